@@ -1,0 +1,63 @@
+"""Documents are true: their code runs, their links lead somewhere, and they name no path of anybody's machine."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(path for path in ROOT.glob("docs/**/*.md") if "_build" not in path.parts)])
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)|(?:src|href)=\"([^\"]+)\"")
+HOME = re.compile(r"(?<![\w./~<{-])/(?:home|Users|root|work|workspace|mnt|media|scratch)/[\w.-]+")
+
+documents = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+
+
+@documents
+def test_python_in_a_document_runs_from_top_to_bottom(document, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": document.stem}
+    for language, code in FENCE.findall(document.read_text(encoding="utf-8")):
+        # A fence with prompts is a doctest, which pytest collects by itself.
+        if language == "python" and ">>> " not in code:
+            exec(compile(code, str(document), "exec"), names)
+
+
+@documents
+def test_local_links_lead_somewhere(document):
+    text = FENCE.sub("", document.read_text(encoding="utf-8"))
+    targets = {(markdown or html).partition("#")[0] for markdown, html in LINK.findall(text)}
+    local = {target for target in targets if target and not re.match(r"[a-z]+:", target)}
+    assert [target for target in local if not (document.parent / target).exists()] == []
+
+
+def test_no_file_names_a_path_of_a_machine():
+    found = [f"{path.relative_to(ROOT)}: {match[0]}" for path in _texts() for match in HOME.finditer(_text(path))]
+    assert found == []
+
+
+def test_the_version_is_the_same_everywhere():
+    import mercer
+
+    version = tomllib.loads(_text(ROOT / "pyproject.toml"))["project"]["version"]
+    assert mercer.__version__ == version
+    assert re.search(rf"^## {re.escape(version)}\b", _text(ROOT / "CHANGELOG.md"), re.MULTILINE)
+
+
+def _texts():
+    """Files under version control, or without git those of the folders that are."""
+    try:
+        listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        paths = [ROOT / name for name in listed.splitlines()]
+    except (OSError, subprocess.CalledProcessError):
+        folders = ("src", "tests", "docs", "examples", "experiments", "benchmarks")
+        paths = [*DOCUMENTS, *(path for folder in folders for path in (ROOT / folder).rglob("*"))]
+    wanted = {".py", ".md", ".toml", ".rst", ".txt", ".yml", ".json", ".html", ".ipynb", ""}
+    return [path for path in paths if path.is_file() and path.suffix in wanted]
+
+
+def _text(path):
+    return path.read_text(encoding="utf-8", errors="ignore")

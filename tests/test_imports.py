@@ -1,0 +1,44 @@
+"""`import mercer` is cheap: nothing heavy is loaded before it is used, and nothing is written or said."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numba", "torch", "dask", "matplotlib", "pandas", "polars", "onnx")
+
+
+def _python(code, *options, **environment):
+    done = subprocess.run(
+        [sys.executable, *options, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} | environment,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_import_loads_nothing_heavy():
+    code = (
+        "import sys, time; import sklearn; start = time.perf_counter(); import mercer; "
+        f"print(time.perf_counter() - start); print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    seconds, loaded = _python(code).stdout.splitlines()
+    print(f"import mercer, after scikit-learn: {float(seconds):.3f} s")
+    assert loaded == "[]"
+
+
+def test_import_says_nothing_and_warns_of_nothing():
+    done = _python("import mercer", "-W", "error")
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="folders without permissions are a matter of POSIX")
+def test_import_needs_no_folder_to_write_to(tmp_path):
+    nowhere = str(tmp_path / "missing" / "folder")
+    _python("import mercer", "-B", HOME=nowhere, XDG_CACHE_HOME=nowhere, NUMBA_CACHE_DIR=nowhere)
+    assert list(tmp_path.iterdir()) == []
