@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-HEAVY = ("numba", "torch", "dask", "matplotlib", "pandas", "polars", "onnx")
+HEAVY = ("numba", "torch", "dask", "matplotlib", "onnx")
 
 
 def _python(code, *options, **environment):
