@@ -1,0 +1,186 @@
+"""Compiled functions: Numba, imported and run at the first call, with a disk cache only where the folder is ours."""
+
+import functools
+import logging
+import os
+import stat
+import warnings
+
+_log = logging.getLogger("mercer")
+
+# Reductions may be reordered, so loops vectorise; NaN and infinities keep their meaning, and division stays division:
+# x * (1 / y) is infinite where y is subnormal.
+REORDER = frozenset({"contract", "reassoc", "nsz"})
+# For formulas whose order of operations is the point of them.
+EXACT = frozenset({"contract"})
+
+
+def compiled(function=None, *, flags=REORDER):
+    """Compile a function of numbers and arrays at its first call.
+
+    Nothing of Numba is imported before that. The function runs without the GIL, follows NumPy's rules for division by
+    zero, and can be called by other compiled functions. Its machine code is kept on disk where the cache folder
+    belongs to the user and nobody else can write to it; a damaged cache costs a warning and a compilation.
+
+    Parameters
+    ----------
+    function : function
+    flags : set of str, optional
+        What the compiler may do to floating-point arithmetic, in LLVM's words: ``REORDER`` or ``EXACT``.
+
+    Returns
+    -------
+    Compiled
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> @compiled
+    ... def total(values):
+    ...     result = 0.0
+    ...     for value in values:
+    ...         result += value
+    ...     return result
+    >>> total(np.arange(4.0))
+    6.0
+    """
+    if function is None:
+        return functools.partial(compiled, flags=flags)
+    return Compiled(function, flags)
+
+
+class Compiled:
+    """A function that is compiled when it is first called, by Python or by another compiled function.
+
+    Parameters
+    ----------
+    function : function
+    flags : set of str
+    """
+
+    def __init__(self, function, flags=REORDER):
+        functools.update_wrapper(self, function)
+        self._flags = flags
+
+    @functools.cached_property
+    def dispatcher(self):
+        """Numba's object for the function."""
+        return dispatcher(self.__wrapped__, self._flags, cache=True)
+
+    @property
+    def _numba_type_(self):
+        # how Numba asks what a name inside compiled code stands for
+        return self.dispatcher._numba_type_
+
+    def __call__(self, *args):
+        """Run the function, compiling it for new types of arguments."""
+        return self.dispatcher(*args)
+
+
+def dispatcher(function, flags=REORDER, cache=False):
+    """Return Numba's compiled form of a function.
+
+    Parameters
+    ----------
+    function : function
+    flags : set of str
+    cache : bool
+        Keep machine code on disk, where that is safe. Closures over other compiled functions cannot be kept.
+
+    Returns
+    -------
+    numba Dispatcher
+    """
+    import numba
+
+    compiled_function = numba.njit(nogil=True, fastmath=set(flags), error_model="numpy")(function)
+    return _with_cache(compiled_function) if cache else compiled_function
+
+
+def specialised(function, order):
+    """Return ``function`` compiled with its argument ``order`` a constant of the compilation.
+
+    Parameters
+    ----------
+    function : function with a last argument ``order=0``
+    order : int
+
+    Returns
+    -------
+    numba Dispatcher
+        Of the remaining arguments.
+    """
+    from types import FunctionType
+
+    # Numba prunes branches on the default of an argument that is left out
+    bound = FunctionType(function.__code__, function.__globals__, function.__name__, (order,), function.__closure__)
+    if function.__kwdefaults__:
+        bound.__kwdefaults__ = {**function.__kwdefaults__, "order": order}
+    return dispatcher(bound, EXACT)
+
+
+def _with_cache(compiled_function):
+    from numba.core.caching import FunctionCache
+
+    try:
+        cache = FunctionCache(compiled_function.py_func)
+    except RuntimeError:
+        _log.debug("no cache for %s: no folder can be written", compiled_function)
+        return compiled_function
+    if _ours(cache.cache_path):
+        compiled_function._cache = _GuardedCache(cache)
+    return compiled_function
+
+
+def _ours(path):
+    """Whether a folder belongs to this user, can be written, and by nobody outside the group: entries are pickles."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    owned = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
+    return owned and not status.st_mode & stat.S_IWOTH and os.access(path, os.W_OK)
+
+
+class _GuardedCache:
+    """Numba's cache of one function, whose failures cost a compilation and never the call."""
+
+    def __init__(self, cache):
+        self._inner = cache
+
+    @property
+    def cache_path(self):
+        return self._inner.cache_path
+
+    def flush(self):
+        self._inner.flush()
+
+    def load_overload(self, signature, target):
+        try:
+            return self._inner.load_overload(signature, target)
+        except Exception as error:  # noqa: BLE001 - a damaged pickle raises anything at all
+            _warn_damaged(self.cache_path, error)
+            self._reset()
+            return None
+
+    def save_overload(self, signature, result):
+        try:
+            self._inner.save_overload(signature, result)
+        except Exception as error:  # noqa: BLE001
+            _log.debug("machine code not kept in %s: %s", self.cache_path, error)
+
+    def _reset(self):
+        try:
+            self._inner.flush()
+        except OSError as error:
+            _log.debug("damaged cache in %s stays: %s", self.cache_path, error)
+
+
+@functools.cache
+def _warn_once(path, message):
+    warnings.warn(message, RuntimeWarning, stacklevel=5)
+
+
+def _warn_damaged(path, error):
+    message = f"Compiled code kept in {path} is damaged ({type(error).__name__}); compiling again. Delete that folder "
+    _warn_once(path, message + "if this comes back.")

@@ -1,0 +1,51 @@
+"""The functions a kernel's profile may call, for arrays of any array-API library.
+
+A profile is written once against these names. Arrays run it through this class; compiled code runs the same source
+with the module ``mercer._fastmath``, which offers the same names for one float32 or float64.
+"""
+
+import array_api_compat
+import numpy as np
+
+
+class Namespace:
+    """exp, log, sqrt, tanh, where, ... of the library an array belongs to.
+
+    Parameters
+    ----------
+    xp : array-API namespace
+    """
+
+    inf = float("inf")
+
+    def __init__(self, xp):
+        self.exp, self.log, self.sqrt, self.tanh = xp.exp, xp.log, xp.sqrt, xp.tanh
+        self.abs, self.where = xp.abs, xp.where
+        self.maximum, self.minimum = xp.maximum, xp.minimum
+        self._xp = xp
+
+    @staticmethod
+    def const(s, value):
+        """Return ``value`` so that arithmetic with ``s`` keeps the type of ``s``: Python floats do in arrays."""
+        return float(value)
+
+    def power(self, s, exponent):
+        """Return ``s ** exponent``, by repeated squaring where the exponent is a small whole number.
+
+        ``pow`` of an array costs 40 times a product, and kernels ask for whole exponents nearly always.
+        """
+        exponent = float(exponent)
+        if exponent != int(exponent) or not 0 <= exponent <= 64:
+            return s**exponent
+        result, square, left = self._xp.ones_like(s), s, int(exponent)
+        while left:
+            result = result * square if left & 1 else result
+            left >>= 1
+            square = square * square if left else square
+        return result
+
+
+def of(*arrays):
+    """Return the array-API namespace of the arrays (NumPy for anything that is not an array of another library)."""
+    arrays = [a for a in arrays if array_api_compat.is_array_api_obj(a)]
+    return array_api_compat.array_namespace(*arrays) if arrays else np

@@ -1,0 +1,430 @@
+"""Expansion: a block of m vectors of the feature space over shared points, and the algebra of such blocks."""
+
+import array_api_compat
+import numpy as np
+
+from mercer import _namespace, _points, blocks
+from mercer._tiles import Side
+
+
+class Expansion:
+    """A block of m vectors of the feature space, psi_j = sum_i coef[i, j] phi(points[i]).
+
+    Data are the block with identity coefficients, ``features(kernel, X)``; means, kernel principal components, normals of support
+    vector machines, ridge solutions and denoised points are all ``features(kernel, X) @ A``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With its bandwidth resolved.
+    points : points (n)
+        Kept as a read-only view where they are an array; not copied.
+    coef : array (n, m) or (n,), optional
+        One column per vector; the identity when left out, which is never stored.
+
+    Raises
+    ------
+    ValueError
+        For points the kernel does not take, coefficients of another length or not finite.
+
+    Notes
+    -----
+    Evaluation costs n m kernel values per new point and a tile of memory. Inner products of nearly parallel vectors lose
+    digits as differences of numbers do: squared distances below about 1e-14 of the squared norms (1e-6 in float32) are noise.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X = np.array([[0.0], [1.0]])
+    >>> psi = mc.Expansion(mc.Linear(), X, np.array([[1.0], [2.0]]))
+    >>> psi(np.array([[3.0]]))
+    array([[6.]])
+    >>> psi.norms()
+    array([2.])
+    """
+
+    __array_ufunc__ = None
+
+    def __init__(self, kernel, points, coef=None):
+        side, _ = kernel._sides(points, points)
+        self._kernel, self._side = kernel, side
+        self._coef = None if coef is None else _coefficients(coef, side)
+
+    # --- the triple --------------------------------------------------------------------------------------------------
+
+    @property
+    def kernel(self):
+        """The kernel whose feature space the vectors live in."""
+        return self._kernel
+
+    @property
+    def points(self):
+        """The shared points (n), read-only."""
+        points = self._side.points
+        return _read_only(points) if isinstance(points, np.ndarray) else points
+
+    @property
+    def coef(self):
+        """The coefficients (n, m), read-only, or None for the identity."""
+        return self._coef
+
+    @property
+    def shape(self):
+        """Numbers of points and of vectors (n, m)."""
+        n = len(self._side)
+        return n, n if self._coef is None else self._coef.shape[1]
+
+    def __len__(self):
+        return self.shape[1]
+
+    def __repr__(self):
+        n, m = self.shape
+        return f"Expansion({self._kernel!r}, {m} vector{'s' * (m != 1)} over {n} point{'s' * (n != 1)})"
+
+    # --- evaluation --------------------------------------------------------------------------------------------------
+
+    def __call__(self, X):
+        """Return <phi(x), psi_j> for every new point and vector.
+
+        Parameters
+        ----------
+        X : points (n_test)
+
+        Returns
+        -------
+        array (n_test, m)
+        """
+        X, Z = self._with(X)
+        return self._values(X, Z)
+
+    def inner(self, chi):
+        """Return the inner products <psi_i, chi_j> with another block of the same feature space.
+
+        Parameters
+        ----------
+        chi : Expansion
+            p vectors, same kernel.
+
+        Returns
+        -------
+        array (m, p)
+        """
+        self._require_same_kernel(chi)
+        if chi is self or chi._side is self._side:
+            X = Z = self._side
+        else:
+            X, Z = self._kernel._sides(self.points, chi.points)
+        values = chi._values(X, Z)
+        return values if self._coef is None else _wide_product(self._coef, values)
+
+    def norms(self):
+        """Return the norms |psi_j| (m,)."""
+        xp = self._side.xp
+        if self._coef is None:
+            squares = blocks.pick(self._kernel, self._side).diag(self._kernel, self._side)
+        else:
+            values = self._values(self._side, self._side)
+            squares = xp.sum(self._coef * values, axis=0, dtype=xp.float64)
+            squares = squares.astype(values.dtype) if xp is np else xp.astype(squares, values.dtype)
+        # rounding, or an indefinite kernel, can leave a negative square
+        return xp.sqrt(xp.where(squares > 0, squares, xp.zeros_like(squares)))
+
+    def gradient(self, X):
+        """Return the gradients of <phi(x), psi_j> in x, summed in float64.
+
+        Parameters
+        ----------
+        X : rows (n_test, d)
+
+        Returns
+        -------
+        array (n_test, m, d)
+
+        Raises
+        ------
+        TypeError
+            When the kernel has no gradient.
+        """
+        self._kernel._require_gradient()
+        X, Z = self._with(X)
+        xp = X.xp
+        coef = xp.eye(len(Z)) if self._coef is None else self._coef
+        coef = coef.astype(np.float64) if xp is np else xp.astype(coef, xp.float64)
+        backend = blocks.pick(self._kernel, X)
+        columns = [backend.vjp(self._kernel, X, Z, _RowWeights(coef[:, j], xp)) for j in range(coef.shape[1])]
+        gradient = xp.stack(columns, axis=1)
+        dtype = X.points.dtype
+        return gradient.astype(dtype, copy=False) if xp is np else xp.astype(gradient, dtype)
+
+    # --- algebra -----------------------------------------------------------------------------------------------------
+
+    def __matmul__(self, C):
+        """Return the block of combinations sum_i C[i, j] psi_i; a vector C gives a block of one."""
+        C = _columns(C, self._side)
+        n, m = self.shape
+        if C.shape[0] != m:
+            raise ValueError(f"{m} vectors need {m} rows of combination coefficients, got shape {tuple(C.shape)}.")
+        return self._over(C if self._coef is None else self._coef @ C)
+
+    def __add__(self, other):
+        return self._combine(other, 1.0)
+
+    def __sub__(self, other):
+        return self._combine(other, -1.0)
+
+    def __neg__(self):
+        return self * -1.0
+
+    def __mul__(self, factor):
+        """Return every vector times a number, or vector j times factor[j]."""
+        return self._over(self._explicit() * factor)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor):
+        return self * (1.0 / divisor)
+
+    def __getitem__(self, index):
+        """Return chosen vectors, ``psi[:, j]``: a number gives a block of one."""
+        if not (isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None)):
+            raise IndexError("vectors are the columns of an expansion: psi[:, j] chooses some of them.")
+        j = index[1]
+        j = [j] if isinstance(j, (int, np.integer)) else j
+        if self._coef is None and not isinstance(j, slice):
+            # features of some of the points need no coefficients for the others
+            return _from_side(self._kernel, self._side.take(np.arange(len(self))[np.asarray(j)]), None)
+        return self._over(self._explicit()[:, j])
+
+    # --- shared ------------------------------------------------------------------------------------------------------
+
+    def _over(self, coef):
+        """Return another block over the same points."""
+        return _from_side(self._kernel, self._side, _coefficients(coef, self._side))
+
+    def _with(self, X):
+        """Return new points and the shared ones as two sides of one type; the shared side is reused where it can be."""
+        if X is self._side.points or X is getattr(self, "points", None):
+            return self._side, self._side
+        new, shared = self._kernel._sides(X, self._side.points)
+        if getattr(shared.points, "dtype", None) == getattr(self._side.points, "dtype", None):
+            shared = self._side
+        return new, shared
+
+    def _values(self, X, Z):
+        backend = blocks.pick(self._kernel, X)
+        if self._coef is None:
+            return backend.dense(self._kernel, X, Z)
+        return backend.matmul(self._kernel, X, Z, self._coef)
+
+    def _explicit(self):
+        """Return the coefficients, the identity written out."""
+        if self._coef is not None:
+            return self._coef
+        return self._side.xp.eye(len(self._side), dtype=_floating(self._side))
+
+    def _combine(self, other, sign):
+        if not isinstance(other, Expansion):
+            return NotImplemented
+        self._require_same_kernel(other)
+        m, p = len(self), len(other)
+        if m != p and 1 not in (m, p):
+            raise ValueError(f"blocks of {m} and {p} vectors cannot be added: numbers must agree, or one of them be 1.")
+        xp = self._side.xp
+        width = max(m, p)
+        left, right = (xp.broadcast_to(b._explicit(), (len(b._side), width)) for b in (self, other))
+        if self._side is other._side or self._side.points is other._side.points:
+            return self._over(left + sign * right)
+        points = _points.concatenate([self._side.points, other._side.points])
+        return Expansion(self._kernel, points, _points.concatenate([left, sign * right]))
+
+    def _require_same_kernel(self, other):
+        if not isinstance(other, Expansion):
+            raise TypeError(f"expected an Expansion, got {type(other).__name__}.")
+        if other._kernel != self._kernel:
+            raise ValueError(
+                f"vectors of different feature spaces have no inner product or sum: {self._kernel!r} and {other._kernel!r}."
+            )
+
+
+class _RowWeights:
+    """Weights W_ij = coef_j, the same for every row, handed out a tile at a time."""
+
+    def __init__(self, column, xp):
+        self.column, self.xp = column, xp
+
+    def __call__(self, rows):
+        return self.xp.broadcast_to(self.column[None, :], (rows.stop - rows.start, self.column.shape[0]))
+
+
+def features(kernel, X):
+    """Return the data's own features, the block of phi(x_1), ..., phi(x_n).
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With its bandwidth resolved.
+    X : points (n)
+
+    Returns
+    -------
+    Expansion
+        n vectors, ``coef`` None.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> phi = mc.features(mc.Gaussian(1.0), np.zeros((3, 2)))
+    >>> phi.shape, phi.coef is None
+    ((3, 3), True)
+    """
+    return Expansion(kernel, X)
+
+
+def mean(phi):
+    """Return the mean of the vectors of a block.
+
+    Parameters
+    ----------
+    phi : Expansion
+        m vectors.
+
+    Returns
+    -------
+    Expansion
+        One vector, over the same points.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mu = mc.mean(mc.features(mc.Linear(), np.array([[1.0], [3.0]])))
+    >>> mu(np.array([[1.0]]))
+    array([[2.]])
+    """
+    m = len(phi)
+    weights = phi._side.xp.full((m, 1), 1.0 / m, dtype=_floating(phi._side))
+    return phi @ weights
+
+
+def sqdist(psi, chi, paired=False):
+    """Return squared distances |psi_i - chi_j|^2 in feature space.
+
+    Parameters
+    ----------
+    psi, chi : Expansion
+        m and p vectors of one feature space.
+    paired : bool
+        Only the distances of psi_i and chi_i.
+
+    Returns
+    -------
+    array (m, p), or (m,) when paired
+        At least 0; exactly 0 between a vector and itself when psi is chi. Below about 1e-14 |psi|^2 (float32: 1e-6) the value
+        is rounding, since it is |psi|^2 + |chi|^2 - 2 <psi, chi>.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> phi = mc.features(mc.Linear(), np.array([[0.0], [3.0]]))
+    >>> mc.sqdist(phi, phi)
+    array([[0., 9.],
+           [9., 0.]])
+    """
+    psi._require_same_kernel(chi)
+    if paired:
+        if len(psi) != len(chi):
+            raise ValueError(f"paired distances need equally many vectors, got {len(psi)} and {len(chi)}.")
+        if psi.coef is None and chi.coef is None:
+            return _paired_feature_distances(psi, chi)
+        return (psi - chi).norms() ** 2
+    xp = psi._side.xp
+    squares = psi.norms()[:, None] ** 2 + chi.norms()[None, :] ** 2 - 2 * psi.inner(chi)
+    squares = xp.where(squares > 0, squares, xp.zeros_like(squares))
+    if psi is chi:
+        rows = xp.arange(len(psi))
+        squares[rows, rows] = 0
+    return squares
+
+
+def _paired_feature_distances(psi, chi):
+    """Return |phi(x_i) - phi(z_i)|^2 from small diagonal blocks, without n^2 values."""
+    parts, step = [], 256
+    for start in range(0, len(psi), step):
+        rows = np.arange(start, min(start + step, len(psi)))
+        parts.append(sqdist(psi[:, rows], chi[:, rows])[rows - start, rows - start])
+    return _points.concatenate(parts)
+
+
+def mmd(phi, chi):
+    """Return the maximum mean discrepancy |mean(phi) - mean(chi)|: biased, and not squared.
+
+    Parameters
+    ----------
+    phi, chi : Expansion
+        Two samples' features, m and p vectors.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    Gretton, Borgwardt, Rasch, Schoelkopf, Smola, *A kernel two-sample test*, JMLR 13 (2012), eq. (5).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> k = mc.Linear()
+    >>> mc.mmd(mc.features(k, np.array([[0.0], [2.0]])), mc.features(k, np.array([[4.0]])))
+    3.0
+    """
+    return float((mean(phi) - mean(chi)).norms()[0])
+
+
+def _from_side(kernel, side, coef):
+    """Return an expansion of points that are already validated, sharing what their side has computed."""
+    psi = object.__new__(Expansion)
+    psi._kernel, psi._side, psi._coef = kernel, side, coef
+    return psi
+
+
+def _coefficients(coef, side):
+    """Return coefficients as a read-only block (n, m) of finite numbers."""
+    coef = _columns(coef, side)
+    if coef.shape[0] != len(side):
+        raise ValueError(f"{len(side)} points need {len(side)} rows of coefficients, got shape {tuple(coef.shape)}.")
+    xp = _namespace.of(coef)
+    if not bool(xp.all(xp.isfinite(coef))):
+        raise ValueError("coef contains NaN or infinity.")
+    return _read_only(coef) if isinstance(coef, np.ndarray) else coef
+
+
+def _columns(C, side):
+    if not array_api_compat.is_array_api_obj(C):
+        C = side.xp.asarray(C)
+    if C.ndim == 1:
+        C = C[:, None]
+    if C.ndim != 2:
+        raise ValueError(f"coefficients must have one or two dimensions, got shape {tuple(C.shape)}.")
+    if isinstance(C, np.ndarray) and C.dtype not in (np.float32, np.float64):
+        C = C.astype(np.float64)
+    return C
+
+
+def _read_only(array):
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
+def _floating(side):
+    """Return the floating type of a block over these points: float64 where they are not numbers."""
+    dtype = getattr(side.points, "dtype", None)
+    return dtype if dtype in (side.xp.float32, side.xp.float64) else side.xp.float64
+
+
+def _wide_product(coef, values):
+    """Return coef' values, summed in float64, in the type of the values."""
+    xp = _namespace.of(values)
+    if xp is np:
+        return (coef.T.astype(np.float64) @ values.astype(np.float64)).astype(values.dtype)
+    return xp.astype(xp.astype(coef, xp.float64).T @ xp.astype(values, xp.float64), values.dtype)

@@ -1,0 +1,125 @@
+"""Gram: the matrix of kernel values K(X, Z) as a lazy operator within a memory budget."""
+
+import array_api_compat
+import numpy as np
+
+from mercer import _memory, blocks
+from mercer._tiles import Tile
+
+
+class Gram:
+    """The matrix K(X, Z) of kernel values, computed when needed.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With its bandwidth resolved.
+    X : points (n)
+    Z : points (m), optional
+        X itself when left out.
+    memory : str or int
+        Bytes that ``dense`` may use for the matrix. Products ``G @ V`` never store it.
+
+    Raises
+    ------
+    ValueError
+        For points the kernel does not take, or an unresolved kernel.
+
+    Notes
+    -----
+    ``G @ V`` costs n m evaluations each time and a tile of memory; ``G[I, J]`` evaluates that block only.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> G = mc.Gram(mc.Gaussian(1.0), np.linspace(0, 1, 5).reshape(-1, 1))
+    >>> G.shape, np.allclose(G @ np.ones(5), G.dense().sum(axis=1))
+    ((5, 5), True)
+    """
+
+    __array_ufunc__ = None
+
+    def __init__(self, kernel, X, Z=None, memory="1GB"):
+        self._kernel = kernel
+        self._X, self._Z = kernel._sides(X, X if Z is None else Z)
+        self._memory = _memory.parse(memory)
+        self._backend = blocks.pick(kernel, self._X)
+
+    @property
+    def shape(self):
+        """Numbers of rows and columns (n, m)."""
+        return len(self._X), len(self._Z)
+
+    @property
+    def dtype(self):
+        """Type of the values: that of the points, float64 for points that are not numbers."""
+        dtype = getattr(self._X.points, "dtype", np.dtype(np.float64))
+        return dtype if np.dtype(np.float32) == dtype or not isinstance(dtype, np.dtype) else np.dtype(np.float64)
+
+    @property
+    def T(self):
+        """The transposed matrix K(Z, X), lazy as well."""
+        if self._X is self._Z:
+            return self
+        transposed = object.__new__(Gram)
+        transposed.__dict__ |= self.__dict__ | {"_X": self._Z, "_Z": self._X}
+        return transposed
+
+    def diagonal(self):
+        """Return k(x_i, x_i) (n,) of a Gram matrix of one set of points.
+
+        Raises
+        ------
+        ValueError
+            When rows and columns are different points.
+        """
+        if self._X is not self._Z:
+            raise ValueError("diagonal needs one set of points; this is K(X, Z) with two.")
+        return self._backend.diag(self._kernel, self._X)
+
+    def dense(self):
+        """Return the whole matrix (n, m).
+
+        Raises
+        ------
+        MemoryError
+            When it is larger than the budget, before anything is computed.
+        """
+        n, m = self.shape
+        needed = n * m * (4 if "float32" in str(self.dtype) else 8)
+        _memory.require(
+            needed,
+            self._memory,
+            f"K(X, Z) of {n} x {m} values of {self.dtype}",
+            "use Gram(...) @ V, which never stores it, or raise memory=",
+        )
+        return self._backend.dense(self._kernel, self._X, self._Z)
+
+    def __matmul__(self, V):
+        """Return K(X, Z) @ V for a vector (m,) or a block (m, p), never storing K."""
+        V = V if array_api_compat.is_array_api_obj(V) else np.asarray(V)
+        if V.shape[0] != self.shape[1] or V.ndim not in (1, 2):
+            raise ValueError(f"K(X, Z) has shape {self.shape}; it cannot multiply an array of shape {tuple(V.shape)}.")
+        block = V[:, None] if V.ndim == 1 else V
+        product = self._backend.matmul(self._kernel, self._X, self._Z, block)
+        return product[:, 0] if V.ndim == 1 else product
+
+    def __rmatmul__(self, V):
+        """Return V @ K(X, Z) for a vector (n,) or a block (p, n)."""
+        V = V if array_api_compat.is_array_api_obj(V) else np.asarray(V)
+        return self.T @ V if V.ndim == 1 else (self.T @ V.T).T
+
+    def __getitem__(self, index):
+        """Return the block of rows I and columns J, ``G[I, J]``, slices or integer arrays."""
+        if not isinstance(index, tuple) or len(index) != 2:
+            raise IndexError("a Gram matrix is indexed by rows and columns, G[I, J].")
+        rows, columns = (_positions(i, n) for i, n in zip(index, self.shape, strict=True))
+        return self._kernel._evaluate(Tile(self._X.take(rows), self._Z.take(columns)))
+
+    def __repr__(self):
+        return f"Gram({self._kernel!r}, shape={self.shape})"
+
+
+def _positions(index, n):
+    """Return an index as a slice or an array of positions, so that a single row stays a block of one row."""
+    return index if isinstance(index, slice) else np.atleast_1d(np.arange(n)[np.asarray(index)])

@@ -1,0 +1,40 @@
+"""Kernels: frozen values that state k(x, z), its diagonal and its gradient, closed under algebra."""
+
+from mercer.kernels.algebra import Conformal, Constant, Exp, Normalized, Power, Product, Scaled, Sum
+from mercer.kernels.base import Kernel, Tags
+from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
+from mercer.kernels.function import FunctionKernel
+from mercer.kernels.histogram import Chi2, Coordinatewise, Intersection, Laplacian
+from mercer.kernels.inputs import FeatureMap, Mapped
+from mercer.kernels.precomputed import Precomputed
+from mercer.kernels.radial import Cauchy, Gaussian, Matern, Radial, RationalQuadratic
+
+__all__ = [
+    "Cauchy",
+    "Chi2",
+    "Conformal",
+    "Constant",
+    "Coordinatewise",
+    "Dot",
+    "Exp",
+    "FeatureMap",
+    "FunctionKernel",
+    "Gaussian",
+    "Intersection",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Mapped",
+    "Matern",
+    "Normalized",
+    "Polynomial",
+    "Power",
+    "Precomputed",
+    "Product",
+    "Radial",
+    "RationalQuadratic",
+    "Scaled",
+    "Sigmoid",
+    "Sum",
+    "Tags",
+]

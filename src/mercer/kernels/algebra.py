@@ -1,0 +1,383 @@
+"""Kernels from kernels: sums, products, multiples, powers, exponentials, normalised and conformal ones.
+
+Each states its value, diagonal and gradients by the rules of calculus, so expressions close under everything else.
+"""
+
+from dataclasses import dataclass, replace
+from numbers import Real
+
+import numpy as np
+
+from mercer import _validate
+from mercer.kernels.base import Kernel, Tags
+
+
+def add(left, right):
+    """Return ``left + right``: a sum of kernels, or a kernel plus a constant of at least 0 (adding 0 changes nothing)."""
+    if isinstance(right, Real) and not isinstance(right, bool):
+        return left if right == 0 else Sum(left, Constant(float(right)))
+    return Sum(left, right) if isinstance(right, Kernel) else NotImplemented
+
+
+def multiply(left, right):
+    """Return ``left * right``: a product of kernels, or a positive multiple."""
+    if isinstance(right, Real) and not isinstance(right, bool):
+        return Scaled(left, float(right))
+    return Product(left, right) if isinstance(right, Kernel) else NotImplemented
+
+
+@dataclass(frozen=True, eq=False)
+class Composite(Kernel):
+    """A kernel made of others: what holds of all its parts holds of it."""
+
+    @property
+    def tags(self):
+        """Proved only where every part is; rows sparse and gradients there only where every part has them."""
+        tags = [part.tags for part in self._parts().values()]
+        kinds = {tag.points for tag in tags}
+        return Tags(
+            positive_semidefinite=True if all(tag.positive_semidefinite for tag in tags) else None,
+            points=kinds.pop(),
+            sparse=all(tag.sparse for tag in tags),
+            differentiable=all(tag.differentiable for tag in tags),
+        )
+
+    def _admit(self, points, name):
+        for part in self._parts().values():
+            points = part._admit(points, name)
+        return points
+
+
+def _require_same_points(kernel):
+    kinds = {name: part.tags.points for name, part in kernel._parts().items()}
+    if len(set(kinds.values())) > 1:
+        raise ValueError(f"{type(kernel).__name__} joins kernels on different kinds of points: {kinds}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Kernel):
+    """Constant kernel, c for every pair: one constant feature.
+
+    Parameters
+    ----------
+    value : float
+        At least 0.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> (mc.Linear() + 1.0)(np.array([[2.0]]))
+    array([[5.]])
+    """
+
+    value: float = 1.0
+
+    def __post_init__(self):
+        _validate.number("value", self.value)
+        if self.value < 0:
+            raise ValueError(f"a kernel plus {self.value!r} need not be a kernel: the constant must be at least 0.")
+
+    @property
+    def tags(self):
+        """Positive semidefinite."""
+        return Tags(sparse=True)
+
+    def _evaluate(self, tile):
+        shape, like = (len(tile.X), len(tile.Z)), tile.X.points
+        return tile.xp.full(shape, self.value, dtype=like.dtype, device=getattr(like, "device", None))
+
+    def _diagonal(self, side):
+        like = side.points
+        return side.xp.full((len(side),), self.value, dtype=like.dtype, device=getattr(like, "device", None))
+
+    def _vjp(self, tile, W):
+        return tile.xp.zeros(tuple(tile.X.points.shape), dtype=tile.xp.float64)
+
+    def _diagonal_vjp(self, side, w):
+        return side.xp.zeros(tuple(side.points.shape), dtype=side.xp.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Sum(Composite):
+    """Sum of two kernels: their feature vectors side by side.
+
+    Parameters
+    ----------
+    left, right : Kernel
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> (mc.Linear() + mc.Gaussian(1.0))(np.array([[1.0]]))
+    array([[2.]])
+    """
+
+    left: Kernel
+    right: Kernel
+
+    def __post_init__(self):
+        _require_same_points(self)
+
+    def _evaluate(self, tile):
+        return self.left._evaluate(tile) + self.right._evaluate(tile)
+
+    def _diagonal(self, side):
+        return self.left._diagonal(side) + self.right._diagonal(side)
+
+    def _vjp(self, tile, W):
+        return self.left._vjp(tile, W) + self.right._vjp(tile, W)
+
+    def _diagonal_vjp(self, side, w):
+        return self.left._diagonal_vjp(side, w) + self.right._diagonal_vjp(side, w)
+
+
+@dataclass(frozen=True, eq=False)
+class Product(Composite):
+    """Product of two kernels: all products of their features.
+
+    Parameters
+    ----------
+    left, right : Kernel
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> (mc.Linear() * mc.Gaussian(1.0))(np.array([[2.0]]))
+    array([[4.]])
+    """
+
+    left: Kernel
+    right: Kernel
+
+    def __post_init__(self):
+        _require_same_points(self)
+
+    def _evaluate(self, tile):
+        return self.left._evaluate(tile) * self.right._evaluate(tile)
+
+    def _diagonal(self, side):
+        return self.left._diagonal(side) * self.right._diagonal(side)
+
+    def _vjp(self, tile, W):
+        left, right = self.left._evaluate(tile), self.right._evaluate(tile)
+        return self.left._vjp(tile, W * right) + self.right._vjp(tile, W * left)
+
+    def _diagonal_vjp(self, side, w):
+        left, right = self.left._diagonal(side), self.right._diagonal(side)
+        return self.left._diagonal_vjp(side, w * right) + self.right._diagonal_vjp(side, w * left)
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled(Composite):
+    """Positive multiple of a kernel, factor * k.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    factor : float
+        Above 0.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> (3 * mc.Gaussian(1.0))(np.array([[2.0]]))
+    array([[3.]])
+    """
+
+    kernel: Kernel
+    factor: float = 1.0
+
+    def __post_init__(self):
+        _validate.positive("factor", self.factor)
+
+    def _evaluate(self, tile):
+        return self.factor * self.kernel._evaluate(tile)
+
+    def _diagonal(self, side):
+        return self.factor * self.kernel._diagonal(side)
+
+    def _vjp(self, tile, W):
+        return self.factor * self.kernel._vjp(tile, W)
+
+    def _diagonal_vjp(self, side, w):
+        return self.factor * self.kernel._diagonal_vjp(side, w)
+
+
+@dataclass(frozen=True, eq=False)
+class Power(Composite):
+    """Power of a kernel, k^degree: products of ``degree`` features.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    degree : int
+        At least 1.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> (mc.Linear() ** 3)(np.array([[2.0]]))
+    array([[64.]])
+    """
+
+    kernel: Kernel
+    degree: int = 2
+
+    def __post_init__(self):
+        _validate.integer("degree", self.degree)
+
+    def _evaluate(self, tile):
+        return _refuse_infinite(self, self.kernel._evaluate(tile) ** self.degree)
+
+    def _diagonal(self, side):
+        return _refuse_infinite(self, self.kernel._diagonal(side) ** self.degree)
+
+    def _vjp(self, tile, W):
+        return self.kernel._vjp(tile, W * self.degree * self.kernel._evaluate(tile) ** (self.degree - 1))
+
+    def _diagonal_vjp(self, side, w):
+        return self.kernel._diagonal_vjp(side, w * self.degree * self.kernel._diagonal(side) ** (self.degree - 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Exp(Composite):
+    """Exponential of a kernel, exp(k(x, z)): all its powers, the degree-j one weighted 1 / j!.
+
+    Parameters
+    ----------
+    kernel : Kernel
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.Exp(mc.Linear())(np.array([[1.0]])).round(4)
+    array([[2.7183]])
+    """
+
+    kernel: Kernel
+
+    def _evaluate(self, tile):
+        return _refuse_infinite(self, _exp(tile.xp, self.kernel._evaluate(tile)))
+
+    def _diagonal(self, side):
+        return _refuse_infinite(self, _exp(side.xp, self.kernel._diagonal(side)))
+
+    def _vjp(self, tile, W):
+        return self.kernel._vjp(tile, W * self._evaluate(tile))
+
+    def _diagonal_vjp(self, side, w):
+        return self.kernel._diagonal_vjp(side, w * self._diagonal(side))
+
+
+def _exp(xp, values):
+    with np.errstate(over="ignore"):
+        return xp.exp(values)
+
+
+def _refuse_infinite(kernel, values):
+    if not np.isfinite(float(values.max())):
+        raise ValueError(f"{kernel!r} overflows {values.dtype}; scale X (StandardScaler) or the inner kernel.")
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class Normalized(Composite):
+    """Normalised kernel, k(x, z) / sqrt(k(x, x) k(z, z)): the cosine in feature space; 0 where a norm is 0.
+
+    Parameters
+    ----------
+    kernel : Kernel
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.Normalized(mc.Linear())(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[1., 0.],
+           [0., 0.]])
+    """
+
+    kernel: Kernel
+
+    def _inverse_norms(self, side):
+        return side.memo((self, "inverse norms"), lambda: self._compute_inverse_norms(side))
+
+    def _compute_inverse_norms(self, side):
+        xp, squares = side.xp, self.kernel._diagonal(side)
+        positive = squares > 0
+        return xp.where(positive, 1 / xp.sqrt(xp.where(positive, squares, xp.ones_like(squares))), xp.zeros_like(squares))
+
+    def _evaluate(self, tile):
+        X, Z = self._inverse_norms(tile.X), self._inverse_norms(tile.Z)
+        values = self.kernel._evaluate(tile) * (X[:, None] * Z[None, :])
+        if tile.offset is not None:
+            # k(x, x) / k(x, x) is 1 whatever rounding said
+            rows = tile.xp.arange(len(tile.X))
+            values[rows, rows + tile.offset] = tile.xp.where(X > 0, tile.xp.ones_like(X), X)
+        return values
+
+    def _diagonal(self, side):
+        inverse = self._inverse_norms(side)
+        return side.xp.where(inverse > 0, side.xp.ones_like(inverse), inverse)
+
+    def _vjp(self, tile, W):
+        X, Z = self._inverse_norms(tile.X), self._inverse_norms(tile.Z)
+        through_norm = tile.xp.sum(W * self.kernel._evaluate(tile) * X[:, None] * Z[None, :], axis=1) * X**2 / 2
+        direct = self.kernel._vjp(tile, W * X[:, None] * Z[None, :])
+        return direct - self.kernel._diagonal_vjp(tile.X, through_norm)
+
+    def _diagonal_vjp(self, side, w):
+        return side.xp.zeros(tuple(side.points.shape), dtype=side.xp.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Conformal(Composite):
+    """Conformal kernel, c(x) k(x, z) c(z): the metric of the mapped surface scaled by c^2 (Amari and Wu).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    c : callable
+        Points to values (n,) or (n, 1). Gradients of the kernel need ``c.gradient(X)`` of n times d values, as an
+        ``Expansion`` of one column has it.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.Conformal(mc.Linear(), lambda X: 1 / (1 + X[:, 0] ** 2))(np.array([[1.0]]))
+    array([[0.25]])
+    """
+
+    kernel: Kernel
+    c: object
+
+    def __post_init__(self):
+        if not callable(self.c):
+            raise TypeError(f"c must be a function of points, got {self.c!r}.")
+
+    @property
+    def tags(self):
+        """Those of the inner kernel; differentiable only if c has a gradient."""
+        tags = super().tags
+        return replace(tags, differentiable=tags.differentiable and hasattr(self.c, "gradient"), sparse=False)
+
+    def _factor(self, side):
+        return side.memo((self, "c"), lambda: side.xp.reshape(side.xp.asarray(self.c(side.points)), (len(side),)))
+
+    def _slope(self, side):
+        return side.memo((self, "slope"), lambda: self.c.gradient(side.points).reshape(side.points.shape))
+
+    def _evaluate(self, tile):
+        return (self._factor(tile.X)[:, None] * self._factor(tile.Z)[None, :]) * self.kernel._evaluate(tile)
+
+    def _diagonal(self, side):
+        return self._factor(side) ** 2 * self.kernel._diagonal(side)
+
+    def _vjp(self, tile, W):
+        X, Z = self._factor(tile.X), self._factor(tile.Z)
+        pulled = tile.xp.sum(W * self.kernel._evaluate(tile) * Z[None, :], axis=1)
+        return self.kernel._vjp(tile, W * X[:, None] * Z[None, :]) + pulled[:, None] * self._slope(tile.X)
+
+    def _diagonal_vjp(self, side, w):
+        c = self._factor(side)
+        pulled = 2 * w * c * self.kernel._diagonal(side)
+        return self.kernel._diagonal_vjp(side, w * c**2) + pulled[:, None] * self._slope(side)

@@ -1,0 +1,298 @@
+"""Kernel: an immutable value that states k(x, z), its diagonal and its gradient, and combines with other kernels."""
+
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar
+
+import numpy as np
+
+from mercer import _points
+from mercer._tiles import Side, Tile
+
+
+@dataclass(frozen=True)
+class Tags:
+    """What is known of a kernel without looking at data.
+
+    Attributes
+    ----------
+    positive_semidefinite : bool or None
+        True when proved for all points, False when refuted, None when it depends.
+    points : {"rows", "objects", "indices"}
+        Rows of numbers, any sequence, or row indices of a given matrix.
+    sparse : bool
+        Whether rows may come as a sparse matrix.
+    differentiable : bool
+        Whether ``vjp`` is there.
+    """
+
+    positive_semidefinite: bool | None = True
+    points: str = "rows"
+    sparse: bool = False
+    differentiable: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """Base of all kernels; subclasses are frozen dataclasses of numbers, arrays and other kernels.
+
+    A subclass states four things of a tile (rows of X against rows of Z), and everything else follows:
+    ``_evaluate(tile)`` the values, ``_diagonal(side)`` the values k(x, x), ``_vjp(tile, W)`` and
+    ``_diagonal_vjp(side, w)`` the gradients in x of sum_ij W_ij k(x_i, z_j) and of sum_i w_i k(x_i, x_i).
+
+    Kernels are equal when their type and the content of their fields are equal, and hash accordingly.
+    """
+
+    __array_ufunc__ = None
+    # parameters that may be a bandwidth rule, with the function that turns rule and data into a number
+    _rules: ClassVar = {}
+
+    # --- evaluation ------------------------------------------------------------------------------------------------
+
+    def __call__(self, X, Z=None):
+        """Return the block of kernel values.
+
+        Parameters
+        ----------
+        X : points (n)
+        Z : points (m), optional
+            X itself when left out: the block is then exactly symmetric with an exact diagonal.
+
+        Returns
+        -------
+        array (n, m)
+            float32 when all points are float32, else float64.
+        """
+        X, Z = self._sides(X, X if Z is None else Z)
+        return self._evaluate(Tile(X, Z, 0 if X is Z else None))
+
+    def diag(self, X):
+        """Return k(x, x) for every point.
+
+        Parameters
+        ----------
+        X : points (n)
+
+        Returns
+        -------
+        array (n,)
+        """
+        side, _ = self._sides(X, X)
+        return self._diagonal(side)
+
+    def vjp(self, X, Z, W):
+        """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i, computed in float64.
+
+        Parameters
+        ----------
+        X : rows (n, d)
+        Z : rows (m, d)
+        W : array (n, m)
+
+        Returns
+        -------
+        array (n, d)
+            In the type of X. Where k has a kink (Matern 1/2 at x = z) the pair contributes 0.
+
+        Raises
+        ------
+        TypeError
+            When the kernel has no gradient.
+        """
+        self._require_gradient()
+        X, Z = self._sides(X, Z)
+        xp = X.xp
+        wide = [Side(_points.rows(side.points, dtype=xp.float64)) for side in (X, Z)]
+        W = xp.astype(xp.asarray(W), xp.float64) if xp is not np else np.asarray(W, np.float64)
+        if tuple(W.shape) != (len(X), len(Z)):
+            raise ValueError(f"W must have shape {(len(X), len(Z))}, one weight per pair, got {tuple(W.shape)}.")
+        gradient = self._vjp(Tile(wide[0], wide[1]), W)
+        return gradient.astype(X.points.dtype, copy=False) if xp is np else xp.astype(gradient, X.points.dtype)
+
+    def resolve(self, X, sample_weight=None):
+        """Return the kernel with rules such as ``gamma="scale"`` replaced by the numbers they give on X.
+
+        Parameters
+        ----------
+        X : points (n)
+        sample_weight : array (n,), optional
+
+        Returns
+        -------
+        Kernel
+            ``self`` where there is nothing to resolve.
+        """
+        if self._unresolved() is None:
+            return self
+        values = {name: part.resolve(X, sample_weight) for name, part in self._parts().items()}
+        values |= {name: rule(getattr(self, name), X, sample_weight) for name, rule in self._rules.items()}
+        return replace(self, **values)
+
+    @property
+    def tags(self):
+        """What is known of the kernel without looking at data: a ``Tags``."""
+        return Tags()
+
+    def get_params(self, deep=True):
+        """Return the fields by name; with ``deep`` those of inner kernels too, as ``left__gamma``.
+
+        Parameters
+        ----------
+        deep : bool
+
+        Returns
+        -------
+        dict
+        """
+        params = {field.name: getattr(self, field.name) for field in fields(self)}
+        if deep:
+            for name, part in self._parts().items():
+                params |= {f"{name}__{key}": value for key, value in part.get_params().items()}
+        return params
+
+    # --- algebra ---------------------------------------------------------------------------------------------------
+
+    def __add__(self, other):
+        from mercer.kernels import algebra
+
+        return algebra.add(self, other)
+
+    __radd__ = __add__
+
+    def __mul__(self, other):
+        from mercer.kernels import algebra
+
+        return algebra.multiply(self, other)
+
+    __rmul__ = __mul__
+
+    def __pow__(self, degree):
+        from mercer.kernels import algebra
+
+        return algebra.Power(self, degree)
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self._content() == other._content()
+
+    def __hash__(self):
+        return hash((type(self), self._content()))
+
+    # --- what subclasses state -------------------------------------------------------------------------------------
+
+    def _evaluate(self, tile):
+        raise NotImplementedError
+
+    def _diagonal(self, side):
+        raise NotImplementedError
+
+    def _vjp(self, tile, W):
+        raise TypeError(self._no_gradient())
+
+    def _diagonal_vjp(self, side, w):
+        raise TypeError(self._no_gradient())
+
+    def _admit(self, points, name):
+        """Validate points of this kernel's kind; families other than rows of numbers override it."""
+        points = _points.rows(points, name)
+        if not self.tags.sparse and hasattr(points, "tocsr"):
+            raise TypeError(
+                f"{type(self).__name__} does not take sparse rows; pass {name}.toarray(), or use a kernel of inner "
+                "products or Euclidean distances (Linear, Polynomial, Gaussian, ...)."
+            )
+        return points
+
+    # --- shared ----------------------------------------------------------------------------------------------------
+
+    def _sides(self, X, Z):
+        """Validate two containers of points and return their sides, the same one where they are the same object."""
+        self._require_resolved()
+        if X is Z:
+            side = Side(self._admit(X, "X"))
+            return side, side
+        X, Z = self._admit(X, "X"), self._admit(Z, "Z")
+        if self.tags.points == "rows":
+            if X.shape[1] != Z.shape[1]:
+                raise ValueError(f"X has {X.shape[1]} features, but Z has {Z.shape[1]} features; they must be equal.")
+            dtype = _points.common_dtype(X, Z)
+            X, Z = _points.rows(X, "X", dtype), _points.rows(Z, "Z", dtype)
+        return Side(X), Side(Z)
+
+    def _parts(self):
+        """Return the fields that are kernels."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, Kernel)}
+
+    def _numbers(self):
+        """Return the parameters of the profile, as floats."""
+        return tuple(float(getattr(self, field.name)) for field in fields(self))
+
+    def _content(self):
+        """Return the fields as hashable values: arrays by their bytes."""
+        return tuple(_hashable(getattr(self, field.name)) for field in fields(self))
+
+    def _unresolved(self):
+        """Return the path and rule of a parameter that is still a rule, or None."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, str):
+                return field.name, value
+            if isinstance(value, Kernel) and (inner := value._unresolved()):
+                return f"{field.name}.{inner[0]}", inner[1]
+        return None
+
+    def _require_resolved(self):
+        if rule := self._unresolved():
+            raise ValueError(
+                f"{rule[0]} = {rule[1]!r} of {type(self).__name__} is a rule, not yet a number; "
+                "call kernel.resolve(X) with the training points first (estimators do)."
+            )
+
+    def _no_gradient(self):
+        return f"{type(self).__name__} has no gradient in its points."
+
+    def _require_gradient(self):
+        if not self.tags.differentiable:
+            raise TypeError(f"{self!r} has no gradient in its points; a method without gradients is needed.")
+
+
+def _hashable(value):
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype.str, value.tobytes()
+    if isinstance(value, (list, tuple)):
+        return tuple(_hashable(item) for item in value)
+    return value
+
+
+def with_params(kernel, params):
+    """Return a kernel with some parameters replaced, ``left__gamma`` reaching into inner kernels.
+
+    Kernels are immutable, so this takes the place of ``set_params``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    params : dict of str to value
+
+    Returns
+    -------
+    Kernel
+
+    Raises
+    ------
+    ValueError
+        For a name the kernel does not have.
+    """
+    own = {name: value for name, value in params.items() if "__" not in name}
+    nested = {}
+    for path, value in params.items():
+        if "__" in path:
+            name, rest = path.split("__", 1)
+            nested.setdefault(name, {})[rest] = value
+    known = {field.name for field in fields(kernel)}
+    parts = {**kernel._parts(), **{name: part for name, part in own.items() if isinstance(part, Kernel)}}
+    for name in [*own, *nested]:
+        if name not in known or (name in nested and name not in parts):
+            raise ValueError(
+                f"Invalid parameter {name!r} for kernel {kernel!r}. Valid parameters are: {sorted(kernel.get_params())}."
+            )
+    inner = {name: with_params(parts[name], rest) for name, rest in nested.items()}
+    return replace(kernel, **{**own, **inner})

@@ -1,0 +1,182 @@
+"""Kernels of the inner product: one profile each, a function of s = <x, z>."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mercer import _validate
+from mercer._tiles import evaluate
+from mercer.kernels import bandwidth
+from mercer.kernels.base import Kernel, Tags
+
+
+@dataclass(frozen=True, eq=False)
+class Dot(Kernel):
+    """k(x, z) = profile(<x, z>).
+
+    A new dot-product kernel is a frozen dataclass with one static method ``profile`` and a docstring.
+    """
+
+    @staticmethod
+    @abstractmethod
+    def profile(xp, s, *params, order=0):
+        """Return the order-th derivative in s, for arrays (``xp`` an array namespace) and in compiled code alike."""
+
+    @property
+    def tags(self):
+        """Positive semidefinite, on dense or sparse rows."""
+        return Tags(sparse=True)
+
+    def _evaluate(self, tile):
+        _refuse_overflow(self, tile.X)
+        if tile.Z is not tile.X:
+            _refuse_overflow(self, tile.Z)
+        return tile.dot(self.profile, self._numbers())
+
+    def _diagonal(self, side):
+        _refuse_overflow(self, side)
+        return evaluate(self.profile, side.sqnorms(), self._numbers())
+
+    def _vjp(self, tile, W):
+        # d/dx k = k'(s) z
+        Z = tile.Z.points
+        Q = W * tile.dot(self.profile, self._numbers(), order=1)
+        return Q @ Z
+
+    def _diagonal_vjp(self, side, w):
+        slope = evaluate(self.profile, side.sqnorms(), self._numbers(), order=1)
+        X = side.points.toarray() if side.sparse else side.points
+        return 2 * (w * slope)[:, None] * X
+
+
+def _refuse_overflow(kernel, side):
+    """Raise before any block is computed when some |<x, z>| <= max |x|^2 gives no finite value."""
+    side.memo(("finite", kernel), lambda: _check_range(kernel, side))
+
+
+def _check_range(kernel, side):
+    xp = side.xp
+    largest = xp.max(side.sqnorms())
+    extremes = xp.stack([largest, -largest])
+    if not bool(xp.all(xp.isfinite(evaluate(kernel.profile, extremes, kernel._numbers())))):
+        raise ValueError(
+            f"{kernel!r} overflows {side.points.dtype}: the largest row has norm {float(largest) ** 0.5:.3g}; "
+            "scale X (StandardScaler) or lower the degree or gamma."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Linear(Dot):
+    """Linear kernel, <x, z>: feature space is input space.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.Linear()(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[11.]])
+    """
+
+    @staticmethod
+    def profile(xp, s, order=0):
+        """Return s, 1, 0, 0, ..."""
+        if order == 0:
+            return s
+        return s * xp.const(s, 0.0) + xp.const(s, 1.0 if order == 1 else 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Polynomial(Dot):
+    """Polynomial kernel, (gamma <x, z> + coef0)^degree: all monomials up to the degree (exactly it when coef0 = 0).
+
+    Parameters
+    ----------
+    degree : int
+        At least 1.
+    gamma : float or {"scale", "median"}
+        Above 0.
+    coef0 : float
+        At least 0 for a positive semidefinite kernel.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.Polynomial(degree=2)(np.array([[1.0, 1.0]]))
+    array([[9.]])
+    """
+
+    degree: int = 3
+    gamma: float | str = 1.0
+    coef0: float = 1.0
+    _rules: ClassVar = {"gamma": bandwidth.gamma}
+
+    def __post_init__(self):
+        _validate.integer("degree", self.degree)
+        bandwidth.check("gamma", self.gamma)
+        _validate.number("coef0", self.coef0)
+
+    @property
+    def tags(self):
+        """Positive semidefinite for coef0 >= 0; open otherwise."""
+        return Tags(positive_semidefinite=True if self.coef0 >= 0 else None, sparse=True)
+
+    @staticmethod
+    def profile(xp, s, degree, gamma, coef0, order=0):
+        """Return degree! / (degree - order)! gamma^order (gamma s + coef0)^(degree - order)."""
+        left = degree - xp.const(s, order)
+        # the falling factorial is 0 once the order exceeds the degree; the power must only stay finite
+        value = xp.power(gamma * s + coef0, left if left > 0 else degree - degree)
+        for j in range(order):
+            value = (degree - xp.const(s, j)) * gamma * value
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Sigmoid(Dot):
+    """Sigmoid kernel, tanh(gamma <x, z> + coef0): not positive semidefinite, for no parameters on all of space.
+
+    Methods work with it on the positive part of its spectrum and say what was cut.
+
+    Parameters
+    ----------
+    gamma : float or {"scale", "median"}
+        Above 0.
+    coef0 : float
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.Sigmoid(gamma=1.0)(np.array([[1.0]])).round(4)
+    array([[0.7616]])
+    """
+
+    gamma: float | str = 1.0
+    coef0: float = 0.0
+    _rules: ClassVar = {"gamma": bandwidth.gamma}
+
+    def __post_init__(self):
+        bandwidth.check("gamma", self.gamma)
+        _validate.number("coef0", self.coef0)
+
+    @property
+    def tags(self):
+        """Not positive semidefinite."""
+        return Tags(positive_semidefinite=False, sparse=True)
+
+    @staticmethod
+    def profile(xp, s, gamma, coef0, order=0):
+        """Return the order-th derivative (up to 4) of tanh(gamma s + coef0), a polynomial in t = tanh."""
+        one = xp.const(s, 1.0)
+        t = xp.tanh(gamma * s + coef0)
+        slope = one - t * t
+        value = t
+        if order == 1:
+            value = slope
+        elif order == 2:
+            value = -xp.const(s, 2.0) * t * slope
+        elif order == 3:
+            value = slope * (xp.const(s, 6.0) * t * t - xp.const(s, 2.0))
+        elif order == 4:
+            value = slope * t * (xp.const(s, 16.0) - xp.const(s, 24.0) * t * t)
+        for _ in range(order):
+            value = gamma * value
+        return value

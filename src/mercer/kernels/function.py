@@ -1,0 +1,71 @@
+"""A Python function of two blocks of points as a kernel."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer import _points
+from mercer.kernels.base import Kernel, Tags
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionKernel(Kernel):
+    """Kernel computed by a function of two blocks of points.
+
+    Estimators make one of any Python callable given as ``kernel``.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X, Z)`` returns an array (n, m). It gets read-only arrays, or lists when the points are lists.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> same_length = mc.FunctionKernel(lambda X, Z: np.array([[float(len(x) == len(z)) for z in Z] for x in X]))
+    >>> same_length(["ab", "abc"])
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    function: object
+
+    def __post_init__(self):
+        if not callable(self.function):
+            raise TypeError(f"function must be callable, got {self.function!r}.")
+
+    @property
+    def tags(self):
+        """Nothing is known; no gradient."""
+        return Tags(positive_semidefinite=None, points="objects", sparse=True, differentiable=False)
+
+    def _admit(self, points, name):
+        if not (hasattr(points, "shape") or hasattr(points, "__len__")):
+            raise TypeError(f"{name} must be an array or a list of points, got {type(points).__name__}.")
+        if isinstance(points, np.ndarray) and points.dtype.kind in "fiub" and points.ndim == 2:
+            points = _points.rows(points, name).view()
+            points.flags.writeable = False
+        return points
+
+    def _evaluate(self, tile):
+        X, Z = tile.X.points, tile.Z.points
+        expected = (len(tile.X), len(tile.Z))
+        values = np.asarray(self.function(X, Z))
+        name = getattr(self.function, "__name__", repr(self.function))
+        if values.shape != expected:
+            raise ValueError(f"callable kernel {name} must return shape {expected}, one value a pair, got {values.shape}.")
+        if values.dtype.kind not in "fiub":
+            raise TypeError(f"callable kernel {name} must return real numbers, got dtype {values.dtype}.")
+        dtype = getattr(X, "dtype", None)
+        values = values.astype(dtype if dtype in (np.float32, np.float64) else np.float64, copy=False)
+        if not np.isfinite(values).all():
+            first = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+            raise ValueError(f"callable kernel {name} returned NaN or infinity, first at {first}.")
+        return values
+
+    def _diagonal(self, side):
+        one = [self._evaluate_pair(side.take(slice(i, i + 1))) for i in range(len(side))]
+        return np.array(one)
+
+    def _evaluate_pair(self, side):
+        return self.function(side.points, side.points)[0][0]

@@ -1,0 +1,170 @@
+"""Kernels of mapped inputs: length scales, linear maps, chosen columns, and explicit feature maps."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer.kernels.algebra import Composite
+from mercer.kernels.base import Kernel, Tags
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped(Composite):
+    """Kernel of linearly mapped inputs, k(A x, A z).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    A : array
+        Floating (d,): a factor per feature, one over its length scale. Floating (q, d): a linear map. Integer (q,): the columns to keep.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X = np.array([[1.0, 100.0], [1.0, 200.0]])
+    >>> mc.Mapped(mc.Gaussian(1.0), np.array([0]))(X)
+    array([[1., 1.],
+           [1., 1.]])
+    """
+
+    kernel: Kernel
+    A: np.ndarray
+
+    def __post_init__(self):
+        if not isinstance(self.A, np.ndarray) or self.A.ndim not in (1, 2) or self.A.dtype.kind not in "fiu":
+            raise TypeError(f"A must be a NumPy array of one or two dimensions, floating or integer, got {self.A!r}.")
+        if self.A.dtype.kind == "f" and not np.isfinite(self.A).all():
+            raise ValueError("A must be finite.")
+        if self.A.dtype.kind != "f" and self.A.ndim == 2:
+            raise TypeError("A linear map A must be floating; an integer A is a list of columns.")
+
+    @property
+    def tags(self):
+        """Those of the inner kernel, on dense rows."""
+        return replace(super().tags, sparse=False)
+
+    def resolve(self, X, sample_weight=None):
+        """Return the kernel with inner rules resolved on the mapped points."""
+        if self._unresolved() is None:
+            return self
+        return replace(self, kernel=self.kernel.resolve(self._map(self._admit(X, "X")), sample_weight))
+
+    def _admit(self, points, name):
+        points = Kernel._admit(self, points, name)
+        d = points.shape[1]
+        if self.A.dtype.kind != "f":
+            if len(self.A) and not (-d <= self.A.min() and self.A.max() < d):
+                raise ValueError(f"A names columns {self.A.tolist()}, but {name} has {d} features.")
+        elif self.A.shape[-1] != d:
+            raise ValueError(f"A has shape {self.A.shape}, but {name} has {d} features; the last number must be that.")
+        # what the inner kernel asks of its points is asked of the mapped ones
+        self.kernel._admit(self._map(points), f"mapped {name}")
+        return points
+
+    def _map(self, X):
+        A = self.A
+        if A.dtype.kind != "f":
+            return X[:, A]
+        A = X.__array_namespace__().asarray(A, dtype=X.dtype) if isinstance(X, np.ndarray) else _like(A, X)
+        return X * A if A.ndim == 1 else X @ A.T
+
+    def _back(self, G, d):
+        """Pull a gradient in mapped points back to the points."""
+        A = self.A
+        if A.dtype.kind != "f":
+            gradient = np.zeros((len(G), d))
+            np.add.at(gradient, (slice(None), A), np.asarray(G))
+            return gradient
+        A = A if isinstance(G, np.ndarray) else _like(A, G)
+        return G * A if A.ndim == 1 else G @ A
+
+    def _evaluate(self, tile):
+        return self.kernel._evaluate(tile.through(self, self._map))
+
+    def _diagonal(self, side):
+        return self.kernel._diagonal(self._through(side))
+
+    def _vjp(self, tile, W):
+        return self._back(self.kernel._vjp(tile.through(self, self._map), W), tile.X.points.shape[1])
+
+    def _diagonal_vjp(self, side, w):
+        return self._back(self.kernel._diagonal_vjp(self._through(side), w), side.points.shape[1])
+
+    def _through(self, side):
+        return side.memo(self, lambda: type(side)(self._map(side.points)))
+
+
+def _like(A, X):
+    import array_api_compat
+
+    xp = array_api_compat.array_namespace(X)
+    return xp.asarray(A.tolist(), dtype=X.dtype, device=X.device)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap(Kernel):
+    """Kernel of an explicit feature map, <phi(x), phi(z)>: positive semidefinite whatever phi is.
+
+    Parameters
+    ----------
+    phi : callable
+        Points (n) to features (n, D), row by row.
+    jacobian : callable, optional
+        Rows (n, d) to derivatives (n, D, d) of the features; without it the kernel has no gradient.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> k = mc.FeatureMap(lambda X: np.column_stack([X[:, 0], X[:, 0] ** 2]))
+    >>> k(np.array([[2.0]]))
+    array([[20.]])
+    """
+
+    phi: object
+    jacobian: object = None
+
+    def __post_init__(self):
+        for name in ("phi", "jacobian"):
+            value = getattr(self, name)
+            if not (callable(value) or (name == "jacobian" and value is None)):
+                raise TypeError(f"{name} must be a function of points, got {value!r}.")
+
+    @property
+    def tags(self):
+        """Positive semidefinite, on any points phi takes."""
+        return Tags(points="objects", sparse=True, differentiable=self.jacobian is not None)
+
+    def _admit(self, points, name):
+        return points
+
+    def _features(self, side):
+        return side.memo(self, lambda: self._checked(side))
+
+    def _checked(self, side):
+        features = self.phi(side.points)
+        if getattr(features, "ndim", 0) != 2 or features.shape[0] != len(side):
+            raise ValueError(
+                f"phi must return one row of features per point: expected ({len(side)}, D), "
+                f"got {getattr(features, 'shape', type(features).__name__)}."
+            )
+        if not np.isfinite(float(features.sum())):
+            raise ValueError("phi returned NaN or infinity.")
+        return features
+
+    def _evaluate(self, tile):
+        X = self._features(tile.X)
+        return X @ (X if tile.Z is tile.X else self._features(tile.Z)).T
+
+    def _diagonal(self, side):
+        features = self._features(side)
+        return (features * features).sum(axis=1)
+
+    def _vjp(self, tile, W):
+        if self.jacobian is None:
+            raise TypeError("FeatureMap has no gradient; give jacobian=, a function X -> (n, D, d).")
+        return np.einsum("nD,nDd->nd", W @ self._features(tile.Z), self.jacobian(tile.X.points))
+
+    def _diagonal_vjp(self, side, w):
+        if self.jacobian is None:
+            raise TypeError("FeatureMap has no gradient; give jacobian=, a function X -> (n, D, d).")
+        return 2 * np.einsum("n,nD,nDd->nd", w, self._features(side), self.jacobian(side.points))

@@ -1,0 +1,95 @@
+"""A given matrix as a kernel: its points are row indices."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer import _points
+from mercer.kernels.base import Kernel, Tags
+
+
+@dataclass(frozen=True, eq=False)
+class Precomputed(Kernel):
+    """Kernel given by its matrix on the training points.
+
+    ``Precomputed().resolve(K)`` takes the square matrix; then the points are indices 0 .. n-1, and new points are rows of
+    their kernel values with all training points: ``k(rows, J)`` picks columns.
+
+    Parameters
+    ----------
+    matrix : array (n, n), optional
+        Symmetric; kept, not copied.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> k = mc.Precomputed().resolve(np.array([[2.0, 1.0], [1.0, 3.0]]))
+    >>> k(np.array([1]), np.array([0, 1]))
+    array([[1., 3.]])
+    >>> k(np.array([[0.5, 0.25]]), np.array([1]))
+    array([[0.25]])
+    """
+
+    matrix: np.ndarray | None = None
+
+    def resolve(self, X, sample_weight=None):
+        """Return the kernel of the square matrix X, symmetric up to rounding.
+
+        Raises
+        ------
+        ValueError
+            When X is not square, or differs from its transpose by more than sqrt(eps) of its largest entry.
+        """
+        if self.matrix is not None:
+            return self
+        K = _points.rows(X, "X")
+        K = K.toarray() if hasattr(K, "toarray") else K
+        if K.shape[0] != K.shape[1]:
+            raise ValueError(
+                f"Precomputed needs the square matrix of kernel values between all training points, got shape {K.shape}."
+            )
+        gap, size = float(abs(K - K.T).max()), float(abs(K).max())
+        tolerance = float(np.sqrt(np.finfo(K.dtype).eps)) * size
+        if gap > tolerance:
+            raise ValueError(
+                f"The precomputed matrix is not symmetric: max |K - K'| = {gap:.3g}, at most {tolerance:.3g} is rounding; "
+                "symmetrise it, (K + K.T) / 2, if that is meant."
+            )
+        return replace(self, matrix=K if gap == 0 else (K + K.T) / 2)
+
+    @property
+    def tags(self):
+        """Nothing is known before the matrix is looked at; no gradient."""
+        return Tags(positive_semidefinite=None, points="indices", differentiable=False)
+
+    def _admit(self, points, name):
+        self._require_resolved()
+        n = len(self.matrix)
+        if not hasattr(points, "shape"):
+            points = np.asarray(points)
+        if len(points.shape) == 2:
+            points = _points.rows(points, name)
+            points = points.toarray() if hasattr(points, "toarray") else points
+            if points.shape[1] != n:
+                raise ValueError(
+                    f"{name} has {points.shape[1]} features, but Precomputed is expecting {n} features as input: "
+                    f"each row holds the kernel values of a new point with the {n} training points, in order."
+                )
+            return points
+        if points.dtype.kind not in "iu" or (len(points) and not (-n <= points.min() and points.max() < n)):
+            raise ValueError(f"{name} must be row indices between 0 and {n - 1}, or rows of {n} kernel values.")
+        return points
+
+    def _unresolved(self):
+        return ("matrix", "Precomputed()") if self.matrix is None else None
+
+    def _evaluate(self, tile):
+        if len(tile.Z.points.shape) == 2:
+            raise ValueError("Precomputed knows no kernel values between two new points: Z must be training indices.")
+        X = tile.X.points
+        return X[:, tile.Z.points] if len(X.shape) == 2 else self.matrix[X][:, tile.Z.points]
+
+    def _diagonal(self, side):
+        if len(side.points.shape) == 2:
+            raise ValueError("Precomputed does not know k(x, x) of new points, only their values with training points.")
+        return self.matrix[side.points, side.points]

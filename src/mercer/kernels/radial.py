@@ -1,0 +1,214 @@
+"""Kernels of the Euclidean distance: one profile each, a function of s = |x - z|^2."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mercer import _validate
+from mercer._tiles import evaluate
+from mercer.kernels import bandwidth
+from mercer.kernels.base import Kernel, Tags
+
+
+@dataclass(frozen=True, eq=False)
+class Radial(Kernel):
+    """k(x, z) = profile(|x - z|^2).
+
+    A new radial kernel is a frozen dataclass with one static method ``profile`` and a docstring. The squared distance, not the
+    distance, is the scalar, since its derivatives stay finite at 0 for every smooth kernel.
+    """
+
+    @staticmethod
+    @abstractmethod
+    def profile(xp, s, *params, order=0):
+        """Return the order-th derivative in s, for arrays (``xp`` an array namespace) and in compiled code alike."""
+
+    @property
+    def tags(self):
+        """Positive semidefinite, on dense or sparse rows."""
+        return Tags(sparse=True)
+
+    def _evaluate(self, tile):
+        return tile.radial(self.profile, self._numbers())
+
+    def _diagonal(self, side):
+        zeros = side.xp.zeros(len(side), dtype=side.points.dtype, device=getattr(side.points, "device", None))
+        return evaluate(self.profile, zeros, self._numbers())
+
+    def _vjp(self, tile, W):
+        # d/dx k = 2 k'(s) (x - z); where k' is infinite x = z, and the pair pulls nowhere
+        xp = tile.xp
+        slope = tile.radial(self.profile, self._numbers(), order=1)
+        Q = W * xp.where(xp.isfinite(slope), slope, xp.zeros_like(slope))
+        X, Z = tile.centred
+        if tile.X.sparse:
+            X = X.toarray()
+        return 2 * (xp.sum(Q, axis=1)[:, None] * X - Q @ Z)
+
+    def _diagonal_vjp(self, side, w):
+        return side.xp.zeros(tuple(side.points.shape), dtype=side.xp.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian(Radial):
+    """Gaussian kernel, exp(-gamma |x - z|^2).
+
+    Parameters
+    ----------
+    gamma : float or {"scale", "median"}
+        Inverse squared width, above 0; ``1 / (2 sigma^2)`` for a standard deviation sigma.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.Gaussian(0.5)(np.array([[0.0], [1.0]])).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    """
+
+    gamma: float | str = "scale"
+    _rules: ClassVar = {"gamma": bandwidth.gamma}
+
+    def __post_init__(self):
+        bandwidth.check("gamma", self.gamma)
+
+    @staticmethod
+    def profile(xp, s, gamma, order=0):
+        """Return (-gamma)^order exp(-gamma s)."""
+        value = xp.exp(-gamma * s)
+        for _ in range(order):
+            value = -gamma * value
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Matern(Radial):
+    """Matern kernel of smoothness nu = 1/2, 3/2 or 5/2 on the Euclidean distance.
+
+    With u = sqrt(2 nu) |x - z| / length: exp(-u), (1 + u) exp(-u), (1 + u + u^2 / 3) exp(-u).
+
+    Parameters
+    ----------
+    length : float or {"scale", "median"}
+        Length scale, above 0.
+    nu : {0.5, 1.5, 2.5}
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.Matern(length=2.0, nu=0.5)(np.array([[0.0], [2.0]]))[0, 1].round(4)
+    np.float64(0.3679)
+    """
+
+    length: float | str = 1.0
+    nu: float = 1.5
+    _rules: ClassVar = {"length": bandwidth.length}
+
+    def __post_init__(self):
+        bandwidth.check("length", self.length)
+        if self.nu not in (0.5, 1.5, 2.5):
+            raise ValueError(
+                f"nu = {self.nu!r} must be 0.5, 1.5 or 2.5; as nu grows Matern tends to Gaussian(1 / (2 length^2))."
+            )
+
+    @staticmethod
+    def profile(xp, s, length, nu, order=0):
+        """Return (-a / 2)^order c_nu u^p K_p(u) sqrt(2 / pi), a = 2 nu / length^2, u = sqrt(a s), p = nu - order."""
+        half, one, two, three = xp.const(s, 0.5), xp.const(s, 1.0), xp.const(s, 2.0), xp.const(s, 3.0)
+        a = two * nu / (length * length)
+        u = xp.sqrt(a * s)
+        # u^p K_p(u) sqrt(2/pi) is a polynomial times exp(-u); for p < 0 it is that of -p over u^(-2p)
+        value = xp.exp(-u)
+        p = nu - xp.const(s, order)
+        size = xp.abs(p)
+        if size > two:
+            if size > three:
+                value = value * (xp.const(s, 15.0) + u * (xp.const(s, 15.0) + u * (xp.const(s, 6.0) + u)))
+            else:
+                value = value * (three + u * (three + u))
+        elif size > one:
+            value = value * (one + u)
+        if p < xp.const(s, 0.0):
+            value = value / u
+            if size > one:
+                value = value / (u * u)
+            if size > two:
+                value = value / (u * u)
+            if size > three:
+                value = value / (u * u)
+        if nu > two:
+            value = value / three
+        for _ in range(order):
+            value = -half * a * value
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class RationalQuadratic(Radial):
+    """Rational quadratic kernel, (1 + |x - z|^2 / (2 alpha length^2))^-alpha: a mixture of Gaussian widths.
+
+    Parameters
+    ----------
+    length : float or {"scale", "median"}
+        Length scale, above 0.
+    alpha : float
+        Weight of small widths, above 0; the Gaussian kernel is the limit of large alpha.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.RationalQuadratic(length=1.0, alpha=1.0)(np.array([[0.0], [2.0]]))[0, 1].round(4)
+    np.float64(0.3333)
+    """
+
+    length: float | str = 1.0
+    alpha: float = 1.0
+    _rules: ClassVar = {"length": bandwidth.length}
+
+    def __post_init__(self):
+        bandwidth.check("length", self.length)
+        _validate.positive("alpha", self.alpha)
+
+    @staticmethod
+    def profile(xp, s, length, alpha, order=0):
+        """Return the order-th derivative of (1 + b s)^-alpha, b = 1 / (2 alpha length^2)."""
+        one = xp.const(s, 1.0)
+        b = xp.const(s, 0.5) / (alpha * length * length)
+        base = one + b * s
+        value = xp.exp(-alpha * xp.log(base))
+        for j in range(order):
+            value = -(alpha + xp.const(s, j)) * b * value / base
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Cauchy(Radial):
+    """Cauchy kernel, 1 / (1 + gamma |x - z|^2).
+
+    Parameters
+    ----------
+    gamma : float or {"scale", "median"}
+        Inverse squared width, above 0.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.Cauchy(1.0)(np.array([[0.0], [1.0]]))[0, 1]
+    np.float64(0.5)
+    """
+
+    gamma: float | str = "scale"
+    _rules: ClassVar = {"gamma": bandwidth.gamma}
+
+    def __post_init__(self):
+        bandwidth.check("gamma", self.gamma)
+
+    @staticmethod
+    def profile(xp, s, gamma, order=0):
+        """Return order! (-gamma)^order (1 + gamma s)^-(order + 1)."""
+        one = xp.const(s, 1.0)
+        inverse = one / (one + gamma * s)
+        value = inverse
+        for j in range(order):
+            value = -gamma * xp.const(s, j + 1) * inverse * value
+        return value
