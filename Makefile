@@ -13,7 +13,8 @@ endif
 endif
 
 # Read before NumPy and SciPy are first imported, so conftest.py alone would be too late for some plugins.
-TEST := MPLBACKEND=Agg SCIPY_ARRAY_API=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+TEST_ENV := MPLBACKEND=Agg SCIPY_ARRAY_API=1
+TEST_HOW := -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: demo test test-all check bench floor docs clean help
@@ -25,10 +26,10 @@ demo: $(VENV)/.with-plot ## denoise, look inside and compress on digits; writes 
 	MPLBACKEND=Agg $(BIN)/mercer demo demo
 
 test: $(VENV)/.with-dev ## the tests: offline, one seed, a few minutes
-	$(TEST)
+	$(TEST_ENV) $(BIN)/python $(TEST_HOW)
 
 test-all: $(VENV)/.with-dev $(VENV)/.with-pinned-torch ## the tests, the slow ones, all seeds, PyTorch
-	MERCER_TEST_SEEDS=all $(TEST) -m ""
+	MERCER_TEST_SEEDS=all $(TEST_ENV) $(BIN)/python $(TEST_HOW) -m ""
 
 check: $(VENV)/.with-dev ## style, format, types and the direction of imports
 	$(BIN)/ruff check
@@ -39,8 +40,9 @@ check: $(VENV)/.with-dev ## style, format, types and the direction of imports
 bench: $(VENV)/.with-bench ## the tables of benchmarks, peers beside Mercer, one after the other
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
 
+# Examples in docstrings show what today's NumPy prints, so only the tests proper run here.
 floor: .venv-floor/.with-dev ## the tests with the lowest versions that the project allows
-	$(MAKE) test VENV=.venv-floor
+	$(TEST_ENV) .venv-floor/bin/python $(TEST_HOW) tests
 
 docs: $(VENV)/.with-docs ## the documentation, as HTML in docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
