@@ -76,5 +76,7 @@ def test_every_folder_of_tests_is_a_package_of_the_source():
 
 
 def _own_names(cls):
+    """Public names aside from the fields and from the formulas, which are static: profiles and their like."""
     fields = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
-    return {name for name in dir(cls) if not name.startswith("_")} - fields - {"profile"}
+    formulas = {name for name in dir(cls) if isinstance(inspect.getattr_static(cls, name), staticmethod)}
+    return {name for name in dir(cls) if not name.startswith("_")} - fields - formulas
