@@ -30,6 +30,10 @@ class Side:
     def __len__(self):
         return _points.count(self.points)
 
+    def __getstate__(self):
+        # what was computed can be computed again: a pickle carries the points alone
+        return {"points": self.points, "_memo": {}}
+
     def take(self, rows):
         """Return the side of some of the points; nothing computed is carried over."""
         return Side(_points.take(self.points, rows))

@@ -61,7 +61,7 @@ class Expansion:
     def points(self):
         """The shared points (n), read-only."""
         points = self._side.points
-        return _read_only(points) if isinstance(points, np.ndarray) else points
+        return self._side.memo("view", lambda: _read_only(points)) if isinstance(points, np.ndarray) else points
 
     @property
     def coef(self):
@@ -110,7 +110,7 @@ class Expansion:
         array (m, p)
         """
         self._require_same_kernel(chi)
-        if chi is self or chi._side is self._side:
+        if _same_points(self._side, chi._side):
             X = Z = self._side
         else:
             X, Z = self._kernel._sides(self.points, chi.points)
@@ -203,7 +203,7 @@ class Expansion:
 
     def _with(self, X):
         """Return new points and the shared ones as two sides of one type; the shared side is reused where it can be."""
-        if X is self._side.points or X is getattr(self, "points", None):
+        if X is self._side.points or X is self.points:
             return self._side, self._side
         new, shared = self._kernel._sides(X, self._side.points)
         if getattr(shared.points, "dtype", None) == getattr(self._side.points, "dtype", None):
@@ -232,7 +232,7 @@ class Expansion:
         xp = self._side.xp
         width = max(m, p)
         left, right = (xp.broadcast_to(b._explicit(), (len(b._side), width)) for b in (self, other))
-        if self._side is other._side or self._side.points is other._side.points:
+        if _same_points(self._side, other._side):
             return self._over(left + sign * right)
         points = _points.concatenate([self._side.points, other._side.points])
         return Expansion(self._kernel, points, _points.concatenate([left, sign * right]))
@@ -240,7 +240,7 @@ class Expansion:
     def _require_same_kernel(self, other):
         if not isinstance(other, Expansion):
             raise TypeError(f"expected an Expansion, got {type(other).__name__}.")
-        if other._kernel != self._kernel:
+        if other._kernel is not self._kernel and other._kernel != self._kernel:
             raise ValueError(
                 f"vectors of different feature spaces have no inner product or sum: {self._kernel!r} and {other._kernel!r}."
             )
@@ -378,6 +378,16 @@ def mmd(phi, chi):
     3.0
     """
     return float((mean(phi) - mean(chi)).norms()[0])
+
+
+def _same_points(left, right):
+    """Return whether two sides hold the very same points: one object, or two views of the same memory."""
+    if left is right or left.points is right.points:
+        return True
+    if not (isinstance(left.points, np.ndarray) and isinstance(right.points, np.ndarray)):
+        return False
+    views = [(p.__array_interface__["data"][0], p.shape, p.strides, p.dtype) for p in (left.points, right.points)]
+    return views[0] == views[1]
 
 
 def _from_side(kernel, side, coef):

@@ -91,7 +91,7 @@ class Gram:
             needed,
             self._memory,
             f"K(X, Z) of {n} x {m} values of {self.dtype}",
-            "use Gram(...) @ V, which never stores it, or raise memory=",
+            "Gram(...) @ V, which never stores it, or raise memory=",
         )
         return self._backend.dense(self._kernel, self._X, self._Z)
 

@@ -171,7 +171,7 @@ class Kernel:
         return algebra.Power(self, degree)
 
     def __eq__(self, other):
-        return type(self) is type(other) and self._content() == other._content()
+        return self is other or (type(self) is type(other) and self._content() == other._content())
 
     def __hash__(self):
         return hash((type(self), self._content()))

@@ -1,0 +1,87 @@
+"""What all kernel estimators share: a kernel that is replaced, not mutated, and validation that knows its points."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer import _points
+from mercer.kernels.base import with_params
+from mercer.kernels.shorthand import as_kernel
+
+
+class KernelEstimator:
+    """Mixin for estimators with a ``kernel`` parameter; no mathematics.
+
+    ``kernel`` stays as the user gave it; ``kernel_`` is the resolved kernel of the fit.
+    """
+
+    _doc_link_module = "mercer"
+
+    def set_params(self, **params):
+        """Set parameters; ``kernel__gamma`` and the like replace the kernel by one with other numbers.
+
+        Parameters
+        ----------
+        **params : dict
+
+        Returns
+        -------
+        self
+        """
+        inner = {name.removeprefix("kernel__"): params.pop(name) for name in list(params) if name.startswith("kernel__")}
+        super().set_params(**params)
+        if inner:
+            self.kernel = with_params(as_kernel(self.kernel), inner)
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        kernel = as_kernel(self.kernel).tags
+        tags.input_tags.sparse = kernel.sparse
+        tags.input_tags.pairwise = kernel.points == "indices"
+        return tags
+
+    def _training_points(self, X, y=None, sample_weight=None):
+        """Validate X, resolve the kernel on it, and return the kernel and its points; X is copied, never kept.
+
+        Returns
+        -------
+        kernel : Kernel
+        points : points (n)
+            Row indices for a precomputed kernel.
+        """
+        kernel = as_kernel(self.kernel)
+        X = self._rows(X, kernel, reset=True)
+        kernel = kernel.resolve(X, sample_weight)
+        return kernel, np.arange(_points.count(X)) if kernel.tags.points == "indices" else X
+
+    def _new_points(self, X):
+        """Validate X against the points of the fit."""
+        check_is_fitted(self)
+        return self._rows(X, self.kernel_, reset=False)
+
+    def _rows(self, X, kernel, reset):
+        if kernel.tags.points == "objects" and _are_objects(X):
+            return list(X)
+        if not kernel.tags.sparse and hasattr(X, "tocsr"):
+            kernel._admit(X, "X")
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            copy=reset,
+            ensure_min_samples=2 if reset else 1,
+        )
+
+
+def _are_objects(X):
+    """Return whether X is a list of objects (strings, graphs, sequences of any length), not rows of numbers."""
+    if hasattr(X, "tocsr") or hasattr(X, "columns"):
+        return False
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        return True
+    return array.dtype.kind in "OUS" and (array.ndim == 1 or isinstance(X, list))
