@@ -64,6 +64,11 @@ class Side:
     def _mean(self):
         return self.xp.mean(self.xp.astype(self.points, self.xp.float64), axis=0)
 
+    @cached_property
+    def contiguous(self):
+        """The rows as a C-contiguous array."""
+        return np.ascontiguousarray(self.points)
+
     def about(self, centre):
         """Return the rows minus a centre, in the type of the rows; subtracted in float64."""
         if centre is None:
@@ -74,7 +79,7 @@ class Side:
     def _about(self, centre):
         xp, points = self.xp, self.points
         if xp is np:
-            return (points - centre).astype(points.dtype, copy=False)
+            return np.ascontiguousarray((points - centre).astype(points.dtype, copy=False))
         return xp.astype(xp.astype(points, xp.float64) - centre, points.dtype)
 
     def sqnorms(self, centre=None):

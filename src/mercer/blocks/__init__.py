@@ -1,5 +1,7 @@
 """How a block of K is computed: one module per backend, each with the verbs dense, matmul, vjp and diag."""
 
+import numpy as np
+
 from mercer.blocks import _array
 
 
@@ -16,4 +18,9 @@ def pick(kernel, X):
     module
         With functions ``dense``, ``matmul``, ``vjp`` and ``diag``.
     """
+    if isinstance(X.points, np.ndarray) and kernel.tags.points == "rows":
+        # imported here, since compiled loops are not needed by other containers
+        from mercer.blocks import _numba
+
+        return _numba
     return _array

@@ -45,6 +45,8 @@ class Kernel:
     __array_ufunc__ = None
     # parameters that may be a bandwidth rule, with the function that turns rule and data into a number
     _rules: ClassVar = {}
+    # "radial" or "dot" where the kernel is a profile of that one scalar
+    _scalar: ClassVar = None
 
     # --- evaluation ------------------------------------------------------------------------------------------------
 

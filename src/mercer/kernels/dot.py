@@ -17,6 +17,8 @@ class Dot(Kernel):
     A new dot-product kernel is a frozen dataclass with one static method ``profile`` and a docstring.
     """
 
+    _scalar: ClassVar = "dot"
+
     @staticmethod
     @abstractmethod
     def profile(xp, s, *params, order=0):
@@ -28,13 +30,15 @@ class Dot(Kernel):
         return Tags(sparse=True)
 
     def _evaluate(self, tile):
-        _refuse_overflow(self, tile.X)
-        if tile.Z is not tile.X:
-            _refuse_overflow(self, tile.Z)
+        self._refuse_overflow(tile.X, tile.Z)
         return tile.dot(self.profile, self._numbers())
 
+    def _refuse_overflow(self, X, Z):
+        for side in (X, Z):
+            side.memo(("finite", self), lambda side=side: _check_range(self, side))
+
     def _diagonal(self, side):
-        _refuse_overflow(self, side)
+        self._refuse_overflow(side, side)
         return evaluate(self.profile, side.sqnorms(), self._numbers())
 
     def _vjp(self, tile, W):
@@ -49,12 +53,8 @@ class Dot(Kernel):
         return 2 * (w * slope)[:, None] * X
 
 
-def _refuse_overflow(kernel, side):
-    """Raise before any block is computed when some |<x, z>| <= max |x|^2 gives no finite value."""
-    side.memo(("finite", kernel), lambda: _check_range(kernel, side))
-
-
 def _check_range(kernel, side):
+    """Raise before any block is computed when some |<x, z>| <= max |x|^2 gives no finite value."""
     xp = side.xp
     largest = xp.max(side.sqnorms())
     extremes = xp.stack([largest, -largest])

@@ -18,6 +18,8 @@ class Radial(Kernel):
     distance, is the scalar, since its derivatives stay finite at 0 for every smooth kernel.
     """
 
+    _scalar: ClassVar = "radial"
+
     @staticmethod
     @abstractmethod
     def profile(xp, s, *params, order=0):
@@ -30,6 +32,10 @@ class Radial(Kernel):
 
     def _evaluate(self, tile):
         return tile.radial(self.profile, self._numbers())
+
+    def _refuse_overflow(self, X, Z):
+        # norms about the centre are refused where squared distances would overflow
+        X.sqnorms(Z.centre), Z.sqnorms(Z.centre)
 
     def _diagonal(self, side):
         zeros = side.xp.zeros(len(side), dtype=side.points.dtype, device=getattr(side.points, "device", None))
