@@ -2,9 +2,68 @@
 
 from mercer.expansion import Expansion, features, mean, mmd, sqdist
 from mercer.gram import Gram
-from mercer.kernels import *  # noqa: F403
-from mercer.kernels import __all__ as _kernels
+from mercer.kernels import (
+    Cauchy,
+    Chi2,
+    Conformal,
+    Constant,
+    Coordinatewise,
+    Dot,
+    Exp,
+    FeatureMap,
+    FunctionKernel,
+    Gaussian,
+    Intersection,
+    Kernel,
+    Laplacian,
+    Linear,
+    Mapped,
+    Matern,
+    Normalized,
+    Polynomial,
+    Power,
+    Precomputed,
+    Product,
+    Radial,
+    RationalQuadratic,
+    Scaled,
+    Sigmoid,
+    Sum,
+)
 
 __version__ = "0.1.0"
 
-__all__ = sorted([*_kernels, "Expansion", "Gram", "features", "mean", "mmd", "sqdist"])
+__all__ = [
+    "Cauchy",
+    "Chi2",
+    "Conformal",
+    "Constant",
+    "Coordinatewise",
+    "Dot",
+    "Exp",
+    "Expansion",
+    "FeatureMap",
+    "FunctionKernel",
+    "Gaussian",
+    "Gram",
+    "Intersection",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Mapped",
+    "Matern",
+    "Normalized",
+    "Polynomial",
+    "Power",
+    "Precomputed",
+    "Product",
+    "Radial",
+    "RationalQuadratic",
+    "Scaled",
+    "Sigmoid",
+    "Sum",
+    "features",
+    "mean",
+    "mmd",
+    "sqdist",
+]

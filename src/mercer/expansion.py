@@ -1,16 +1,15 @@
 """Expansion: a block of m vectors of the feature space over shared points, and the algebra of such blocks."""
 
-import array_api_compat
 import numpy as np
 
-from mercer import _namespace, _points, blocks
-from mercer._tiles import Side
+from mercer import _coefficients, _points, blocks
 
 
 class Expansion:
     """A block of m vectors of the feature space, psi_j = sum_i coef[i, j] phi(points[i]).
 
-    Data are the block with identity coefficients, ``features(kernel, X)``; means, kernel principal components, normals of support
+    Data are the block with identity coefficients, ``features(kernel, X)``; means, kernel principal components,
+    normals of support
     vector machines, ridge solutions and denoised points are all ``features(kernel, X) @ A``.
 
     Parameters
@@ -29,8 +28,10 @@ class Expansion:
 
     Notes
     -----
-    Evaluation costs n m kernel values per new point and a tile of memory. Inner products of nearly parallel vectors lose
-    digits as differences of numbers do: squared distances below about 1e-14 of the squared norms (1e-6 in float32) are noise.
+    Evaluation costs n m kernel values per new point and a tile of memory. Inner products of nearly parallel
+    vectors lose
+    digits as differences of numbers do: squared distances below about 1e-14 of the squared norms (1e-6 in float32)
+    are noise.
 
     Examples
     --------
@@ -48,7 +49,7 @@ class Expansion:
     def __init__(self, kernel, points, coef=None):
         side, _ = kernel._sides(points, points)
         self._kernel, self._side = kernel, side
-        self._coef = None if coef is None else _coefficients(coef, side)
+        self._coef = None if coef is None else _coefficients.block(coef, side)
 
     # --- the triple --------------------------------------------------------------------------------------------------
 
@@ -61,7 +62,11 @@ class Expansion:
     def points(self):
         """The shared points (n), read-only."""
         points = self._side.points
-        return self._side.memo("view", lambda: _read_only(points)) if isinstance(points, np.ndarray) else points
+        return (
+            self._side.memo("view", lambda: _coefficients.read_only(points))
+            if isinstance(points, np.ndarray)
+            else points
+        )
 
     @property
     def coef(self):
@@ -115,7 +120,7 @@ class Expansion:
         else:
             X, Z = self._kernel._sides(self.points, chi.points)
         values = chi._values(X, Z)
-        return values if self._coef is None else _wide_product(self._coef, values)
+        return values if self._coef is None else _coefficients.product(self._coef, values)
 
     def norms(self):
         """Return the norms |psi_j| (m,)."""
@@ -160,7 +165,7 @@ class Expansion:
 
     def __matmul__(self, C):
         """Return the block of combinations sum_i C[i, j] psi_i; a vector C gives a block of one."""
-        C = _columns(C, self._side)
+        C = _coefficients.columns(C, self._side)
         n, m = self.shape
         if C.shape[0] != m:
             raise ValueError(f"{m} vectors need {m} rows of combination coefficients, got shape {tuple(C.shape)}.")
@@ -199,7 +204,7 @@ class Expansion:
 
     def _over(self, coef):
         """Return another block over the same points."""
-        return _from_side(self._kernel, self._side, _coefficients(coef, self._side))
+        return _from_side(self._kernel, self._side, _coefficients.block(coef, self._side))
 
     def _with(self, X):
         """Return new points and the shared ones as two sides of one type; the shared side is reused where it can be."""
@@ -220,7 +225,7 @@ class Expansion:
         """Return the coefficients, the identity written out."""
         if self._coef is not None:
             return self._coef
-        return self._side.xp.eye(len(self._side), dtype=_floating(self._side))
+        return self._side.xp.eye(len(self._side), dtype=_coefficients.floating(self._side))
 
     def _combine(self, other, sign):
         if not isinstance(other, Expansion):
@@ -242,7 +247,8 @@ class Expansion:
             raise TypeError(f"expected an Expansion, got {type(other).__name__}.")
         if other._kernel is not self._kernel and other._kernel != self._kernel:
             raise ValueError(
-                f"vectors of different feature spaces have no inner product or sum: {self._kernel!r} and {other._kernel!r}."
+                "vectors of different feature spaces have no inner product or sum: "
+                f"{self._kernel!r} and {other._kernel!r}."
             )
 
 
@@ -301,7 +307,7 @@ def mean(phi):
     array([[2.]])
     """
     m = len(phi)
-    weights = phi._side.xp.full((m, 1), 1.0 / m, dtype=_floating(phi._side))
+    weights = phi._side.xp.full((m, 1), 1.0 / m, dtype=_coefficients.floating(phi._side))
     return phi @ weights
 
 
@@ -318,7 +324,8 @@ def sqdist(psi, chi, paired=False):
     Returns
     -------
     array (m, p), or (m,) when paired
-        At least 0; exactly 0 between a vector and itself when psi is chi. Below about 1e-14 |psi|^2 (float32: 1e-6) the value
+        At least 0; exactly 0 between a vector and itself when psi is chi. Below about 1e-14 |psi|^2 (float32:
+        1e-6) the value
         is rounding, since it is |psi|^2 + |chi|^2 - 2 <psi, chi>.
 
     Examples
@@ -395,46 +402,3 @@ def _from_side(kernel, side, coef):
     psi = object.__new__(Expansion)
     psi._kernel, psi._side, psi._coef = kernel, side, coef
     return psi
-
-
-def _coefficients(coef, side):
-    """Return coefficients as a read-only block (n, m) of finite numbers."""
-    coef = _columns(coef, side)
-    if coef.shape[0] != len(side):
-        raise ValueError(f"{len(side)} points need {len(side)} rows of coefficients, got shape {tuple(coef.shape)}.")
-    xp = _namespace.of(coef)
-    if not bool(xp.all(xp.isfinite(coef))):
-        raise ValueError("coef contains NaN or infinity.")
-    return _read_only(coef) if isinstance(coef, np.ndarray) else coef
-
-
-def _columns(C, side):
-    if not array_api_compat.is_array_api_obj(C):
-        C = side.xp.asarray(C)
-    if C.ndim == 1:
-        C = C[:, None]
-    if C.ndim != 2:
-        raise ValueError(f"coefficients must have one or two dimensions, got shape {tuple(C.shape)}.")
-    if isinstance(C, np.ndarray) and C.dtype not in (np.float32, np.float64):
-        C = C.astype(np.float64)
-    return C
-
-
-def _read_only(array):
-    array = array.view()
-    array.flags.writeable = False
-    return array
-
-
-def _floating(side):
-    """Return the floating type of a block over these points: float64 where they are not numbers."""
-    dtype = getattr(side.points, "dtype", None)
-    return dtype if dtype in (side.xp.float32, side.xp.float64) else side.xp.float64
-
-
-def _wide_product(coef, values):
-    """Return coef' values, summed in float64, in the type of the values."""
-    xp = _namespace.of(values)
-    if xp is np:
-        return (coef.T.astype(np.float64) @ values.astype(np.float64)).astype(values.dtype)
-    return xp.astype(xp.astype(coef, xp.float64).T @ xp.astype(values, xp.float64), values.dtype)

@@ -1,6 +1,8 @@
-"""The four verbs on a block of kernel values for rows in NumPy arrays: compiled, threaded, fused where the kernel allows.
+"""The four verbs on a block of kernel values for rows in NumPy arrays: compiled, threaded, fused where the kernel
+allows.
 
-A kernel of the squared distance or of the inner product alone never stores more than a tile; other kernels combine dense
+A kernel of the squared distance or of the inner product alone never stores more than a tile; other kernels combine
+dense
 tiles whose parts come from the same compiled loops.
 """
 

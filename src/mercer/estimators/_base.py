@@ -27,7 +27,9 @@ class KernelEstimator:
         -------
         self
         """
-        inner = {name.removeprefix("kernel__"): params.pop(name) for name in list(params) if name.startswith("kernel__")}
+        inner = {
+            name.removeprefix("kernel__"): params.pop(name) for name in list(params) if name.startswith("kernel__")
+        }
         super().set_params(**params)
         if inner:
             self.kernel = with_params(as_kernel(self.kernel), inner)

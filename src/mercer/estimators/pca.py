@@ -1,13 +1,13 @@
 """KernelPCA: principal components of data in feature space, and the way back."""
 
 import numpy as np
+from mercer.factor import svd
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer import _memory, _points, _validate
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import features, mean
-from mercer.factor import svd
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.preimages import preimage
 
@@ -16,11 +16,12 @@ _BLOCK = 1024
 
 
 class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Kernel principal component analysis: linear PCA of phi(x) in the feature space of a kernel.
+    r"""Kernel principal component analysis: linear PCA of phi(x) in the feature space of a kernel.
 
     The components are the eigenvectors of the covariance of the centred features,
 
-    .. math:: u_k = \\sum_i a_{ik} (\\phi(x_i) - \\mu), \\qquad H K H a_k = \\lambda_k a_k, \\qquad \\lambda_k |a_k|^2 = 1,
+    .. math:: u_k = \sum_i a_{ik} (\phi(x_i) - \mu), \qquad H K H a_k = \lambda_k a_k, \qquad \lambda_k
+    |a_k|^2 = 1,
 
     and the scores of a point are its inner products with them, ``expansion_(X) + intercept_``.
 
@@ -32,9 +33,11 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
     whiten : bool
         Scale every score to unit variance over the training data. The components then have the smallest norms among all
-        orthogonal directions of unit variance (Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola 1999, section II).
+        orthogonal directions of unit variance (Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola 1999,
+        section II).
     preimage : str or method record
-        How ``inverse_transform`` and ``denoise`` find points in input space: "auto", "fixed_point", "gradient", "distances",
+        How ``inverse_transform`` and ``denoise`` find points in input space: "auto", "fixed_point", "gradient",
+        "distances",
         "learned", "exact", or a record such as ``FixedPoint(max_iter=500)``.
     memory : str or int
         Bytes a stored Gram matrix may take; beyond it all products are lazy.
@@ -67,13 +70,15 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     Notes
     -----
-    Dense LAPACK, O(n^3) and n^2 values, for n <= 2 000 or n_components >= n / 8; otherwise block Lanczos on lazy products,
+    Dense LAPACK, O(n^3) and n^2 values, for n <= 2 000 or n_components >= n / 8; otherwise block Lanczos on lazy
+    products,
     O(n^2) kernel values per step and O(n n_components) memory. An indefinite kernel is cut to its positive part with a
     warning that gives lambda_min / lambda_max.
 
     References
     ----------
-    Schoelkopf, Smola, Mueller, *Nonlinear component analysis as a kernel eigenvalue problem*, Neural Computation 10 (1998).
+    Schoelkopf, Smola, Mueller, *Nonlinear component analysis as a kernel eigenvalue problem*, Neural Computation
+    10 (1998).
     Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch, *Kernel PCA and de-noising in feature spaces*, NIPS 11 (1999).
 
     Examples

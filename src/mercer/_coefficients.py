@@ -1,0 +1,57 @@
+"""Coefficients of expansions: plain arrays (n, m), finite, read-only, one column per vector."""
+
+import array_api_compat
+import numpy as np
+
+from mercer import _namespace
+
+
+def block(coef, side):
+    """Return coefficients over the points of a side, as a read-only block (n, m) of finite numbers.
+
+    Raises
+    ------
+    ValueError
+        When their number is not that of the points, or one of them is not finite.
+    """
+    coef = columns(coef, side)
+    if coef.shape[0] != len(side):
+        raise ValueError(f"{len(side)} points need {len(side)} rows of coefficients, got shape {tuple(coef.shape)}.")
+    xp = _namespace.of(coef)
+    if not bool(xp.all(xp.isfinite(coef))):
+        raise ValueError("coef contains NaN or infinity.")
+    return read_only(coef) if isinstance(coef, np.ndarray) else coef
+
+
+def columns(C, side):
+    """Return numbers as a block of columns: a vector becomes one column, and whole numbers become float64."""
+    if not array_api_compat.is_array_api_obj(C):
+        C = side.xp.asarray(C)
+    if C.ndim == 1:
+        C = C[:, None]
+    if C.ndim != 2:
+        raise ValueError(f"coefficients must have one or two dimensions, got shape {tuple(C.shape)}.")
+    if isinstance(C, np.ndarray) and C.dtype not in (np.float32, np.float64):
+        C = C.astype(np.float64)
+    return C
+
+
+def read_only(array):
+    """Return a view of an array that refuses to be written to."""
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
+def floating(side):
+    """Return the floating type of a block over these points: float64 where they are not numbers."""
+    dtype = getattr(side.points, "dtype", None)
+    return dtype if dtype in (side.xp.float32, side.xp.float64) else side.xp.float64
+
+
+def product(coef, values):
+    """Return coef' values, summed in float64, in the type of the values."""
+    xp = _namespace.of(values)
+    if xp is np:
+        return (coef.T.astype(np.float64) @ values.astype(np.float64)).astype(values.dtype)
+    return xp.astype(xp.astype(coef, xp.float64).T @ xp.astype(values, xp.float64), values.dtype)
