@@ -51,8 +51,6 @@ class Expansion:
         self._kernel, self._side = kernel, side
         self._coef = None if coef is None else _coefficients.block(coef, side)
 
-    # --- the triple --------------------------------------------------------------------------------------------------
-
     @property
     def kernel(self):
         """The kernel whose feature space the vectors live in."""
@@ -85,8 +83,6 @@ class Expansion:
     def __repr__(self):
         n, m = self.shape
         return f"Expansion({self._kernel!r}, {m} vector{'s' * (m != 1)} over {n} point{'s' * (n != 1)})"
-
-    # --- evaluation --------------------------------------------------------------------------------------------------
 
     def __call__(self, X):
         """Return <phi(x), psi_j> for every new point and vector.
@@ -156,12 +152,13 @@ class Expansion:
         coef = xp.eye(len(Z)) if self._coef is None else self._coef
         coef = coef.astype(np.float64) if xp is np else xp.astype(coef, xp.float64)
         backend = blocks.pick(self._kernel, X)
-        columns = [backend.vjp(self._kernel, X, Z, _RowWeights(coef[:, j], xp)) for j in range(coef.shape[1])]
+        columns = [
+            backend.vjp(self._kernel, X, Z, lambda rows, j=j: xp.broadcast_to(coef[:, j], (_length(rows), len(Z))))
+            for j in range(coef.shape[1])
+        ]
         gradient = xp.stack(columns, axis=1)
         dtype = X.points.dtype
         return gradient.astype(dtype, copy=False) if xp is np else xp.astype(gradient, dtype)
-
-    # --- algebra -----------------------------------------------------------------------------------------------------
 
     def __matmul__(self, C):
         """Return the block of combinations sum_i C[i, j] psi_i; a vector C gives a block of one."""
@@ -199,8 +196,6 @@ class Expansion:
             # features of some of the points need no coefficients for the others
             return _from_side(self._kernel, self._side.take(np.arange(len(self))[np.asarray(j)]), None)
         return self._over(self._explicit()[:, j])
-
-    # --- shared ------------------------------------------------------------------------------------------------------
 
     def _over(self, coef):
         """Return another block over the same points."""
@@ -250,16 +245,6 @@ class Expansion:
                 "vectors of different feature spaces have no inner product or sum: "
                 f"{self._kernel!r} and {other._kernel!r}."
             )
-
-
-class _RowWeights:
-    """Weights W_ij = coef_j, the same for every row, handed out a tile at a time."""
-
-    def __init__(self, column, xp):
-        self.column, self.xp = column, xp
-
-    def __call__(self, rows):
-        return self.xp.broadcast_to(self.column[None, :], (rows.stop - rows.start, self.column.shape[0]))
 
 
 def features(kernel, X):
@@ -385,6 +370,10 @@ def mmd(phi, chi):
     3.0
     """
     return float((mean(phi) - mean(chi)).norms()[0])
+
+
+def _length(rows):
+    return rows.stop - rows.start
 
 
 def _same_points(left, right):
