@@ -45,8 +45,9 @@ def read_only(array):
 
 def floating(side):
     """Return the floating type of a block over these points: float64 where they are not numbers."""
-    dtype = getattr(side.points, "dtype", None)
-    return dtype if dtype in (side.xp.float32, side.xp.float64) else side.xp.float64
+    dtype, xp = getattr(side.points, "dtype", None), side.xp
+    narrow, wide = (np.dtype(xp.float32), np.dtype(xp.float64)) if xp is np else (xp.float32, xp.float64)
+    return narrow if dtype == narrow else wide
 
 
 def product(coef, values):

@@ -20,7 +20,8 @@ class Namespace:
 
     def __init__(self, xp):
         self.exp, self.log, self.sqrt, self.tanh = xp.exp, xp.log, xp.sqrt, xp.tanh
-        self.abs, self.where = xp.abs, xp.where
+        # Python's own takes arrays of every library, and the scalars a profile works out of its parameters
+        self.abs, self.where = abs, xp.where
         self.maximum, self.minimum = xp.maximum, xp.minimum
         self._xp = xp
 
@@ -43,6 +44,23 @@ class Namespace:
             left >>= 1
             square = square * square if left else square
         return result
+
+
+def put(array, rows, columns, values):
+    """Write ``values[k]`` to ``array[rows[k], columns[k]]`` for every k, in place.
+
+    Parameters
+    ----------
+    array : array (n, m)
+    rows, columns : integer arrays (k,)
+    values : array (k,), or a number
+    """
+    if isinstance(array, np.ndarray) or array_api_compat.is_torch_array(array) or array_api_compat.is_cupy_array(array):
+        array[rows, columns] = values
+        return
+    # the standard has no assignment by arrays of indices
+    for k in range(rows.shape[0]):
+        array[int(rows[k]), int(columns[k])] = values if isinstance(values, (int, float)) else values[k]
 
 
 def of(*arrays):

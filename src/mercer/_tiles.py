@@ -11,8 +11,12 @@ import scipy.sparse as sp
 
 from mercer import _namespace, _points
 
-# Uncentred sparse rows lose digits where the distance is small against the norms; below this share it is recomputed.
+# Distances lose digits where they are small against the norms: below these shares of them they are recomputed. Sparse
+# rows are not centred, so that the norms may be of any size; for dense rows a share this small is all but coincidence.
 _CANCELLATION = 1e-3
+_COINCIDENCE = 1e-6
+# Pairs recomputed at a time.
+_PAIRS = 4096
 
 
 class Side:
@@ -156,26 +160,50 @@ class Tile:
         s = _products(*self.centred)
         s *= -2
         # the norms are added to each other first, which makes the sum symmetric to the last bit
-        s += self.X.sqnorms(centre)[:, None] + self.Z.sqnorms(centre)[None, :]
+        size = self.X.sqnorms(centre)[:, None] + self.Z.sqnorms(centre)[None, :]
+        s += size
         s = np.maximum(s, 0, out=s) if xp is np else xp.clip(s, 0)
-        return self.zero_diagonal(s)
+        size *= _COINCIDENCE
+        close = s < size
+        if bool(xp.any(close)):
+            self._recompute(s, *xp.nonzero(close))
+        return self.fill_diagonal(s, 0.0)
 
-    def zero_diagonal(self, s):
-        """Set the distance of each point to itself to exactly 0."""
+    def _recompute(self, s, rows, columns):
+        xp, (X, Z) = self.xp, self.centred
+        for start in range(0, rows.shape[0], _PAIRS):
+            stop = min(start + _PAIRS, rows.shape[0])
+            i, j = rows[start:stop], columns[start:stop]
+            difference = xp.take(X, i, axis=0) - xp.take(Z, j, axis=0)
+            _namespace.put(s, i, j, xp.sum(difference * difference, axis=1))
+
+    def fill_diagonal(self, values, own):
+        """Set the values of each point with itself, where the tile knows which these are.
+
+        Parameters
+        ----------
+        values : array (n, m)
+            Changed in place.
+        own : array (n,), or a number
+
+        Returns
+        -------
+        array (n, m)
+        """
         if self.offset is not None:
-            rows = self.xp.arange(s.shape[0])
-            s[rows, rows + self.offset] = 0
-        return s
+            rows = self.xp.arange(values.shape[0])
+            _namespace.put(values, rows, rows + self.offset, own)
+        return values
 
     def _sparse_sqdist(self):
         X, Z = self.X.points, self.Z.points
         size = self.X.sqnorms()[:, None] + self.Z.sqnorms()[None, :]
         s = np.maximum(size - 2 * _products(X, Z), 0)
         close = np.argwhere(s < _CANCELLATION * size)
-        for part in np.array_split(close, max(1, len(close) // 4096)):
+        for part in np.array_split(close, max(1, len(close) // _PAIRS)):
             difference = _densify(X[part[:, 0]]) - _densify(Z[part[:, 1]])
             s[part[:, 0], part[:, 1]] = np.einsum("ij,ij->i", difference, difference)
-        return self.zero_diagonal(s)
+        return self.fill_diagonal(s, 0.0)
 
     def radial(self, profile, parameters, order=0):
         """Return a profile, or its derivative, of the squared distances (n, m)."""

@@ -3,7 +3,7 @@
 import array_api_compat
 import numpy as np
 
-from mercer import _memory, blocks
+from mercer import _coefficients, _memory, blocks
 from mercer._tiles import Tile
 
 
@@ -53,8 +53,7 @@ class Gram:
     @property
     def dtype(self):
         """Type of the values: that of the points, float64 for points that are not numbers."""
-        dtype = getattr(self._X.points, "dtype", np.dtype(np.float64))
-        return dtype if np.dtype(np.float32) == dtype or not isinstance(dtype, np.dtype) else np.dtype(np.float64)
+        return _coefficients.floating(self._X)
 
     @property
     def T(self):
@@ -110,7 +109,7 @@ class Gram:
         return self.T @ V if V.ndim == 1 else (self.T @ V.T).T
 
     def __getitem__(self, index):
-        """Return the block of rows I and columns J, ``G[I, J]``, slices or integer arrays."""
+        """Return the block of rows I and columns J, ``G[I, J]``, slices or integer arrays (``np.ix_`` gives the same)."""
         if not isinstance(index, tuple) or len(index) != 2:
             raise IndexError("a Gram matrix is indexed by rows and columns, G[I, J].")
         rows, columns = (_positions(i, n) for i, n in zip(index, self.shape, strict=True))
@@ -122,4 +121,4 @@ class Gram:
 
 def _positions(index, n):
     """Return an index as a slice or an array of positions, so that a single row stays a block of one row."""
-    return index if isinstance(index, slice) else np.atleast_1d(np.arange(n)[np.asarray(index)])
+    return index if isinstance(index, slice) else np.ravel(np.arange(n)[np.asarray(index)])

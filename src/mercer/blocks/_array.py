@@ -83,7 +83,8 @@ def product(K, V):
         return K @ V
     total = xp.zeros((K.shape[0], V.shape[1]), dtype=xp.float64, device=array_api_compat.device(K))
     for start in range(0, K.shape[1], _COLUMNS):
-        total += xp.astype(K[:, start : start + _COLUMNS] @ V[start : start + _COLUMNS, :], xp.float64)
+        stop = min(start + _COLUMNS, K.shape[1])
+        total += xp.astype(K[:, start:stop] @ V[start:stop, :], xp.float64)
     return xp.astype(total, K.dtype)
 
 

@@ -3,17 +3,18 @@
 Each states its value, diagonal and gradients by the rules of calculus, so expressions close under everything else.
 """
 
+import math
 from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
 
-from mercer import _validate
+from mercer import _coefficients, _namespace, _validate
 from mercer.kernels.base import Kernel, Tags
 
 
 def add(left, right):
-    """Return ``left + right``: a sum of kernels, or a kernel plus a constant of at least 0 (adding 0 changes nothing)."""
+    """Return ``left + right``: a sum of kernels, or a kernel plus a constant of at least 0 (0 changes nothing)."""
     if isinstance(right, Real) and not isinstance(right, bool):
         return left if right == 0 else Sum(left, Constant(float(right)))
     return Sum(left, right) if isinstance(right, Kernel) else NotImplemented
@@ -227,10 +228,14 @@ class Power(Composite):
         _validate.integer("degree", self.degree)
 
     def _evaluate(self, tile):
-        return _refuse_infinite(self, self.kernel._evaluate(tile) ** self.degree)
+        return self._raise(self.kernel._evaluate(tile))
 
     def _diagonal(self, side):
-        return _refuse_infinite(self, self.kernel._diagonal(side) ** self.degree)
+        return self._raise(self.kernel._diagonal(side))
+
+    def _raise(self, values):
+        with np.errstate(over="ignore"):
+            return _refuse_infinite(self, values**self.degree)
 
     def _vjp(self, tile, W):
         return self.kernel._vjp(tile, W * self.degree * self.kernel._evaluate(tile) ** (self.degree - 1))
@@ -275,7 +280,8 @@ def _exp(xp, values):
 
 
 def _refuse_infinite(kernel, values):
-    if not np.isfinite(float(values.max())):
+    xp = _namespace.of(values)
+    if not (math.isfinite(float(xp.max(values))) and math.isfinite(float(xp.min(values)))):
         raise ValueError(f"{kernel!r} overflows {values.dtype}; scale X (StandardScaler) or the inner kernel.")
     return values
 
@@ -304,16 +310,14 @@ class Normalized(Composite):
     def _compute_inverse_norms(self, side):
         xp, squares = side.xp, self.kernel._diagonal(side)
         positive = squares > 0
-        return xp.where(positive, 1 / xp.sqrt(xp.where(positive, squares, xp.ones_like(squares))), xp.zeros_like(squares))
+        roots = xp.sqrt(xp.where(positive, squares, xp.ones_like(squares)))
+        return xp.where(positive, 1 / roots, xp.zeros_like(squares))
 
     def _evaluate(self, tile):
         X, Z = self._inverse_norms(tile.X), self._inverse_norms(tile.Z)
         values = self.kernel._evaluate(tile) * (X[:, None] * Z[None, :])
-        if tile.offset is not None:
-            # k(x, x) / k(x, x) is 1 whatever rounding said
-            rows = tile.xp.arange(len(tile.X))
-            values[rows, rows + tile.offset] = tile.xp.where(X > 0, tile.xp.ones_like(X), X)
-        return values
+        # k(x, x) / k(x, x) is 1 whatever rounding said
+        return tile.fill_diagonal(values, tile.xp.where(X > 0, tile.xp.ones_like(X), X))
 
     def _diagonal(self, side):
         inverse = self._inverse_norms(side)
@@ -361,7 +365,17 @@ class Conformal(Composite):
         return replace(tags, differentiable=tags.differentiable and hasattr(self.c, "gradient"), sparse=False)
 
     def _factor(self, side):
-        return side.memo((self, "c"), lambda: side.xp.reshape(side.xp.asarray(self.c(side.points)), (len(side),)))
+        return side.memo((self, "c"), lambda: self._checked_factor(side))
+
+    def _checked_factor(self, side):
+        xp = side.xp
+        values = xp.asarray(self.c(side.points))
+        if tuple(values.shape) not in ((len(side),), (len(side), 1)):
+            raise ValueError(f"c must return one value per point, ({len(side)},), got shape {tuple(values.shape)}.")
+        if not bool(xp.all(xp.isfinite(values))):
+            raise ValueError("c returned NaN or infinity.")
+        values = xp.reshape(values, (len(side),))
+        return xp.astype(values, _coefficients.floating(side))
 
     def _slope(self, side):
         return side.memo((self, "slope"), lambda: self.c.gradient(side.points).reshape(side.points.shape))

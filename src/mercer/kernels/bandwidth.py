@@ -44,8 +44,8 @@ def gamma(value, X, sample_weight=None):
     Returns
     -------
     float
-        ``"scale"``: 1 / (d var X), the variance over all entries; ``"median"``: 1 / median |x_i - x_j|^2 over pairs of at most
-        1 000 evenly spaced rows. 1.0, with a warning, when all features are constant.
+        ``"scale"``: 1 / (d var X), the variance over all entries; ``"median"``: 1 / median |x_i - x_j|^2 over pairs of
+        at most 1 000 evenly spaced rows. 1.0, with a warning, when all features are constant.
     """
     if not isinstance(value, str):
         return float(value)

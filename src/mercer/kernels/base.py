@@ -294,7 +294,8 @@ def with_params(kernel, params):
     for name in [*own, *nested]:
         if name not in known or (name in nested and name not in parts):
             raise ValueError(
-                f"Invalid parameter {name!r} for kernel {kernel!r}. Valid parameters are: {sorted(kernel.get_params())}."
+                f"Invalid parameter {name!r} for kernel {kernel!r}. "
+                f"Valid parameters are: {sorted(kernel.get_params())}."
             )
     inner = {name: with_params(parts[name], rest) for name, rest in nested.items()}
     return replace(kernel, **{**own, **inner})

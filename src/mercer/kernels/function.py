@@ -53,7 +53,9 @@ class FunctionKernel(Kernel):
         values = np.asarray(self.function(X, Z))
         name = getattr(self.function, "__name__", repr(self.function))
         if values.shape != expected:
-            raise ValueError(f"callable kernel {name} must return shape {expected}, one value a pair, got {values.shape}.")
+            raise ValueError(
+                f"callable kernel {name} must return shape {expected}, one value per pair, got {values.shape}."
+            )
         if values.dtype.kind not in "fiub":
             raise TypeError(f"callable kernel {name} must return real numbers, got dtype {values.dtype}.")
         dtype = getattr(X, "dtype", None)

@@ -4,12 +4,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from mercer import _namespace
 from mercer._tiles import evaluate
 from mercer.kernels import bandwidth
-from mercer.kernels.base import Kernel, Tags
+from mercer.kernels.base import Kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +55,12 @@ class Coordinatewise(Kernel):
 
 
 def _admit_nonnegative(kernel, points, name):
-    side_min = float(points.min())
-    if side_min < 0:
-        first = tuple(int(i) for i in np.argwhere(np.asarray(points) < 0)[0])
+    xp = _namespace.of(points)
+    if float(xp.min(points)) < 0:
+        first = tuple(int(index[0]) for index in xp.nonzero(points < 0))
         raise ValueError(
-            f"{type(kernel).__name__} is for histograms: {name} must not be negative, but {name}[{first[0]}, {first[1]}] "
-            f"= {float(points[first]):.6g}; shift or clip it, or use Laplacian."
+            f"{type(kernel).__name__} is for histograms: {name} must not be negative, but "
+            f"{name}[{first[0]}, {first[1]}] = {float(points[first]):.6g}; shift or clip it, or use Laplacian."
         )
     return points
 
@@ -94,7 +92,9 @@ class Laplacian(Coordinatewise):
         """Return |x - z|, or the sign of x - z (0 at the kink)."""
         if order == 0:
             return xp.abs(x - z)
-        one, zero = xp.const(x, 1.0), xp.const(x, 0.0)
+        # constants of the shape of x, since libraries differ on what a choice between two numbers is
+        zero = xp.const(x, 0.0) * x
+        one = zero + xp.const(x, 1.0)
         return xp.where(x > z, one, zero) - xp.where(x < z, one, zero)
 
     @staticmethod
@@ -170,7 +170,8 @@ class Intersection(Coordinatewise):
         """Return min(x, z), or its derivative: 1 below z, 0 above, 1/2 at the kink."""
         if order == 0:
             return xp.where(x < z, x, z)
-        one, half, zero = xp.const(x, 1.0), xp.const(x, 0.5), xp.const(x, 0.0)
+        zero = xp.const(x, 0.0) * x
+        one, half = zero + xp.const(x, 1.0), zero + xp.const(x, 0.5)
         return xp.where(x < z, one, xp.where(x > z, zero, half))
 
     @staticmethod

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+import array_api_compat
 import numpy as np
 
 from mercer.kernels.algebra import Composite
@@ -16,7 +17,8 @@ class Mapped(Composite):
     ----------
     kernel : Kernel
     A : array
-        Floating (d,): a factor per feature, one over its length scale. Floating (q, d): a linear map. Integer (q,): the columns to keep.
+        Floating (d,): a factor per feature, one over its length scale. Floating (q, d): a linear map. Integer (q,):
+        the columns to keep.
 
     Examples
     --------
@@ -64,17 +66,18 @@ class Mapped(Composite):
     def _map(self, X):
         A = self.A
         if A.dtype.kind != "f":
-            return X[:, A]
-        A = X.__array_namespace__().asarray(A, dtype=X.dtype) if isinstance(X, np.ndarray) else _like(A, X)
+            # columns counted from the end are not in the standard of array libraries
+            A = A % X.shape[1]
+            return X[:, A] if isinstance(X, np.ndarray) else _columns(X, A)
+        A = A.astype(X.dtype, copy=False) if isinstance(X, np.ndarray) else _like(A, X)
         return X * A if A.ndim == 1 else X @ A.T
 
     def _back(self, G, d):
         """Pull a gradient in mapped points back to the points."""
         A = self.A
         if A.dtype.kind != "f":
-            gradient = np.zeros((len(G), d))
-            np.add.at(gradient, (slice(None), A), np.asarray(G))
-            return gradient
+            # the matrix of the choice, d columns to q, transposed
+            A = np.eye(d)[A % d]
         A = A if isinstance(G, np.ndarray) else _like(A, G)
         return G * A if A.ndim == 1 else G @ A
 
@@ -95,10 +98,13 @@ class Mapped(Composite):
 
 
 def _like(A, X):
-    import array_api_compat
-
     xp = array_api_compat.array_namespace(X)
-    return xp.asarray(A.tolist(), dtype=X.dtype, device=X.device)
+    return xp.asarray(A.tolist(), dtype=X.dtype, device=array_api_compat.device(X))
+
+
+def _columns(X, columns):
+    xp = array_api_compat.array_namespace(X)
+    return xp.take(X, xp.asarray(columns.tolist(), device=array_api_compat.device(X)), axis=1)
 
 
 @dataclass(frozen=True, eq=False)

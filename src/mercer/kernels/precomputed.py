@@ -12,8 +12,8 @@ from mercer.kernels.base import Kernel, Tags
 class Precomputed(Kernel):
     """Kernel given by its matrix on the training points.
 
-    ``Precomputed().resolve(K)`` takes the square matrix; then the points are indices 0 .. n-1, and new points are rows of
-    their kernel values with all training points: ``k(rows, J)`` picks columns.
+    ``Precomputed().resolve(K)`` takes the square matrix; then the points are indices 0 .. n-1, and new points are rows
+    of their kernel values with all training points: ``k(rows, J)`` picks columns.
 
     Parameters
     ----------
@@ -46,14 +46,15 @@ class Precomputed(Kernel):
         K = K.toarray() if hasattr(K, "toarray") else K
         if K.shape[0] != K.shape[1]:
             raise ValueError(
-                f"Precomputed needs the square matrix of kernel values between all training points, got shape {K.shape}."
+                "Precomputed needs the square matrix of kernel values between all training points, "
+                f"got shape {K.shape}."
             )
         gap, size = float(abs(K - K.T).max()), float(abs(K).max())
         tolerance = float(np.sqrt(np.finfo(K.dtype).eps)) * size
         if gap > tolerance:
             raise ValueError(
-                f"The precomputed matrix is not symmetric: max |K - K'| = {gap:.3g}, at most {tolerance:.3g} is rounding; "
-                "symmetrise it, (K + K.T) / 2, if that is meant."
+                f"The precomputed matrix is not symmetric: max |K - K'| = {gap:.3g}, at most {tolerance:.3g} is "
+                "rounding; symmetrise it, (K + K.T) / 2, if that is meant."
             )
         return replace(self, matrix=K if gap == 0 else (K + K.T) / 2)
 

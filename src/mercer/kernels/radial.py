@@ -14,8 +14,8 @@ from mercer.kernels.base import Kernel, Tags
 class Radial(Kernel):
     """k(x, z) = profile(|x - z|^2).
 
-    A new radial kernel is a frozen dataclass with one static method ``profile`` and a docstring. The squared distance, not the
-    distance, is the scalar, since its derivatives stay finite at 0 for every smooth kernel.
+    A new radial kernel is a frozen dataclass with one static method ``profile`` and a docstring. The squared distance,
+    not the distance, is the scalar, since its derivatives stay finite at 0 for every smooth kernel.
     """
 
     _scalar: ClassVar = "radial"

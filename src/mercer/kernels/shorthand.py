@@ -38,7 +38,8 @@ def as_kernel(kernel):
     if isinstance(kernel, str):
         if kernel not in _NAMES:
             raise ValueError(
-                f"kernel = {kernel!r} is none of {sorted(_NAMES)}; other kernels are objects, such as mercer.Laplacian(0.1)."
+                f"kernel = {kernel!r} is none of {sorted(_NAMES)}; "
+                "other kernels are objects, such as mercer.Laplacian(0.1)."
             )
         return _NAMES[kernel]
     if callable(kernel):
