@@ -1,0 +1,380 @@
+"""Laws that every kernel and every expansion obeys, as checks of one call that name the law that fails."""
+
+import importlib.util
+import pickle
+from dataclasses import fields, replace
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from mercer import _points, blocks
+from mercer._namespace import Namespace
+from mercer._tiles import Tile
+from mercer.blocks import _array
+from mercer.expansion import Expansion, features
+from mercer.gram import Gram
+from mercer.kernels import Coordinatewise, Dot, Kernel, Mapped, Normalized, Product, Radial
+from mercer.kernels.base import with_params
+
+_LIBRARIES = ("torch", "array_api_strict")
+
+
+def check_kernel_implementation(kernel, X=None):
+    """Check that a kernel obeys the laws of kernels: a new one that passes works with everything else here.
+
+    Symmetry, to the last bit when both arguments are the same points; ``diag`` equal to the diagonal; no negative
+    eigenvalue where ``tags`` promise that; ``vjp`` equal to central differences, also inside products and normalised
+    kernels; float32 for float32; equal values from every backend, tiling, container and installed array library;
+    equality, hash, pickle and clone by value; derivatives of a profile equal to differences of the order below;
+    refusal of unresolved rules.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With its bandwidth resolved.
+    X : points (n), optional
+        Points the kernel takes, from 6 to 100 of them, apart from each other, rows of numbers of order one. By default
+        12 rows with coordinates in (0, 1); kernels on other points need them.
+
+    Raises
+    ------
+    AssertionError
+        With a sentence that names the law, the kernel and the number that broke it.
+    ValueError
+        When the kernel needs points of its own and X is left out.
+
+    Notes
+    -----
+    Costs some hundred blocks of n^2 values. Tolerances are 1e-10 in float64 and 1e-4 in float32, relative to the
+    largest value, and 1e-6 for differences.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> from mercer.testing import check_kernel_implementation
+    >>> check_kernel_implementation(mc.Gaussian(0.5) * mc.Linear() + 1.0)
+    """
+    X = _default_points(kernel) if X is None else X
+    for law in _KERNEL_LAWS:
+        law(kernel, X)
+    if kernel.tags.points == "rows":
+        for law in _ROW_LAWS:
+            law(kernel, _points.rows(X, dtype=np.float64))
+
+
+def check_expansion_laws(psi, X=None):
+    """Check that a block of vectors obeys the laws of a vector space with an inner product.
+
+    psi(x) = <phi(x), psi>; <psi C, chi> = C' <psi, chi> and its transpose; norms are those of the inner product, which
+    obeys Cauchy and Schwarz; sums, differences, multiples and chosen columns are what they are of the values;
+    ``gradient`` equals central differences.
+
+    Parameters
+    ----------
+    psi : Expansion
+    X : points, optional
+        Where vectors are evaluated; by default the first six points of psi.
+
+    Raises
+    ------
+    AssertionError
+        With a sentence that names the law, the kernel and the number that broke it.
+
+    Notes
+    -----
+    Tolerances are 1e-10 (float64) or 1e-4 (float32) of the largest value or product of norms.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.testing import check_expansion_laws
+    >>> check_expansion_laws(mc.features(mc.Gaussian(1.0), np.eye(4)) @ np.ones((4, 2)))
+    """
+    X = _points.take(psi.points, slice(0, min(6, psi.shape[0]))) if X is None else X
+    for law in _EXPANSION_LAWS:
+        law(psi, X)
+
+
+# --- laws of kernels -------------------------------------------------------------------------------------------------
+
+
+def _symmetry(kernel, X):
+    K = kernel(X)
+    _require(bool((K == K.T).all()), "bitwise symmetry of k(X)", kernel, abs(K - K.T).max())
+    _equal("symmetry k(x, z) = k(z, x)", kernel, kernel(X, _half(X)), kernel(X)[:, : _points.count(_half(X))])
+
+
+def _diagonal(kernel, X):
+    K = kernel(X)
+    _equal("diag(X) = diagonal of k(X)", kernel, kernel.diag(X), np.diagonal(K), K)
+
+
+def _positive_semidefinite(kernel, X):
+    if kernel.tags.positive_semidefinite:
+        eigenvalues = np.linalg.eigvalsh(np.asarray(kernel(X), np.float64))
+        least = -_tolerance(kernel(X)) * max(1e-300, abs(eigenvalues).max())
+        _require(eigenvalues[0] >= least, "no negative eigenvalue", kernel, eigenvalues[0])
+
+
+def _verbs(kernel, X):
+    """Dense, product, gradient and diagonal agree between the chosen backend and the reference, and between tilings."""
+    side = kernel._sides(X, X)[0]
+    chosen = blocks.pick(kernel, side)
+    V = np.linspace(-1, 1, 3 * len(side)).reshape(len(side), 3)
+    reference = _array.dense(kernel, side, side)
+    name = chosen.__name__
+    _equal(f"dense of {name} = reference", kernel, chosen.dense(kernel, side, side), reference)
+    product = reference @ V.astype(reference.dtype)
+    for backend in (chosen, _array):
+        _equal(f"matmul of {backend.__name__} = K @ V", kernel, backend.matmul(kernel, side, side, V), product)
+        _equal(f"diag of {backend.__name__}", kernel, backend.diag(kernel, side), np.diagonal(reference), reference)
+    tiles = [Tile(side.take(slice(i, i + 3)), side, i) for i in range(0, len(side), 3)]
+    _equal("tiles of 3 rows = one tile", kernel, np.concatenate([kernel._evaluate(tile) for tile in tiles]), reference)
+    _equal("Gram[I, J] = block", kernel, Gram(kernel, X)[[1, 0], 2:5], reference[[1, 0], 2:5], reference)
+    if kernel.tags.differentiable and kernel.tags.points == "rows":
+        W = np.sin(np.arange(len(side) ** 2)).reshape(reference.shape)
+        expected = _array.vjp(kernel, side, side, W.__getitem__)
+        _equal(f"vjp of {name} = reference", kernel, chosen.vjp(kernel, side, side, W.__getitem__), expected)
+
+
+def _value(kernel, X):
+    twin = replace(kernel)
+    _require(kernel == twin and hash(kernel) == hash(twin), "equality and hash by content", kernel, "a copy differs")
+    _require(kernel != kernel * 2.0, "inequality of different kernels", kernel, "k equals 2 k")
+    params = kernel.get_params(deep=False)
+    _require(type(kernel)(**params) == kernel, "k = type(k)(**get_params())", kernel, params)
+    _require(with_params(kernel, params) == kernel, "k = with_params(k, get_params())", kernel, params)
+    copies = {"clone": clone(kernel)}
+    if not _holds_function(kernel):
+        copies["pickle"] = pickle.loads(pickle.dumps(kernel))
+        _require(all(copy == kernel for copy in copies.values()), "copies are equal", kernel, "a copy differs")
+    for how, copy in copies.items():
+        _require(bool((copy(X) == kernel(X)).all()), f"{how} keeps the values", kernel, abs(copy(X) - kernel(X)).max())
+
+
+def _refusal(kernel, X):
+    """A rule in place of a number is refused until it is resolved."""
+    for name in kernel._rules:
+        open_kernel = replace(kernel, **{name: "scale"})
+        try:
+            open_kernel(X)
+        except ValueError as error:
+            _require("resolve" in str(error), "the refusal of a rule names resolve", kernel, error)
+        else:
+            _require(False, "an unresolved rule is refused", kernel, f"{name}='scale' was evaluated")
+        number = getattr(open_kernel.resolve(X), name)
+        _require(isinstance(number, float) and number > 0, "rules resolve to positive numbers", kernel, number)
+
+
+# --- laws of kernels on rows of numbers ------------------------------------------------------------------------------
+
+
+def _gradient(kernel, X):
+    """Gradients equal central differences: alone, in a product, and through the diagonal in a normalised kernel."""
+    if not kernel.tags.differentiable:
+        return
+    family = [kernel, Product(kernel, kernel)]
+    family += [Normalized(kernel)] if float(kernel.diag(X).min()) > 0 else []
+    X, Z = X[::2], X[1::2]
+    W = np.cos(np.arange(len(X) * len(Z))).reshape(len(X), len(Z))
+    for member in family:
+        G = member.vjp(X, Z, W)
+        differences = _differences(lambda Y, k=member: (W * k(Y, Z)).sum(axis=1), X)
+        scale = max(abs(G).max(), abs(member(X, Z)).max())
+        error = abs(G - differences).max() / scale
+        _require(error < 1e-6, "vjp = central differences", member, error)
+
+
+def _single_precision(kernel, X):
+    """float32 in gives float32 out, the values of float64 up to rounding."""
+    X32, K = X.astype(np.float32), kernel(X.astype(np.float32).astype(np.float64))
+    results = {
+        "k(X)": (kernel(X32), K),
+        "k(X, Z)": (kernel(X32, X32[:5]), K[:, :5]),
+        "diag": (kernel.diag(X32), np.diagonal(K)),
+        "Gram @ V": (Gram(kernel, X32) @ np.eye(len(X)), K),
+    }
+    if kernel.tags.differentiable:
+        W = np.ones((len(X), 5))
+        results["vjp"] = (kernel.vjp(X32, X32[:5], W), kernel.vjp(X32.astype(np.float64), X[:5].astype(np.float32), W))
+    for name, (narrow, wide) in results.items():
+        _require(narrow.dtype == np.float32, f"float32 in, float32 out, of {name}", kernel, narrow.dtype)
+        scale = max(abs(K).max(), abs(wide).max())
+        error = abs(narrow.astype(np.float64) - wide).max() / scale
+        _require(error < 1e-4, f"{name} in float32 = in float64", kernel, error)
+
+
+def _sparse(kernel, X):
+    if kernel.tags.sparse:
+        S, Z = sp.csr_array(X), X[:5]
+        _equal("sparse rows = dense rows", kernel, kernel(S), kernel(X))
+        _equal("sparse and dense rows together", kernel, kernel(S, Z), kernel(X, Z))
+        _equal("dense and sparse rows together", kernel, kernel(Z, S), kernel(Z, X))
+        _equal("diag of sparse rows", kernel, kernel.diag(S), kernel.diag(X))
+
+
+def _libraries(kernel, X):
+    """Other array libraries give the values that NumPy gives, in their own arrays."""
+    if _holds_function(kernel):
+        return
+    K, W = kernel(X), np.ones((len(X), 5))
+    for name in filter(importlib.util.find_spec, _LIBRARIES):
+        xp = importlib.import_module(name)
+        Y = xp.asarray(X)
+        product = Gram(kernel, Y, Y[:5, :]) @ xp.ones((5, 2), dtype=xp.float64)
+        results = {
+            "k(X)": (kernel(Y), K),
+            "diag": (kernel.diag(Y), kernel.diag(X)),
+            "Gram @ V": (product, K[:, :5] @ np.ones((5, 2))),
+        }
+        if kernel.tags.differentiable:
+            results["vjp"] = (kernel.vjp(Y, Y[:5, :], xp.asarray(W)), kernel.vjp(X, X[:5], W))
+        for what, (there, here) in results.items():
+            _require(type(there) is type(Y), f"{what} of {name} arrays is one", kernel, type(there))
+            _equal(f"{what} of {name} = of NumPy", kernel, np.asarray(there), here, K)
+
+
+def _profile(kernel, _):
+    """Every order of a profile is the derivative of the one below, in the type of its argument."""
+    if not isinstance(kernel, (Radial, Dot, Coordinatewise)):
+        return
+    s, h = np.linspace(0.2, 2.0, 25), 1e-4
+    for order in range(1, 5):
+        below = [kernel.profile(Namespace(np), t, *kernel._numbers(), order=order - 1) for t in (s - h, s + h)]
+        stated = kernel.profile(Namespace(np), s, *kernel._numbers(), order=order)
+        scale = max(abs(stated).max(), abs(below[0]).max(), 1e-300)
+        error = abs(stated - (below[1] - below[0]) / (2 * h)).max() / scale
+        _require(error < 1e-6, f"profile of order {order} = slope of order {order - 1}", kernel, error)
+        narrow = kernel.profile(Namespace(np), s.astype(np.float32), *kernel._numbers(), order=order)
+        _require(narrow.dtype == np.float32, f"profile of order {order} keeps float32", kernel, narrow.dtype)
+
+
+# --- laws of expansions ----------------------------------------------------------------------------------------------
+
+
+def _evaluation(psi, X):
+    _agree("psi(x) = <phi(x), psi>", psi, features(psi.kernel, X).inner(psi), psi(X))
+
+
+def _adjoint(psi, X):
+    C = _combinations(psi)
+    chi = features(psi.kernel, X)
+    _agree("<psi C, chi> = C' <psi, chi>", psi, (psi @ C).inner(chi), C.T @ psi.inner(chi))
+    _agree("<psi, chi> = <chi, psi>'", psi, psi.inner(chi), chi.inner(psi).T)
+
+
+def _linearity(psi, X):
+    C = _combinations(psi)
+    _agree("(psi C)(x) = psi(x) C", psi, (psi @ C)(X), psi(X) @ C)
+    _agree("(3 psi)(x) = 3 psi(x)", psi, (psi * 3.0)(X), 3 * psi(X))
+    _agree("(-psi / 2)(x) = -psi(x) / 2", psi, (-psi / 2.0)(X), -psi(X) / 2)
+
+
+def _inner_product(psi, X):
+    products, norms = psi.inner(psi), psi.norms()
+    _agree("inner products are symmetric", psi, products, products.T)
+    if psi.kernel.tags.positive_semidefinite:
+        _agree("|psi|^2 = <psi, psi>", psi, norms**2, np.diagonal(products), products)
+        excess = (abs(products) - norms[:, None] * norms[None, :]).max() / max(norms.max() ** 2, 1e-300)
+        _require(excess < _tolerance(psi(X)), "Cauchy and Schwarz", psi.kernel, excess)
+
+
+def _addition(psi, X):
+    values = psi(X)
+    _agree("(psi + psi)(x) = 2 psi(x)", psi, (psi + psi)(X), 2 * values)
+    _agree("(psi - psi)(x) = 0", psi, (psi - psi)(X), 0 * values, values)
+    n = _points.count(X)
+    chi = Expansion(psi.kernel, X, np.linspace(-1, 1, n).astype(values.dtype))
+    _agree("(psi + chi)(x) = psi(x) + chi(x)", psi, (psi + chi)(X), values + chi(X))
+    _agree("(chi - psi)(x) = chi(x) - psi(x)", psi, (chi - psi)(X), chi(X) - values)
+
+
+def _columns(psi, X):
+    values = psi(X)
+    for index in (0, -1, [len(psi) - 1, 0], slice(0, 2)):
+        expected = values[:, [index] if isinstance(index, int) else index]
+        _agree(f"psi[:, {index}](x) = psi(x)[:, {index}]", psi, psi[:, index](X), expected, values)
+
+
+def _slopes(psi, X):
+    if psi.kernel.tags.differentiable and psi.kernel.tags.points == "rows":
+        psi = Expansion(psi.kernel, _points.rows(psi.points, dtype=np.float64), psi.coef)
+        # away from the points themselves, where a kernel may have a kink
+        X = _points.rows(X, dtype=np.float64)
+        X = (X.toarray() if sp.issparse(X) else X) + 0.01 * (1 + np.arange(X.shape[1]))
+        G = psi.gradient(X)
+        differences = _differences(psi, X)
+        scale = max(abs(G).max(), abs(psi(X)).max(), 1e-300)
+        error = abs(G - differences).max() / scale
+        _require(error < 1e-6, "gradient = central differences", psi.kernel, error)
+
+
+# --- shared ----------------------------------------------------------------------------------------------------------
+
+_KERNEL_LAWS = (_symmetry, _diagonal, _positive_semidefinite, _verbs, _value, _refusal)
+_ROW_LAWS = (_gradient, _single_precision, _sparse, _libraries, _profile)
+_EXPANSION_LAWS = (_evaluation, _adjoint, _linearity, _inner_product, _addition, _columns, _slopes)
+
+
+def _require(holds, law, kernel, number):
+    if not holds:
+        raise AssertionError(f"{law} does not hold for {kernel!r}: {number}.")
+
+
+def _equal(law, kernel, left, right, scale=None):
+    """Require equal arrays up to the tolerance of their type, relative to the largest value."""
+    size = max(float(abs(right if scale is None else scale).max()), 1e-300)
+    error = float(abs(np.asarray(left, np.float64) - np.asarray(right, np.float64)).max()) / size
+    _require(error < max(_tolerance(left), _tolerance(right)), law, kernel, error)
+
+
+def _agree(law, psi, left, right, scale=None):
+    """Require equal values of vectors, relative to the sums they are made of, which may cancel."""
+    coef = np.ones(1) if psi.coef is None else abs(psi.coef).sum(axis=0)
+    size = float(max(coef.max(), 1) * max(abs(psi.kernel(psi.points)).max(), abs(right).max()))
+    _equal(law, psi.kernel, left, right, np.array([size]) if scale is None else np.array([max(size, abs(scale).max())]))
+
+
+def _tolerance(values):
+    return 1e-4 if "float32" in str(values.dtype) else 1e-10
+
+
+def _combinations(psi):
+    return np.cos(np.arange(2 * len(psi))).reshape(len(psi), 2).astype(psi(_points.take(psi.points, slice(0, 1))).dtype)
+
+
+def _differences(function, X):
+    """Return central differences of a function of rows (n, ..., d), one coordinate of all rows at a time."""
+    h, slopes = 1e-5, []
+    for k in range(X.shape[1]):
+        step = h * (np.arange(X.shape[1]) == k)
+        slopes.append((function(X + step) - function(X - step)) / (2 * h))
+    return np.moveaxis(np.array(slopes), 0, -1)
+
+
+def _half(X):
+    return _points.take(X, slice(0, _points.count(X) // 2))
+
+
+def _holds_function(kernel):
+    """Whether a field, or one of an inner kernel, is a function rather than numbers."""
+    values = [getattr(kernel, field.name) for field in fields(kernel)]
+    return any(_holds_function(value) if isinstance(value, Kernel) else callable(value) for value in values)
+
+
+def _default_points(kernel):
+    if kernel.tags.points == "indices":
+        return np.arange(len(kernel.matrix))
+    if kernel.tags.points != "rows":
+        raise ValueError(f"{kernel!r} takes points of its own kind; pass some of them as X.")
+    return np.random.default_rng(0).random((12, _n_features(kernel)))
+
+
+def _n_features(kernel):
+    """Return a number of features the kernel takes: 3, unless a linear map inside says otherwise."""
+    if isinstance(kernel, Mapped):
+        return kernel.A.shape[-1] if kernel.A.dtype.kind == "f" else max(3, int(abs(kernel.A).max()) + 1)
+    if hasattr(kernel, "c") and isinstance(kernel.c, Expansion):
+        return kernel.c.points.shape[1]
+    return max([3, *(_n_features(part) for part in kernel._parts().values())])
