@@ -1,0 +1,310 @@
+"""Factorisations of a block of vectors of the feature space: singular value decomposition, QR, least squares."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import scipy.linalg
+
+from mercer import _memory, _namespace, _validate
+from mercer.linalg import centred, cholesky, eigh
+
+# Most landmarks from which Lanczos starts, and their share of the vectors: a tenth of the cost of one product.
+_START_POINTS, _START_SHARE = 1_000, 10
+
+
+class InnerProducts:
+    """The matrix <psi_i, psi_j> of a block of m vectors, lazy, with the names of a ``Gram``.
+
+    Parameters
+    ----------
+    phi : Expansion
+        m vectors.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.factor import InnerProducts
+    >>> M = InnerProducts(mc.features(mc.Linear(), np.array([[1.0], [2.0]])))
+    >>> M.shape, M @ np.ones((2, 1)), M.diagonal()
+    ((2, 2), array([[3.], [6.]]), array([1., 4.]))
+    """
+
+    __array_ufunc__ = None
+
+    def __init__(self, phi):
+        self._phi = phi
+        self.shape = (len(phi), len(phi))
+        dtypes = [getattr(a, "dtype", None) for a in (phi.points, phi.coef)]
+        self.dtype = np.float32 if "float32" in str(dtypes[0]) and "float64" not in str(dtypes[1]) else np.float64
+
+    def __matmul__(self, V):
+        """Return the products with a block of columns (m, p), never storing the matrix."""
+        return self._phi.inner(self._phi @ V)
+
+    def diagonal(self):
+        """Return the squared norms (m,)."""
+        return self._phi.norms() ** 2
+
+    def __getitem__(self, index):
+        """Return the block of rows I and columns J."""
+        I, J = (np.ravel(np.arange(len(self._phi))[i]) for i in index)  # noqa: E741
+        return self._phi[:, I].inner(self._phi[:, J])
+
+    def dense(self, memory):
+        """Return the whole matrix in float64, if it fits into the budget."""
+        m = len(self._phi)
+        _memory.require(
+            8 * m * m,
+            memory,
+            f"the matrix of inner products of {m} vectors",
+            "fewer vectors or components (below an eighth of the vectors no matrix is stored), or a larger memory=",
+        )
+        M = self._phi.inner(self._phi)
+        xp = _namespace.of(M)
+        M = xp.astype(M, xp.float64)
+        # features give a matrix that is symmetric to the last bit; coefficients leave rounding
+        return M if self._phi.coef is None else (M + M.T) / 2
+
+
+def svd(phi, n, centre=True, *, memory="1GB", random_state=None):
+    r"""Return the n leading left singular vectors and singular values of a block, centred or not: its principal
+    components.
+
+    .. math:: \Phi H = U \, \mathrm{diag}(s) \, V', \qquad U = \Phi V \mathrm{diag}(1/s), \qquad H = I - 11'/m
+
+    with H = I when not centred.
+
+    Parameters
+    ----------
+    phi : Expansion
+        m vectors.
+    n : int or None
+        Number of singular vectors; None gives as many as the rank.
+    centre : bool
+        Subtract the mean of the vectors first.
+    memory : str or int
+        Bytes that a stored m x m matrix may take.
+    random_state : int, RandomState, Generator or None
+        Starting vectors of the iterative solver.
+
+    Returns
+    -------
+    U : Expansion
+        n orthonormal vectors in the span of the (centred) vectors; over features the coefficients are V / s, and
+        those of each vector sum to 0 when centred. The signs make the largest entry of each column of V positive.
+    s : array (n,)
+        Descending; their squares are eigenvalues of the (centred) matrix of inner products.
+
+    Raises
+    ------
+    ValueError
+        When there is no variance: all vectors are equal (centred) or zero, up to rounding.
+    MemoryError
+        When a matrix must be stored and is larger than the budget.
+
+    Warns
+    -----
+    UserWarning
+        When n exceeds the numerical rank, with both; when the kernel is indefinite on these points, with
+        lambda_min / lambda_max, the same whatever n is. Only the positive part is used.
+    ConvergenceWarning
+        When an eigenpair missed its tolerance.
+
+    Notes
+    -----
+    Dense LAPACK for at most 2 000 vectors or n >= m / 8, O(m^3); otherwise block Lanczos on lazy products, about
+    eight of O(m^2) kernel values each, started from the components of evenly spaced vectors. Eigenvalues below m eps
+    max(lambda_max, max |phi_i|^2) count as zero. Columns of U are orthonormal to about eps (s_1 / s_n)^2.
+
+    References
+    ----------
+    Schoelkopf, Smola, Mueller, *Nonlinear component analysis as a kernel eigenvalue problem*, Neural Comp. 10 (1998),
+    eq. (8)-(14).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> U, s = svd(mc.features(mc.Linear(), np.array([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]])), 1)
+    >>> s**2, U.norms()
+    (array([50.]), array([1.]))
+    """
+    pairs = eigenpairs(phi, n, centre, memory=memory, random_state=random_state)
+    xp = _namespace.of(pairs.vectors)
+    s = xp.astype(xp.sqrt(pairs.values), pairs.vectors.dtype)
+    return phi @ (pairs.vectors / s), s
+
+
+def eigenpairs(phi, n, centre=True, *, memory="1GB", random_state=None):
+    """Return the leading eigenpairs of the (centred) matrix of inner products, cut to its numerical rank.
+
+    What ``svd`` is made of, for those who want the residuals; the same parameters, errors and warnings.
+
+    Returns
+    -------
+    Eigenpairs
+        At most n, with positive eigenvalues.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> phi = mc.features(mc.Linear(), np.array([[1.0], [3.0]]))
+    >>> mc.factor.eigenpairs(phi, 1).values
+    array([2.])
+    """
+    m = len(phi)
+    if n is not None:
+        _validate.integer("n", n)
+    operator, pairs = _leading(phi, m if n is None else min(n, m), centre, memory, random_state)
+    largest, norm = float(pairs.values[0]), float(np.max(np.asarray(InnerProducts(phi).diagonal(), np.float64)))
+    floor = m * _eps(pairs.vectors) * max(largest, norm)
+    warn_if_indefinite(phi.kernel, operator, floor, largest, random_state=random_state)
+    rank = int((pairs.values > floor).sum())
+    if rank == 0:
+        raise ValueError(
+            f"no variance: the {m} vectors are {'equal' if centre else 'zero'} up to rounding (largest eigenvalue "
+            f"{largest:.1e}, squared norms up to {norm:.1e}); the points are constant, or the bandwidth is too large."
+        )
+    if n is not None and rank < n:
+        warnings.warn(
+            f"n = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned.", UserWarning, stacklevel=3
+        )
+    kept = slice(0, rank if n is None else min(rank, n))
+    return replace(pairs, values=pairs.values[kept], vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept])
+
+
+def warn_if_indefinite(kernel, operator, floor, largest, *, random_state=None):
+    """Warn when the spectrum of a kernel matrix reaches below ``-floor``: one verdict, whatever number of components
+    is asked.
+
+    Kernels that are known to be positive semidefinite cost nothing; for others the smallest eigenvalue is found, or
+    bounded from above by a few Lanczos steps.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    operator : symmetric operator (n, n)
+        The (centred) kernel matrix.
+    floor : float
+        What counts as rounding.
+    largest : float
+        The largest eigenvalue.
+    random_state : int, RandomState, Generator or None
+
+    Warns
+    -----
+    UserWarning
+        With lambda_min / lambda_max.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.factor.warn_if_indefinite(mc.Gaussian(1.0), np.eye(2), 1e-12, 1.0)
+    """
+    if kernel.tags.positive_semidefinite is True:
+        return
+    least = eigh.smallest(operator, random_state=random_state).value
+    if least < -floor:
+        warnings.warn(
+            f"{type(kernel).__name__} is indefinite on these points: lambda_min / lambda_max = {least / largest:.3g}; "
+            "the negative part of the spectrum is cut off.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _leading(phi, k, centre, memory, random_state):
+    """Return the operator whose eigenpairs are sought, and the k leading ones, certified."""
+    m, inner = len(phi), InnerProducts(phi)
+    if m <= eigh.DENSE_ORDER or 8 * k >= m:
+        M = inner.dense(memory)
+        M = centred.centre(M) if centre else M
+        pairs = eigh.dense(M, k)
+        return M, replace(pairs, vectors=_namespace.of(M).astype(pairs.vectors, inner.dtype))
+    operator = centred.CentredGram(inner) if centre else inner
+    start = _start(phi, k + 8, centre)
+    return operator, eigh.lanczos(operator, k, start=start, random_state=random_state)
+
+
+def _start(phi, count, centre):
+    """Return approximate leading eigenvectors (m, count): those of evenly spaced features, extended to all by a thin
+    product.
+
+    With coefficients every vector reaches over all points, so that a few cost as much as all: None.
+    """
+    m = len(phi)
+    size = min(_START_POINTS, m // _START_SHARE)
+    if phi.coef is not None or size < count:
+        return None
+    some = phi[:, np.linspace(0, m - 1, size).astype(int)]
+    M = np.asarray(some.inner(some), np.float64)
+    vectors = eigh.dense(centred.centre(M) if centre else M, count).vectors
+    return np.asarray(phi.inner(some @ vectors), np.float64)
+
+
+def qr(phi, tol=None, *, memory="1GB"):
+    """Return a rank-revealing QR factorisation of a block: orthonormal vectors Q and a matrix R with phi = Q R.
+
+    From the pivoted Cholesky factor P'MP = F F' of the inner products, Q = phi[:, pivots] F_p^-T, orthonormalised
+    once more by the Cholesky factor of its own inner products.
+
+    Parameters
+    ----------
+    phi : Expansion
+        m vectors.
+    tol : float, optional
+        Vectors whose squared distance to the span of those chosen is at most ``tol`` times the largest squared norm
+        count as dependent; eps^(1/2) of the type when left out.
+    memory : str or int
+        Bytes that the stored inner products of a block with coefficients may take.
+
+    Returns
+    -------
+    Q : Expansion
+        r orthonormal vectors over the points of phi.
+    R : array (r, m)
+        The inner products <q_i, phi_j>; its columns at the pivots are upper triangular.
+
+    Raises
+    ------
+    ValueError
+        When all vectors are 0 or ``tol`` is not a number.
+
+    Notes
+    -----
+    Inner products of the feature space are known to eps, so what lies below eps in a squared norm cannot be
+    orthonormalised: |Q'Q - I| is about eps / tol, and |phi_j - Q r_j|^2 at most tol. The default makes errors of
+    inner products equal in both. O(m r) kernel values and O(m r^2) over features.
+
+    References
+    ----------
+    Fukaya, Kannan, Nakatsukasa, Yamamoto, Yanagisawa, *Shifted CholeskyQR*, SIAM J. Sci. Comput. 42 (2020).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> Q, R = qr(mc.features(mc.Linear(), np.array([[3.0, 4.0], [6.0, 8.0]])))
+    >>> len(Q), R
+    (1, array([[ 5., 10.]]))
+    """
+    inner = InnerProducts(phi)
+    tol = _eps(inner) ** 0.5 if tol is None else tol
+    # with coefficients a column of inner products costs as much as all of them
+    gram = inner if phi.coef is None else np.asarray(inner.dense(memory), inner.dtype)
+    part = cholesky.pivoted(gram, tol=tol)
+    if not len(part.pivots):
+        raise ValueError(f"all {len(phi)} vectors are 0: there is nothing to orthonormalise.")
+    corner = part.factor[part.pivots]
+    chosen, C = phi[:, part.pivots], _inverse_transpose(corner)
+    L, _ = cholesky.jittered(C.T @ np.asarray(chosen.inner(chosen @ C), np.float64))
+    Q = chosen @ (C @ _inverse_transpose(L)).astype(inner.dtype)
+    return Q, (L.T @ part.factor.T).astype(inner.dtype)
+
+
+def _inverse_transpose(L):
+    """Return the inverse of the transpose of a lower triangular matrix."""
+    return scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans="T", check_finite=False)
+
+
+def _eps(array):
+    return float(np.finfo(np.float32 if "float32" in str(array.dtype) else np.float64).eps)

@@ -1,0 +1,149 @@
+"""Ridge regression of an expansion: the vector whose inner products with a block are nearest to given numbers."""
+
+import logging
+import warnings
+
+import numpy as np
+import scipy.linalg
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer import _memory, _validate
+from mercer.factor import InnerProducts
+from mercer.linalg import cg, cholesky, eigh
+from mercer.linalg.precondition import low_rank_plus_ridge
+
+logger = logging.getLogger(__name__)
+
+# Relative residuals |Y - (M + ridge) A| / |Y| that a solution is held to.
+_TOL = {"float64": 1e-8, "float32": 1e-4}
+# Pivots of the preconditioner, over the square root of the number of vectors.
+_PIVOTS = 10
+
+
+def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
+    r"""Return the vectors psi of feature space that minimise sum_i (<psi, phi_i> - Y_i)^2 + ridge |psi|^2, for each
+    column of Y.
+
+    .. math:: \psi = \Phi A, \qquad (M + \mathrm{ridge}\, I) A = Y, \qquad M = \Phi'\Phi
+
+    Parameters
+    ----------
+    phi : Expansion
+        m vectors.
+    Y : array (m,) or (m, p)
+    ridge : float
+        At least 0; 0 gives the solution of minimum norm, over the eigenvalues of M above m eps lambda_max.
+    memory : str or int
+        Bytes that a stored matrix M and its factor may take; beyond it conjugate gradients take products only.
+    random_state : int, RandomState, Generator or None
+        Pivots of the preconditioner.
+
+    Returns
+    -------
+    Expansion
+        p vectors (one for Y of shape (m,)) over the points of phi.
+
+    Raises
+    ------
+    ValueError
+        For a negative ridge, a Y of another length or not finite, or an indefinite M + ridge I.
+    MemoryError
+        When ``ridge`` is 0 (or below m eps |phi|^2, which is no different) and M is larger than the budget.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When the relative residual stays above 1e-8 (float32: 1e-4), with the number; it is logged otherwise.
+
+    Notes
+    -----
+    Cholesky with one step of refinement, O(m^3), where two m x m matrices fit into the budget; else conjugate gradients
+    preconditioned by a randomly pivoted Cholesky factor of rank 10 sqrt(m), O(m^2) kernel values per step.
+
+    References
+    ----------
+    Saunders, Gammerman, Vovk, *Ridge regression learning algorithm in dual variables*, ICML (1998).
+    Diaz, Epperly, Frangella, Tropp, Webber, *Robust, randomized preconditioning for kernel ridge regression* (2023).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.least_squares import lstsq
+    >>> X = np.array([[1.0], [2.0]])
+    >>> lstsq(mc.features(mc.Linear(), X), np.array([2.0, 4.0]), 0.0)(np.array([[10.0]]))
+    array([[20.]])
+    """
+    inner = InnerProducts(phi)
+    m, Y = len(phi), _targets(Y, len(phi))
+    _validate.number("ridge", ridge)
+    if ridge < 0:
+        raise ValueError(f"ridge = {ridge!r} must be at least 0.")
+    norm = float(np.max(inner.diagonal()))
+    if ridge <= m * np.finfo(np.float64).eps * norm:
+        A = _minimum_norm(inner.dense(memory), Y, ridge)
+    elif 16 * m * m <= _memory.parse(memory):
+        A = _direct(inner.dense(memory), Y, ridge)
+    else:
+        A = _iterative(inner, Y, ridge, random_state)
+    return phi @ A.astype(inner.dtype)
+
+
+def _targets(Y, m):
+    Y = np.asarray(Y, np.float64)
+    if Y.ndim not in (1, 2) or Y.shape[0] != m:
+        raise ValueError(f"Y must have shape ({m},) or ({m}, p), a number or row per vector, got {Y.shape}.")
+    if not np.isfinite(Y).all():
+        raise ValueError("Y contains NaN or infinity.")
+    return Y[:, None] if Y.ndim == 1 else Y
+
+
+def _minimum_norm(M, Y, ridge):
+    """Solve over the eigenvalues above m eps lambda_max: the others are rounding, whatever a tiny ridge makes of
+    them.
+    """
+    pairs = eigh.dense(M, len(M))
+    kept = pairs.values > len(M) * np.finfo(np.float64).eps * max(pairs.values[0], 0.0)
+    V = pairs.vectors[:, kept]
+    logger.info("least squares over %d of %d eigenvalues", kept.sum(), len(M))
+    return V @ ((V.T @ Y) / (pairs.values[kept, None] + ridge))
+
+
+def _direct(M, Y, ridge):
+    np.fill_diagonal(M, M.diagonal() + ridge)
+    factor = cholesky.jittered(M)[0], True
+    A = scipy.linalg.cho_solve(factor, Y, check_finite=False)
+    # one step of refinement also takes back what jitter has done
+    A += scipy.linalg.cho_solve(factor, Y - M @ A, check_finite=False)
+    _certify(Y, M @ A, _TOL["float64"], "Cholesky")
+    return A
+
+
+def _iterative(inner, Y, ridge, random_state):
+    part = cholesky.randomly_pivoted(inner, int(_PIVOTS * inner.shape[0] ** 0.5), random_state)
+    shifted = _Shifted(inner, ridge)
+    tol = _TOL["float32" if inner.dtype == np.float32 else "float64"]
+    solution = cg.solve(shifted, Y, low_rank_plus_ridge(part.factor, ridge), tol=tol / 2)
+    _certify(Y, shifted @ solution.x, tol, f"{solution.n_iter} steps of conjugate gradients")
+    return solution.x
+
+
+def _certify(Y, product, tol, route):
+    residual = float(np.linalg.norm(Y - product) / max(np.linalg.norm(Y), np.finfo(np.float64).tiny))
+    logger.info("least squares by %s: relative residual %.1e", route, residual)
+    if residual > tol:
+        warnings.warn(
+            f"least squares by {route} left a relative residual of {residual:.1e}, tol = {tol:.0e}; a larger ridge, "
+            "or a larger memory= for the direct solver, helps.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+class _Shifted:
+    """The operator M + ridge I."""
+
+    def __init__(self, operator, ridge):
+        self._operator, self._ridge, self.shape = operator, ridge, operator.shape
+
+    def __matmul__(self, V):
+        return np.asarray(self._operator @ V, np.float64) + self._ridge * V
