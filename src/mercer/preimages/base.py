@@ -63,6 +63,7 @@ class Method(Protocol):
         Found
             Never a NaN: a point that cannot be improved is where it started, with a reason.
         """
+        ...
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,116 @@
+"""Pre-images from distances: feature distances to neighbours give input distances, and these give the place."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer import _validate
+from mercer.kernels.dot import Dot
+from mercer.kernels.radial import Radial
+from mercer.preimages.base import Found
+from mercer.preimages.descent import dense_rows, nearest
+from mercer.preimages.fixed_point import normalised
+from mercer.preimages.inverse import invert, require_monotone
+
+# Vectors placed at a time, and singular values of the neighbours that count as none.
+_BLOCK, _RANK = 64, 1e-10
+
+
+@dataclass(frozen=True)
+class Distances:
+    r"""Multidimensional scaling among the nearest points of psi, by linear algebra alone.
+
+    If psi were phi(z), its values <psi, phi(x_i)> = k(x_i, z) would give the distances from z to its neighbours x_i by
+    the inverse profile (a logarithm for the Gaussian kernel); z is the point of their affine span with these distances,
+
+    .. math:: z = \bar x + U \hat z, \qquad \hat z = -\tfrac12 \Lambda^{-1} V' (d^2 - d_0^2),
+
+    where U Lambda V' are the centred neighbours and d_0 their distances from their mean. For kernels of the inner
+    product the profile gives <x_i, z>, and at |psi|^2 = k(z, z) it gives |z|^2.
+
+    Parameters
+    ----------
+    neighbours : int
+        Points of psi, nearest in feature space, that place each z.
+    normalise : bool
+        Scale psi to the sphere of the features, |psi|^2 = k(z, z), first (radial kernels only). For the Gaussian kernel
+        this lengthens all squared distances alike, which moves no point.
+
+    References
+    ----------
+    Kwok, Tsang, *The pre-image problem in kernel methods*, IEEE TNN 15 (2004), section III;
+    Arias, Randall, Sapiro, *Connecting the out-of-sample and pre-image problems in kernel methods*, CVPR 2007.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.preimages.distances import Distances
+    >>> phi = mc.features(mc.Gaussian(0.5), np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [2.0, 2.0]]))
+    >>> Distances(neighbours=3).find(phi[:, 0], np.zeros((1, 2))).points.round(6) + 0.0
+    array([[0., 0.]])
+    """
+
+    neighbours: int = 10
+    normalise: bool = False
+
+    def __post_init__(self):
+        _validate.integer("neighbours", self.neighbours)
+
+    def require(self, kernel):
+        """Raise a TypeError unless the kernel is a monotone function of the distance or of the inner product."""
+        if not isinstance(kernel, (Radial, Dot)):
+            raise TypeError(f"Distances needs a Radial or Dot kernel; got {kernel!r}. Use method='gradient'.")
+        if self.normalise and not isinstance(kernel, Radial):
+            raise TypeError(f"normalise=True needs features on a sphere, those of a Radial kernel; got {kernel!r}.")
+        require_monotone(kernel, negative=isinstance(kernel, Dot))
+
+    def find(self, psi, start):
+        """Return a point for every vector; O(n^2 m) for the values of psi, then a small SVD each."""
+        if self.normalise:
+            psi = normalised(psi)
+        values = psi(psi.points)
+        order = nearest(psi, values, self.neighbours)
+        squares, inside = _squared_distances(psi, order, np.take_along_axis(values, order, axis=0))
+        points = np.empty(start.shape)
+        for first in range(0, len(start), _BLOCK):
+            block = slice(first, first + _BLOCK)
+            points[block] = _place(_neighbours(psi, order[:, block]), squares[:, block].T)
+        good = inside & np.isfinite(points).all(axis=1)
+        points[~np.isfinite(points).all(axis=1)] = start[~np.isfinite(points).all(axis=1)]
+        reason = "psi takes values at its neighbours that no feature takes there"
+        return Found(points, good, np.zeros(len(start), int), tuple("" if ok else reason for ok in good))
+
+
+def _squared_distances(psi, order, values):
+    """Return squared input distances to the neighbours (k, m), and whether the profile takes all of the values (m,)."""
+    kernel = psi.kernel
+    if isinstance(kernel, Radial):
+        squares, inside = invert(kernel, values, 1.0, negative=False)
+        # out of reach: farther than anything the profile tells from 0, but no farther than twice the farthest neighbour
+        farthest = np.max(np.where(inside, squares, 0), axis=0)
+        return np.where(inside, squares, np.where(values > 0, 0, 4 * farthest)), inside.all(axis=0)
+    products, inside = invert(kernel, values, 1.0, negative=True)
+    length, there = invert(kernel, psi.norms() ** 2, 1.0, negative=True)
+    norms = np.asarray(_neighbour_norms(psi))[order]
+    return norms + length - 2 * products, inside.all(axis=0) & there & (length >= 0)
+
+
+def _neighbour_norms(psi):
+    return psi._side.sqnorms()
+
+
+def _neighbours(psi, order):
+    """Return the neighbours of each vector (m, k, d)."""
+    k, m = order.shape
+    return dense_rows(psi, order.T.ravel()).reshape(m, k, -1)
+
+
+def _place(neighbours, squares):
+    """Return the points of spans of neighbours (m, k, d) at the squared distances (m, k), by least squares."""
+    mean = neighbours.mean(axis=1, keepdims=True)
+    U, size, V = np.linalg.svd(neighbours - mean, full_matrices=False)
+    own = np.einsum("mkd,mkd->mk", neighbours - mean, neighbours - mean)
+    kept = size > _RANK * size[:, :1]
+    along = -0.5 * np.einsum("mkr,mk->mr", U, squares - own)
+    along = np.where(kept, along / np.where(kept, size, 1), 0)
+    return mean[:, 0] + np.einsum("mr,mrd->md", along, V)

@@ -1,0 +1,144 @@
+"""Pre-images under any differentiable kernel by quasi-Newton descent of many points at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer import _validate
+from mercer.preimages.descent import Descent, Elsewhere
+from mercer.preimages.objective import Distance
+
+# Sufficient decrease of Armijo's rule, and the curvature below which a pair of steps is not remembered.
+_ARMIJO, _CURVATURE = 1e-4, 1e-10
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Limited-memory quasi-Newton descent (L-BFGS) of |psi - phi(z)|^2 = k(z, z) - 2 <psi, phi(z)> + |psi|^2.
+
+    Every point has its own memory and its own backtracking line search, and all are evaluated together.
+
+    Parameters
+    ----------
+    max_iter : int
+        Trials per point, restarts included.
+    tol : float
+        A point has converged when the gradient times the spread of the points of psi is at most ``tol`` times
+        |psi| max(|psi|, |phi(start)|).
+    restarts : int
+        Points of psi to start from where the objective is flat and psi out of reach, nearest in feature space first.
+    pull : float
+        Weight lambda of lambda |z - start|^2 added to the objective, at least 0.
+    memory : int
+        Steps remembered per point.
+
+    References
+    ----------
+    Nocedal, Wright, *Numerical optimization*, 2nd edition (2006), algorithm 7.4;
+    Abrahamsen, Hansen, *Input space regularization stabilizes pre-images for kernel PCA de-noising*, MLSP 2009.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.preimages.gradient import Gradient
+    >>> phi = mc.features(mc.Polynomial(2), np.array([[1.0, 2.0]]))
+    >>> Gradient().find(phi, np.array([[0.5, 0.5]])).points.round(4)
+    array([[1., 2.]])
+    """
+
+    max_iter: int = 500
+    tol: float = 1e-6
+    restarts: int = 3
+    pull: float = 0.0
+    memory: int = 8
+
+    def __post_init__(self):
+        _validate.integer("max_iter", self.max_iter)
+        _validate.positive("tol", self.tol)
+        _validate.integer("restarts", self.restarts, least=0)
+        _validate.number("pull", self.pull)
+        _validate.integer("memory", self.memory)
+        if self.pull < 0:
+            raise ValueError(f"pull = {self.pull!r} must be at least 0.")
+
+    def require(self, kernel):
+        """Raise a TypeError unless the kernel has a gradient."""
+        if not kernel.tags.differentiable:
+            raise TypeError(f"Gradient needs a kernel with a gradient, got {kernel!r}. Use method='learned'.")
+
+    def find(self, psi, start):
+        """Return a point for every vector; O(n d) per trial and point, m d (2 memory) numbers kept."""
+        return self.minimise(Distance(psi, self.pull, start), psi, start)
+
+    def minimise(self, objective, psi, start):
+        """Return points where an objective of psi and z is stationary.
+
+        Parameters
+        ----------
+        objective : callable
+            ``objective(z, columns)`` returns values, gradients, and whether psi is felt there; ``norms`` and ``width``
+            are the sizes of psi and of its points.
+        psi : Expansion
+        start : array (m, d)
+
+        Returns
+        -------
+        Found
+        """
+        width, norms = objective.width, objective.norms
+        top = np.sqrt(np.abs(psi.kernel.diag(start)))
+        # a vector 0 still needs a threshold above 0
+        size = np.maximum(norms, 1e-12 * top) * np.maximum(norms, top)
+        rule = _LimitedMemory(start, self.memory, width, psi._side.points.mean(axis=0))
+        elsewhere = Elsewhere(psi, start, self.restarts)
+        return Descent(objective, rule, start, self.tol * size / width, elsewhere).run(self.max_iter)
+
+
+class _LimitedMemory:
+    """Propose z + t p, p the quasi-Newton direction by the two-loop recursion, t halved after each failure."""
+
+    def __init__(self, start, memory, width, centre):
+        self.steps, self.changes = (np.zeros((memory, *start.shape)) for _ in range(2))
+        self.inverse = np.zeros((memory, len(start)))
+        self.scale = np.zeros(len(start))
+        self.width, self.centre = width, np.asarray(centre).ravel()
+
+    def propose(self, rows, z, v, level):
+        direction = self._direction(rows, v)
+        slope = _dot(direction, v)
+        uphill = ~(slope < 0)
+        direction[uphill] = -v[uphill]
+        # no farther than the data are wide, or the point is from them: beyond, values may overflow
+        farthest = np.maximum(self.width, np.linalg.norm(z - self.centre, axis=1))
+        length = np.maximum(np.linalg.norm(direction, axis=1), np.finfo(float).tiny)
+        t = np.minimum(1, farthest / length) * 0.5**level
+        return z + t[:, None] * direction, -_ARMIJO * t * _dot(direction, v)
+
+    def _direction(self, rows, gradient):
+        steps, changes, inverse = self.steps[:, rows], self.changes[:, rows], self.inverse[:, rows]
+        q, shares = gradient.copy(), np.zeros(inverse.shape)
+        for i in reversed(range(len(steps))):
+            shares[i] = inverse[i] * _dot(steps[i], q)
+            q -= shares[i][:, None] * changes[i]
+        first = 0.1 * self.width / np.maximum(np.linalg.norm(gradient, axis=1), np.finfo(float).tiny)
+        q *= np.where(self.scale[rows] > 0, self.scale[rows], first)[:, None]
+        for i in range(len(steps)):
+            q += (shares[i] - inverse[i] * _dot(changes[i], q))[:, None] * steps[i]
+        return -q
+
+    def accept(self, rows, moved, before, after):
+        change = after - before
+        curvature, size = _dot(moved, change), _dot(change, change)
+        useful = curvature > _CURVATURE * np.sqrt(size * _dot(moved, moved))
+        rows, moved, change, curvature = rows[useful], moved[useful], change[useful], curvature[useful]
+        for memory, latest in ((self.steps, moved), (self.changes, change), (self.inverse, 1 / curvature)):
+            memory[:-1, rows] = memory[1:, rows]
+            memory[-1, rows] = latest
+        self.scale[rows] = curvature / size[useful]
+
+    def forget(self, rows):
+        self.inverse[:, rows], self.scale[rows] = 0, 0
+
+
+def _dot(a, b):
+    return np.einsum("ij,ij->i", a, b)

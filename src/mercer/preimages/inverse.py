@@ -1,0 +1,106 @@
+"""Inverses of monotone profiles: from a kernel value back to the distance or inner product it was computed of."""
+
+import numpy as np
+
+from mercer._tiles import evaluate
+
+_DOUBLINGS, _STEPS = 100, 200
+
+
+def require_monotone(kernel, negative):
+    """Raise a TypeError unless the profile of a kernel is monotone.
+
+    Parameters
+    ----------
+    kernel : Radial or Dot
+    negative : bool
+        Whether the scalar may be negative, as inner products are and squared distances are not.
+    """
+    s = np.geomspace(1e-8, 1e8, 401)
+    s = np.concatenate([-s[::-1], s]) if negative else s
+    slope = evaluate(kernel.profile, s, kernel._numbers(), order=1)
+    if not ((slope >= 0).all() or (slope <= 0).all()):
+        raise TypeError(
+            f"{kernel!r} takes a value at several {'inner products' if negative else 'distances'}, as even degrees do; "
+            "they cannot be read off its values. Use method='gradient'."
+        )
+
+
+def invert(kernel, values, scale, negative):
+    """Return s with profile(s) = value, by bracketing, Newton steps and bisection, whatever the profile.
+
+    Parameters
+    ----------
+    kernel : Radial or Dot
+        Of a monotone profile.
+    values : array
+    scale : float
+        Size of s to look at first; above 0.
+    negative : bool
+        Whether s may be negative.
+
+    Returns
+    -------
+    array, array of bool
+        s to the last digits the value holds, and whether the profile takes the value at all: where it does not, s is
+        the nearest end of the range that could be reached.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.preimages.inverse import invert
+    >>> s, inside = invert(mc.Gaussian(2.0), np.array([np.exp(-6.0), 1.5]), 1.0, negative=False)
+    >>> s.round(12), inside
+    (array([3., 0.]), array([ True, False]))
+    """
+    values = np.asarray(values, np.float64)
+    ends = _profile(kernel, np.array([-scale if negative else 0.0, scale]))
+    sign = np.sign(ends[1] - ends[0])
+
+    def gap(s):
+        # increasing in s, 0 at the solution
+        return sign * (_profile(kernel, s) - values)
+
+    high, above = _bracket(gap, np.full(values.shape, float(scale)), 1)
+    low, below = _bracket(gap, np.full(values.shape, -float(scale)), -1) if negative else _from_zero(gap, values)
+    s = _root(kernel, gap, sign, low, high)
+    return np.where(below, np.where(above, s, high), low), above & below
+
+
+def _profile(kernel, s, order=0):
+    return evaluate(kernel.profile, s, kernel._numbers(), order)
+
+
+def _from_zero(gap, values):
+    zero = np.zeros(values.shape)
+    # a value beyond that at 0 by rounding alone is the value at 0
+    return zero, gap(zero) <= 1e-13 * np.abs(values)
+
+
+def _bracket(gap, s, side):
+    """Double s until the solution lies between s and 0, or give up; return s and whether it does."""
+    outside = side * gap(s) < 0
+    for _ in range(_DOUBLINGS):
+        if not outside.any():
+            break
+        s = np.where(outside, 2 * s, s)
+        outside = side * gap(s) < 0
+    return s, ~outside
+
+
+def _root(kernel, gap, sign, low, high):
+    s = 0.5 * (low + high)
+    for step in range(_STEPS):
+        value = gap(s)
+        low, high = np.where(value < 0, s, low), np.where(value > 0, s, high)
+        with np.errstate(all="ignore"):
+            newton = s - value / (sign * _profile(kernel, s, order=1))
+        inside = np.isfinite(newton) & (newton >= low) & (newton <= high)
+        # bisection now and then, since Newton steps alone may creep along one side of a bracket
+        following = np.where(inside & (step % 3 < 2), newton, 0.5 * (low + high))
+        following = np.where(value == 0, s, following)
+        done = np.abs(following - s) <= 2 * np.finfo(float).eps * np.abs(s)
+        s = following
+        if done.all():
+            break
+    return s
