@@ -1,58 +1,329 @@
 """Kernel values, products and gradients in one pass over tiles: compiled loops and BLAS, no kernel matrix stored.
 
 A tile of the scalars s = |x - z|^2 or <x, z> is filled (by differences for few coordinates, by one matrix product
-otherwise), turned into profile values in place while it is still in cache, and multiplied. Tiles are cut by the shape
-alone, each in one thread, so results do not depend on the number of threads. Within a tile sums are in the type of
-the data, across tiles in float64.
+otherwise), turned into profile values in place while it is in cache, and used. Tiles are cut by the shape alone and
+each is the work of one thread, so results do not depend on the number of threads. Within a tile sums are in the type
+of the data, across tiles in float64.
 """
 
 import functools
+import math
 
 import numpy as np
 
 from mercer import _threads
-from mercer._compile import compiled, dispatcher, specialised
+from mercer._compile import EXACT, compiled, dispatcher, specialised, wide
 
-COLUMNS = 512
+_COLUMNS = 512
 _ROWS = 512
-# Up to here differences cost less than a matrix product with so short a sum, and they are exact for close points.
-_DIRECT = 12
-# Coordinates taken at a time by the loop over differences; others are padded by zeros.
+# Up to here differences cost no more than a matrix product with so short a sum, and they are exact for close points.
+_DIRECT = 8
+# Coordinates that the loop over differences takes at a time; rows are padded by zeros.
 _LANES = 4
+# Numbers of weights that one task asks for at a time.
+_WEIGHTS = 1 << 22
 
 
 def tile(profile, kind, parameters, X, Z, order=0):
-    """Return the block of profile values.
+    """Return the block of profile values k^(order)(s_ij).
 
     Parameters
     ----------
     profile : function (xp, s, *parameters, order=0)
+        Compiled with ``xp`` the module ``mercer._fastmath``.
     kind : {"radial", "dot"}
         Whether s is the squared distance or the inner product.
     parameters : tuple of numbers
-    X : array (n, d)
-        Centred where distances are taken: their error is of the order eps (|x|^2 + |z|^2) for d above 12.
-    Z : array (m, d)
+    X : C-contiguous array (n, d), float32 or float64
+        For distances, centred near 0: beyond 8 coordinates their error is a few eps (|x|^2 + |z|^2).
+    Z : array (m, d) of the same type
         The very same array as X gives an exactly symmetric block with an exact diagonal, at half the cost.
     order : int
+        Of the derivative of the profile.
 
     Returns
     -------
     array (n, m) in the type of X
+
+    Raises
+    ------
+    TypeError
+        When the profile uses what compiled code cannot.
     """
     plan = _Plan(profile, kind, parameters, X, Z, order)
     K = np.empty((len(X), len(Z)), X.dtype)
 
-    def rows_of_block(task):
-        rows = plan.rows(task)
+    def fill(rows):
         left = plan.left(rows)
-        for columns in plan.column_tiles:
-            if plan.symmetric and columns.start >= rows.stop:
+        for j, columns in enumerate(plan.columns):
+            if plan.mirrored and columns.start >= rows.stop:
                 break
-            plan.fill(left, rows, columns, K[rows, columns])
-            _threads.checkpoint()
+            plan.values(left, rows, j, K[rows], columns.start)
 
-    _threads.run(rows_of_block, plan.n_tasks)
-    if plan.symmetric:
-        _threads.run(lambda task: _mirror(K, plan.rows(task)), plan.n_tasks)
+    plan.run(fill)
+    if plan.mirrored:
+        plan.run(functools.partial(_mirror, K))
     return K
+
+
+def matmul(profile, kind, parameters, X, Z, V):
+    """Return K(X, Z) @ V without storing K.
+
+    Parameters
+    ----------
+    profile, kind, parameters, X, Z
+        As for ``tile``.
+    V : array (m, p)
+        Rounded to the type of X.
+
+    Returns
+    -------
+    array (n, p) in the type of X
+
+    Notes
+    -----
+    Costs n m (2 d + 2 p + about 30) operations and a copy of Z.
+    """
+    plan = _Plan(profile, kind, parameters, X, Z)
+    V = np.ascontiguousarray(V, X.dtype)
+    result = np.empty((len(X), V.shape[1]), X.dtype)
+
+    def multiply(rows):
+        left = plan.left(rows)
+        total = np.zeros((len(left), V.shape[1]))
+        part = np.empty(total.shape, X.dtype)
+        blocks = plan.blocks(len(left))
+        for j, columns in enumerate(plan.columns):
+            block = blocks[j]
+            plan.values(left, rows, j, block)
+            total += np.matmul(block, V[columns], out=part)
+        result[rows] = total
+
+    plan.run(multiply)
+    return result
+
+
+def gradient(profile, kind, parameters, X, Z, W):
+    """Return the gradient of sum_ij W_ij k(s_ij) in every x_i.
+
+    For distances sum_j 2 W_ij k'(s_ij) (x_i - z_j), for products sum_j W_ij k'(s_ij) z_j. Distances at which k' is
+    infinite (a kink at 0) contribute 0.
+
+    Parameters
+    ----------
+    profile, kind, parameters, X, Z
+        As for ``tile``.
+    W : array (n, m), or callable slice of rows -> array (rows, m)
+        A callable is called from several threads.
+
+    Returns
+    -------
+    array (n, d) in the type of X
+        Summed in float64.
+    """
+    plan = _Plan(profile, kind, parameters, X, Z, order=1, row_bound=max(1, _WEIGHTS // max(1, len(Z))))
+    weights_of = W if callable(W) else W.__getitem__
+    result = np.empty_like(X)
+
+    def differentiate(rows):
+        left, weights = plan.left(rows), weights_of(rows)
+        mass, total = np.zeros(len(left)), np.zeros((len(left), X.shape[1]))
+        blocks = plan.blocks(len(left))
+        for j, columns in enumerate(plan.columns):
+            block = blocks[j]
+            plan.values(left, rows, j, block)
+            pull = np.array(weights[:, columns], np.float64, order="C")
+            _weigh(block, pull, mass, plan.radial)
+            total += pull @ Z[columns].astype(np.float64, copy=False)
+        result[rows] = 2 * (mass[:, None] * X[rows] - total) if plan.radial else total
+
+    plan.run(differentiate)
+    return result
+
+
+def apply(profile, parameters, S, order=0):
+    """Replace scalars by their profile values, in place.
+
+    Parameters
+    ----------
+    profile : function
+    parameters : tuple of numbers
+    S : C-contiguous array, float32 or float64
+    order : int
+
+    Returns
+    -------
+    array
+        S itself.
+    """
+    if S.size == 0:
+        return S
+    block = S.reshape(math.prod(S.shape[:-1]), -1)
+    _epilogue(profile, order, "plain", S.dtype, len(parameters))(block, block, block, 0, _typed(parameters, S.dtype))
+    return S
+
+
+class _Plan:
+    """How a block is cut into tiles, and how one tile of profile values is computed."""
+
+    def __init__(self, profile, kind, parameters, X, Z, order=0, row_bound=_ROWS):
+        self.X, self.radial = X, kind == "radial"
+        self.mirrored = X is Z
+        self._direct = self.radial and X.shape[1] <= _DIRECT
+        self._step = max(1, min(row_bound, _ROWS, max(16, -(-len(X) // 8))))
+        self.columns = _cut(len(Z), _COLUMNS)
+        self._rights = [np.ascontiguousarray(self._right(Z[columns]).T) for columns in self.columns]
+        self._parameters = _typed(parameters, X.dtype)
+        kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
+        self._epilogue = _epilogue(profile, order, kind, X.dtype, len(self._parameters))
+
+    def run(self, function):
+        """Call a function of a slice of rows for all of them, on several threads."""
+        tiles = _cut(len(self.X), self._step)
+
+        def task(index):
+            # whoever asked for the block checks that it is finite
+            with np.errstate(all="ignore"):
+                function(tiles[index])
+
+        _threads.run(task, len(tiles))
+
+    def blocks(self, n):
+        """Return memory for n rows of each column tile: the same for all, since fresh pages cost as much as exp."""
+        memory = np.empty(n * _COLUMNS, self.X.dtype)
+        return [memory[: n * right.shape[1]].reshape(n, -1) for right in self._rights]
+
+    def left(self, rows):
+        """Return rows of X as ``values`` takes them."""
+        X = self.X[rows]
+        if self._direct:
+            return _padded(X)
+        return np.column_stack([X, _sqnorms(X), np.ones(len(X), X.dtype)]) if self.radial else X
+
+    def _right(self, Z):
+        if self._direct:
+            return _padded(Z)
+        # [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2, so that no pass over the tile adds the norms
+        return np.column_stack([-2 * Z, np.ones(len(Z), Z.dtype), _sqnorms(Z)]) if self.radial else Z
+
+    def values(self, left, rows, j, block, start=0):
+        """Write the values for some rows and the j-th column tile into columns of ``block`` from ``start`` on."""
+        _threads.checkpoint()
+        right, columns = self._rights[j], self.columns[j]
+        if not self._direct:
+            np.matmul(left, right, out=block[:, start : start + right.shape[1]])
+            if self.mirrored and self.radial:
+                same = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
+                block[same - rows.start, same - columns.start + start] = 0
+        self._epilogue(left, right, block, start, self._parameters)
+
+
+def _typed(parameters, dtype):
+    return tuple(dtype.type(value) for value in parameters)
+
+
+def _cut(n, step):
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def _padded(X):
+    out = np.zeros((len(X), max(1, -(-X.shape[1] // _LANES)) * _LANES), X.dtype)
+    out[:, : X.shape[1]] = X
+    return out
+
+
+def _sqnorms(X):
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64).astype(X.dtype)
+
+
+def _mirror(K, rows):
+    """Copy the part below the diagonal to the part above it, for some rows."""
+    K[rows, rows.stop :] = K[rows.stop :, rows].T
+    block = K[rows, rows]
+    above = np.triu_indices(len(block), 1)
+    block[above] = block.T[above]
+
+
+@functools.lru_cache(maxsize=256)
+def _epilogue(profile, order, kind, dtype, n_parameters):
+    """Return the compiled loop that turns columns of a block of scalars into profile values, tried on one number."""
+    from numba.core.errors import NumbaError
+
+    loop, one = _loop(profile, order, kind), np.ones((1, 1), dtype)
+    try:
+        loop(np.ones((1, _LANES), dtype), np.ones((_LANES, 1), dtype), one, 0, (dtype.type(1),) * n_parameters)
+    except NumbaError as error:
+        raise TypeError(
+            f"{profile.__qualname__} cannot be compiled: use only arithmetic and the functions of its argument xp "
+            f"(exp, log, sqrt, tanh, power, where, ...). Numba says: {error}"
+        ) from error
+    return loop
+
+
+@functools.lru_cache(maxsize=256)
+def _loop(profile, order, kind):
+    """Return the loop over a block, not yet compiled for a type.
+
+    ``kind`` is "plain" for scalars as they are, "clamped" for distances, "direct" for distances computed here, row by
+    row, from padded points.
+    """
+    from mercer import _fastmath
+
+    value, xp = specialised(profile, order), _fastmath
+    if kind == "direct":
+        return _direct_epilogue(value, xp)
+    clamped = kind == "clamped"
+
+    def epilogue(left, right, block, start, parameters):
+        wide()
+        for i in range(block.shape[0]):
+            # an index that counts from 0 tells the compiler that none is negative
+            row = block[i, start : start + right.shape[1]]
+            for j in range(row.size):
+                s = row[j]
+                row[j] = value(xp, xp.maximum(s, xp.const(s, 0)) if clamped else s, *parameters)
+
+    return dispatcher(epilogue, EXACT)
+
+
+def _direct_epilogue(value, xp):
+    def epilogue(left, right, block, start, parameters):
+        wide()
+        coordinates = right.shape[0]
+        for i in range(block.shape[0]):
+            row = block[i, start : start + right.shape[1]]
+            for k in range(0, coordinates - 4, 4):
+                a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
+                p, q, r, t = right[k], right[k + 1], right[k + 2], right[k + 3]
+                for j in range(row.size):
+                    s = _square(a - p[j], b - q[j], c - r[j], d - t[j])
+                    row[j] = s if k == 0 else row[j] + s
+            # the last four go straight into the profile, so that four or fewer take no detour through memory
+            k = coordinates - 4
+            a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
+            p, q, r, t = right[k], right[k + 1], right[k + 2], right[k + 3]
+            for j in range(row.size):
+                s = _square(a - p[j], b - q[j], c - r[j], d - t[j])
+                if coordinates > 4:
+                    s = s + row[j]
+                row[j] = value(xp, s, *parameters)
+
+    return dispatcher(epilogue, EXACT)
+
+
+@functools.partial(compiled, flags=EXACT, inline=True)
+def _square(a, b, c, d):
+    return a * a + b * b + c * c + d * d
+
+
+@compiled
+def _weigh(block, pull, mass, skip_infinite):
+    """Multiply ``pull`` by the slopes in ``block``, infinite ones as 0 on request; add the row sums to ``mass``."""
+    for i in range(pull.shape[0]):
+        total = 0.0
+        for j in range(pull.shape[1]):
+            slope = np.float64(block[i, j])
+            slope = 0.0 if skip_infinite and np.isinf(slope) else slope
+            pull[i, j] *= slope
+            total += pull[i, j]
+        mass[i] += total

@@ -67,7 +67,7 @@ def run(function, n_tasks):
     """Call ``function(0)``, ..., ``function(n_tasks - 1)``, each once, on several threads.
 
     Functions must release the GIL to gain by it. BLAS keeps to one thread of its own meanwhile. The first exception
-    stops the run and is raised here, as is Ctrl-C; both wait for tasks under way, which end at their next ``checkpoint``.
+    stops the run and is raised here, as is Ctrl-C; both wait for tasks under way, which end at their ``checkpoint``.
 
     Parameters
     ----------

@@ -1,0 +1,136 @@
+import importlib.util
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mercer import _compile
+from mercer._compile import EXACT, compiled, dispatcher, specialised
+
+SOURCE = "def total(values):\n    result = 0.0\n    for value in values:\n        result += value\n    return result\n"
+
+
+@compiled
+def half(x):
+    return x * 0.5
+
+
+@compiled
+def halves(values):
+    _compile.wide()
+    for i in range(values.size):
+        values[i] = half(values[i])
+
+
+@pytest.fixture
+def total(tmp_path, monkeypatch):
+    """A function in a file whose machine code is kept beside it."""
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    (tmp_path / "module.py").write_text(SOURCE)
+    spec = importlib.util.spec_from_file_location("module", tmp_path / "module.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    _compile._warn_once.cache_clear()
+    return module.total
+
+
+def kept(tmp_path):
+    return sorted(path for path in tmp_path.rglob("*") if path.suffix in (".nbi", ".nbc"))
+
+
+def test_importing_what_is_compiled_does_not_import_numba():
+    code = "import sys; from mercer import _compile, _fused, _threads; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_compiled_functions_call_each_other():
+    values = np.arange(100.0)
+    halves(values)
+    np.testing.assert_array_equal(values, np.arange(100.0) / 2)
+
+
+def test_nan_and_infinity_survive_reordered_sums():
+    @compiled
+    def total_and_quotient(values, zero):
+        total = 0.0
+        for value in values:
+            total += value
+        return total, values[0] / zero
+
+    with np.errstate(all="ignore"):
+        for special in (np.nan, np.inf, -np.inf):
+            values = np.ones(64)
+            values[40] = special
+            total, quotient = total_and_quotient(values, 0.0)
+            np.testing.assert_array_equal((total, quotient), (special, np.inf))
+
+
+def test_machine_code_is_kept_and_found_again(total, tmp_path):
+    dispatcher(total, cache=True)(np.ones(3))
+    again = dispatcher(total, cache=True)
+    again(np.ones(3))
+    assert len(kept(tmp_path)) == 2
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+def test_a_folder_that_others_can_write_to_is_not_used(total, tmp_path):
+    folder = tmp_path / "__pycache__"
+    folder.mkdir()
+    folder.chmod(0o777)
+    assert dispatcher(total, cache=True)(np.ones(3)) == 3
+    assert kept(tmp_path) == []
+
+
+def test_a_folder_of_another_user_is_not_used(total, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: os.stat(tmp_path).st_uid + 1)
+    assert dispatcher(total, cache=True)(np.ones(3)) == 3
+    assert kept(tmp_path) == []
+
+
+def test_without_any_folder_functions_are_compiled_and_not_kept(total, tmp_path, monkeypatch):
+    from numba.core import caching
+
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+    assert dispatcher(total, cache=True)(np.ones(3)) == 3
+    assert kept(tmp_path) == []
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", ["truncated", "zeros", "random", "empty"])
+def test_a_damaged_cache_costs_a_warning_and_heals(total, tmp_path, suffix, damage):
+    dispatcher(total, cache=True)(np.ones(3))
+    (path,) = (path for path in kept(tmp_path) if path.suffix == suffix)
+    content = path.read_bytes()
+    path.write_bytes(
+        {
+            "truncated": content[: len(content) // 2],
+            "zeros": bytes(len(content)),
+            "random": np.random.default_rng(0).bytes(len(content)),
+            "empty": b"",
+        }[damage]
+    )
+    with pytest.warns(RuntimeWarning, match="damaged"):
+        assert dispatcher(total, cache=True)(np.ones(3)) == 3
+    assert dispatcher(total, cache=True)(np.ones(3)) == 3
+
+
+def test_the_order_is_a_constant_of_the_compilation():
+    def profile(xp, s, gamma, order=0):
+        value = gamma * s
+        for _ in range(order):
+            value = -gamma * value
+        return value
+
+    for order in range(4):
+        assert specialised(profile, order)(0, 2.0, 3.0) == 6.0 * (-3.0) ** order
+
+
+def test_exact_arithmetic_is_not_reordered():
+    def rounded(x):
+        return (x + 6755399441055744.0) - 6755399441055744.0
+
+    assert dispatcher(rounded, EXACT)(2.7) == 3.0
