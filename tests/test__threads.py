@@ -31,7 +31,7 @@ def test_no_task_is_no_work():
 def test_tasks_run_on_as_many_threads_as_the_limit_says():
     meeting = threading.Barrier(3, timeout=30)
     with _threads.limit(3):
-        _threads.run(lambda task: meeting.wait(), 3)
+        _threads.run(lambda _: meeting.wait(), 3)
 
 
 def test_a_limit_below_one_is_refused():
@@ -58,15 +58,15 @@ def test_the_first_exception_is_raised_and_stops_the_run(n):
 def test_an_interrupt_stops_long_tasks_at_their_checkpoints(n):
     steps = []
 
-    def task(index):
+    def task(_):
         for step in range(1000):
             _threads.checkpoint()
             time.sleep(0.005)
             steps.append(step)
 
     timer = threading.Timer(0.1, _thread.interrupt_main)
-    with _threads.limit(n), pytest.raises(KeyboardInterrupt):
-        timer.start()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt), _threads.limit(n):
         _threads.run(task, 2)
     count = len(steps)
     time.sleep(0.02)
@@ -77,14 +77,14 @@ def test_blas_has_one_thread_inside_and_its_own_count_afterwards():
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         before, inside = blas_threads(), []
 
-        def task(index):
+        def task(_):
             inside.extend(blas_threads())
-            _threads.run(lambda inner: inside.extend(blas_threads()), 2)
+            _threads.run(lambda _: inside.extend(blas_threads()), 2)
 
         with _threads.limit(2):
             _threads.run(task, 4)
             with pytest.raises(ZeroDivisionError):
-                _threads.run(lambda index: 1 / 0, 4)
+                _threads.run(lambda _: 1 / 0, 4)
         assert set(inside) == {1}
         assert blas_threads() == before
 
