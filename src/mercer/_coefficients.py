@@ -31,6 +31,8 @@ def columns(C, side):
         C = C[:, None]
     if C.ndim != 2:
         raise ValueError(f"coefficients must have one or two dimensions, got shape {tuple(C.shape)}.")
+    if isinstance(C, np.ndarray) and C.dtype.kind not in "fiub":
+        raise TypeError(f"coefficients must be real numbers, got dtype {C.dtype}.")
     if isinstance(C, np.ndarray) and C.dtype not in (np.float32, np.float64):
         C = C.astype(np.float64)
     return C
@@ -46,13 +48,12 @@ def read_only(array):
 def floating(side):
     """Return the floating type of a block over these points: float64 where they are not numbers."""
     dtype, xp = getattr(side.points, "dtype", None), side.xp
-    narrow, wide = (np.dtype(xp.float32), np.dtype(xp.float64)) if xp is np else (xp.float32, xp.float64)
+    narrow, wide = (np.dtype(xp.float32), np.dtype(xp.float64)) if xp is _namespace.NUMPY else (xp.float32, xp.float64)
     return narrow if dtype == narrow else wide
 
 
 def product(coef, values):
     """Return coef' values, summed in float64, in the type of the values."""
     xp = _namespace.of(values)
-    if xp is np:
-        return (coef.T.astype(np.float64) @ values.astype(np.float64)).astype(values.dtype)
-    return xp.astype(xp.astype(coef, xp.float64).T @ xp.astype(values, xp.float64), values.dtype)
+    wide = xp.astype(coef, xp.float64, copy=False).T @ xp.astype(values, xp.float64, copy=False)
+    return xp.astype(wide, values.dtype, copy=False)

@@ -5,7 +5,11 @@ with the module ``mercer._fastmath``, which offers the same names for one float3
 """
 
 import array_api_compat
+import array_api_compat.numpy
 import numpy as np
+
+# What ``of`` returns for NumPy arrays: NumPy itself, with the names of the standard that old versions lack.
+NUMPY = array_api_compat.numpy
 
 
 class Namespace:
@@ -66,4 +70,4 @@ def put(array, rows, columns, values):
 def of(*arrays):
     """Return the array-API namespace of the arrays (NumPy for anything that is not an array of another library)."""
     arrays = [a for a in arrays if array_api_compat.is_array_api_obj(a)]
-    return array_api_compat.array_namespace(*arrays) if arrays else np
+    return array_api_compat.array_namespace(*arrays) if arrays else NUMPY

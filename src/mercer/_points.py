@@ -90,8 +90,8 @@ def rows(X, name="X", dtype=None):
         # sum_duplicates works in place: the user's matrix stays as it is
         X = sp.csr_matrix(X, copy=not X.has_canonical_format if hasattr(X, "has_canonical_format") else True)
         X.sum_duplicates()
-    elif not array_api_compat.is_array_api_obj(X):
-        X = np.asarray(X)
+    elif isinstance(X, np.ndarray) or not array_api_compat.is_array_api_obj(X):
+        X = _as_numpy(X, name)
     if len(X.shape) != 2:
         raise ValueError(
             f"{name} must have two dimensions (points, features), got shape {tuple(X.shape)}; "
@@ -100,43 +100,66 @@ def rows(X, name="X", dtype=None):
     if 0 in tuple(X.shape):
         raise ValueError(f"{name} must have at least one row and one column, got shape {tuple(X.shape)}.")
     X = _floating(X, name, dtype)
-    _refuse_nonfinite(X.data if sp.issparse(X) else X, name)
+    _refuse_nonfinite(X, name)
     return X
 
 
+def _as_numpy(X, name):
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise TypeError(f"{name} is a masked array; fill or drop its {int(X.mask.sum())} masked entries first.")
+    try:
+        return np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"{name} must be a table of numbers, one row per point: {error}") from error
+
+
 def _floating(X, name, dtype):
-    xp = np if sp.issparse(X) else array_api_compat.array_namespace(X)
-    kind = np.dtype(X.dtype).kind if xp is np or hasattr(X.dtype, "kind") else None
-    if kind in ("c", "O", "U", "S", "M", "m", "V") or (kind is None and xp.isdtype(X.dtype, "complex floating")):
-        if kind in ("O", "U", "S"):
-            try:
-                X = X.astype(np.float64)
-            except (TypeError, ValueError) as error:
-                raise TypeError(
-                    f"{name} must hold real numbers, got dtype {X.dtype}; kernels on strings or other objects "
-                    "take a list of them."
-                ) from error
-        else:
-            raise TypeError(f"{name} must hold real numbers, got dtype {X.dtype}; Complex data not supported.")
+    if not (sp.issparse(X) or isinstance(X, np.ndarray)):
+        return _floating_elsewhere(X, name, dtype)
+    if X.dtype.kind in "OUS":
+        try:
+            X = X.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"{name} must hold real numbers, got dtype {X.dtype}; kernels on strings or other objects "
+                "take a list of them."
+            ) from error
+    if X.dtype.kind not in "fiub":
+        # the last words are those that scikit-learn looks for
+        ending = "; Complex data not supported." if X.dtype.kind == "c" else "."
+        raise TypeError(f"{name} must hold real numbers, got dtype {X.dtype}{ending}")
+    if dtype is None:
+        # other byte orders are other types to NumPy
+        dtype = np.float32 if X.dtype.newbyteorder("=") == np.float32 else np.float64
+    # a long double may be infinite in float64, which is found below
+    with np.errstate(over="ignore"):
+        return X if X.dtype == dtype else X.astype(dtype)
+
+
+def _floating_elsewhere(X, name, dtype):
+    xp = array_api_compat.array_namespace(X)
+    if xp.isdtype(X.dtype, "complex floating"):
+        raise TypeError(f"{name} must hold real numbers, got dtype {X.dtype}; Complex data not supported.")
     if dtype is None:
         dtype = X.dtype if X.dtype in (xp.float32, xp.float64) else xp.float64
-    if X.dtype == dtype:
-        return X
-    return X.astype(dtype) if sp.issparse(X) else xp.astype(X, dtype)
+    return X if X.dtype == dtype else xp.astype(X, dtype)
 
 
 def _refuse_nonfinite(X, name):
-    xp = array_api_compat.array_namespace(X)
+    values = X.data if sp.issparse(X) else X
+    xp = array_api_compat.array_namespace(values)
     # a finite sum proves every entry finite and needs no temporary of the size of X
-    if math.isfinite(float(xp.sum(X))):
-        return
-    finite = xp.isfinite(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if math.isfinite(float(xp.sum(values))):
+            return
+    finite = xp.isfinite(values)
     if bool(xp.all(finite)):
         return
     first = tuple(int(index[0]) for index in xp.nonzero(~finite))
-    where = f"at {first}" if len(first) == 2 else "among its stored values"
-    value = "NaN" if bool(xp.isnan(X[first])) else "infinity"
-    raise ValueError(f"Input {name} contains {value} {where}; remove or impute such rows first.")
+    value = "NaN" if bool(xp.isnan(values[first])) else "infinity"
+    if sp.issparse(X):
+        first = int(np.searchsorted(X.indptr, first[0], side="right") - 1), int(X.indices[first[0]])
+    raise ValueError(f"Input {name} contains {value} at {first}; remove or impute such rows first.")
 
 
 def common_dtype(*arrays):

@@ -63,7 +63,7 @@ class Side:
         """Mean row in float64, about which distances are computed; None for sparse rows."""
         if self.sparse:
             return None
-        return self.xp.mean(self.points, axis=0, dtype=self.xp.float64) if self.xp is np else self._mean()
+        return self.xp.mean(self.points, axis=0, dtype=self.xp.float64) if self.xp is _namespace.NUMPY else self._mean()
 
     def _mean(self):
         return self.xp.mean(self.xp.astype(self.points, self.xp.float64), axis=0)
@@ -82,7 +82,7 @@ class Side:
 
     def _about(self, centre):
         xp, points = self.xp, self.points
-        if xp is np:
+        if xp is _namespace.NUMPY:
             return np.ascontiguousarray((points - centre).astype(points.dtype, copy=False))
         return xp.astype(xp.astype(points, xp.float64) - centre, points.dtype)
 
@@ -99,8 +99,10 @@ class Side:
     def _sqnorms(self, centre):
         xp, rows = self.xp, self.about(centre)
         if self.sparse:
-            norms = np.asarray(rows.astype(np.float64).multiply(rows).sum(axis=1)).ravel()
-        elif xp is np:
+            wide = rows.astype(np.float64)
+            with np.errstate(over="ignore"):
+                norms = np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
+        elif xp is _namespace.NUMPY:
             with np.errstate(over="ignore"):
                 norms = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
         else:
@@ -110,10 +112,13 @@ class Side:
         # 4 |x|^2 bounds every squared distance between two rows
         if not 4 * largest <= float(xp.finfo(self.points.dtype).max):
             raise ValueError(
-                f"Squared distances overflow {self.points.dtype}: the largest row has norm {largest**0.5:.3g}; "
-                "scale X (StandardScaler) first."
+                f"Squared norms and distances overflow {self.points.dtype}: a row has entries up to "
+                f"{self._largest():.3g}; scale X (StandardScaler) first."
             )
         return xp.astype(norms, self.points.dtype)
+
+    def _largest(self):
+        return float(abs(self.points).max()) if self.sparse else float(self.xp.max(self.xp.abs(self.points)))
 
 
 class Tile:
@@ -157,12 +162,12 @@ class Tile:
         if self.X.sparse or self.Z.sparse:
             return self._sparse_sqdist()
         xp, centre = self.xp, self.Z.centre
+        # norms first: they refuse what overflows, and added to each other leave the sum symmetric to the last bit
+        size = self.X.sqnorms(centre)[:, None] + self.Z.sqnorms(centre)[None, :]
         s = _products(*self.centred)
         s *= -2
-        # the norms are added to each other first, which makes the sum symmetric to the last bit
-        size = self.X.sqnorms(centre)[:, None] + self.Z.sqnorms(centre)[None, :]
         s += size
-        s = np.maximum(s, 0, out=s) if xp is np else xp.clip(s, 0)
+        s = np.maximum(s, 0, out=s) if xp is _namespace.NUMPY else xp.clip(s, 0)
         size *= _COINCIDENCE
         close = s < size
         if bool(xp.any(close)):
@@ -219,8 +224,10 @@ class Tile:
         X, Z = self.X.points, self.Z.points
         total = xp.zeros((X.shape[0], Z.shape[0]), dtype=X.dtype, device=getattr(X, "device", None))
         math = _namespace.Namespace(xp)
-        for k in range(X.shape[1]):
-            total += term(math, X[:, k][:, None], Z[:, k][None, :])
+        # whoever takes the sums sees to it that they are finite
+        with np.errstate(over="ignore"):
+            for k in range(X.shape[1]):
+                total += term(math, X[:, k][:, None], Z[:, k][None, :])
         return total
 
 

@@ -15,7 +15,11 @@ def number(name, value):
     """Raise unless ``value`` is a finite real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}.")
-    if not math.isfinite(value):
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be at most 1.8e308, the largest float64.") from None
+    if not finite:
         raise ValueError(f"{name} = {value!r} must be finite.")
 
 

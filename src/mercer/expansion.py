@@ -126,7 +126,7 @@ class Expansion:
         else:
             values = self._values(self._side, self._side)
             squares = xp.sum(self._coef * values, axis=0, dtype=xp.float64)
-            squares = squares.astype(values.dtype) if xp is np else xp.astype(squares, values.dtype)
+            squares = xp.astype(squares, values.dtype)
         # rounding, or an indefinite kernel, can leave a negative square
         return xp.sqrt(xp.where(squares > 0, squares, xp.zeros_like(squares)))
 
@@ -150,15 +150,13 @@ class Expansion:
         X, Z = self._with(X)
         xp = X.xp
         coef = xp.eye(len(Z)) if self._coef is None else self._coef
-        coef = coef.astype(np.float64) if xp is np else xp.astype(coef, xp.float64)
+        coef = xp.astype(coef, xp.float64)
         backend = blocks.pick(self._kernel, X)
         columns = [
             backend.vjp(self._kernel, X, Z, lambda rows, j=j: xp.broadcast_to(coef[:, j], (_length(rows), len(Z))))
             for j in range(coef.shape[1])
         ]
-        gradient = xp.stack(columns, axis=1)
-        dtype = X.points.dtype
-        return gradient.astype(dtype, copy=False) if xp is np else xp.astype(gradient, dtype)
+        return xp.astype(xp.stack(columns, axis=1), X.points.dtype, copy=False)
 
     def __matmul__(self, C):
         """Return the block of combinations sum_i C[i, j] psi_i; a vector C gives a block of one."""

@@ -97,7 +97,9 @@ class Gram:
     def __matmul__(self, V):
         """Return K(X, Z) @ V for a vector (m,) or a block (m, p), never storing K."""
         V = V if array_api_compat.is_array_api_obj(V) else np.asarray(V)
-        if V.shape[0] != self.shape[1] or V.ndim not in (1, 2):
+        if isinstance(V, np.ndarray) and V.dtype.kind not in "fiub":
+            raise TypeError(f"K(X, Z) multiplies real numbers, got an array of dtype {V.dtype}.")
+        if V.ndim not in (1, 2) or V.shape[0] != self.shape[1]:
             raise ValueError(f"K(X, Z) has shape {self.shape}; it cannot multiply an array of shape {tuple(V.shape)}.")
         block = V[:, None] if V.ndim == 1 else V
         product = self._backend.matmul(self._kernel, self._X, self._Z, block)

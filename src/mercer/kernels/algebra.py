@@ -3,14 +3,13 @@
 Each states its value, diagonal and gradients by the rules of calculus, so expressions close under everything else.
 """
 
-import math
 from dataclasses import dataclass, replace
 from numbers import Real
 
 import numpy as np
 
-from mercer import _coefficients, _namespace, _validate
-from mercer.kernels.base import Kernel, Tags
+from mercer import _coefficients, _validate
+from mercer.kernels.base import Kernel, Tags, refuse_infinite
 
 
 def add(left, right):
@@ -49,7 +48,15 @@ class Composite(Kernel):
         return points
 
 
+def _require_kernels(kernel, *names):
+    for name in names:
+        part = getattr(kernel, name)
+        if not isinstance(part, Kernel):
+            raise TypeError(f"{name} of {type(kernel).__name__} must be a Kernel, got {part!r}.")
+
+
 def _require_same_points(kernel):
+    _require_kernels(kernel, "left", "right")
     kinds = {name: part.tags.points for name, part in kernel._parts().items()}
     if len(set(kinds.values())) > 1:
         raise ValueError(f"{type(kernel).__name__} joins kernels on different kinds of points: {kinds}.")
@@ -120,10 +127,12 @@ class Sum(Composite):
         _require_same_points(self)
 
     def _evaluate(self, tile):
-        return self.left._evaluate(tile) + self.right._evaluate(tile)
+        with np.errstate(over="ignore"):
+            return refuse_infinite(self, self.left._evaluate(tile) + self.right._evaluate(tile))
 
     def _diagonal(self, side):
-        return self.left._diagonal(side) + self.right._diagonal(side)
+        with np.errstate(over="ignore"):
+            return refuse_infinite(self, self.left._diagonal(side) + self.right._diagonal(side))
 
     def _vjp(self, tile, W):
         return self.left._vjp(tile, W) + self.right._vjp(tile, W)
@@ -154,10 +163,12 @@ class Product(Composite):
         _require_same_points(self)
 
     def _evaluate(self, tile):
-        return self.left._evaluate(tile) * self.right._evaluate(tile)
+        with np.errstate(over="ignore"):
+            return refuse_infinite(self, self.left._evaluate(tile) * self.right._evaluate(tile))
 
     def _diagonal(self, side):
-        return self.left._diagonal(side) * self.right._diagonal(side)
+        with np.errstate(over="ignore"):
+            return refuse_infinite(self, self.left._diagonal(side) * self.right._diagonal(side))
 
     def _vjp(self, tile, W):
         left, right = self.left._evaluate(tile), self.right._evaluate(tile)
@@ -189,13 +200,16 @@ class Scaled(Composite):
     factor: float = 1.0
 
     def __post_init__(self):
+        _require_kernels(self, "kernel")
         _validate.positive("factor", self.factor)
 
     def _evaluate(self, tile):
-        return self.factor * self.kernel._evaluate(tile)
+        with np.errstate(over="ignore"):
+            return refuse_infinite(self, self.factor * self.kernel._evaluate(tile))
 
     def _diagonal(self, side):
-        return self.factor * self.kernel._diagonal(side)
+        with np.errstate(over="ignore"):
+            return refuse_infinite(self, self.factor * self.kernel._diagonal(side))
 
     def _vjp(self, tile, W):
         return self.factor * self.kernel._vjp(tile, W)
@@ -225,6 +239,7 @@ class Power(Composite):
     degree: int = 2
 
     def __post_init__(self):
+        _require_kernels(self, "kernel")
         _validate.integer("degree", self.degree)
 
     def _evaluate(self, tile):
@@ -235,7 +250,7 @@ class Power(Composite):
 
     def _raise(self, values):
         with np.errstate(over="ignore"):
-            return _refuse_infinite(self, values**self.degree)
+            return refuse_infinite(self, values**self.degree)
 
     def _vjp(self, tile, W):
         return self.kernel._vjp(tile, W * self.degree * self.kernel._evaluate(tile) ** (self.degree - 1))
@@ -261,11 +276,14 @@ class Exp(Composite):
 
     kernel: Kernel
 
+    def __post_init__(self):
+        _require_kernels(self, "kernel")
+
     def _evaluate(self, tile):
-        return _refuse_infinite(self, _exp(tile.xp, self.kernel._evaluate(tile)))
+        return refuse_infinite(self, _exp(tile.xp, self.kernel._evaluate(tile)))
 
     def _diagonal(self, side):
-        return _refuse_infinite(self, _exp(side.xp, self.kernel._diagonal(side)))
+        return refuse_infinite(self, _exp(side.xp, self.kernel._diagonal(side)))
 
     def _vjp(self, tile, W):
         return self.kernel._vjp(tile, W * self._evaluate(tile))
@@ -277,13 +295,6 @@ class Exp(Composite):
 def _exp(xp, values):
     with np.errstate(over="ignore"):
         return xp.exp(values)
-
-
-def _refuse_infinite(kernel, values):
-    xp = _namespace.of(values)
-    if not (math.isfinite(float(xp.max(values))) and math.isfinite(float(xp.min(values)))):
-        raise ValueError(f"{kernel!r} overflows {values.dtype}; scale X (StandardScaler) or the inner kernel.")
-    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,11 +315,17 @@ class Normalized(Composite):
 
     kernel: Kernel
 
+    def __post_init__(self):
+        _require_kernels(self, "kernel")
+
     def _inverse_norms(self, side):
         return side.memo((self, "inverse norms"), lambda: self._compute_inverse_norms(side))
 
     def _compute_inverse_norms(self, side):
         xp, squares = side.xp, self.kernel._diagonal(side)
+        least = float(xp.min(squares))
+        if least < 0:
+            raise ValueError(f"{self!r} has no norms to divide by: k(x, x) = {least:.3g} is negative for some x.")
         positive = squares > 0
         roots = xp.sqrt(xp.where(positive, squares, xp.ones_like(squares)))
         return xp.where(positive, 1 / roots, xp.zeros_like(squares))
@@ -355,6 +372,7 @@ class Conformal(Composite):
     c: object
 
     def __post_init__(self):
+        _require_kernels(self, "kernel")
         if not callable(self.c):
             raise TypeError(f"c must be a function of points, got {self.c!r}.")
 
@@ -381,7 +399,8 @@ class Conformal(Composite):
         return side.memo((self, "slope"), lambda: self.c.gradient(side.points).reshape(side.points.shape))
 
     def _evaluate(self, tile):
-        return (self._factor(tile.X)[:, None] * self._factor(tile.Z)[None, :]) * self.kernel._evaluate(tile)
+        factors = self._factor(tile.X)[:, None] * self._factor(tile.Z)[None, :]
+        return refuse_infinite(self, factors * self.kernel._evaluate(tile))
 
     def _diagonal(self, side):
         return self._factor(side) ** 2 * self.kernel._diagonal(side)

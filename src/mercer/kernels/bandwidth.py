@@ -1,5 +1,6 @@
 """Rules that turn data into a bandwidth: ``"scale"`` and ``"median"``."""
 
+import math
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ from mercer import _points, _validate
 from mercer._tiles import Side, Tile
 
 _MEDIAN_ROWS = 1000
+_DEGENERATE_ROWS = 200
 
 
 def check(name, value):
@@ -51,8 +53,14 @@ def gamma(value, X, sample_weight=None):
         return float(value)
     X = _points.rows(X)
     spread = _RULES[value](X, sample_weight)
-    if not (spread > 0 and np.isfinite(1 / spread)):
-        warnings.warn(f'bandwidth rule "{value}": all features are constant; 1.0 is used.', UserWarning, stacklevel=2)
+    if not math.isfinite(spread):
+        raise ValueError(f'bandwidth rule "{value}" overflows on X; scale X (StandardScaler) first.')
+    if not (spread > 0 and math.isfinite(1 / spread)):
+        warnings.warn(
+            f'bandwidth rule "{value}": all features are constant up to {spread**0.5:.1g}; 1.0 is used.',
+            UserWarning,
+            stacklevel=2,
+        )
         return 1.0
     return float(1 / spread)
 
@@ -62,33 +70,107 @@ def length(value, X, sample_weight=None):
     return float(value) if not isinstance(value, str) else gamma(value, X, sample_weight) ** -0.5
 
 
+def warn_degenerate(kernel, X):
+    """Warn when a bandwidth is so far off that the kernel tells no two points apart, or all of them from each other.
+
+    At most 200 evenly spaced points are compared, 40 000 kernel values. A kernel without a bandwidth is not looked at.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With its bandwidth resolved.
+    X : points (n)
+
+    Warns
+    -----
+    UserWarning
+        When |k(x, z)| < 1e-300 sqrt(k(x, x) k(z, z)) for more than 99 % of the pairs, or |phi(x) - phi(z)|^2 is below
+        1e-12 (float32: 1e-6) of the larger k(x, x); with the values of gamma or length to try for rows of numbers.
+    """
+    n = _points.count(X)
+    if n < 2 or not _has_rule(kernel):
+        return
+    points = _points.take(X, _evenly_spaced(n, _DEGENERATE_ROWS))
+    K, own = _numpy(kernel(points)), _numpy(kernel.diag(points))
+    i, j = np.triu_indices(len(K), 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        related = abs(K[i, j]) / np.sqrt(own[i] * own[j])
+    rounding = 1e-6 if "float32" in str(getattr(points, "dtype", "")) else 1e-12
+    coincident = own[i] + own[j] - 2 * K[i, j] <= rounding * np.maximum(own[i], own[j])
+    for share, what, change in (
+        (np.mean(related < 1e-300), "are unrelated, k(x, z) = 0", "wider"),
+        (np.mean(coincident), "are the same to it, k(x, z) = k(x, x)", "narrower"),
+    ):
+        if share > 0.99:
+            warnings.warn(
+                f"{share:.0%} of the pairs of points {what}, with {kernel!r}: take a {change} kernel{_range(points)}.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
+def _has_rule(kernel):
+    return bool(kernel._rules) or any(_has_rule(part) for part in kernel._parts().values())
+
+
+def _range(points):
+    """Return bandwidths to try as the end of a sentence, empty where the points have no distances or no differences."""
+    if len(getattr(points, "shape", ())) != 2:
+        return ""
+    spread = _median(_points.rows(points), None)
+    if not (spread > 0 and math.isfinite(1 / spread)):
+        return ""
+    low, high = 0.1 / spread, 10 / spread
+    return f", such as gamma from {low:.2g} to {high:.2g}, which is length from {high**-0.5:.2g} to {low**-0.5:.2g}"
+
+
 def _variance(X, sample_weight):
     """Return d times the variance of all entries of X, by two passes, about a mean subtracted first."""
     n, d = X.shape
-    weights = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    weights = np.ones(n) if sample_weight is None else _weights(sample_weight, n)
     weights = weights / weights.sum()
     if sp.issparse(X):
-        X = X.astype(np.float64)
+        return _sparse_variance(X.astype(np.float64), weights)
+    X = _numpy(X)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = (weights @ X).mean()
+        return float(weights @ ((X - mean) ** 2).sum(axis=1))
+
+
+def _sparse_variance(X, weights):
+    d = X.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
         mean = (weights @ X).sum() / d
         # zeros that are not stored are mean away from the mean too
         stored = sp.csr_matrix(((X.data - mean) ** 2, X.indices, X.indptr), X.shape)
         counts = sp.csr_matrix((np.ones_like(X.data), X.indices, X.indptr), X.shape)
         return float((weights @ stored).sum() + mean**2 * (d - (weights @ counts).sum()))
-    X = _numpy(X)
-    mean = (weights @ X).mean()
-    return float(weights @ ((X - mean) ** 2).sum(axis=1))
+
+
+def _weights(sample_weight, n):
+    weights = np.asarray(sample_weight, np.float64)
+    if weights.shape != (n,) or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
+        raise ValueError(
+            f"sample_weight must be {n} finite numbers of at least 0, one of them above 0; got shape {weights.shape}, "
+            f"sum {float(weights.sum())}."
+        )
+    return weights
 
 
 def _median(X, sample_weight):
     n = X.shape[0]
-    rows = np.unique(np.linspace(0, n - 1, min(n, _MEDIAN_ROWS)).astype(int))
+    rows = _evenly_spaced(n, _MEDIAN_ROWS)
     side = Side(X[rows] if sp.issparse(X) else _numpy(X)[rows])
     i, j = np.triu_indices(len(rows), 1)
     distances = Tile(side, side, 0).sqdist[i, j]
     if sample_weight is None:
         return float(np.median(distances)) if len(distances) else 0.0
-    weights = np.asarray(sample_weight, np.float64)[rows]
+    weights = _weights(sample_weight, n)[rows]
     return _weighted_median(distances, weights[i] * weights[j])
+
+
+def _evenly_spaced(n, most):
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int))
 
 
 def _weighted_median(values, weights):

@@ -1,11 +1,12 @@
 """Kernel: an immutable value that states k(x, z), its diagonal and its gradient, and combines with other kernels."""
 
+import math
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
 
-from mercer import _points
+from mercer import _namespace, _points
 from mercer._tiles import Side, Tile
 
 
@@ -104,11 +105,11 @@ class Kernel:
         X, Z = self._sides(X, Z)
         xp = X.xp
         wide = [Side(_points.rows(side.points, dtype=xp.float64)) for side in (X, Z)]
-        W = xp.astype(xp.asarray(W), xp.float64) if xp is not np else np.asarray(W, np.float64)
+        W = xp.astype(xp.asarray(W), xp.float64, copy=False)
         if tuple(W.shape) != (len(X), len(Z)):
             raise ValueError(f"W must have shape {(len(X), len(Z))}, one weight per pair, got {tuple(W.shape)}.")
         gradient = self._vjp(Tile(wide[0], wide[1]), W)
-        return gradient.astype(X.points.dtype, copy=False) if xp is np else xp.astype(gradient, X.points.dtype)
+        return xp.astype(gradient, X.points.dtype, copy=False)
 
     def resolve(self, X, sample_weight=None):
         """Return the kernel with rules such as ``gamma="scale"`` replaced by the numbers they give on X.
@@ -244,7 +245,7 @@ class Kernel:
     def _require_resolved(self):
         if rule := self._unresolved():
             raise ValueError(
-                f"{rule[0]} = {rule[1]!r} of {type(self).__name__} is a rule, not yet a number; "
+                f"{type(self).__name__} is not resolved, {rule[0]} = {rule[1]!r}: "
                 "call kernel.resolve(X) with the training points first (estimators do)."
             )
 
@@ -254,6 +255,14 @@ class Kernel:
     def _require_gradient(self):
         if not self.tags.differentiable:
             raise TypeError(f"{self!r} has no gradient in its points; a method without gradients is needed.")
+
+
+def refuse_infinite(kernel, values):
+    """Return the values of a kernel, or raise a ValueError when one of them overflowed."""
+    xp = _namespace.of(values)
+    if not (math.isfinite(float(xp.max(values))) and math.isfinite(float(xp.min(values)))):
+        raise ValueError(f"{kernel!r} overflows {values.dtype}; scale X (StandardScaler) first.")
+    return values
 
 
 def _hashable(value):

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from mercer import _points
+from mercer._tiles import Tile
 from mercer.kernels.base import Kernel, Tags
 
 
@@ -50,7 +52,8 @@ class FunctionKernel(Kernel):
     def _evaluate(self, tile):
         X, Z = tile.X.points, tile.Z.points
         expected = (len(tile.X), len(tile.Z))
-        values = np.asarray(self.function(X, Z))
+        values = self.function(X, Z)
+        values = values.toarray() if sp.issparse(values) else np.asarray(values)
         name = getattr(self.function, "__name__", repr(self.function))
         if values.shape != expected:
             raise ValueError(
@@ -66,8 +69,5 @@ class FunctionKernel(Kernel):
         return values
 
     def _diagonal(self, side):
-        one = [self._evaluate_pair(side.take(slice(i, i + 1))) for i in range(len(side))]
-        return np.array(one)
-
-    def _evaluate_pair(self, side):
-        return self.function(side.points, side.points)[0][0]
+        singles = (side.take(slice(i, i + 1)) for i in range(len(side)))
+        return np.concatenate([self._evaluate(Tile(one, one))[0] for one in singles])

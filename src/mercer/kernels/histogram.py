@@ -4,10 +4,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from mercer import _namespace
 from mercer._tiles import evaluate
 from mercer.kernels import bandwidth
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, refuse_infinite
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,14 +30,15 @@ class Coordinatewise(Kernel):
         """Return the order-th derivative in the sum."""
 
     def _evaluate(self, tile):
-        return evaluate(self.profile, self._sum(tile), self._numbers())
+        return refuse_infinite(self, evaluate(self.profile, self._sum(tile), self._numbers()))
 
     def _sum(self, tile):
         return tile.coordinatewise(self.term)
 
     def _diagonal(self, side):
-        own = self.term(_namespace.Namespace(side.xp), side.points, side.points)
-        return evaluate(self.profile, side.xp.sum(own, axis=1), self._numbers())
+        with np.errstate(over="ignore"):
+            own = side.xp.sum(self.term(_namespace.Namespace(side.xp), side.points, side.points), axis=1)
+        return refuse_infinite(self, evaluate(self.profile, own, self._numbers()))
 
     def _vjp(self, tile, W):
         xp, X, Z = tile.xp, tile.X.points, tile.Z.points
@@ -138,7 +141,8 @@ class Chi2(Coordinatewise):
         total = x + z
         safe = xp.where(total > zero, total, one)
         if order == 0:
-            return xp.where(total > zero, (x - z) * (x - z) / safe, zero)
+            # |x - z| is at most x + z, so that the ratio first cannot overflow
+            return xp.where(total > zero, (x - z) * ((x - z) / safe), zero)
         ratio = z / safe
         return xp.where(total > zero, one - xp.const(x, 4.0) * ratio * ratio, zero)
 

@@ -33,6 +33,8 @@ class Mapped(Composite):
     A: np.ndarray
 
     def __post_init__(self):
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"kernel of Mapped must be a Kernel, got {self.kernel!r}.")
         if not isinstance(self.A, np.ndarray) or self.A.ndim not in (1, 2) or self.A.dtype.kind not in "fiu":
             raise TypeError(f"A must be a NumPy array of one or two dimensions, floating or integer, got {self.A!r}.")
         if self.A.dtype.kind == "f" and not np.isfinite(self.A).all():

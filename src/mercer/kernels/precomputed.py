@@ -1,5 +1,6 @@
 """A given matrix as a kernel: its points are row indices."""
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -56,6 +57,13 @@ class Precomputed(Kernel):
                 f"The precomputed matrix is not symmetric: max |K - K'| = {gap:.3g}, at most {tolerance:.3g} is "
                 "rounding; symmetrise it, (K + K.T) / 2, if that is meant."
             )
+        if len(K) > 1 and size > 0 and not K.diagonal().any() and K.min() == 0:
+            warnings.warn(
+                "The precomputed matrix looks like one of distances, zero on the diagonal and positive elsewhere; "
+                "a matrix D of distances gives one of kernel values by exp(-gamma * D**2).",
+                UserWarning,
+                stacklevel=2,
+            )
         return replace(self, matrix=K if gap == 0 else (K + K.T) / 2)
 
     @property
@@ -82,7 +90,7 @@ class Precomputed(Kernel):
         return points
 
     def _unresolved(self):
-        return ("matrix", "Precomputed()") if self.matrix is None else None
+        return ("matrix", None) if self.matrix is None else None
 
     def _evaluate(self, tile):
         if len(tile.Z.points.shape) == 2:
