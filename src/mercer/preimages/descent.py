@@ -66,12 +66,12 @@ class Descent:
         trial, demand = self.rule.propose(rows, self.z[rows], self.v[rows], self.level[rows])
         value, v, sound = self.evaluate(trial, rows)
         self.n_iter[rows] += 1
-        lower = sound & (value <= self.value[rows] - demand)
+        lower = value <= self.value[rows] - demand
         self.level[rows[~lower]] += 1
         moved = rows[lower]
         self.rule.accept(moved, trial[lower] - self.z[moved], self.v[moved], v[lower])
-        self.z[moved], self.value[moved], self.v[moved] = trial[lower], value[lower], v[lower]
-        self.level[moved] = 0
+        self.z[moved], self.value[moved], self.level[moved] = trial[lower], value[lower], 0
+        self.v[moved], self.sound[moved] = v[lower], sound[lower]
 
     def _settle(self, rows):
         """Stop points that are stationary or stuck; send those that lost psi elsewhere, until none of them is lost."""

@@ -69,9 +69,10 @@ class Exact:
         squares = psi.norms() ** 2
         distance = Distance(psi, 0.0, points)(points, columns)[0] + squares
         bound = self.tol * (squares + np.abs(psi.kernel.diag(points)))
-        exact = distance <= bound
+        # an indefinite kernel can make it negative, which is no distance at all
+        exact = np.abs(distance) <= bound
         reasons = tuple(
-            "" if good else f"no exact pre-image: |psi - phi(z)|^2 = {far:.3g} exceeds {limit:.3g}"
+            "" if good else f"no exact pre-image: |psi - phi(z)|^2 = {far:.3g}, above {limit:.3g} of rounding"
             for good, far, limit in zip(exact, distance, bound, strict=True)
         )
         return Found(points, exact, np.zeros(len(points), int), reasons)
@@ -119,6 +120,7 @@ def _by_distances(psi, start):
     for j, a in enumerate(start):
         values = psi[:, j](np.concatenate([a - t * np.eye(d), a + t * np.eye(d)]))[:, 0]
         squares, inside = invert(kernel, values, half[0], negative=False)
-        before, after = np.where(inside | (values > 0), squares, np.inf).reshape(2, d)
+        # no distance is far enough for a value of 0 or less
+        before, after = np.where(inside | (values > 0), squares, np.nan).reshape(2, d)
         points[j] = a + (before - after) / (4 * t)
     return points

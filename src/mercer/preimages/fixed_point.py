@@ -26,7 +26,7 @@ class FixedPoint:
     .. math:: z = \frac{\sum_i c_i k'(|z - x_i|^2) x_i}{\sum_i c_i k'(|z - x_i|^2)},
 
     whose denominator is proportional to <psi, phi(z)> for the Gaussian kernel. Steps are extrapolated by the secant
-    rule of Aitken and Anderson, taken plain where that does not lower the distance, and halved where that does not either.
+    rule of Aitken and Anderson, taken plain where that does not lower the distance, halved where that does not either.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class _WeightedMean:
         W = weights(self.psi, columns)
         inner = np.einsum("ij,ij->i", W, tile.radial(self.profile, self.numbers))
         Q = tile.radial(self.profile, self.numbers, order=1)
-        held = self._held(tile, W, Q)
+        grip = self._grip(tile, W, Q)
         Q *= W
         X, Z = tile.centred
         total = Q.sum(axis=1)
@@ -136,24 +136,28 @@ class _WeightedMean:
         force = 2 * (total[:, None] * X - Q @ Z) - self.pull * apart
         denominator = self.pull - 2 * total
         weight = self.pull + 2 * np.abs(Q, out=Q).sum(axis=1)
-        sound = (denominator > _CANCELLED * weight) & (denominator > np.finfo(float).tiny)
         value = self.top - 2 * inner + self.pull * np.einsum("ij,ij->i", apart, apart)
-        step = force / np.where(sound, denominator, 1)[:, None]
-        return value, np.where(sound[:, None], step * held(force)[:, None], 0), sound
+        return value, *_steps(force, denominator, weight, grip)
 
-    def _held(self, tile, W, Q):
-        """Take pairs at a kink out of Q; return a function that says which share of a force overcomes the kink."""
+    def _grip(self, tile, W, Q):
+        """Take the pairs at a kink out of Q, and return how steeply the objective rises from it on all sides (r,)."""
         if not self.kink:
-            return lambda force: np.ones(len(force))
+            return np.zeros(len(Q))
         touching = tile.sqdist <= self.touching
         Q[touching] = 0
-        grip = self.kink * np.einsum("ij,ij->i", touching, W)
+        return self.kink * np.einsum("ij,ij->i", touching, W)
 
-        def left(force):
-            strength = np.linalg.norm(force, axis=1)
-            return 1 - np.clip(grip / np.where(strength > 0, strength, 1), 0, 1)
 
-        return left
+def _steps(force, denominator, weight, grip):
+    """Return the steps to the weighted means (r, d), and whether these are more than rounding (r,)."""
+    strength = np.linalg.norm(force, axis=1)
+    at_kink = grip > 0
+    held = at_kink & (strength <= grip)
+    near_zero = (denominator <= _CANCELLED * weight) | (denominator < np.finfo(float).tiny)
+    # away from a kink any short step serves, since the point that held it soon rules the mean again
+    denominator = np.where(near_zero, np.where(at_kink & (weight > 0), weight, np.inf), denominator)
+    share = np.where(held, 0, 1 - np.where(at_kink, grip, 0) / np.where(held | (strength == 0), 1, strength))
+    return force * (share / denominator)[:, None], held | np.isfinite(denominator)
 
 
 class _Secant:

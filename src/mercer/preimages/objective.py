@@ -5,8 +5,8 @@ import numpy as np
 from mercer._tiles import Side
 from mercer.blocks import _array
 
-# Inner products below this share of |psi| |phi(z)| are rounding.
-_ROUNDING = 1e-12
+# Where both value and slope of psi are below this share of |psi| |phi(z)|, phi(z) is as good as orthogonal to it.
+_ORTHOGONAL = 1e-6
 
 
 def paired(psi, z, columns):
@@ -129,8 +129,8 @@ class Quotient:
 
 
 def _felt(inner, gradient, size, width):
-    """Return whether psi reaches a point: its value or the gradient is more than rounding."""
-    negligible = _ROUNDING * size
+    """Return whether psi reaches a point, rather than leave it on a plain where any point is stationary."""
+    negligible = _ORTHOGONAL * size
     return (np.abs(inner) > negligible) | (np.linalg.norm(gradient, axis=1) * width > negligible)
 
 

@@ -70,7 +70,7 @@ def ray(psi, start=None, method="auto"):
     Notes
     -----
     O(n^2 (d + m)) for norms and starts, then O(n d) per iteration and vector. Only steps that raise the quotient are
-    taken. Under a radial kernel k(z, z) is constant, and z is the pre-image of psi or -psi, whichever the start is near.
+    taken. Under a radial kernel k(z, z) is constant: z is the pre-image of psi or -psi, whichever the start is near.
 
     References
     ----------
