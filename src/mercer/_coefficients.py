@@ -38,6 +38,15 @@ def columns(C, side):
     return C
 
 
+def take(coef, index):
+    """Return chosen columns: a slice, or a list or array of positions."""
+    if isinstance(coef, np.ndarray) or isinstance(index, slice):
+        return coef[:, index]
+    xp = array_api_compat.array_namespace(coef)
+    positions = np.arange(coef.shape[1])[np.asarray(index)]
+    return xp.take(coef, xp.asarray(positions, device=array_api_compat.device(coef)), axis=1)
+
+
 def read_only(array):
     """Return a view of an array that refuses to be written to."""
     array = array.view()

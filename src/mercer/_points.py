@@ -36,9 +36,11 @@ def take(points, rows):
     -------
     container of the chosen points
     """
-    if isinstance(points, np.ndarray) or sp.issparse(points) or (hasattr(points, "shape") and isinstance(rows, slice)):
+    if isinstance(points, np.ndarray) or sp.issparse(points):
         return points[rows]
     if hasattr(points, "shape"):
+        if isinstance(rows, slice):
+            return points[rows, ...]
         xp = array_api_compat.array_namespace(points)
         return xp.take(points, xp.asarray(rows, device=array_api_compat.device(points)), axis=0)
     return points[rows] if isinstance(rows, slice) else [points[i] for i in rows]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer import _coefficients, _points, blocks
+from mercer import _coefficients, _namespace, _points, blocks
 
 
 class Expansion:
@@ -193,7 +193,7 @@ class Expansion:
         if self._coef is None and not isinstance(j, slice):
             # features of some of the points need no coefficients for the others
             return _from_side(self._kernel, self._side.take(np.arange(len(self))[np.asarray(j)]), None)
-        return self._over(self._explicit()[:, j])
+        return self._over(_coefficients.take(self._explicit(), j))
 
     def _over(self, coef):
         """Return another block over the same points."""
@@ -331,7 +331,7 @@ def sqdist(psi, chi, paired=False):
     squares = xp.where(squares > 0, squares, xp.zeros_like(squares))
     if psi is chi:
         rows = xp.arange(len(psi))
-        squares[rows, rows] = 0
+        _namespace.put(squares, rows, rows, 0.0)
     return squares
 
 
@@ -340,7 +340,7 @@ def _paired_feature_distances(psi, chi):
     parts, step = [], 256
     for start in range(0, len(psi), step):
         rows = np.arange(start, min(start + step, len(psi)))
-        parts.append(sqdist(psi[:, rows], chi[:, rows])[rows - start, rows - start])
+        parts.append(psi._side.xp.linalg.diagonal(sqdist(psi[:, rows], chi[:, rows])))
     return _points.concatenate(parts)
 
 
