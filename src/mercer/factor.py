@@ -10,7 +10,9 @@ from mercer import _memory, _namespace, _validate
 from mercer.linalg import centred, cholesky, eigh
 
 # Most landmarks from which Lanczos starts, and their share of the vectors: a tenth of the cost of one product.
-_START_POINTS, _START_SHARE = 1_000, 10
+_START_POINTS, _START_SHARE, _START_TOL = 1_000, 10, 1e-3
+# Rounding of an inner product that kernels leave behind, in eps |phi|^2; centring shows it where all vectors are equal.
+_NOISE = 8
 
 
 class InnerProducts:
@@ -157,7 +159,7 @@ def eigenpairs(phi, n, centre=True, *, memory="1GB", random_state=None):
         _validate.integer("n", n)
     operator, pairs = _leading(phi, m if n is None else min(n, m), centre, memory, random_state)
     largest, norm = float(pairs.values[0]), float(np.max(np.asarray(InnerProducts(phi).diagonal(), np.float64)))
-    floor = m * _eps(pairs.vectors) * max(largest, norm)
+    floor = m * _eps(pairs.vectors) * max(largest, _NOISE * norm)
     warn_if_indefinite(phi.kernel, operator, floor, largest, random_state=random_state)
     rank = int((pairs.values > floor).sum())
     if rank == 0:
@@ -238,7 +240,7 @@ def _start(phi, count, centre):
         return None
     some = phi[:, np.linspace(0, m - 1, size).astype(int)]
     M = np.asarray(some.inner(some), np.float64)
-    vectors = eigh.dense(centred.centre(M) if centre else M, count).vectors
+    vectors = eigh.lanczos(centred.centre(M) if centre else M, count, tol=_START_TOL).vectors
     return np.asarray(phi.inner(some @ vectors), np.float64)
 
 
@@ -297,8 +299,9 @@ def qr(phi, tol=None, *, memory="1GB"):
     corner = part.factor[part.pivots]
     chosen, C = phi[:, part.pivots], _inverse_transpose(corner)
     L, _ = cholesky.jittered(C.T @ np.asarray(chosen.inner(chosen @ C), np.float64))
-    Q = chosen @ (C @ _inverse_transpose(L)).astype(inner.dtype)
-    return Q, (L.T @ part.factor.T).astype(inner.dtype)
+    coef = np.zeros((len(phi), len(C)), dtype=inner.dtype)
+    coef[part.pivots] = C @ _inverse_transpose(L)
+    return phi @ coef, (L.T @ part.factor.T).astype(inner.dtype)
 
 
 def _inverse_transpose(L):

@@ -1,7 +1,5 @@
 """An orthonormal basis Q of a growing space, its image W = K Q, and the Ritz pairs of K in it."""
 
-import math
-
 from mercer import _namespace
 
 
@@ -37,6 +35,8 @@ class Basis:
         xp, new = self._xp, self._new
         image = xp.astype(operator @ new, xp.float64)
         corner = new.T @ image
+        if not bool(xp.all(xp.isfinite(corner))):
+            raise ValueError("a product of the operator contains NaN or infinity; check the points and the kernel.")
         side = self._Q.T @ image
         self._H = xp.concat(
             [xp.concat([self._H, side], axis=1), xp.concat([side.T, (corner + corner.T) / 2], axis=1)], axis=0
@@ -62,11 +62,9 @@ class Basis:
 
     def extend(self, R):
         """Add the directions of R that are not in the space yet; say whether there are any."""
-        xp = self._xp
-        R = R / xp.linalg.vector_norm(R, axis=0)
         # projected twice: what one projection leaves behind is rounding of the first
         for _ in range(2):
-            R = orthonormal(R - self._Q @ (self._Q.T @ R))
+            R = _orthonormal_once(R - self._Q @ (self._Q.T @ R))
         self._new = R
         return R.shape[1] > 0
 
@@ -79,12 +77,24 @@ def ritz(H):
 
 
 def orthonormal(V):
-    """Return an orthonormal basis (n, r) of the columns of V (n, p); directions below 1e-10 of the largest are left
-    out.
+    """Return an orthonormal basis (n, r) of the columns of V (n, p), less directions below 1e-6 of the largest.
+
+    From the eigenvectors of V'V for columns of unit norm, twice: matrix products only, which a QR of tall arrays is not.
+
+    References
+    ----------
+    Stathopoulos, Wu, *A block orthogonalization procedure with constant synchronization requirements*, SIAM J. Sci.
+    Comput. 23 (2002).
     """
+    return _orthonormal_once(_orthonormal_once(V))
+
+
+def _orthonormal_once(V):
     xp = _namespace.of(V)
-    Q, R = xp.linalg.qr(V)
-    U, s, _ = xp.linalg.svd(R)
-    if s.shape[0] == 0 or not math.isfinite(float(s[0])) or float(s[0]) == 0:
-        return Q[:, :0]
-    return Q @ U[:, : int(xp.sum(xp.astype(s > 1e-10 * s[0], xp.int64)))]
+    norms = xp.linalg.vector_norm(V, axis=0)
+    V = V[:, norms > 0] / norms[norms > 0]
+    if V.shape[1] == 0:
+        return V
+    squares, Y = ritz(V.T @ V)
+    kept = squares > 1e-12 * squares[0]
+    return V @ (Y[:, kept] / xp.sqrt(squares[kept]))

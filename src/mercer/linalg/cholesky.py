@@ -123,9 +123,7 @@ def randomly_pivoted(gram, rank, rng=None, tol=None):
     size = max(1, -(-partial.rank // 10))
     while partial.open:
         weights = partial.diagonal / partial.diagonal.sum()
-        drawn = rng.choice(len(weights), size=min(size, partial.rank - partial.size), p=weights)
-        # a repeated proposal has nothing left and would be rejected
-        proposed = drawn[np.sort(np.unique(drawn, return_index=True)[1])]
+        proposed = rng.choice(len(weights), size=min(size, partial.rank - partial.size), p=weights)
         partial.add(proposed, rng.uniform(size=len(proposed)) * partial.diagonal[proposed])
     return partial.result()
 
@@ -172,7 +170,9 @@ class _Partial:
         """
         F = self.factor
         H = np.asarray(self.gram[np.ix_(proposed, proposed)], np.float64) - F[proposed] @ F[proposed].T
-        np.fill_diagonal(H, self.diagonal[proposed])
+        # nothing remains, to the last bit, of a repeated proposal once it is accepted; if rejected it may come again
+        same = proposed[:, None] == proposed
+        H[same] = (same * self.diagonal[proposed])[same]
         kept, L = _eliminate(H, np.maximum(thresholds, self.floor))
         pivots = proposed[kept]
         columns = np.asarray(self.gram[:, pivots], np.float64) - F @ F[pivots].T

@@ -1,6 +1,7 @@
 """Leading eigenpairs of a symmetric operator: dense, block Lanczos, randomised; each pair comes with its residual."""
 
 import logging
+import math
 import warnings
 from dataclasses import dataclass
 
@@ -103,7 +104,7 @@ def dense(K, k):
     Raises
     ------
     ValueError
-        When k is not between 1 and n, or n is beyond what LAPACK can count.
+        When k is not between 1 and n, n is beyond what LAPACK can count, or the matrix is not finite.
 
     Warns
     -----
@@ -126,17 +127,23 @@ def dense(K, k):
         )
     xp = _namespace.of(K)
     wide = xp.astype(K, xp.float64)
-    norm = float(xp.max(xp.linalg.vector_norm(wide, axis=0)))
+    norm, pairs = float(xp.max(xp.linalg.vector_norm(wide, axis=0))), None
+    if not math.isfinite(norm):
+        raise ValueError("the matrix contains NaN or infinity, or is too large to have a norm; check the points.")
     for solve in (_lapack_subset, _lapack_qr) if isinstance(wide, np.ndarray) else (_library,):
         # vectors of a driver that lost their orthogonality are mended here, and the Ritz values follow
         Q = orthonormal(solve(wide, k))
+        if Q.shape[1] < k:
+            continue
         W = wide @ Q
         values, Y = ritz(Q.T @ W)
         norm = max(norm, float(xp.max(xp.abs(values))))
         pairs = _certified(values, Q @ Y, W @ Y, norm, K.dtype, tolerance(n, xp.float64), 1)
-        if pairs.values.shape[0] == k and bool(xp.all(pairs.converged)):
-            break
+        if bool(xp.all(pairs.converged)):
+            return pairs
         logger.info("a dense eigensolver left residuals up to %.1e", float(xp.max(pairs.residuals)))
+    if pairs is None:
+        raise np.linalg.LinAlgError(f"no eigensolver found {k} independent eigenvectors of a matrix of order {n}.")
     return _warned(pairs)
 
 
@@ -145,9 +152,8 @@ def lanczos(operator, k, *, start=None, block=None, tol=None, max_products=200, 
 
     The basis Q of the block Krylov space of the start is kept orthonormal, and so is W = K Q kept as it was computed:
     the Ritz pairs of Q'W have residuals W y - theta Q y that are exact up to rounding. Each step adds the residuals
-    of the leading unconverged pairs; a full basis is cut to its leading Ritz vectors. One product of the operator
-    with a block per step, O(n m^2) beside it and 2 n m numbers for a basis of m = max(8 block, 2 k + 4 block)
-    vectors.
+    of the leading unconverged pairs; a full basis is cut to its leading Ritz vectors. One product with a block per
+    step, O(n m block) beside it and 2 n m numbers for a basis of m = max(8 block, 2 k + 4 block) vectors.
 
     Parameters
     ----------
@@ -176,13 +182,12 @@ def lanczos(operator, k, *, start=None, block=None, tol=None, max_products=200, 
 
     Notes
     -----
-    With k near n (3 blocks or more cover the space) the dense solver takes over, which is logged.
+    Where three blocks or 2 k vectors fill the space, the dense solver takes over, which is logged.
 
     References
     ----------
     Golub, Underwood, *The block Lanczos method for computing eigenvalues* (1977).
-    Wu, Simon, *Thick-restart Lanczos method for large symmetric eigenvalue problems*, SIAM J. Matrix Anal. Appl. 22
-    (2000).
+    Wu, Simon, *Thick-restart Lanczos method for large symmetric eigenvalue problems*, SIAM J. Matrix Anal. 22 (2000).
 
     Examples
     --------
@@ -229,8 +234,8 @@ def lanczos(operator, k, *, start=None, block=None, tol=None, max_products=200, 
 def randomised(operator, k, *, oversample=10, tol=1e-6, max_products=100, random_state=None):
     """Return the k leading eigenpairs of a positive semidefinite operator by subspace iteration on random vectors.
 
-    Multiplies a block of k + oversample vectors by the operator and orthonormalises it, until every residual is below
-    ``tol`` rather than a fixed number of times: the last components converge last. Little memory, (k + oversample) n
+    Multiplies a block by the operator and orthonormalises it until every residual is below ``tol``, rather than a fixed
+    number of times: the last components converge last. Little memory, (k + oversample) n
     numbers, but more products than ``lanczos``; meant for moderate accuracy of a spectrum that decays.
 
     Parameters
@@ -327,8 +332,7 @@ def smallest(operator, *, max_products=20, random_state=None):
     with warnings.catch_warnings():
         # the error bar says how far it came
         warnings.simplefilter("ignore", ConvergenceWarning)
-        negated = _Negated(operator)
-        pairs = lanczos(negated, 1, tol=1e-6, max_products=max_products, random_state=random_state)
+        pairs = lanczos(_Negated(operator), 1, tol=1e-6, max_products=max_products, random_state=random_state)
     return Smallest(-float(pairs.values[0]), float(pairs.residuals[0]) * pairs.norm, pairs.norm)
 
 
@@ -344,9 +348,9 @@ class _Negated:
 
 def _order(operator, k):
     """Return the order of a symmetric operator of which k eigenpairs are asked."""
-    n, m = operator.shape
-    if n != m:
-        raise ValueError(f"eigenpairs need a square operator, got shape {(n, m)}.")
+    n = operator.shape[0]
+    if operator.shape[1] != n:
+        raise ValueError(f"eigenpairs need a square operator, got shape {tuple(operator.shape)}.")
     _validate.integer("k", k)
     if k > n:
         raise ValueError(f"k = {k} eigenpairs must be at most {n}, the order of the operator.")
@@ -379,8 +383,8 @@ def _certified(values, V, W, norm, dtype, tol, products):
     # argmax of a boolean array is its first True
     first = xp.argmax(xp.astype(size >= (1 - _SIGN_TIE) * xp.max(size, axis=0, keepdims=True), xp.int8), axis=0)
     signs = xp.sign(xp.take_along_axis(V, first[None, :], axis=0))
-    kind = xp.float32 if "float32" in str(dtype) else xp.float64
-    return Eigenpairs(values, xp.astype(V * signs, kind), residuals, float(norm), float(tol), products)
+    V = xp.astype(V * signs, xp.float32 if "float32" in str(dtype) else xp.float64)
+    return Eigenpairs(values, V, residuals, float(norm), float(tol), products)
 
 
 def _warned(pairs):

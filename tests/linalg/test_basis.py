@@ -1,0 +1,48 @@
+"""Bases of growing spaces: orthonormal columns, exact residuals, dependent directions left out."""
+
+import numpy as np
+
+from mercer.linalg.basis import Basis, orthonormal, ritz
+
+
+def symmetric(n, seed=0):
+    A = np.random.default_rng(seed).standard_normal((n, n))
+    return A + A.T
+
+
+def test_a_basis_stays_orthonormal_and_its_residuals_are_those_of_its_ritz_pairs():
+    K, rng = symmetric(200), np.random.default_rng(1)
+    basis = Basis(rng.standard_normal((200, 8)))
+    basis.multiply(K)
+    for step in range(12):
+        assert basis.extend(basis.residuals(8))
+        basis.multiply(K)
+        if step == 6:
+            basis.restart(12)
+    values, V, W = basis.pairs(20)
+    np.testing.assert_allclose(V.T @ V, np.eye(20), atol=1e-13)
+    np.testing.assert_allclose(W, K @ V, atol=1e-12)
+    np.testing.assert_allclose(basis.residuals(20), K @ V - V * values, atol=1e-11)
+
+
+def test_directions_already_there_add_nothing():
+    basis = Basis(np.eye(10)[:, :3])
+    basis.multiply(np.eye(10))
+    assert not basis.extend(np.ones((10, 2)) @ np.diag([0.0, 0.0]))
+    assert not basis.extend(basis.image)
+
+
+def test_dependent_and_zero_columns_are_left_out():
+    rng = np.random.default_rng(0)
+    V = rng.standard_normal((50, 3)) @ rng.standard_normal((3, 7))
+    Q = orthonormal(np.column_stack([V * 10.0 ** np.arange(-60, 10, 10), np.zeros(50)]))
+    assert Q.shape == (50, 3)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-14)
+    np.testing.assert_allclose(Q @ (Q.T @ V), V, atol=1e-12)
+    assert orthonormal(np.zeros((5, 2))).shape == (5, 0)
+
+
+def test_ritz_values_descend():
+    values, Y = ritz(symmetric(6))
+    assert (np.diff(values) < 0).all()
+    np.testing.assert_allclose((Y * values) @ Y.T, symmetric(6), atol=1e-12)

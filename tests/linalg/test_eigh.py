@@ -1,0 +1,243 @@
+"""Eigenpairs: prescribed spectra, singular cases, certificates, and the verdict of LAPACK."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import mercer as mc
+from mercer.linalg import eigh
+from mercer.linalg.centred import CentredGram, centre
+
+N = 300
+
+
+def matrix(values, seed=0):
+    """Return a symmetric matrix with the given eigenvalues and its eigenvectors, in the same order."""
+    V = np.linalg.qr(np.random.default_rng(seed).standard_normal((len(values), len(values))))[0]
+    return (V * values) @ V.T, V
+
+
+SPECTRA = {
+    "decaying": 0.8 ** np.arange(N),
+    "slow": 1 / np.arange(1.0, N + 1),
+    "flat": np.linspace(2, 1, N),
+    "clustered": np.r_[1 + 1e-9 * np.arange(8), 0.5 + 1e-7 * np.arange(20), np.zeros(N - 28)],
+    "repeated": np.r_[np.full(10, 2.0), np.full(N - 10, 1.0)],
+    "low rank": np.r_[3.0, 2.0, 1.0, np.zeros(N - 3)],
+    "indefinite": np.r_[np.linspace(1, 0.1, 20), np.zeros(N - 40), np.linspace(-0.1, -5, 20)],
+    "negative": -np.linspace(1, 2, N),
+    "identity": np.ones(N),
+    "zero": np.zeros(N),
+}
+
+
+class Counted:
+    """An operator that is only what an operator must be, and counts."""
+
+    def __init__(self, K):
+        self.K, self.shape, self.dtype, self.products = K, K.shape, K.dtype, 0
+
+    def __matmul__(self, V):
+        self.products += 1
+        return self.K @ V
+
+
+def assert_certified(K, pairs, k, tol=None):
+    """Assert what the record claims, from the matrix itself."""
+    norm = max(np.linalg.norm(K, 2), np.finfo(float).tiny)
+    V = pairs.vectors.astype(float)
+    residuals = np.linalg.norm(K @ V - V * pairs.values, axis=0) / norm
+    assert pairs.vectors.shape == (len(K), k)
+    assert (residuals <= 2 * (pairs.tol if tol is None else tol)).all()
+    assert np.abs(V.T @ V - np.eye(k)).max() < 1e-12
+    assert (np.diff(pairs.values) <= 1e-14 * norm).all()
+    np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(K)[::-1][:k], atol=2e-12 * norm)
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+@pytest.mark.parametrize("k", [1, 12])
+def test_lanczos_finds_the_leading_pairs_of_any_spectrum(name, k):
+    K, _ = matrix(SPECTRA[name])
+    pairs = eigh.lanczos(Counted(K), k, max_products=1000)
+    assert pairs.tol == 1e-13 * N**0.5
+    assert pairs.converged.all()
+    assert_certified(K, pairs, k)
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+@pytest.mark.parametrize("k", [1, 12, N])
+def test_the_dense_solver_finds_the_leading_pairs_of_any_spectrum(name, k):
+    K, _ = matrix(SPECTRA[name])
+    assert_certified(K, eigh.dense(K, k), k)
+
+
+def test_subspace_iteration_converges_in_every_component():
+    K, _ = matrix(SPECTRA["decaying"])
+    pairs = eigh.randomised(Counted(K), 10, tol=1e-10)
+    assert pairs.residuals.max() <= 1e-10
+    np.testing.assert_allclose(pairs.values, SPECTRA["decaying"][:10], rtol=1e-12)
+
+
+def test_subspace_iteration_says_when_the_last_component_is_wrong():
+    K, _ = matrix(SPECTRA["flat"])
+    with pytest.warns(ConvergenceWarning, match="did not converge in 2 products"):
+        pairs = eigh.randomised(K, 10, max_products=2)
+    assert not pairs.converged.all()
+
+
+@pytest.mark.parametrize("name", ["decaying", "flat", "indefinite"])
+def test_all_solvers_agree_with_signs_and_all(name):
+    K, _ = matrix(SPECTRA[name])
+    one, other = eigh.dense(K, 5), eigh.lanczos(K, 5, max_products=1000)
+    np.testing.assert_allclose(other.vectors, one.vectors, atol=1e-8)
+    largest = np.take_along_axis(one.vectors, np.abs(one.vectors).argmax(axis=0)[None, :], axis=0)
+    assert (largest > 0).all()
+
+
+def test_a_tie_of_signs_goes_to_the_lowest_index():
+    K = np.array([[2.0, -1.0], [-1.0, 2.0]])
+    np.testing.assert_allclose(eigh.dense(K, 1).vectors[:, 0], [0.5**0.5, -(0.5**0.5)])
+    np.testing.assert_allclose(eigh.dense(K + 1e-9 * np.eye(2)[::-1], 1).vectors[:, 0], [0.5**0.5, -(0.5**0.5)])
+
+
+def test_the_eigenspace_of_a_repeated_eigenvalue_is_found_whole():
+    K, V = matrix(SPECTRA["repeated"])
+    pairs = eigh.lanczos(K, 10)
+    np.testing.assert_allclose(pairs.vectors @ pairs.vectors.T, V[:, :10] @ V[:, :10].T, atol=1e-11)
+
+
+def test_pairs_that_did_not_converge_come_back_with_residuals_that_are_true():
+    K, _ = matrix(SPECTRA["flat"])
+    with pytest.warns(ConvergenceWarning, match="of 12 eigenpairs did not converge in 3 products"):
+        pairs = eigh.lanczos(K, 12, max_products=3)
+    V = pairs.vectors
+    assert np.isfinite(V).all()
+    np.testing.assert_allclose(
+        pairs.residuals * pairs.norm, np.linalg.norm(K @ V - V * pairs.values, axis=0), rtol=1e-6, atol=1e-14
+    )
+
+
+def test_products_are_counted_and_the_count_is_small_after_a_good_start():
+    K, V = matrix(SPECTRA["slow"])
+    cold, warm = Counted(K), Counted(K)
+    pairs = eigh.lanczos(cold, 8)
+    assert pairs.products == cold.products
+    noise = 1e-6 * np.random.default_rng(1).standard_normal((N, 8))
+    assert eigh.lanczos(warm, 8, start=V[:, :8] + noise).products < cold.products
+    assert warm.products == 1 or warm.products < cold.products
+
+
+def test_a_start_orthogonal_to_what_is_sought_misses_nothing():
+    K, V = matrix(SPECTRA["decaying"])
+    pairs = eigh.lanczos(K, 4, start=V[:, 100:120])
+    np.testing.assert_allclose(pairs.values, SPECTRA["decaying"][:4], rtol=1e-11)
+
+
+def test_restarts_keep_the_basis_small():
+    K, _ = matrix(1 / np.arange(1.0, 801))
+    widest = 0
+
+    class Watched(Counted):
+        def __matmul__(self, V):
+            nonlocal widest
+            widest = max(widest, V.shape[1])
+            return super().__matmul__(V)
+
+    pairs = eigh.lanczos(Watched(K), 4, block=6, tol=1e-12, max_products=1000)
+    assert pairs.products > 8
+    assert widest <= 6
+    assert pairs.converged.all()
+
+
+def test_the_same_seed_gives_the_same_bits_and_the_global_state_is_not_touched():
+    K, _ = matrix(SPECTRA["slow"])
+    before = np.random.get_state()[1].copy()
+    one, other = (eigh.lanczos(K, 3, random_state=None).vectors for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)
+
+
+def test_k_near_n_falls_back_to_the_dense_solver_and_logs_it(caplog):
+    K, _ = matrix(SPECTRA["flat"])
+    with caplog.at_level("INFO", logger="mercer"):
+        pairs = eigh.lanczos(K, N - 1)
+    assert "the dense solver takes over" in caplog.text
+    assert_certified(K, pairs, N - 1)
+
+
+def test_a_float32_operator_gives_float32_vectors_and_meets_its_own_tolerance():
+    X = np.random.default_rng(0).standard_normal((600, 5)).astype(np.float32)
+    G = mc.Gram(mc.Gaussian(0.1), X)
+    pairs = eigh.lanczos(CentredGram(G), 6)
+    assert pairs.vectors.dtype == np.float32
+    assert pairs.converged.all()
+    assert pairs.tol == 2 * np.finfo(np.float32).eps * 600**0.5
+    exact = eigh.dense(centre(G.dense().astype(float)), 6)
+    np.testing.assert_allclose(pairs.values, exact.values, rtol=1e-5)
+
+
+def broken(monkeypatch, damage):
+    """Let the first driver of LAPACK return damaged vectors."""
+    eigh_of_scipy = eigh.scipy.linalg.eigh
+
+    def damaged(K, **options):
+        values, V = eigh_of_scipy(K, **options)
+        return values, damage(V.copy()) if options["driver"] == "evr" else V
+
+    monkeypatch.setattr(eigh.scipy.linalg, "eigh", damaged)
+
+
+def test_vectors_that_a_driver_left_oblique_are_mended(monkeypatch):
+    K, _ = matrix(SPECTRA["flat"])
+    broken(monkeypatch, lambda V: V @ (np.eye(5) + 0.3))
+    assert_certified(K, eigh.dense(K, 5), 5)
+
+
+@pytest.mark.parametrize("damage", [np.zeros_like, lambda V: V + 1e-3, lambda V: V * [0, 1, 1, 1, 1]])
+def test_another_driver_takes_over_from_one_that_is_wrong(monkeypatch, damage):
+    K, _ = matrix(SPECTRA["flat"])
+    broken(monkeypatch, damage)
+    assert_certified(K, eigh.dense(K, 5), 5)
+
+
+def test_orders_that_lapack_cannot_count_are_refused_before_any_work():
+    with pytest.raises(ValueError, match="order 46341 has more entries than LAPACK counts"):
+        eigh.dense(np.broadcast_to(0.0, (46_341, 46_341)), 2)
+
+
+@pytest.mark.parametrize("k", [0, -1, N + 1])
+@pytest.mark.parametrize("solve", [eigh.dense, eigh.lanczos, eigh.randomised])
+def test_an_impossible_number_of_pairs_is_refused(solve, k):
+    with pytest.raises(ValueError, match=f"k = {k}"):
+        solve(np.eye(N), k)
+    with pytest.raises(ValueError, match="square operator"):
+        solve(np.ones((3, 2)), 1)
+
+
+@pytest.mark.parametrize("n", [50, 2100])
+def test_the_smallest_eigenvalue_lies_within_its_error_bar(n):
+    rng = np.random.default_rng(3)
+    values = np.r_[-0.7, rng.uniform(-0.3, 1, n - 1)]
+    q = rng.standard_normal((n, 1))
+    q /= np.linalg.norm(q)
+    reflection = np.eye(n) - 2 * q @ q.T
+    K = (reflection * values) @ reflection
+    found = eigh.smallest(K)
+    assert found.value >= -0.7 - 1e-12
+    assert abs(found.value + 0.7) <= found.error + 1e-12
+    assert found.error < 0.01
+
+
+def test_a_positive_semidefinite_gram_is_not_found_indefinite():
+    X = np.random.default_rng(0).standard_normal((2100, 3))
+    found = eigh.smallest(CentredGram(mc.Gram(mc.Gaussian(0.1), X)))
+    assert found.value >= -2100 * np.finfo(float).eps * found.norm
+
+
+@pytest.mark.parametrize("solve", [eigh.dense, eigh.lanczos, eigh.randomised])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_not_finite_are_refused(solve, value):
+    K = np.eye(N)
+    K[3, 4] = K[4, 3] = value
+    with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="NaN or infinity"):
+        solve(K, 2)

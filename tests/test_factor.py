@@ -1,0 +1,222 @@
+"""svd and qr of expansions: the laws of a factorisation, scikit-learn's numbers, singular cases."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.decomposition import KernelPCA as TheirKernelPCA
+
+import mercer as mc
+from mercer import factor
+from mercer.factor import InnerProducts, eigenpairs, qr, svd
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((250, 4))
+GAUSSIAN = mc.Gaussian(0.2)
+PHI = mc.features(GAUSSIAN, X)
+BLOCK = PHI @ rng.standard_normal((250, 30))
+
+
+@pytest.fixture
+def iterative(monkeypatch):
+    """Let 250 vectors be many, so that the lazy route is taken."""
+    monkeypatch.setattr(factor.eigh, "DENSE_ORDER", 100)
+
+
+@pytest.mark.parametrize("phi", [PHI, BLOCK], ids=["features", "coefficients"])
+@pytest.mark.parametrize("centre", [True, False])
+def test_the_vectors_are_orthonormal_and_lie_along_the_data(phi, centre):
+    U, s = svd(phi, 6, centre)
+    np.testing.assert_allclose(U.inner(U), np.eye(6), atol=1e-11)
+    # U'A A'U = diag(s^2) for the centred block A
+    A = phi - mc.mean(phi) if centre else phi
+    inner = U.inner(A)
+    np.testing.assert_allclose(inner @ inner.T, np.diag(s**2), atol=1e-10 * s[0] ** 2)
+
+
+@pytest.mark.parametrize("centre", [True, False])
+def test_all_singular_vectors_reproduce_the_inner_products(centre):
+    U, s = svd(BLOCK, None, centre)
+    A = BLOCK - mc.mean(BLOCK) if centre else BLOCK
+    assert len(U) == (29 if centre else 30)
+    coordinates = U.inner(A)
+    np.testing.assert_allclose(coordinates.T @ coordinates, A.inner(A), atol=1e-10 * s[0] ** 2)
+
+
+def test_the_coefficients_of_centred_features_are_v_over_s_and_sum_to_zero():
+    U, s = svd(PHI, 5)
+    np.testing.assert_allclose(U.coef.sum(axis=0), 0, atol=1e-13)
+    np.testing.assert_allclose(np.linalg.norm(U.coef, axis=0), 1 / s, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [GAUSSIAN, mc.Polynomial(2), mc.Linear()], ids=lambda k: type(k).__name__)
+def test_scores_are_those_of_scikit_learn_up_to_sign(kernel):
+    U, s = svd(mc.features(kernel, X), 4)
+    theirs = TheirKernelPCA(4, kernel="precomputed", eigen_solver="dense").fit(kernel(X))
+    np.testing.assert_allclose(s**2, theirs.eigenvalues_, rtol=1e-11)
+    mu = mc.mean(mc.features(kernel, X))
+    np.testing.assert_allclose(
+        np.abs(U(X) - mu.inner(U)), np.abs(theirs.transform(kernel(X))), rtol=1e-8, atol=1e-10 * s[0]
+    )
+
+
+def test_the_linear_kernel_gives_principal_components():
+    U, s = svd(mc.features(mc.Linear(), X), 3)
+    theirs = PCA(3).fit(X)
+    np.testing.assert_allclose(s, theirs.singular_values_, rtol=1e-12)
+    np.testing.assert_allclose(np.abs(X.T @ U.coef), np.abs(theirs.components_.T), atol=1e-12)
+
+
+def test_residuals_of_digits_meet_the_stated_tolerance():
+    digits = load_digits().data
+    phi = mc.features(mc.Gaussian("scale").resolve(digits), digits)
+    pairs = eigenpairs(phi, 10)
+    assert pairs.residuals.max() <= 1e-13 * len(digits) ** 0.5
+
+
+@pytest.mark.usefixtures("iterative")
+@pytest.mark.parametrize("centre", [True, False])
+def test_the_lazy_route_gives_the_same_as_the_dense_one(centre, monkeypatch):
+    Us, ss = [], []
+    for order in (100, 2000):
+        monkeypatch.setattr(factor.eigh, "DENSE_ORDER", order)
+        U, s = svd(PHI, 4, centre)
+        Us.append(U.coef)
+        ss.append(s)
+    np.testing.assert_allclose(ss[0], ss[1], rtol=1e-12)
+    np.testing.assert_allclose(Us[0], Us[1], atol=1e-9)
+
+
+@pytest.mark.usefixtures("iterative")
+def test_the_lazy_route_stores_no_matrix():
+    pairs = eigenpairs(PHI, 4, memory="1kB")
+    assert pairs.converged.all()
+    with pytest.raises(MemoryError, match=r"inner products of 250 vectors needs 500\.0 kB, the budget is 1\.0 kB"):
+        eigenpairs(PHI, 100, memory="1kB")
+
+
+def test_the_lazy_start_saves_products(monkeypatch):
+    many = mc.features(mc.Gaussian(0.05), np.random.default_rng(1).standard_normal((1200, 6)))
+    monkeypatch.setattr(factor.eigh, "DENSE_ORDER", 500)
+    started = eigenpairs(many, 5).products
+    monkeypatch.setattr(factor, "_start", lambda *_: None)
+    assert started < eigenpairs(many, 5).products
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_type_of_the_data_is_kept(dtype):
+    U, s = svd(mc.features(GAUSSIAN, X.astype(dtype)), 3)
+    assert U.coef.dtype == s.dtype == dtype
+    Q, R = qr(mc.features(GAUSSIAN, X.astype(dtype)))
+    assert Q.coef.dtype == R.dtype == dtype
+    np.testing.assert_allclose(U.inner(U), np.eye(3), atol=1e-10 if dtype is np.float64 else 1e-4)
+
+
+@pytest.mark.parametrize("kernel", [GAUSSIAN, mc.Linear(), mc.Polynomial(3)], ids=lambda k: type(k).__name__)
+def test_constant_data_have_no_variance(kernel):
+    with pytest.raises(ValueError, match="no variance: the 30 vectors are equal"):
+        svd(mc.features(kernel, np.full((30, 2), 0.3)), 2)
+
+
+def test_zero_vectors_and_one_vector_have_no_variance_either():
+    with pytest.raises(ValueError, match="the 5 vectors are zero"):
+        svd(mc.features(mc.Linear(), np.zeros((5, 2))), 1, centre=False)
+    with pytest.raises(ValueError, match="no variance: the 1 vectors"):
+        svd(mc.features(GAUSSIAN, X[:1]), 1)
+
+
+@pytest.mark.parametrize(("n", "points"), [(10, X[:, :3]), (400, X[:, :3]), (4, np.repeat(X[:2], 5, axis=0)[:, :3])])
+def test_more_than_the_rank_warns_and_gives_the_rank(n, points):
+    rank = np.linalg.matrix_rank(points - points.mean(axis=0))
+    with pytest.warns(UserWarning, match=f"n = {n} exceeds the numerical rank {rank}"):
+        U, s = svd(mc.features(mc.Linear(), points), n)
+    assert len(U) == len(s) == rank
+    assert np.isfinite(U.coef).all()
+
+
+def test_all_there_is_can_be_asked_for_without_a_warning():
+    assert len(svd(mc.features(mc.Linear(), X), None)[1]) == 4
+
+
+def test_an_indefinite_kernel_is_cut_with_the_same_verdict_for_every_n():
+    phi = mc.features(mc.Sigmoid(4.0), X)
+    K = mc.Sigmoid(4.0)(X)
+    H = np.eye(250) - 1 / 250
+    values = np.linalg.eigvalsh(H @ K @ H)
+    verdicts = set()
+    for n in (1, 2, 60, None):
+        with pytest.warns(UserWarning, match="indefinite on these points") as record:
+            _, s = svd(phi, n)
+        verdicts.add(str(record[0].message))
+        assert (s > 0).all()
+    assert len(verdicts) == 1
+    assert f"lambda_min / lambda_max = {values[0] / values[-1]:.3g};" in verdicts.pop()
+
+
+def test_a_kernel_of_unknown_sign_that_is_positive_here_is_not_accused():
+    K = GAUSSIAN(X)
+    kernel = mc.Precomputed().resolve(K)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, s = svd(mc.features(kernel, np.arange(250)), 3)
+    np.testing.assert_allclose(s, svd(PHI, 3)[1], rtol=1e-12)
+
+
+def test_repeated_singular_values_give_the_right_subspace():
+    angle = 2 * np.pi * np.arange(24) / 24
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    U, s = svd(mc.features(mc.Gaussian(1.0), circle), 2)
+    np.testing.assert_allclose(s[0], s[1], rtol=1e-12)
+    V = U.coef * s
+    np.testing.assert_allclose(V @ V.T, 2 / 24 * np.cos(angle[:, None] - angle), atol=1e-12)
+
+
+@pytest.mark.parametrize("phi", [PHI, BLOCK], ids=["features", "coefficients"])
+def test_qr_gives_orthonormal_vectors_that_reproduce_the_block(phi):
+    Q, R = qr(phi)
+    scale = phi.norms().max()
+    np.testing.assert_allclose(Q.inner(Q), np.eye(len(Q)), atol=1e-6)
+    np.testing.assert_allclose(R.T @ R, phi.inner(phi), atol=5e-8 * scale**2)
+    np.testing.assert_allclose(Q.inner(phi), R, atol=2e-4 * scale)
+    assert (phi - Q @ R).norms().max() <= 2e-4 * scale
+
+
+def test_qr_of_well_conditioned_vectors_is_exact_to_rounding():
+    phi = mc.features(mc.Gaussian(2.0), X)
+    Q, R = qr(phi)
+    assert len(Q) == 250
+    np.testing.assert_allclose(Q.inner(Q), np.eye(250), atol=1e-13)
+    np.testing.assert_allclose(R.T @ R, phi.inner(phi), atol=1e-13)
+
+
+@pytest.mark.parametrize("tol", [1e-4, 1e-6, 1e-8, 1e-10])
+def test_the_orthonormality_of_qr_is_as_documented(tol):
+    flat = mc.features(mc.Gaussian(0.5), X[:, :2])
+    Q, R = qr(flat, tol)
+    assert len(Q) < 250
+    assert np.abs(Q.inner(Q) - np.eye(len(Q))).max() <= 100 * np.finfo(float).eps / tol
+    assert np.abs(R.T @ R - flat.inner(flat)).max() <= 1.01 * tol + 1e-14
+
+
+def test_qr_reveals_the_rank_and_refuses_nothing_but_zero():
+    Q, R = qr(mc.features(mc.Linear(), X))
+    assert len(Q) == 4
+    assert R.shape == (4, 250)
+    with pytest.raises(ValueError, match="all 3 vectors are 0"):
+        qr(mc.features(mc.Linear(), np.zeros((3, 2))))
+
+
+@pytest.mark.parametrize("phi", [PHI, BLOCK], ids=["features", "coefficients"])
+def test_inner_products_are_a_matrix_in_every_way(phi):
+    M, inner = InnerProducts(phi), phi.inner(phi)
+    m = len(phi)
+    V = np.random.default_rng(2).standard_normal((m, 3))
+    scale = np.abs(inner).max()
+    assert M.shape == (m, m)
+    np.testing.assert_allclose(M @ V, inner @ V, atol=1e-12 * m * scale)
+    np.testing.assert_allclose(M.diagonal(), inner.diagonal(), rtol=1e-12)
+    np.testing.assert_allclose(M[np.ix_([1, 5], [2, 0, 3])], inner[np.ix_([1, 5], [2, 0, 3])], atol=1e-12 * scale)
+    np.testing.assert_allclose(M[:, [4]], inner[:, [4]], atol=1e-12 * scale)
+    np.testing.assert_array_equal(M.dense("1GB"), M.dense("1GB").T)

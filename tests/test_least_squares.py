@@ -1,0 +1,103 @@
+"""Least squares: scikit-learn's ridge regression, minimum norm, and a certificate on every route."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_ridge import KernelRidge
+
+import mercer as mc
+from mercer.least_squares import lstsq
+
+rng = np.random.default_rng(0)
+X, NEW, Y = rng.standard_normal((200, 3)), rng.standard_normal((20, 3)), rng.standard_normal((200, 2))
+GAUSSIAN = mc.Gaussian(0.4)
+PHI = mc.features(GAUSSIAN, X)
+
+
+@pytest.mark.parametrize("ridge", [1e-6, 1e-2, 10.0])
+@pytest.mark.parametrize("memory", ["1GB", "1kB"], ids=["direct", "iterative"])
+def test_it_is_kernel_ridge_regression(ridge, memory):
+    psi = lstsq(PHI, Y, ridge, memory=memory)
+    theirs = KernelRidge(alpha=ridge, kernel="rbf", gamma=0.4).fit(X, Y)
+    np.testing.assert_allclose(psi(NEW), theirs.predict(NEW), rtol=1e-6, atol=1e-6)
+    residual = GAUSSIAN(X) @ psi.coef + ridge * psi.coef - Y
+    assert np.linalg.norm(residual) <= 1e-8 * np.linalg.norm(Y)
+
+
+def test_a_block_with_coefficients_is_ridge_regression_on_its_own_inner_products():
+    C = rng.standard_normal((200, 7))
+    block = PHI @ C
+    y = rng.standard_normal(7)
+    psi = lstsq(block, y, 0.5)
+    A = np.linalg.solve(block.inner(block) + 0.5 * np.eye(7), y)
+    np.testing.assert_allclose(psi.coef[:, 0], C @ A, rtol=1e-9)
+
+
+def test_no_perturbation_does_better():
+    psi, ridge = lstsq(PHI, Y[:, 0], 0.1), 0.1
+
+    def objective(chi):
+        return ((chi.inner(PHI)[0] - Y[:, 0]) ** 2).sum() + ridge * chi.norms()[0] ** 2
+
+    best = objective(psi)
+    for size in (1e-1, 1e-3):
+        for _ in range(5):
+            assert objective(psi + PHI @ (size * rng.standard_normal(200))) > best
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-18])
+def test_without_a_ridge_repeated_points_share_what_they_are_asked(ridge):
+    twice = mc.features(mc.Gaussian(2.0), np.repeat(X[:30], 2, axis=0))
+    psi = lstsq(twice, Y[:60, 0], ridge)
+    np.testing.assert_allclose(psi(X[:30])[:, 0], Y[:60, 0].reshape(30, 2).mean(axis=1), atol=1e-9)
+    # minimum norm: both copies carry the same weight
+    np.testing.assert_allclose(psi.coef[::2], psi.coef[1::2], atol=1e-9)
+
+
+def test_a_linear_kernel_without_a_ridge_is_ordinary_least_squares():
+    psi = lstsq(mc.features(mc.Linear(), X), Y, 0.0)
+    np.testing.assert_allclose(X.T @ psi.coef, np.linalg.lstsq(X, Y, rcond=None)[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("memory", ["1GB", "1kB"], ids=["direct", "iterative"])
+def test_float32_stays_float32(memory):
+    psi = lstsq(mc.features(GAUSSIAN, X.astype(np.float32)), Y, 0.1, memory=memory)
+    assert psi.coef.dtype == np.float32
+    np.testing.assert_allclose(psi(NEW.astype(np.float32)), lstsq(PHI, Y, 0.1)(NEW), atol=2e-3)
+
+
+def test_the_certificate_is_logged(caplog):
+    with caplog.at_level("INFO", logger="mercer"):
+        lstsq(PHI, Y, 0.1, memory="1kB")
+    assert "conjugate gradients: relative residual" in caplog.text
+
+
+def test_a_missed_certificate_is_a_warning_with_the_number(monkeypatch):
+    solve = mc.least_squares.cg.solve
+    monkeypatch.setattr(mc.least_squares.cg, "solve", lambda *a, **o: solve(a[0], a[1], None, **o | {"max_iter": 2}))
+    with pytest.warns(ConvergenceWarning, match=r"2 steps of conjugate gradients left a relative residual of \d"):
+        lstsq(PHI, Y, 1e-6, memory="1kB")
+
+
+def test_what_cannot_be_stored_is_refused_when_it_must_be():
+    with pytest.raises(MemoryError, match="200 vectors needs 320.0 kB"):
+        lstsq(PHI, Y, 0.0, memory="1kB")
+
+
+@pytest.mark.parametrize(
+    ("y", "ridge", "error", "message"),
+    [
+        (Y, -1.0, ValueError, "ridge = -1.0 must be at least 0"),
+        (Y[:-1], 1.0, ValueError, r"Y must have shape \(200,\) or \(200, p\)"),
+        (Y * np.nan, 1.0, ValueError, "Y contains NaN"),
+        (Y, "1", TypeError, "ridge must be a number"),
+    ],
+)
+def test_nonsense_is_refused(y, ridge, error, message):
+    with pytest.raises(error, match=message):
+        lstsq(PHI, y, ridge)
+
+
+def test_an_indefinite_matrix_is_refused():
+    with pytest.raises(ValueError, match="the matrix is indefinite"):
+        lstsq(mc.features(mc.Sigmoid(4.0), X), Y, 1e-3)
