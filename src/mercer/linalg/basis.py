@@ -79,7 +79,7 @@ def ritz(H):
 def orthonormal(V):
     """Return an orthonormal basis (n, r) of the columns of V (n, p), less directions below 1e-6 of the largest.
 
-    From the eigenvectors of V'V for columns of unit norm, twice: matrix products only, which a QR of tall arrays is not.
+    From the eigenvectors of V'V for columns of unit norm, twice: matrix products only, where a tall QR is slow.
 
     References
     ----------

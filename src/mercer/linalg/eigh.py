@@ -40,7 +40,7 @@ class Eigenpairs:
     residuals : array (k,)
         |K v - lambda v| / |K| in float64: an eigenvalue lies within this times |K| of each value.
     norm : float
-        The |K| of the residuals: the largest absolute eigenvalue or column norm seen.
+        The |K| of the residuals, the largest absolute eigenvalue or column norm seen.
     tol : float
         What the residuals were to reach.
     products : int
@@ -285,7 +285,7 @@ def randomised(operator, k, *, oversample=10, tol=1e-6, max_products=100, random
 
 @dataclass(frozen=True)
 class Smallest:
-    """An estimate of the smallest eigenvalue of a symmetric operator.
+    """An estimate of the smallest eigenvalue.
 
     Attributes
     ----------
