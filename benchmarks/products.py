@@ -1,0 +1,93 @@
+"""Products K(X, Z) @ v with a Gaussian kernel, Mercer beside its peers in one run.
+
+The yardstick is the bare matrix product X @ Z.T, which stores n m numbers and stops there. Ratios are to it, taken
+round by round, since a shared machine drifts; a median of three or more rounds is printed. The error is the largest
+deviation of a few rows from extended precision, divided by sum_j |v_j|, the size that kernel values up to 1 allow.
+
+    python benchmarks/products.py [--rounds 5] [--rows 20000]
+"""
+
+import argparse
+import importlib.util
+import time
+
+import numpy as np
+from sklearn.metrics.pairwise import rbf_kernel
+
+import mercer as mc
+
+SIZES = [(3, 1.0), (10, 1.0), (50, 1.0), (784, 0.5)]
+CHECKED = 5
+
+
+def main():
+    """Print one table: a row for each number of coordinates, type and contender."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3, help="medians are of so many rounds")
+    parser.add_argument(
+        "--rows", type=int, default=20_000, help="points on either side (half of Z for 784 coordinates)"
+    )
+    options = parser.parse_args()
+    print(f"{'d':>4} {'type':8} {'contender':24} {'seconds':>8} {'ratio':>6} {'error':>8}")
+    for d, share in SIZES:
+        for dtype in (np.float32, np.float64):
+            table(d, dtype, options.rows, int(share * options.rows), options.rounds)
+
+
+def table(d, dtype, n, m, rounds):
+    """Time all contenders in turn, round after round."""
+    rng = np.random.default_rng(0)
+    X, Z, v = (rng.normal(size=size).astype(dtype) for size in ((n, d), (m, d), (m, 1)))
+    gamma = 1 / (2 * d)
+    contenders = {"X @ Z.T alone": lambda: X @ Z.T, "mercer": lambda: mercer_product(X, Z, v, gamma)}
+    contenders["scikit-learn in chunks"] = lambda: chunked_product(X, Z, v, gamma)
+    if importlib.util.find_spec("pykeops"):
+        contenders["KeOps"] = lambda: keops_product(X, Z, v, gamma)
+    # compiles, and wakes the threads
+    mercer_product(X[:600], Z, v, gamma)
+    seconds, errors = {name: [] for name in contenders}, dict.fromkeys(contenders, np.nan)
+    for _ in range(rounds):
+        for name, contender in contenders.items():
+            start = time.perf_counter()
+            result = contender()
+            seconds[name].append(time.perf_counter() - start)
+            if result.shape == (n, 1):
+                errors[name] = error(result, X, Z, v, gamma)
+            del result
+    bare = np.array(seconds["X @ Z.T alone"])
+    for name, times in seconds.items():
+        ratio = np.median(np.array(times) / bare)
+        print(
+            f"{d:4} {np.dtype(dtype).name:8} {name:24} {np.median(times):8.3f} {ratio:6.2f} {errors[name]:8.1e}",
+            flush=True,
+        )
+
+
+def mercer_product(X, Z, v, gamma):
+    """Multiply by Mercer's lazy Gram matrix."""
+    return mc.Gram(mc.Gaussian(gamma), X, Z) @ v
+
+
+def chunked_product(X, Z, v, gamma, rows=2000):
+    """Multiply by dense rows of scikit-learn's kernel, so that it needs no more memory than the others."""
+    return np.concatenate([rbf_kernel(X[i : i + rows], Z, gamma=gamma) @ v for i in range(0, len(X), rows)])
+
+
+def keops_product(X, Z, v, gamma):
+    """Multiply by a symbolic matrix of KeOps."""
+    from pykeops.numpy import LazyTensor
+
+    scale = X.dtype.type(np.sqrt(gamma))
+    x, z = LazyTensor(scale * X[:, None, :]), LazyTensor(scale * Z[None, :, :])
+    return (-((x - z) ** 2).sum(-1)).exp() @ v
+
+
+def error(result, X, Z, v, gamma):
+    """Compare the first rows with extended precision."""
+    X, Z, v = (a.astype(np.longdouble) for a in (X[:CHECKED], Z, v))
+    s = np.stack([((x - Z) ** 2).sum(1) for x in X])
+    return float(np.max(np.abs(result[:CHECKED] - np.exp(-gamma * s) @ v)) / np.sum(np.abs(v)))
+
+
+if __name__ == "__main__":
+    main()
