@@ -111,9 +111,7 @@ class Gram:
         return self.T @ V if V.ndim == 1 else (self.T @ V.T).T
 
     def __getitem__(self, index):
-        """Return the block of rows I and columns J, ``G[I, J]``, slices or integer arrays (``np.ix_`` gives the
-        same).
-        """
+        """Return the block of rows I and columns J, ``G[I, J]``: slices, integer arrays, or what ``np.ix_`` makes."""
         if not isinstance(index, tuple) or len(index) != 2:
             raise IndexError("a Gram matrix is indexed by rows and columns, G[I, J].")
         rows, columns = (_positions(i, n) for i, n in zip(index, self.shape, strict=True))

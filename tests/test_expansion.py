@@ -1,0 +1,145 @@
+"""Expansion: a vector space with an inner product, whose explicit form is known for the linear kernel."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer as mc
+from mercer.testing import check_expansion_laws
+
+rng = np.random.default_rng(0)
+X, Z, NEW = rng.standard_normal((40, 3)), rng.standard_normal((25, 3)), rng.standard_normal((10, 3))
+A, B = rng.standard_normal((40, 4)), rng.standard_normal((25, 4))
+KERNELS = [mc.Gaussian(0.5), mc.Matern(1.0, 1.5), mc.Polynomial(3), mc.Linear(), mc.Sigmoid(0.1), mc.Intersection()]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_laws_of_expansions_hold(kernel, dtype):
+    points = np.abs(X).astype(dtype)
+    check_expansion_laws(mc.Expansion(kernel, points, A.astype(dtype)))
+    check_expansion_laws(mc.features(kernel, points[:12]))
+
+
+def test_with_the_linear_kernel_everything_is_what_it_is_of_explicit_vectors():
+    psi, chi = mc.Expansion(mc.Linear(), X, A), mc.Expansion(mc.Linear(), Z, B)
+    P, C = X.T @ A, Z.T @ B
+    np.testing.assert_allclose(psi(NEW), NEW @ P, atol=1e-12)
+    np.testing.assert_allclose(psi.inner(chi), P.T @ C, atol=1e-11)
+    np.testing.assert_allclose(psi.norms(), np.linalg.norm(P, axis=0), rtol=1e-12)
+    np.testing.assert_allclose((psi - 2 * chi)(NEW), NEW @ (P - 2 * C), atol=1e-11)
+    np.testing.assert_allclose(mc.sqdist(psi, chi), ((P[:, :, None] - C[:, None]) ** 2).sum(axis=0), rtol=1e-10)
+    np.testing.assert_allclose(mc.sqdist(psi, chi, paired=True), ((P - C) ** 2).sum(axis=0), rtol=1e-10)
+    np.testing.assert_allclose(mc.mean(psi)(NEW)[:, 0], NEW @ P.mean(axis=1), atol=1e-12)
+    np.testing.assert_allclose(psi.gradient(NEW), np.broadcast_to(P.T, (10, 4, 3)), atol=1e-12)
+
+
+def test_the_identity_is_never_stored_and_changes_nothing():
+    kernel = mc.Gaussian(0.5)
+    phi, explicit = mc.features(kernel, X), mc.Expansion(kernel, X, np.eye(40))
+    assert phi.coef is None
+    np.testing.assert_allclose(phi(NEW), explicit(NEW), atol=1e-15)
+    np.testing.assert_allclose(phi.inner(phi), explicit.inner(explicit), atol=1e-14)
+    np.testing.assert_allclose(phi.gradient(NEW), explicit.gradient(NEW), atol=1e-14)
+    np.testing.assert_allclose(phi.norms(), explicit.norms(), rtol=1e-14)
+    assert (phi @ A).shape == (40, 4)
+    assert phi[:, [3, 1]].coef is None
+    np.testing.assert_array_equal(phi[:, [3, 1]].points, X[[3, 1]])
+
+
+def test_squared_distances_are_those_of_a_metric():
+    phi = mc.features(mc.Gaussian(0.5), X)
+    D = mc.sqdist(phi, phi)
+    np.testing.assert_array_equal(D.diagonal(), 0)
+    np.testing.assert_allclose(D, 2 - 2 * mc.Gaussian(0.5)(X), atol=1e-14)
+    root = np.sqrt(D)
+    assert (root[:, :, None] <= root[:, None, :] + root.T[None] + 1e-7).all()
+    np.testing.assert_array_equal(mc.sqdist(phi, phi, paired=True), 0)
+
+
+def test_paired_distances_of_many_features_need_no_matrix():
+    many = rng.standard_normal((600, 2))
+    phi, chi = mc.features(mc.Gaussian(0.5), many), mc.features(mc.Gaussian(0.5), many + 0.1)
+    np.testing.assert_allclose(mc.sqdist(phi, chi, paired=True), 2 - 2 * np.exp(-0.5 * 0.02), rtol=1e-11)
+
+
+def test_the_discrepancy_of_means_is_that_of_the_definition():
+    kernel = mc.Gaussian(0.5)
+    phi, chi = mc.features(kernel, X), mc.features(kernel, Z)
+    square = kernel(X).mean() + kernel(Z).mean() - 2 * kernel(X, Z).mean()
+    np.testing.assert_allclose(mc.mmd(phi, chi), square**0.5, rtol=1e-12)
+    assert mc.mmd(phi, phi) == pytest.approx(0, abs=1e-7)
+
+
+def test_sums_broadcast_one_vector_and_join_points():
+    kernel = mc.Gaussian(0.5)
+    psi, one = mc.Expansion(kernel, X, A), mc.Expansion(kernel, Z, B[:, 0])
+    total = psi + one
+    assert total.shape == (65, 4)
+    np.testing.assert_allclose(total(NEW), psi(NEW) + one(NEW), atol=1e-13)
+    with pytest.raises(ValueError, match="blocks of 4 and 2 vectors cannot be added"):
+        psi + mc.Expansion(kernel, Z, B[:, :2])
+
+
+def test_the_same_points_are_not_joined_twice():
+    phi = mc.features(mc.Gaussian(0.5), X)
+    assert (phi @ A + phi @ A).shape == (40, 4)
+    assert (mc.Expansion(phi.kernel, X, A) - mc.Expansion(phi.kernel, X, A)).shape == (40, 4)
+
+
+def test_norms_of_an_indefinite_kernel_are_zero_rather_than_nan():
+    kernel = mc.Sigmoid(2.0)
+    K = kernel(X)
+    negative = np.linalg.eigh(K)[1][:, 0]
+    assert negative @ K @ negative < 0
+    np.testing.assert_array_equal(mc.Expansion(kernel, X, negative).norms(), 0)
+
+
+def test_points_and_coefficients_cannot_be_written_to():
+    psi = mc.Expansion(mc.Gaussian(0.5), X, A)
+    for array in (psi.points, psi.coef):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0, 0] = 1.0
+    assert X.flags.writeable
+    assert A.flags.writeable
+
+
+def test_sparse_points_evaluate_like_dense_ones():
+    thin = sp.random_array((30, 6), density=0.4, rng=1, format="csr")
+    sparse, full = (mc.Expansion(mc.Gaussian(0.5), points, A[:30]) for points in (thin, thin.toarray()))
+    np.testing.assert_allclose(sparse(thin[:5]), full(thin[:5].toarray()), atol=1e-13)
+    np.testing.assert_allclose(sparse.norms(), full.norms(), rtol=1e-12)
+
+
+def test_mixed_precision_is_computed_in_the_wider_type():
+    psi = mc.Expansion(mc.Gaussian(0.5), X.astype(np.float32), A.astype(np.float32))
+    assert psi(NEW.astype(np.float32)).dtype == np.float32
+    assert psi(NEW).dtype == np.float64
+
+
+def test_predictions_do_not_depend_on_their_batch_mates():
+    psi = mc.Expansion(mc.Gaussian(10.0), X + 1e6, A)
+    together = psi(np.vstack([NEW + 1e6, NEW - 1e9]))[:10]
+    np.testing.assert_allclose(together, psi(NEW + 1e6), rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: mc.Expansion(mc.Gaussian(0.5), X, A[:5]), ValueError, "40 points need 40 rows of coefficients"),
+        (lambda: mc.Expansion(mc.Gaussian(0.5), X, A * np.nan), ValueError, "coef contains NaN"),
+        (lambda: mc.Expansion(mc.Gaussian("scale"), X), ValueError, "resolve"),
+        (lambda: mc.features(mc.Gaussian(0.5), X) @ A[:5], ValueError, "40 vectors need 40 rows"),
+        (lambda: mc.features(mc.Gaussian(0.5), X)[3], IndexError, "columns of an expansion"),
+        (lambda: mc.features(mc.Gaussian(0.5), X).inner(3), TypeError, "expected an Expansion"),
+        (
+            lambda: mc.features(mc.Gaussian(0.5), X).inner(mc.features(mc.Gaussian(0.6), X)),
+            ValueError,
+            "different feature spaces",
+        ),
+        (lambda: mc.sqdist(mc.features(mc.Linear(), X), mc.features(mc.Linear(), Z), True), ValueError, "equally many"),
+    ],
+)
+def test_nonsense_is_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()

@@ -1,0 +1,108 @@
+"""Gram: a matrix in every respect, that is never stored unless asked for and within the budget."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer as mc
+from mercer.blocks import _array
+
+rng = np.random.default_rng(0)
+X, Z, V = rng.standard_normal((70, 4)), rng.standard_normal((30, 4)), rng.standard_normal((30, 5))
+KERNELS = [mc.Gaussian(0.3), mc.Laplacian(0.3), mc.Polynomial(2), mc.Gaussian(0.3) * mc.Linear() + 1.0]
+
+
+@pytest.fixture(params=KERNELS, ids=lambda k: type(k).__name__)
+def kernel(request):
+    return request.param
+
+
+def test_products_from_both_sides_are_those_of_the_matrix(kernel):
+    K, G = kernel(X, Z), mc.Gram(kernel, X, Z)
+    scale = np.abs(K).sum(axis=1).max()
+    assert G.shape == (70, 30)
+    assert G.dtype == np.float64
+    np.testing.assert_allclose(G @ V, K @ V, atol=1e-13 * scale)
+    np.testing.assert_allclose(G @ V[:, 0], K @ V[:, 0], atol=1e-13 * scale)
+    np.testing.assert_allclose(X.T @ G, X.T @ K, atol=1e-12 * scale)
+    np.testing.assert_allclose(X[:, 0] @ G, X[:, 0] @ K, atol=1e-12 * scale)
+    np.testing.assert_allclose(G.T @ X, K.T @ X, atol=1e-12 * scale)
+
+
+def test_the_transpose_is_the_matrix_of_exchanged_points(kernel):
+    G = mc.Gram(kernel, X, Z)
+    np.testing.assert_allclose(G.T.dense(), G.dense().T, rtol=1e-12)
+    assert G.T.shape == (30, 70)
+    square = mc.Gram(kernel, X)
+    assert square.T is square
+
+
+def test_a_gram_matrix_of_one_set_is_symmetric_to_the_bit_with_an_exact_diagonal(kernel):
+    K = mc.Gram(kernel, X).dense()
+    np.testing.assert_array_equal(K, K.T)
+    np.testing.assert_allclose(mc.Gram(kernel, X).diagonal(), K.diagonal(), rtol=1e-14)
+
+
+def test_blocks_are_blocks_whichever_way_they_are_named(kernel):
+    G, K = mc.Gram(kernel, X), kernel(X)
+    rows, columns = np.array([5, 0, 69]), np.array([1, 1, -1, 5])
+    mask = np.zeros(70, dtype=bool)
+    mask[[2, 3]] = True
+    scale = np.abs(K).max()
+    for index, expected in [
+        ((rows, columns), K[np.ix_(rows, columns)]),
+        (np.ix_(rows, columns), K[np.ix_(rows, columns)]),
+        ((slice(None), columns), K[:, columns]),
+        ((slice(3, 9, 2), slice(None)), K[3:9:2]),
+        ((mask, slice(0, 4)), K[mask, :4]),
+        ((3, slice(None)), K[3:4]),
+        (([1, 2], -1), K[1:3, -1:]),
+    ]:
+        np.testing.assert_allclose(G[index], expected, atol=1e-13 * scale)
+
+
+def test_the_result_does_not_depend_on_the_tiles(kernel, monkeypatch):
+    G = mc.Gram(kernel, X)
+    whole = G @ X
+    monkeypatch.setattr(_array, "_TILE_BYTES", 1)
+    np.testing.assert_allclose(mc.Gram(kernel, X) @ X, whole, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(mc.Gram(kernel, X).dense(), mc.Gram(kernel, X).dense().T)
+
+
+def test_float32_sums_many_terms_in_float64():
+    n = 40_000
+    points = np.zeros((n, 1), dtype=np.float32)
+    # each entry is 1: a float32 sum of so many tenths is off in the third digit
+    product = mc.Gram(mc.Gaussian(1.0), points[:8], points) @ np.full(n, 0.1, dtype=np.float32)
+    assert product.dtype == np.float32
+    np.testing.assert_allclose(product, n * np.float32(0.1), rtol=1e-6)
+
+
+def test_sparse_rows_give_the_same_matrix():
+    thin = sp.random_array((40, 9), density=0.3, rng=1, format="csr")
+    G = mc.Gram(mc.Gaussian(0.5), thin)
+    np.testing.assert_allclose(G.dense(), mc.Gaussian(0.5)(thin.toarray()), atol=1e-14)
+    np.testing.assert_allclose(G @ np.ones(40), G.dense().sum(axis=1), rtol=1e-13)
+
+
+def test_a_matrix_beyond_the_budget_is_refused_with_both_numbers_and_products_are_not():
+    G = mc.Gram(mc.Gaussian(1.0), X, memory="1kB")
+    with pytest.raises(MemoryError, match=r"70 x 70 values of float64 needs 39\.2 kB, the budget is 1\.0 kB; use Gram"):
+        G.dense()
+    assert np.isfinite(G @ X).all()
+
+
+def test_nonsense_is_refused():
+    G = mc.Gram(mc.Gaussian(1.0), X, Z)
+    with pytest.raises(ValueError, match=r"shape \(70, 30\); it cannot multiply an array of shape \(70,\)"):
+        G @ np.ones(70)
+    with pytest.raises(ValueError, match="cannot multiply"):
+        G @ np.ones((30, 2, 2))
+    with pytest.raises(ValueError, match="one set of points"):
+        G.diagonal()
+    with pytest.raises(IndexError, match=r"G\[I, J\]"):
+        G[3]
+    with pytest.raises(ValueError, match="resolve"):
+        mc.Gram(mc.Gaussian("scale"), X)
+    with pytest.raises(ValueError, match="features"):
+        mc.Gram(mc.Gaussian(1.0), X, Z[:, :2])
