@@ -10,6 +10,8 @@ from mercer.preimages.base import Found
 
 # Halvings after which a direction holds no lower value that rounding can see.
 _HALVINGS = 40
+# Differences of values below this share of a value are rounding.
+_ROUNDING = 1e-14
 
 
 class Descent:
@@ -66,12 +68,19 @@ class Descent:
         trial, demand = self.rule.propose(rows, self.z[rows], self.v[rows], self.level[rows])
         value, v, sound = self.evaluate(trial, rows)
         self.n_iter[rows] += 1
-        lower = value <= self.value[rows] - demand
+        lower = self._lower(rows, value, v, demand)
         self.level[rows[~lower]] += 1
         moved = rows[lower]
         self.rule.accept(moved, trial[lower] - self.z[moved], self.v[moved], v[lower])
         self.z[moved], self.value[moved], self.level[moved] = trial[lower], value[lower], 0
         self.v[moved], self.sound[moved] = v[lower], sound[lower]
+
+    def _lower(self, rows, value, v, demand):
+        """Return which trials go down: by the decrease asked for or, where rounding hides that, to a shorter v."""
+        old = self.value[rows]
+        same = value <= old + _ROUNDING * np.abs(old)
+        shorter = np.linalg.norm(v, axis=1) < np.linalg.norm(self.v[rows], axis=1)
+        return (value < old - demand) | (same & shorter)
 
     def _settle(self, rows):
         """Stop points that are stationary or stuck; send those that lost psi elsewhere, until none of them is lost."""

@@ -79,12 +79,12 @@ def _from_zero(gap, values):
 
 def _bracket(gap, s, side):
     """Double s until the solution lies between s and 0, or give up; return s and whether it does."""
-    outside = side * gap(s) < 0
+    outside = side * gap(s) <= 0
     for _ in range(_DOUBLINGS):
         if not outside.any():
             break
         s = np.where(outside, 2 * s, s)
-        outside = side * gap(s) < 0
+        outside = side * gap(s) <= 0
     return s, ~outside
 
 

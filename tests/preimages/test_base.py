@@ -1,0 +1,49 @@
+"""Every method keeps to the protocol."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.preimages import Distances, Exact, FixedPoint, Found, Gradient, Method, PreImage, preimage
+
+RECORDS = [FixedPoint(), Gradient(), Distances(), Exact()]
+
+
+@pytest.mark.parametrize("method", RECORDS, ids=lambda m: type(m).__name__)
+def test_a_method_is_a_frozen_value_that_requires_and_finds(method):
+    assert isinstance(method, Method)
+    assert method == type(method)()
+    assert hash(method) == hash(type(method)())
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        method.tol = 1.0
+
+
+@pytest.mark.parametrize("method", RECORDS, ids=lambda m: type(m).__name__)
+def test_what_is_found_has_one_entry_per_vector_and_a_reason_for_each_failure(method):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    psi = mc.features(mc.Gaussian(0.5), X) @ np.random.default_rng(1).normal(size=(20, 4))
+    found = method.find(psi, X[:4])
+    assert found.points.shape == (4, 3)
+    assert found.points.dtype == np.float64
+    assert np.isfinite(found.points).all()
+    assert found.converged.shape == found.n_iter.shape == (4,)
+    assert [reason == "" for reason in found.reasons] == found.converged.tolist()
+
+
+def test_a_method_of_ones_own_is_taken_through_the_same_door():
+    @dataclasses.dataclass(frozen=True)
+    class Stay:
+        def require(self, kernel):
+            pass
+
+        def find(self, psi, start):
+            return Found(start, np.ones(len(start), bool), np.zeros(len(start), int), ("",) * len(start))
+
+    phi = mc.features(mc.Gaussian(1.0), np.array([[0.0], [2.0]]))
+    answer = preimage(phi, Stay())
+    assert isinstance(answer, PreImage)
+    assert answer.method == Stay()
+    np.testing.assert_array_equal(answer.points, phi.points)
+    np.testing.assert_allclose(answer.sqdist, 0, atol=1e-15)

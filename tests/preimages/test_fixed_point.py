@@ -1,0 +1,205 @@
+"""The fixed point on every kind of vector: stationary, never worse than the start, never a NaN, moved by motions."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import mercer as mc
+from mercer.preimages import FixedPoint, Gradient, preimage
+from mercer.preimages.objective import Distance
+
+SMOOTH = [
+    mc.Gaussian(10.0),
+    mc.Gaussian(0.5),
+    mc.Matern(0.3, 1.5),
+    mc.Matern(0.3, 2.5),
+    mc.RationalQuadratic(0.3, 1.0),
+    mc.Cauchy(5.0),
+]
+RADIAL = [*SMOOTH, mc.Matern(0.3, 0.5)]
+KINDS = ["denoised", "eigenvector", "normal", "residual"]
+
+
+def clusters(seed=0):
+    rng = np.random.default_rng(seed)
+    return np.repeat([[-0.5, -0.2], [0.0, 0.6], [0.5, 0.0]], 30, axis=0) + rng.normal(0, 0.1, (90, 2))
+
+
+def block(kernel, kind, X=None):
+    """Return vectors of one kind over the three clusters."""
+    X = clusters() if X is None else X
+    phi, n = mc.features(kernel, X), len(X)
+    K = kernel(X)
+    H = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    values, V = np.linalg.eigh(H.astype(float))
+    V, values = V[:, -4:], values[-4:]
+    project = V @ V.T
+    project = project + (1 - project.sum(axis=0)) / n
+    signs = np.where(np.arange(n) < 45, 1.0, -1.0)[:, None] * (np.arange(n) % 7 == 0)[:, None]
+    coef = {
+        "denoised": project[:, ::9],
+        "eigenvector": (V / np.sqrt(values))[:, 1:] - (V / np.sqrt(values))[:, 1:].mean(axis=0),
+        "normal": signs,
+        "residual": (np.eye(n) - project)[:, ::30],
+    }[kind]
+    return phi @ coef.astype(X.dtype)
+
+
+def value(psi, z):
+    """Return |psi_j - phi(z_j)|^2."""
+    return mc.sqdist(psi, mc.features(psi.kernel, z), paired=True)
+
+
+@pytest.mark.parametrize("kernel", RADIAL, ids=repr)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_vector_converges_to_a_point_nearer_than_every_point_of_psi(kernel, kind):
+    psi = block(kernel, kind)
+    answer = preimage(psi, FixedPoint())
+    assert answer.converged.all(), answer.reason
+    nearest = mc.sqdist(psi, mc.features(kernel, psi.points)).min(axis=1)
+    assert (answer.sqdist <= nearest + 1e-12 * psi.norms() ** 2).all()
+
+
+@pytest.mark.parametrize("kernel", SMOOTH, ids=repr)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_gradient_vanishes_where_it_has_converged(kernel, kind):
+    psi = block(kernel, kind)
+    answer = preimage(psi, FixedPoint(tol=1e-9))
+    gradient = Distance(psi, 0.0, answer.points)(answer.points, np.arange(len(psi)))[1]
+    assert np.abs(gradient).max() < 1e-6 * max(1, np.abs(psi.coef).sum())
+    assert answer.converged.all(), answer.reason
+
+
+@pytest.mark.parametrize("kernel", SMOOTH, ids=repr)
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_outside_optimiser_from_the_answer_finds_nothing_nearer(kernel, kind):
+    psi = block(kernel, kind)
+    answer = preimage(psi, FixedPoint())
+    for j in range(min(len(psi), 2)):
+        polished = minimize(lambda z, j=j: -2 * psi(z[None])[0, j], answer.points[j], method="Nelder-Mead")
+        assert value(psi[:, j], polished.x[None])[0] >= answer.sqdist[j] - 1e-8 * psi.norms()[j]
+
+
+def test_kernel_with_a_kink_stops_at_the_point_that_holds_it():
+    # psi = phi(x) + a weak pull: |slope of the others| is below the kink's, so that x itself is the minimum
+    X = np.array([[0.0, 0.0], [1.0, 0.0]])
+    psi = mc.features(mc.Matern(1.0, 0.5), X) @ np.array([1.0, 0.3])
+    answer = preimage(psi, FixedPoint())
+    np.testing.assert_array_equal(answer.points, X[:1])
+    assert answer.converged.all()
+    ring = 0.01 * np.column_stack([np.cos(np.arange(12)), np.sin(np.arange(12))])
+    assert (mc.sqdist(psi, mc.features(psi.kernel, ring)) > answer.sqdist).all()
+
+
+def test_kernel_with_a_kink_leaves_a_point_whose_hold_is_too_weak():
+    X = np.array([[0.0, 0.0], [0.3, 0.2], [0.3, -0.2], [0.35, 0.1], [0.35, -0.1]])
+    psi = mc.features(mc.Matern(1.0, 0.5), X) @ np.array([0.5, 1.0, 1.0, 1.0, 1.0])
+    answer = preimage(psi, FixedPoint(), X[:1])
+    assert answer.points[0, 0] > 0.25
+    assert answer.converged.all()
+
+
+@pytest.mark.parametrize("gamma", [0.01, 0.5, 5.0, 500.0, 5e4])
+@pytest.mark.parametrize("distance", [1, 10, 1e3, 1e6])
+def test_two_hundred_starts_far_away_give_no_nan_and_nothing_worse_than_the_start(gamma, distance):
+    rng = np.random.default_rng(4)
+    start = distance * rng.normal(size=(200, 2))
+    psi = block(mc.Gaussian(gamma), "denoised")
+    psi = psi[:, rng.integers(0, len(psi), 200)]
+    answer = preimage(psi, "fixed_point", start)
+    assert np.isfinite(answer.points).all()
+    assert (answer.sqdist <= value(psi, start) + 1e-12).all()
+    assert answer.converged.all(), answer.reason
+
+
+def test_a_vector_on_the_far_side_of_all_features_is_reported_with_the_reason():
+    phi = mc.features(mc.Gaussian(1.0), clusters())
+    answer = preimage(-phi[:, :2], "fixed_point")
+    assert not answer.converged.any()
+    assert "2 of 2 did not converge: 2: the denominator is near zero" in answer.reason
+    assert np.isfinite(answer.points).all()
+
+
+def test_a_budget_too_small_is_reported():
+    answer = preimage(block(mc.Gaussian(10.0), "denoised"), FixedPoint(max_iter=1, tol=1e-12))
+    assert not answer.converged.all()
+    assert "max_iter = 1 reached" in answer.reason
+    assert answer.n_iter.max() == 1
+
+
+def test_the_default_start_is_the_nearest_point_in_feature_space():
+    psi = block(mc.Gaussian(10.0), "denoised")
+    first = psi.points[mc.sqdist(psi, mc.features(psi.kernel, psi.points)).argmin(axis=1)]
+    np.testing.assert_array_equal(preimage(psi).points, preimage(psi, start=first).points)
+
+
+@pytest.mark.parametrize("kernel", RADIAL, ids=repr)
+def test_a_motion_of_the_points_moves_the_pre_images(kernel):
+    angle = 0.7
+    rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    here = preimage(block(kernel, "denoised"), FixedPoint(tol=1e-9))
+    there = preimage(block(kernel, "denoised", clusters() @ rotation.T + [30.0, -50.0]), FixedPoint(tol=1e-9))
+    np.testing.assert_allclose(there.points, here.points @ rotation.T + [30.0, -50.0], atol=1e-6)
+    np.testing.assert_allclose(there.sqdist, here.sqdist, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_columns_are_one_at_a_time(kind):
+    psi = block(mc.Gaussian(10.0), kind)
+    together = preimage(psi, FixedPoint(tol=1e-8))
+    alone = [preimage(psi[:, j], FixedPoint(tol=1e-8)).points[0] for j in range(len(psi))]
+    np.testing.assert_allclose(together.points, alone, atol=1e-7)
+
+
+def test_float32_points_come_back_as_float32_with_a_certificate_in_float64():
+    exact = preimage(block(mc.Gaussian(10.0), "denoised"))
+    answer = preimage(block(mc.Gaussian(10.0), "denoised", clusters().astype(np.float32)))
+    assert answer.points.dtype == np.float32
+    assert answer.sqdist.dtype == np.float64
+    np.testing.assert_allclose(answer.points, exact.points, atol=1e-4)
+    np.testing.assert_allclose(answer.sqdist, exact.sqdist, atol=1e-5)
+
+
+def test_an_infinite_pull_keeps_the_start_and_none_leaves_the_plain_minimum():
+    psi = block(mc.Gaussian(10.0), "denoised")
+    start = psi.points[::9] + 0.05
+    np.testing.assert_allclose(preimage(psi, FixedPoint(pull=1e9), start).points, start, atol=1e-6)
+    np.testing.assert_allclose(
+        preimage(psi, FixedPoint(pull=1e-12), start).points, preimage(psi, FixedPoint(), start).points, atol=1e-5
+    )
+
+
+def test_a_pull_and_the_gradient_method_agree():
+    psi = block(mc.Gaussian(10.0), "denoised")
+    start = psi.points[::9] + 0.05
+    left = preimage(psi, FixedPoint(pull=2.0), start)
+    np.testing.assert_allclose(left.points, preimage(psi, Gradient(pull=2.0, tol=1e-9), start).points, atol=1e-5)
+
+
+def test_normalising_strengthens_psi_against_a_pull_and_changes_nothing_without():
+    psi = 0.1 * block(mc.Gaussian(10.0), "denoised")
+    start = psi.points[::9] + 0.05
+    np.testing.assert_allclose(
+        preimage(psi, FixedPoint(normalise=True), start).points, preimage(psi, FixedPoint(), start).points, atol=1e-5
+    )
+    scaled = psi @ np.diag(1 / psi.norms())
+    np.testing.assert_allclose(
+        preimage(psi, FixedPoint(pull=1.0, normalise=True), start).points,
+        preimage(scaled, FixedPoint(pull=1.0), start).points,
+        atol=1e-6,
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"max_iter": 0}, "max_iter"), ({"tol": 0.0}, "tol"), ({"restarts": -1}, "restarts"), ({"pull": -1.0}, "pull")],
+)
+def test_options_out_of_range_are_refused_by_name(options, message):
+    with pytest.raises(ValueError, match=message):
+        FixedPoint(**options)
+
+
+def test_a_kernel_that_is_not_radial_is_refused_with_what_works():
+    psi = mc.features(mc.Polynomial(3), clusters())
+    with pytest.raises(TypeError, match=r"needs a Radial kernel.*got Polynomial.*method='gradient'"):
+        preimage(psi, "fixed_point")

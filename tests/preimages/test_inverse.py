@@ -1,0 +1,67 @@
+"""A profile and its inverse undo each other, whatever the profile."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.preimages.inverse import invert, require_monotone
+
+RADIAL = [
+    mc.Gaussian(0.7),
+    mc.Matern(1.3, 0.5),
+    mc.Matern(1.3, 1.5),
+    mc.Matern(1.3, 2.5),
+    mc.RationalQuadratic(1.0, 0.5),
+    mc.Cauchy(2.0),
+]
+DOT = [mc.Linear(), mc.Polynomial(3), mc.Polynomial(5, 0.5, 0.2), mc.Sigmoid(0.6, 0.3)]
+
+
+def along(kernel, s):
+    """Return k of pairs of numbers with squared distance, or with product, s."""
+    one = np.ones((1, 1))
+    return kernel(np.sqrt(s)[:, None], 0 * one)[:, 0] if kernel in RADIAL else kernel(s[:, None], one)[:, 0]
+
+
+@pytest.mark.parametrize("kernel", RADIAL, ids=repr)
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_squared_distances_come_back_from_kernel_values(kernel, scale):
+    s = np.concatenate([[0.0], np.geomspace(1e-4, 10, 30)])
+    found, inside = invert(kernel, along(kernel, s), scale, negative=False)
+    assert inside.all()
+    np.testing.assert_allclose(found, s, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", DOT, ids=repr)
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_inner_products_come_back_from_kernel_values(kernel, scale):
+    s = np.linspace(-4, 4, 41)
+    found, inside = invert(kernel, along(kernel, s), scale, negative=True)
+    assert inside.all()
+    # where the slope is 0, s is as uncertain as the root of the rounding of the value
+    np.testing.assert_allclose(found, s, atol=1e-3 if isinstance(kernel, mc.Polynomial) else 1e-11)
+    np.testing.assert_allclose(along(kernel, found), along(kernel, s), rtol=1e-11, atol=1e-13)
+
+
+def test_values_no_feature_takes_are_said_to_be_outside():
+    assert (
+        invert(mc.Gaussian(1.0), np.array([0.0, -0.1, 1.1, 1.0, 0.5]), 1.0, False)[1].tolist()
+        == [False] * 3 + [True] * 2
+    )
+    assert invert(mc.Sigmoid(1.0), np.array([-1.0, -1.5, 0.9, 2.0]), 1.0, True)[1].tolist() == [
+        False,
+        False,
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize("kernel", [mc.Polynomial(2), mc.Polynomial(4, 1.0, 0.0)], ids=repr)
+def test_even_degrees_are_refused_with_the_reason(kernel):
+    with pytest.raises(TypeError, match=r"takes a value at several inner products.*method='gradient'"):
+        require_monotone(kernel, negative=True)
+
+
+@pytest.mark.parametrize("kernel", [*RADIAL, *DOT], ids=repr)
+def test_monotone_profiles_are_let_through(kernel):
+    assert require_monotone(kernel, negative=kernel in DOT) is None
