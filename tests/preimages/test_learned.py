@@ -1,0 +1,126 @@
+"""Learned: exact where the coordinates are in the feature space, near the conditional mean where there is noise."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.preimages import preimage
+from mercer.preimages.learned import Learned
+
+ANGLE = np.linspace(0, 2 * np.pi, 120, endpoint=False)
+CIRCLE = np.column_stack([np.cos(ANGLE), np.sin(ANGLE)])
+
+
+def gaussian(X, rng):
+    return X + 0.2 * rng.standard_normal(X.shape)
+
+
+def find(method, psi, start=None):
+    return method.find(psi, np.zeros((len(psi), psi.points.shape[1])) if start is None else start)
+
+
+def error(points, truth):
+    return np.mean(np.sum((points - truth) ** 2, axis=1))
+
+
+def test_every_combination_of_points_comes_back_where_coordinates_are_linear():
+    rng = np.random.default_rng(0)
+    X, C = rng.standard_normal((20, 3)), rng.standard_normal((20, 4))
+    found = find(Learned(ridge=1e-9), mc.features(mc.Linear(), X) @ C)
+    np.testing.assert_allclose(found.points, C.T @ X, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(1.0), mc.Laplacian(0.5), mc.Polynomial(3)])
+def test_answers_are_those_of_the_ridge_formula(kernel):
+    rng = np.random.default_rng(1)
+    X, C = rng.standard_normal((30, 2)), rng.standard_normal((30, 5))
+    K = kernel(X)
+    formula = C.T @ K @ np.linalg.solve(K + 0.3 * np.eye(30), X)
+    np.testing.assert_allclose(find(Learned(ridge=0.3), mc.features(kernel, X) @ C).points, formula, atol=1e-9)
+
+
+def test_preimage_certifies_the_answer():
+    psi = mc.features(mc.Gaussian(1.0), CIRCLE) @ np.eye(120)[:, :5]
+    answer = preimage(psi, Learned(ridge=1e-6))
+    np.testing.assert_allclose(answer.points, CIRCLE[:5], atol=1e-3)
+    exact = mc.sqdist(psi, mc.features(mc.Gaussian(1.0), answer.points), paired=True)
+    np.testing.assert_allclose(answer.sqdist, exact, atol=1e-12)
+    assert answer.converged.all()
+
+
+def test_on_a_line_the_answer_is_near_the_conditional_mean():
+    # two clean points at -1 and 1 with noise of variance v: the mean of the clean point given x is tanh(x / v)
+    clean = np.repeat([[-1.0], [1.0]], 100, axis=0)
+    method = Learned(noise=lambda X, rng: X + 0.7 * rng.standard_normal(X.shape), copies=50, ridge=10.0)
+    x = np.linspace(-1.5, 1.5, 13)[:, None]
+    found = find(method, mc.features(mc.Gaussian(1.0), clean) @ np.ones((200, 13)), x)
+    assert np.max(np.abs(found.points - np.tanh(x / 0.49))) < 0.1
+
+
+def test_noise_off_a_circle_is_removed_better_than_by_the_linear_answer():
+    rng = np.random.default_rng(2)
+    noisy = gaussian(CIRCLE, rng)
+    found = find(Learned(noise=gaussian), mc.features(mc.Gaussian(1.0), CIRCLE), noisy)
+    # all the linear answer can do on a circle is to shrink: variance 1/2 against noise of variance 0.04
+    linear = noisy * 0.5 / 0.54
+    assert error(found.points, CIRCLE) < 0.8 * error(linear, CIRCLE)
+
+
+def test_answers_stay_in_the_box_of_clean_points_and_far_starts_are_harmless():
+    starts = np.array([[1e6, -1e6], [0.0, 0.0], [1.5, 1.5]])
+    found = find(Learned(noise=gaussian), mc.features(mc.Gaussian(1.0), CIRCLE) @ np.ones((120, 3)), starts)
+    assert np.isfinite(found.points).all()
+    assert (np.abs(found.points) <= 1).all()
+
+
+def test_only_points_and_start_decide_once_the_noise_is_known():
+    method, phi = Learned(noise=gaussian), mc.features(mc.Gaussian(1.0), CIRCLE)
+    starts = gaussian(CIRCLE[:4], np.random.default_rng(3))
+    first = find(method, phi @ np.eye(120)[:, :4], starts).points
+    other = mc.features(mc.Gaussian(3.0), CIRCLE) @ np.ones((120, 4))
+    np.testing.assert_array_equal(first, find(method, other, starts).points)
+    # in parts or at once, and again after other points were learned
+    find(method, mc.features(mc.Gaussian(1.0), CIRCLE[:50])[:, :1])
+    again = np.concatenate([find(method, other[:, [i]], starts[[i]]).points for i in range(4)])
+    np.testing.assert_allclose(again, first, atol=1e-12)
+
+
+def test_columns_without_variance_and_repeated_points_leave_numbers():
+    clean = np.column_stack([np.repeat([0.0, 1.0], 20), np.full(40, 3.0)])
+    phi = mc.features(mc.Gaussian(1.0), clean)
+    for size in (0.0, 0.1):
+        method = Learned(noise=lambda X, rng, size=size: X + [size, 0.0] * rng.standard_normal(X.shape))
+        found = find(method, phi @ np.eye(40)[:, :2], np.array([[0.0, 3.0], [1.0, 3.0]]))
+        np.testing.assert_allclose(found.points, [[0.0, 3.0], [1.0, 3.0]], atol=0.1)
+
+
+def test_few_landmarks_cost_little_accuracy_on_a_smooth_set():
+    noisy, phi = gaussian(CIRCLE, np.random.default_rng(4)), mc.features(mc.Gaussian(1.0), CIRCLE)
+    all_of_them, some = (
+        error(find(Learned(noise=gaussian, landmarks=m), phi, noisy).points, CIRCLE) for m in (120, 40)
+    )
+    assert some < 1.2 * all_of_them
+
+
+@pytest.mark.parametrize(
+    ("noise", "message"),
+    [(lambda X, _: X[:, :1], r"must keep the shape \(120, 2\)"), (lambda X, _: X * np.nan, "NaN or infinity")],
+)
+def test_a_noise_that_returns_other_things_is_refused(noise, message):
+    with pytest.raises(ValueError, match=message):
+        find(Learned(noise=noise), mc.features(mc.Gaussian(1.0), CIRCLE))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"noise": 0.5}, TypeError, "noise must be a function"),
+        ({"kernel": "rbf"}, TypeError, "kernel must be a Kernel"),
+        ({"copies": 0}, ValueError, "copies = 0"),
+        ({"landmarks": 0}, ValueError, "landmarks = 0"),
+        ({"ridge": 0.0}, ValueError, "ridge = 0.0"),
+    ],
+)
+def test_options_are_checked_when_given(options, error, message):
+    with pytest.raises(error, match=message):
+        Learned(**options)
