@@ -1,0 +1,158 @@
+"""KernelPCAContoursDisplay: the scores of kernel principal components over the plane."""
+
+import numpy as np
+
+from mercer.plot import _axes
+
+
+class KernelPCAContoursDisplay:
+    """Contours of kernel principal components, functions of points in the plane.
+
+    Parameters
+    ----------
+    x, y : array (n_x,), (n_y,)
+        Coordinates of the grid.
+    scores : array (n_components, n_y, n_x)
+        Scores <phi(x) - mu, u_k> on the grid.
+    points : array (n, 2), optional
+        Points to draw over the contours.
+    titles : sequence of str, optional
+        One per component; "1", "2", ... when left out.
+
+    Attributes
+    ----------
+    axes_ : array of Axes (rows, columns)
+    contours_ : list of QuadContourSet
+        One per component.
+    figure_ : Figure
+
+    See Also
+    --------
+    KernelPCAContoursDisplay.from_estimator : Evaluate a fitted KernelPCA and draw.
+
+    References
+    ----------
+    Schoelkopf, Smola, Mueller, *Nonlinear component analysis as a kernel eigenvalue problem*, Neural Computation
+    10 (1998), figure 4.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.plot import KernelPCAContoursDisplay
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> pca = mc.KernelPCA(4, kernel=mc.Gaussian(1.0)).fit(X)
+    >>> display = KernelPCAContoursDisplay.from_estimator(pca, X, n_grid=20)
+    >>> display.scores.shape, len(display.contours_)
+    ((4, 20, 20), 4)
+    """
+
+    def __init__(self, x, y, scores, *, points=None, titles=None):
+        self.x = x
+        self.y = y
+        self.scores = scores
+        self.points = points
+        self.titles = titles
+
+    @classmethod
+    def from_estimator(cls, estimator, X, *, region=None, n_grid=80, titles=None, ax=None, n_columns=4):
+        """Evaluate a fitted KernelPCA of two input variables on a grid, and draw.
+
+        Parameters
+        ----------
+        estimator : KernelPCA
+            Fitted; anything whose ``transform`` takes rows of two numbers will do.
+        X : array (n, 2)
+            Points to draw over the contours.
+        region : (x_min, x_max, y_min, y_max), optional
+            The box of the points and a tenth more on every side when left out.
+        n_grid : int
+            Grid points on each axis; the cost is n_grid^2 evaluations.
+        titles, ax, n_columns
+            As in the class and in `plot`.
+
+        Returns
+        -------
+        KernelPCAContoursDisplay
+
+        Raises
+        ------
+        ValueError
+            Unless X has two columns.
+        """
+        X = np.asarray(X)
+        if X.ndim != 2 or X.shape[1] != 2:
+            raise ValueError(f"X has shape {X.shape}; contours need points of the plane, (n, 2).")
+        x, y, scores = on_grid(estimator, _box(X) if region is None else region, n_grid)
+        return cls(x, y, scores, points=X, titles=titles).plot(ax, n_columns=n_columns)
+
+    def plot(self, ax=None, *, n_columns=4, cmap="RdBu_r"):
+        """Draw one panel per component, each on a scale of its own that is symmetric about 0.
+
+        Parameters
+        ----------
+        ax : Axes or array of Axes, optional
+            One axes is divided into panels; an array gives one axes per component; left out, a figure is made.
+        n_columns : int
+            Panels in a row.
+        cmap : str or Colormap
+            Diverging.
+
+        Returns
+        -------
+        KernelPCAContoursDisplay
+            Itself, with the artists.
+        """
+        n = len(self.scores)
+        columns = min(n_columns, n)
+        self.axes_ = _axes.grid(ax, -(-n // columns), columns, (1.8, 1.7))
+        panels = self.axes_.ravel()
+        titles = [str(k + 1) for k in range(n)] if self.titles is None else self.titles
+        self.contours_ = [
+            self._panel(panel, values, title, cmap)
+            for panel, values, title in zip(panels, self.scores, titles, strict=False)
+        ]
+        for panel in panels[n:]:
+            panel.set_axis_off()
+        self.figure_ = panels[0].figure
+        return self
+
+    def _panel(self, ax, values, title, cmap):
+        # a component that vanishes on the whole region still needs increasing levels
+        reach = max(float(np.abs(values).max()), np.finfo(float).tiny)
+        contours = ax.contourf(self.x, self.y, values, levels=np.linspace(-reach, reach, 16), cmap=cmap)
+        ax.contour(self.x, self.y, values, levels=[0.0], colors="0.35", linewidths=0.8)
+        if self.points is not None:
+            ax.plot(*np.asarray(self.points).T, ".", color="black", markersize=2)
+        ax.set(aspect="equal", xticks=[], yticks=[], title=title)
+        ax.set(xlim=(self.x[0], self.x[-1]), ylim=(self.y[0], self.y[-1]))
+        return contours
+
+
+def on_grid(estimator, region, n_grid):
+    """Evaluate the scores of a fitted KernelPCA over a region of the plane.
+
+    Parameters
+    ----------
+    estimator : KernelPCA
+        Fitted to rows of two numbers.
+    region : (x_min, x_max, y_min, y_max)
+    n_grid : int
+        Grid points on each axis.
+
+    Returns
+    -------
+    x, y : array (n_grid,)
+    scores : array (n_components, n_grid, n_grid)
+        Rows go with y.
+    """
+    left, right, bottom, top = region
+    x, y = np.linspace(left, right, n_grid), np.linspace(bottom, top, n_grid)
+    plane = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    return x, y, np.asarray(estimator.transform(plane)).T.reshape(-1, n_grid, n_grid)
+
+
+def _box(X):
+    """Return the box of the points, and a tenth of its sides more, as (x_min, x_max, y_min, y_max)."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    margin = 0.1 * (high - low) + np.finfo(float).tiny
+    return low[0] - margin[0], high[0] + margin[0], low[1] - margin[1], high[1] + margin[1]
