@@ -3,7 +3,6 @@
 import numpy as np
 
 import mercer as mc
-from mercer.kernels.function import FunctionKernel
 
 CENTRES = np.array([[0.2, 0.4, 0.9], [0.7, 0.1, 0.3], [0.5, 0.8, 0.6]])
 
@@ -68,7 +67,7 @@ ROWS = {
 OBJECTS = {
     "feature_map": mc.FeatureMap(_squares, _jacobian),
     "feature_map_without_jacobian": mc.FeatureMap(_squares),
-    "function": FunctionKernel(_product),
+    "function": mc.FunctionKernel(_product),
 }
 
 KERNELS = ROWS | OBJECTS

@@ -1,0 +1,72 @@
+"""The reference backend: tiles of any size give what one block gives, exactly symmetric, summed in float64."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tests.reference.instances import ROWS
+
+import mercer as mc
+from mercer._tiles import Side
+from mercer.blocks import _array
+
+X = np.random.default_rng(0).random((45, 3))
+Z = np.random.default_rng(1).random((30, 3))
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    """Tiles of eight rows."""
+    monkeypatch.setattr(_array, "_TILE_BYTES", 1)
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("name", ROWS)
+def test_small_tiles_give_the_values_of_one_block(name):
+    kernel = ROWS[name]
+    side, other = kernel._sides(X, Z)
+    V, W = np.cos(np.arange(60.0)).reshape(30, 2), np.sin(np.arange(45.0 * 30)).reshape(45, 30)
+    whole = kernel(X, Z)
+    np.testing.assert_allclose(_array.dense(kernel, side, other), whole, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(_array.matmul(kernel, side, other, V), whole @ V, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(_array.diag(kernel, side), np.diagonal(kernel(X)), rtol=1e-12)
+    if kernel.tags.differentiable:
+        gradient = _array.vjp(kernel, side, other, W.__getitem__)
+        np.testing.assert_allclose(gradient, kernel.vjp(X, Z, W), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ROWS)
+def test_tiles_of_one_set_of_points_make_a_symmetric_block(name, dtype):
+    side = Side(X.astype(dtype))
+    K = _array.dense(ROWS[name], side, side)
+    assert K.dtype == dtype
+    assert (K == K.T).all()
+
+
+@pytest.mark.usefixtures("small_tiles")
+def test_sparse_rows_come_in_tiles_too():
+    kernel = mc.Gaussian(2.0) + mc.Linear()
+    S = sp.csr_array(X * (X > 0.5))
+    K = _array.dense(kernel, *kernel._sides(S, S))
+    np.testing.assert_allclose(K, kernel(S.toarray()), rtol=1e-12)
+
+
+def test_products_of_many_columns_keep_digits_that_float32_sums_lose():
+    K = np.full((1, 2**20), 1.0, np.float32)
+    V = np.full((2**20, 1), 0.1, np.float32)
+    exact = 2**20 * float(np.float32(0.1))
+    assert abs(float(_array.product(K, V)[0, 0]) / exact - 1) < 1e-6
+
+
+def test_mirroring_copies_the_lower_triangle_of_large_blocks():
+    K = np.random.default_rng(2).random((1100, 1100))
+    mirrored = _array.mirror(K.copy())
+    np.testing.assert_array_equal(np.tril(mirrored), np.tril(K))
+    np.testing.assert_array_equal(mirrored, mirrored.T)
+
+
+def test_rows_of_a_tile_depend_on_the_shape_alone():
+    assert _array.row_step(10**9) == 8
+    assert _array.row_step(1000) % 8 == 0
+    assert _array.row_step(1000) * 1000 * 8 <= _array._TILE_BYTES

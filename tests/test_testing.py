@@ -1,0 +1,205 @@
+"""The checks of testing: they pass for every kernel, and name the law that a wrong kernel breaks."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from tests.reference.instances import KERNELS, ROWS
+
+import mercer as mc
+from mercer.kernels.base import Kernel
+from mercer.testing import check_expansion_laws, check_kernel_implementation
+
+X = np.random.default_rng(3).random((12, 3))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel_obeys_the_laws_of_kernels(name):
+    check_kernel_implementation(KERNELS[name], X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", KERNELS)
+def test_expansions_over_every_kernel_obey_the_laws_of_expansions(name, dtype):
+    points = X.astype(dtype)
+    check_expansion_laws(mc.features(KERNELS[name], points))
+    check_expansion_laws(mc.Expansion(KERNELS[name], points, np.cos(np.arange(36.0)).reshape(12, 3).astype(dtype)))
+
+
+@pytest.mark.parametrize("name", ["chi2", "linear_map", "columns", "conformal"])
+def test_kernels_on_rows_need_no_points(name):
+    check_kernel_implementation(ROWS[name])
+
+
+def test_precomputed_obeys_the_laws_of_kernels_and_expansions():
+    kernel = mc.Precomputed().resolve(mc.Gaussian(1.0)(X))
+    check_kernel_implementation(kernel)
+    check_expansion_laws(mc.Expansion(kernel, np.arange(12), np.sin(np.arange(24.0)).reshape(12, 2)), np.arange(5))
+
+
+def test_kernels_on_objects_must_be_given_some():
+    kernel = mc.FunctionKernel(lambda A, B: np.array([[float(len(a) + len(b)) for b in B] for a in A]))
+    with pytest.raises(ValueError, match="pass some of them as X"):
+        check_kernel_implementation(kernel)
+    check_kernel_implementation(kernel, ["a", "bb", "", "cccc", "dd", "e", "fff"])
+
+
+# --- wrong kernels ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Wrong(mc.Gaussian):
+    """A Gaussian kernel with one thing wrong at a time."""
+
+    gamma: float = 0.7
+
+    __hash__ = mc.Gaussian.__hash__
+
+
+class Asymmetric(Wrong):
+    def _evaluate(self, tile):
+        return super()._evaluate(tile) + 1e-3 * tile.X.points[:, :1]
+
+
+class WrongDiagonal(Wrong):
+    def _diagonal(self, side):
+        return super()._diagonal(side) * 1.001
+
+
+class Indefinite(Wrong):
+    def _evaluate(self, tile):
+        return super()._evaluate(tile) - 0.5
+
+    def _diagonal(self, side):
+        return super()._diagonal(side) - 0.5
+
+
+class WrongGradient(Wrong):
+    def _vjp(self, tile, W):
+        return 1.01 * super()._vjp(tile, W)
+
+
+class WrongDiagonalGradient(mc.Polynomial):
+    def _diagonal_vjp(self, side, w):
+        return 0.5 * super()._diagonal_vjp(side, w)
+
+
+class AlwaysDouble(Wrong):
+    def _evaluate(self, tile):
+        return super()._evaluate(tile).astype(np.float64)
+
+
+class DependsOnNeighbours(Wrong):
+    _scalar = None
+
+    def _evaluate(self, tile):
+        return super()._evaluate(tile) + 1e-3 * len(tile.X)
+
+    def _diagonal(self, side):
+        return super()._diagonal(side) + 1e-3 * len(side)
+
+
+class EqualToAll(Wrong):
+    def __eq__(self, other):
+        return isinstance(other, Kernel)
+
+    __hash__ = Kernel.__hash__
+
+
+class NeverEqual(Wrong):
+    def __eq__(self, other):
+        return self is other
+
+    __hash__ = Kernel.__hash__
+
+
+class WrongSlope(Wrong):
+    @staticmethod
+    def profile(xp, s, gamma, order=0):
+        return xp.exp(-gamma * s) * (1 if order == 0 else (-gamma) ** order * (1.1 if order == 3 else 1))
+
+
+class EvaluatesRules(Wrong):
+    def _require_resolved(self):
+        pass
+
+    def _numbers(self):
+        return (1.0 if isinstance(self.gamma, str) else self.gamma,)
+
+
+class ForgetsSparse(Wrong):
+    def _evaluate(self, tile):
+        return super()._evaluate(tile) * (0.9 if tile.X.sparse else 1.0)
+
+
+WRONG = [
+    (Asymmetric(), "symmetry"),
+    (WrongDiagonal(), r"diag\(X\)"),
+    (Indefinite(), "no negative eigenvalue"),
+    (WrongGradient(), "vjp"),
+    (WrongDiagonalGradient(2), "vjp"),
+    (AlwaysDouble(), "float32 out"),
+    (DependsOnNeighbours(), "matmul|tiles|symmetry|diag"),
+    (EqualToAll(), "inequality"),
+    (NeverEqual(), "equality"),
+    (WrongSlope(), "order 3"),
+    (EvaluatesRules(), "unresolved rule"),
+    (ForgetsSparse(), "sparse"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "law"), WRONG, ids=lambda value: type(value).__name__)
+def test_a_wrong_kernel_is_told_which_law_it_breaks(kernel, law):
+    with pytest.raises(AssertionError, match=law) as caught:
+        check_kernel_implementation(kernel, X)
+    assert type(kernel).__name__ in str(caught.value)
+    assert str(caught.value).endswith(".")
+
+
+class WrongExpansion(mc.Expansion):
+    def __init__(self, psi, **methods):
+        self.__dict__ |= psi.__dict__
+        self.methods = methods
+
+    def __call__(self, X):
+        return self.methods.get("call", lambda psi, X: mc.Expansion.__call__(psi, X))(self, X)
+
+    def norms(self):
+        return self.methods.get("norms", mc.Expansion.norms)(self)
+
+    def gradient(self, X):
+        return self.methods.get("gradient", mc.Expansion.gradient)(self, X)
+
+    def __add__(self, other):
+        return self.methods.get("add", mc.Expansion.__add__)(self, other)
+
+    def __getitem__(self, index):
+        return self.methods.get("getitem", mc.Expansion.__getitem__)(self, index)
+
+
+@pytest.mark.parametrize(
+    ("methods", "law"),
+    [
+        ({"call": lambda psi, Y: 1.1 * mc.Expansion.__call__(psi, Y)}, r"psi\(x\)"),
+        ({"norms": lambda psi: 0.5 * mc.Expansion.norms(psi)}, r"\|psi\|\^2"),
+        ({"gradient": lambda psi, Y: -mc.Expansion.gradient(psi, Y)}, "gradient"),
+        ({"add": lambda psi, chi: mc.Expansion.__sub__(psi, chi)}, r"\(psi \+ psi\)"),
+        ({"getitem": lambda psi, _: mc.Expansion.__getitem__(psi, (slice(None), 0))}, r"psi\[:, -1\]"),
+    ],
+    ids=["call", "norms", "gradient", "add", "getitem"],
+)
+def test_a_wrong_expansion_is_told_which_law_it_breaks(methods, law, monkeypatch):
+    psi = mc.features(mc.Gaussian(1.0), X) @ np.cos(np.arange(24.0)).reshape(12, 2)
+    check_expansion_laws(psi)
+    if "gradient" in methods:
+        # the check evaluates the gradient of a copy in float64
+        monkeypatch.setattr("mercer.testing.Expansion", lambda *args: WrongExpansion(mc.Expansion(*args), **methods))
+    with pytest.raises(AssertionError, match=law):
+        check_expansion_laws(WrongExpansion(psi, **methods))
+
+
+def test_a_copy_of_a_kernel_with_another_number_is_another_kernel():
+    for kernel in ROWS.values():
+        for name, number in kernel.get_params(deep=False).items():
+            if isinstance(number, float) and not isinstance(kernel, mc.Matern):
+                assert replace(kernel, **{name: number + 0.5}) != kernel
