@@ -56,10 +56,7 @@ def denoising(data, setting, outcomes):
     ]
     display = denoising_display(data, outcomes)
     alt = f"Rows of ten handwritten digits: {', '.join(display.titles)}."
-    caption = (
-        "Ten test digits, not chosen. The number is the mean squared distance of all "
-        f"{len(data.test)} test digits of the row to the clean ones."
-    )
+    caption = f"Ten test digits, not chosen, with the error over all {len(data.test)}."
     text = (
         f"<p>{len(data.test)} digits of 8 by 8 pixels between 0 and 1, with Gaussian noise of standard deviation "
         f"{setting.noise:g} added to every pixel. Each way learned from the same {len(data.train)} other digits; its "
@@ -119,8 +116,8 @@ def eigenvectors(seen):
     caption = (
         "The first principal directions u of digits under a cubic polynomial kernel. Above, the image z with the "
         f"largest cosine between &phi;(z) and u ({cosines}): the closer to 1, the more the picture says. Below, "
-        "&lt;&phi;(e), u&gt; for every image e that is one lit pixel, less the value of the black image: exact, but only single "
-        "pixels. Red is positive, blue negative, each image on a scale of its own."
+        "&lt;&phi;(e), u&gt; for every image e that is one lit pixel, less the value of the black image: exact, but "
+        "only single pixels. Red is positive, blue negative, each image on a scale of its own."
     )
     alt = f"Two rows of {len(seen.rays)} small images: pre-images of principal directions, and their values at pixels."
     return "Directions of feature space, as pictures", pictures.figure(display, (4.9, 2.0), alt, caption)

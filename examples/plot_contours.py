@@ -1,0 +1,21 @@
+"""
+Kernel principal components over the plane
+==========================================
+
+Three clusters, and the scores of the first eight kernel principal components: the first two tell the clusters apart,
+the others halve them. After figure 4 of Schoelkopf, Smola and Mueller (1998).
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import mercer as mc
+from mercer.plot import KernelPCAContoursDisplay
+
+rng = np.random.default_rng(0)
+centres = [(-0.5, -0.2), (0.0, 0.6), (0.5, 0.0)]
+X = np.concatenate([rng.normal(centre, 0.1, (30, 2)) for centre in centres])
+
+pca = mc.KernelPCA(8, kernel=mc.Gaussian(10.0)).fit(X)
+KernelPCAContoursDisplay.from_estimator(pca, X, region=(-1.0, 1.0, -0.5, 1.0))
+plt.show()

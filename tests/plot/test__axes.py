@@ -1,0 +1,38 @@
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from mercer.plot import _axes
+
+
+def test_one_axes_is_divided_and_switched_off():
+    figure = Figure()
+    frame = figure.subplots()
+    assert _axes.grid(frame, 2, 3, (1, 1)).shape == (2, 3)
+    assert not frame.axison
+
+
+def test_given_axes_are_used_in_order():
+    axes = Figure().subplots(1, 5)
+    assert list(_axes.grid(axes, 2, 2, (1, 1)).ravel()) == list(axes[:4])
+
+
+def test_too_few_axes_are_refused_with_both_numbers():
+    with pytest.raises(ValueError, match="ax has 2 axes, and 6 panels"):
+        _axes.grid(Figure().subplots(1, 2), 2, 3, (1, 1))
+
+
+def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ModuleNotFoundError, match=r'pip install "mercer\[plot\]"'):
+        _axes.grid(None, 1, 1, (1, 1))
+
+
+def test_new_figures_have_a_panel_for_each_place():
+    from matplotlib import pyplot
+
+    axes = _axes.grid(None, 2, 3, (1.0, 0.5))
+    assert np.allclose(axes[0, 0].figure.get_size_inches(), (3.0, 1.0))
+    pyplot.close(axes[0, 0].figure)

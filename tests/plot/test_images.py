@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import mercer as mc
+from mercer.plot import ImageGridDisplay
+
+
+@pytest.fixture
+def images():
+    return np.random.default_rng(0).normal(size=(2, 3, 4, 5))
+
+
+def test_a_row_is_one_strip_with_masked_gaps(images):
+    display = ImageGridDisplay(images).plot(ax=Figure().subplots())
+    strip = display.strips_[1].get_array()
+    assert strip.shape == (4, 3 * 5 + 2)
+    assert np.array_equal(strip[:, 6:11], images[1, 1])
+    assert strip.mask[:, [5, 11]].all()
+
+
+def test_unsigned_rows_share_the_scale_of_the_first(images):
+    display = ImageGridDisplay(images).plot(ax=Figure().subplots())
+    assert {strip.get_clim() for strip in display.strips_} == {(images[0].min(), images[0].max())}
+
+
+def test_signed_images_reach_one_and_zero_is_the_middle(images):
+    images[0, 0] = 0.0
+    display = ImageGridDisplay(images, signed=True).plot(ax=Figure().subplots())
+    strip = display.strips_[0].get_array()
+    assert display.strips_[0].get_clim() == (-1, 1)
+    assert np.abs(strip[:, 6:11]).max() == 1.0
+    assert not strip[:, :5].any()
+
+
+def test_the_estimator_denoises_what_is_drawn():
+    X = np.random.default_rng(0).random((30, 9))
+    pca = mc.KernelPCA(5, kernel=mc.Gaussian(0.5)).fit(X)
+    display = ImageGridDisplay.from_estimator(pca, X + 0.1, clean=X, n_images=4, ax=Figure().subplots())
+    assert display.titles == ["clean", "noisy", "denoised"]
+    assert np.allclose(display.images[2].reshape(4, 9), pca.denoise(X[:4] + 0.1))
+
+
+@pytest.mark.parametrize(("shape", "message"), [(None, "is no square"), ((2, 2), "asks for 4")])
+def test_rows_that_are_no_such_images_are_refused(shape, message):
+    X = np.random.default_rng(0).random((10, 6))
+    pca = mc.KernelPCA(2, kernel=mc.Gaussian(0.5)).fit(X)
+    with pytest.raises(ValueError, match=message):
+        ImageGridDisplay.from_estimator(pca, X, shape=shape)

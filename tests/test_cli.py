@@ -1,0 +1,116 @@
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mercer
+from mercer import cli, demo
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_help_is_given_for_the_command_and_for_the_demo(capsys):
+    for arguments in (["--help"], ["demo", "--help"]):
+        with pytest.raises(SystemExit) as stop:
+            cli.main(arguments)
+        assert stop.value.code == 0
+        assert "demo" in capsys.readouterr().out
+
+
+def test_the_version_is_that_of_the_library(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == f"mercer {mercer.__version__}\n"
+
+
+def test_without_a_command_the_help_goes_to_stderr_and_the_code_is_2(capsys):
+    assert cli.main([]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "usage: mercer" in captured.err
+
+
+def test_an_unknown_command_exits_with_2():
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["no-such-command"])
+    assert stop.value.code == 2
+
+
+@pytest.mark.usefixtures("tiny_demo")
+def test_the_demo_ends_with_the_path_and_reports_on_stderr(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["demo"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == f"{Path('mercer-demo') / 'index.html'}\n"
+    assert captured.err == "working ...\n"
+    assert (tmp_path / "mercer-demo" / "index.html").is_file()
+
+
+def test_a_folder_that_cannot_be_made_is_named_and_the_code_is_1(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert cli.main(["demo", str(tmp_path / "file")]) == 1
+    error = capsys.readouterr().err
+    assert f"mercer: cannot write {tmp_path / 'file'}" in error
+    assert "mercer demo FOLDER" in error
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, capsys):
+    tmp_path.chmod(0o500)
+    assert cli.main(["demo", str(tmp_path / "page")]) == 1
+    assert "Permission denied" in capsys.readouterr().err
+
+
+def test_without_matplotlib_the_error_says_what_to_install(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert cli.main(["demo", str(tmp_path / "page")]) == 1
+    assert 'pip install "mercer[plot]"' in capsys.readouterr().err
+    assert not (tmp_path / "page").exists()
+
+
+def test_an_interrupt_ends_with_130(tmp_path, monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "write", interrupted)
+    assert cli.main(["demo", str(tmp_path)]) == 130
+    assert capsys.readouterr().err == "mercer: stopped\n"
+
+
+def test_a_terminal_gets_one_line_that_changes():
+    stream = Terminal()
+    progress = cli.Progress(stream)
+    progress("one")
+    progress("two")
+    progress.end()
+    assert stream.getvalue() == "\r\x1b[2Kone ...\r\x1b[2Ktwo ...\r\x1b[2K"
+
+
+def test_the_installed_command_runs():
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; from mercer.cli import main; sys.exit(main(['--version']))"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert (done.returncode, done.stdout) == (0, f"mercer {mercer.__version__}\n")
+
+
+@pytest.fixture
+def tiny_demo(monkeypatch):
+    def write(folder, say):
+        say("working")
+        folder.mkdir()
+        (folder / "index.html").write_text("")
+        return folder / "index.html"
+
+    monkeypatch.setattr(demo, "write", write)
