@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.preimages import Distances, Exact, FixedPoint, Found, Gradient, Method, PreImage, preimage
+from mercer.preimages import Distances, Exact, FixedPoint, Found, Gradient, Learned, Method, PreImage, preimage
 
-RECORDS = [FixedPoint(), Gradient(), Distances(), Exact()]
+RECORDS = [FixedPoint(), Gradient(), Distances(), Exact(), Learned()]
 
 
 @pytest.mark.parametrize("method", RECORDS, ids=lambda m: type(m).__name__)

@@ -19,7 +19,7 @@ class Downhill:
         pass
 
 
-def nowhere(columns, attempt):
+def nowhere(columns, _):
     return np.zeros((len(columns), 1)), np.zeros(len(columns), bool)
 
 
@@ -44,7 +44,7 @@ def test_a_budget_that_ends_too_soon_is_reported_and_nothing_is_worse_than_the_s
 
 def test_a_direction_without_lower_values_is_given_up():
     found = Descent(
-        lambda z, j: (z[:, 0] ** 2, -2 * z, z[:, 0] > -99), Downhill(), np.ones((1, 1)), np.full(1, 1e-9), nowhere
+        lambda z, _: (z[:, 0] ** 2, -2 * z, z[:, 0] > -99), Downhill(), np.ones((1, 1)), np.full(1, 1e-9), nowhere
     )
     found = found.run(99)
     assert found.points == 1
@@ -61,7 +61,7 @@ def test_a_lost_point_starts_elsewhere_and_the_lowest_of_all_is_kept():
         Downhill(),
         np.full((2, 1), 9.0),
         np.full(2, 1e-9),
-        lambda j, k: (np.ones((len(j), 1)) * 2, k < 3),
+        lambda j, k: (np.full((len(j), 1), 2.0), k < 3),
     )
     found = found.run(99)
     # vector 0 is lower on the plain than in its bowl, and stays there with the reason; vector 1 finds its bowl

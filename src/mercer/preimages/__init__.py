@@ -5,7 +5,20 @@ from mercer.preimages.distances import Distances
 from mercer.preimages.exact import Exact
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
+from mercer.preimages.learned import Learned
 from mercer.preimages.rays import Ray, ray
 from mercer.preimages.search import preimage
 
-__all__ = ["Distances", "Exact", "FixedPoint", "Found", "Gradient", "Method", "PreImage", "Ray", "preimage", "ray"]
+__all__ = [
+    "Distances",
+    "Exact",
+    "FixedPoint",
+    "Found",
+    "Gradient",
+    "Learned",
+    "Method",
+    "PreImage",
+    "Ray",
+    "preimage",
+    "ray",
+]

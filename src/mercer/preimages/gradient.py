@@ -24,7 +24,7 @@ class Gradient:
         Trials per point, restarts included.
     tol : float
         A point has converged when the gradient times the spread of the points of psi is at most ``tol`` times
-        |psi| max(|psi|, |phi(start)|).
+        |psi| max(|psi|, |phi(start)|); for a ray, |psi|^2.
     restarts : int
         Points of psi to start from where the objective is flat and psi out of reach, nearest in feature space first.
     pull : float
@@ -76,8 +76,8 @@ class Gradient:
         Parameters
         ----------
         objective : callable
-            ``objective(z, columns)`` returns values, gradients, and whether psi is felt there; ``norms`` and ``width``
-            are the sizes of psi and of its points.
+            ``objective(z, columns)`` returns values, gradients, and whether psi is felt there; ``width`` is the spread
+            of the points and ``size(start)`` that of the values.
         psi : Expansion
         start : array (m, d)
 
@@ -85,13 +85,10 @@ class Gradient:
         -------
         Found
         """
-        width, norms = objective.width, objective.norms
-        top = np.sqrt(np.abs(psi.kernel.diag(start)))
-        # a vector 0 still needs a threshold above 0
-        size = np.maximum(norms, 1e-12 * top) * np.maximum(norms, top)
+        width, threshold = objective.width, self.tol * objective.size(start) / objective.width
         rule = _LimitedMemory(start, self.memory, width, psi._side.points.mean(axis=0))
         elsewhere = Elsewhere(psi, start, self.restarts)
-        return Descent(objective, rule, start, self.tol * size / width, elsewhere).run(self.max_iter)
+        return Descent(objective, rule, start, threshold, elsewhere).run(self.max_iter)
 
 
 class _LimitedMemory:

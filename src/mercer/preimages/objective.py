@@ -78,6 +78,11 @@ class Distance:
         self.psi, self.pull, self.anchor = psi, pull, anchor
         self.norms, self.width = psi.norms(), spread(psi)
 
+    def size(self, start):
+        """Return the size of the values (m,), |psi| max(|psi|, |phi(start)|), above 0 for a vector 0 as well."""
+        top = np.sqrt(np.abs(self.psi.kernel.diag(start)))
+        return np.maximum(self.norms, _ORTHOGONAL**2 * top) * np.maximum(self.norms, top)
+
     def __call__(self, z, columns):
         """Return values (r,), gradients (r, d), and whether each point feels psi at all (r,)."""
         kernel, side = self.psi.kernel, Side(z)
@@ -114,6 +119,10 @@ class Quotient:
     def __init__(self, psi):
         self.psi = psi
         self.norms, self.width = psi.norms(), spread(psi)
+
+    def size(self, start):
+        """Return the size of the values (m,), |psi|^2."""
+        return self.norms**2
 
     def __call__(self, z, columns):
         """Return values (r,), gradients (r, d), and whether each point feels psi at all (r,)."""

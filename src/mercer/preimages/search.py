@@ -14,12 +14,14 @@ from mercer.preimages.distances import Distances
 from mercer.preimages.exact import Exact
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
+from mercer.preimages.learned import Learned
 from mercer.preimages.objective import paired
 
 _NAMES = {
     "fixed_point": FixedPoint,
     "gradient": Gradient,
     "distances": Distances,
+    "learned": Learned,
     "exact": Exact,
 }
 
@@ -154,7 +156,7 @@ def _choose(method, kernel):
         if method not in _NAMES:
             raise ValueError(f"method = {method!r} is none of {['auto', *_NAMES]}; options come with a record.")
         return _NAMES[method](), f"method {method!r} was asked for"
-    if not isinstance(method, Method):
+    if isinstance(method, type) or not isinstance(method, Method):
         raise TypeError(f"method must be a string or a record such as FixedPoint(), got {method!r}.")
     return method, f"{type(method).__name__} was asked for"
 

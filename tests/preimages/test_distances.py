@@ -1,0 +1,62 @@
+"""Feature distances give the place in input space: exact for features, Kwok and Tsang's formula otherwise."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.preimages import Distances, preimage
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+RADIAL = [mc.Gaussian(0.3), mc.Matern(1.5, 0.5), mc.Matern(1.5, 2.5), mc.RationalQuadratic(1.0, 1.0), mc.Cauchy(0.5)]
+DOT = [mc.Linear(), mc.Polynomial(3), mc.Polynomial(5, 0.2, 1.0), mc.Sigmoid(0.1, 0.2)]
+
+
+@pytest.mark.parametrize("kernel", [*RADIAL, *DOT], ids=repr)
+def test_features_are_placed_where_they_come_from(kernel):
+    answer = preimage(mc.features(kernel, X), "distances")
+    assert answer.converged.all(), answer.reason
+    np.testing.assert_allclose(answer.points, X, atol=1e-6)
+
+
+def test_the_formula_of_kwok_and_tsang_for_vectors_off_the_sphere():
+    gamma, k = 0.3, 6
+    psi = mc.features(mc.Gaussian(gamma), X) @ (np.abs(np.random.default_rng(1).normal(size=(40, 1))) / 40)
+    feature = mc.sqdist(psi, mc.features(psi.kernel, X))[0]
+    order = np.argsort(feature)[:k]
+    squares = -np.log(0.5 * (1 + psi.norms()[0] ** 2 - feature[order])) / gamma
+    near = X[order] - X[order].mean(axis=0)
+    U, size, V = np.linalg.svd(near.T, full_matrices=False)
+    place = -0.5 * np.diag(1 / size) @ V @ (squares - (near**2).sum(axis=1))
+    np.testing.assert_allclose(preimage(psi, Distances(k)).points[0], U @ place + X[order].mean(axis=0), atol=1e-9)
+
+
+def test_a_neighbour_alone_is_the_answer():
+    psi = mc.features(mc.Gaussian(0.3), X) @ np.eye(40)[:, :5] * 0.9
+    np.testing.assert_array_equal(preimage(psi, Distances(neighbours=1)).points, X[:5])
+
+
+def test_normalising_moves_points_unless_the_profile_is_an_exponential():
+    mean = mc.mean(mc.features(mc.Gaussian(0.3), X))
+    np.testing.assert_allclose(
+        preimage(mean, Distances(normalise=True)).points, preimage(mean, Distances()).points, atol=1e-9
+    )
+    mean = mc.mean(mc.features(mc.Cauchy(0.3), X))
+    assert np.abs(preimage(mean, Distances(normalise=True)).points - preimage(mean, Distances()).points).max() > 1e-3
+
+
+def test_values_no_feature_takes_are_reported_and_leave_numbers():
+    answer = preimage(-mc.features(mc.Gaussian(0.3), X[:20])[:, :2], "distances")
+    assert not answer.converged.any()
+    assert "no feature takes" in answer.reason
+    assert np.isfinite(answer.points).all()
+
+
+def test_kernels_that_do_not_fit_are_refused_with_what_works():
+    with pytest.raises(TypeError, match=r"needs a Radial or Dot kernel.*method='gradient'"):
+        preimage(mc.features(mc.Laplacian(1.0), X), "distances")
+    with pytest.raises(TypeError, match="even degrees"):
+        preimage(mc.features(mc.Polynomial(2), X), "distances")
+    with pytest.raises(TypeError, match="sphere"):
+        preimage(mc.features(mc.Polynomial(3), X), Distances(normalise=True))
+    with pytest.raises(ValueError, match="neighbours = 0"):
+        Distances(neighbours=0)

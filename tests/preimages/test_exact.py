@@ -1,0 +1,90 @@
+"""Exact pre-images: features give their points back to ten digits, other vectors are said to have none."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.preimages import Exact, preimage
+
+KERNELS = [
+    mc.Gaussian(0.2),
+    mc.Gaussian(1.0),
+    mc.Matern(2.0, 0.5),
+    mc.Matern(2.0, 1.5),
+    mc.RationalQuadratic(2.0, 2.0),
+    mc.Cauchy(0.2),
+    mc.Linear(),
+    mc.Polynomial(3),
+    mc.Polynomial(3, 1.0, 0.0),
+    mc.Polynomial(5, 0.2, 1.0),
+    mc.Sigmoid(0.2, 0.0),
+    mc.Sigmoid(1.0, 0.5),
+]
+
+
+def points(d, seed=0):
+    X = np.random.default_rng(seed).normal(size=(8, d))
+    X[:, ::3] = X[:, ::3] if d < 5 else 0.0
+    return X
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("d", [1, 2, 5, 40])
+def test_features_give_their_points_back(kernel, d):
+    X = points(d)
+    # the start is not the answer already
+    answer = preimage(mc.features(kernel, X), "exact", X + 0.3)
+    np.testing.assert_allclose(answer.points, X, atol=1e-10)
+    assert answer.converged.all(), answer.reason
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.2), mc.Cauchy(0.2)], ids=repr)
+def test_points_far_from_the_origin_are_as_good(kernel):
+    X = points(3) + 1000
+    np.testing.assert_allclose(preimage(mc.features(kernel, X), "exact").points, X, atol=1e-9)
+
+
+def test_a_feature_written_as_a_combination_of_others_is_recognised():
+    # ten cubic monomials of two variables: any ten points in general position span them
+    X = np.random.default_rng(3).normal(size=(10, 2))
+    z, kernel = np.array([[0.4, -0.7]]), mc.Polynomial(3)
+    psi = mc.features(kernel, X) @ np.linalg.solve(kernel(X), kernel(X, z))
+    answer = preimage(psi, "exact")
+    np.testing.assert_allclose(answer.points, z, atol=1e-8)
+    assert answer.converged.all(), answer.reason
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.2), mc.Polynomial(3)], ids=repr)
+def test_a_feature_with_noise_has_no_pre_image_and_its_distance_is_said(kernel):
+    X = points(3)
+    psi = mc.features(kernel, X) @ (np.eye(8)[:, :2] + 1e-3 * np.random.default_rng(1).normal(size=(8, 2)))
+    answer = preimage(psi, "exact")
+    assert not answer.converged.any()
+    assert f"no exact pre-image: |psi - phi(z)|^2 = {answer.sqdist[0]:.3g}" in answer.reason
+    np.testing.assert_allclose(
+        answer.sqdist, mc.sqdist(psi, mc.features(kernel, answer.points), paired=True), rtol=1e-6
+    )
+
+
+def test_vectors_outside_the_range_of_the_profile_leave_numbers():
+    for kernel in (mc.Gaussian(0.2), mc.Sigmoid(0.2)):
+        answer = preimage(-5 * mc.features(kernel, points(3)), "exact")
+        assert np.isfinite(answer.points).all()
+        assert not answer.converged.any()
+
+
+def test_float32_is_exact_to_its_own_digits():
+    X = points(3).astype(np.float32)
+    answer = preimage(mc.features(mc.Gaussian(0.2), X), "exact", X + np.float32(0.3))
+    assert answer.points.dtype == np.float32
+    np.testing.assert_allclose(answer.points, X, atol=1e-6)
+    assert answer.converged.all()
+
+
+def test_even_degrees_and_other_kernels_are_refused_with_the_reason():
+    with pytest.raises(TypeError, match=r"even degrees.*method='gradient'"):
+        preimage(mc.features(mc.Polynomial(2), points(2)), "exact")
+    with pytest.raises(TypeError, match=r"needs a Radial or Dot kernel; got Laplacian"):
+        preimage(mc.features(mc.Laplacian(1.0), points(2)), "exact")
+    with pytest.raises(ValueError, match="tol"):
+        Exact(tol=0.0)

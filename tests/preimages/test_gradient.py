@@ -1,0 +1,104 @@
+"""Quasi-Newton descent: agrees with the fixed point and with SciPy, under any kernel that has a gradient."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import mercer as mc
+from mercer.preimages import FixedPoint, Gradient, preimage
+from mercer.preimages.objective import Distance
+
+RNG = np.random.default_rng(0)
+X = np.repeat([[-0.5, -0.2], [0.0, 0.6], [0.5, 0.0]], 10, axis=0) + RNG.normal(0, 0.1, (30, 2))
+COEF = np.abs(RNG.normal(size=(30, 4))) * (RNG.random((30, 4)) < 0.3) / 5
+KERNELS = [
+    mc.Gaussian(2.0),
+    mc.Linear(),
+    mc.Polynomial(2),
+    mc.Polynomial(5),
+    2.0 * mc.Gaussian(2.0) + mc.Polynomial(2),
+    mc.Gaussian(1.0) * mc.Linear(),
+    mc.Normalized(mc.Polynomial(3)),
+    mc.Mapped(mc.Gaussian(1.0), np.array([1.0, 3.0])),
+]
+
+
+@pytest.mark.parametrize("gamma", [0.5, 2.0, 10.0])
+def test_it_agrees_with_the_fixed_point_where_both_apply(gamma):
+    psi = mc.features(mc.Gaussian(gamma), X) @ COEF
+    left, right = preimage(psi, Gradient(tol=1e-9)), preimage(psi, FixedPoint(tol=1e-9))
+    assert left.converged.all(), left.reason
+    np.testing.assert_allclose(left.sqdist, right.sqdist, rtol=1e-9)
+    np.testing.assert_allclose(left.points, right.points, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_the_gradient_vanishes_and_nothing_is_worse_than_the_start(kernel):
+    psi = mc.features(kernel, X) @ COEF
+    start = X[[0, 7, 15, 25]]
+    answer = preimage(psi, Gradient(tol=1e-8), start)
+    assert answer.converged.all(), answer.reason
+    assert (answer.sqdist <= mc.sqdist(psi, mc.features(kernel, start), paired=True) + 1e-12).all()
+    gradient = Distance(psi, 0.0, start)(answer.points, np.arange(4))[1]
+    assert np.abs(gradient).max() < 1e-6 * psi.norms().max()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_it_is_as_low_as_scipy_from_the_same_start(kernel):
+    psi = mc.features(kernel, X) @ COEF
+    objective, start = Distance(psi, 0.0, X[:4]), X[[0, 7, 15, 25]]
+    answer = preimage(psi, "gradient", start)
+    for j, each in enumerate(start):
+        fun = lambda z, j=j: [part[0] for part in objective(z[None], np.array([j]))[:2]]  # noqa: E731
+        theirs = minimize(fun, each, jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10})
+        ours = objective(answer.points[[j]], np.array([j]))[0][0]
+        assert ours <= theirs.fun + 1e-7 * psi.norms()[j] ** 2
+
+
+def test_linear_kernel_gives_the_vector_itself():
+    psi = mc.features(mc.Linear(), X) @ COEF
+    np.testing.assert_allclose(preimage(psi, Gradient(tol=1e-10)).points, COEF.T @ X, atol=1e-8)
+
+
+def test_many_columns_are_one_at_a_time():
+    psi = mc.features(mc.Polynomial(3), X) @ COEF
+    alone = [preimage(psi[:, j], Gradient(tol=1e-9)).points[0] for j in range(4)]
+    np.testing.assert_allclose(preimage(psi, Gradient(tol=1e-9)).points, alone, atol=1e-7)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 50.0])
+@pytest.mark.parametrize("distance", [10, 1e3, 1e6])
+def test_starts_on_a_plain_out_of_reach_restart_at_points_of_psi(gamma, distance):
+    psi = mc.features(mc.Gaussian(gamma), X) @ COEF
+    start = distance * np.array([[1.0, 0.0], [0.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
+    answer, usual = preimage(psi, "gradient", start), preimage(psi, "gradient")
+    np.testing.assert_allclose(answer.sqdist, usual.sqdist, rtol=1e-6)
+
+
+def test_sparse_rows_give_the_same_points():
+    import scipy.sparse as sp
+
+    kernel = mc.Polynomial(2)
+    sparse = preimage(mc.features(kernel, sp.csr_matrix(X)) @ COEF)
+    np.testing.assert_allclose(sparse.points, preimage(mc.features(kernel, X) @ COEF).points, atol=1e-7)
+
+
+def test_a_minimum_at_infinity_is_no_convergence():
+    answer = preimage(-mc.mean(mc.features(mc.Gaussian(50.0), X)), Gradient())
+    assert not answer.converged.any()
+    assert np.isfinite(answer.points).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"max_iter": 0}, "max_iter"), ({"tol": -1.0}, "tol"), ({"memory": 0}, "memory"), ({"pull": -1.0}, "pull")],
+)
+def test_options_out_of_range_are_refused_by_name(options, message):
+    with pytest.raises(ValueError, match=message):
+        Gradient(**options)
+
+
+def test_a_kernel_without_a_gradient_is_refused_with_what_works():
+    psi = mc.features(mc.FunctionKernel(lambda A, B: A @ B.T), X)
+    with pytest.raises(TypeError, match=r"needs a kernel with a gradient.*method='learned'"):
+        preimage(psi, "gradient")

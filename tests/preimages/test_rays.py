@@ -1,0 +1,98 @@
+"""Rays: the nearest multiple of a feature, whatever the sign, under radial and other kernels."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.preimages import FixedPoint, Gradient, preimage, ray
+from mercer.preimages.objective import Quotient
+
+RNG = np.random.default_rng(0)
+X = np.repeat([[-0.5, -0.2], [0.0, 0.6], [0.5, 0.0]], 10, axis=0) + RNG.normal(0, 0.1, (30, 2))
+COEF = RNG.normal(size=(30, 5)) * (RNG.random((30, 5)) < 0.4)
+KERNELS = [
+    mc.Gaussian(5.0),
+    mc.Cauchy(3.0),
+    mc.Matern(0.5, 0.5),
+    mc.Matern(0.5, 1.5),
+    mc.Polynomial(3),
+    mc.Polynomial(2, 1.0, 0.0),
+    mc.Gaussian(2.0) + mc.Linear(),
+    3.0 * mc.Gaussian(5.0),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_multiple_and_distance_are_the_best_for_the_point_and_beat_every_point_of_psi(kernel):
+    psi = mc.features(kernel, X) @ COEF
+    answer = ray(psi)
+    assert answer.converged.all(), answer.reason
+    own, inner = kernel.diag(answer.points), psi(answer.points).diagonal()
+    np.testing.assert_allclose(answer.scale, inner / own, rtol=1e-12)
+    nearest = mc.features(kernel, answer.points) @ np.diag(answer.scale)
+    np.testing.assert_allclose(answer.sqdist, mc.sqdist(psi, nearest, paired=True), rtol=1e-8, atol=1e-10)
+    among = psi.norms() ** 2 - (psi(X) ** 2 / kernel.diag(X)[:, None]).max(axis=0)
+    assert (answer.sqdist <= among + 1e-12 * psi.norms() ** 2).all()
+
+
+@pytest.mark.parametrize("kernel", [k for k in KERNELS if k != mc.Matern(0.5, 0.5)], ids=repr)
+def test_the_gradient_of_the_quotient_vanishes(kernel):
+    psi = mc.features(kernel, X) @ COEF
+    answer = ray(psi)
+    gradient = Quotient(psi)(answer.points, np.arange(5))[1]
+    assert np.abs(gradient).max() < 1e-3 * psi.norms().max() ** 2
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("factor", [-1.0, 7.0, -1e-3])
+def test_a_multiple_of_a_vector_has_the_same_ray(kernel, factor):
+    psi = mc.features(kernel, X) @ COEF
+    answer, other = ray(psi), ray(factor * psi)
+    np.testing.assert_allclose(other.points, answer.points, atol=1e-4)
+    np.testing.assert_allclose(other.scale, factor * answer.scale, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_a_multiple_of_a_feature_is_found_exactly(kernel):
+    answer = ray(mc.features(kernel, X)[:, :3] @ np.diag([2.0, -0.5, 1.0]))
+    np.testing.assert_allclose(answer.sqdist, 0, atol=1e-12)
+    np.testing.assert_allclose(np.abs(answer.scale[[0, 1, 2]]) > 0, True)
+
+
+def test_fixed_point_and_gradient_agree():
+    psi = mc.features(mc.Gaussian(5.0), X) @ COEF
+    left, right = ray(psi, method=FixedPoint(tol=1e-9)), ray(psi, method=Gradient(tol=1e-9))
+    np.testing.assert_allclose(left.points, right.points, atol=1e-6)
+    np.testing.assert_allclose(left.sqdist, right.sqdist, rtol=1e-9)
+
+
+def test_a_ray_is_never_farther_than_the_pre_image_from_the_same_start():
+    psi = mc.features(mc.Polynomial(3), X) @ np.abs(COEF)
+    there = preimage(psi)
+    assert (ray(psi, start=there.points).sqdist <= there.sqdist + 1e-9 * psi.norms() ** 2).all()
+
+
+def test_the_vector_0_gives_the_multiple_0():
+    answer = ray(mc.features(mc.Gaussian(1.0), X) @ np.zeros((30, 1)))
+    assert answer.scale == 0
+    assert answer.sqdist == 0
+    assert np.isfinite(answer.points).all()
+
+
+def test_float32_points_come_back_as_float32():
+    psi = mc.features(mc.Gaussian(5.0), X.astype(np.float32)) @ COEF.astype(np.float32)
+    answer = ray(psi)
+    assert answer.points.dtype == np.float32
+    np.testing.assert_allclose(answer.scale, ray(mc.features(mc.Gaussian(5.0), X) @ COEF).scale, rtol=1e-4)
+
+
+def test_what_does_not_fit_is_refused_by_name():
+    psi = mc.features(mc.Gaussian(5.0), X) @ COEF
+    with pytest.raises(ValueError, match="pull"):
+        ray(psi, method=FixedPoint(pull=1.0))
+    with pytest.raises(ValueError, match="method = 'exact'"):
+        ray(psi, method="exact")
+    with pytest.raises(TypeError, match="needs a Radial kernel"):
+        ray(mc.features(mc.Linear(), X), method="fixed_point")
+    with pytest.raises(ValueError, match="start has shape"):
+        ray(psi, start=X[:2])

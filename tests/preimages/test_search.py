@@ -1,0 +1,112 @@
+"""The door: what it chooses, what it refuses, and what it certifies."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits
+
+import mercer as mc
+from mercer.preimages import Distances, FixedPoint, Gradient, preimage
+
+X = np.random.default_rng(0).normal(size=(20, 3))
+
+
+def test_auto_takes_the_fixed_point_for_radial_kernels_and_the_gradient_for_others_and_says_so():
+    radial = preimage(mc.mean(mc.features(mc.Cauchy(1.0), X)))
+    assert radial.method == FixedPoint()
+    assert radial.reason == "Cauchy is radial, which the fixed point is for"
+    other = preimage(mc.mean(mc.features(mc.Polynomial(2), X)))
+    assert other.method == Gradient()
+    assert other.reason == "Polynomial is not radial, but has a gradient"
+
+
+@pytest.mark.parametrize("method", ["fixed_point", "gradient", "distances", "learned", "exact"])
+def test_a_string_is_the_record_with_its_defaults(method):
+    psi = mc.features(mc.Gaussian(0.5), X)
+    named = preimage(psi, method)
+    np.testing.assert_array_equal(preimage(psi, named.method).points, named.points)
+    assert named.method == type(named.method)()
+
+
+@pytest.mark.parametrize("method", ["fixed_point", "gradient", "distances", "exact"])
+def test_the_certificate_is_the_distance_of_the_points_as_returned(method):
+    psi = mc.features(mc.Gaussian(0.5), X.astype(np.float32)) @ np.abs(
+        np.random.default_rng(1).normal(size=(20, 3)) / 9
+    )
+    answer = preimage(psi, method)
+    wide = mc.Expansion(psi.kernel, psi.points.astype(float), psi.coef.astype(float))
+    again = mc.sqdist(wide, mc.features(psi.kernel, answer.points.astype(float)), paired=True)
+    np.testing.assert_allclose(answer.sqdist, again, rtol=1e-10)
+
+
+def test_psi_is_taken_as_it_is_without_a_mean():
+    # a centred eigenvector sums to 0; with a mean added the certificate would differ by |mean|^2
+    psi = mc.features(mc.Gaussian(0.5), X) @ np.where(np.arange(20) % 2, 1.0, -1.0)
+    answer = preimage(psi)
+    np.testing.assert_allclose(answer.sqdist, psi.norms() ** 2 + 1 - 2 * psi(answer.points).diagonal(), rtol=1e-12)
+
+
+def test_sparse_rows_give_the_points_of_dense_ones():
+    sparse = preimage(mc.mean(mc.features(mc.Gaussian(0.5), sp.csr_matrix(X))))
+    np.testing.assert_allclose(sparse.points, preimage(mc.mean(mc.features(mc.Gaussian(0.5), X))).points, atol=1e-6)
+
+
+def test_features_come_back_to_their_own_points():
+    answer = preimage(mc.features(mc.Gaussian(0.5), X))
+    np.testing.assert_allclose(answer.points, X, atol=1e-6)
+    np.testing.assert_allclose(answer.sqdist, 0, atol=1e-12)
+
+
+def test_denoised_digits_are_nearer_to_the_clean_ones_than_the_noisy_ones():
+    digits = load_digits().data / 16
+    clean, train = digits[:40], digits[40:440]
+    noisy = clean + np.random.default_rng(0).normal(0, 0.25, clean.shape)
+    kernel, n = mc.Gaussian(1 / 20), len(train)
+    K, Kt = kernel(train), kernel(noisy, train)
+    H = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    values, V = np.linalg.eigh(H)
+    A = V[:, -40:] / np.sqrt(values[-40:])
+    weights = (Kt - Kt.mean(axis=1)[:, None] - K.mean(axis=0) + K.mean()) @ A @ A.T
+    psi = mc.features(kernel, train) @ (weights + (1 - weights.sum(axis=1))[:, None] / n).T
+    before = ((noisy - clean) ** 2).sum(axis=1).mean()
+    answers = [preimage(psi, method, noisy) for method in ("fixed_point", "gradient", Distances())]
+    for answer in answers:
+        assert answer.converged.all(), answer.reason
+        assert ((answer.points - clean) ** 2).sum(axis=1).mean() < 0.6 * before
+    np.testing.assert_allclose(answers[0].points, answers[1].points, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: preimage(X), TypeError, "psi must be an Expansion.*got ndarray"),
+        (lambda: preimage(mc.features(mc.Gaussian(1.0), X), "mds"), ValueError, "method = 'mds' is none of"),
+        (
+            lambda: preimage(mc.features(mc.Gaussian(1.0), X), FixedPoint),
+            TypeError,
+            "method must be a string or a record",
+        ),
+        (lambda: preimage(mc.features(mc.Gaussian(1.0), X), 3), TypeError, "method must be a string or a record"),
+        (lambda: preimage(mc.features(mc.Gaussian(1.0), X), start=X[:2]), ValueError, r"start has shape \(2, 3\)"),
+        (lambda: preimage(mc.features(mc.Gaussian(1.0), X), start=X * np.nan), ValueError, "start contains NaN"),
+        (
+            lambda: preimage(mc.features(mc.Precomputed().resolve(np.eye(3)), np.arange(3))),
+            TypeError,
+            "Precomputed knows indices",
+        ),
+        (
+            lambda: preimage(mc.features(mc.FunctionKernel(lambda A, B: np.ones((len(A), len(B)))), ["a", "b"])),
+            TypeError,
+            "rows of numbers.*list",
+        ),
+        (
+            lambda: preimage(mc.features(mc.FunctionKernel(lambda A, B: A @ B.T), X)),
+            TypeError,
+            "neither radial nor has a gradient.*method='learned'",
+        ),
+        (lambda: mc.features(mc.Gaussian(), X), ValueError, "resolve"),
+    ],
+)
+def test_what_has_no_way_back_is_refused_with_what_works(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
