@@ -65,9 +65,12 @@ def table(draws, sigmas=SIGMAS):
 
 
 def agreement(measured, published=PUBLISHED):
-    """Return which published values lie between our least and largest draw, and the relative miss of the others."""
+    """Return which published values lie between our least and largest draw, and how far the others miss the nearer one.
+
+    A miss is relative to our value.
+    """
     low, high = measured.min(axis=0), measured.max(axis=0)
-    miss = np.maximum(low / published, published / high) - 1
+    miss = np.maximum(1 - published / low, published / high - 1)
     return miss <= 0, np.maximum(miss, 0)
 
 

@@ -1,0 +1,98 @@
+"""Kernel PCA: Mercer beside scikit-learn, times and peak memory, each in a process of its own.
+
+Gaussian kernel with gamma "scale", 16 components, standard normal data in 20 dimensions with a decaying scale.
+Eigenvalues are compared, so that nobody wins by stopping early; ratios come from alternating runs on the same
+machine.
+
+Run: python benchmarks/kernel_pca.py [--n 10000] [--repeat 3] [--large]
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+COMPONENTS, FEATURES = 16, 20
+
+
+def points(n):
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((n, FEATURES)) / np.sqrt(1 + np.arange(FEATURES))
+
+
+def mercer(X):
+    import mercer as mc
+
+    mc.KernelPCA(2, kernel=mc.Gaussian(1.0), random_state=0).fit(X[:2500])  # compiles
+    start = time.perf_counter()
+    model = mc.KernelPCA(COMPONENTS, kernel="rbf", random_state=0).fit(X)
+    return time.perf_counter() - start, model.eigenvalues_, float(model.residuals_.max())
+
+
+def scikit_learn(X, solver="auto"):
+    from sklearn.decomposition import KernelPCA
+
+    gamma = 1 / (X.shape[1] * X.var())
+    start = time.perf_counter()
+    model = KernelPCA(COMPONENTS, kernel="rbf", gamma=gamma, eigen_solver=solver, random_state=0).fit(X)
+    return time.perf_counter() - start, model.eigenvalues_, None
+
+
+SYSTEMS = {
+    "Mercer": mercer,
+    "scikit-learn, auto": scikit_learn,
+    "scikit-learn, randomized": lambda X: scikit_learn(X, "randomized"),
+}
+
+
+def child(name, n):
+    """Run one fit and print what it took; memory is the peak above what imports and data need."""
+    X = points(n)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    seconds, eigenvalues, residual = SYSTEMS[name](X)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps([seconds, (peak - before) / 1e6, list(map(float, eigenvalues)), residual]))
+
+
+def measure(name, n):
+    command = [sys.executable, __file__, "--child", name, "--n", str(n)]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def main():
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--n", type=int, default=10_000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--large", action="store_true", help="Mercer alone on 100 000 points too")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.child:
+        child(arguments.child, arguments.n)
+        return
+    runs = {name: [] for name in SYSTEMS}
+    for _ in range(arguments.repeat):
+        for name in SYSTEMS:
+            runs[name].append(measure(name, arguments.n))
+    exact = np.array(runs["scikit-learn, auto"][0][2])
+    base = statistics.median(run[0] for run in runs["Mercer"])
+    print(f"KernelPCA, Gaussian, {COMPONENTS} components, n = {arguments.n}, d = {FEATURES}")
+    print(f"{'':26}{'s':>8}{'x Mercer':>10}{'peak GB':>9}{'eigenvalues, largest relative difference':>44}")
+    for name, each in runs.items():
+        seconds = statistics.median(run[0] for run in each)
+        memory = statistics.median(run[1] for run in each)
+        gap = np.abs(np.array(each[0][2]) / exact - 1).max()
+        note = f"   residual {each[0][3]:.0e}" if each[0][3] is not None else ""
+        print(f"{name:26}{seconds:8.2f}{seconds / base:10.1f}{memory:9.2f}{gap:44.0e}{note}")
+    if arguments.large:
+        seconds, memory, _, residual = measure("Mercer", 100_000)
+        print(f"{'Mercer, n = 100 000':26}{seconds:8.1f}{'':10}{memory:9.2f}   residual {residual:.0e}")
+
+
+if __name__ == "__main__":
+    main()
