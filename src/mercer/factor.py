@@ -8,6 +8,7 @@ import scipy.linalg
 
 from mercer import _memory, _namespace, _validate
 from mercer.linalg import centred, cholesky, eigh
+from mercer.linalg.extreme import smallest
 
 # Most landmarks from which Lanczos starts, and their share of the vectors: a tenth of the cost of one product.
 _START_POINTS, _START_SHARE, _START_TOL = 1_000, 10, 1e-3
@@ -205,7 +206,7 @@ def warn_if_indefinite(kernel, operator, floor, largest, *, random_state=None):
     """
     if kernel.tags.positive_semidefinite is True:
         return
-    least = eigh.smallest(operator, random_state=random_state).value
+    least = smallest(operator, random_state=random_state).value
     if least < -floor:
         warnings.warn(
             f"{type(kernel).__name__} is indefinite on these points: lambda_min / lambda_max = {least / largest:.3g}; "

@@ -24,6 +24,8 @@ _LAPACK_ORDER = 46_340
 _SIGN_TIE = 1e-4
 # One product with this many columns costs little more than with one: the values of the kernel dominate.
 _LEAST_BLOCK, _MOST_BLOCK = 16, 48
+# Lanczos gives up when so many products have not halved the sum of the residuals.
+_PATIENCE = 24
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def dense(K, k):
     >>> pairs.values, pairs.vectors[:, 0]
     (array([3., 2.]), array([0., 1., 0.]))
     """
-    n = _order(K, k)
+    n = order(K, k)
     if n > _LAPACK_ORDER:
         raise ValueError(
             f"a matrix of order {n} has more entries than LAPACK counts (order {_LAPACK_ORDER}); "
@@ -197,7 +199,7 @@ def lanczos(operator, k, *, start=None, block=None, tol=None, max_products=200, 
     >>> pairs.values, bool(pairs.converged.all())
     (array([1.  , 0.5 , 0.333]), True)
     """
-    n = _order(operator, k)
+    n = order(operator, k)
     _validate.integer("max_products", max_products)
     width = min(max(k + 8, _LEAST_BLOCK), _MOST_BLOCK) if block is None else block
     _validate.integer("block", width)
@@ -213,19 +215,25 @@ def lanczos(operator, k, *, start=None, block=None, tol=None, max_products=200, 
         first = xp.concat([xp.astype(start, xp.float64), first[:, : max(4, width - start.shape[1])]], axis=1)
     basis = Basis(first)
     limit = max(8 * width, 2 * k + 4 * width)
+    history = []
     for products in range(1, max_products + 1):
         basis.multiply(operator)
         scale = float(xp.max(xp.abs(basis.values)))
         R = basis.residuals(k + width)
-        large = xp.linalg.vector_norm(R, axis=0) > tol * scale
+        norms = xp.linalg.vector_norm(R, axis=0)
+        large = norms > tol * scale
+        history.append(float(xp.sum(norms[:k])))
         if basis.size >= k and not bool(xp.any(large[:k])):
+            break
+        # rounding of the products bounds what can be reached
+        if products == max_products or min(history[-_PATIENCE:]) >= 0.5 * min(history[:-_PATIENCE], default=math.inf):
             break
         if basis.size + width > limit:
             basis.restart(k + width)
         R = R[:, large][:, :width]
         if basis.size < k:
             R = xp.concat([R, xp.asarray(draw((n, width)), dtype=xp.float64)], axis=1)[:, :width]
-        if products == max_products or not basis.extend(R):
+        if not basis.extend(R):
             break
     pairs = _certified(*basis.pairs(k), scale, operator.dtype, tol, products)
     return _warned(pairs)
@@ -268,7 +276,7 @@ def randomised(operator, k, *, oversample=10, tol=1e-6, max_products=100, random
     >>> eigh.randomised(np.diag(0.5 ** np.arange(100.0)), 3).values
     array([1.  , 0.5 , 0.25])
     """
-    n = _order(operator, k)
+    n = order(operator, k)
     _validate.integer("max_products", max_products)
     _validate.integer("oversample", oversample, least=0)
     block = generator(random_state).standard_normal((n, min(n, k + oversample)))
@@ -283,70 +291,7 @@ def randomised(operator, k, *, oversample=10, tol=1e-6, max_products=100, random
     return _warned(pairs)
 
 
-@dataclass(frozen=True)
-class Smallest:
-    """An estimate of the smallest eigenvalue.
-
-    Attributes
-    ----------
-    value : float
-        A Rayleigh quotient, so never below the smallest eigenvalue: where it is negative, the operator is indefinite.
-    error : float
-        An eigenvalue lies within this of ``value``.
-    norm : float
-        Largest absolute eigenvalue seen.
-    """
-
-    value: float
-    error: float
-    norm: float
-
-
-def smallest(operator, *, max_products=20, random_state=None):
-    """Return the smallest eigenvalue of a symmetric operator with an error bar: a few Lanczos steps, dense below order
-    2 000.
-
-    Parameters
-    ----------
-    operator : symmetric operator (n, n)
-    max_products : int
-    random_state : int, RandomState, Generator or None
-
-    Returns
-    -------
-    Smallest
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.linalg import eigh
-    >>> eigh.smallest(np.diag([2.0, -1.0])).value
-    -1.0
-    """
-    n = _order(operator, 1)
-    if n < DENSE_ORDER:
-        K = np.asarray(operator @ np.eye(n), np.float64)
-        values = scipy.linalg.eigvalsh((K + K.T) / 2, driver="evr", check_finite=False)
-        norm = float(np.max(np.abs(values)))
-        return Smallest(float(values[0]), n * float(np.finfo(np.float64).eps) * norm, norm)
-    with warnings.catch_warnings():
-        # the error bar says how far it came
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        pairs = lanczos(_Negated(operator), 1, tol=1e-6, max_products=max_products, random_state=random_state)
-    return Smallest(-float(pairs.values[0]), float(pairs.residuals[0]) * pairs.norm, pairs.norm)
-
-
-class _Negated:
-    """The operator -K."""
-
-    def __init__(self, operator):
-        self._operator, self.shape, self.dtype = operator, operator.shape, operator.dtype
-
-    def __matmul__(self, V):
-        return -(self._operator @ V)
-
-
-def _order(operator, k):
+def order(operator, k):
     """Return the order of a symmetric operator of which k eigenpairs are asked."""
     n = operator.shape[0]
     if operator.shape[1] != n:
@@ -394,7 +339,8 @@ def _warned(pairs):
     if missed:
         warnings.warn(
             f"{missed} of {pairs.values.shape[0]} eigenpairs did not converge in {pairs.products} products: residuals "
-            f"reach {float(xp.max(pairs.residuals)):.1e} |K|, tol = {pairs.tol:.1e}; raise max_products or tol.",
+            f"reach {float(xp.max(pairs.residuals)):.1e} |K|, tol = {pairs.tol:.1e}; raise max_products or tol,"
+            " or give points whose kernel values differ by more than rounding.",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -1,0 +1,28 @@
+"""The smallest eigenvalue: within its error bar, and never a false accusation."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.linalg.centred import CentredGram
+from mercer.linalg.extreme import smallest
+
+
+@pytest.mark.parametrize("n", [50, 2100])
+def test_the_smallest_eigenvalue_lies_within_its_error_bar(n):
+    rng = np.random.default_rng(3)
+    values = np.r_[-0.7, rng.uniform(-0.3, 1, n - 1)]
+    q = rng.standard_normal((n, 1))
+    q /= np.linalg.norm(q)
+    reflection = np.eye(n) - 2 * q @ q.T
+    K = (reflection * values) @ reflection
+    found = smallest(K)
+    assert found.value >= -0.7 - 1e-12
+    assert abs(found.value + 0.7) <= found.error + 1e-12
+    assert found.error < 0.01
+
+
+def test_a_positive_semidefinite_gram_is_not_found_indefinite():
+    X = np.random.default_rng(0).standard_normal((2100, 3))
+    found = smallest(CentredGram(mc.Gram(mc.Gaussian(0.1), X)))
+    assert found.value >= -2100 * np.finfo(float).eps * found.norm
