@@ -33,7 +33,7 @@ from mercer.kernels import (
     Sum,
 )
 from mercer.least_squares import lstsq
-from mercer.preimages import Distances, Exact, FixedPoint, Gradient, preimage, ray
+from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, preimage, ray
 from mercer.projection import project
 
 __version__ = "0.1.0"
@@ -59,6 +59,7 @@ __all__ = [
     "Kernel",
     "KernelPCA",
     "Laplacian",
+    "Learned",
     "Linear",
     "Mapped",
     "Matern",
