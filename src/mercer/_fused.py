@@ -15,7 +15,8 @@ from mercer import _threads
 from mercer._compile import EXACT, compiled, dispatcher, specialised, wide
 
 _COLUMNS = 512
-_ROWS = 512
+# Bytes of a tile: half of a second-level cache of 2 MB, and enough rows for BLAS to run at its full speed.
+_TILE = 1 << 20
 # Up to here differences cost no more than a matrix product with so short a sum, and they are exact for close points.
 _DIRECT = 8
 # Coordinates that the loop over differences takes at a time; rows are padded by zeros.
@@ -121,7 +122,7 @@ def gradient(profile, kind, parameters, X, Z, W):
     array (n, d) in the type of X
         Summed in float64.
     """
-    plan = _Plan(profile, kind, parameters, X, Z, order=1, row_bound=max(1, _WEIGHTS // max(1, len(Z))))
+    plan = _Plan(profile, kind, parameters, X, Z, order=1, row_bound=_WEIGHTS // max(1, len(Z)) or 1)
     weights_of = W if callable(W) else W.__getitem__
     result = np.empty_like(X)
 
@@ -166,11 +167,13 @@ def apply(profile, parameters, S, order=0):
 class _Plan:
     """How a block is cut into tiles, and how one tile of profile values is computed."""
 
-    def __init__(self, profile, kind, parameters, X, Z, order=0, row_bound=_ROWS):
+    def __init__(self, profile, kind, parameters, X, Z, order=0, row_bound=None):
         self.X, self.radial = X, kind == "radial"
         self.mirrored = X is Z
         self._direct = self.radial and X.shape[1] <= _DIRECT
-        self._step = max(1, min(row_bound, _ROWS, max(16, -(-len(X) // 8))))
+        most = _TILE // (_COLUMNS * X.itemsize)
+        # few rows are cut finer, so that there is work for several threads
+        self._step = max(1, min(row_bound or most, most, max(16, -(-len(X) // 8))))
         self.columns = _cut(len(Z), _COLUMNS)
         self._rights = [np.ascontiguousarray(self._right(Z[columns]).T) for columns in self.columns]
         self._parameters = _typed(parameters, X.dtype)
