@@ -249,6 +249,9 @@ def evaluate(profile, s, parameters, order=0):
 
 
 def _apply(xp, profile, s, parameters, order):
+    # a parameter beyond the type of s would turn infinite, and 0 times it NaN: the largest number does what it means
+    largest = float(xp.finfo(s.dtype).max)
+    parameters = [max(-largest, min(largest, value)) for value in parameters]
     # derivatives that are infinite at 0 say so by dividing by 0; overflow is reported by whoever checks finiteness
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         return profile(_namespace.Namespace(xp), s, *parameters, order=order)

@@ -399,11 +399,13 @@ class Conformal(Composite):
         return side.memo((self, "slope"), lambda: self.c.gradient(side.points).reshape(side.points.shape))
 
     def _evaluate(self, tile):
-        factors = self._factor(tile.X)[:, None] * self._factor(tile.Z)[None, :]
-        return refuse_infinite(self, factors * self.kernel._evaluate(tile))
+        X, Z = self._factor(tile.X), self._factor(tile.Z)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return refuse_infinite(self, (X[:, None] * Z[None, :]) * self.kernel._evaluate(tile))
 
     def _diagonal(self, side):
-        return self._factor(side) ** 2 * self.kernel._diagonal(side)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return refuse_infinite(self, self._factor(side) ** 2 * self.kernel._diagonal(side))
 
     def _vjp(self, tile, W):
         X, Z = self._factor(tile.X), self._factor(tile.Z)

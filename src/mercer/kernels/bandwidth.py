@@ -143,8 +143,8 @@ def _sparse_variance(X, weights):
         mean = (weights @ X).sum() / d
         # zeros that are not stored are mean away from the mean too
         stored = sp.csr_matrix(((X.data - mean) ** 2, X.indices, X.indptr), X.shape)
-        counts = sp.csr_matrix((np.ones_like(X.data), X.indices, X.indptr), X.shape)
-        return float((weights @ stored).sum() + mean**2 * (d - (weights @ counts).sum()))
+        missing = d - np.diff(X.indptr)
+        return float((weights @ stored).sum() + mean**2 * (weights @ missing))
 
 
 def _weights(sample_weight, n):

@@ -1,0 +1,114 @@
+"""Kernels from kernels: identities of the algebra, what is refused, overflow."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+
+X = np.random.default_rng(0).standard_normal((8, 3))
+G, L = mc.Gaussian(0.5), mc.Linear()
+
+
+def test_numbers_and_kernels_combine_as_values_do():
+    assert 0 + G == G
+    assert sum([G, L, G]) == (G + L) + G
+    np.testing.assert_array_equal((2 * G + L)(X), 2 * G(X) + L(X))
+    np.testing.assert_array_equal((G * L)(X), G(X) * L(X))
+    np.testing.assert_array_equal((L + 1.5)(X), L(X) + 1.5)
+    np.testing.assert_allclose((L**3)(X), L(X) ** 3, rtol=1e-14)
+    np.testing.assert_allclose(mc.Exp(L)(X), np.exp(L(X)), rtol=1e-14)
+
+
+def test_powers_of_a_shifted_linear_kernel_are_the_polynomial_kernel():
+    np.testing.assert_allclose(((0.5 * L + 2) ** 4)(X), mc.Polynomial(4, gamma=0.5, coef0=2.0)(X), rtol=1e-13)
+
+
+def test_the_normalised_exponential_of_the_linear_kernel_is_the_gaussian():
+    np.testing.assert_allclose(mc.Normalized(mc.Exp(2 * 0.3 * L))(X), mc.Gaussian(0.3)(X), rtol=1e-12)
+
+
+def test_a_product_of_gaussians_is_the_gaussian_of_the_sum():
+    np.testing.assert_allclose((mc.Gaussian(0.2) * mc.Gaussian(0.5))(X), mc.Gaussian(0.7)(X), rtol=1e-12)
+
+
+def test_normalised_kernels_are_cosines_and_zero_rows_have_none():
+    K = mc.Normalized(L)(np.vstack([X, 0 * X[:1]]))
+    assert (np.diagonal(K)[:-1] == 1).all()
+    assert (K[-1] == 0).all()
+    assert (K[:, -1] == 0).all()
+    assert abs(K).max() <= 1 + 1e-15
+    np.testing.assert_array_equal(mc.Normalized(L).diag(np.zeros((2, 3))), 0)
+
+
+def test_a_zero_row_pulls_no_gradient_out_of_a_normalised_kernel():
+    Z = np.vstack([X, 0 * X[:1]])
+    assert np.isfinite(mc.Normalized(L).vjp(Z, Z, np.ones((9, 9)))).all()
+
+
+def test_a_negative_norm_is_refused():
+    with pytest.raises(ValueError, match=r"no norms to divide by: k\(x, x\) = -0.\d+ is negative"):
+        mc.Normalized(mc.Sigmoid(0.01, coef0=-1.0))(X)
+
+
+def test_a_conformal_factor_may_be_a_column_and_keeps_single_precision():
+    flat = mc.Conformal(G, lambda Y: Y[:, 0] + 5)
+    column = mc.Conformal(G, lambda Y: Y[:, :1].astype(np.float64) + 5)
+    np.testing.assert_array_equal(flat(X), column(X))
+    assert column(X.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("c", "message"),
+    [
+        (lambda Y: Y, r"c must return one value per point, \(8,\), got shape \(8, 3\)"),
+        (lambda Y: Y[:, 0] * np.nan, "c returned NaN or infinity"),
+    ],
+    ids=["shape", "NaN"],
+)
+def test_a_bad_conformal_factor_is_refused(c, message):
+    with pytest.raises(ValueError, match=message):
+        mc.Conformal(G, c)(X)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: -1 * G, ValueError, "factor = -1.0 must be above 0"),
+        (lambda: 0 * G, ValueError, "factor = 0.0 must be above 0"),
+        (lambda: mc.Scaled(G, np.inf), ValueError, "factor = inf must be finite"),
+        (lambda: G + -0.5, ValueError, "a kernel plus -0.5 need not be a kernel"),
+        (lambda: G**0, ValueError, "degree = 0 must be at least 1"),
+        (lambda: G**0.5, TypeError, "degree must be a whole number, got 0.5"),
+        (lambda: G + "rbf", TypeError, "unsupported operand"),
+        (lambda: np.ones(3) * G, TypeError, "unsupported operand"),
+        (lambda: mc.Exp("rbf"), TypeError, "kernel of Exp must be a Kernel, got 'rbf'"),
+        (lambda: mc.Normalized(3), TypeError, "kernel of Normalized must be a Kernel, got 3"),
+        (lambda: mc.Scaled("rbf", 2.0), TypeError, "kernel of Scaled must be a Kernel"),
+        (lambda: mc.Sum(G, 1.0), TypeError, "right of Sum must be a Kernel, got 1.0"),
+        (lambda: mc.Conformal(G, 2.0), TypeError, "c must be a function of points, got 2.0"),
+        (lambda: G + mc.Precomputed(), ValueError, "different kinds of points: {'left': 'rows', 'right': 'indices'}"),
+    ],
+)
+def test_what_does_not_make_a_kernel_is_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "kernel", [L * L, L**3, mc.Exp(L), 1e200 * mc.Polynomial(2), mc.Conformal(L, lambda Y: Y[:, 0] ** 2)]
+)
+def test_overflow_is_refused_with_the_kernel_and_a_remedy(kernel):
+    for use in (lambda k: k(X * 1e120), lambda k: mc.Gram(k, X * 1e120) @ np.ones(8)):
+        with pytest.raises(ValueError, match=r"overflows float64[;:].*scale X"):
+            use(kernel)
+
+
+def test_an_odd_power_that_overflows_below_zero_is_refused_too():
+    with pytest.raises(ValueError, match="overflows float64"):
+        (L**3)(np.array([[1e120]]), np.array([[-1e30]]))
+
+
+def test_a_constant_is_one_feature():
+    np.testing.assert_array_equal(mc.Constant(2.0)(X), 2)
+    with pytest.raises(ValueError, match="the constant must be at least 0"):
+        mc.Constant(-1.0)

@@ -1,0 +1,133 @@
+"""Rules for bandwidths: by definition, equal on dense and sparse rows at every offset, warned of where they fail."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import pdist
+
+import mercer as mc
+from mercer.kernels.bandwidth import gamma, length, warn_degenerate
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((60, 4))
+
+
+def test_the_rules_are_what_they_say():
+    assert gamma("scale", X) == pytest.approx(1 / (4 * X.var()), rel=1e-13)
+    assert gamma("median", X) == pytest.approx(1 / np.median(pdist(X, "sqeuclidean")), rel=1e-12)
+    assert length("median", X) == pytest.approx(np.median(pdist(X, "sqeuclidean")) ** 0.5, rel=1e-12)
+    assert gamma(2, X) == 2.0
+    assert length(3, X) == 3.0
+
+
+@pytest.mark.parametrize("offset", [0, 1.0, 1e3, 1e6, 1e8, 1e9])
+def test_scale_is_equal_on_dense_and_sparse_rows_and_at_every_offset(offset):
+    rows = X + offset
+    dense, sparse = gamma("scale", rows), gamma("scale", sp.csr_array(rows))
+    exact = rows.astype(np.longdouble)
+    expected = float(1 / (4 * ((exact - exact.mean()) ** 2).mean()))
+    assert dense == pytest.approx(expected, rel=1e-12)
+    assert sparse == pytest.approx(expected, rel=1e-12)
+
+
+def test_zeros_that_are_not_stored_count():
+    rows = X * (X > 0.5)
+    assert gamma("scale", sp.csr_array(rows)) == pytest.approx(gamma("scale", rows), rel=1e-12)
+    assert gamma("median", sp.csr_array(rows)) == pytest.approx(gamma("median", rows), rel=1e-9)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_whole_weights_equal_repetitions_for_scale(make):
+    weights = RNG.integers(0, 4, 60)
+    repeated = gamma("scale", make(np.repeat(X, weights, axis=0)))
+    assert gamma("scale", make(X), weights) == pytest.approx(repeated, rel=1e-12)
+
+
+def test_equal_weights_change_nothing_and_rows_of_weight_zero_do_not_count():
+    assert gamma("median", X, np.full(60, 3.0)) == pytest.approx(gamma("median", X), rel=0.02)
+    weights = np.r_[np.ones(30), np.zeros(30)]
+    far = np.vstack([X[:30], X[30:] + 100])
+    assert gamma("median", far, weights) == pytest.approx(gamma("median", X[:30]), rel=0.05)
+
+
+@pytest.mark.parametrize("rule", ["scale", "median"])
+@pytest.mark.parametrize(
+    "rows", [np.ones((5, 2)), np.full((5, 2), 1e9), X * 1e-170, np.ones((1, 1))], ids=["ones", "1e9", "tiny", "one row"]
+)
+def test_constant_features_give_one_and_a_warning(rule, rows):
+    with pytest.warns(UserWarning, match=f'bandwidth rule "{rule}": all features are constant .*1.0 is used'):
+        assert gamma(rule, rows) == 1.0
+
+
+def test_one_constant_feature_is_no_matter():
+    rows = np.column_stack([X, np.full(60, 7.0)])
+    assert gamma("median", rows) == pytest.approx(gamma("median", X), rel=1e-9)
+
+
+@pytest.mark.parametrize("rule", ["scale", "median"])
+def test_overflow_is_refused_with_a_remedy(rule):
+    with pytest.raises(ValueError, match=r"overflow.*scale X"):
+        gamma(rule, X * 1e200)
+
+
+@pytest.mark.parametrize("weights", [np.zeros(60), -np.ones(60), np.full(60, np.nan), np.ones(3)])
+@pytest.mark.parametrize("rule", ["scale", "median"])
+def test_bad_weights_are_refused(rule, weights):
+    with pytest.raises(ValueError, match="sample_weight must be 60 finite numbers of at least 0"):
+        gamma(rule, X, weights)
+
+
+def test_single_precision_rows_give_the_rule_of_double_precision():
+    single = (X + 1e3).astype(np.float32)
+    assert gamma("scale", single) == pytest.approx(gamma("scale", single.astype(float)), rel=1e-13)
+    assert gamma("median", single) == pytest.approx(gamma("median", single.astype(float)), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (mc.Gaussian(1e300), r"100% of the pairs of points are unrelated, k\(x, z\) = 0, .* take a wider kernel"),
+        (mc.Gaussian(1e-300), r"100% of the pairs of points are the same to it, .* take a narrower kernel"),
+        (mc.Matern(1e-9), "unrelated.*wider"),
+        (2 * mc.Cauchy(1e-30), "the same.*narrower"),
+        (mc.Normalized(mc.Laplacian(1e20)), "unrelated.*wider"),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_kernels_that_tell_no_points_apart_are_warned_of_with_a_range_to_try(kernel, message, dtype):
+    with pytest.warns(UserWarning, match=message) as caught:
+        warn_degenerate(kernel, X.astype(dtype))
+    low, high = 0.1 / np.median(pdist(X, "sqeuclidean")), 10 / np.median(pdist(X, "sqeuclidean"))
+    assert f"gamma from {low:.2g} to {high:.2g}" in str(caught[0].message)
+
+
+@pytest.mark.parametrize("value", 10.0 ** np.arange(-3, 2))
+def test_bandwidths_that_work_are_not_warned_of(value, recwarn):
+    warn_degenerate(mc.Gaussian(value), X)
+    warn_degenerate(mc.Matern(value + 0.1), X)
+    assert len(recwarn) == 0
+
+
+def test_kernels_without_a_bandwidth_and_single_points_are_not_looked_at(recwarn):
+    warn_degenerate(mc.Linear(), np.eye(50))
+    warn_degenerate(mc.Linear(), np.ones((50, 1)))
+    warn_degenerate(mc.Gaussian(1e300), X[:1])
+    warn_degenerate(mc.Precomputed().resolve(np.eye(300)), np.arange(300))
+    assert len(recwarn) == 0
+
+
+def test_at_most_two_hundred_rows_are_compared():
+    seen = []
+    counting = mc.FunctionKernel(lambda A, B: seen.append(len(A)) or np.ones((len(A), len(B))))
+    with pytest.warns(UserWarning, match="the same"):
+        warn_degenerate(_with_rule(counting), np.arange(1000.0).reshape(-1, 1))
+    assert max(seen) == 200
+
+
+def _with_rule(kernel):
+    """Return the kernel as one of a type that has a bandwidth."""
+
+    class Ruled(type(kernel)):
+        _rules = {"gamma": None}
+
+    return Ruled(kernel.function)

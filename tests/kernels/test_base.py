@@ -1,0 +1,135 @@
+"""Kernel: values against loops in extended precision, exactness on one set of points, values as parameters."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tests.reference import naive
+from tests.reference.instances import KERNELS, ROWS
+
+import mercer as mc
+from mercer.kernels.base import Tags, with_params
+
+X = np.random.default_rng(5).random((15, 3))
+Z = np.random.default_rng(6).random((10, 3))
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-13), (np.float32, 2e-6)])
+@pytest.mark.parametrize("name", KERNELS)
+def test_values_are_those_of_the_formula_in_extended_precision(name, dtype, tolerance):
+    kernel, A, B = KERNELS[name], X.astype(dtype), Z.astype(dtype)
+    exact = naive.gram(kernel, A, B)
+    assert abs(kernel(A, B) - exact).max() <= tolerance * abs(exact).max()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", KERNELS)
+def test_one_set_of_points_gives_a_block_that_is_symmetric_to_the_last_bit(name, dtype):
+    K = KERNELS[name](X.astype(dtype))
+    assert (K == K.T).all()
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if type(ROWS[name]).__base__ is mc.Radial])
+def test_radial_kernels_are_one_on_the_diagonal_and_between_zero_and_one_elsewhere(name):
+    for offset in (0, 1e9):
+        K = ROWS[name](X + offset)
+        assert (np.diagonal(K) == ROWS[name].diag(X + offset)).all()
+        assert (np.diagonal(K) == 1).all()
+        assert (K >= 0).all()
+        assert (K <= 1).all()
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_value_does_not_depend_on_its_batch_mates(name):
+    kernel = ROWS[name]
+    together = kernel(X, Z)
+    alone = np.concatenate([kernel(X[i : i + 1], Z) for i in range(len(X))])
+    np.testing.assert_allclose(together, alone, rtol=1e-13, atol=1e-15)
+
+
+def test_kernels_are_values():
+    assert mc.Gaussian(1.0) == mc.Gaussian(1.0)
+    assert mc.Gaussian(1.0) != mc.Gaussian(2.0)
+    assert mc.Gaussian(1.0) != mc.Cauchy(1.0)
+    assert hash(mc.Gaussian(1.0) + mc.Linear()) == hash(mc.Gaussian(1.0) + mc.Linear())
+    assert mc.Mapped(mc.Linear(), np.ones(2)) == mc.Mapped(mc.Linear(), np.ones(2))
+    assert mc.Mapped(mc.Linear(), np.ones(2)) != mc.Mapped(mc.Linear(), np.ones(2, np.float32))
+    with pytest.raises(AttributeError):
+        mc.Gaussian(1.0).gamma = 2.0
+
+
+def test_parameters_reach_into_parts_and_replace_them():
+    kernel = 2 * mc.Gaussian("scale") + mc.Polynomial(2)
+    assert kernel.get_params()["left__kernel__gamma"] == "scale"
+    changed = with_params(kernel, {"left__kernel__gamma": 3.0, "right__degree": 4})
+    assert changed == 2.0 * mc.Gaussian(3.0) + mc.Polynomial(4)
+    assert with_params(kernel, {"right": mc.Cauchy(1.0), "right__gamma": 5.0}).right == mc.Cauchy(5.0)
+
+
+@pytest.mark.parametrize("name", ["sigma", "left__sigma", "gamma", "left__kernel__gamma__x", "factor__x"])
+def test_a_parameter_that_is_not_there_is_refused_with_those_that_are(name):
+    with pytest.raises(ValueError, match="Invalid parameter .* Valid parameters are: \\["):
+        with_params(mc.Gaussian(1.0) + mc.Linear(), {name: 1.0})
+
+
+def test_resolving_leaves_numbers_alone_and_reaches_every_rule():
+    resolved = mc.Gaussian(2.0)
+    assert resolved.resolve(X) is resolved
+    kernel = (mc.Gaussian() + mc.Linear() * mc.Cauchy("median")).resolve(X)
+    assert kernel.left.gamma == pytest.approx(1 / (3 * X.var()))
+    assert isinstance(kernel.right.right.gamma, float)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda k: k(X),
+        lambda k: k.diag(X),
+        lambda k: k.vjp(X, Z, np.ones((15, 10))),
+        lambda k: mc.Gram(k, X),
+        lambda k: mc.features(k, X),
+    ],
+    ids=["call", "diag", "vjp", "Gram", "features"],
+)
+def test_a_rule_is_refused_by_path_value_and_remedy_until_it_is_resolved(use):
+    with pytest.raises(
+        ValueError, match=r"Sum is not resolved, right.kernel.gamma = 'median': call kernel.resolve\(X\)"
+    ):
+        use(mc.Linear() + 2 * mc.Gaussian("median"))
+
+
+def test_features_must_agree():
+    with pytest.raises(ValueError, match="X has 3 features, but Z has 2 features; they must be equal"):
+        mc.Gaussian(1.0)(X, Z[:, :2])
+
+
+def test_weights_must_be_one_per_pair():
+    with pytest.raises(ValueError, match=r"W must have shape \(15, 10\), one weight per pair, got \(2, 2\)"):
+        mc.Gaussian(1.0).vjp(X, Z, np.ones((2, 2)))
+
+
+def test_kernels_without_a_gradient_say_so():
+    with pytest.raises(TypeError, match=r"FeatureMap\(.*no gradient"):
+        mc.FeatureMap(np.abs).vjp(X, Z, np.ones((15, 10)))
+
+
+def test_sparse_rows_are_refused_by_kernels_that_would_fill_them():
+    with pytest.raises(TypeError, match=r"Laplacian does not take sparse rows; pass X.toarray\(\)"):
+        mc.Laplacian(1.0)(sp.csr_array(X))
+
+
+def test_mixed_types_become_the_wider_one():
+    single = X.astype(np.float32)
+    assert mc.Linear()(single, Z).dtype == np.float64
+    assert mc.Linear()(single, Z.astype(np.float32)).dtype == np.float32
+
+
+def test_a_one_row_block_is_a_block():
+    assert mc.Gaussian(1.0)(X[:1]).tolist() == [[1.0]]
+
+
+def test_nothing_is_claimed_of_a_kernel_but_what_is_known():
+    assert mc.Gaussian().tags == Tags(sparse=True)
+    assert mc.Sigmoid().tags.positive_semidefinite is False
+    assert mc.Polynomial(coef0=-1.0).tags.positive_semidefinite is None
+    assert (mc.Sigmoid() + mc.Linear()).tags.positive_semidefinite is None
+    assert not (mc.Linear() + mc.Laplacian(1.0)).tags.sparse

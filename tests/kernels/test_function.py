@@ -1,0 +1,84 @@
+"""A Python function as a kernel: its values are checked, its arguments are read-only."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer as mc
+
+X = np.random.default_rng(0).standard_normal((6, 3))
+
+
+def _write(A, B):
+    A[0, 0] = 7.0
+    return A @ B.T
+
+
+def _nothing(*_):
+    return None
+
+
+def _divide(A, B):
+    raise ZeroDivisionError(len(A), len(B))
+
+
+def _returning(make):
+    """Return a function of two blocks that returns ``make(n, m)``."""
+    return lambda A, B: make(len(A), len(B))
+
+
+SHAPE = r"must return shape \(\d, \d\), one value per pair, got "
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "message"),
+    [
+        (_returning(lambda n, m: 1.0 * n / m), ValueError, "callable kernel <lambda> " + SHAPE + r"\(\)"),
+        (_returning(lambda n, m: np.ones(n * m + 1)), ValueError, SHAPE + r"\(\d+,\)"),
+        (_returning(lambda n, m: np.ones((n + 1, m))), ValueError, SHAPE + r"\(\d, \d\)"),
+        (_nothing, ValueError, SHAPE + r"\(\)"),
+        (_returning(lambda n, m: np.full((n, m), np.nan)), ValueError, r"returned NaN or infinity, first at \(0, 0\)"),
+        (
+            _returning(lambda n, m: np.ones((n, m), complex)),
+            TypeError,
+            "must return real numbers, got dtype complex128",
+        ),
+        (_write, ValueError, "read-only"),
+    ],
+    ids=["number", "vector", "shape", "None", "NaN", "complex", "writes"],
+)
+def test_bad_functions_are_refused_in_blocks_and_on_the_diagonal(function, error, message):
+    before = X.copy()
+    for use in (lambda k: k(X), lambda k: k.diag(X), lambda k: mc.Gram(k, X) @ np.ones(6)):
+        with pytest.raises(error, match=message):
+            use(mc.FunctionKernel(function))
+    np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize(
+    "convert", [np.asarray, np.float16, sp.csr_array, lambda K: K.tolist(), np.asfortranarray], ids=range(5)
+)
+def test_values_of_every_kind_of_matrix_are_taken(convert):
+    K = mc.FunctionKernel(lambda A, B: convert(np.rint(A) @ np.rint(B).T))(X)
+    assert type(K) is np.ndarray
+    np.testing.assert_array_equal(K, np.rint(X) @ np.rint(X).T)
+
+
+def test_values_have_the_type_of_the_points():
+    kernel = mc.FunctionKernel(lambda A, B: (A @ B.T).astype(float))
+    assert kernel(X.astype(np.float32)).dtype == kernel.diag(X.astype(np.float32)).dtype == np.float32
+    assert kernel(X).dtype == np.float64
+
+
+def test_errors_of_the_function_are_its_own():
+    with pytest.raises(ZeroDivisionError):
+        mc.FunctionKernel(_divide)(X)
+
+
+def test_points_and_functions_are_checked_by_kind():
+    with pytest.raises(TypeError, match="function must be callable, got 3"):
+        mc.FunctionKernel(3)
+    with pytest.raises(TypeError, match="X must be an array or a list of points, got int"):
+        mc.FunctionKernel(_write)(3)
+    with pytest.raises(ValueError, match=r"Input X contains NaN at \(0, 0\)"):
+        mc.FunctionKernel(_write)(X * np.nan)

@@ -1,0 +1,54 @@
+"""Kernels built coordinate by coordinate: scikit-learn's values, empty bins, negative entries."""
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import chi2_kernel, laplacian_kernel
+
+import mercer as mc
+
+X = np.random.default_rng(0).random((9, 5))
+X[0] = 0
+X[1, :3] = 0
+
+
+def test_values_are_those_of_scikit_learn():
+    np.testing.assert_allclose(mc.Chi2(0.7)(X), chi2_kernel(X, gamma=0.7), rtol=1e-13)
+    np.testing.assert_allclose(mc.Laplacian(0.3)(X), laplacian_kernel(X, gamma=0.3), rtol=1e-13)
+
+
+def test_intersection_of_counts_is_the_inner_product_of_unary_codes():
+    counts = np.random.default_rng(1).integers(0, 6, (7, 4))
+    codes = (np.arange(6) < counts[:, :, None]).reshape(7, -1).astype(float)
+    np.testing.assert_array_equal(mc.Intersection()(counts), codes @ codes.T)
+
+
+def test_empty_bins_add_nothing():
+    padded = np.column_stack([X, np.zeros(9)])
+    for kernel in (mc.Chi2(1.0), mc.Intersection()):
+        np.testing.assert_array_equal(kernel(padded), kernel(X))
+        assert np.isfinite(kernel.vjp(padded, padded, np.ones((9, 9)))).all()
+    np.testing.assert_array_equal(mc.Chi2(1.0)(np.zeros((2, 3))), 1)
+
+
+@pytest.mark.parametrize("kernel", [mc.Chi2(1.0), mc.Intersection()], ids=lambda kernel: type(kernel).__name__)
+def test_negative_entries_are_refused_with_place_value_and_remedy(kernel):
+    bad = X.copy()
+    bad[4, 2] = -0.25
+    with pytest.raises(
+        ValueError, match=r"X must not be negative, but X\[4, 2\] = -0.25; shift or clip it, or use Lapl"
+    ):
+        kernel(bad)
+    with pytest.raises(ValueError, match=r"Z must not be negative, but Z\[4, 2\] = -0.25"):
+        kernel(X, bad)
+
+
+def test_huge_entries_are_values_or_refused_but_never_nan():
+    assert np.isfinite(mc.Chi2(1e-200)(X * 1e200)).all()
+    assert np.isfinite(mc.Laplacian(1e-200)(X * 1e200)).all()
+    with pytest.raises(ValueError, match=r"Intersection\(\) overflows float64; scale X"):
+        mc.Intersection()(np.full((2, 3), 1e308))
+
+
+def test_the_laplacian_is_a_product_over_coordinates():
+    parts = [mc.Mapped(mc.Laplacian(0.4), np.array([k]))(X) for k in range(5)]
+    np.testing.assert_allclose(mc.Laplacian(0.4)(X), np.prod(parts, axis=0), rtol=1e-13)

@@ -1,0 +1,90 @@
+"""A given matrix as a kernel: indices in, its entries out; what is no kernel matrix is refused."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer as mc
+
+X = np.random.default_rng(0).standard_normal((8, 3))
+K = mc.Gaussian(0.5)(X)
+
+
+def test_indices_choose_rows_and_columns_and_new_rows_choose_columns():
+    kernel = mc.Precomputed().resolve(K)
+    some, J = np.array([3, 1]), np.arange(8)
+    np.testing.assert_array_equal(kernel(some, J), K[some])
+    np.testing.assert_array_equal(kernel(some), K[np.ix_(some, some)])
+    np.testing.assert_array_equal(kernel([0, -1], J), K[[0, 7]])
+    np.testing.assert_array_equal(kernel.diag(J), np.diagonal(K))
+    np.testing.assert_array_equal(kernel(K[:2] + 1, np.array([5])), K[:2, [5]] + 1)
+
+
+def test_an_expansion_over_indices_is_the_one_over_the_points():
+    coef = np.cos(np.arange(16.0)).reshape(8, 2)
+    given, direct = (
+        mc.Expansion(mc.Precomputed().resolve(K), np.arange(8), coef),
+        mc.Expansion(mc.Gaussian(0.5), X, coef),
+    )
+    np.testing.assert_allclose(given(K), direct(X), rtol=1e-12)
+    np.testing.assert_allclose(given.norms(), direct.norms(), rtol=1e-12)
+
+
+def test_rounding_is_symmetrised_and_sparse_matrices_are_taken():
+    noisy = K + 1e-12 * np.triu(np.ones((8, 8)), 1)
+    kernel = mc.Precomputed().resolve(noisy)
+    assert (kernel.matrix == kernel.matrix.T).all()
+    np.testing.assert_array_equal(mc.Precomputed().resolve(sp.csr_array(K)).matrix, K)
+
+
+def test_equality_is_by_content():
+    assert mc.Precomputed().resolve(K) == mc.Precomputed().resolve(K.copy())
+    assert mc.Precomputed().resolve(K) != mc.Precomputed().resolve(2 * K)
+    assert hash(mc.Precomputed().resolve(K)) == hash(mc.Precomputed().resolve(K.copy()))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (K[:, :3], r"needs the square matrix of kernel values between all training points, got shape \(8, 3\)"),
+        (np.triu(K), r"not symmetric: max \|K - K'\| = 0.\d+, at most 1.49e-08 is rounding; symmetrise it"),
+        (np.where(np.eye(8), np.nan, K), r"NaN at \(0, 0\)"),
+        (K[0], r"two dimensions .* got shape \(8,\)"),
+    ],
+    ids=["rectangular", "asymmetric", "NaN", "vector"],
+)
+def test_what_is_no_kernel_matrix_is_refused(matrix, message):
+    with pytest.raises(ValueError, match=message):
+        mc.Precomputed().resolve(matrix)
+
+
+def test_asymmetry_is_judged_by_the_type_of_the_matrix():
+    single = (K + 1e-5 * np.triu(K, 1)).astype(np.float32)
+    mc.Precomputed().resolve(single)
+    with pytest.raises(ValueError, match="not symmetric"):
+        mc.Precomputed().resolve(single.astype(np.float64))
+
+
+def test_a_matrix_of_distances_is_warned_of():
+    distances = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
+    with pytest.warns(
+        UserWarning, match=r"looks like one of distances, zero on the diagonal .* exp\(-gamma \* D\*\*2\)"
+    ):
+        mc.Precomputed().resolve(distances)
+
+
+@pytest.mark.parametrize(
+    ("use", "message"),
+    [
+        (lambda k: k(np.array([8])), "X must be row indices between 0 and 7, or rows of 8 kernel values"),
+        (lambda k: k(np.array([0.5])), "X must be row indices between 0 and 7"),
+        (lambda k: k(K[:, :5], np.arange(8)), "X has 5 features, but Precomputed is expecting 8 features"),
+        (lambda k: k(K[:2], K), "no kernel values between two new points: Z must be training indices"),
+        (lambda k: k.diag(K), r"does not know k\(x, x\) of new points"),
+        (lambda _: mc.Precomputed()(K), r"Precomputed is not resolved, matrix = None: call kernel.resolve\(X\)"),
+    ],
+    ids=["range", "float", "width", "two new", "diag", "unresolved"],
+)
+def test_bad_points_are_refused(use, message):
+    with pytest.raises(ValueError, match=message):
+        use(mc.Precomputed().resolve(K))

@@ -1,0 +1,39 @@
+"""What estimators take in place of a kernel."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.kernels.shorthand import as_kernel
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("rbf", mc.Gaussian("scale")),
+        ("linear", mc.Linear()),
+        ("poly", mc.Polynomial(3, gamma="scale", coef0=0.0)),
+        ("sigmoid", mc.Sigmoid(gamma="scale", coef0=0.0)),
+        ("precomputed", mc.Precomputed()),
+    ],
+)
+def test_names_mean_kernels(name, kernel):
+    assert as_kernel(name) == kernel
+
+
+def test_kernels_mean_themselves_and_functions_become_kernels():
+    kernel = mc.Gaussian(1.0)
+    assert as_kernel(kernel) is kernel
+    X = np.eye(3)
+    np.testing.assert_array_equal(as_kernel(lambda A, B: A @ B.T)(X), X)
+
+
+def test_other_names_are_refused_with_those_there_are():
+    with pytest.raises(ValueError, match=r"kernel = 'rfb' is none of \['linear', .*'rbf'.*mercer.Laplacian"):
+        as_kernel("rfb")
+
+
+@pytest.mark.parametrize("thing", [None, 3, ["rbf"]])
+def test_other_things_are_refused_by_type(thing):
+    with pytest.raises(TypeError, match="kernel must be a Kernel, a string or a callable, got .* of type"):
+        as_kernel(thing)
