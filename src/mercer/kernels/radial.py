@@ -121,20 +121,22 @@ class Matern(Radial):
     def profile(xp, s, length, nu, order=0):
         """Return (-a / 2)^order c_nu u^p K_p(u) sqrt(2 / pi), a = 2 nu / length^2, u = sqrt(a s), p = nu - order."""
         half, one, two, three = xp.const(s, 0.5), xp.const(s, 1.0), xp.const(s, 2.0), xp.const(s, 3.0)
+        zero, fifteen = xp.const(s, 0.0), xp.const(s, 15.0)
         a = two * nu / (length * length)
         u = xp.sqrt(a * s)
-        # u^p K_p(u) sqrt(2/pi) is a polynomial times exp(-u); for p < 0 it is that of -p over u^(-2p)
-        value = xp.exp(-u)
         p = nu - xp.const(s, order)
         size = xp.abs(p)
+        # u^|p| K_|p|(u) sqrt(2 / pi) = exp(-u) (c0 + c1 u + c2 u^2 + c3 u^3): numbers, chosen before any loop over s
+        c0, c1, c2, c3 = one, zero, zero, zero
+        if size > one:
+            c1 = one
         if size > two:
-            if size > three:
-                value = value * (xp.const(s, 15.0) + u * (xp.const(s, 15.0) + u * (xp.const(s, 6.0) + u)))
-            else:
-                value = value * (three + u * (three + u))
-        elif size > one:
-            value = value * (one + u)
-        if p < xp.const(s, 0.0):
+            c0, c1, c2 = three, three, one
+        if size > three:
+            c0, c1, c2, c3 = fifteen, fifteen, xp.const(s, 6.0), one
+        value = xp.exp(-u) * (c0 + u * (c1 + u * (c2 + u * c3)))
+        if order and p < zero:
+            # u^p K_p = u^(2 p) u^-p K_p; infinite at 0, where these derivatives are
             value = value / u
             if size > one:
                 value = value / (u * u)
@@ -142,11 +144,10 @@ class Matern(Radial):
                 value = value / (u * u)
             if size > three:
                 value = value / (u * u)
-        if nu > two:
-            value = value / three
+        scale = one / three if nu > two else one
         for _ in range(order):
-            value = -half * a * value
-        return value
+            scale = -half * a * scale
+        return scale * value
 
 
 @dataclass(frozen=True, eq=False)
