@@ -21,7 +21,7 @@ class CompiledTile(Tile):
         if self.offset is not None and X is not Z:
             # the tile does not know which of its columns are its rows: the exact diagonal is put in here
             rows = self.xp.arange(len(K))
-            K[rows, rows + self.offset] = evaluate(profile, self.xp.zeros(1, K.dtype), parameters, order)
+            K[rows, rows + self.offset] = evaluate(profile, self.xp.zeros(1, dtype=K.dtype), parameters, order)
         return K
 
     def dot(self, profile, parameters, order=0):
