@@ -30,6 +30,13 @@ def test_tanh_is_indefinite_and_every_fit_says_by_how_much(X):
         assert result.pca.eigenvalues_[0] == pytest.approx(result.largest)
 
 
+def test_the_first_two_components_of_tanh_tell_the_clusters_apart_at_every_gain(X):
+    for result in toys.tanh_components(X):
+        scores = result.pca.transform(X).reshape(3, 30, 2)
+        nearest = np.linalg.norm(scores[:, :, None] - scores.mean(axis=1), axis=-1).argmin(axis=-1)
+        assert np.mean(nearest == np.arange(3)[:, None]) > 0.95
+
+
 def test_tanh_spectra_are_the_known_ones(X):
     ratios = [result.smallest / result.largest for result in toys.tanh_components(X)]
     assert ratios == pytest.approx([-0.0025 / 0.72, -0.26 / 7.2, -4.3 / 39, -8.3 / 60], rel=0.3)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 import sklearn
+from threadpoolctl import threadpool_limits
 
 import mercer
 from mercer.demo import chapters, digits, eigenvectors, page, toys
@@ -47,8 +48,20 @@ def write(folder, say, setting=None, n_grid=100):
     _axes.require()
     path = _claim(Path(folder))
     start = time.perf_counter()
-    setting = Setting() if setting is None else setting
+    # The matrices are small, and on a busy machine threads that wait for one another would be most of the times.
+    with threadpool_limits(1):
+        body = _body(say, Setting() if setting is None else setting, n_grid)
+    lead = (
+        "Mercer goes from input space into the feature space of a kernel, and back. This page was made on this "
+        "machine, from the digits that ship with scikit-learn; every number comes from this run."
+    )
+    text = page.document("Mercer: there and back", lead, body, _foot(time.perf_counter() - start))
+    path.write_text(text, encoding="utf-8")
+    return path
 
+
+def _body(say, setting, n_grid):
+    """Run one experiment after the other, and return the chapters."""
     data = digits.load(setting)
     outcomes = digits.compare(data, setting, say)
     say("drawing the digits")
@@ -61,14 +74,7 @@ def write(folder, say, setting=None, n_grid=100):
     say("three clusters: tanh")
     body.append(chapters.tanh(toys.tanh_components(X), X, toys.REGION, n_grid))
     say("what it cost")
-    body += [chapters.cost(data, outcomes), chapters.snippet()]
-
-    lead = (
-        "Mercer goes from input space into the feature space of a kernel, and back. This page was made on this "
-        "machine, from the digits that ship with scikit-learn; every number comes from this run."
-    )
-    path.write_text(page.document("Mercer: there and back", lead, body, _foot(time.perf_counter() - start)))
-    return path
+    return [*body, chapters.cost(data, outcomes), chapters.snippet()]
 
 
 def _claim(folder):

@@ -135,8 +135,8 @@ def cost(data, outcomes):
     ]
     fixed = next(outcome.model for outcome in outcomes if outcome.name == "Mercer, fixed point")
     text = (
-        "<p>Tuning is over a grid of settings, each fitted to three quarters of the training digits. Times are of this "
-        "run, alone or not on its machine.</p>"
+        "<p>Tuning is over a grid of settings, each fitted to three quarters of the training digits. Times are of "
+        "this run, on one thread.</p>"
         f"<p>{_certificate(fixed, data.test_noisy)}</p>"
     )
     header = ["way", "tune, s", f"fit to {len(data.train)}, s", f"denoise {len(data.test)}, s", "numbers kept"]
