@@ -31,11 +31,14 @@ class Radial(Kernel):
         return Tags(sparse=True)
 
     def _evaluate(self, tile):
+        self._refuse_overflow(tile.X, tile.Z)
         return tile.radial(self.profile, self._numbers())
 
     def _refuse_overflow(self, X, Z):
-        # norms about the centre are refused where squared distances would overflow
-        X.sqnorms(Z.centre), Z.sqnorms(Z.centre)
+        # norms are refused where squared distances would overflow; sparse rows have no centre
+        centre = None if X.sparse or Z.sparse else Z.centre
+        for side in (X, Z):
+            side.sqnorms(centre)
 
     def _diagonal(self, side):
         zeros = side.xp.zeros(len(side), dtype=side.points.dtype, device=getattr(side.points, "device", None))

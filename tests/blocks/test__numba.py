@@ -1,0 +1,71 @@
+"""Compiled blocks agree with the reference, whatever the kernel, the type and the cut into tiles."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer import _threads
+from mercer._tiles import Side
+from mercer.blocks import _array, _numba
+
+KERNELS = [
+    mc.Gaussian(0.7),
+    mc.Matern(1.3, 0.5),
+    mc.Polynomial(3, 0.5, 1.0),
+    mc.Gaussian(1.0) * mc.Polynomial(2) + 0.5,
+    mc.Normalized(mc.Matern(2.0, 2.5) + mc.Linear()),
+    mc.Mapped(mc.Gaussian(1.0), np.array([0, 2])),
+    mc.Laplacian(0.7),
+]
+
+
+@pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])
+def sides(request, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    return Side(rng.random((70, 12)).astype(request.param)), Side(rng.random((55, 12)).astype(request.param))
+
+
+@pytest.fixture(params=[None, 9], ids=["one tile", "many tiles"])
+def cut(request, monkeypatch):
+    if request.param:
+        monkeypatch.setattr(_array, "row_step", lambda *_: request.param)
+
+
+@pytest.mark.usefixtures("cut")
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+def test_values_products_and_gradients_are_those_of_the_reference(kernel, sides, global_random_seed):
+    X, Z = sides
+    rng = np.random.default_rng(global_random_seed + 1)
+    V, W = rng.standard_normal((55, 3)).astype(X.points.dtype), rng.standard_normal((70, 55))
+    eps = float(np.finfo(X.points.dtype).eps)
+    for ours, expected in [
+        (_numba.dense(kernel, X, Z), _array.dense(kernel, X, Z)),
+        (_numba.dense(kernel, X, X), _array.dense(kernel, X, X)),
+        (_numba.matmul(kernel, X, Z, V), _array.matmul(kernel, X, Z, V)),
+        (_numba.vjp(kernel, X, Z, W.__getitem__), _array.vjp(kernel, X, Z, W.__getitem__)),
+    ]:
+        # tens of roundings a value, and the slope of the kernel's scalar
+        np.testing.assert_allclose(ours, expected, atol=200 * eps * abs(expected).max())
+
+
+@pytest.mark.usefixtures("cut")
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+def test_a_gram_matrix_is_symmetric_to_the_bit_with_an_exact_diagonal(kernel, sides):
+    X = sides[0]
+    K = _numba.dense(kernel, X, X)
+    assert (K == K.T).all()
+    if isinstance(kernel, (mc.Gaussian, mc.Matern, mc.Laplacian, mc.Normalized)):
+        assert (np.diag(K) == 1).all()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+def test_results_do_not_depend_on_the_number_of_threads(kernel, sides):
+    X, Z = sides
+    V = np.linspace(-1, 1, 55).reshape(-1, 1).astype(X.points.dtype)
+    results = []
+    for threads in (1, 2, 4):
+        with _threads.limit(threads):
+            results.append((_numba.dense(kernel, X, X), _numba.matmul(kernel, X, Z, V)))
+    for dense, product in results[1:]:
+        assert (dense == results[0][0]).all()
+        assert (product == results[0][1]).all()
