@@ -151,7 +151,7 @@ class Expansion:
         xp = X.xp
         coef = xp.eye(len(Z)) if self._coef is None else self._coef
         coef = xp.astype(coef, xp.float64)
-        backend = blocks.pick(self._kernel, X)
+        backend = blocks.pick(self._kernel, X, Z)
         columns = [
             backend.vjp(self._kernel, X, Z, lambda rows, j=j: xp.broadcast_to(coef[:, j], (_length(rows), len(Z))))
             for j in range(coef.shape[1])
@@ -209,7 +209,7 @@ class Expansion:
         return new, shared
 
     def _values(self, X, Z):
-        backend = blocks.pick(self._kernel, X)
+        backend = blocks.pick(self._kernel, X, Z)
         if self._coef is None:
             return backend.dense(self._kernel, X, Z)
         return backend.matmul(self._kernel, X, Z, self._coef)

@@ -43,7 +43,7 @@ class Gram:
         self._kernel = kernel
         self._X, self._Z = kernel._sides(X, X if Z is None else Z)
         self._memory = _memory.parse(memory)
-        self._backend = blocks.pick(kernel, self._X)
+        self._backend = blocks.pick(kernel, self._X, self._Z)
 
     @property
     def shape(self):

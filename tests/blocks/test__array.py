@@ -1,3 +1,5 @@
+# Every use takes a kernel, points and coefficients, whether it needs them or not.
+# ruff: noqa: ARG005
 """The reference backend: tiles of any size give what one block gives, exactly symmetric, summed in float64."""
 
 import numpy as np
@@ -70,3 +72,42 @@ def test_rows_of_a_tile_depend_on_the_shape_alone():
     assert _array.row_step(10**9) == 8
     assert _array.row_step(1000) % 8 == 0
     assert _array.row_step(1000) * 1000 * 8 <= _array._TILE_BYTES
+
+
+# --- arrays of other libraries ---------------------------------------------------------------------------------------
+
+# one of each kind; the laws of test_testing.py hold every kernel to the values of NumPy
+PORTABLE = ["gaussian", "matern12", "poly3", "intersection", "normalized_linear", "mixed_columns"]
+COEF = np.cos(np.arange(90.0)).reshape(45, 2)
+USES = {
+    "G.dense": lambda k, A, B, C: mc.Gram(k, A, B).dense(),
+    "G @ V": lambda k, A, B, C: mc.Gram(k, B, A) @ C,
+    "G @ v": lambda k, A, B, C: mc.Gram(k, B, A) @ C[:, 0],
+    "G[I, J]": lambda k, A, B, C: mc.Gram(k, A, B)[1:3, [0, 2]],
+    "G.diagonal": lambda k, A, B, C: mc.Gram(k, A).diagonal(),
+    "psi(X)": lambda k, A, B, C: mc.Expansion(k, A, C)(B),
+    "psi.inner": lambda k, A, B, C: mc.Expansion(k, A, C).inner(mc.features(k, B)),
+    "psi.norms": lambda k, A, B, C: mc.Expansion(k, A, C).norms(),
+    "psi + chi": lambda k, A, B, C: (mc.Expansion(k, A, C) + mc.features(k, B)[:, 0])(B),
+    "psi[:, j]": lambda k, A, B, C: mc.Expansion(k, A, C)[:, 1](B),
+    "mean": lambda k, A, B, C: mc.mean(mc.features(k, A))(B),
+    "sqdist": lambda k, A, B, C: mc.sqdist(mc.features(k, A), mc.features(k, B)),
+    "sqdist paired": lambda k, A, B, C: mc.sqdist(mc.features(k, B), mc.features(k, A[:30, :]), paired=True),
+    "gradient": lambda k, A, B, C: mc.Expansion(k, A, C).gradient(B),
+}
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+@pytest.mark.parametrize("name", PORTABLE)
+def test_grams_and_expansions_of_other_libraries_equal_those_of_numpy(name, library):
+    xp = pytest.importorskip(library, reason=f"{library} is not installed")
+    kernel = ROWS[name]
+    for dtype, tolerance in ((np.float64, 1e-10), (np.float32, 1e-4)):
+        here = [array.astype(dtype) for array in (X, Z, COEF)]
+        there = [xp.asarray(array) for array in here]
+        for use, function in USES.items():
+            expected, result = function(kernel, *here), function(kernel, *there)
+            assert type(result) is type(there[0]), use
+            assert np.asarray(result).dtype == dtype, use
+            size = max(float(abs(expected).max()), 1.0)
+            np.testing.assert_allclose(np.asarray(result), expected, rtol=0, atol=tolerance * size, err_msg=use)

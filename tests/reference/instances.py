@@ -24,7 +24,7 @@ def _product(X, Z):
 
 
 def _damping(X):
-    return 1 / (1 + (X**2).sum(axis=1))
+    return 1 / (1 + abs(X).sum(axis=1))
 
 
 # a block of one vector has values and a gradient, which is what a conformal factor needs

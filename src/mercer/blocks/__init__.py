@@ -5,20 +5,21 @@ import numpy as np
 from mercer.blocks import _array
 
 
-def pick(kernel, X):
-    """Return the backend for a kernel and a container of points: chosen by these two alone, never by size.
+def pick(kernel, *sides):
+    """Return the backend for a kernel and containers of points: chosen by these alone, never by size.
 
     Parameters
     ----------
     kernel : Kernel
-    X : Side
+    *sides : Side
+        The points of the rows, and those of the columns where they are others.
 
     Returns
     -------
     module
         With functions ``dense``, ``matmul``, ``vjp`` and ``diag``.
     """
-    if isinstance(X.points, np.ndarray) and kernel.tags.points == "rows":
+    if kernel.tags.points == "rows" and all(isinstance(side.points, np.ndarray) for side in sides):
         # imported here, since compiled loops are not needed by other containers
         from mercer.blocks import _numba
 
