@@ -50,26 +50,6 @@ def test_a_negative_norm_is_refused():
         mc.Normalized(mc.Sigmoid(0.01, coef0=-1.0))(X)
 
 
-def test_a_conformal_factor_may_be_a_column_and_keeps_single_precision():
-    flat = mc.Conformal(G, lambda Y: Y[:, 0] + 5)
-    column = mc.Conformal(G, lambda Y: Y[:, :1].astype(np.float64) + 5)
-    np.testing.assert_array_equal(flat(X), column(X))
-    assert column(X.astype(np.float32)).dtype == np.float32
-
-
-@pytest.mark.parametrize(
-    ("c", "message"),
-    [
-        (lambda Y: Y, r"c must return one value per point, \(8,\), got shape \(8, 3\)"),
-        (lambda Y: Y[:, 0] * np.nan, "c returned NaN or infinity"),
-    ],
-    ids=["shape", "NaN"],
-)
-def test_a_bad_conformal_factor_is_refused(c, message):
-    with pytest.raises(ValueError, match=message):
-        mc.Conformal(G, c)(X)
-
-
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
@@ -85,7 +65,6 @@ def test_a_bad_conformal_factor_is_refused(c, message):
         (lambda: mc.Normalized(3), TypeError, "kernel of Normalized must be a Kernel, got 3"),
         (lambda: mc.Scaled("rbf", 2.0), TypeError, "kernel of Scaled must be a Kernel"),
         (lambda: mc.Sum(G, 1.0), TypeError, "right of Sum must be a Kernel, got 1.0"),
-        (lambda: mc.Conformal(G, 2.0), TypeError, "c must be a function of points, got 2.0"),
         (lambda: G + mc.Precomputed(), ValueError, "different kinds of points: {'left': 'rows', 'right': 'indices'}"),
     ],
 )

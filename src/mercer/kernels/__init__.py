@@ -1,7 +1,8 @@
 """Kernels: frozen values that state k(x, z), its diagonal and its gradient, closed under algebra."""
 
-from mercer.kernels.algebra import Conformal, Constant, Exp, Normalized, Power, Product, Scaled, Sum
+from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, Tags
+from mercer.kernels.conformal import Conformal
 from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.histogram import Chi2, Coordinatewise, Intersection, Laplacian

@@ -1,14 +1,14 @@
-"""Kernels from kernels: sums, products, multiples, powers, exponentials, normalised and conformal ones.
+"""Kernels from kernels: sums, products, multiples, powers, exponentials and normalised ones.
 
 Each states its value, diagonal and gradients by the rules of calculus, so expressions close under everything else.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
 
-from mercer import _coefficients, _validate
+from mercer import _validate
 from mercer.kernels.base import Kernel, Tags, refuse_infinite
 
 
@@ -48,7 +48,8 @@ class Composite(Kernel):
         return points
 
 
-def _require_kernels(kernel, *names):
+def require_kernels(kernel, *names):
+    """Raise a TypeError unless the fields of these names are kernels."""
     for name in names:
         part = getattr(kernel, name)
         if not isinstance(part, Kernel):
@@ -56,7 +57,7 @@ def _require_kernels(kernel, *names):
 
 
 def _require_same_points(kernel):
-    _require_kernels(kernel, "left", "right")
+    require_kernels(kernel, "left", "right")
     kinds = {name: part.tags.points for name, part in kernel._parts().items()}
     if len(set(kinds.values())) > 1:
         raise ValueError(f"{type(kernel).__name__} joins kernels on different kinds of points: {kinds}.")
@@ -200,7 +201,7 @@ class Scaled(Composite):
     factor: float = 1.0
 
     def __post_init__(self):
-        _require_kernels(self, "kernel")
+        require_kernels(self, "kernel")
         _validate.positive("factor", self.factor)
 
     def _evaluate(self, tile):
@@ -239,7 +240,7 @@ class Power(Composite):
     degree: int = 2
 
     def __post_init__(self):
-        _require_kernels(self, "kernel")
+        require_kernels(self, "kernel")
         _validate.integer("degree", self.degree)
 
     def _evaluate(self, tile):
@@ -277,7 +278,7 @@ class Exp(Composite):
     kernel: Kernel
 
     def __post_init__(self):
-        _require_kernels(self, "kernel")
+        require_kernels(self, "kernel")
 
     def _evaluate(self, tile):
         return refuse_infinite(self, _exp(tile.xp, self.kernel._evaluate(tile)))
@@ -316,7 +317,7 @@ class Normalized(Composite):
     kernel: Kernel
 
     def __post_init__(self):
-        _require_kernels(self, "kernel")
+        require_kernels(self, "kernel")
 
     def _inverse_norms(self, side):
         return side.memo((self, "inverse norms"), lambda: self._compute_inverse_norms(side))
@@ -348,71 +349,3 @@ class Normalized(Composite):
 
     def _diagonal_vjp(self, side, w):
         return side.xp.zeros(tuple(side.points.shape), dtype=side.xp.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class Conformal(Composite):
-    """Conformal kernel, c(x) k(x, z) c(z): the metric of the mapped surface scaled by c^2 (Amari and Wu).
-
-    Parameters
-    ----------
-    kernel : Kernel
-    c : callable
-        Points to values (n,) or (n, 1). Gradients of the kernel need ``c.gradient(X)`` of n times d values, as an
-        ``Expansion`` of one column has it.
-
-    Examples
-    --------
-    >>> import numpy as np, mercer as mc
-    >>> mc.Conformal(mc.Linear(), lambda X: 1 / (1 + X[:, 0] ** 2))(np.array([[1.0]]))
-    array([[0.25]])
-    """
-
-    kernel: Kernel
-    c: object
-
-    def __post_init__(self):
-        _require_kernels(self, "kernel")
-        if not callable(self.c):
-            raise TypeError(f"c must be a function of points, got {self.c!r}.")
-
-    @property
-    def tags(self):
-        """Those of the inner kernel; differentiable only if c has a gradient."""
-        tags = super().tags
-        return replace(tags, differentiable=tags.differentiable and hasattr(self.c, "gradient"), sparse=False)
-
-    def _factor(self, side):
-        return side.memo((self, "c"), lambda: self._checked_factor(side))
-
-    def _checked_factor(self, side):
-        xp = side.xp
-        values = xp.asarray(self.c(side.points))
-        if tuple(values.shape) not in ((len(side),), (len(side), 1)):
-            raise ValueError(f"c must return one value per point, ({len(side)},), got shape {tuple(values.shape)}.")
-        if not bool(xp.all(xp.isfinite(values))):
-            raise ValueError("c returned NaN or infinity.")
-        values = xp.reshape(values, (len(side),))
-        return xp.astype(values, _coefficients.floating(side))
-
-    def _slope(self, side):
-        return side.memo((self, "slope"), lambda: self.c.gradient(side.points).reshape(side.points.shape))
-
-    def _evaluate(self, tile):
-        X, Z = self._factor(tile.X), self._factor(tile.Z)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return refuse_infinite(self, (X[:, None] * Z[None, :]) * self.kernel._evaluate(tile))
-
-    def _diagonal(self, side):
-        with np.errstate(over="ignore", invalid="ignore"):
-            return refuse_infinite(self, self._factor(side) ** 2 * self.kernel._diagonal(side))
-
-    def _vjp(self, tile, W):
-        X, Z = self._factor(tile.X), self._factor(tile.Z)
-        pulled = tile.xp.sum(W * self.kernel._evaluate(tile) * Z[None, :], axis=1)
-        return self.kernel._vjp(tile, W * X[:, None] * Z[None, :]) + pulled[:, None] * self._slope(tile.X)
-
-    def _diagonal_vjp(self, side, w):
-        c = self._factor(side)
-        pulled = 2 * w * c * self.kernel._diagonal(side)
-        return self.kernel._diagonal_vjp(side, w * c**2) + pulled[:, None] * self._slope(side)

@@ -41,6 +41,15 @@ class Kernel:
     ``_diagonal_vjp(side, w)`` the gradients in x of sum_ij W_ij k(x_i, z_j) and of sum_i w_i k(x_i, x_i).
 
     Kernels are equal when their type and the content of their fields are equal, and hash accordingly.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> kernel = 2 * mc.Gaussian(0.5) + mc.Linear()
+    >>> isinstance(kernel, mc.Kernel), kernel == 2 * mc.Gaussian(0.5) + mc.Linear()
+    (True, True)
+    >>> kernel.get_params()["left__kernel__gamma"]
+    0.5
     """
 
     __array_ufunc__ = None

@@ -15,6 +15,18 @@ class Dot(Kernel):
     """k(x, z) = profile(<x, z>).
 
     A new dot-product kernel is a frozen dataclass with one static method ``profile`` and a docstring.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np, mercer as mc
+    >>> @dataclass(frozen=True, eq=False)
+    ... class Squared(mc.Dot):
+    ...     @staticmethod
+    ...     def profile(xp, s, order=0):
+    ...         return (s * s, 2 * s, 0 * s + 2)[order] if order < 3 else 0 * s
+    >>> Squared()(np.array([[3.0]]))
+    array([[81.]])
     """
 
     _scalar: ClassVar = "dot"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import array_api_compat
 import numpy as np
 
-from mercer.kernels.algebra import Composite
+from mercer.kernels.algebra import Composite, require_kernels
 from mercer.kernels.base import Kernel, Tags
 
 
@@ -33,8 +33,7 @@ class Mapped(Composite):
     A: np.ndarray
 
     def __post_init__(self):
-        if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"kernel of Mapped must be a Kernel, got {self.kernel!r}.")
+        require_kernels(self, "kernel")
         if not isinstance(self.A, np.ndarray) or self.A.ndim not in (1, 2) or self.A.dtype.kind not in "fiu":
             raise TypeError(f"A must be a NumPy array of one or two dimensions, floating or integer, got {self.A!r}.")
         if self.A.dtype.kind == "f" and not np.isfinite(self.A).all():

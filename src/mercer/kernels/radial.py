@@ -16,6 +16,23 @@ class Radial(Kernel):
 
     A new radial kernel is a frozen dataclass with one static method ``profile`` and a docstring. The squared distance,
     not the distance, is the scalar, since its derivatives stay finite at 0 for every smooth kernel.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np, mercer as mc
+    >>> @dataclass(frozen=True, eq=False)
+    ... class InverseMultiquadric(mc.Radial):
+    ...     @staticmethod
+    ...     def profile(xp, s, order=0):
+    ...         base = xp.const(s, 1.0) + s
+    ...         value = xp.const(s, 1.0) / xp.sqrt(base)
+    ...         for j in range(order):
+    ...             value = -xp.const(s, 0.5 + j) * value / base
+    ...         return value
+    >>> InverseMultiquadric()(np.array([[0.0], [3.0**0.5]])).round(2)
+    array([[1. , 0.5],
+           [0.5, 1. ]])
     """
 
     _scalar: ClassVar = "radial"

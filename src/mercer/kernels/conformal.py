@@ -1,0 +1,77 @@
+"""Conformal kernels: a kernel times a factor of each of its points."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer import _coefficients
+from mercer.kernels.algebra import Composite, require_kernels
+from mercer.kernels.base import Kernel, refuse_infinite
+
+
+@dataclass(frozen=True, eq=False)
+class Conformal(Composite):
+    """Conformal kernel, c(x) k(x, z) c(z): the metric of the mapped surface scaled by c^2 (Amari and Wu).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    c : callable
+        Points to values (n,) or (n, 1). Gradients of the kernel need ``c.gradient(X)`` of n times d values, as an
+        ``Expansion`` of one column has it.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.Conformal(mc.Linear(), lambda X: 1 / (1 + X[:, 0] ** 2))(np.array([[1.0]]))
+    array([[0.25]])
+    """
+
+    kernel: Kernel
+    c: object
+
+    def __post_init__(self):
+        require_kernels(self, "kernel")
+        if not callable(self.c):
+            raise TypeError(f"c must be a function of points, got {self.c!r}.")
+
+    @property
+    def tags(self):
+        """Those of the inner kernel; differentiable only if c has a gradient."""
+        tags = super().tags
+        return replace(tags, differentiable=tags.differentiable and hasattr(self.c, "gradient"), sparse=False)
+
+    def _factor(self, side):
+        return side.memo((self, "c"), lambda: self._checked_factor(side))
+
+    def _checked_factor(self, side):
+        xp = side.xp
+        values = xp.asarray(self.c(side.points))
+        if tuple(values.shape) not in ((len(side),), (len(side), 1)):
+            raise ValueError(f"c must return one value per point, ({len(side)},), got shape {tuple(values.shape)}.")
+        if not bool(xp.all(xp.isfinite(values))):
+            raise ValueError("c returned NaN or infinity.")
+        values = xp.reshape(values, (len(side),))
+        return xp.astype(values, _coefficients.floating(side))
+
+    def _slope(self, side):
+        return side.memo((self, "slope"), lambda: self.c.gradient(side.points).reshape(side.points.shape))
+
+    def _evaluate(self, tile):
+        X, Z = self._factor(tile.X), self._factor(tile.Z)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return refuse_infinite(self, (X[:, None] * Z[None, :]) * self.kernel._evaluate(tile))
+
+    def _diagonal(self, side):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return refuse_infinite(self, self._factor(side) ** 2 * self.kernel._diagonal(side))
+
+    def _vjp(self, tile, W):
+        X, Z = self._factor(tile.X), self._factor(tile.Z)
+        pulled = tile.xp.sum(W * self.kernel._evaluate(tile) * Z[None, :], axis=1)
+        return self.kernel._vjp(tile, W * X[:, None] * Z[None, :]) + pulled[:, None] * self._slope(tile.X)
+
+    def _diagonal_vjp(self, side, w):
+        c = self._factor(side)
+        pulled = 2 * w * c * self.kernel._diagonal(side)
+        return self.kernel._diagonal_vjp(side, w * c**2) + pulled[:, None] * self._slope(side)

@@ -1,0 +1,48 @@
+"""Conformal kernels: factors of every shape and type, what is refused, and the identity they come from."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+
+X = np.random.default_rng(0).standard_normal((8, 3))
+G = mc.Gaussian(0.5)
+
+
+def test_a_factor_of_one_over_the_norm_normalises():
+    kernel = mc.Polynomial(2)
+    conformal = mc.Conformal(kernel, lambda Y: kernel.diag(Y) ** -0.5)
+    np.testing.assert_allclose(conformal(X), mc.Normalized(kernel)(X), rtol=1e-13)
+    np.testing.assert_allclose(conformal.diag(X), 1, rtol=1e-13)
+
+
+def test_only_a_factor_with_a_gradient_gives_one():
+    assert not mc.Conformal(G, lambda Y: Y[:, 0]).tags.differentiable
+    assert mc.Conformal(G, mc.Expansion(G, X, np.ones(8))).tags.differentiable
+
+
+def test_a_conformal_factor_may_be_a_column_and_keeps_single_precision():
+    flat = mc.Conformal(G, lambda Y: Y[:, 0] + 5)
+    column = mc.Conformal(G, lambda Y: Y[:, :1].astype(np.float64) + 5)
+    np.testing.assert_array_equal(flat(X), column(X))
+    assert column(X.astype(np.float32)).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("c", "message"),
+    [
+        (lambda Y: Y, r"c must return one value per point, \(8,\), got shape \(8, 3\)"),
+        (lambda Y: Y[:, 0] * np.nan, "c returned NaN or infinity"),
+    ],
+    ids=["shape", "NaN"],
+)
+def test_a_bad_conformal_factor_is_refused(c, message):
+    with pytest.raises(ValueError, match=message):
+        mc.Conformal(G, c)(X)
+
+
+def test_a_factor_is_a_function_and_its_kernel_a_kernel():
+    with pytest.raises(TypeError, match="c must be a function of points, got 2.0"):
+        mc.Conformal(G, 2.0)
+    with pytest.raises(TypeError, match="kernel of Conformal must be a Kernel, got 'rbf'"):
+        mc.Conformal("rbf", np.sum)
