@@ -13,6 +13,7 @@ import numpy as np
 
 from mercer import _threads
 from mercer._compile import EXACT, compiled, dispatcher, specialised, wide
+from mercer._tiles import COINCIDENCE, evaluate
 
 _COLUMNS = 512
 # Bytes of a tile: half of a second-level cache of 2 MB, and enough rows for BLAS to run at its full speed.
@@ -177,6 +178,8 @@ class _Plan:
         self.columns = _cut(len(Z), _COLUMNS)
         self._rights = [np.ascontiguousarray(self._right(Z[columns]).T) for columns in self.columns]
         self._parameters = _typed(parameters, X.dtype)
+        # an infinite slope at 0 turns the rounding of a distance near 0 into an error a thousand times larger
+        self._kinked = self.radial and not self._direct and _has_kink(profile, parameters, X.dtype)
         kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
         self._epilogue = _epilogue(profile, order, kind, X.dtype, len(self._parameters))
 
@@ -215,6 +218,8 @@ class _Plan:
         right, columns = self._rights[j], self.columns[j]
         if not self._direct:
             np.matmul(left, right, out=block[:, start : start + right.shape[1]])
+            if self._kinked:
+                _recompute_coincident(left, right, block, start, self.X.dtype.type(COINCIDENCE))
             if self.mirrored and self.radial:
                 same = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
                 block[same - rows.start, same - columns.start + start] = 0
@@ -222,7 +227,13 @@ class _Plan:
 
 
 def _typed(parameters, dtype):
-    return tuple(dtype.type(value) for value in parameters)
+    # a parameter beyond the type would turn infinite, and 0 times it NaN: the largest number does what it means
+    largest = float(np.finfo(dtype).max)
+    return tuple(dtype.type(max(-largest, min(largest, value))) for value in parameters)
+
+
+def _has_kink(profile, parameters, dtype):
+    return not np.isfinite(evaluate(profile, np.zeros(1, dtype), parameters, order=1)[0])
 
 
 def _cut(n, step):
@@ -317,6 +328,29 @@ def _direct_epilogue(value, xp):
 @functools.partial(compiled, flags=EXACT, inline=True)
 def _square(a, b, c, d):
     return a * a + b * b + c * c + d * d
+
+
+@compiled
+def _recompute_coincident(left, right, block, start, share):
+    """Replace squared distances below a share of the squared norms by sums of squared differences.
+
+    ``left`` has rows [x, |x|^2, 1] and ``right`` columns [-2 z, 1, |z|^2].
+    """
+    d = left.shape[1] - 2
+    for i in range(left.shape[0]):
+        row, bound = block[i, start : start + right.shape[1]], share * left[i, d]
+        close = 0
+        for j in range(row.size):
+            close += row[j] < bound + share * right[d + 1, j]
+        if close == 0:
+            continue
+        for j in range(row.size):
+            if row[j] < bound + share * right[d + 1, j]:
+                total = row[j] - row[j]
+                for k in range(d):
+                    difference = left[i, k] + right[k, j] / 2
+                    total += difference * difference
+                row[j] = total
 
 
 @compiled

@@ -14,7 +14,7 @@ from mercer import _namespace, _points
 # Distances lose digits where they are small against the norms: below these shares of them they are recomputed. Sparse
 # rows are not centred, so that the norms may be of any size; for dense rows a share this small is all but coincidence.
 _CANCELLATION = 1e-3
-_COINCIDENCE = 1e-6
+COINCIDENCE = 1e-6
 # Pairs recomputed at a time.
 _PAIRS = 4096
 
@@ -168,7 +168,7 @@ class Tile:
         s *= -2
         s += size
         s = np.maximum(s, 0, out=s) if xp is _namespace.NUMPY else xp.clip(s, 0)
-        size *= _COINCIDENCE
+        size *= COINCIDENCE
         close = s < size
         if bool(xp.any(close)):
             self._recompute(s, *xp.nonzero(close))

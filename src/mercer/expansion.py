@@ -8,9 +8,8 @@ from mercer import _coefficients, _namespace, _points, blocks
 class Expansion:
     """A block of m vectors of the feature space, psi_j = sum_i coef[i, j] phi(points[i]).
 
-    Data are the block with identity coefficients, ``features(kernel, X)``; means, kernel principal components,
-    normals of support
-    vector machines, ridge solutions and denoised points are all ``features(kernel, X) @ A``.
+    Data are the block with identity coefficients, ``features(kernel, X)``; means, kernel principal components, normals
+    of support vector machines, ridge solutions and denoised points are all ``features(kernel, X) @ A``.
 
     Parameters
     ----------
@@ -28,10 +27,8 @@ class Expansion:
 
     Notes
     -----
-    Evaluation costs n m kernel values per new point and a tile of memory. Inner products of nearly parallel
-    vectors lose
-    digits as differences of numbers do: squared distances below about 1e-14 of the squared norms (1e-6 in float32)
-    are noise.
+    Evaluation costs n m kernel values per new point and a tile of memory. Inner products of nearly parallel vectors
+    lose digits as differences do: squared distances below about 1e-14 of the squared norms (1e-6 in float32) are noise.
 
     Examples
     --------
@@ -60,11 +57,9 @@ class Expansion:
     def points(self):
         """The shared points (n), read-only."""
         points = self._side.points
-        return (
-            self._side.memo("view", lambda: _coefficients.read_only(points))
-            if isinstance(points, np.ndarray)
-            else points
-        )
+        if not isinstance(points, np.ndarray):
+            return points
+        return self._side.memo("view", lambda: _coefficients.read_only(points))
 
     @property
     def coef(self):
@@ -307,9 +302,8 @@ def sqdist(psi, chi, paired=False):
     Returns
     -------
     array (m, p), or (m,) when paired
-        At least 0; exactly 0 between a vector and itself when psi is chi. Below about 1e-14 |psi|^2 (float32:
-        1e-6) the value
-        is rounding, since it is |psi|^2 + |chi|^2 - 2 <psi, chi>.
+        At least 0; exactly 0 between a vector and itself when psi is chi. It is |psi|^2 + |chi|^2 - 2 <psi, chi>:
+        below about 1e-14 |psi|^2 (1e-6 in float32) only rounding.
 
     Examples
     --------

@@ -69,3 +69,19 @@ def test_results_do_not_depend_on_the_number_of_threads(kernel, sides):
     for dense, product in results[1:]:
         assert (dense == results[0][0]).all()
         assert (product == results[0][1]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_points_that_nearly_coincide_keep_their_digits_under_a_kernel_with_a_kink(dtype, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    eps = float(np.finfo(dtype).eps)
+    X = rng.random((60, 40)).astype(dtype)
+    Z = np.concatenate([X[:20] + 1e3 * eps * rng.random((20, 40)).astype(dtype), X[20:40]])
+    distance = np.sqrt(((X[:, None].astype(np.longdouble) - Z[None]) ** 2).sum(axis=-1))
+    # the slope of the kernel in the distance is 10
+    np.testing.assert_allclose(mc.Gram(mc.Matern(0.1, 0.5), X, Z).dense(), np.exp(-10 * distance), atol=50 * eps)
+
+
+def test_a_bandwidth_beyond_float32_gives_numbers():
+    X = np.linspace(0, 1, 60, dtype=np.float32).reshape(5, 12)
+    assert (mc.Gram(mc.Gaussian(1e300), X).dense() == np.eye(5, dtype=np.float32)).all()

@@ -2,8 +2,7 @@
 allows.
 
 A kernel of the squared distance or of the inner product alone never stores more than a tile; other kernels combine
-dense
-tiles whose parts come from the same compiled loops.
+dense tiles whose parts come from the same compiled loops.
 """
 
 from mercer import _fused

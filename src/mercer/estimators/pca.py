@@ -20,8 +20,7 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     The components are the eigenvectors of the covariance of the centred features,
 
-    .. math:: u_k = \sum_i a_{ik} (\phi(x_i) - \mu), \qquad H K H a_k = \lambda_k a_k, \qquad \lambda_k
-    |a_k|^2 = 1,
+    .. math:: u_k = \sum_i a_{ik} (\phi(x_i) - \mu), \qquad HKH a_k = \lambda_k a_k, \qquad \lambda_k |a_k|^2 = 1,
 
     and the scores of a point are its inner products with them, ``expansion_(X) + intercept_``.
 
@@ -33,12 +32,10 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
     whiten : bool
         Scale every score to unit variance over the training data. The components then have the smallest norms among all
-        orthogonal directions of unit variance (Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola 1999,
-        section II).
+        orthogonal directions of unit variance (Schoelkopf et al. 1999, section III).
     preimage : str or method record
         How ``inverse_transform`` and ``denoise`` find points in input space: "auto", "fixed_point", "gradient",
-        "distances",
-        "learned", "exact", or a record such as ``FixedPoint(max_iter=500)``.
+        "distances", "learned", "exact", or a record such as ``FixedPoint(max_iter=500)``.
     memory : str or int
         Bytes a stored Gram matrix may take; beyond it all products are lazy.
     random_state : int, RandomState or None
@@ -71,15 +68,16 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
     Notes
     -----
     Dense LAPACK, O(n^3) and n^2 values, for n <= 2 000 or n_components >= n / 8; otherwise block Lanczos on lazy
-    products,
-    O(n^2) kernel values per step and O(n n_components) memory. An indefinite kernel is cut to its positive part with a
-    warning that gives lambda_min / lambda_max.
+    products, O(n^2) kernel values per step and O(n n_components) memory. An indefinite kernel is cut to its positive
+    part with a warning that gives lambda_min / lambda_max.
 
     References
     ----------
-    Schoelkopf, Smola, Mueller, *Nonlinear component analysis as a kernel eigenvalue problem*, Neural Computation
-    10 (1998).
-    Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch, *Kernel PCA and de-noising in feature spaces*, NIPS 11 (1999).
+    Schoelkopf, Smola, Mueller, *Nonlinear component analysis as a kernel eigenvalue problem*, Neural Computation 10
+    (1998);
+    Mika, Schoelkopf, Smola, Mueller, Scholz, Raetsch, *Kernel PCA and de-noising in feature spaces*, NIPS 11 (1999);
+    Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in kernel-based
+    methods*, IEEE TNN 10 (1999).
 
     Examples
     --------
