@@ -131,12 +131,16 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.whiten:
             scale = scale * (scale / np.sqrt(len(phi)).astype(scale.dtype))
 
-        self.kernel_ = kernel
-        self.mean_ = mean(phi)
+        components, centre = phi @ (pairs.vectors / scale), mean(phi)
+        # <mu, phi(x_i)>, the one product with the Gram matrix that both the trace and the intercept need
+        centre_values = centre(centre.points)[:, 0].astype(np.float64)
+        norms = phi.norms().astype(np.float64)
+
+        # nothing is assigned before everything is known: an interrupted fit leaves the earlier one as it was
+        self.kernel_, self.mean_, self.expansion_ = kernel, centre, components
         self.eigenvalues_, self.eigenvectors_, self.residuals_ = pairs.values, pairs.vectors, pairs.residuals
-        self.explained_variance_ratio_ = pairs.values / _centred_trace(phi, self.mean_)
-        self.expansion_ = phi @ (pairs.vectors / scale)
-        self.intercept_ = -self.mean_.inner(self.expansion_)[0]
+        self.explained_variance_ratio_ = pairs.values / (norms @ norms - centre_values.sum())
+        self.intercept_ = -(centre_values @ components.coef).astype(pairs.vectors.dtype)
         self.n_components_ = self._n_features_out = len(scale)
         return self
 
@@ -229,9 +233,3 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _centred_trace(phi, centre):
-    """Return sum_i |phi(x_i) - mu|^2 without the Gram matrix."""
-    norms = phi.norms().astype(np.float64)
-    return float(norms @ norms - len(norms) * float(centre.norms()[0]) ** 2)
