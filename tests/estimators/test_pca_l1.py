@@ -1,0 +1,106 @@
+"""PCAL1: robustness as a number, the scores and the way back, and scikit-learn's contract."""
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer.estimators.pca_l1 import PCAL1
+
+SETTINGS = [PCAL1(), PCAL1(2, n_init=3), PCAL1(2, greedy=False, random_state=0), PCAL1(1, n_init=1, max_iter=500)]
+
+
+@parametrize_with_checks(SETTINGS)
+def test_scikit_learn_finds_no_fault(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def points(global_random_seed):
+    return np.random.default_rng(global_random_seed).standard_normal((60, 4)) * [4.0, 2.0, 1.0, 0.5]
+
+
+def angle(model, direction):
+    """Return the angle in degrees between the first component and a unit vector."""
+    return np.degrees(np.arccos(min(1.0, abs(model.components_[0] @ direction))))
+
+
+def test_outliers_turn_pca_further_than_pca_l1():
+    """Twenty draws: 100 points on a long axis, 5 far outliers across it; the angle each method is turned by."""
+    angles = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        inliers = rng.standard_normal((100, 10)) * [3.0, *[0.5] * 9]
+        outliers = rng.standard_normal((5, 10)) + np.where(np.arange(10) == 1, 20.0, 0.0)
+        X = np.vstack([inliers, outliers])
+        angles.append([angle(model.fit(X), np.eye(10)[0]) for model in (PCAL1(1), PCA(1))])
+    l1, l2 = np.transpose(angles)
+    assert (l1 < l2).sum() == 20
+    # 27 and 88 degrees: PCA follows the outliers, PCA-L1 the points
+    assert np.median(l1) < 30
+    assert np.median(l2) > 85
+
+
+def test_the_first_direction_has_at_least_the_dispersion_of_every_principal_component(points):
+    ours = PCAL1(1).fit(points)
+    scores = PCA().fit_transform(points)
+    assert ours.dispersions_[0] >= np.abs(scores).sum(axis=0).max() * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+def test_all_directions_bring_the_points_back(points, greedy):
+    pca = PCAL1(greedy=greedy).fit(points)
+    np.testing.assert_allclose(pca.components_ @ pca.components_.T, np.eye(4), atol=1e-14)
+    np.testing.assert_allclose(pca.inverse_transform(pca.transform(points)), points, atol=1e-12)
+    np.testing.assert_allclose(np.abs(pca.transform(points)).sum(axis=0), pca.dispersions_, rtol=1e-12)
+
+
+def test_scores_do_not_depend_on_rotation_offset_or_scale(points, global_random_seed):
+    Q = np.linalg.qr(np.random.default_rng(global_random_seed).standard_normal((4, 4)))[0]
+    expected = PCAL1(2, random_state=0).fit_transform(points)
+    scores = PCAL1(2, random_state=0).fit_transform(1e3 * (points @ Q) + 1e4) / 1e3
+    np.testing.assert_allclose(np.abs(scores), np.abs(expected), atol=1e-9)
+
+
+def test_float32_stays_float32_and_agrees_with_float64(points):
+    wide, narrow = (PCAL1(2).fit(points.astype(t)) for t in (np.float64, np.float32))
+    scores = narrow.transform(points.astype(np.float32))
+    assert scores.dtype == narrow.components_.dtype == np.float32
+    np.testing.assert_allclose(scores, wide.transform(points), atol=1e-4)
+
+
+def test_huge_and_tiny_entries_give_the_same_directions(points):
+    expected = PCAL1(2).fit(points).components_
+    for factor in (1e-200, 1e200):
+        np.testing.assert_allclose(PCAL1(2).fit(factor * points).components_, expected, atol=1e-12)
+
+
+def test_more_directions_than_the_rank_are_cut_with_a_warning(points):
+    flat = points[:, :2] @ np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    for greedy in (True, False):
+        with pytest.warns(UserWarning, match="n_components = 3 exceeds the rank 2"):
+            assert PCAL1(3, greedy=greedy).fit(flat).n_components_ == 2
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"n_components": 0}, ValueError, "n_components = 0 must be at least 1"),
+        ({"n_components": 5}, ValueError, "n_components = 5 must be at most 4"),
+        ({"n_init": 0}, ValueError, "n_init = 0 must be at least 1"),
+        ({"max_iter": 1.5}, TypeError, "max_iter must be a whole number"),
+    ],
+)
+def test_bad_parameters_are_named(points, parameters, error, message):
+    with pytest.raises(error, match=message):
+        PCAL1(**parameters).fit(points)
+
+
+def test_constant_points_are_an_error():
+    with pytest.raises(ValueError, match="no dispersion"):
+        PCAL1(1).fit(np.ones((5, 3)))
+
+
+def test_wrong_scores_are_refused(points):
+    with pytest.raises(ValueError, match=r"\(m, 2\)"):
+        PCAL1(2).fit(points).inverse_transform(np.ones((3, 5)))

@@ -1,0 +1,99 @@
+"""PCA-L1: the objective climbs, ends in fixed points, and finds what brute force finds."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer.solvers import pca_l1
+
+
+@pytest.fixture
+def rows(global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((12, 3)) * [2.0, 1.0, 0.5]
+    return X - X.mean(axis=0)
+
+
+def largest_dispersion(X):
+    """Return max |X'p| over all polarities, which is the largest L1 dispersion of a direction."""
+    signs = np.array(list(itertools.product([-1.0, 1.0], repeat=len(X) - 1)))
+    return np.linalg.norm(X[0] + signs @ X[1:], axis=1).max()
+
+
+def test_the_first_direction_is_the_best_of_all_polarities(rows):
+    found = pca_l1.greedy(rows, 1, n_init=20)
+    assert found.dispersions[0] == pytest.approx(largest_dispersion(rows), rel=1e-12)
+
+
+@pytest.mark.parametrize("solve", [pca_l1.greedy, pca_l1.joint])
+def test_the_objective_never_decreases_and_ends_in_a_fixed_point(global_random_seed, solve):
+    X = np.random.default_rng(global_random_seed).standard_t(2, (80, 6))
+    found = solve(X, 4)
+    for objective in found.history:
+        assert (np.diff(objective) >= -1e-13 * objective[-1]).all()
+    assert found.converged
+    assert found.ties == 0
+    assert found.residuals.max() <= 1e-13
+    np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(4), atol=1e-14)
+
+
+def test_a_fixed_point_is_a_local_maximum(rows, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    found = pca_l1.greedy(rows, 1)
+    for _ in range(200):
+        near = found.vectors[:, 0] + 1e-4 * rng.standard_normal(3)
+        assert np.abs(rows @ near).sum() / np.linalg.norm(near) <= found.dispersions[0]
+
+
+def test_zero_projections_are_perturbed_until_there_are_none():
+    # the start is a fixed point of the unperturbed iteration, with the last two points at zero
+    X = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    for seed in range(5):
+        run = pca_l1.ascend(X, np.array([[1.0], [0.0]]), np.random.default_rng(seed))
+        assert run.ties == 0
+        assert run.history[-1] == pytest.approx(np.sqrt(40))
+        assert (np.diff(run.history) > -1e-14).all()
+
+
+def test_each_direction_is_sought_in_what_the_earlier_ones_leave(rows):
+    found = pca_l1.greedy(rows, 3, n_init=20)
+    rest = rows
+    for w, dispersion in zip(found.vectors.T, found.dispersions, strict=True):
+        assert dispersion == pytest.approx(largest_dispersion(rest), rel=1e-12)
+        rest = rest - np.outer(rest @ w, w)
+
+
+def test_directions_found_together_are_no_worse_than_those_found_one_by_one(rows):
+    together, apart = (solve(rows, 2, n_init=20) for solve in (pca_l1.joint, pca_l1.greedy))
+    assert together.dispersions.sum() >= apart.dispersions.sum() * (1 - 1e-12)
+
+
+def test_more_starts_never_give_a_smaller_dispersion(global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_t(2, (40, 8))
+    values = [pca_l1.greedy(X, 1, n_init=n).dispersions[0] for n in (1, 3, 10)]
+    assert (np.diff(values) >= -1e-12).all()
+
+
+def test_directions_stay_orthogonal_however_little_is_left(global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((50, 6)) * 10.0 ** -np.arange(0, 12, 2)
+    found = pca_l1.greedy(X, 6)
+    np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(6), atol=1e-13)
+    assert found.residuals.max() <= 1e-9
+
+
+def test_the_same_seed_gives_the_same_bits(rows):
+    first, second = (pca_l1.joint(rows, 2, random_state=3).vectors for _ in range(2))
+    assert (first == second).all()
+
+
+def test_too_few_steps_are_reported(global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((200, 20))
+    with pytest.warns(ConvergenceWarning, match="residual"):
+        found = pca_l1.greedy(X, 1, max_iter=1)
+    assert not found.converged
+
+
+def test_rows_of_zeros_have_no_direction():
+    with pytest.raises(ValueError, match="no dispersion"):
+        pca_l1.greedy(np.zeros((3, 2)), 1)
