@@ -67,9 +67,8 @@ class PCAL1(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     --------
     >>> import numpy as np
     >>> from mercer.estimators.pca_l1 import PCAL1
-    >>> line = np.linspace(-1, 1, 21)[:, None] * [[1.0, 0.0]]
-    >>> PCAL1(1).fit(np.vstack([line, [[0.0, 2.0]], [[0.0, -2.0]]])).components_.round(1)
-    array([[0.9, 0.4]])
+    >>> PCAL1(1).fit(np.array([[3.0, 0.0], [-3.0, 0.0], [1.0, 1.0], [-1.0, -1.0]])).components_.round(2)
+    array([[0.97, 0.24]])
     """
 
     def __init__(self, n_components=None, *, greedy=True, n_init=10, max_iter=1000, random_state=None):
