@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
@@ -18,6 +19,22 @@ logger = logging.getLogger(__name__)
 _TOL = {"float64": 1e-8, "float32": 1e-4}
 # Pivots of the preconditioner, over the square root of the number of vectors.
 _PIVOTS = 10
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The solution of (M + ridge I) A = Y with its certificate.
+
+    Attributes
+    ----------
+    coef : array (m, p)
+        A, in float64.
+    residual : float
+        |Y - (M + ridge I) A| / |Y|; for a solution of minimum norm of the part of Y that M can reach.
+    """
+
+    coef: np.ndarray
+    residual: float
 
 
 def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
@@ -74,18 +91,48 @@ def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
     array([[20.]])
     """
     inner = InnerProducts(phi)
-    m, Y = len(phi), _targets(Y, len(phi))
+    solved = solve(inner, Y, ridge, memory=memory, random_state=random_state)
+    return phi @ solved.coef.astype(inner.dtype)
+
+
+def solve(inner, Y, ridge, *, memory="1GB", random_state=None):
+    """Solve (M + ridge I) A = Y for a lazy matrix of inner products: what ``lstsq`` is made of.
+
+    The same routes, errors and warnings.
+
+    Parameters
+    ----------
+    inner : InnerProducts
+        Or what has its ``shape``, ``dtype``, ``diagonal()``, ``[I, J]``, ``@`` and ``dense(memory)``.
+    Y : array (m,) or (m, p)
+    ridge : float
+    memory : str or int
+    random_state : int, RandomState, Generator or None
+
+    Returns
+    -------
+    Solved
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.factor import InnerProducts
+    >>> from mercer.least_squares import solve
+    >>> solve(InnerProducts(mc.features(mc.Linear(), np.eye(2))), np.array([2.0, 4.0]), 1.0).coef
+    array([[1.],
+           [2.]])
+    """
+    m = inner.shape[0]
+    Y = _targets(Y, m)
     _validate.number("ridge", ridge)
     if ridge < 0:
         raise ValueError(f"ridge = {ridge!r} must be at least 0.")
     norm = float(np.max(inner.diagonal()))
     if ridge <= m * np.finfo(np.float64).eps * norm:
-        A = _minimum_norm(inner.dense(memory), Y, ridge)
-    elif 16 * m * m <= _memory.parse(memory):
-        A = _direct(inner.dense(memory), Y, ridge)
-    else:
-        A = _iterative(inner, Y, ridge, random_state)
-    return phi @ A.astype(inner.dtype)
+        return _minimum_norm(inner.dense(memory), Y, ridge)
+    if 16 * m * m <= _memory.parse(memory):
+        return _direct(inner.dense(memory), Y, ridge)
+    return _iterative(inner, Y, ridge, random_state)
 
 
 def _targets(Y, m):
@@ -104,8 +151,11 @@ def _minimum_norm(M, Y, ridge):
     pairs = eigh.dense(M, len(M))
     kept = pairs.values > len(M) * np.finfo(np.float64).eps * max(pairs.values[0], 0.0)
     V = pairs.vectors[:, kept]
-    logger.info("least squares over %d of %d eigenvalues", kept.sum(), len(M))
-    return V @ ((V.T @ Y) / (pairs.values[kept, None] + ridge))
+    within = V.T @ Y
+    A = V @ (within / (pairs.values[kept, None] + ridge))
+    residual = _relative(within - V.T @ (M @ A + ridge * A), Y)
+    logger.info("least squares over %d of %d eigenvalues: relative residual %.1e", kept.sum(), len(M), residual)
+    return Solved(A, residual)
 
 
 def _direct(M, Y, ridge):
@@ -114,8 +164,7 @@ def _direct(M, Y, ridge):
     A = scipy.linalg.cho_solve(factor, Y, check_finite=False)
     # one step of refinement also takes back what jitter has done
     A += scipy.linalg.cho_solve(factor, Y - M @ A, check_finite=False)
-    _certify(Y, M @ A, _TOL["float64"], "Cholesky")
-    return A
+    return Solved(A, _certify(Y, M @ A, _TOL["float64"], "Cholesky"))
 
 
 def _iterative(inner, Y, ridge, random_state):
@@ -123,20 +172,25 @@ def _iterative(inner, Y, ridge, random_state):
     shifted = _Shifted(inner, ridge)
     tol = _TOL["float32" if inner.dtype == np.float32 else "float64"]
     solution = cg.solve(shifted, Y, low_rank_plus_ridge(part.factor, ridge), tol=tol / 2)
-    _certify(Y, shifted @ solution.x, tol, f"{solution.n_iter} steps of conjugate gradients")
-    return solution.x
+    route = f"{solution.n_iter} steps of conjugate gradients"
+    return Solved(solution.x, _certify(Y, shifted @ solution.x, tol, route))
 
 
 def _certify(Y, product, tol, route):
-    residual = float(np.linalg.norm(Y - product) / max(np.linalg.norm(Y), np.finfo(np.float64).tiny))
+    residual = _relative(Y - product, Y)
     logger.info("least squares by %s: relative residual %.1e", route, residual)
     if residual > tol:
         warnings.warn(
             f"least squares by {route} left a relative residual of {residual:.1e}, tol = {tol:.0e}; a larger ridge, "
             "or a larger memory= for the direct solver, helps.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
+    return residual
+
+
+def _relative(error, Y):
+    return float(np.linalg.norm(error) / max(np.linalg.norm(Y), np.finfo(np.float64).tiny))
 
 
 class _Shifted:

@@ -1,0 +1,122 @@
+"""Discriminants: the generalised eigenproblem that defines them, on the kernel matrix and on coordinates."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import mercer as mc
+from mercer.solvers.fisher import discriminants
+
+rng = np.random.default_rng(0)
+CLASSES = rng.integers(0, 4, 80)
+X = rng.standard_normal((80, 3)) + np.eye(4)[CLASSES, :3]
+GAUSSIAN, MU = mc.Gaussian(0.5), 1e-2
+PHI = mc.features(GAUSSIAN, X)
+
+
+def scatters(Z):
+    """Return the scatter between classes and within them of points in rows."""
+    means = np.array([Z[c == CLASSES].mean(axis=0) for c in range(4)])[CLASSES]
+    between, within = means - Z.mean(axis=0), Z - means
+    return between.T @ between, within.T @ within
+
+
+def centred():
+    H = np.eye(80) - 1 / 80
+    return H @ GAUSSIAN(X) @ H
+
+
+@pytest.fixture(scope="module")
+def coordinates():
+    """Eigenvectors U, eigenvalues and coordinates Y' = U Lambda^(1/2) of the centred features."""
+    values, U = np.linalg.eigh(centred())
+    kept = values > 1e-12 * values[-1]
+    values, U = values[kept], U[:, kept]
+    return U, values, U * np.sqrt(values)
+
+
+def test_directions_solve_the_eigenproblem_of_the_kernel_matrix():
+    found, K = discriminants(PHI, CLASSES, MU), centred()
+    between, within = scatters(K)
+    A = found.expansion.coef
+    left, right = between @ A, (within + MU * K) @ A * found.eigenvalues
+    np.testing.assert_allclose(left, right, atol=1e-10 * np.abs(left).max())
+    np.testing.assert_allclose(A.T @ (within + MU * K) @ A, 80 * np.eye(3), atol=1e-9)
+
+
+def test_directions_are_those_of_linear_discriminant_analysis_on_coordinates(coordinates):
+    U, values, Y = coordinates
+    between, within = scatters(Y)
+    eigenvalues, beta = scipy.linalg.eigh(between, within + MU * np.eye(len(values)))
+    eigenvalues, beta = eigenvalues[:-4:-1], np.sqrt(80) * beta[:, :-4:-1]
+    found = discriminants(PHI, CLASSES, MU)
+    np.testing.assert_allclose(found.eigenvalues, eigenvalues, rtol=1e-10)
+    alpha = (U / np.sqrt(values)) @ beta
+    # coefficients count up to what the features map to 0: rounding of the smallest eigenvalues
+    ours, theirs = aligned_values(found.expansion.coef, alpha)
+    np.testing.assert_allclose(ours, theirs, atol=1e-10 * np.abs(theirs).max())
+
+
+def aligned_values(ours, theirs):
+    """Return values of both at the training points, with the signs of the second."""
+    ours, theirs = centred() @ ours, centred() @ theirs
+    return ours * np.sign((ours * theirs).sum(axis=0)), theirs
+
+
+def test_means_and_intercept_are_those_of_the_training_points():
+    found = discriminants(PHI, CLASSES, MU)
+    Z = found.expansion(X) + found.intercept
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(found.means, [Z[c == CLASSES].mean(axis=0) for c in range(4)], atol=1e-11)
+    assert (found.means[-1] >= 0).all()
+
+
+@pytest.mark.parametrize("memory", ["1GB", "1kB"], ids=["direct", "iterative"])
+def test_weights_are_repetitions(memory):
+    weights = rng.integers(0, 4, 80)
+    rows = np.repeat(np.arange(80), weights)
+    ours = discriminants(PHI, CLASSES, MU, weights, memory=memory)
+    theirs = discriminants(PHI[:, rows], CLASSES[rows], MU)
+    tolerance = 1e-10 if memory == "1GB" else 1e-6
+    np.testing.assert_allclose(ours.eigenvalues, theirs.eigenvalues, rtol=tolerance)
+    np.testing.assert_allclose(
+        ours.expansion(X) + ours.intercept, theirs.expansion(X) + theirs.intercept, atol=10 * tolerance
+    )
+    assert ours.residual <= 1e-8
+
+
+def test_classes_told_apart_entirely_keep_their_direction():
+    far = np.concatenate([X[:40], X[:40] + 100])
+    labels = np.repeat([0, 1], 40)
+    found = discriminants(mc.features(mc.Gaussian(1e-4), far), labels, 1e-9)
+    z = (found.expansion(far) + found.intercept)[:, 0]
+    assert z[labels == 0].max() < z[labels == 1].min()
+    assert np.isfinite(found.eigenvalues).all()
+
+
+def test_float32_stays_float32():
+    narrow = discriminants(mc.features(GAUSSIAN, X.astype(np.float32)), CLASSES, 0.1)
+    wide = discriminants(PHI, CLASSES, 0.1)
+    assert narrow.expansion.coef.dtype == narrow.intercept.dtype == narrow.means.dtype == np.float32
+    np.testing.assert_allclose(narrow.eigenvalues, wide.eigenvalues, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("classes", "mu", "message"),
+    [
+        (CLASSES, 0.0, "mu = 0.0 must be above 0"),
+        (np.zeros(80, int), 1.0, "at least two classes"),
+        (2 * CLASSES, 1.0, "class 1 has no points"),
+        (CLASSES[:-1], 1.0, "80 whole numbers"),
+        (CLASSES - 1, 1.0, "numbered from 0"),
+    ],
+)
+def test_nonsense_is_refused(classes, mu, message):
+    with pytest.raises(ValueError, match=message):
+        discriminants(PHI, classes, mu)
+
+
+def test_classes_with_one_mean_have_no_discriminant():
+    same = mc.features(GAUSSIAN, np.concatenate([X, X]))
+    with pytest.raises(ValueError, match="no discriminant: the means of the 2 classes are equal"):
+        discriminants(same, np.repeat([0, 1], 80), 1.0)

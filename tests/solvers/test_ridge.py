@@ -1,0 +1,131 @@
+"""Ridge regression: optimality, weights as repetitions, the span of landmarks, what is left out, and many ridges."""
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge as Reference
+
+import mercer as mc
+from mercer.solvers.ridge import loo_residuals, posterior, restricted, ridge, ridge_path
+
+rng = np.random.default_rng(0)
+X, NEW, Y = rng.standard_normal((60, 3)), rng.standard_normal((20, 3)), rng.standard_normal((60, 2))
+WEIGHTS = rng.integers(0, 4, 60).astype(float)
+GAUSSIAN = mc.Gaussian(0.4)
+PHI = mc.features(GAUSSIAN, X)
+
+
+def refitted(i, alpha, weights):
+    """Return the residual of point i when the others are fitted again without it."""
+    others = np.delete(np.arange(60), i)
+    psi = ridge(PHI[:, others], Y[others], alpha, weights[others]).expansion
+    return Y[i] - psi(X[i : i + 1])[0]
+
+
+@pytest.mark.parametrize("memory", ["1GB", "1kB"], ids=["direct", "iterative"])
+def test_weights_are_repetitions(memory):
+    ours = ridge(PHI, Y, 0.1, WEIGHTS, memory=memory)
+    rows = np.repeat(np.arange(60), WEIGHTS.astype(int))
+    theirs = Reference(alpha=0.1, kernel="rbf", gamma=0.4).fit(X[rows], Y[rows])
+    tolerance = 1e-10 if memory == "1GB" else 1e-6
+    np.testing.assert_allclose(ours.expansion(NEW), theirs.predict(NEW), atol=tolerance)
+    assert ours.residual <= 1e-8
+    assert (ours.expansion.coef[WEIGHTS == 0] == 0).all()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-18, 1e-3])
+def test_repeated_points_are_solved_whatever_the_ridge(alpha):
+    twice = mc.features(GAUSSIAN, np.repeat(X[:20], 2, axis=0))
+    found = ridge(twice, Y[:40], alpha, WEIGHTS[:40] + 1)
+    psi = found.expansion
+    assert np.isfinite(psi.coef).all()
+    assert found.residual <= 1e-8
+    w = (WEIGHTS[:40] + 1).reshape(20, 2, 1)
+    means = (w * Y[:40].reshape(20, 2, 2)).sum(axis=1) / w.sum(axis=1)
+    np.testing.assert_allclose(psi(X[:20]), means, atol=1e-6 if alpha < 1e-3 else 0.05)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-18])
+def test_the_posterior_of_repeated_points_reports_its_jitter(alpha):
+    twice = mc.features(GAUSSIAN, np.repeat(X[:20], 2, axis=0))
+    with pytest.warns(UserWarning, match=r"jitter \d"):
+        R = posterior(twice, alpha)
+    np.testing.assert_allclose((R(X[:20]) ** 2).sum(axis=1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [np.ones(60), WEIGHTS], ids=["equal", "weighted"])
+def test_what_is_left_out_is_what_refitting_leaves_out(weights):
+    psi, R = ridge(PHI, Y, 0.1, weights).expansion, posterior(PHI, 0.1, weights)
+    expected = [refitted(i, 0.1, weights) for i in range(60)]
+    np.testing.assert_allclose(loo_residuals(psi, Y, R), expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("weights", [np.ones(60), WEIGHTS], ids=["equal", "weighted"])
+def test_a_path_is_one_ridge_after_another(weights):
+    path = ridge_path(PHI, Y, [1e-2, 1.0], weights)
+    for alpha, coef, errors in zip(path.alphas, path.coef, path.loo_residuals, strict=True):
+        np.testing.assert_allclose(coef, ridge(PHI, Y, alpha, weights).expansion.coef, atol=1e-10)
+        np.testing.assert_allclose(errors, [refitted(i, alpha, weights) for i in range(60)], atol=1e-10)
+
+
+def test_the_span_of_all_points_restricts_nothing():
+    full, found = ridge(PHI, Y, 0.1, WEIGHTS), restricted(PHI, PHI, Y, 0.1, WEIGHTS)
+    np.testing.assert_allclose(found.expansion(NEW), full.expansion(NEW), atol=1e-7)
+    known, exact = ((R(NEW) ** 2).sum(axis=1) for R in (found.posterior, posterior(PHI, 0.1, WEIGHTS)))
+    np.testing.assert_allclose(known, exact, atol=1e-7)
+
+
+def test_no_vector_of_the_span_does_better(monkeypatch):
+    monkeypatch.setattr("mercer.solvers.ridge._ROWS", 13)
+    onto = mc.features(GAUSSIAN, NEW[:8])
+    psi = restricted(PHI, onto, Y[:, 0], 0.1, WEIGHTS).expansion
+
+    def objective(chi):
+        return (WEIGHTS * (chi.inner(PHI)[0] - Y[:, 0]) ** 2).sum() + 0.1 * chi.norms()[0] ** 2
+
+    best = objective(psi)
+    for size in (1e-1, 1e-3):
+        for _ in range(5):
+            assert objective(psi + onto @ (size * rng.standard_normal(8))) > best
+
+
+def test_repeated_landmarks_change_nothing():
+    onto = mc.features(GAUSSIAN, NEW[:8])
+    once, thrice = (restricted(PHI, o, Y, 0.1) for o in (onto, onto[:, np.tile(np.arange(8), 3)]))
+    np.testing.assert_allclose(once.expansion(X), thrice.expansion(X), atol=1e-9)
+    np.testing.assert_allclose((once.posterior(X) ** 2).sum(1), (thrice.posterior(X) ** 2).sum(1), atol=1e-9)
+
+
+def test_float32_stays_float32():
+    narrow = mc.features(GAUSSIAN, X.astype(np.float32))
+    for found in (ridge(narrow, Y, 0.1), restricted(narrow, narrow[:, :30], Y, 0.1)):
+        wide = ridge(PHI, Y, 0.1) if found.posterior is None else restricted(PHI, PHI[:, :30], Y, 0.1)
+        assert found.expansion.coef.dtype == np.float32
+        np.testing.assert_allclose(found.expansion(NEW.astype(np.float32)), wide.expansion(NEW), atol=2e-3)
+    assert posterior(narrow, 0.1).coef.dtype == np.float32
+
+
+def test_what_cannot_be_stored_is_refused_before_it_is_computed():
+    for attempt in (
+        lambda: posterior(PHI, 0.1, memory="10kB"),
+        lambda: ridge_path(PHI, Y, [1.0], memory="10kB"),
+        lambda: restricted(PHI, PHI, Y, 1.0, memory="10kB"),
+    ):
+        with pytest.raises(MemoryError, match=r"needs .* the budget is 10.0 kB"):
+            attempt()
+
+
+@pytest.mark.parametrize(
+    ("attempt", "message"),
+    [
+        (lambda: ridge(PHI, Y, -1.0), "ridge = -1.0 must be at least 0"),
+        (lambda: ridge(PHI, Y[:-1], 1.0), r"Y must have shape \(60,\)"),
+        (lambda: restricted(PHI, PHI, Y, -1.0), "alpha = -1.0 must be at least 0"),
+        (lambda: posterior(PHI, -1.0), "alpha = -1.0 must be at least 0"),
+        (lambda: ridge_path(PHI, Y, [1.0, 0.0]), "must be a list of finite numbers above 0"),
+        (lambda: ridge_path(mc.features(mc.Sigmoid(4.0), X), Y, [1e-3]), "alphas must be above"),
+        (lambda: posterior(mc.features(mc.Sigmoid(4.0), X), 1e-3), "the matrix is indefinite"),
+    ],
+)
+def test_nonsense_is_refused(attempt, message):
+    with pytest.raises(ValueError, match=message):
+        attempt()
