@@ -8,7 +8,7 @@ import scipy.linalg
 
 from mercer import _memory, _points, _validate
 from mercer.expansion import Expansion
-from mercer.factor import InnerProducts, qr
+from mercer.factor import InnerProducts, svd
 from mercer.least_squares import solve
 from mercer.linalg import cholesky, eigh
 from mercer.solvers.weighted import weighted
@@ -147,10 +147,15 @@ def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB"):
     MemoryError
         When three matrices of order m exceed the budget.
 
+    Warns
+    -----
+    UserWarning
+        When the kernel is indefinite on ``onto``, with lambda_min / lambda_max.
+
     Notes
     -----
-    n m kernel values and O(n m^2) in tiles; nothing of size n is stored. What lies within 4e-11 (float32: 2e-5) of
-    the largest squared norm of the span of others is left out.
+    n m kernel values and O(n m^2) in tiles, O(m^3) once; nothing of size n is stored. Directions of the span are left
+    out whose eigenvalue is below 4e-11 (float32: 2e-5) of the largest.
 
     References
     ----------
@@ -168,7 +173,7 @@ def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB"):
     _nonnegative(alpha)
     m = len(onto)
     _memory.require(24 * m * m, memory, f"three matrices of order {m}, the number of landmarks,", "fewer landmarks")
-    Q, _ = qr(onto, np.finfo(InnerProducts(onto).dtype).eps ** (2 / 3))
+    Q = _basis(onto, memory)
     _, root = weighted(phi, weights)
     N, right = _normal_equations(Q, phi.points, root, root * np.asarray(Y, np.float64).reshape(len(root), -1))
     pairs = eigh.dense(N, len(N))
@@ -180,6 +185,12 @@ def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB"):
     dtype = InnerProducts(phi).dtype
     posterior = Q @ (V * np.sqrt(values / (values + alpha))).astype(dtype)
     return Ridge(Q @ A.astype(dtype), residual, posterior)
+
+
+def _basis(onto, memory):
+    """Return orthonormal vectors of a span: what is smaller is known to fewer digits than it is worth."""
+    U, s = svd(onto, None, centre=False, memory=memory)
+    return U[:, : int(np.sum(s**2 > np.finfo(s.dtype).eps ** (2 / 3) * s[0] ** 2))]
 
 
 def _normal_equations(Q, points, root, targets):

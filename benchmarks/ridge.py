@@ -1,0 +1,120 @@
+"""Kernel ridge regression: Mercer beside scikit-learn, times and peak memory, each in a process of its own.
+
+Gaussian kernel with gamma "scale", alpha 0.1, standard normal data in 10 dimensions, y = sin of a projection and noise.
+Rows: scikit-learn's KernelRidge, Mercer's direct route, its lazy route within 100 MB, 500 landmarks, and for the
+variance and leave-one-out residuals GaussianProcessRegressor beside ``posterior_``. Predictions at 1 000 new points are
+compared with the first row's, so that nobody wins by stopping early.
+
+Run: python benchmarks/ridge.py [--n 4000] [--repeat 3]
+"""
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+FEATURES, NEW, ALPHA = 10, 1000, 0.1
+
+
+def points(n):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n + NEW, FEATURES))
+    y = np.sin(X @ np.linspace(0, 1, FEATURES)) + 0.1 * rng.standard_normal(len(X))
+    return X[:n], y[:n], X[n:]
+
+
+def scikit_learn(X, _, new):
+    from sklearn.kernel_ridge import KernelRidge
+
+    return KernelRidge(alpha=ALPHA, kernel="rbf", gamma=1 / (FEATURES * X.var())), lambda model: model.predict(new)
+
+
+def process(X, _, new):
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF
+
+    kernel = RBF(np.sqrt(FEATURES * X.var() / 2))
+    model = GaussianProcessRegressor(kernel, alpha=ALPHA, optimizer=None)
+    return model, lambda model: model.predict(new, return_std=True)[0]
+
+
+def mercer(**parameters):
+    def system(X, y, new):
+        from mercer.estimators.ridge import KernelRidge
+
+        model = KernelRidge(ALPHA, kernel="rbf", random_state=0, **parameters)
+        model.fit(X[:500], y[:500]).predict(new)  # compiles
+        return model, lambda model: model.predict(new)
+
+    return system
+
+
+def mercer_with_variance(X, y, new):
+    model, predict = mercer()(X, y, new)
+
+    def both(model):
+        model.variance(new)
+        return predict(model)
+
+    return model, both
+
+
+SYSTEMS = {
+    "scikit-learn KernelRidge": scikit_learn,
+    "Mercer": mercer(),
+    "Mercer, lazy, 100 MB": mercer(memory="100MB"),
+    "Mercer, 500 landmarks": mercer(landmarks=500),
+    "scikit-learn GP, with deviation": process,
+    "Mercer, with variance": mercer_with_variance,
+}
+
+
+def child(name, n):
+    """Run one fit and prediction and print what they took; memory is the peak above what imports and data need."""
+    X, y, new = points(n)
+    model, predict = SYSTEMS[name](X, y, new)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    model.fit(X, y)
+    fitted = time.perf_counter()
+    predicted = predict(model)
+    seconds = fitted - start, time.perf_counter() - fitted
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps([*seconds, (peak - before) / 1e6, predicted.tolist()]))
+
+
+def measure(name, n):
+    command = [sys.executable, __file__, "--child", name, "--n", str(n)]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def main():
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--n", type=int, default=4000)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.child:
+        child(arguments.child, arguments.n)
+        return
+    runs = {name: [] for name in SYSTEMS}
+    for _ in range(arguments.repeat):
+        for name in SYSTEMS:
+            runs[name].append(measure(name, arguments.n))
+    exact = np.array(runs["scikit-learn KernelRidge"][0][3])
+    print(f"Kernel ridge regression, Gaussian, n = {arguments.n}, d = {FEATURES}; {NEW} predictions")
+    print(f"{'':34}{'fit s':>8}{'predict s':>11}{'peak GB':>9}{'largest difference':>20}")
+    for name, each in runs.items():
+        fit, predict, memory = (statistics.median(run[j] for run in each) for j in range(3))
+        gap = np.abs(np.array(each[0][3]) - exact).max()
+        print(f"{name:34}{fit:8.2f}{predict:11.2f}{memory:9.2f}{gap:20.0e}")
+
+
+if __name__ == "__main__":
+    main()

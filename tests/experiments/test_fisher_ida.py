@@ -1,0 +1,28 @@
+"""Kernel Fisher discriminants on Raetsch's sets: errors near those of support vector machines."""
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+import mercer as mc
+from experiments import fisher_ida
+from mercer.estimators.fisher import KernelFisher
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "gamma", "mu", "C"), [("ida_heart", 0.0104, 1.0, 1.0), ("ida_waveform", 0.0262, 1.0, 1.0)]
+)
+def test_errors_are_near_those_of_support_vector_machines(data, name, gamma, mu, C):
+    sets = data(name)
+    ours = fisher_ida.errors(sets, KernelFisher(kernel=mc.Gaussian(gamma), mu=mu), 10)
+    theirs = fisher_ida.errors(sets, SVC(gamma=gamma, C=C), 10)
+    assert abs(np.mean(ours - theirs)) < 1.5
+
+
+@pytest.mark.data
+def test_the_search_holds_medians_of_what_it_finds(data, monkeypatch):
+    monkeypatch.setattr(fisher_ida, "ROWS", 60)
+    model, medians = fisher_ida.chosen(data("ida_heart"), fisher_ida.fisher, 2)
+    assert model.kernel.gamma == medians["kernel__gamma"]
+    assert model.mu == medians["mu"]
