@@ -1,0 +1,314 @@
+"""Coordinates of feature space: an orthonormal basis of a span with an origin, so that linear methods become kernel
+methods.
+"""
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer import _coefficients, _memory, _validate
+from mercer.expansion import Expansion, mean
+from mercer.factor import eigenpairs, qr
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    r"""The map from points to coordinates in a subspace of feature space, y(x) = <phi(x) - mu, pi_k> for k = 1 .. r.
+
+    .. math:: \phi(x) = \mu + \sum_k y_k \pi_k + \mathrm{rest}, \qquad |\phi(x) - \mu|^2 = |y|^2 + y_{r+1}^2
+
+    Attributes
+    ----------
+    basis : Expansion
+        r vectors pi_k, orthonormal (or the rows of an isometry, with r above the dimension of their span).
+    origin : Expansion
+        One vector mu in the span; 0 when not centred.
+    intercept : array (r,)
+        -<mu, pi_k>.
+    square : float
+        The squared norm of mu.
+
+    References
+    ----------
+    Kwak, *Nonlinear projection trick in kernel methods*, IEEE TNNLS 24 (2013), theorem 2 and lemmas 5 and 6.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.maps import spectral
+    >>> X = np.array([[0.0, 0.0], [2.0, 0.0]])
+    >>> to_coordinates = spectral(mc.features(mc.Linear(), X))
+    >>> to_coordinates(X), to_coordinates.residual(np.array([[5.0, 3.0]]))
+    (array([[ 1.],
+           [-1.]]), array([3.]))
+    """
+
+    basis: Expansion
+    origin: Expansion
+    intercept: np.ndarray
+    square: float
+
+    def __call__(self, X):
+        """Return the coordinates of points.
+
+        Parameters
+        ----------
+        X : points (n)
+
+        Returns
+        -------
+        array (n, r)
+        """
+        return self.basis(X) + self.intercept
+
+    def residual(self, X):
+        """Return the residual coordinate of each point, the distance of phi(x) to the affine subspace (lemma 5).
+
+        Every point has a residual axis of its own: squared distances to points of the subspace add up, products of
+        two residuals mean nothing.
+
+        Parameters
+        ----------
+        X : points (n)
+
+        Returns
+        -------
+        array (n,)
+            At least 0; below about eps^(1/2) |phi(x)| it is rounding.
+
+        Raises
+        ------
+        ValueError
+            For rows of a precomputed kernel, which do not give k(x, x).
+        """
+        diagonal = np.asarray(self.basis.kernel.diag(X), np.float64)
+        square = diagonal - 2 * self.origin(X)[:, 0].astype(np.float64) + self.square
+        coordinates = self(X)
+        rest = square - np.einsum("ij,ij->i", coordinates, coordinates, dtype=np.float64)
+        return np.sqrt(np.maximum(rest, 0)).astype(coordinates.dtype)
+
+    def of(self, psi):
+        """Return the coordinates of vectors of feature space taken as directions, <psi_j, pi_k> (lemma 6).
+
+        Parameters
+        ----------
+        psi : Expansion
+            m vectors. Where both lie in the span, <psi, chi> is the dot product of their coordinates.
+
+        Returns
+        -------
+        array (m, r)
+        """
+        return psi.inner(self.basis)
+
+    def vectors(self, Y):
+        """Return the vectors of feature space with given coordinates, mu + sum_k y_k pi_k.
+
+        Parameters
+        ----------
+        Y : array (m, r)
+
+        Returns
+        -------
+        Expansion
+            m vectors.
+
+        Raises
+        ------
+        ValueError
+            For another number of coordinates.
+        """
+        Y = np.asarray(Y)
+        if Y.ndim != 2 or Y.shape[1] != len(self.basis):
+            raise ValueError(f"coordinates must have shape (m, {len(self.basis)}), got {Y.shape}.")
+        return self.basis @ Y.T + self.origin
+
+
+def spectral(phi, centre=True, tol=None, *, memory="1GB", random_state=None):
+    r"""Return coordinates in the whole span of a block of vectors, along its principal axes.
+
+    .. math:: H K H = U \Lambda U', \qquad Y = \Lambda^{1/2} U', \qquad y = \Lambda^{-1/2} U' k(x)
+
+    with the centred kernel vector k(x) and H = I - 11'/n, or H = I when not centred. The columns of Y are the
+    coordinates of the vectors themselves, and dot products of them are the (centred) inner products.
+
+    Parameters
+    ----------
+    phi : Expansion
+        n vectors.
+    centre : bool
+        Take the mean of the vectors as origin.
+    tol : float, optional
+        Axes whose eigenvalue is at most ``tol`` times the largest are cut; n eps when left out, and never less.
+    memory : str or int
+        Bytes that the n x n matrix of inner products may take.
+    random_state : int, RandomState, Generator or None
+
+    Returns
+    -------
+    Coordinates
+        r axes, the rank.
+
+    Raises
+    ------
+    MemoryError
+        When the matrix is larger than the budget.
+    ValueError
+        For a negative ``tol``, or vectors that are all equal.
+
+    Warns
+    -----
+    UserWarning
+        When the kernel is indefinite on these points; its negative part is cut.
+
+    Notes
+    -----
+    O(n^3), and O(n) kernel values per new point. The last coordinates have errors of about eps^(1/2).
+
+    References
+    ----------
+    Kwak (2013), lemma 1, theorem 2 and equation (7).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.maps import spectral
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> kernel = mc.Gaussian(1.0)
+    >>> Y = spectral(mc.features(kernel, X), centre=False)(X)
+    >>> np.allclose(Y @ Y.T, kernel(X))
+    True
+    """
+    n, tol = len(phi), share(tol)
+    require_matrix(n, memory)
+    pairs = eigenpairs(phi, None, centre, memory=memory, random_state=random_state)
+    kept = pairs.values > tol * pairs.values[0]
+    logger.info("%d coordinates of %d vectors", int(kept.sum()), n)
+    basis = phi @ (pairs.vectors[:, kept] / np.sqrt(pairs.values[kept]).astype(pairs.vectors.dtype))
+    return at(mean(phi) if centre else zero(phi), basis)
+
+
+def triangular(phi, centre=True, tol=None, *, memory="1GB"):
+    """Return coordinates in the span of a block by pivoted Cholesky: a rotation of the spectral ones, O(n r^2).
+
+    The vectors are taken in the order of their distance to the span of those before; each adds the axis of its
+    residual, so that the first k axes span the first k vectors chosen.
+
+    Parameters
+    ----------
+    phi : Expansion
+        n vectors.
+    centre : bool
+        Take the mean of the vectors as origin.
+    tol : float, optional
+        Vectors whose squared distance to the span of those chosen is at most ``tol`` times the largest squared norm add
+        no axis; eps^(1/2) of the type when left out.
+    memory : str or int
+        Bytes that the matrix of inner products of centred vectors may take.
+
+    Returns
+    -------
+    Coordinates
+
+    References
+    ----------
+    Kwak (2013), footnote 3.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.maps import triangular
+    >>> triangular(mc.features(mc.Linear(), np.array([[3.0, 4.0], [6.0, 8.0]])), centre=False)(np.array([[3.0, 4.0]]))
+    array([[5.]])
+    """
+    n = len(phi)
+    if not centre:
+        return at(zero(phi), qr(phi, tol)[0])
+    require_matrix(n, memory)
+    centring = np.eye(n, dtype=_coefficients.floating(phi._side)) - np.asarray(1 / n, _coefficients.floating(phi._side))
+    return at(mean(phi), qr(phi @ centring, tol, memory=memory)[0])
+
+
+def project_on(Y, beta):
+    """Return the coordinates of the projections onto the line of a vector, (y.beta / beta.beta) beta.
+
+    Parameters
+    ----------
+    Y : array (n, r)
+        Coordinates of points.
+    beta : array (r,)
+        Coordinates of the vector, from ``Coordinates.of``.
+
+    Returns
+    -------
+    array (n, r)
+
+    Raises
+    ------
+    ValueError
+        When the vector is 0 or has another number of coordinates.
+
+    References
+    ----------
+    Kwak (2013), corollary 7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.maps import project_on
+    >>> project_on(np.array([[3.0, 4.0]]), np.array([2.0, 0.0]))
+    array([[3., 0.]])
+    """
+    Y, beta = np.asarray(Y), np.ravel(beta)
+    if Y.ndim != 2 or Y.shape[1] != len(beta):
+        raise ValueError(f"beta has {len(beta)} coordinates, but Y has shape {Y.shape}; rows of Y must match beta.")
+    length = np.linalg.norm(beta)
+    if not length > 0:
+        raise ValueError("beta is 0: a line needs a direction.")
+    unit = beta / length
+    return np.outer(Y @ unit, unit)
+
+
+def at(origin, basis):
+    """Return the coordinates of an origin and a basis, with their inner products worked out.
+
+    Parameters
+    ----------
+    origin : Expansion
+        One vector.
+    basis : Expansion
+        r vectors.
+
+    Returns
+    -------
+    Coordinates
+    """
+    return Coordinates(basis, origin, -origin.inner(basis)[0], float(origin.norms()[0]) ** 2)
+
+
+def zero(phi):
+    """Return the vector 0 over the points of a block."""
+    return phi @ np.zeros((len(phi), 1), dtype=_coefficients.floating(phi._side))
+
+
+def share(tol):
+    """Return a relative threshold as a number, 0 for the default, or raise."""
+    if tol is None:
+        return 0.0
+    _validate.number("tol", tol)
+    if not 0 <= tol < 1:
+        raise ValueError(f"tol = {tol!r} must be at least 0 and below 1, a share of the largest eigenvalue.")
+    return tol
+
+
+def require_matrix(n, memory):
+    """Raise a MemoryError that speaks of landmarks where a matrix of n x n numbers exceeds the budget."""
+    _memory.require(
+        8 * n * n,
+        memory,
+        f"the kernel matrix of {n} points",
+        "landmarks, a few points whose span stands for that of all (KernelMap(landmarks=...)), or a larger memory=",
+    )

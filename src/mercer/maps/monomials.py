@@ -1,0 +1,155 @@
+"""Monomial features: all products of d entries of a point, whose dot product is (x.z)^d."""
+
+import math
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from mercer import _memory, _points, _validate
+
+
+def monomial_count(n_variables, degree):
+    """Return the number of different monomials of a degree, (N + d - 1)! / (d! (N - 1)!).
+
+    Parameters
+    ----------
+    n_variables : int
+    degree : int
+
+    Returns
+    -------
+    int
+
+    References
+    ----------
+    Schoelkopf, Smola, Mueller, *Kernel principal component analysis*, ICANN (1997), section 3; the factorial of the
+    denominator is misplaced there.
+
+    Examples
+    --------
+    >>> from mercer.maps import monomial_count
+    >>> monomial_count(256, 5)
+    9525431552
+    """
+    _validate.integer("n_variables", n_variables)
+    _validate.integer("degree", degree)
+    return math.comb(n_variables + degree - 1, degree)
+
+
+def ordered_monomials(X, degree, *, memory="1GB"):
+    """Return all ordered products x_i1 ... x_id of the entries of each point.
+
+    Parameters
+    ----------
+    X : array (n, N)
+    degree : int
+        d, at least 1.
+    memory : str or int
+        Bytes that the result may take.
+
+    Returns
+    -------
+    array (n, N^d)
+        With dot products (x.z)^d; column i_1 N^(d-1) + ... + i_d is that product.
+
+    Raises
+    ------
+    MemoryError
+        When there are too many, with their number.
+    ValueError
+        When a product overflows.
+
+    References
+    ----------
+    Schoelkopf, Smola, Mueller (1997), eqs. (7) and (8).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.maps import ordered_monomials
+    >>> ordered_monomials(np.array([[2.0, 3.0]]), 2)
+    array([[4., 6., 6., 9.]])
+    """
+    X = _dense_rows(X)
+    _validate.integer("degree", degree)
+    n, N = X.shape
+    # two tables of products are there at a time
+    _require(X, N**degree, 2 * n * X.dtype.itemsize, f"ordered products of {degree} of {N} variables", memory)
+    products = X
+    with np.errstate(over="ignore"):
+        for _ in range(degree - 1):
+            products = (products[:, :, None] * X[:, None, :]).reshape(n, -1)
+    return _finite(products, degree)
+
+
+def unordered_monomials(X, degree, *, memory="1GB"):
+    r"""Return the different monomials of each point, times the square roots of the numbers of their orders.
+
+    .. math:: \sqrt{d! / (e_1! \cdots e_N!)}\; x_1^{e_1} \cdots x_N^{e_N}, \qquad e_1 + \dots + e_N = d
+
+    Parameters
+    ----------
+    X : array (n, N)
+    degree : int
+        d, at least 1.
+    memory : str or int
+        Bytes that the result and a table of its indices may take.
+
+    Returns
+    -------
+    array (n, (N + d - 1)! / (d! (N - 1)!))
+        With dot products (x.z)^d.
+
+    Raises
+    ------
+    MemoryError
+        When there are too many, with their number.
+    ValueError
+        When a product overflows.
+
+    References
+    ----------
+    Schoelkopf, Smola, Mueller (1997), the map after eq. (8).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.maps import unordered_monomials
+    >>> unordered_monomials(np.array([[2.0, 3.0]]), 2)
+    array([[4.  , 8.49, 9.  ]])
+    """
+    X = _dense_rows(X)
+    n, N = X.shape
+    count = monomial_count(N, degree)
+    # two tables of products, and for every monomial its indices and the counts of its orders
+    each = 2 * n * X.dtype.itemsize + 8 * (degree + 4)
+    _require(X, count, each, f"monomials of degree {degree} in {N} variables", memory)
+    indices = combinations_with_replacement(range(N), degree)
+    indices = np.fromiter((i for chosen in indices for i in chosen), np.intp, count * degree).reshape(count, degree)
+    products, orders, run = np.ones((n, count), dtype=X.dtype), np.ones(count), np.ones(count)
+    with np.errstate(over="ignore"):
+        for j in range(degree):
+            products *= X[:, indices[:, j]]
+            # the indices of a monomial are sorted: the lengths of runs of equal ones multiply to e_1! ... e_N!
+            run = np.where(indices[:, j] == indices[:, j - 1], run + 1, 1.0) if j else run
+            orders *= (j + 1) / run
+        products *= np.sqrt(orders).astype(X.dtype)
+    return _finite(products, degree)
+
+
+def _dense_rows(X):
+    X = _points.rows(X)
+    if hasattr(X, "tocsr"):
+        raise TypeError("monomials are dense; pass X.toarray().")
+    return X
+
+
+def _require(X, count, each, what, memory):
+    subject = f"a table of {count} {what} for {len(X)} points"
+    _memory.require(count * each, memory, subject, "Polynomial(degree, 1, 0), whose kernel values need none of them")
+
+
+def _finite(products, degree):
+    if not np.isfinite(products).all():
+        raise ValueError(f"products of degree {degree} overflow {products.dtype}; scale X (StandardScaler) first.")
+    return products

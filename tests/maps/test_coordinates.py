@@ -1,0 +1,165 @@
+"""Coordinates: the lemmas of the nonlinear projection trick, and the slides' example of seven points."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer import landmarks
+from mercer.maps import project_on, spectral, triangular, within
+
+SEVEN = np.array(
+    [
+        [0.20782, -0.68771],
+        [-0.11909, 0.71324],
+        [-0.60076, -0.33976],
+        [0.44429, 0.08418],
+        [-0.22322, -0.25096],
+        [-0.04245, 0.31526],
+        [0.12753, -0.12563],
+    ]
+)
+SEVEN_GRAM = np.array(
+    [
+        [1.0000, 0.8131, 0.9254, 0.9369, 0.9630, 0.8987, 0.9683],
+        [0.8131, 1.0000, 0.8745, 0.9312, 0.9102, 0.9837, 0.9264],
+        [0.9254, 0.8745, 1.0000, 0.8806, 0.9851, 0.9286, 0.9440],
+        [0.9369, 0.9312, 0.8806, 1.0000, 0.9457, 0.9714, 0.9857],
+        [0.9630, 0.9102, 0.9851, 0.9457, 1.0000, 0.9653, 0.9862],
+        [0.8987, 0.9837, 0.9286, 0.9714, 0.9653, 1.0000, 0.9779],
+        [0.9683, 0.9264, 0.9440, 0.9857, 0.9862, 0.9779, 1.0000],
+    ]
+)
+SEVEN_VECTORS = np.array(
+    [
+        [-0.3709, 0.5499, 0.3392, 0.6302, 0.0992],
+        [-0.3670, -0.6596, -0.1679, 0.5164, 0.1935],
+        [-0.3727, 0.3007, -0.6704, -0.2199, 0.4635],
+        [-0.3792, -0.1411, 0.5603, -0.4709, 0.4938],
+        [-0.3851, 0.2036, -0.2248, -0.1177, -0.4363],
+        [-0.3834, -0.3259, -0.0477, -0.0971, -0.3677],
+        [-0.3870, 0.0673, 0.2016, -0.2071, -0.4104],
+    ]
+)
+SEVEN_MAPPED = np.array(
+    [
+        [-0.9551, -0.9451, -0.9597, -0.9765, -0.9917, -0.9872, -0.9966],
+        [0.2655, -0.3184, 0.1452, -0.0681, 0.0983, -0.1573, 0.0325],
+        [0.1210, -0.0599, -0.2391, 0.1998, -0.0802, -0.0170, 0.0719],
+        [0.0511, 0.0419, -0.0178, -0.0382, -0.0095, -0.0079, -0.0168],
+        [0.0040, 0.0077, 0.0185, 0.0197, -0.0174, -0.0146, -0.0163],
+        [-0.0011, 0.0018, -0.0009, 0.0006, 0.0032, -0.0045, 0.0010],
+        [-0.0002, 0.0004, 0.0007, -0.0008, -0.0020, -0.0008, 0.0028],
+    ]
+)
+
+
+def signed(columns, reference):
+    """Return columns with the signs of a reference."""
+    return columns * np.sign(np.sum(columns * reference, axis=0))
+
+
+def test_seven_points_have_the_gram_matrix_eigenvectors_and_mapped_points_of_the_slides():
+    phi = mc.features(mc.Gaussian(0.1), SEVEN)
+    mapped = spectral(phi, centre=False)(SEVEN)
+    np.testing.assert_allclose(mc.Gaussian(0.1)(SEVEN), SEVEN_GRAM, atol=1e-4)
+    values = np.sum(mapped**2, axis=0)
+    np.testing.assert_allclose(values[:5], [6.6315, 0.2331, 0.1272, 0.0066, 0.0016], atol=1e-4)
+    np.testing.assert_allclose(signed(mapped, SEVEN_MAPPED.T), SEVEN_MAPPED.T, atol=1e-4)
+    vectors = (mapped / np.sqrt(values))[:, :5]
+    np.testing.assert_allclose(signed(vectors, SEVEN_VECTORS), SEVEN_VECTORS, atol=5e-3)
+    np.testing.assert_allclose(signed(vectors, SEVEN_VECTORS)[:, :3], SEVEN_VECTORS[:, :3], atol=2e-4)
+
+
+@pytest.fixture
+def points(global_random_seed):
+    return np.random.default_rng(global_random_seed).standard_normal((40, 3))
+
+
+@pytest.mark.parametrize("centre", [True, False])
+def test_axes_are_orthonormal_and_training_points_have_no_residual(points, centre):
+    phi = mc.features(mc.Gaussian(0.8), points)
+    for record in (
+        spectral(phi, centre),
+        triangular(phi, centre),
+        within(phi, phi, centre),
+        within(mc.features(mc.Gaussian(0.8), points[::-1].copy()), phi, centre),
+    ):
+        r = len(record.basis)
+        assert r == (39 if centre else 40)
+        np.testing.assert_allclose(record.basis.inner(record.basis), np.eye(r), atol=1e-9)
+        assert record.residual(points).max() < 1e-6
+        np.testing.assert_allclose(record.intercept, -record.origin.inner(record.basis)[0], atol=1e-12)
+        assert record.square == pytest.approx(float(record.origin.norms()[0]) ** 2, abs=1e-12)
+
+
+@pytest.mark.parametrize("centre", [True, False])
+def test_cholesky_coordinates_are_a_rotation_of_the_spectral_ones(points, centre):
+    phi = mc.features(mc.Gaussian(0.8), points)
+    Y, T = spectral(phi, centre)(points), triangular(phi, centre)(points)
+    np.testing.assert_allclose(T @ T.T, Y @ Y.T, atol=1e-10)
+    new = points + 0.4
+    Y, T = spectral(phi, centre)(new), triangular(phi, centre)(new)
+    np.testing.assert_allclose(T @ T.T, Y @ Y.T, atol=1e-9)
+
+
+def test_cholesky_coordinates_are_triangular_in_the_order_chosen(points):
+    T = triangular(mc.features(mc.Gaussian(0.8), points), centre=False)(points)
+    order = landmarks.pivoted(mc.Gaussian(0.8), points, 40)
+    np.testing.assert_allclose(np.triu(T[order], 1), 0, atol=1e-10)
+    assert (np.diagonal(T[order]) > 0).all()
+
+
+def test_inner_products_of_vectors_of_the_span_are_dot_products_of_their_coordinates(points, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    phi = mc.features(mc.Gaussian(0.8), points)
+    f, g = phi @ rng.standard_normal((40, 2)), phi @ rng.standard_normal((40, 3))
+    for record in (spectral(phi, False), triangular(phi, False), within(phi, phi, False)):
+        expected = f.inner(g)
+        np.testing.assert_allclose(record.of(f) @ record.of(g).T, expected, atol=1e-10 * np.abs(expected).max())
+
+
+def test_coordinates_of_a_vector_are_training_coordinates_times_coefficients(points):
+    """Lemma 6: w = Phi alpha has coordinates Y alpha, and its values are dot products with them."""
+    phi = mc.features(mc.Gaussian(0.8), points)
+    record = spectral(phi)
+    Y = record(points)
+    alpha = np.linspace(-1, 1, 40)
+    alpha -= alpha.mean()
+    w = phi @ alpha
+    np.testing.assert_allclose(record.of(w)[0], alpha @ Y, atol=1e-9)
+    new = points[:5] + 0.3
+    np.testing.assert_allclose(record(new) @ record.of(w)[0], w(new)[:, 0] - w.inner(record.origin)[0], atol=1e-9)
+
+
+def test_the_projection_on_a_vector_is_that_of_feature_space(points):
+    """Corollary 7, against projection of expansions."""
+    phi = mc.features(mc.Gaussian(0.8), points)
+    record, w = spectral(phi, centre=False), phi @ np.linspace(-1, 1, 40)
+    beta = record.of(w)[0]
+    gamma = project_on(record(points[:4]), beta)
+    expected = mc.project(mc.features(mc.Gaussian(0.8), points[:4]), w)
+    zero = mc.sqdist(record.vectors(gamma), expected, paired=True)
+    assert zero.max() < 1e-12
+    np.testing.assert_allclose(project_on(gamma, 7 * beta), gamma, atol=1e-12)
+    with pytest.raises(ValueError, match="beta is 0"):
+        project_on(gamma, 0 * beta)
+    with pytest.raises(ValueError, match="beta has 3 coordinates"):
+        project_on(gamma, np.ones(3))
+
+
+def test_vectors_and_coordinates_are_inverse(points):
+    phi = mc.features(mc.Gaussian(0.8), points)
+    for record in (spectral(phi), triangular(phi), within(mc.features(mc.Gaussian(0.8), points[:9]), phi)):
+        Y = np.random.default_rng(0).standard_normal((4, len(record.basis)))
+        np.testing.assert_allclose(record.of(record.vectors(Y) - record.origin), Y, atol=1e-8)
+        with pytest.raises(ValueError, match="coordinates must have shape"):
+            record.vectors(Y[:, :-1])
+
+
+def test_too_large_a_matrix_and_bad_thresholds_are_refused(points):
+    phi = mc.features(mc.Gaussian(0.8), points)
+    with pytest.raises(MemoryError, match="kernel matrix of 40 points needs 12.8 kB.*landmarks"):
+        spectral(phi, memory=100)
+    for tol, error in ((-1.0, ValueError), (1.0, ValueError), ("small", TypeError)):
+        with pytest.raises(error, match="tol"):
+            spectral(phi, tol=tol)

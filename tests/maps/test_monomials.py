@@ -1,0 +1,60 @@
+"""Monomial maps: their dot product is the power of the dot product, and their size is known before they are."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.preprocessing import PolynomialFeatures
+
+import mercer as mc
+from mercer.maps import monomial_count, ordered_monomials, unordered_monomials
+
+
+@pytest.mark.parametrize("make", [ordered_monomials, unordered_monomials])
+@pytest.mark.parametrize("n_variables", [1, 2, 5])
+@pytest.mark.parametrize("degree", [1, 2, 3, 5])
+def test_dot_products_are_powers_of_dot_products(make, n_variables, degree, global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((12, n_variables))
+    expected = mc.Polynomial(degree, 1.0, 0.0)(X)
+    products = make(X, degree)
+    np.testing.assert_allclose(products @ products.T, expected, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(("n_variables", "degree"), [(1, 4), (2, 3), (4, 2), (6, 4)])
+def test_there_are_as_many_as_the_formula_says_and_scikit_learn_finds(n_variables, degree):
+    X = np.random.default_rng(0).uniform(1, 2, (3, n_variables))
+    products = unordered_monomials(X, degree)
+    assert products.shape == (3, monomial_count(n_variables, degree))
+    theirs = PolynomialFeatures(degree, include_bias=False).fit(X)
+    of_degree = theirs.powers_.sum(axis=1) == degree
+    assert of_degree.sum() == products.shape[1]
+    # each is scikit-learn's times the square root of a whole number
+    ratio = (products / theirs.transform(X)[:, of_degree]) ** 2
+    np.testing.assert_allclose(ratio, np.round(ratio[:1]).repeat(3, axis=0), rtol=1e-12)
+    assert ratio[0].sum() == pytest.approx(n_variables**degree)
+    assert ordered_monomials(X, degree).shape == (3, n_variables**degree)
+
+
+def test_unordered_monomials_are_the_different_ordered_ones(global_random_seed):
+    x = np.random.default_rng(global_random_seed).standard_normal((1, 3))
+    values, counts = np.unique(ordered_monomials(x, 3).round(12), return_counts=True)
+    np.testing.assert_allclose(np.sort(unordered_monomials(x, 3)[0]), np.sort(values * np.sqrt(counts)), atol=1e-10)
+
+
+def test_too_many_are_refused_with_their_number():
+    X = np.ones((1, 256))
+    assert monomial_count(256, 5) == 9_525_431_552
+    with pytest.raises(MemoryError, match="table of 9525431552 monomials of degree 5 in 256 variables"):
+        unordered_monomials(X, 5)
+    with pytest.raises(MemoryError, match=f"{256**5} ordered products of 5 of 256"):
+        ordered_monomials(X, 5)
+
+
+@pytest.mark.parametrize("make", [ordered_monomials, unordered_monomials])
+def test_bad_input_is_refused(make):
+    with pytest.raises(ValueError, match="degree = 0"):
+        make(np.ones((2, 2)), 0)
+    with pytest.raises(ValueError, match="overflow float64"):
+        make(np.full((2, 2), 1e200), 2)
+    with pytest.raises(TypeError, match="toarray"):
+        make(sp.csr_matrix(np.ones((2, 2))), 2)
+    assert make(np.ones((2, 2), np.float32), 3).dtype == np.float32
