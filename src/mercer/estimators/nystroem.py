@@ -1,0 +1,133 @@
+"""Nystroem: features whose dot products approach kernel values, from a few landmarks."""
+
+import warnings
+from numbers import Integral
+
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from mercer import _memory, _points, _validate
+from mercer.estimators._base import KernelEstimator
+from mercer.expansion import features
+from mercer.kernels.bandwidth import warn_degenerate
+from mercer.maps import landmarks_for, spectral
+
+
+class Nystroem(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Coordinates in the span of landmarks, not centred: the low-rank approximation of a kernel as a transformer.
+
+    .. math:: K_{mm} = U \Lambda U', \qquad z(x) = \Lambda^{-1/2} U' k_m(x), \qquad z(x)'z(y) =
+       k_m(x)' K_{mm}^{+} k_m(y)
+
+    Exact on the landmarks and wherever phi(x) lies in their span.
+
+    Parameters
+    ----------
+    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
+        Bandwidth rules are resolved on the training data.
+    n_components : int
+        Number of landmarks to choose.
+    landmarks : {"uniform", "k_means", "pivoted", "randomly_pivoted"} or points
+        How to choose them, or the landmarks themselves (row indices for a precomputed kernel), all of which are used.
+    memory : str or int
+        Bytes that the matrix between landmarks may take.
+    random_state : int, RandomState or None
+        Choice of landmarks.
+
+    Attributes
+    ----------
+    expansion_ : Expansion
+        Orthonormal vectors; the features are ``expansion_(X)``.
+    landmarks_ : points
+        Those in use.
+    kernel_ : Kernel
+        The kernel with its numbers.
+    n_components_ : int
+        Number of features, the numerical rank of the matrix between landmarks.
+    n_features_in_ : int
+
+    See Also
+    --------
+    KernelMap : Centred, along the principal axes of all training points, with a residual and a way back.
+
+    Notes
+    -----
+    O(m^3), and m kernel values per point. For the same landmarks the features are those of scikit-learn's class of that
+    name up to a rotation. Eigenvalues below m eps lambda_max are cut.
+
+    References
+    ----------
+    Williams, Seeger, *Using the Nystroem method to speed up kernel machines*, NIPS 13 (2001).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.estimators import Nystroem
+    >>> X = np.random.default_rng(0).standard_normal((300, 2))
+    >>> kernel = mc.Gaussian(0.5)
+    >>> Z = Nystroem(kernel, n_components=60, landmarks="pivoted").fit_transform(X)
+    >>> bool(abs(Z @ Z.T - kernel(X)).max() < 1e-3)
+    True
+    """
+
+    def __init__(self, kernel="rbf", *, n_components=100, landmarks="uniform", memory="1GB", random_state=None):
+        self.kernel = kernel
+        self.n_components = n_components
+        self.landmarks = landmarks
+        self.memory = memory
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Choose the landmarks, and orthonormalise their features.
+
+        Parameters
+        ----------
+        X : points (n)
+            Rows, sparse rows where the kernel takes them, a square matrix for "precomputed", or a list of objects.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        _memory.parse(self.memory)
+        _validate.integer("n_components", self.n_components)
+        kernel, points = self._training_points(X)
+        warn_degenerate(kernel, points)
+        given = not isinstance(self.landmarks, str)
+        if given and isinstance(self.landmarks, Integral):
+            raise TypeError(f"landmarks = {self.landmarks!r} must be a rule or points; their number is n_components.")
+        wanted = self.landmarks if given else self.n_components
+        chosen = landmarks_for(kernel, points, wanted, self.landmarks, self.random_state)
+        phi = features(kernel, chosen)
+        basis = spectral(phi, False, memory=self.memory, random_state=self.random_state).basis
+        asked = len(phi) if given else self.n_components
+        if len(basis) < asked:
+            warnings.warn(
+                f"{asked} features were asked for, but {len(phi)} landmarks of {_points.count(points)} points have "
+                f"numerical rank {len(basis)}: that many are returned.",
+                UserWarning,
+                stacklevel=2,
+            )
+        self.kernel_, self.landmarks_, self.expansion_ = kernel, chosen, basis
+        self.n_components_ = self._n_features_out = len(basis)
+        return self
+
+    def transform(self, X):
+        """Return the features of points.
+
+        Parameters
+        ----------
+        X : points (n_test)
+            For "precomputed" their kernel values with the training points (n_test, n).
+
+        Returns
+        -------
+        array (n_test, n_components_)
+        """
+        X = self._new_points(X)
+        return self.expansion_(X)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
