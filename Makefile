@@ -17,7 +17,7 @@ TEST_ENV := MPLBACKEND=Agg SCIPY_ARRAY_API=1
 TEST_HOW := -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-all check bench floor docs clean help
+.PHONY: demo test test-all check bench reproduce floor docs clean help
 
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -39,6 +39,12 @@ check: $(VENV)/.with-dev ## style, format, types and the direction of imports
 
 bench: $(VENV)/.with-bench ## the tables of benchmarks, peers beside Mercer, one after the other
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+# Some need the data that MERCER_DATA names, and say so; the others still run.
+reproduce: $(VENV)/.with-plot ## the published tables and figures, one script after the other; some take minutes
+	@failed=; for script in $(filter-out %/__init__.py,$(wildcard experiments/*.py)); do echo "== $$script"; \
+	$(BIN)/python -m experiments.$$(basename $$script .py) || failed="$$failed $$script"; done; \
+	test -z "$$failed" || { echo "did not run through:$$failed"; exit 1; }
 
 # Examples in docstrings show what today's NumPy prints, so only the tests proper run here.
 floor: .venv-floor/.with-dev ## the tests with the lowest versions that the project allows
