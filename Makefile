@@ -50,11 +50,12 @@ reproduce: $(VENV)/.with-plot ## the published tables and figures, one script af
 floor: .venv-floor/.with-dev ## the tests with the lowest versions that the project allows
 	$(TEST_ENV) .venv-floor/bin/python $(TEST_HOW) tests
 
+# All pages are read anew: warnings of pages kept from an earlier run would be lost.
 docs: $(VENV)/.with-docs ## the documentation, as HTML in docs/_build/html
-	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -E -W --keep-going -b html docs docs/_build/html
 
 clean: ## remove what builds and tests left behind, the environments too
-	rm -rf .venv .venv-floor .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist demo docs/_build
+	rm -rf .venv .venv-floor .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist demo docs/_build docs/api/generated docs/gallery
 	find src tests benchmarks examples experiments -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(VENV)/bin/python .venv-floor/bin/python:

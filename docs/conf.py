@@ -1,5 +1,6 @@
 """How Sphinx builds the documentation; the page of names is made from the modules, so that nothing is listed twice."""
 
+import html
 import importlib
 import importlib.util
 import inspect
@@ -11,7 +12,8 @@ from pathlib import Path
 os.environ.setdefault("MPLBACKEND", "Agg")
 
 from docutils import nodes
-from docutils.utils.math import latex2mathml
+from docutils.utils.math import MathError, latex2mathml
+from sphinx.util import logging
 
 import mercer
 
@@ -73,8 +75,8 @@ TABLE = """\
 """
 
 
-def tables():
-    """Return the tables of all groups as Markdown, and of what belongs to none a last one."""
+def groups():
+    """Return the names of every group that has some, and last those that belong to none."""
     there = {
         title: [
             name for module in modules if importlib.util.find_spec(f"mercer.{module}") for name in public_names(module)
@@ -83,13 +85,21 @@ def tables():
     }
     listed = {name for names in there.values() for name in names}
     rest = [name for name in mercer.__all__ if name not in listed and not inspect.ismodule(getattr(mercer, name))]
-    return "\n".join(
-        TABLE.format(title=title, rows="\n   ".join(names)) for title, names in {**there, "More": rest}.items() if names
-    )
+    return {title: names for title, names in {**there, "More": rest}.items() if names}
 
 
-NAMES = HERE / "api" / "names.md"
-NAMES.write_text(tables(), encoding="utf-8")
+def write_tables(folder):
+    """Write the tables of all groups as Markdown, remove pages of names that are gone, and return the path."""
+    there = groups()
+    path = folder / "names.md"
+    text = "\n".join(TABLE.format(title=title, rows="\n   ".join(names)) for title, names in there.items())
+    path.write_text(text, encoding="utf-8")
+    pages = {f"mercer.{name}.rst" for names in there.values() for name in names}
+    for page in (folder / "generated").glob("*.rst"):
+        if page.name not in pages:
+            page.unlink()
+    return path
+
 
 # --- Sphinx ----------------------------------------------------------------------------------------------------------
 
@@ -108,7 +118,7 @@ templates_path = ["_templates"]
 default_role = "code"
 toc_object_entries_show_parents = "hide"
 
-autosummary_generate = [str(NAMES)]
+autosummary_generate = [str(write_tables(HERE / "api"))]
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 myst_heading_anchors = 3
@@ -166,7 +176,11 @@ def escape(_app, _what, _name, _obj, _options, lines):
 
 def visit_formula(self, node):
     block = node.tagname == "math_block"
-    formula = latex2mathml.tex2mathml(node.astext(), as_block=block)
+    try:
+        formula = latex2mathml.tex2mathml(node.astext().replace(r"\dots", r"\ldots"), as_block=block)
+    except MathError as error:
+        logging.getLogger(__name__).warning("a formula that MathML has no words for: %s", error, location=node)
+        formula = f"<code>{html.escape(node.astext())}</code>"
     self.body.append(f'<div class="math">{formula}</div>' if block else formula)
     raise nodes.SkipNode
 
