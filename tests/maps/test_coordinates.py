@@ -5,7 +5,7 @@ import pytest
 
 import mercer as mc
 from mercer import landmarks
-from mercer.maps import project_on, spectral, triangular, within
+from mercer.maps import project_on, spectral, triangular, whitened, within
 
 SEVEN = np.array(
     [
@@ -90,6 +90,23 @@ def test_axes_are_orthonormal_and_training_points_have_no_residual(points, centr
         assert record.residual(points).max() < 1e-6
         np.testing.assert_allclose(record.intercept, -record.origin.inner(record.basis)[0], atol=1e-12)
         assert record.square == pytest.approx(float(record.origin.norms()[0]) ** 2, abs=1e-12)
+
+
+@pytest.mark.parametrize("centre", [True, False])
+@pytest.mark.parametrize("gamma", [0.5, 0.05, 1e-3])
+def test_distances_of_new_points_hold_however_fast_the_spectrum_decays(gamma, centre, global_random_seed):
+    """Eigenvectors of eigenvalues near rounding have coordinates too, which must not be noise."""
+    X = np.random.default_rng(global_random_seed).standard_normal((200, 3))
+    new, kernel = X[:40] + 0.3, mc.Gaussian(gamma)
+    phi = mc.features(kernel, X)
+    expected = mc.sqdist(mc.features(kernel, new), phi)
+    for record in (spectral(phi, centre), whitened(phi, centre), within(phi, phi, centre)):
+        Y, Z = record(new), record(X)
+        ours = np.sum((Y[:, None] - Z) ** 2, axis=2) + record.residual(new)[:, None] ** 2
+        np.testing.assert_allclose(ours, expected, atol=1e-8)
+    if centre:
+        sums = np.abs(spectral(phi).basis.coef.sum(axis=0))
+        assert (sums <= 1e-12 * np.abs(spectral(phi).basis.coef).sum(axis=0)).all()
 
 
 @pytest.mark.parametrize("centre", [True, False])

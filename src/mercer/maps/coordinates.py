@@ -182,12 +182,11 @@ def spectral(phi, centre=True, tol=None, *, memory="1GB", random_state=None):
     >>> np.allclose(Y @ Y.T, kernel(X))
     True
     """
-    n, tol = len(phi), share(tol)
-    require_matrix(n, memory)
-    pairs = eigenpairs(phi, None, centre, memory=memory, random_state=random_state)
-    kept = pairs.values > tol * pairs.values[0]
-    logger.info("%d coordinates of %d vectors", int(kept.sum()), n)
-    basis = phi @ (pairs.vectors[:, kept] / np.sqrt(pairs.values[kept]).astype(pairs.vectors.dtype))
+    tol = share(tol)
+    vectors, values = whole_spectrum(phi, centre, memory, random_state)
+    kept = values > tol * values[0]
+    logger.info("%d coordinates of %d vectors", int(kept.sum()), len(phi))
+    basis = phi @ (vectors[:, kept] / np.sqrt(values[kept]).astype(vectors.dtype))
     return at(mean(phi) if centre else zero(phi), basis)
 
 
@@ -287,6 +286,18 @@ def at(origin, basis):
     Coordinates
     """
     return Coordinates(basis, origin, -origin.inner(basis)[0], float(origin.norms()[0]) ** 2)
+
+
+def whole_spectrum(phi, centre, memory, random_state):
+    """Return all eigenvectors (n, r) of the (centred) inner products of a block above rounding, and their eigenvalues.
+
+    Centred, the columns sum to 0 up to rounding.
+    """
+    require_matrix(len(phi), memory)
+    pairs = eigenpairs(phi, None, centre, memory=memory, random_state=random_state)
+    # beside a tiny eigenvalue the null vector 1 mixes in; on new points it would weigh the whole uncentred mean
+    vectors = pairs.vectors - pairs.vectors.mean(axis=0) if centre else pairs.vectors
+    return vectors, pairs.values
 
 
 def zero(phi):

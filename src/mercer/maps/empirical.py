@@ -7,8 +7,7 @@ import scipy.linalg
 
 from mercer import _points
 from mercer.expansion import mean
-from mercer.factor import eigenpairs
-from mercer.maps.coordinates import at, require_matrix, zero
+from mercer.maps.coordinates import at, whole_spectrum, zero
 
 
 def whitened(phi, centre=False, *, memory="1GB", random_state=None):
@@ -64,10 +63,8 @@ def whitened(phi, centre=False, *, memory="1GB", random_state=None):
     >>> np.allclose(values @ values.T, kernel(Z))
     True
     """
-    require_matrix(len(phi), memory)
-    pairs = eigenpairs(phi, None, centre, memory=memory, random_state=random_state)
-    V = pairs.vectors
-    root = (V / np.sqrt(pairs.values).astype(V.dtype)) @ V.T
+    V, values = whole_spectrum(phi, centre, memory, random_state)
+    root = (V / np.sqrt(values).astype(V.dtype)) @ V.T
     # the rows of V are the coordinates of an isometry, which leaves all formulas of an orthonormal basis as they are
     return at(mean(phi) if centre else zero(phi), phi @ root)
 
