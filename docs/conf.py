@@ -142,6 +142,7 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "show_prev_next": False,
+    "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
