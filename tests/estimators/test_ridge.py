@@ -114,8 +114,8 @@ def test_landmarks_carry_the_answer_and_its_variance(sample):
     full = KernelRidge(0.1, kernel=mc.Gaussian(0.02)).fit(X, Y)
     few = KernelRidge(0.1, kernel=mc.Gaussian(0.02), landmarks=30, random_state=0).fit(X, Y)
     assert few.expansion_.shape == (30, 2)
-    np.testing.assert_allclose(few.predict(new), full.predict(new), atol=1e-4)
-    np.testing.assert_allclose(few.variance(new), full.variance(new), atol=1e-4)
+    np.testing.assert_allclose(few.predict(new), full.predict(new), atol=1e-3)
+    np.testing.assert_allclose(few.variance(new), full.variance(new), atol=1e-3)
     assert not hasattr(few, "loo_residuals_")
 
 

@@ -5,16 +5,23 @@ import pytest
 
 import mercer as mc
 from mercer.factor import InnerProducts
-from mercer.solvers.weighted import Weighted, weighted
+from mercer.solvers.weighted import Centred, Weighted, weighted
 
 rng = np.random.default_rng(0)
 X, WEIGHTS = rng.standard_normal((30, 3)), rng.integers(0, 4, 30).astype(float)
 PHI = mc.features(mc.Gaussian(0.4), X)
 
 
-def test_every_way_to_ask_gives_the_scaled_matrix():
-    inner, root = weighted(PHI, WEIGHTS)
-    expected = root * mc.Gaussian(0.4)(X) * root.T
+SHARES = WEIGHTS / WEIGHTS.sum()
+H = np.eye(30) - SHARES
+CASES = [
+    (weighted(PHI, WEIGHTS)[0], np.sqrt(np.outer(WEIGHTS, WEIGHTS)) * mc.Gaussian(0.4)(X)),
+    (Centred(InnerProducts(PHI), SHARES), H @ mc.Gaussian(0.4)(X) @ H.T),
+]
+
+
+@pytest.mark.parametrize(("inner", "expected"), CASES, ids=["weighted", "centred"])
+def test_every_way_to_ask_gives_the_same_matrix(inner, expected):
     V, rows = rng.standard_normal((30, 2)), np.array([3, 1, 7])
     np.testing.assert_allclose(inner.dense("1MB"), expected, atol=1e-15)
     np.testing.assert_allclose(inner @ V, expected @ V, atol=1e-13)

@@ -6,8 +6,9 @@ import numpy as np
 
 from mercer import _validate
 from mercer.expansion import Expansion
+from mercer.factor import InnerProducts
 from mercer.least_squares import solve
-from mercer.solvers.weighted import weighted
+from mercer.solvers.weighted import Centred, Weighted, checked
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,10 @@ def discriminants(phi, classes, mu, weights=None, *, memory="1GB", random_state=
     .. math:: S_B w = \lambda (S_W + \mu I) w, \qquad w'(S_W + \mu I) w = n
 
     with S_B the sum of n_c (m_c - m)(m_c - m)' over the classes and S_W that of (phi_i - m_c)(phi_i - m_c)' over the
-    points. Since S_B + S_W is the scatter of all points, the directions are combinations of C - 1 ridge regressions
-    with an intercept, with a ridge of mu, of contrasts D between the classes' memberships E_ic = 1 / sqrt(n_c):
+    points. Since S_B + S_W is the scatter of all points, the directions are combinations of C - 1 ridge regressions,
+    with the centred kernel matrix K, of contrasts D between the classes' memberships E_ic = 1 / sqrt(n_c):
 
-    .. math:: (K + \mu I) B + 1 b' = E D, \quad 1'B = 0, \qquad \mu D'E'B v = v / (1 + \lambda), \quad w = \Phi B v.
+    .. math:: (K + \mu I) B = E D, \qquad \mu D'E'B v = v / (1 + \lambda), \quad w = \Phi B v.
 
     Parameters
     ----------
@@ -98,15 +99,13 @@ def discriminants(phi, classes, mu, weights=None, *, memory="1GB", random_state=
            [ 5.]]))
     """
     _validate.positive("mu", mu)
-    inner, root = weighted(phi, weights)
-    sizes = _sizes(classes, root)
-    D = _contrasts(sizes)
+    weights = np.ones(len(phi)) if weights is None else checked(weights, len(phi))
+    sizes = _sizes(classes, weights)
+    D, root = _contrasts(sizes), np.sqrt(weights)[:, None]
+    inner = Centred(InnerProducts(phi), weights / sizes.sum())
     targets = root * (D / np.sqrt(sizes)[:, None])[classes]
-    solved = solve(inner, np.column_stack([targets, root]), mu, memory=memory, random_state=random_state)
-    B, ones = solved.coef[:, :-1], solved.coef[:, -1:]
-    intercept = (root.T @ B) / (root.T @ ones)
-    B = B - ones * intercept
-    G = mu * (targets.T @ B)
+    solved = solve(Weighted(inner, root[:, 0]), targets, mu, memory=memory, random_state=random_state)
+    G = mu * (targets.T @ solved.coef)
     within, V = np.linalg.eigh((G + G.T) / 2)
     # classes that are told apart entirely leave rounding of either sign
     within = within.clip(np.finfo(np.float64).eps)
@@ -121,19 +120,22 @@ def discriminants(phi, classes, mu, weights=None, *, memory="1GB", random_state=
     V = V * np.sqrt(sizes.sum() / (within * between))
     means = (D / np.sqrt(sizes)[:, None]) @ (V * between)
     V, means = (a * np.where(means[-1] < 0, -1, 1) for a in (V, means))
-    expansion = phi @ (root * (B @ V)).astype(inner.dtype)
-    intercept, means = (intercept @ V)[0].astype(inner.dtype), means.astype(inner.dtype)
+    A = root * (solved.coef @ V)
+    # combinations of centred features, up to rounding already with sum 0
+    A -= weights[:, None] * (A.sum(axis=0) / sizes.sum())
+    intercept = -inner.means @ A
+    expansion, intercept, means = phi @ A.astype(inner.dtype), intercept.astype(inner.dtype), means.astype(inner.dtype)
     return Discriminants(expansion, intercept, between / within, means, solved.residual)
 
 
-def _sizes(classes, root):
+def _sizes(classes, weights):
     """Return the weight of each class, all above 0."""
     classes = np.asarray(classes)
-    if classes.shape != (len(root),) or classes.dtype.kind not in "iu":
-        raise ValueError(f"classes must be {len(root)} whole numbers, one per vector, got shape {classes.shape}.")
+    if classes.shape != (len(weights),) or classes.dtype.kind not in "iu":
+        raise ValueError(f"classes must be {len(weights)} whole numbers, one per vector, got shape {classes.shape}.")
     if len(classes) and classes.min() < 0:
         raise ValueError(f"classes must be numbered from 0, got {classes.min()}.")
-    sizes = np.bincount(classes, weights=root[:, 0] ** 2)
+    sizes = np.bincount(classes, weights=weights)
     if len(sizes) < 2:
         raise ValueError("discriminants need points of at least two classes, got 1 class.")
     if not sizes.all():
