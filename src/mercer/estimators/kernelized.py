@@ -1,0 +1,334 @@
+"""Kernelized: any scikit-learn estimator, run on coordinates of feature space."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter
+
+from mercer.estimators._base import KernelEstimator
+from mercer.estimators.kernel_map import KernelMap
+from mercer.expansion import features
+
+# Points at which scores are compared with the affine function that they give at the unit vectors.
+_PROBES = 100
+
+
+def _inner_has(name):
+    """Return a check for ``available_if``: whether the wrapped estimator has a method; its own error if not."""
+
+    def check(self):
+        getattr(getattr(self, "estimator_", self.estimator), name)
+        return True
+
+    return check
+
+
+class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
+    r"""A transformer, classifier, regressor, clusterer or outlier detector in the feature space of a kernel.
+
+    The wrapped estimator is fitted to the coordinates of ``KernelMap``, whose dot products are centred kernel values,
+
+    .. math:: Y = \Lambda^{1/2} U', \qquad H K H = U \Lambda U', \qquad y(x) = \Lambda^{-1/2} U' k(x),
+
+    so that what is linear becomes its kernel form to machine precision (PCA becomes kernel PCA, ridge regression
+    kernel ridge regression), and what knows no dot products at all (trees, medians, PCA-L1) gets one.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Cloned, never changed. Its parameters are reached as ``estimator__C``, those of the kernel as ``kernel__gamma``.
+    kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
+        Bandwidth rules are resolved on the training data and sample weights.
+    centre : bool
+        Take the mean of the training features as origin.
+    tol : float, optional
+        Axes whose eigenvalue is at most ``tol`` times the largest are cut; n eps when left out. Estimators that
+        rescale or split single axes see rounding in the last ones: 1e-10 and above keeps it from them.
+    landmarks : int or points, optional
+        Use the span of so many chosen points, or of the given ones, instead of that of all training points.
+    memory : str or int
+        Bytes that a stored matrix of kernel values may take.
+    random_state : int, RandomState or None
+        Choice of landmarks; the wrapped estimator has its own.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The wrapped estimator, fitted to coordinates.
+    map_ : KernelMap
+        From points to coordinates.
+    expansion_ : Expansion
+        Where scores (``decision_function``, else predictions of a regressor, else ``transform``) are affine in the
+        coordinates: the vectors whose inner products they are, ``expansion_(X) + intercept_``. Computed when asked for.
+    intercept_ : array (m,)
+        What is added.
+    kernel_ : Kernel
+        The kernel with its numbers.
+    classes_, labels_, offset_
+        Of the wrapped estimator, where it has them.
+    n_features_in_ : int
+
+    Raises
+    ------
+    TypeError
+        When ``estimator`` is none.
+    ValueError
+        When it needs nonnegative input, which coordinates are not; for sample weights it does not take.
+
+    See Also
+    --------
+    KernelMap : The coordinates.
+
+    Notes
+    -----
+    Every method is there when the wrapped estimator has it. ``inverse_transform`` goes through coordinates to
+    pre-images. O(n^3) and an n x n matrix for the coordinates; with m landmarks O(n m^2).
+
+    References
+    ----------
+    Kwak, *Nonlinear projection trick in kernel methods: an alternative to the kernel trick*, IEEE TNNLS 24 (2013).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from mercer.estimators.kernelized import Kernelized
+    >>> X = np.random.default_rng(0).standard_normal((60, 2))
+    >>> y = np.linalg.norm(X, axis=1) > 1.2
+    >>> model = Kernelized(LogisticRegression(C=100), mc.Gaussian(0.5)).fit(X, y)
+    >>> model.score(X, y)
+    1.0
+    >>> np.allclose(model.expansion_(X)[:, 0] + model.intercept_, model.decision_function(X))
+    True
+    """
+
+    def __init__(
+        self,
+        estimator,
+        kernel="rbf",
+        *,
+        centre=True,
+        tol=None,
+        landmarks=None,
+        memory="1GB",
+        random_state=None,
+    ):
+        self.estimator = estimator
+        self.kernel = kernel
+        self.centre = centre
+        self.tol = tol
+        self.landmarks = landmarks
+        self.memory = memory
+        self.random_state = random_state
+
+    # --- fitting ---------------------------------------------------------------------------------------------------
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Find coordinates and fit the wrapped estimator to them.
+
+        Parameters
+        ----------
+        X : points (n)
+            Rows, sparse rows where the kernel takes them, a square matrix for "precomputed", or a list of objects.
+        y : array, optional
+            Passed on.
+        sample_weight : array (n,), optional
+            Passed on; bandwidth rules use it too.
+
+        Returns
+        -------
+        self
+        """
+        self._fit("fit", X, y, sample_weight)
+        return self
+
+    @available_if(_inner_has("fit_transform"))
+    def fit_transform(self, X, y=None, sample_weight=None):
+        """Fit, and return what the wrapped ``fit_transform`` gives."""
+        return _indexed(self._fit("fit_transform", X, y, sample_weight), X)
+
+    @available_if(_inner_has("fit_predict"))
+    def fit_predict(self, X, y=None, sample_weight=None):
+        """Fit, and return what the wrapped ``fit_predict`` gives."""
+        return self._fit("fit_predict", X, y, sample_weight)
+
+    def _fit(self, method, X, y, sample_weight):
+        inner = self._checked_estimator(sample_weight)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X)
+        kernel, points = self._training_points(X, y, sample_weight)
+        given = kernel.tags.points == "indices"
+        to_coordinates = KernelMap(
+            self.kernel if given else kernel,
+            centre=self.centre,
+            tol=self.tol,
+            landmarks=self.landmarks,
+            memory=self.memory,
+            random_state=self.random_state,
+        ).fit(X if given else points)
+        Y = to_coordinates.coordinates_(self._rows(X, kernel, reset=False))
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        result = getattr(inner, method)(Y, y, **weights)
+        self.map_, self.kernel_, self.estimator_ = to_coordinates, to_coordinates.kernel_, inner
+        return result
+
+    def _checked_estimator(self, sample_weight):
+        """Return a clone of the wrapped estimator if it can do with coordinates and weights."""
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
+            raise TypeError(f"estimator must be an estimator, such as LogisticRegression(), got {self.estimator!r}.")
+        name = type(self.estimator).__name__
+        if get_tags(self.estimator).input_tags.positive_only:
+            raise ValueError(
+                f"estimator = {name} needs nonnegative input, but coordinates of feature space have both signs; put "
+                f"make_pipeline(MinMaxScaler(clip=True), {name}()) in its place."
+            )
+        if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
+            raise ValueError(f"sample_weight was given, but estimator = {name} takes none; leave it out.")
+        return clone(self.estimator)
+
+    # --- what the wrapped estimator has ----------------------------------------------------------------------------
+
+    @available_if(_inner_has("predict"))
+    def predict(self, X):
+        """Return the predictions of the wrapped estimator for points (n_test)."""
+        return self._apply("predict", X)
+
+    @available_if(_inner_has("predict_proba"))
+    def predict_proba(self, X):
+        """Return the probabilities (n_test, n_classes) of the wrapped classifier."""
+        return self._apply("predict_proba", X)
+
+    @available_if(_inner_has("predict_log_proba"))
+    def predict_log_proba(self, X):
+        """Return the logarithms (n_test, n_classes) of the probabilities of the wrapped classifier."""
+        return self._apply("predict_log_proba", X)
+
+    @available_if(_inner_has("decision_function"))
+    def decision_function(self, X):
+        """Return the decision values of the wrapped estimator."""
+        return self._apply("decision_function", X)
+
+    @available_if(_inner_has("score_samples"))
+    def score_samples(self, X):
+        """Return the scores (n_test,) that the wrapped estimator gives to points."""
+        return self._apply("score_samples", X)
+
+    @available_if(_inner_has("score"))
+    def score(self, X, y=None, sample_weight=None):
+        """Return the score of the wrapped estimator on points and targets."""
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self._apply("score", X, y, **weights)
+
+    @available_if(_inner_has("transform"))
+    def transform(self, X):
+        """Return the wrapped transform (n_test, m) of points."""
+        return _indexed(self._apply("transform", X), X)
+
+    @available_if(_inner_has("inverse_transform"))
+    def inverse_transform(self, X):
+        """Return points (n_test, n_features_in_) whose features are nearest to where the wrapped inverse leads."""
+        check_is_fitted(self)
+        return self.map_.inverse_transform(self.estimator_.inverse_transform(X))
+
+    @available_if(_inner_has("get_feature_names_out"))
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the columns of ``transform``; ``input_features`` is ignored."""
+        check_is_fitted(self)
+        return self.estimator_.get_feature_names_out()
+
+    @available_if(_inner_has("set_output"))
+    def set_output(self, *, transform=None):
+        """Choose the container that ``transform`` returns, as in scikit-learn."""
+        for inner in (self.estimator, getattr(self, "estimator_", self.estimator)):
+            inner.set_output(transform=transform)
+        return self
+
+    @property
+    def classes_(self):
+        """Classes of the wrapped classifier."""
+        return self._inner().classes_
+
+    @property
+    def labels_(self):
+        """Cluster of each training point."""
+        return self._inner().labels_
+
+    @property
+    def offset_(self):
+        """What separates inliers from outliers."""
+        return self._inner().offset_
+
+    @property
+    def expansion_(self):
+        """Vectors of feature space whose inner products with points are the scores, less ``intercept_``."""
+        return self.map_.expansion_ @ self._affine()[0]
+
+    @property
+    def intercept_(self):
+        """What is added to the inner products with ``expansion_``."""
+        matrix, constant = self._affine()
+        return self.map_.intercept_ @ matrix + constant
+
+    def _affine(self):
+        """Return A (r, m) and b (m,) with scores = Y A + b, or raise AttributeError where there are none."""
+        score = _scores(self._inner())
+        r = self.map_.n_components_
+        constant, at_units = score(np.zeros((1, r)))[0], score(np.eye(r))
+        matrix = at_units - constant
+        Y = self._probes()
+        scores = score(Y)
+        if np.abs(scores - Y @ matrix - constant).max() > 1e-6 * np.abs(scores).max():
+            raise AttributeError(
+                f"scores of {type(self.estimator_).__name__} are not affine in the coordinates: there is no expansion_."
+            )
+        return matrix, constant
+
+    def _probes(self):
+        """Return the coordinates of some points of the span: where a function that is not affine is not constant."""
+        axes = self.map_.expansion_
+        some = np.unique(np.linspace(0, axes.shape[0] - 1, _PROBES).astype(int))
+        return features(self.kernel_, axes.points)[:, some].inner(axes) + self.map_.intercept_
+
+    def _apply(self, method, X, *args, **kwargs):
+        """Call a method of the fitted estimator with the coordinates of points."""
+        points = self._new_points(X)
+        Y = self.map_.coordinates_(points)
+        return getattr(self.estimator_, method)(Y, *args, **kwargs)
+
+    def _inner(self):
+        """Return the fitted estimator, or raise an AttributeError, as an attribute that is not there yet does."""
+        if "estimator_" not in vars(self):
+            raise AttributeError("Kernelized is not fitted yet: call fit first.")
+        return self.estimator_
+
+    def __sklearn_tags__(self):
+        tags = get_tags(self.estimator)
+        tags.input_tags = super().__sklearn_tags__().input_tags
+        tags.array_api_support = False
+        return tags
+
+
+def _scores(estimator):
+    """Return the function that gives the scores of a fitted estimator as a matrix."""
+    if hasattr(estimator, "decision_function"):
+        score = estimator.decision_function
+    elif is_regressor(estimator):
+        score = estimator.predict
+    elif hasattr(estimator, "transform"):
+        score = estimator.transform
+    else:
+        raise AttributeError(f"{type(estimator).__name__} has no scores, and so no expansion_.")
+
+    def matrix(Y):
+        values = np.asarray(score(Y))
+        return values.reshape(len(Y), -1)
+
+    return matrix
+
+
+def _indexed(result, X):
+    """Return a pandas result with the index of the points it belongs to."""
+    if hasattr(result, "iloc") and hasattr(X, "iloc"):
+        result.index = X.index
+    return result

@@ -1,0 +1,250 @@
+"""Kernelized: classical kernel methods from linear ones, delegation, and what is inherited from wrapped estimators."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
+from sklearn.datasets import make_moons
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import IsolationForest
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, LocalOutlierFactor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC, LinearSVC, OneClassSVM
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.validation import has_fit_parameter
+
+import mercer as mc
+from mercer.estimators.kernelized import Kernelized
+from mercer.estimators.pca_l1 import PCAL1
+
+# Axes, and the cut at tol, are those of the points without their weights; these see them, not only dot products.
+_AXES = {"check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"}
+
+# What fails beside what the wrapped estimator fails itself, and beside weights where it takes none.
+WRAPPED = [
+    (PCA(2), {}, set()),
+    (PCAL1(2, n_init=2), {}, set()),
+    (StandardScaler(), {"tol": 1e-6}, _AXES),
+    (LogisticRegression(tol=1e-10), {"tol": 1e-3}, _AXES),
+    (LinearSVC(random_state=0), {"tol": 1e-3}, set()),
+    (LinearDiscriminantAnalysis(), {"tol": 1e-2}, set()),
+    (KNeighborsClassifier(), {"tol": 1e-3}, set()),
+    (DecisionTreeClassifier(random_state=0), {"tol": 1e-3}, _AXES),
+    (GaussianNB(), {"tol": 1e-3}, _AXES),
+    (Ridge(), {}, set()),
+    (LinearRegression(), {"tol": 1e-3}, set()),
+    (KNeighborsRegressor(), {}, set()),
+    (DecisionTreeRegressor(random_state=0), {}, _AXES),
+    (KMeans(2, n_init=1, random_state=0), {}, set()),
+    (AgglomerativeClustering(2), {}, set()),
+    (DBSCAN(), {}, set()),
+    (IsolationForest(n_estimators=3, random_state=0), {"tol": 1e-3}, set()),
+    (LocalOutlierFactor(novelty=True), {}, set()),
+    (OneClassSVM(kernel="linear", nu=0.2), {}, set()),
+]
+# one of each type in every run, all of them in the long one
+_ALWAYS = (PCAL1, KNeighborsRegressor, KMeans, LocalOutlierFactor, GaussianNB)
+CASES = [
+    pytest.param(*case, id=type(case[0]).__name__, marks=[] if isinstance(case[0], _ALWAYS) else pytest.mark.slow)
+    for case in WRAPPED
+]
+
+
+def failures(estimator):
+    results = check_estimator(estimator, on_fail=None, on_skip=None)
+    return {result["check_name"] for result in results if result["status"] == "failed"}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("inner", "options", "stated"), CASES)
+def test_no_check_fails_that_the_wrapped_estimator_passes_but_those_stated(inner, options, stated):
+    own = failures(Kernelized(inner, **options)) - failures(inner)
+    if not has_fit_parameter(inner, "sample_weight"):
+        # fit has an argument for weights, and refuses them with a reason
+        own = {name for name in own if "sample_weight" not in name}
+    assert own == stated
+
+
+@pytest.fixture
+def points(global_random_seed):
+    return np.random.default_rng(global_random_seed).standard_normal((60, 4))
+
+
+@pytest.fixture
+def moons(global_random_seed):
+    return make_moons(80, noise=0.1, random_state=global_random_seed)
+
+
+# a narrow kernel: its matrix is well conditioned, and formulas hold to the last digits
+NARROW = mc.Gaussian(2.0)
+
+
+def test_pca_becomes_kernel_pca(points):
+    new = points[::-1] + 0.1
+    ours, theirs = Kernelized(PCA(5), NARROW).fit(points), mc.KernelPCA(5, kernel=NARROW).fit(points)
+    scores, expected = ours.transform(new), theirs.transform(new)
+    np.testing.assert_allclose(scores * np.sign((scores * expected).sum(axis=0)), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("centre", [True, False])
+def test_ridge_without_intercept_becomes_kernel_ridge(points, centre):
+    y, new = points[:, 0] ** 2, points[:9] + 0.1
+    model = Kernelized(Ridge(alpha=0.3, fit_intercept=False), NARROW, centre=centre).fit(points, y)
+    K, k = NARROW(points), NARROW(new, points)
+    if centre:
+        means = K.mean(axis=0)
+        k = k - k.mean(axis=1)[:, None] - means + K.mean()
+        K = K - means - means[:, None] + K.mean()
+    expected = k @ np.linalg.solve(K + 0.3 * np.eye(60), y)
+    np.testing.assert_allclose(model.predict(new), expected, atol=1e-10)
+
+
+def test_the_linear_machine_on_coordinates_is_the_kernel_machine(moons):
+    X, y = moons
+    theirs = SVC(kernel="rbf", gamma=2.0, C=3, tol=1e-10).fit(X, y)
+    ours = Kernelized(SVC(kernel="linear", C=3, tol=1e-10), NARROW).fit(X, y)
+    np.testing.assert_allclose(ours.estimator_.dual_coef_, theirs.dual_coef_, atol=1e-6)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-6)
+
+
+def test_nearest_neighbours_are_those_of_feature_space(points):
+    y = np.arange(60) % 3
+    expected = KNeighborsClassifier(4).fit(points, y).predict(points)
+    # a Gaussian kernel falls with distance, and training points lie in the span
+    np.testing.assert_array_equal(Kernelized(KNeighborsClassifier(4), NARROW).fit(points, y).predict(points), expected)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        LinearSVC(random_state=0),
+        Ridge(),
+        PCA(3, whiten=True),
+        PCAL1(2),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+    ],
+    ids=lambda inner: type(inner).__name__,
+)
+def test_linear_scores_come_home_as_vectors_of_feature_space(moons, inner):
+    X, y = moons
+    model = Kernelized(inner, NARROW, tol=1e-3).fit(X, y)
+    name = next(name for name in ("decision_function", "predict", "transform") if hasattr(model, name))
+    if name == "predict" and hasattr(model, "transform"):
+        name = "transform"
+    scores = getattr(model, name)(X[:9] + 0.1)
+    psi = model.expansion_
+    assert isinstance(psi, mc.Expansion)
+    np.testing.assert_allclose(psi(X[:9] + 0.1) + model.intercept_, scores.reshape(9, -1), atol=1e-9)
+
+
+@pytest.mark.parametrize("inner", [DecisionTreeRegressor(), KMeans(2, n_init=1), KNeighborsClassifier()])
+def test_scores_that_are_not_affine_have_no_expansion(moons, inner):
+    model = Kernelized(inner, NARROW).fit(*moons)
+    assert not hasattr(model, "expansion_")
+    assert not hasattr(Kernelized(inner, NARROW), "expansion_")
+
+
+def test_all_directions_of_pca_l1_bring_points_back(points):
+    model = Kernelized(PCAL1(n_init=1), mc.Linear()).fit(points)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(points[:5])), points[:5], atol=1e-6)
+
+
+def test_methods_are_there_when_the_wrapped_estimator_has_them(moons):
+    assert not hasattr(Kernelized(Ridge()), "transform")
+    assert not hasattr(Kernelized(PCA()), "predict")
+    assert not hasattr(Kernelized(LinearSVC()), "predict_proba")
+    with pytest.raises(AttributeError, match="inverse_transform"):
+        Kernelized(KMeans(2)).fit(moons[0]).inverse_transform(np.ones((1, 2)))
+
+
+def test_clusterers_give_labels_and_outlier_detectors_offsets(moons):
+    X, _ = moons
+    clusters = Kernelized(AgglomerativeClustering(2), NARROW)
+    np.testing.assert_array_equal(clusters.fit_predict(X), clusters.labels_)
+    outliers = Kernelized(LocalOutlierFactor(novelty=True), NARROW).fit(X)
+    np.testing.assert_allclose(outliers.score_samples(X) - outliers.offset_, outliers.decision_function(X))
+
+
+def test_precomputed_and_given_points_agree(moons):
+    X, y = moons
+    direct = Kernelized(LogisticRegression(), NARROW).fit(X, y)
+    given = Kernelized(LogisticRegression(), "precomputed").fit(NARROW(X), y)
+    np.testing.assert_allclose(
+        given.decision_function(NARROW(X[:5] + 0.1, X)), direct.decision_function(X[:5] + 0.1), atol=1e-8
+    )
+
+
+def test_landmarks_limit_the_coordinates(moons):
+    X, y = moons
+    model = Kernelized(LogisticRegression(C=100), NARROW, landmarks=15, random_state=0).fit(X, y)
+    assert model.estimator_.n_features_in_ <= 15
+    assert model.score(X, y) > 0.9
+
+
+def test_grid_search_reaches_kernel_and_estimator(moons):
+    grid = {"kernel__gamma": [0.01, 2.0], "estimator__C": [0.1, 10.0]}
+    search = GridSearchCV(Kernelized(LogisticRegression()), grid, cv=3).fit(*moons)
+    assert search.best_estimator_.kernel_.gamma == search.best_params_["kernel__gamma"] == 2.0
+    assert search.best_params_["estimator__C"] == search.best_estimator_.estimator_.C
+
+
+def test_weights_count_as_repetitions(moons, global_random_seed):
+    X, y = moons
+    times = np.random.default_rng(global_random_seed).integers(1, 4, len(y))
+    weighted = Kernelized(Ridge(), "rbf", tol=1e-8).fit(X, y, sample_weight=times)
+    repeated = Kernelized(Ridge(), "rbf", tol=1e-8).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    assert weighted.kernel_.gamma == pytest.approx(repeated.kernel_.gamma, rel=1e-12)
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-5)
+
+
+def test_the_wrapped_estimator_and_the_kernel_are_left_as_they_are(moons):
+    inner = LogisticRegression()
+    model = Kernelized(inner).fit(*moons)
+    assert not hasattr(inner, "coef_")
+    assert model.kernel == "rbf"
+    assert clone(model).estimator.get_params() == inner.get_params()
+
+
+def test_pandas_output_keeps_the_index(moons):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(moons[0], columns=["a", "b"], index=np.arange(80) + 100)
+    out = Kernelized(PCA(2), NARROW).set_output(transform="pandas").fit(frame).transform(frame)
+    assert out.index.equals(frame.index)
+    assert list(out.columns) == ["pca0", "pca1"]
+
+
+@pytest.mark.parametrize(
+    ("inner", "error", "message"),
+    [
+        (MultinomialNB(), ValueError, "MultinomialNB needs nonnegative input"),
+        (LogisticRegression, TypeError, "estimator must be an estimator"),
+        (3, TypeError, "estimator must be an estimator"),
+    ],
+)
+def test_estimators_that_cannot_work_are_refused(moons, inner, error, message):
+    with pytest.raises(error, match=message):
+        Kernelized(inner).fit(*moons)
+
+
+def test_what_needs_nonnegative_input_works_behind_a_scaler(moons):
+    X, y = moons
+    model = Kernelized(make_pipeline(MinMaxScaler(clip=True), MultinomialNB()), NARROW, tol=1e-2).fit(X, y)
+    assert model.score(X, y) > 0.8
+
+
+def test_weights_that_the_wrapped_estimator_does_not_take_are_refused(moons):
+    X, y = moons
+    with pytest.raises(ValueError, match="KNeighborsClassifier takes none"):
+        Kernelized(KNeighborsClassifier()).fit(X, y, sample_weight=np.ones(80))
+
+
+def test_an_unfitted_model_says_so(moons):
+    with pytest.raises(NotFittedError):
+        Kernelized(Ridge()).predict(moons[0])
