@@ -4,7 +4,7 @@ Kernel PCA on 3 000 digits of USPS, 512 components; 500 test digits with Gaussia
 (pixels in [-1, 1]). The Gaussian kernel has width 128; the polynomial ones show what the gradient does where no fixed
 point is known. The distance is the mean squared one to the clean digit.
 
-Run: python experiments/usps_preimages.py
+Run: python -m experiments.usps_preimages
 """
 
 import time

@@ -220,3 +220,15 @@ def test_inner_products_are_a_matrix_in_every_way(phi):
     np.testing.assert_allclose(M[np.ix_([1, 5], [2, 0, 3])], inner[np.ix_([1, 5], [2, 0, 3])], atol=1e-12 * scale)
     np.testing.assert_allclose(M[:, [4]], inner[:, [4]], atol=1e-12 * scale)
     np.testing.assert_array_equal(M.dense("1GB"), M.dense("1GB").T)
+
+
+def test_centred_directions_beside_tiny_eigenvalues_let_no_mean_in(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, new = rng.standard_normal((300, 3)), rng.standard_normal((5, 3))
+    phi = mc.features(mc.Gaussian(0.05), X)
+    U, _ = mc.svd(phi, None)
+    scores = U(new) - mc.mean(phi).inner(U)
+    # Bessel: no more of a vector lies in a span than there is
+    length = mc.sqdist(mc.features(phi.kernel, new), mc.mean(phi))[:, 0]
+    assert ((scores**2).sum(axis=1) <= length * (1 + 1e-5)).all()
+    assert abs(U.coef.sum(axis=0) * np.sqrt((U.coef**2).sum(axis=0)) ** -1).max() < 1e-10

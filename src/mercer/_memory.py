@@ -7,6 +7,7 @@ one sentence with two numbers instead of waiting for the operating system to kil
 import math
 import os
 import re
+from decimal import Decimal
 from numbers import Real
 from pathlib import Path
 
@@ -48,7 +49,8 @@ def parse(size):
             raise ValueError(f"memory={size!r} is not a size; write a number and a unit, such as '1GB' or '512 MiB'.")
         number, prefix, binary = match.groups()
         power = [p.lower() for p in _PREFIXES].index(prefix.lower())
-        value = float(number) * (1024 if binary else 1000) ** power
+        # decimals as written: 1.001 kB are 1001 bytes, where 1.001 * 1000 in binary is less
+        value = Decimal(number) * (1024 if binary else 1000) ** power
     elif isinstance(size, Real) and not isinstance(size, bool):
         value = size
     else:

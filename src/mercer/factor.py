@@ -173,7 +173,11 @@ def eigenpairs(phi, n, centre=True, *, memory="1GB", random_state=None):
             f"n = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned.", UserWarning, stacklevel=3
         )
     kept = slice(0, rank if n is None else min(rank, n))
-    return replace(pairs, values=pairs.values[kept], vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept])
+    vectors = pairs.vectors[:, kept]
+    if centre:
+        # beside a tiny eigenvalue rounding leaves a mean, which division by the singular value would let in
+        vectors = vectors - _namespace.of(vectors).mean(vectors, axis=0)
+    return replace(pairs, values=pairs.values[kept], vectors=vectors, residuals=pairs.residuals[kept])
 
 
 def warn_if_indefinite(kernel, operator, floor, largest, *, random_state=None):

@@ -124,3 +124,11 @@ def test_a_noise_that_returns_other_things_is_refused(noise, message):
 def test_options_are_checked_when_given(options, error, message):
     with pytest.raises(error, match=message):
         Learned(**options)
+
+
+def test_a_kernel_without_gradient_has_a_learned_way_back():
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    phi = mc.features(mc.FeatureMap(lambda A: np.column_stack([A, A**2])), X)
+    found = mc.preimage(phi[:, :3], Learned(ridge=1e-8))
+    np.testing.assert_allclose(found.points, X[:3], atol=1e-5)
+    np.testing.assert_allclose(found.sqdist, 0, atol=1e-8)

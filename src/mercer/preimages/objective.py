@@ -9,6 +9,33 @@ from mercer.blocks import _array
 _ORTHOGONAL = 1e-6
 
 
+def paired_values(psi, z):
+    """Return <psi_j, phi(z_j)> for every vector and its point; no gradient is asked of the kernel.
+
+    Parameters
+    ----------
+    psi : Expansion
+        m vectors over n points, float64.
+    z : array (m, d)
+
+    Returns
+    -------
+    array (m,)
+        At the cost of m n kernel values.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.preimages.objective import paired_values
+    >>> paired_values(mc.features(mc.Linear(), np.array([[1.0], [2.0]])), np.array([[3.0], [4.0]]))
+    array([3., 8.])
+    """
+    values = np.empty(len(z))
+    for rows, tile in _array.tiles(Side(z), psi._side):
+        values[rows] = np.einsum("ij,ij->i", weights(psi, np.arange(len(z))[rows]), psi.kernel._evaluate(tile))
+    return values
+
+
 def paired(psi, z, columns):
     """Return <psi_j, phi(z_r)> and its gradient in z_r for pairs of a vector and a point.
 

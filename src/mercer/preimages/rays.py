@@ -8,7 +8,7 @@ from mercer.kernels.radial import Radial
 from mercer.preimages.descent import dense_rows
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
-from mercer.preimages.objective import Quotient, paired
+from mercer.preimages.objective import Quotient, paired_values
 from mercer.preimages.search import checked_start, explain, widened
 
 
@@ -114,7 +114,7 @@ def _find(psi, method, start):
     if isinstance(method, Gradient):
         return method.minimise(Quotient(psi), psi, start)
     # steps that only raise <psi, phi(z)>^2 keep the sign that the start gives to <psi, phi(z)>
-    sign = np.where(paired(psi, start, np.arange(len(start)))[0] < 0, -1.0, 1.0)
+    sign = np.where(paired_values(psi, start) < 0, -1.0, 1.0)
     return method.find(psi * sign, start)
 
 
@@ -128,7 +128,7 @@ def _steepest(psi, values):
 def _certified(psi, values, points, found, method, reason):
     """Return the record with multiples and distances of the points as they are returned."""
     wide = points.astype(np.float64)
-    inner = paired(psi, wide, np.arange(len(wide)))[0]
+    inner = paired_values(psi, wide)
     own = psi.kernel.diag(wide)
     scale = np.where(own > 0, inner, 0) / np.where(own > 0, own, 1)
     norms = np.diagonal(values) if psi.coef is None else np.einsum("ij,ij->j", psi.coef, values)

@@ -15,7 +15,7 @@ from mercer.preimages.exact import Exact
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
 from mercer.preimages.learned import Learned
-from mercer.preimages.objective import paired
+from mercer.preimages.objective import paired_values
 
 _NAMES = {
     "fixed_point": FixedPoint,
@@ -173,5 +173,5 @@ def _automatic(kernel):
 def _certificate(psi, values, points):
     """Return |psi_j - phi(z_j)|^2, at least 0."""
     squares = np.diagonal(values) if psi.coef is None else np.einsum("ij,ij->j", psi.coef, values)
-    inner = paired(psi, points, np.arange(len(points)))[0]
+    inner = paired_values(psi, points)
     return np.maximum(squares + psi.kernel.diag(points) - 2 * inner, 0)
