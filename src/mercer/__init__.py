@@ -1,6 +1,16 @@
 """Mercer: kernel machines that go both ways, from input space into feature space and back."""
 
-from mercer.estimators import KernelPCA
+from mercer import maps
+from mercer.estimators import (
+    PCAL1,
+    KernelFisher,
+    Kernelized,
+    KernelMap,
+    KernelPCA,
+    KernelPerceptron,
+    KernelRidge,
+    Nystroem,
+)
 from mercer.expansion import Expansion, features, mean, mmd, sqdist
 from mercer.factor import qr, svd
 from mercer.gram import Gram
@@ -57,13 +67,20 @@ __all__ = [
     "Gram",
     "Intersection",
     "Kernel",
+    "KernelFisher",
+    "KernelMap",
     "KernelPCA",
+    "KernelPerceptron",
+    "KernelRidge",
+    "Kernelized",
     "Laplacian",
     "Learned",
     "Linear",
     "Mapped",
     "Matern",
     "Normalized",
+    "Nystroem",
+    "PCAL1",
     "Polynomial",
     "Power",
     "Precomputed",
@@ -75,6 +92,7 @@ __all__ = [
     "Sum",
     "features",
     "lstsq",
+    "maps",
     "mean",
     "mmd",
     "preimage",
