@@ -114,11 +114,12 @@ def test_the_linear_machine_on_coordinates_is_the_kernel_machine(moons):
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-6)
 
 
-def test_nearest_neighbours_are_those_of_feature_space(points):
+@pytest.mark.parametrize("kernel", [NARROW, mc.Gaussian(0.02)], ids=["narrow", "wide"])
+def test_nearest_neighbours_are_those_of_feature_space(points, kernel):
     y = np.arange(60) % 3
     expected = KNeighborsClassifier(4).fit(points, y).predict(points)
     # a Gaussian kernel falls with distance, and training points lie in the span
-    np.testing.assert_array_equal(Kernelized(KNeighborsClassifier(4), NARROW).fit(points, y).predict(points), expected)
+    np.testing.assert_array_equal(Kernelized(KNeighborsClassifier(4), kernel).fit(points, y).predict(points), expected)
 
 
 @pytest.mark.parametrize(
