@@ -131,3 +131,14 @@ def _with_rule(kernel):
         _rules = {"gamma": None}
 
     return Ruled(kernel.function)
+
+
+def test_weights_count_as_copies_in_the_median(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, weights = rng.standard_normal((40, 3)), rng.integers(0, 4, 40)
+    weighted = mc.Gaussian("median").resolve(X, weights.astype(float))
+    repeated = mc.Gaussian("median").resolve(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(weighted.gamma, repeated.gamma, rtol=1e-12)
+    np.testing.assert_allclose(
+        mc.Gaussian("median").resolve(X, np.ones(40)).gamma, mc.Gaussian("median").resolve(X).gamma, rtol=1e-12
+    )

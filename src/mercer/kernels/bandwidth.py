@@ -165,8 +165,12 @@ def _median(X, sample_weight):
     distances = Tile(side, side, 0).sqdist[i, j]
     if sample_weight is None:
         return float(np.median(distances)) if len(distances) else 0.0
+    # a weight of w counts as w copies of the row, which are at distance 0 from each other
     weights = _weights(sample_weight, n)[rows]
-    return _weighted_median(distances, weights[i] * weights[j])
+    copies = np.maximum(weights * (weights - 1) / 2, 0)
+    return _weighted_median(
+        np.concatenate([np.zeros(len(rows)), distances]), np.concatenate([copies, weights[i] * weights[j]])
+    )
 
 
 def _evenly_spaced(n, most):
@@ -174,9 +178,15 @@ def _evenly_spaced(n, most):
 
 
 def _weighted_median(values, weights):
+    """Return the median of values that count several times: the mean of the two middle ones where there are two."""
     order = np.argsort(values)
-    total = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(total, total[-1] / 2)]) if len(values) and total[-1] > 0 else 0.0
+    values, total = values[order], np.cumsum(weights[order])
+    if not (len(values) and total[-1] > 0):
+        return 0.0
+    # up to rounding of the sums of weights
+    half, slack = total[-1] / 2, 1e-12 * total[-1]
+    low, high = np.searchsorted(total, half - slack), np.searchsorted(total, half + slack, side="right")
+    return float((values[low] + values[min(high, len(values) - 1)]) / 2)
 
 
 def _numpy(X):
