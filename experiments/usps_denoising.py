@@ -149,7 +149,7 @@ def report(name, train, clean, noise, seed, learned_only):
             row(
                 f"kernel PCA, fixed point, {m} components",
                 value,
-                f"published {PUBLISHED[name]}" if name in PUBLISHED else "",
+                PUBLISHED.get(name, ""),
             )
     started = time.perf_counter()
     kernel, ridge = choose(train, noise)
