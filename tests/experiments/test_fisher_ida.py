@@ -1,12 +1,14 @@
-"""Kernel Fisher discriminants on Raetsch's sets: errors near those of support vector machines."""
+"""Kernel classifiers on Raetsch's sets: errors near those of support vector machines."""
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 import mercer as mc
 from experiments import fisher_ida
 from mercer.estimators.fisher import KernelFisher
+from mercer.estimators.kernelized import Kernelized
 
 
 @pytest.mark.data
@@ -26,3 +28,20 @@ def test_the_search_holds_medians_of_what_it_finds(data, monkeypatch):
     model, medians = fisher_ida.chosen(data("ida_heart"), fisher_ida.fisher, 2)
     assert model.kernel.gamma == medians["kernel__gamma"]
     assert model.mu == medians["mu"]
+
+
+@pytest.mark.data
+def test_logistic_regression_in_feature_space_errs_as_support_vector_machines_do(data):
+    sets = data("ida_heart")
+    ours = fisher_ida.errors(sets, Kernelized(LogisticRegression(), mc.Gaussian(0.0103)), 10)
+    theirs = fisher_ida.errors(sets, SVC(gamma=0.0103, C=1.0), 10)
+    assert abs(np.mean(ours - theirs)) < 3
+
+
+@pytest.mark.data
+def test_the_search_reaches_kernel_and_classifier(data, monkeypatch):
+    monkeypatch.setattr(fisher_ida, "ROWS", 40)
+    monkeypatch.setattr(fisher_ida, "FACTORS", [1.0, 4.0])
+    model, medians = fisher_ida.chosen(data("ida_heart"), fisher_ida.logistic, 1)
+    assert model.kernel.gamma == medians["kernel__gamma"]
+    assert model.get_params()["estimator__C"] == medians["estimator__C"]
