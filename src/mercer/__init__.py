@@ -31,6 +31,9 @@ from mercer.kernels import (
     Sum,
 )
 
+from mercer.estimators.svc import SVC
+from mercer.solvers.certificate import certify
+
 __version__ = "0.1.0"
 
 __all__ = [
