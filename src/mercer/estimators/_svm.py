@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import compute_class_weight
 
 from mercer import _threads
@@ -190,7 +191,7 @@ def weights(sample_weight, X, n):
     if len(bad):
         raise ValueError(f"sample_weight[{bad[0]}] = {given[bad[0]]} must be finite and at least 0.")
     if not given.any():
-        raise ValueError("sample_weight is 0 for all samples; give at least two classes a positive weight.")
+        raise ValueError("sample_weight is zero for all samples; give at least two classes a positive weight.")
     return given
 
 
@@ -237,3 +238,8 @@ class Report:
         with self._lock:
             self._count += 1
             return bool(self._step(self._count - 1, violation=violation))
+
+
+def alike(X, points):
+    """Return dense rows as sparse ones where the points they meet are sparse."""
+    return sp.csr_matrix(X) if sp.issparse(points) and not sp.issparse(X) else X

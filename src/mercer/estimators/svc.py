@@ -2,10 +2,12 @@
 
 import queue
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
@@ -153,7 +155,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         self.n_iter_ = np.array([solution.n_iter for solution in solutions])
         self.certificate_ = total(
             [
-                hinge_certificate(self._dual(problem, machine), each.coef, each.scores, each.bias)
+                hinge_certificate(self._dual(problem, machine, each.coef), each.coef, each.scores, each.bias)
                 for machine, each in zip(machines, solutions, strict=True)
             ]
         )
@@ -237,16 +239,20 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         weights = _svm.weights(sample_weight, X, len(y))
-        kernel, points = self._training_points(X, sample_weight=None if sample_weight is None else weights)
-        if _points.count(points) != len(y):
-            raise ValueError(f"X has {_points.count(points)} rows and y has {len(y)}; they must be equal.")
         kept = np.flatnonzero(weights > 0)
         classes, codes = np.unique(y[kept], return_inverse=True)
-        if len(classes) < 2:
+        if len(classes) == 1:
             raise ValueError(
-                f"SVC needs at least two classes, got one class, {classes[0]!r}, among rows of positive weight."
+                f"SVC needs at least two classes, got one class, {classes[0]}, among rows of positive weight."
+            )
+        kernel, points = self._training_points(X, sample_weight=None if sample_weight is None else weights)
+        if _points.count(points) != len(y):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {_points.count(points)} rows, y has "
+                f"{len(y)}."
             )
         class_weight = _svm.class_weights(self.class_weight, classes, y[kept], weights[kept])
         order = np.argsort(codes, kind="stable")
@@ -258,8 +264,8 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             _svm.machines(codes, len(classes), self.multi_class),
         )  # fmt: skip
 
-    @staticmethod
-    def _dual(problem, machine):
+    def _dual(self, problem, machine, coef=None):
+        """Return the dual of a machine; ``coef`` is its solution, from which other machines know their price."""
         prices = problem.prices[machine.rows] * machine.sign
         start = np.zeros(len(prices))
         return Dual(machine.sign, np.minimum(prices, 0), np.maximum(prices, 0), start, machine.rows)
@@ -292,10 +298,11 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
                 machine, memory = machines[k], memories.get()
                 known = [(part, shared[machine.span(part)]) for part in machine.parts] if shared else ()
                 dual = self._dual(problem, machine)
-                solution = solve(
-                    rows, dual, tol=self.tol, max_iter=max_iter, memory=memory, shared=known, report=report
+                solution = self._optimum(
+                    problem, rows, dual, max_iter=max_iter, memory=memory, shared=known, report=report
                 )
-                solutions[k] = polish(problem.kernel, problem.points, rows, dual, solution, self.tol)
+                # the rows lie in memory that the next machine takes
+                solutions[k] = replace(solution, square=None)
                 memories.put(memory)
 
             if crews == 1:
@@ -305,6 +312,11 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
                 with _threads.limit(crews):
                     _threads.run(lambda k: _svm.alone(train, k), len(machines))
         return solutions
+
+    def _optimum(self, problem, rows, dual, **means):
+        """Return the solution of the dual of one machine."""
+        solution = solve(rows, dual, tol=self.tol, **means)
+        return polish(problem.kernel, problem.points, rows, dual, solution, self.tol)
 
     def _warn_unfinished(self, solutions):
         worst = max(solutions, key=lambda solution: solution.violation)
@@ -324,12 +336,15 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
 
     def _scores(self, X, dtype=None):
         """Return the scores of all machines (n_test, m): one kernel product a class of support vectors."""
+        X = _svm.alike(X, self.support_vectors_)
         if not self._paired():
             return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)(X) + self.intercept_
         columns = _svm.pair_columns(len(self.classes_))
         edges = np.concatenate([[0], np.cumsum(self.n_support_)])
         scores = np.tile(self.intercept_, (_points.count(X), 1))
         for own, start, stop in zip(columns, edges[:-1], edges[1:], strict=True):
+            if start == stop:
+                continue
             piece = _points.take(self.support_vectors_, slice(start, stop))
             scores[:, own] += Expansion(self.kernel_, piece, self.dual_coef_[start:stop])(X)
         return scores
@@ -349,7 +364,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         values = Gram(self.kernel_, points, _points.take(points, support)) @ coef[support]
         parts = []
         for k, machine in enumerate(problem.machines):
-            dual = self._dual(problem, machine)
+            dual = self._dual(problem, machine, coef[machine.rows, k])
             scores = machine.sign - values[machine.rows, k]
             # coefficients are kept in the type of the data
             own = np.clip(coef[machine.rows, k], dual.lower, dual.upper)

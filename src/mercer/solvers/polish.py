@@ -13,6 +13,8 @@ from mercer.solvers.smo import threshold
 _FREE = 2000
 # Operations that factorisations may take.
 _OPERATIONS = 1e10
+# Scores this close to the threshold, relative to the largest score, are on it.
+_ROUNDING = 1e-12
 # Variables at a bound whose scores are this many violations from the threshold take part.
 _MARGIN = 10
 
@@ -37,29 +39,31 @@ def polish(kernel, points, rows, dual, solution, tol):
     Returns
     -------
     Solution
-        As it was, where more than 2 000 variables are free or none is.
+        As it was, where more than 2 000 variables are free.
     """
     free = (solution.coef > dual.lower) & (solution.coef < dual.upper)
-    if not 0 < free.sum() <= _FREE or solution.violation > tol:
+    if free.sum() > _FREE or solution.violation > tol:
         return solution
     near = np.flatnonzero(free | (np.abs(solution.scores - solution.bias) < _MARGIN * tol))
-    if len(near) > 2 * _FREE:
+    if not 0 < len(near) <= 2 * _FREE:
         return solution
-    support = np.flatnonzero(solution.coef)
-    exact = Gram(kernel, widened(_points.take(points, dual.points[near])), memory=2**62)
-    outer = widened(_points.take(points, dual.points[support]))
-    scores = dual.target[near] - Gram(kernel, widened(_points.take(points, dual.points[near])), outer) @ solution.coef[support]
-    coef, violation = _newton(
-        exact.dense(), scores, solution.coef[near], dual.lower[near], dual.upper[near]
+    inner = widened(_points.take(points, dual.points[near]))
+    K = Gram(kernel, inner, memory=2**62).dense()
+    scores = dual.target[near] - K @ solution.coef[near]
+    others = solution.coef.copy()
+    others[near] = 0
+    far = np.flatnonzero(others)
+    if len(far):
+        scores -= Gram(kernel, inner, widened(_points.take(points, dual.points[far]))) @ others[far]
+    coef = _newton(
+        K, scores, solution.coef[near], dual.lower[near], dual.upper[near], solution.bias
     )
     change = coef - solution.coef[near]
     moved = np.flatnonzero(change)
     whole, all_scores = solution.coef.copy(), solution.scores.copy()
     whole[near] = coef
-    rest = np.ones(len(whole), bool)
-    rest[near] = False
-    if rest.any() and len(moved):
-        all_scores[rest] -= rows.product(dual.points[rest], dual.points[near[moved]], change[moved])
+    if len(near) < len(whole) and len(moved):
+        all_scores -= _spread(rows, dual, solution.square, near[moved], change[moved])
     all_scores[near] = scores
     bias = threshold(all_scores, whole, dual)
     top = np.max(all_scores, where=whole < dual.upper, initial=-np.inf)
@@ -69,6 +73,13 @@ def polish(kernel, points, rows, dual, solution, tol):
     return replace(solution, coef=whole, scores=all_scores, bias=bias, violation=max(0.0, float(top - bottom)))
 
 
+def _spread(rows, dual, square, moved, change):
+    """Return what a change of some coefficients adds to K b: from rows that are there, where all of them are."""
+    if square is not None and (square.slot[moved] >= 0).all():
+        return square.spread(moved, change)
+    return rows.product(dual.points, dual.points[moved], change)
+
+
 def widened(points):
     """Return rows of numbers in float64; other points as they are."""
     if getattr(getattr(points, "dtype", None), "kind", "") == "f":
@@ -76,11 +87,12 @@ def widened(points):
     return points
 
 
-def _newton(K, scores, coef, lower, upper):
-    """Take Newton steps, changing ``scores`` in place; return the coefficients and the last violation."""
+def _newton(K, scores, coef, lower, upper, level):
+    """Take Newton steps, changing ``scores`` in place; return the coefficients."""
     coef = coef.copy()
     scale = max(1.0, np.abs(scores).max())
     free = (coef > lower) & (coef < upper)
+    free |= not free.any() and _wrong(scores, coef, lower, upper, level)
     spent, count = 0.0, 0
     while free.any() and spent < _OPERATIONS and count < 100:
         count += 1
@@ -101,13 +113,17 @@ def _newton(K, scores, coef, lower, upper):
         if step < 1:
             continue
         residual = np.abs(scores[F] - level).max()
-        wrong = ~free & (upper > lower) & (
-            ((coef < upper) & (scores > level + 1e-12 * scale)) | ((coef > lower) & (scores < level - 1e-12 * scale))
-        )
-        if not wrong.any() and residual <= 1e-12 * scale:
+        wrong = ~free & _wrong(scores, coef, lower, upper, level)
+        if not wrong.any() and residual <= _ROUNDING * scale:
             break
         free |= wrong
-    return coef, 0.0
+    return coef
+
+
+def _wrong(scores, coef, lower, upper, level):
+    """Return which variables want to move away from where they are."""
+    slack = _ROUNDING * max(1.0, np.abs(scores).max())
+    return ((coef < upper) & (scores > level + slack)) | ((coef > lower) & (scores < level - slack))
 
 
 def _direction(K, scores):

@@ -30,15 +30,17 @@ def rows_of(kernel, points, accuracy):
     """
     if kernel._scalar is None or not isinstance(points, np.ndarray):
         return PlainRows(kernel, points)
-    wide = FusedRows(kernel, points, np.float64)
-    narrow = FusedRows(kernel, points, np.float32)
-    sample = np.unique(np.linspace(0, len(points) - 1, _SAMPLE).astype(int))
-    blocks = [np.empty((len(sample), len(sample)), each.dtype) for each in (narrow, wide)]
-    for each, block in zip((narrow, wide), blocks, strict=True):
-        each.columns(sample)(sample, block)
+    few = np.arange(min(len(points), _SAMPLE))
+    sample = points[np.linspace(0, len(points) - 1, len(few)).astype(int)]
+    blocks = []
+    for dtype in (np.float32, np.float64):
+        block = np.empty((len(few), len(few)), dtype)
+        FusedRows(kernel, sample, dtype).columns(few)(few, block)
+        blocks.append(block)
     error = blocks[0] - blocks[1]
     np.fill_diagonal(error, 0)
-    return narrow if np.sqrt(np.mean(np.square(error))) <= accuracy else wide
+    rounded = np.sqrt(np.mean(np.square(error))) <= accuracy
+    return FusedRows(kernel, points, np.float32 if rounded else np.float64)
 
 
 class PlainRows:
@@ -197,6 +199,8 @@ class Square:
         width = -(-m // lanes) * lanes
         capacity = min(len(memory) // width, m)
         self.values = memory[: width * capacity].reshape(capacity, width)
+        # the compiled loop begins with a step of 0 along the first row: it may be anything but NaN
+        self.values[0] = 0
         self.slot = np.full(width, -1)
         self.computed = self._used = 0
         self._rows, self._points, self._shared = rows, points, shared
@@ -233,6 +237,11 @@ class Square:
         self.values[slots, len(self._points) :] = 0
         # a product rounds the distance of a point to itself
         self.values[slots, missing] = self._rows.diagonal[self._points[missing]]
+
+    def spread(self, moved, change):
+        """Return K[:, moved] @ change (m,), of rows that are there, summed in their type."""
+        weights = change.astype(self.values.dtype)
+        return (weights @ self.values[self.slot[moved]])[: len(self._points)].astype(np.float64)
 
     def _fill(self, columns, missing, slots, place):
         if len(missing):

@@ -65,6 +65,8 @@ class Solution:
         Pairs optimised.
     computed : int
         Kernel values computed.
+    square : Square or None
+        Kernel rows of all variables, where the memory held them.
     """
 
     coef: np.ndarray
@@ -73,6 +75,7 @@ class Solution:
     violation: float
     n_iter: int
     computed: int
+    square: Square | None = None
 
 
 def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
@@ -110,7 +113,7 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
     if len(support):
         scores -= rows.product(dual.points, dual.points[support], coef[support])
     n_iter = computed = 0
-    bias, stopped = None, False
+    bias, stopped, square = None, False, None
     largest = _largest_sweep(len(coef), len(memory))
     violation = _violation(scores, coef, dual)
     while violation > tol and n_iter < max_iter and not stopped:
@@ -127,11 +130,12 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
             rest[chosen] = False
             scores[rest] -= rows.product(dual.points[rest], dual.points[chosen[moved]], change[moved])
             computed += int(rest.sum()) * len(moved)
+        square = sweep.square if whole else None
         n_iter, computed = n_iter + steps, computed + sweep.square.computed
         bias, violation = threshold(scores, coef, dual), _violation(scores, coef, dual)
         _log.debug("smo: %d of %d variables, %d steps, violation %.3g", len(chosen), len(coef), n_iter, violation)
         stopped = stopped or steps == 0
-    return Solution(coef, scores, threshold(scores, coef, dual), violation, n_iter, computed)
+    return Solution(coef, scores, threshold(scores, coef, dual), violation, n_iter, computed, square)
 
 
 def threshold(scores, coef, dual):
@@ -202,6 +206,8 @@ class _Sweep:
         """Solve to ``tol``, or as far as the memory goes; return the number of steps and whether to stop."""
         square, groups = self.square, np.array([0, len(self.coef)])
         limit, n_iter = max(1, _WORK // len(self.coef)), 0
+        free = np.flatnonzero((self.coef > self._lower) & (self.coef < self._upper))
+        square.ensure(free[: int(min(len(free), square.room))])
         while n_iter < max_iter:
             _threads.checkpoint()
             steps, missing, violation = optimise(
@@ -221,10 +227,10 @@ class _Sweep:
         """Return the variables whose rows to compute together with a missing one: those that violate most."""
         own = slice(0, self._size)
         unknown, scores, coef = self.square.slot[own] < 0, self.scores[own], self.coef[own]
-        rising = np.where(unknown & (coef < self._upper[own]), scores, -np.inf)
-        falling = np.where(unknown & (coef > self._lower[own]), -scores, -np.inf)
-        parts = [_largest(values, _BATCH // 2) for values in (rising, falling)]
-        return np.unique(np.concatenate([*parts, [missing]]))
+        rise, fall = coef < self._upper[own], coef > self._lower[own]
+        middle = 0.5 * (np.max(scores, where=rise, initial=-np.inf) + np.min(scores, where=fall, initial=np.inf))
+        worth = np.where(unknown, np.where(rise, scores - middle, middle - scores), -np.inf)
+        return np.unique(np.append(_largest(worth, _BATCH - 1), missing))
 
 
 def _padded(values):
