@@ -87,11 +87,11 @@ class KeptRows:
         self._place[points] = np.arange(len(points))
 
     def columns(self, J):
-        """Return a function (I, out) that writes the kernel values of points I with points J to ``out``."""
+        """Return a function (wanted, out) that writes their kernel values with points J to ``out``."""
         columns = self._place[J]
 
-        def write(I, out):  # noqa: E741
-            own = self._place[I]
+        def write(wanted, out):
+            own = self._place[wanted]
             self._kept.ensure(np.unique(own))
             out[:] = self._kept.values[self._kept.slot[own]][:, columns]
 

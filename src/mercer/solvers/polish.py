@@ -128,6 +128,8 @@ def _wrong(scores, coef, lower, upper, level):
 
 def _direction(K, scores):
     """Return the step d, sum d = 0, with K d + b_0 = scores, and b_0."""
+    # a constant added to K changes neither, and makes it definite where only K on vectors of sum 0 is
+    K = K + np.trace(K) / len(K)
     jitter = 1e-13 * np.trace(K)
     for _ in range(6):
         try:
