@@ -12,7 +12,7 @@ from mercer.estimators.one_class import OneClassSVM
 from mercer.estimators.svdd import SVDD
 
 
-@parametrize_with_checks([SVDD(), SVDD(0.05, kernel="linear")])
+@parametrize_with_checks([SVDD(), SVDD(kernel="linear")])
 def test_scikit_learn_finds_no_fault(estimator, check):
     check(estimator)
 
@@ -27,7 +27,7 @@ def sample(global_random_seed):
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", mc.Laplacian(0.5)])
 def test_without_slack_the_ball_holds_every_point_and_touches_its_support(sample, kernel, dtype):
     X = sample[0].astype(dtype)
-    model = SVDD(kernel=kernel).fit(X)
+    model = SVDD(np.inf, kernel=kernel).fit(X)
     assert (model.predict(X) == 1).all()
     distance = mc.sqdist(mc.features(model.kernel_, X), model.centre_)[:, 0]
     np.testing.assert_allclose(distance[model.support_], model.radius_**2, rtol=1e-3 if dtype == np.float32 else 1e-9)
@@ -37,7 +37,7 @@ def test_without_slack_the_ball_holds_every_point_and_touches_its_support(sample
 def test_the_ball_around_points_of_the_plane_is_the_known_one():
     angles = np.linspace(0, 2 * np.pi, 12, endpoint=False)
     X = np.vstack([3 * np.column_stack([np.cos(angles), np.sin(angles)]), np.zeros((5, 2))]) + [10.0, -4.0]
-    model = SVDD(kernel="linear").fit(X)
+    model = SVDD(np.inf, kernel="linear").fit(X)
     np.testing.assert_allclose(model.radius_, 3, rtol=1e-9)
     np.testing.assert_allclose(model.dual_coef_[:, 0] @ model.support_vectors_, [10, -4], atol=1e-8)
 
@@ -56,7 +56,7 @@ def test_with_constant_norms_the_ball_is_the_half_space(sample):
     np.testing.assert_allclose(ball.decision_function(new), scaled, atol=1e-8)
 
 
-@pytest.mark.parametrize("C", [np.inf, 0.02])
+@pytest.mark.parametrize("C", [np.inf, None, 0.02])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_the_certificate_from_raw_inputs_closes_the_gap(sample, kernel, C):
     X, _, weights = sample

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer import _memory, _points, _validate
 from mercer._progress import CallbackSupportMixin, progress
@@ -65,7 +65,7 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
     def _sample(self, X, sample_weight, n=None):
         """Return the points that count; ``n`` is how many there must be."""
         # a list of objects has no shape to ask
-        given = None if sample_weight is None else _svm.weights(sample_weight, X, _size(X) if n is None else n)
+        given = None if sample_weight is None else _svm.weights(sample_weight, X, _num_samples(X) if n is None else n)
         kernel, points = self._training_points(X, sample_weight=given)
         size = _points.count(points)
         if n is not None and size != n:
@@ -152,7 +152,3 @@ def optimiser(estimator, kernel, points, n_variables, accuracy, repeated=False):
             return polish(kernel, points, rows, dual, solution, tol)
 
         yield optimum
-
-
-def _size(X):
-    return X.shape[0] if hasattr(X, "shape") else len(X)

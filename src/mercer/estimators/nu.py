@@ -20,7 +20,7 @@ from mercer.solvers.working_set import LANES
 # Points of each class that the first guess of a margin looks at.
 _SAMPLE = 500
 # A margin below this share of the first guess counts as none.
-_TOUCHING = 1e-6
+_TOUCHING = 1e-4
 # Relative distance of the share from nu that is worth a warning; duals solved to ``tol`` only are inexact.
 _MISSED = 1e-3
 

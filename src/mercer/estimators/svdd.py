@@ -24,10 +24,11 @@ class SVDD(SingleMachine, OutlierMixin, BaseEstimator):
 
     Parameters
     ----------
-    C : float
-        Price of slack, above 0, multiplied by the weight of a point; infinity, or at least 1, allows none: the ball
-        then holds every training point. At most the share 1 / (n C) of the points lies outside. Raised with a warning to
-        1 over the sum of weights, below which no ball is worth its radius.
+    C : float or None
+        Price of slack, above 0, multiplied by the weight of a point. Infinity, or at least 1, allows none: the ball
+        then holds every training point. At most the share 1 / (n C) of the points lies outside; None is a tenth of
+        them, C = 10 / (sum of weights). Raised with a warning to 1 / (sum of weights), below which no ball is worth its
+        radius.
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
         Bandwidth rules are resolved on the training data.
     tol : float
@@ -66,12 +67,12 @@ class SVDD(SingleMachine, OutlierMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> ball = mc.SVDD(kernel="linear").fit(np.array([[0.0], [1.0], [4.0]]))
+    >>> ball = mc.SVDD(np.inf, kernel="linear").fit(np.array([[0.0], [1.0], [4.0]]))
     >>> round(ball.radius_, 6), ball.predict([[3.9], [4.1]])
     (2.0, array([ 1, -1]))
     """
 
-    def __init__(self, C=np.inf, *, kernel="rbf", tol=1e-3, max_iter=-1, memory="1GB"):
+    def __init__(self, C=None, *, kernel="rbf", tol=1e-3, max_iter=-1, memory="1GB"):
         self.C = C
         self.kernel = kernel
         self.tol = tol
@@ -93,7 +94,7 @@ class SVDD(SingleMachine, OutlierMixin, BaseEstimator):
         self
         """
         self._check_solver()
-        if not (isinstance(self.C, float) and np.inf == self.C):
+        if self.C is not None and self.C != np.inf:
             _validate.positive("C", self.C)
         sample = self._sample(X, sample_weight)
         dual = self._dual(sample)
@@ -171,7 +172,7 @@ class SVDD(SingleMachine, OutlierMixin, BaseEstimator):
     def _dual(self, sample):
         """Return the dual: coefficients of sum 1."""
         n, mass = _points.count(sample.points), float(sample.weights.sum())
-        price = self.C
+        price = 10 / mass if self.C is None else self.C
         if price * mass < 1:
             warnings.warn(
                 f"C = {self.C} is infeasible for weights of sum {mass:.6g}; raised to {1 / mass:.6g}, the smallest "
