@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.solvers import path
 from mercer.solvers.path import LazyValues, StoredValues, along, start
 from mercer.solvers.rows import rows_of
 from mercer.solvers.smo import Solution
@@ -26,7 +27,12 @@ def values_of(kind, rows):
     return LazyValues(rows, np.arange(N), np.empty(512 * 100))
 
 
-def test_every_solution_meets_the_optimality_conditions_and_leaves_out_what_is_held_out(problem):
+@pytest.mark.parametrize(("few", "part"), [(2000, 0.6), (5, 2.0)], ids=["whole", "in parts"])
+def test_every_solution_meets_the_optimality_conditions_and_leaves_out_what_is_held_out(
+    problem, few, part, monkeypatch
+):
+    monkeypatch.setattr(path, "_FEW", few)
+    monkeypatch.setattr(path, "_PART", part)
     rows, K, sign = problem
     weight = np.ones(N)
     weight[::10], weight[1::10] = 0, 2
@@ -66,9 +72,9 @@ def test_rows_that_are_not_kept_give_the_same_objectives():
 def test_neighbours_save_steps(problem):
     rows, _, sign = problem
     values = values_of("stored", rows)
-    path = along(values, sign, np.arange(N), np.ones(N), CS, tol=1e-3, max_iter=10**6)
+    neighbours = along(values, sign, np.arange(N), np.ones(N), CS, tol=1e-3, max_iter=10**6)
     alone = [along(values, sign, np.arange(N), np.ones(N), [C], tol=1e-3, max_iter=10**6)[0] for C in CS]
-    assert sum(each.n_iter for each in path) < sum(each.n_iter for each in alone)
+    assert sum(each.n_iter for each in neighbours) < sum(each.n_iter for each in alone)
 
 
 def test_products_are_those_of_the_kernel_matrix(problem):
