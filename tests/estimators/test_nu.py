@@ -14,7 +14,6 @@ from mercer.estimators.nu import NuSVC, NuSVR
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import SVR
 
-
 SETTINGS = [NuSVC(), NuSVR()]
 
 

@@ -94,7 +94,7 @@ class SVDD(SingleMachine, OutlierMixin, BaseEstimator):
         self
         """
         self._check_solver()
-        if self.C is not None and self.C != np.inf:
+        if self.C is not None and not np.isposinf(self.C):
             _validate.positive("C", self.C)
         sample = self._sample(X, sample_weight)
         dual = self._dual(sample)
