@@ -1,5 +1,6 @@
 """Mercer: kernel machines that go both ways, from input space into feature space and back."""
 
+from mercer.estimators.svc import SVC
 from mercer.expansion import Expansion, features, mean, mmd, sqdist
 from mercer.gram import Gram
 from mercer.kernels import (
@@ -30,8 +31,6 @@ from mercer.kernels import (
     Sigmoid,
     Sum,
 )
-
-from mercer.estimators.svc import SVC
 from mercer.solvers.certificate import certify
 
 __version__ = "0.1.0"
@@ -62,9 +61,11 @@ __all__ = [
     "Product",
     "Radial",
     "RationalQuadratic",
+    "SVC",
     "Scaled",
     "Sigmoid",
     "Sum",
+    "certify",
     "features",
     "mean",
     "mmd",

@@ -11,7 +11,13 @@ def points(global_random_seed):
     return np.random.default_rng(global_random_seed).standard_normal((50, 12))
 
 
-KERNELS = [mc.Gaussian(0.1), mc.Matern(1.0), mc.Polynomial(2, 0.5, 1.0), mc.Gaussian(0.1) + mc.Linear(), mc.Laplacian(0.1)]
+KERNELS = [
+    mc.Gaussian(0.1),
+    mc.Matern(1.0),
+    mc.Polynomial(2, 0.5, 1.0),
+    mc.Gaussian(0.1) + mc.Linear(),
+    mc.Laplacian(0.1),
+]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
@@ -41,7 +47,11 @@ def test_shared_blocks_change_nothing(points):
 
 def test_products_are_those_of_the_kernel_matrix(points):
     kernel, weights = mc.Gaussian(0.1), np.linspace(-1, 1, 20)
-    for rows in (FusedRows(kernel, points, np.float64), PlainRows(kernel, points), PlainRows(kernel, sp.csr_matrix(points))):
+    for rows in (
+        FusedRows(kernel, points, np.float64),
+        PlainRows(kernel, points),
+        PlainRows(kernel, sp.csr_matrix(points)),
+    ):
         product = rows.product(np.arange(5, 50), np.arange(20), weights)
         np.testing.assert_allclose(product, kernel(points)[5:50, :20] @ weights, rtol=1e-10, atol=1e-12)
 

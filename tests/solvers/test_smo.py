@@ -39,7 +39,9 @@ def _regression(points, epsilon=0.1, C=2.0):
     target = np.concatenate([y - epsilon, y + epsilon])
     zeros, price = np.zeros(n), np.full(n, C)
     start = np.zeros(2 * n)
-    return Dual(target, np.concatenate([zeros, -price]), np.concatenate([price, zeros]), start, np.tile(np.arange(n), 2))
+    return Dual(
+        target, np.concatenate([zeros, -price]), np.concatenate([price, zeros]), start, np.tile(np.arange(n), 2)
+    )
 
 
 def _ball(points, C=0.1):
@@ -100,7 +102,9 @@ def test_the_bound_on_steps_is_kept_to_the_step(points):
 
 def test_a_report_that_says_so_stops_the_solver(points):
     seen = []
-    solution = _solve(mc.Gaussian(0.5), points, _classifier(points), report=lambda violation: seen.append(violation) or True)
+    solution = _solve(
+        mc.Gaussian(0.5), points, _classifier(points), report=lambda violation: seen.append(violation) or True
+    )
     assert len(seen) == 1
     assert solution.violation > 1e-10
 

@@ -55,9 +55,7 @@ def polish(kernel, points, rows, dual, solution, tol):
     far = np.flatnonzero(others)
     if len(far):
         scores -= Gram(kernel, inner, widened(_points.take(points, dual.points[far]))) @ others[far]
-    coef = _newton(
-        K, scores, solution.coef[near], dual.lower[near], dual.upper[near], solution.bias
-    )
+    coef = _newton(K, scores, solution.coef[near], dual.lower[near], dual.upper[near], solution.bias)
     change = coef - solution.coef[near]
     moved = np.flatnonzero(change)
     whole, all_scores = solution.coef.copy(), solution.scores.copy()

@@ -95,10 +95,16 @@ def optimise(K, slots, diagonal, f, coef, lower, upper, groups, tol, max_iter):
 
 @functools.partial(compiled, flags=_VECTORS, inline=True)
 def _update(f, row_i, row_j, step, rise, fall, highs, lows, start, stop):
-    """Take a step in the scores; return the largest of those that may rise and the largest -f of those that may fall."""
+    """Take a step in the scores; return the largest f that may rise and the largest -f that may fall."""
     highs[:], lows[:] = -np.inf, -np.inf
     for a in range(start, stop, LANES):
-        g, p, q, up, down = f[a : a + LANES], row_i[a : a + LANES], row_j[a : a + LANES], rise[a : a + LANES], fall[a : a + LANES]
+        g, p, q, up, down = (
+            f[a : a + LANES],
+            row_i[a : a + LANES],
+            row_j[a : a + LANES],
+            rise[a : a + LANES],
+            fall[a : a + LANES],
+        )
         for t in range(LANES):
             x = g[t] - step * (np.float64(p[t]) - np.float64(q[t]))
             g[t] = x
@@ -114,7 +120,13 @@ def _gains(row, f, fall, diagonal, gains, best, start, stop, own, top, scale):
     floor = np.float32(_FLAT * abs(own) + 1e-37)
     best[:] = np.float32(-1.0)
     for a in range(start, stop, LANES):
-        g, p, d, down, out = f[a : a + LANES], row[a : a + LANES], diagonal[a : a + LANES], fall[a : a + LANES], gains[a : a + LANES]
+        g, p, d, down, out = (
+            f[a : a + LANES],
+            row[a : a + LANES],
+            diagonal[a : a + LANES],
+            fall[a : a + LANES],
+            gains[a : a + LANES],
+        )
         for t in range(LANES):
             drop = np.float32((top - g[t] + down[t]) * scale)
             drop = drop if drop > np.float32(0.0) else np.float32(0.0)
