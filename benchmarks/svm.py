@@ -2,8 +2,8 @@
 
     python benchmarks/svm.py [--rows N] [--repeat K] [--sets mnist20k,letter,...] [--peers sklearn,intelex,libsvm]
 
-Needs MERCER_DATA. Fits of all contenders alternate in one run; medians are printed. "bare" is the product of the test rows
-with the distinct support vectors alone.
+Needs MERCER_DATA. Fits of all contenders alternate in one run; medians are printed. "bare" is the product of the test
+rows with the distinct support vectors alone.
 """
 
 import argparse
@@ -144,9 +144,9 @@ def objective(contender, gamma):
     return total
 
 
-def seconds(function):
+def seconds(function, *arguments):
     start = time.perf_counter()
-    result = function()
+    result = function(*arguments)
     return time.perf_counter() - start, result
 
 
@@ -160,23 +160,27 @@ def main():
     names = ["mercer", *filter(None, options.peers.split(","))]
     print(f"{'set':<12}{'contender':<11}{'fit, s':>9}{'predict, s':>12}{'bare, s':>9}{'vectors':>9}{'objective':>16}")
     for title in options.sets.split(","):
-        X, y, Z, C, gamma, shape = SETS[title]()
-        X, y = X[: options.rows], y[: options.rows]
-        times = {name: ([], []) for name in names}
-        last = {}
-        # compiled code and pools of threads are there before the clock starts
-        Mercer().fit(X[:2000], y[:2000], C, gamma, shape).scores(Z[:100])
-        for _ in range(options.repeat):
-            for name in names:
-                fit, last[name] = seconds(lambda name=name: CONTENDERS[name]().fit(X, y, C, gamma, shape))
-                times[name][0].append(fit)
-                times[name][1].append(seconds(lambda name=name: last[name].scores(Z))[0])
-        vectors = last["mercer"].model.support_vectors_
-        bare = median(seconds(lambda: Z @ vectors.T)[0] for _ in range(3))
+        compare(title, names, options.rows, options.repeat)
+
+
+def compare(title, names, n_rows, repeat):
+    """Print one line a contender for one set."""
+    X, y, Z, C, gamma, shape = SETS[title]()
+    X, y = X[:n_rows], y[:n_rows]
+    fits, predictions = ({name: [] for name in names} for _ in range(2))
+    last = {}
+    # compiled code and pools of threads are there before the clock starts
+    Mercer().fit(X[:2000], y[:2000], C, gamma, shape).scores(Z[:100])
+    for _ in range(repeat):
         for name in names:
-            fit, predict = (median(values) for values in times[name])
-            row = f"{title:<12}{name:<11}{fit:>9.2f}{predict:>12.3f}{bare:>9.3f}{len(vectors):>9}"
-            print(row + f"{objective(last[name], gamma):>16.8g}", flush=True)
+            taken, last[name] = seconds(CONTENDERS[name]().fit, X, y, C, gamma, shape)
+            fits[name].append(taken)
+            predictions[name].append(seconds(last[name].scores, Z)[0])
+    vectors = last["mercer"].model.support_vectors_
+    bare = median(seconds(np.matmul, Z, vectors.T)[0] for _ in range(3))
+    for name in names:
+        row = f"{title:<12}{name:<11}{median(fits[name]):>9.2f}{median(predictions[name]):>12.3f}{bare:>9.3f}"
+        print(row + f"{len(vectors):>9}{objective(last[name], gamma):>16.8g}", flush=True)
 
 
 if __name__ == "__main__":

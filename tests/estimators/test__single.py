@@ -6,7 +6,9 @@ import pytest
 import mercer as mc
 
 
-@pytest.mark.parametrize("estimator", [mc.SVR(), mc.OneClassSVM(), mc.NuSVR(), mc.SVDD()], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "estimator", [mc.SVR(), mc.OneClassSVM(), mc.NuSVR(), mc.SVDD()], ids=lambda e: type(e).__name__
+)
 def test_rows_of_weight_zero_are_as_good_as_absent(estimator, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.standard_normal((40, 2))

@@ -39,7 +39,7 @@ def _libsvm(C=1.0, gamma=0.1, **options):
     return LIBSVM(C=C, gamma=gamma, tol=1e-9, decision_function_shape="ovo", **options)
 
 
-# --- the optimum ---------------------------------------------------------------------------------------------------------
+# --- the optimum ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("C", [1e-3, 1.0, 100.0, 1e4])
@@ -102,13 +102,13 @@ def test_scores_are_the_expansion_and_the_intercept(digits, multi_class):
     assert (np.diff(y[model.support_]) >= 0).all()
 
 
-def test_a_small_budget_gives_the_same_machine(two):
+def test_a_small_budget_gives_the_same_machine():
     X, y = make_classification(1500, 6, n_informative=4, flip_y=0.1, random_state=0)
     scores = [mc.SVC(memory=memory).fit(X, y).decision_function(X) for memory in ("1GB", "4MB")]
     np.testing.assert_allclose(*scores, atol=1e-8)
 
 
-# --- symmetries ----------------------------------------------------------------------------------------------------------
+# --- symmetries -------------------------------------------------------------------------------------------------------
 
 
 def test_the_order_of_rows_changes_nothing(two, global_random_seed):
@@ -155,7 +155,7 @@ def test_float32_stays_float32(two):
     )
 
 
-# --- bad input -----------------------------------------------------------------------------------------------------------
+# --- bad input --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_an_interrupted_refit_keeps_the_earlier_machine(two, monkeypatch):
     model = mc.SVC().fit(X, y)
     before = model.decision_function(X)
 
-    def interrupted(*args, **options):
+    def interrupted(*_args, **_options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("mercer.estimators.svc.solve", interrupted)

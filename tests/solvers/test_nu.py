@@ -16,7 +16,7 @@ class Optimum:
 
 def of_box(upper):
     """Return the optimum of min 1/2 |b|^2 - m 1'b between 0 and ``upper``: each coefficient is m until its bound."""
-    return lambda price, coef: Optimum(np.clip(price, 0, upper))
+    return lambda price, _coef: Optimum(np.clip(price, 0, upper))
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.95])

@@ -169,7 +169,7 @@ def unpack(packed, codes, n_classes):
     return full
 
 
-def weights(sample_weight, X, n):
+def weights(sample_weight, X, n):  # noqa: ARG001 - other estimators pass the points too
     """Return the weights of n samples in float64, 1 where there are none given.
 
     Raises
@@ -201,7 +201,7 @@ def class_weights(class_weight, classes, y, sample_weight):
     factors = compute_class_weight(class_weight, classes=classes, y=y)
     bad = np.flatnonzero(~(np.isfinite(factors) & (factors > 0)))
     if len(bad):
-        raise ValueError(f"class_weight of {classes[bad[0]]!r} is {factors[bad[0]]}; it must be finite and above 0.")
+        raise ValueError(f"class_weight of {classes[bad[0]]} is {factors[bad[0]]}; it must be finite and above 0.")
     return factors
 
 

@@ -251,8 +251,8 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         kernel, points = self._training_points(X, sample_weight=None if sample_weight is None else weights)
         if _points.count(points) != len(y):
             raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {_points.count(points)} rows, y has "
-                f"{len(y)}."
+                "Found input variables with inconsistent numbers of samples: "
+                f"X has {_points.count(points)} rows, y has {len(y)}."
             )
         class_weight = _svm.class_weights(self.class_weight, classes, y[kept], weights[kept])
         order = np.argsort(codes, kind="stable")
@@ -288,7 +288,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         values = min(budget // crews // rows.dtype.itemsize, widest * padded)
         memories = queue.SimpleQueue()
         for _ in range(crews):
-            memories.put(np.empty(max(values, 4 * LANES * padded), rows.dtype))
+            memories.put(np.empty(max(values, 4 * LANES**2), rows.dtype))
         max_iter = max(10_000_000, 100 * widest) if self.max_iter == -1 else self.max_iter
         solutions = [None] * len(machines)
         with progress(self, "smo") as step:

@@ -22,11 +22,9 @@ class ModelFileError(ValueError):
     Examples
     --------
     >>> import mercer as mc
-    >>> try:
-    ...     mc.as_expansion("svm_type c_svc\\nkernel_type rfb\\n")
-    ... except mc.ModelFileError as error:
-    ...     print("line 2" in str(error))
-    True
+    >>> mc.as_expansion("svm_type c_svc")
+    Traceback (most recent call last):
+    mercer.formats.fitted.ModelFileError: ...
     """
 
 

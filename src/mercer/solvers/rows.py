@@ -59,10 +59,10 @@ class PlainRows:
         self.diagonal = np.asarray(self._gram.diagonal(), np.float64)
 
     def columns(self, J):
-        """Return a function (I, out) that writes the kernel values of points I with points J to ``out``."""
+        """Return a function (R, out) that writes the kernel values of points R with points J to ``out``."""
 
-        def write(I, out):
-            out[:] = self._gram[I, J]
+        def write(R, out):
+            out[:] = self._gram[R, J]
 
         return write
 
@@ -70,9 +70,9 @@ class PlainRows:
         """Return the kernel values between points J, exactly symmetric."""
         return np.ascontiguousarray(self._gram[J, J], self.dtype)
 
-    def product(self, I, J, weights):
-        """Return K[I, J] @ weights (len(I),) in float64, never storing K."""
-        gram = Gram(self._kernel, _points.take(self._points, I), _points.take(self._points, J))
+    def product(self, R, J, weights):
+        """Return K[R, J] @ weights (len(R),) in float64, never storing K."""
+        gram = Gram(self._kernel, _points.take(self._points, R), _points.take(self._points, J))
         return np.asarray(gram @ weights.astype(self.dtype), np.float64)
 
 
@@ -105,27 +105,30 @@ class FusedRows:
             self._points = self._left = self._right = np.ascontiguousarray(points, dtype)
 
     def columns(self, J):
-        """Return a function (I, out) that writes the kernel values of points I with points J to ``out``.
+        """Return a function (R, out) that writes the kernel values of points R with points J to ``out``.
 
         Points J are gathered once, so that few rows at a time cost little.
         """
         profile, scalar, parameters = self._formula
-        right = self._right[J]
+        right = np.ascontiguousarray(self._right[J].T)
         parameters = tuple(self.dtype.type(value) for value in parameters)
         kind = "clamped" if scalar == "radial" else "plain"
         finish = _fused._epilogue(profile, 0, kind, self.dtype, len(parameters))
 
-        def write(I, out):
-            left = self._left[I]
+        def write(R, out):
+            left = self._left[R]
 
             def fill(task):
                 tile = slice(task * _TASK_COLUMNS, (task + 1) * _TASK_COLUMNS)
-                other, block = right[tile].T, out[:, tile]
+                other = right[:, tile]
+                # in one piece, or the compiled loop does not run on vectors
+                block = np.empty((len(left), other.shape[1]), self.dtype)
                 with np.errstate(all="ignore"):
                     np.matmul(left, other, out=block)
                     finish(left, other, block, 0, parameters)
+                out[:, tile] = block
 
-            run(fill, -(-len(right) // _TASK_COLUMNS), len(left) * len(right) * left.shape[1])
+            run(fill, -(-right.shape[1] // _TASK_COLUMNS), len(left) * right.size)
 
         return write
 
@@ -134,9 +137,9 @@ class FusedRows:
         X = self._points[J]
         return _fused.tile(*self._formula, X, X)
 
-    def product(self, I, J, weights):
-        """Return K[I, J] @ weights (len(I),), summed in float64 over tiles, never storing K."""
-        X, Z = self._points[I], self._points[J]
+    def product(self, R, J, weights):
+        """Return K[R, J] @ weights (len(R),), summed in float64 over tiles, never storing K."""
+        X, Z = self._points[R], self._points[J]
         return _fused.matmul(*self._formula, X, Z, weights[:, None])[:, 0].astype(np.float64)
 
 
@@ -203,6 +206,7 @@ class Square:
         self.values[0] = 0
         self.slot = np.full(width, -1)
         self.computed = self._used = 0
+        self._spare, self._copy = np.empty(0, int), np.empty((0, width), memory.dtype)
         self._rows, self._points, self._shared = rows, points, shared
         whole = [(slice(0, m), None)]
         self._columns = [rows.columns(points[place]) for place, _ in (shared or whole)]
@@ -210,7 +214,9 @@ class Square:
     @property
     def room(self):
         """Rows that can still be computed; without end when there is memory for all."""
-        return len(self.values) - self._used if len(self.values) < len(self._points) else np.inf
+        if len(self.values) >= len(self._points):
+            return np.inf
+        return len(self.values) - self._used + len(self._spare)
 
     def ensure(self, wanted):
         """Compute the rows that are not there yet.
@@ -223,27 +229,52 @@ class Square:
         missing = wanted[self.slot[wanted] < 0]
         if not len(missing):
             return
-        slots = np.arange(self._used, self._used + len(missing))
+        slots, rows = self._allocate(len(missing))
         self.slot[missing] = slots
-        self._used += len(missing)
         if not self._shared:
-            self._fill(self._columns[0], missing, slots, slice(0, len(self._points)))
+            self._fill(self._columns[0], missing, rows, slice(0, len(self._points)))
         for (place, block), columns in zip(self._shared, self._columns, strict=bool(self._shared)):
             # missing is sorted, so that what a block knows of it is one piece
             first, last = np.searchsorted(missing, (place.start, place.stop))
-            self.values[slots[first:last], place] = block[missing[first:last] - place.start]
+            rows[first:last, place] = block[missing[first:last] - place.start]
             for part in (slice(0, first), slice(last, None)):
-                self._fill(columns, missing[part], slots[part], place)
-        self.values[slots, len(self._points) :] = 0
+                self._fill(columns, missing[part], rows[part], place)
+        rows[:, len(self._points) :] = 0
         # a product rounds the distance of a point to itself
-        self.values[slots, missing] = self._rows.diagonal[self._points[missing]]
+        rows[np.arange(len(missing)), missing] = self._rows.diagonal[self._points[missing]]
+        if rows.base is not self.values.base:
+            self.values[slots] = rows
+
+    def forget(self, places):
+        """Give up the rows of some points, so that others find room.
+
+        Parameters
+        ----------
+        places : int array
+            Of points whose rows are there.
+        """
+        self._spare = np.concatenate([self._spare, self.slot[places]])
+        self.slot[places] = -1
+
+    def _allocate(self, k):
+        """Return k slots, and memory for their rows: where they lie if that is one piece, to be copied otherwise."""
+        if self._used + k <= len(self.values):
+            self._used += k
+            return np.arange(self._used - k, self._used), self.values[self._used - k : self._used]
+        slots, self._spare = self._spare[:k], self._spare[k:]
+        fresh = k - len(slots)
+        slots = np.concatenate([slots, np.arange(self._used, self._used + fresh)])
+        self._used += fresh
+        if len(self._copy) < k:
+            self._copy = np.empty((k, self.values.shape[1]), self.values.dtype)
+        return slots, self._copy[:k]
 
     def spread(self, moved, change):
         """Return K[:, moved] @ change (m,), of rows that are there, summed in their type."""
         weights = change.astype(self.values.dtype)
         return (weights @ self.values[self.slot[moved]])[: len(self._points)].astype(np.float64)
 
-    def _fill(self, columns, missing, slots, place):
+    def _fill(self, columns, missing, rows, place):
         if len(missing):
-            columns(self._points[missing], self.values[slots[0] : slots[-1] + 1, place])
+            columns(self._points[missing], rows[:, place])
             self.computed += len(missing) * (place.stop - place.start)

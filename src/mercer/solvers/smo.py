@@ -13,6 +13,7 @@ _log = logging.getLogger("mercer")
 
 # Rows computed together with one that a step needs: few are wasted, and a matrix product is still worth it.
 _BATCH = 64
+_RELEVANT = 0.5
 # Variables of the first sweep where not all fit: a sample that tells most of the others where they belong.
 _FIRST = 4096
 # A sweep over a part reduces the violation by this factor before it looks at the rest again.
@@ -20,7 +21,7 @@ _REDUCTION = 0.1
 # Variables times steps between two looks at the world: a tenth of a second.
 _WORK = 100_000_000
 # Columns per row of the block of kernel values where not all fit: not every variable needs its row.
-_SHAPE = 1.7
+_SHAPE = 1.2
 
 
 @dataclass(frozen=True)
@@ -180,11 +181,12 @@ def _largest_sweep(n, values):
 def _choose(scores, coef, dual, bias, largest):
     """Return the variables of the next sweep: all, or those that violate most, are free or nearest to the margin."""
     n = len(coef)
-    if n <= largest:
-        return np.arange(n)
-    if bias is None:
+    if bias is None and (n > 2 * _FIRST or n > largest):
         return np.unique(np.linspace(0, n - 1, min(largest, _FIRST)).astype(int))
     rise, fall = coef < dual.upper, coef > dual.lower
+    largest = min(largest, max(2 * _FIRST, 2 * int((rise & fall).sum())))
+    if n <= largest:
+        return np.arange(n)
     worth = np.maximum(np.where(rise, scores - bias, -np.inf), np.where(fall, bias - scores, -np.inf))
     worth[rise & fall] += 1
     # the pair that violates most is always there, so that every sweep gains
@@ -207,7 +209,7 @@ class _Sweep:
         square, groups = self.square, np.array([0, len(self.coef)])
         limit, n_iter = max(1, _WORK // len(self.coef)), 0
         free = np.flatnonzero((self.coef > self._lower) & (self.coef < self._upper))
-        square.ensure(free[: int(min(len(free), square.room))])
+        square.ensure(free[: int(min(len(free), square.room - 2 * _BATCH))])
         while n_iter < max_iter:
             _threads.checkpoint()
             steps, missing, violation = optimise(
@@ -215,21 +217,38 @@ class _Sweep:
                 *(groups, tol, min(limit, max_iter - n_iter)),
             )
             n_iter += steps
-            if violation <= tol or (missing >= 0 and square.room <= 2 * _BATCH):
+            if violation <= tol:
                 break
             if missing >= 0:
+                if square.room < _BATCH:
+                    self._make_room()
                 square.ensure(self._wanted(missing))
             if report is not None and report(violation):
                 return n_iter, True
         return n_iter, False
 
+    def _make_room(self):
+        """Give up half of the rows of variables at bounds, of all where those are few: the farthest from the margin."""
+        known = self.square.slot >= 0
+        bound = known & ((self.coef == self._lower) | (self.coef == self._upper))
+        there = np.flatnonzero(bound if bound.sum() >= 4 * _BATCH else known)
+        distance = np.abs(self.scores[there] - self._middle())
+        self.square.forget(there[_largest(distance, -(-len(there) // 2))])
+
+    def _middle(self):
+        """Return the score between what may rise and what may fall, where they violate most."""
+        rise, fall = self.coef < self._upper, self.coef > self._lower
+        top = np.max(self.scores, where=rise, initial=-np.inf)
+        return 0.5 * (top + np.min(self.scores, where=fall, initial=np.inf))
+
     def _wanted(self, missing):
         """Return the variables whose rows to compute together with a missing one: those that violate most."""
         own = slice(0, self._size)
         unknown, scores, coef = self.square.slot[own] < 0, self.scores[own], self.coef[own]
-        rise, fall = coef < self._upper[own], coef > self._lower[own]
-        middle = 0.5 * (np.max(scores, where=rise, initial=-np.inf) + np.min(scores, where=fall, initial=np.inf))
-        worth = np.where(unknown, np.where(rise, scores - middle, middle - scores), -np.inf)
+        middle = self._middle()
+        worth = np.where(coef < self._upper[own], scores - middle, middle - scores)
+        # nearer to the middle than that they may well never be asked for
+        worth[~unknown | (worth < _RELEVANT * worth.max())] = -np.inf
         return np.unique(np.append(_largest(worth, _BATCH - 1), missing))
 
 

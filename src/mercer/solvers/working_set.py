@@ -95,7 +95,7 @@ def optimise(K, slots, diagonal, f, coef, lower, upper, groups, tol, max_iter):
 
 @functools.partial(compiled, flags=_VECTORS, inline=True)
 def _update(f, row_i, row_j, step, rise, fall, highs, lows, start, stop):
-    """Take a step in the scores; return the largest of those that may rise and the largest -f of those that may fall."""
+    """Take a step in the scores; return the largest f that may rise and the largest -f that may fall."""
     highs[:], lows[:] = -np.inf, -np.inf
     for a in range(start, stop, LANES):
         g, p, q, up, down = (
