@@ -17,12 +17,12 @@ _SUPPORTED = (
 
 
 class ModelFileError(ValueError):
-    """A file that is no model, or that contradicts itself; the message names the place.
+    r"""A file that is no model, or that contradicts itself; the message names the place.
 
     Examples
     --------
     >>> import mercer as mc
-    >>> mc.as_expansion("svm_type c_svc")
+    >>> mc.as_expansion("svm_type c_svc\nkernel_type rfb\n")
     Traceback (most recent call last):
     mercer.formats.fitted.ModelFileError: ...
     """
