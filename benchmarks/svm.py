@@ -130,8 +130,8 @@ CONTENDERS = {"mercer": Mercer, "sklearn": Sklearn, "intelex": Intelex, "libsvm"
 def objective(contender, gamma):
     """Return the dual objective summed over machines, in float64, from support vectors and coefficients."""
     if isinstance(contender, Mercer):
-        points, coefs = contender.pairs()
-        machines = ((points[column != 0], column[column != 0]) for column in coefs.T.astype(np.float64))
+        vectors, coefs = contender.pairs()
+        machines = ((vectors[column != 0], column[column != 0]) for column in coefs.T.astype(np.float64))
     elif isinstance(contender, Sklearn):
         machines = contender.pairs()
     else:
