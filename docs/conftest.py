@@ -5,6 +5,9 @@ from types import ModuleType
 
 import pytest
 
+# Sphinx runs it, and the tests do without Sphinx.
+collect_ignore = ["conf.py"]
+
 
 @pytest.fixture(autouse=True)
 def a_document_is_a_module(request, monkeypatch):

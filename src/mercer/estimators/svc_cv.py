@@ -1,6 +1,7 @@
 """SVCCV: the price of slack chosen by cross-validation, all folds and prices on one set of kernel values."""
 
 import functools
+from collections.abc import Callable
 import warnings
 
 import numpy as np
@@ -192,11 +193,14 @@ class SVCCV(KernelEstimator, ClassifierMixin, BaseEstimator):
         """The intercepts of the best classifier."""
         return self.best_estimator_.intercept_
 
-    def _scorer(self, model, problem):
+    def _scorer(self, model, problem) -> Callable:
         if self.scoring is None and self.class_weight is not None:
             factors = dict(zip(problem.classes, problem.class_weight, strict=True))
             return functools.partial(_weighted_accuracy, factors=factors)
-        return check_scoring(model, self.scoring)
+        scorer = check_scoring(model, self.scoring)
+        # a classifier has a score of its own at least
+        assert scorer is not None
+        return scorer
 
     def _count(self):
         _validate.integer("Cs", self.Cs)
