@@ -1,8 +1,8 @@
 """SVCCV: the price of slack chosen by cross-validation, all folds and prices on one set of kernel values."""
 
 import functools
-from collections.abc import Callable
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
