@@ -16,7 +16,7 @@ from mercer.estimators.svr import SVR
 SETTINGS = [
     SVR(),
     SVR(loss="huber"),
-    SVR(5.0, kernel="poly", loss="squared_epsilon"),
+    SVR(5.0, kernel="rbf", loss="squared_epsilon"),
     SVR(kernel=mc.Linear(), epsilon=0.0),
 ]
 
