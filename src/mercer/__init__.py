@@ -3,16 +3,25 @@
 from mercer import maps
 from mercer.estimators import (
     PCAL1,
+    SVC,
+    SVCCV,
+    SVDD,
+    SVR,
     KernelFisher,
     Kernelized,
     KernelMap,
     KernelPCA,
     KernelPerceptron,
     KernelRidge,
+    NuSVC,
+    NuSVR,
     Nystroem,
+    OneClassSVM,
+    svc_path,
 )
 from mercer.expansion import Expansion, features, mean, mmd, sqdist
 from mercer.factor import qr, svd
+from mercer.formats import ModelFileError, as_expansion
 from mercer.gram import Gram
 from mercer.kernels import (
     Cauchy,
@@ -45,6 +54,7 @@ from mercer.kernels import (
 from mercer.least_squares import lstsq
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, preimage, ray
 from mercer.projection import project
+from mercer.solvers.certificate import certify
 
 __version__ = "0.1.0"
 
@@ -78,8 +88,12 @@ __all__ = [
     "Linear",
     "Mapped",
     "Matern",
+    "ModelFileError",
     "Normalized",
+    "NuSVC",
+    "NuSVR",
     "Nystroem",
+    "OneClassSVM",
     "PCAL1",
     "Polynomial",
     "Power",
@@ -87,9 +101,15 @@ __all__ = [
     "Product",
     "Radial",
     "RationalQuadratic",
+    "SVC",
+    "SVCCV",
+    "SVDD",
+    "SVR",
     "Scaled",
     "Sigmoid",
     "Sum",
+    "as_expansion",
+    "certify",
     "features",
     "lstsq",
     "maps",
@@ -100,5 +120,6 @@ __all__ = [
     "qr",
     "ray",
     "sqdist",
+    "svc_path",
     "svd",
 ]

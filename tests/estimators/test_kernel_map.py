@@ -298,3 +298,16 @@ def test_points_without_variance_are_an_error():
 def test_wrong_coordinates_are_refused(points):
     with pytest.raises(ValueError, match=r"\(m, 4\)"):
         KernelMap("linear").fit(points).inverse_transform(np.ones((3, 5)))
+
+
+def test_a_linear_machine_on_coordinates_has_the_dual_variables_of_the_kernel_machine(global_random_seed):
+    """Kwak 2013, section IV: alpha of the SVM in feature space is alpha of the linear SVM on Y."""
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((80, 2))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(80) > 0
+    Y = mc.KernelMap(mc.Gaussian(2.0)).fit_transform(X)
+    direct = mc.SVC(2.0, kernel=mc.Gaussian(2.0)).fit(X, y)
+    mapped = mc.SVC(2.0, kernel="linear").fit(Y, y)
+    np.testing.assert_array_equal(mapped.support_, direct.support_)
+    np.testing.assert_allclose(mapped.dual_coef_, direct.dual_coef_, atol=1e-10)
+    np.testing.assert_allclose(mapped.decision_function(Y), direct.decision_function(X), atol=1e-10)

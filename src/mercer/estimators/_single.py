@@ -1,0 +1,154 @@
+"""What estimators with one machine over all points share: the sample, the solver's memory, prediction."""
+
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from mercer import _memory, _points, _validate
+from mercer._progress import CallbackSupportMixin, progress
+from mercer.estimators import _svm
+from mercer.estimators._base import KernelEstimator
+from mercer.expansion import Expansion
+from mercer.gram import Gram
+from mercer.kernels.bandwidth import warn_degenerate
+from mercer.solvers.nu import KeptRows
+from mercer.solvers.polish import polish, widened
+from mercer.solvers.rows import Square, rows_of
+from mercer.solvers.smo import solve
+from mercer.solvers.working_set import LANES
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Training points of positive weight.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Resolved.
+    points : points (k)
+    kept : int array (k,)
+        Which training row each is.
+    weights : float64 array (k,)
+    """
+
+    kernel: object
+    points: object
+    kept: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def dtype(self):
+        """Type of coefficients: that of the points, float64 where they are not numbers."""
+        return np.float32 if getattr(self.points, "dtype", None) == np.float32 else np.float64
+
+
+class SingleMachine(KernelEstimator, CallbackSupportMixin):
+    """Mixin of support vector estimators whose scores are one column; no mathematics."""
+
+    @property
+    def expansion_(self):
+        """The normal of the machine, an Expansion over ``support_vectors_``."""
+        check_is_fitted(self)
+        return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)
+
+    def _check_solver(self):
+        _validate.positive("tol", self.tol)
+        _memory.parse(self.memory)
+        if self.max_iter != -1:
+            _validate.integer("max_iter", self.max_iter)
+
+    def _sample(self, X, sample_weight, n=None):
+        """Return the points that count; ``n`` is how many there must be."""
+        # a list of objects has no shape to ask
+        given = None if sample_weight is None else _svm.weights(sample_weight, X, _num_samples(X) if n is None else n)
+        kernel, points = self._training_points(X, sample_weight=given)
+        size = _points.count(points)
+        if n is not None and size != n:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {size} rows, y has {n}."
+            )
+        weights = np.ones(size) if given is None else given
+        kept = np.flatnonzero(weights > 0)
+        points = points if len(kept) == size else _points.take(points, kept)
+        warn_degenerate(kernel, points)
+        return Sample(kernel, points, kept, weights[kept])
+
+    def _keep(self, sample, coef, solution):
+        """Store the coefficients (k,) of the sample's points as fitted attributes."""
+        used = np.flatnonzero(coef)
+        self.kernel_ = sample.kernel
+        self.support_ = sample.kept[used]
+        self.support_vectors_ = _points.take(sample.points, used)
+        self.dual_coef_ = coef[used, None].astype(sample.dtype)
+        self.n_iter_ = solution.n_iter
+
+    def _stored(self, sample):
+        """Return the coefficients (k,) of the sample's points and K b (k,), in float64 from raw inputs."""
+        place = np.full(sample.kept[-1] + 1, -1)
+        place[sample.kept] = np.arange(len(sample.kept))
+        support = place[self.support_]
+        coef = np.zeros(len(sample.kept))
+        coef[support] = self.dual_coef_[:, 0]
+        points = widened(sample.points)
+        gram = Gram(self.kernel_, points, _points.take(points, support))
+        return coef, np.asarray(gram @ coef[support], np.float64)
+
+    def _warn_unfinished(self, violation, tol):
+        if violation > tol:
+            certificate = self.certificate_
+            warnings.warn(
+                f"{type(self).__name__} stopped after {self.n_iter_} steps with a violation of {violation:.3g} above "
+                f"{tol:.3g} and a relative gap of {certificate.gap / max(abs(certificate.dual), 1e-300):.3g}; scale "
+                "the features (StandardScaler), allow more slack or raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _values(self, X):
+        """Return <phi(x), normal> of new points (n_test,)."""
+        X = _svm.alike(self._new_points(X), self.support_vectors_)
+        return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)(X)[:, 0]
+
+
+@contextmanager
+def optimiser(estimator, kernel, points, n_variables, accuracy, repeated=False):
+    """Give a function that solves and polishes duals over some points, within the memory of an estimator.
+
+    Parameters
+    ----------
+    estimator : SingleMachine
+    kernel : Kernel
+    points : points (n)
+    n_variables : int
+        n, or 2 n where two variables share a point.
+    accuracy : float
+        Largest root mean square error of a kernel value.
+    repeated : bool
+        Whether several duals will be solved.
+
+    Yields
+    ------
+    callable (dual, tol) -> Solution
+    """
+    rows, budget = rows_of(kernel, points, accuracy), _memory.parse(estimator.memory)
+    n, item = _points.count(points), rows.dtype.itemsize
+    width, padded = -(-n // LANES) * LANES, -(-n_variables // LANES) * LANES
+    if (repeated or n_variables > n) and (n * width + n_variables * padded) * item <= budget:
+        kept = Square(rows, np.arange(n), np.empty(n * width, rows.dtype), LANES)
+        rows = KeptRows(rows, kept, np.arange(n))
+        budget -= n * width * item
+    memory = np.empty(max(min(budget // item, n_variables * padded), 4 * LANES * padded), rows.dtype)
+    max_iter = max(10_000_000, 100 * n_variables) if estimator.max_iter == -1 else estimator.max_iter
+    with progress(estimator, "smo") as step:
+        report = _svm.Report(step)
+
+        def optimum(dual, tol):
+            solution = solve(rows, dual, tol=tol, max_iter=max_iter, memory=memory, report=report)
+            return polish(kernel, points, rows, dual, solution, tol)
+
+        yield optimum

@@ -1,0 +1,243 @@
+"""Several machines over shared points: which points each one sees, and how their coefficients are kept."""
+
+import threading
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import compute_class_weight
+
+from mercer import _threads
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One binary machine over rows sorted by class.
+
+    Attributes
+    ----------
+    rows : int array (k,)
+        The sorted rows it sees.
+    sign : float64 array (k,)
+        1 for its positive class, -1 otherwise.
+    parts : list of slice
+        Its pieces of rows, one a class it tells apart; of ``sign`` likewise.
+    """
+
+    rows: np.ndarray
+    sign: np.ndarray
+    parts: tuple
+
+    def span(self, part):
+        """Return where a part starts and stops among all sorted rows."""
+        rows = self.rows[part]
+        return int(rows[0]), int(rows[-1]) + 1
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A classification problem: points that count, sorted by class.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    points : points (n)
+    classes : array (c,)
+    codes : int array (n,)
+        Ascending.
+    order : int array (n,)
+        Which training row each point is.
+    class_weight : array (c,)
+    prices : float64 array (n,)
+        C_i.
+    machines : list of Machine
+    """
+
+    kernel: object
+    points: object
+    classes: np.ndarray
+    codes: np.ndarray
+    order: np.ndarray
+    class_weight: np.ndarray
+    prices: np.ndarray
+    machines: list
+
+    @property
+    def pieces(self):
+        """The runs of rows that several machines see whole, as slices."""
+        return [slice(*span) for span in sorted({each.span(part) for each in self.machines for part in each.parts})]
+
+    @property
+    def dtype(self):
+        """Type of coefficients: that of the points, float64 where they are not numbers."""
+        dtype = getattr(self.points, "dtype", None)
+        return np.float32 if dtype == np.float32 else np.float64
+
+
+def machines(codes, n_classes, multi_class):
+    """Return the machines of a classification problem.
+
+    Parameters
+    ----------
+    codes : int array (n,)
+        Classes 0 to n_classes - 1, ascending.
+    n_classes : int
+    multi_class : {"ovo", "ovr"}
+        One machine for each pair i < j, in which i is positive, or one for each class against the rest. Two classes
+        make one machine, in which class 1 is positive.
+
+    Returns
+    -------
+    list of Machine
+    """
+    edges = np.searchsorted(codes, np.arange(n_classes + 1))
+    everything = np.arange(len(codes))
+    if n_classes == 2 or multi_class == "ovr":
+        positive = [1] if n_classes == 2 else range(n_classes)
+        return [Machine(everything, np.where(codes == c, 1.0, -1.0), (slice(0, len(codes)),)) for c in positive]
+    return [_pair(everything, edges, i, j) for i, j in combinations(range(n_classes), 2)]
+
+
+def _pair(everything, edges, i, j):
+    own, other = everything[edges[i] : edges[i + 1]], everything[edges[j] : edges[j + 1]]
+    sign = np.concatenate([np.ones(len(own)), -np.ones(len(other))])
+    parts = slice(0, len(own)), slice(len(own), len(sign))
+    return Machine(np.concatenate([own, other]), sign, parts)
+
+
+def pack(coefs, codes, n_classes, paired):
+    """Return the coefficients of all machines as a block of few columns.
+
+    Parameters
+    ----------
+    coefs : list of float64 array (k,)
+        For each machine, over its rows.
+    codes : int array (n,)
+        Sorted classes.
+    n_classes : int
+    paired : bool
+        One machine for each pair of three classes or more. A row is then in n_classes - 1 of them, and column k of
+        its coefficients belongs to the k-th other class.
+
+    Returns
+    -------
+    float64 array (n, n_classes - 1), or (n, number of machines)
+    """
+    if not paired:
+        return np.column_stack(coefs)
+    edges = np.searchsorted(codes, np.arange(n_classes + 1))
+    packed = np.zeros((len(codes), n_classes - 1))
+    for (i, j), coef in zip(combinations(range(n_classes), 2), coefs, strict=True):
+        size = edges[i + 1] - edges[i]
+        packed[edges[i] : edges[i + 1], j - 1] = coef[:size]
+        packed[edges[j] : edges[j + 1], i] = coef[size:]
+    return packed
+
+
+def pair_columns(n_classes):
+    """Return, for each class, the columns of pairs that its packed coefficients belong to.
+
+    Parameters
+    ----------
+    n_classes : int
+
+    Returns
+    -------
+    int array (n_classes, n_classes - 1)
+    """
+    column = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
+    return np.array([[column[min(i, j), max(i, j)] for j in range(n_classes) if j != i] for i in range(n_classes)])
+
+
+def unpack(packed, codes, n_classes):
+    """Return packed coefficients with one column a machine, zeros where a machine does not see a row.
+
+    Parameters
+    ----------
+    packed : array (n, n_classes - 1)
+    codes : int array (n,)
+        Classes of the rows.
+    n_classes : int
+
+    Returns
+    -------
+    array (n, n_classes (n_classes - 1) / 2)
+    """
+    full = np.zeros((len(packed), n_classes * (n_classes - 1) // 2), packed.dtype)
+    np.put_along_axis(full, pair_columns(n_classes)[codes], packed, axis=1)
+    return full
+
+
+def weights(sample_weight, X, n):  # noqa: ARG001 - other estimators pass the points too
+    """Return the weights of n samples in float64, 1 where there are none given.
+
+    Raises
+    ------
+    ValueError
+        For a wrong number of weights, one that is negative or not finite (the first is named), or none above 0.
+    """
+    if sample_weight is None:
+        return np.ones(n)
+    given = np.asarray(sample_weight, np.float64)
+    given = np.full(n, float(given)) if given.ndim == 0 else given
+    if given.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got shape {given.shape}.")
+    if len(given) != n:
+        raise ValueError(f"sample_weight has {len(given)} values for {n} samples; they must be equal.")
+    bad = np.flatnonzero(~(np.isfinite(given) & (given >= 0)))
+    if len(bad):
+        raise ValueError(f"sample_weight[{bad[0]}] = {given[bad[0]]} must be finite and at least 0.")
+    if not given.any():
+        raise ValueError("sample_weight is zero for all samples; give at least two classes a positive weight.")
+    return given
+
+
+def class_weights(class_weight, classes, y, sample_weight):
+    """Return the factor of C for each class; "balanced" counts samples by their weights."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        counts = np.array([sample_weight[y == label].sum() for label in classes])
+        return counts.sum() / (len(classes) * counts)
+    factors = compute_class_weight(class_weight, classes=classes, y=y)
+    bad = np.flatnonzero(~(np.isfinite(factors) & (factors > 0)))
+    if len(bad):
+        raise ValueError(f"class_weight of {classes[bad[0]]} is {factors[bad[0]]}; it must be finite and above 0.")
+    return factors
+
+
+def votes(scores, n_classes):
+    """Return how many pairs each class wins (n, c)."""
+    count = np.zeros((len(scores), n_classes), int)
+    for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        count[:, i] += scores[:, k] > 0
+        count[:, j] += scores[:, k] <= 0
+    return count
+
+
+def alone(train, k):
+    """Train one of several machines that are under way at a time, in one thread."""
+    with _threads.limit(1):
+        train(k)
+
+
+class Report:
+    """Tells callbacks how the machines fare, from any thread.
+
+    Parameters
+    ----------
+    step : callable (i, **info)
+    """
+
+    def __init__(self, step):
+        self._step, self._lock, self._count = step, threading.Lock(), 0
+
+    def __call__(self, violation):
+        """Report a violation; return whether to stop."""
+        with self._lock:
+            self._count += 1
+            return bool(self._step(self._count - 1, violation=violation))
+
+
+def alike(X, points):
+    """Return dense rows as sparse ones where the points they meet are sparse."""
+    return sp.csr_matrix(X) if sp.issparse(points) and not sp.issparse(X) else X

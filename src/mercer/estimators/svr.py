@@ -1,0 +1,204 @@
+"""SVR: support vector regression with any kernel, by three losses."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import column_or_1d
+
+from mercer import _points, _validate
+from mercer.estimators._single import SingleMachine, optimiser
+from mercer.solvers.box import box_certificate
+from mercer.solvers.polish import widened
+from mercer.solvers.ridged import Ridged
+from mercer.solvers.smo import Dual
+
+_LOSSES = ("epsilon", "huber", "squared_epsilon")
+
+
+class SVR(SingleMachine, RegressorMixin, BaseEstimator):
+    r"""Support vector regression: the flattest function whose large errors are few.
+
+    .. math:: \min_{w, b_0} \tfrac12 |w|^2 + \sum_i C_i\, \ell(y_i - \langle w, \phi(x_i)\rangle - b_0)
+
+    with the loss of an error e: "epsilon" max(0, |e| - epsilon); "squared_epsilon" max(0, |e| - epsilon)^2 / 2;
+    "huber" e^2 / (2 epsilon) up to |e| = epsilon, |e| - epsilon / 2 beyond. Values are ``expansion_(X) + intercept_``.
+
+    Parameters
+    ----------
+    C : float
+        Price of errors, above 0; that of a point is multiplied by its weight.
+    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
+        Bandwidth rules are resolved on the training data.
+    epsilon : float
+        Half the width of the tube without loss, at least 0; for "huber" where the loss becomes linear.
+    loss : {"epsilon", "huber", "squared_epsilon"}
+        The first leaves most coefficients 0 or at a bound; "huber" makes hardly any 0.
+    tol : float
+        Largest violation of the optimality conditions, in units of y.
+    max_iter : int
+        Pairs of variables optimised at most; -1 for 100 times their number, and at least ten million.
+    memory : str or int
+        Bytes that kernel rows may take.
+
+    Attributes
+    ----------
+    support_ : int array (n_sv,)
+    support_vectors_ : points (n_sv)
+    dual_coef_ : array (n_sv, 1)
+    intercept_ : array (1,)
+    certificate_ : Certificate
+        Objectives, gap and worst violation where the solver stopped; ``mercer.certify`` recomputes it.
+    n_iter_ : int
+        Pairs optimised.
+    kernel_ : Kernel
+    n_features_in_ : int
+
+    See Also
+    --------
+    mercer.NuSVR : The tube's width follows from the share of points outside.
+
+    References
+    ----------
+    Smola, Schölkopf, *A tutorial on support vector regression*, Statistics and Computing 14 (2004), equations (10) and
+    (34) to (38), table 1 for the losses.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 2.0, 3.0])
+    >>> mc.SVR(C=10.0, kernel="linear", epsilon=0.0).fit(X, y).predict([[4.0]]).round(6)
+    array([4.])
+    """
+
+    def __init__(self, C=1.0, *, kernel="rbf", epsilon=0.1, loss="epsilon", tol=1e-3, max_iter=-1, memory="1GB"):
+        self.C = C
+        self.kernel = kernel
+        self.epsilon = epsilon
+        self.loss = loss
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+
+    def fit(self, X, y, sample_weight=None):
+        """Find the function of the training points.
+
+        Parameters
+        ----------
+        X : points (n)
+        y : array (n,)
+        sample_weight : array (n,), optional
+            Factors of C, at least 0; a row of weight 0 is as good as absent.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        y = targets(self, y)
+        sample = self._sample(X, sample_weight, len(y))
+        dual, ridge = self._dual(sample, y)
+        n, points = _points.count(sample.points), sample.points
+        kernel = sample.kernel
+        if ridge is not None:
+            kernel, points = Ridged(kernel, widened(points), ridge), np.arange(n)
+        accuracy = self.tol / (self.C * sample.weights.max() * np.sqrt(n))
+        with optimiser(self, kernel, points, len(dual.points), accuracy) as optimum:
+            solution = optimum(dual, self.tol)
+        self._keep(sample, merged(solution.coef, n), solution)
+        self.intercept_ = np.array([solution.bias], sample.dtype)
+        self.certificate_ = box_certificate(dual, solution.coef, solution.scores, solution.bias)
+        self._warn_unfinished(solution.violation, self.tol)
+        return self
+
+    def predict(self, X):
+        """Return the values of new points.
+
+        Parameters
+        ----------
+        X : points (n_test)
+
+        Returns
+        -------
+        array (n_test,)
+        """
+        return self._values(X) + self.intercept_[0]
+
+    def _check_parameters(self):
+        self._check_solver()
+        _validate.positive("C", self.C)
+        _validate.number("epsilon", self.epsilon)
+        if self.loss not in _LOSSES:
+            raise ValueError(f"loss = {self.loss!r} must be one of {_LOSSES}.")
+        if self.epsilon < 0 or (self.loss == "huber" and self.epsilon == 0):
+            least = "above 0 for the Huber loss" if self.loss == "huber" else "at least 0"
+            raise ValueError(f"epsilon = {self.epsilon!r} must be {least}.")
+
+    def _dual(self, sample, y):
+        """Return the dual, and the ridge (k,) that its kernel matrix has, or None."""
+        y, price = y[sample.kept], self.C * sample.weights
+        if self.loss == "huber":
+            return tube(y, 0.0, price), self.epsilon / price
+        if self.loss == "epsilon":
+            return tube(y, self.epsilon, price), None
+        # the optimum's loss is at most that of a constant, which bounds every coefficient without touching one
+        spread = y - np.average(y, weights=price)
+        bound = np.sqrt(price * (price @ np.square(spread))) + price * self.epsilon + np.finfo(float).tiny
+        return tube(y, self.epsilon, 2 * bound), 1 / price
+
+    def _certify(self, X, y, sample_weight):
+        """Return the certificate in float64 from raw inputs."""
+        y = targets(self, y)
+        sample = self._sample(X, sample_weight, len(y))
+        dual, ridge = self._dual(sample, y)
+        return tube_certificate(self, sample, dual, ridge)
+
+
+def tube(y, epsilon, price):
+    """Return the dual of a tube: two variables to a point, or one between -price and price where it has no width.
+
+    Parameters
+    ----------
+    y : float64 array (n,)
+    epsilon : float
+    price : float64 array (n,)
+
+    Returns
+    -------
+    Dual
+    """
+    own = np.arange(len(y))
+    if epsilon == 0:
+        return Dual(y, -price, price, np.zeros(len(y)), own)
+    nothing = np.zeros(len(y))
+    return Dual(
+        np.concatenate([y - epsilon, y + epsilon]),
+        np.concatenate([nothing, -price]),
+        np.concatenate([price, nothing]),
+        np.zeros(2 * len(y)),
+        np.concatenate([own, own]),
+    )
+
+
+def merged(coef, n):
+    """Return one coefficient a point (n,), of one or two variables each."""
+    return coef.reshape(-1, n).sum(axis=0)
+
+
+def tube_certificate(model, sample, dual, ridge):
+    """Return the certificate of a fitted regression in float64 from raw inputs."""
+    coef, values = model._stored(sample)
+    if ridge is not None:
+        values = values + ridge * coef
+    split = np.tile(coef, len(dual.points) // len(coef))
+    split = np.clip(split, dual.lower, dual.upper)
+    return box_certificate(dual, split, dual.target - values[dual.points], float(model.intercept_[0]))
+
+
+def targets(model, y):
+    """Return the targets in float64, or say what is wrong with them."""
+    if y is None:
+        raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, dtype=np.float64, warn=True)
+    bad = np.flatnonzero(~np.isfinite(y))
+    if len(bad):
+        raise ValueError(f"y[{bad[0]}] = {y[bad[0]]} must be finite: Input y contains NaN or infinity.")
+    return y

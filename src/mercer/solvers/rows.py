@@ -1,0 +1,280 @@
+"""Kernel rows for a solver: blocks by matrix products, and a square of rows that is filled as they are asked for."""
+
+import numpy as np
+
+from mercer import _fused, _points, _threads
+from mercer.gram import Gram
+
+# Columns that one task computes for all rows: both sides of the product and the result stay in cache.
+_TASK_COLUMNS = 512
+# Operations below which one thread is as fast as a pool.
+_THREADED = 1 << 22
+# Points of the sample that rounding is measured on.
+_SAMPLE = 128
+
+
+def rows_of(kernel, points, accuracy):
+    """Return kernel rows of points, in float32 where the rounding measured on a sample of pairs is below ``accuracy``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : points (n)
+    accuracy : float
+        Largest root mean square error of a kernel value.
+
+    Returns
+    -------
+    FusedRows or PlainRows
+        The first for kernels of one scalar on dense rows; others evaluate the kernel as it is.
+    """
+    if kernel._scalar is None or not isinstance(points, np.ndarray):
+        return PlainRows(kernel, points)
+    few = np.arange(min(len(points), _SAMPLE))
+    sample = points[np.linspace(0, len(points) - 1, len(few)).astype(int)]
+    blocks = []
+    for dtype in (np.float32, np.float64):
+        block = np.empty((len(few), len(few)), dtype)
+        FusedRows(kernel, sample, dtype).columns(few)(few, block)
+        blocks.append(block)
+    error = blocks[0] - blocks[1]
+    np.fill_diagonal(error, 0)
+    rounded = np.sqrt(np.mean(np.square(error))) <= accuracy
+    return FusedRows(kernel, points, np.float32 if rounded else np.float64)
+
+
+class PlainRows:
+    """Rows of any kernel on any points.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : points (n)
+    """
+
+    def __init__(self, kernel, points):
+        self._gram = Gram(kernel, points)
+        self._kernel, self._points = kernel, points
+        self.dtype = np.dtype(self._gram.dtype)
+        self.diagonal = np.asarray(self._gram.diagonal(), np.float64)
+
+    def columns(self, J):
+        """Return a function (R, out) that writes the kernel values of points R with points J to ``out``."""
+
+        def write(R, out):
+            out[:] = self._gram[R, J]
+
+        return write
+
+    def square(self, J):
+        """Return the kernel values between points J, exactly symmetric."""
+        return np.ascontiguousarray(self._gram[J, J], self.dtype)
+
+    def product(self, R, J, weights):
+        """Return K[R, J] @ weights (len(R),) in float64, never storing K."""
+        gram = Gram(self._kernel, _points.take(self._points, R), _points.take(self._points, J))
+        return np.asarray(gram @ weights.astype(self.dtype), np.float64)
+
+
+class FusedRows:
+    """Rows of a kernel of the squared distance or of the inner product: one matrix product, one compiled pass.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array (n, d)
+    dtype : dtype
+        Of the values.
+
+    Notes
+    -----
+    [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2 on centred points.
+    """
+
+    def __init__(self, kernel, points, dtype):
+        self.dtype = np.dtype(dtype)
+        self._formula = kernel.profile, kernel._scalar, kernel._numbers()
+        self.diagonal = np.asarray(kernel.diag(points.astype(np.float64)), np.float64)
+        if kernel._scalar == "radial":
+            X = (points - points.mean(axis=0, dtype=np.float64)).astype(dtype)
+            norms = np.einsum("ij,ij->i", X, X, dtype=np.float64).astype(dtype)
+            one = np.ones_like(norms)
+            self._points = X
+            self._left, self._right = np.column_stack([X, norms, one]), np.column_stack([-2 * X, one, norms])
+        else:
+            self._points = self._left = self._right = np.ascontiguousarray(points, dtype)
+
+    def columns(self, J):
+        """Return a function (R, out) that writes the kernel values of points R with points J to ``out``.
+
+        Points J are gathered once, so that few rows at a time cost little.
+        """
+        profile, scalar, parameters = self._formula
+        right = np.ascontiguousarray(self._right[J].T)
+        parameters = tuple(self.dtype.type(value) for value in parameters)
+        kind = "clamped" if scalar == "radial" else "plain"
+        finish = _fused._epilogue(profile, 0, kind, self.dtype, len(parameters))
+
+        def write(R, out):
+            left = self._left[R]
+
+            def fill(task):
+                tile = slice(task * _TASK_COLUMNS, (task + 1) * _TASK_COLUMNS)
+                other = right[:, tile]
+                # in one piece, or the compiled loop does not run on vectors
+                block = np.empty((len(left), other.shape[1]), self.dtype)
+                with np.errstate(all="ignore"):
+                    np.matmul(left, other, out=block)
+                    finish(left, other, block, 0, parameters)
+                out[:, tile] = block
+
+            run(fill, -(-right.shape[1] // _TASK_COLUMNS), len(left) * right.size)
+
+        return write
+
+    def square(self, J):
+        """Return the kernel values between points J, exactly symmetric."""
+        X = self._points[J]
+        return _fused.tile(*self._formula, X, X)
+
+    def product(self, R, J, weights):
+        """Return K[R, J] @ weights (len(R),), summed in float64 over tiles, never storing K."""
+        X, Z = self._points[R], self._points[J]
+        return _fused.matmul(*self._formula, X, Z, weights[:, None])[:, 0].astype(np.float64)
+
+
+def shared_blocks(rows, pieces, budget):
+    """Return kernel values between the points of each piece, where they fit: several machines read them.
+
+    Parameters
+    ----------
+    rows : FusedRows or PlainRows
+    pieces : list of slice
+    budget : int
+        Bytes.
+
+    Returns
+    -------
+    dict of (start, stop) to array
+        Empty when all of them together exceed the budget.
+    """
+    needed = sum((piece.stop - piece.start) ** 2 for piece in pieces) * rows.dtype.itemsize
+    return {(piece.start, piece.stop): rows.square(piece) for piece in pieces} if needed <= budget else {}
+
+
+def run(function, n_tasks, work):
+    """Call ``function(0)``, ..., ``function(n_tasks - 1)``: on the pool of threads where there is work enough."""
+    if work >= _THREADED:
+        _threads.run(function, n_tasks)
+        return
+    for task in range(n_tasks):
+        function(task)
+
+
+class Square:
+    """Kernel values between some points, row by row as they are needed.
+
+    Rows lie in the order in which they were asked for, so that one matrix product writes them all and memory not
+    needed is not touched.
+
+    Parameters
+    ----------
+    rows : FusedRows or PlainRows
+    points : int array (m,)
+        The variables' points.
+    memory : array
+        One-dimensional, of the type of the rows and at least m^2 long; what it holds is lost.
+    shared : list of (slice, array)
+        Diagonal blocks that are known already: which points, and their kernel values.
+
+    Attributes
+    ----------
+    values : array (m, m)
+        Its first rows, as many as were asked for.
+    slot : int array (m,)
+        Where in ``values`` the row of each point is, -1 when it is not there yet.
+    computed : int
+        Kernel values computed so far.
+    """
+
+    def __init__(self, rows, points, memory, lanes=1, shared=()):
+        m = len(points)
+        width = -(-m // lanes) * lanes
+        capacity = min(len(memory) // width, m)
+        self.values = memory[: width * capacity].reshape(capacity, width)
+        # the compiled loop begins with a step of 0 along the first row: it may be anything but NaN
+        self.values[0] = 0
+        self.slot = np.full(width, -1)
+        self.computed = self._used = 0
+        self._spare, self._copy = np.empty(0, int), np.empty((0, width), memory.dtype)
+        self._rows, self._points, self._shared = rows, points, shared
+        whole = [(slice(0, m), None)]
+        self._columns = [rows.columns(points[place]) for place, _ in (shared or whole)]
+
+    @property
+    def room(self):
+        """Rows that can still be computed; without end when there is memory for all."""
+        if len(self.values) >= len(self._points):
+            return np.inf
+        return len(self.values) - self._used + len(self._spare)
+
+    def ensure(self, wanted):
+        """Compute the rows that are not there yet.
+
+        Parameters
+        ----------
+        wanted : int array
+            Of places in ``points``.
+        """
+        missing = wanted[self.slot[wanted] < 0]
+        if not len(missing):
+            return
+        slots, rows = self._allocate(len(missing))
+        self.slot[missing] = slots
+        if not self._shared:
+            self._fill(self._columns[0], missing, rows, slice(0, len(self._points)))
+        for (place, block), columns in zip(self._shared, self._columns, strict=bool(self._shared)):
+            # missing is sorted, so that what a block knows of it is one piece
+            first, last = np.searchsorted(missing, (place.start, place.stop))
+            rows[first:last, place] = block[missing[first:last] - place.start]
+            for part in (slice(0, first), slice(last, None)):
+                self._fill(columns, missing[part], rows[part], place)
+        rows[:, len(self._points) :] = 0
+        # a product rounds the distance of a point to itself
+        rows[np.arange(len(missing)), missing] = self._rows.diagonal[self._points[missing]]
+        if rows.base is not self.values.base:
+            self.values[slots] = rows
+
+    def forget(self, places):
+        """Give up the rows of some points, so that others find room.
+
+        Parameters
+        ----------
+        places : int array
+            Of points whose rows are there.
+        """
+        self._spare = np.concatenate([self._spare, self.slot[places]])
+        self.slot[places] = -1
+
+    def _allocate(self, k):
+        """Return k slots, and memory for their rows: where they lie if that is one piece, to be copied otherwise."""
+        if self._used + k <= len(self.values):
+            self._used += k
+            return np.arange(self._used - k, self._used), self.values[self._used - k : self._used]
+        slots, self._spare = self._spare[:k], self._spare[k:]
+        fresh = k - len(slots)
+        slots = np.concatenate([slots, np.arange(self._used, self._used + fresh)])
+        self._used += fresh
+        if len(self._copy) < k:
+            self._copy = np.empty((k, self.values.shape[1]), self.values.dtype)
+        return slots, self._copy[:k]
+
+    def spread(self, moved, change):
+        """Return K[:, moved] @ change (m,), of rows that are there, summed in their type."""
+        weights = change.astype(self.values.dtype)
+        return (weights @ self.values[self.slot[moved]])[: len(self._points)].astype(np.float64)
+
+    def _fill(self, columns, missing, rows, place):
+        if len(missing):
+            columns(self._points[missing], rows[:, place])
+            self.computed += len(missing) * (place.stop - place.start)

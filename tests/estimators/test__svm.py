@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+
+from mercer.estimators import _svm
+
+
+def test_pairs_see_their_two_classes_and_packed_coefficients_unpack():
+    codes = np.array([0, 0, 1, 2, 2, 2])
+    machines = _svm.machines(codes, 3, "ovo")
+    assert [list(machine.rows) for machine in machines] == [[0, 1, 2], [0, 1, 3, 4, 5], [2, 3, 4, 5]]
+    assert [list(codes[machine.rows[machine.sign > 0]]) for machine in machines] == [[0, 0], [0, 0], [1]]
+    coefs = [np.arange(1.0, 1 + len(machine.rows)) + 10 * k for k, machine in enumerate(machines)]
+    full = np.zeros((6, 3))
+    for k, machine in enumerate(machines):
+        full[machine.rows, k] = coefs[k]
+    packed = _svm.pack(coefs, codes, 3, paired=True)
+    assert packed.shape == (6, 2)
+    assert (_svm.unpack(packed, codes, 3) == full).all()
+
+
+def test_two_classes_make_one_machine_whichever_way():
+    codes = np.array([0, 0, 1])
+    for multi_class in ("ovo", "ovr"):
+        (machine,) = _svm.machines(codes, 2, multi_class)
+        assert list(machine.sign) == [-1, -1, 1]
+
+
+def test_votes_count_pairs_won():
+    scores = np.array([[1.0, 1.0, -1.0], [-1.0, -1.0, 0.0]])
+    assert (_svm.votes(scores, 3) == [[2, 0, 1], [0, 1, 2]]).all()
+
+
+def test_balanced_weights_count_samples_by_their_weights():
+    factors = _svm.class_weights("balanced", np.array([0, 1]), np.array([0, 1, 1]), np.array([2.0, 1.0, 3.0]))
+    np.testing.assert_allclose(factors, [6 / 4, 6 / 8])
+    with pytest.raises(ValueError, match="class_weight of 1 is -1.0"):
+        _svm.class_weights({0: 1.0, 1: -1.0}, np.array([0, 1]), np.array([0, 1, 1]), np.ones(3))

@@ -1,0 +1,151 @@
+"""SVCCV: the scores of a grid search, at the price of a few fits."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, RepeatedStratifiedKFold, ShuffleSplit
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import mercer as mc
+from mercer.estimators.svc_cv import SVCCV
+
+CS = np.logspace(-2, 2, 5)
+IRIS = load_iris(return_X_y=True)
+
+
+def two_classes():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(240, 4))
+    return X, np.where(X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=240) > 0, "yes", "no")
+
+
+@pytest.mark.parametrize("data", [two_classes(), IRIS], ids=["two", "three"])
+@pytest.mark.parametrize("scoring", [None, "balanced_accuracy", "f1_macro"])
+def test_scores_are_those_of_a_grid_search_over_scikit_learn(data, scoring):
+    X, y = data
+    model = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=4, scoring=scoring).fit(X, y)
+    peer = GridSearchCV(SVC(gamma=0.2), {"C": CS}, cv=4, scoring=scoring).fit(X, y)
+    for name in ("mean_test_score", "std_test_score", "split2_test_score"):
+        np.testing.assert_allclose(model.cv_results_[name], peer.cv_results_[name], atol=1e-3)
+    assert model.best_params_ == peer.best_params_
+    assert model.best_score_ == pytest.approx(peer.best_score_, abs=1e-3)
+    np.testing.assert_array_equal(model.predict(X), peer.predict(X))
+
+
+def test_scorers_of_decision_values_and_of_ones_own_are_taken():
+    X, y = two_classes()
+
+    def on_half(estimator, X, y):
+        return f1_score(y[::2], estimator.predict(X[::2]), pos_label="yes")
+
+    for scoring in ("roc_auc", on_half):
+        model = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=3, scoring=scoring, tol=1e-5).fit(X, y)
+        peer = GridSearchCV(SVC(gamma=0.2, tol=1e-5), {"C": CS}, cv=3, scoring=scoring).fit(X, y)
+        np.testing.assert_allclose(model.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-3)
+
+
+def test_any_splitter_is_taken():
+    X, y = two_classes()
+    parts, repeated = np.arange(len(y)) // 40, RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0)
+    by_hand = [(np.arange(200), np.arange(200, 240))]
+    for cv, groups in (
+        (repeated, None),
+        (ShuffleSplit(3, random_state=0), None),
+        (GroupKFold(3), parts),
+        (by_hand, None),
+    ):
+        model = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=cv).fit(X, y, groups=groups)
+        peer = GridSearchCV(SVC(gamma=0.2), {"C": CS}, cv=cv).fit(X, y, groups=groups)
+        np.testing.assert_allclose(model.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-3)
+
+
+def test_rows_that_memory_does_not_hold_give_the_same_scores():
+    X, y = IRIS
+    stored, lazy = (SVCCV(mc.Gaussian(0.2), Cs=CS, memory=memory).fit(X, y) for memory in ("1GB", 30_000))
+    np.testing.assert_allclose(lazy.cv_results_["mean_test_score"], stored.cv_results_["mean_test_score"], atol=1e-3)
+
+
+def test_sparse_rows_and_a_precomputed_matrix_give_the_same_scores():
+    X, y = IRIS
+    dense = SVCCV(mc.Gaussian(0.2), Cs=CS).fit(X, y)
+    sparse = SVCCV(mc.Gaussian(0.2), Cs=CS).fit(sp.coo_matrix(X), y)
+    K = mc.Gaussian(0.2)(X)
+    given = SVCCV("precomputed", Cs=CS).fit(K, y)
+    for other in (sparse, given):
+        np.testing.assert_allclose(
+            other.cv_results_["mean_test_score"], dense.cv_results_["mean_test_score"], atol=1e-3
+        )
+    np.testing.assert_allclose(given.decision_function(K), dense.decision_function(X), atol=1e-6)
+
+
+def test_the_order_of_prices_does_not_matter_and_the_smallest_of_equals_is_best():
+    X, y = IRIS
+    up, down = (SVCCV(mc.Gaussian(0.2), Cs=each).fit(X, y) for each in (CS, CS[::-1]))
+    np.testing.assert_array_equal(up.cv_results_["mean_test_score"], down.cv_results_["mean_test_score"][::-1])
+    assert up.best_params_ == down.best_params_
+    separable = SVCCV("linear", Cs=[1.0, 0.5, 2.0], cv=2).fit([[0.0], [0.1], [5.0], [5.1]], [0, 0, 1, 1])
+    assert separable.C_ == 0.5
+
+
+def test_a_class_that_a_fold_lacks_is_never_predicted_in_it():
+    X, y = IRIS
+    cv = [(np.flatnonzero(y < 2), np.arange(0, 150, 2)), (np.flatnonzero(y == 1), np.arange(0, 150, 2))]
+    model = SVCCV(mc.Gaussian(0.2), Cs=[1.0], cv=cv).fit(X, y)
+    # the last third of the rows is lost in the first fold, the first third too in the second
+    assert model.cv_results_["split0_test_score"][0] == pytest.approx(2 / 3)
+    assert model.cv_results_["split1_test_score"][0] == pytest.approx(1 / 3)
+
+
+def test_class_weights_count_in_the_default_score():
+    X, y = two_classes()
+    weights = {"yes": 1000.0, "no": 0.001}
+    model = SVCCV(mc.Gaussian(0.2), Cs=CS, class_weight=weights).fit(X, y)
+    assert (model.predict(X[y == "yes"]) == "yes").all()
+
+
+def test_without_refit_there_is_no_predict():
+    X, y = IRIS
+    model = SVCCV(mc.Gaussian(0.2), Cs=CS, refit=False).fit(X, y)
+    assert not hasattr(model, "predict")
+    assert not hasattr(model, "best_estimator_")
+    assert model.n_features_in_ == 4
+
+
+def test_the_best_classifier_is_refitted_and_lent():
+    X, y = IRIS
+    model = SVCCV(mc.Gaussian(0.2), Cs=3).fit(X, y)
+    np.testing.assert_array_equal(model.Cs_, [1e-4, 1.0, 1e4])
+    np.testing.assert_array_equal(model.decision_function(X), model.best_estimator_.decision_function(X))
+    assert model.expansion_.shape[1] == len(model.intercept_) == 3
+    with pytest.raises(NotFittedError):
+        SVCCV().predict(X)
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "words"),
+    [
+        ({"Cs": [1.0, -1.0]}, ValueError, r"Cs\[1\] = -1"),
+        ({"Cs": 0}, ValueError, "Cs = 0"),
+        ({"Cs": 2.5}, TypeError, "Cs"),
+        ({"tol": 0.0}, ValueError, "tol"),
+        ({"multi_class": "all"}, ValueError, "multi_class"),
+        ({"memory": "many"}, ValueError, "memory"),
+    ],
+)
+def test_bad_parameters_are_named(params, error, words):
+    with pytest.raises(error, match=words):
+        SVCCV(**params).fit(*IRIS)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "check"),
+    list(estimator_checks_generator(SVCCV(cv=2, Cs=2))),
+    ids=lambda value: getattr(getattr(value, "func", None), "__name__", None),
+)
+@pytest.mark.filterwarnings("ignore")
+def test_it_is_an_estimator_of_scikit_learn(estimator, check):
+    check(estimator)

@@ -1,0 +1,103 @@
+"""SVDD: the ball holds every point and touches some, equals the one-class machine, and is reported honestly."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer as mc
+from mercer.estimators.one_class import OneClassSVM
+from mercer.estimators.svdd import SVDD
+
+
+@parametrize_with_checks([SVDD(), SVDD(kernel="linear")])
+def test_scikit_learn_finds_no_fault(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def sample(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    return rng.standard_normal((200, 3)) + 2, rng.standard_normal((20, 3)), rng.integers(0, 3, 200)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", mc.Laplacian(0.5)])
+def test_without_slack_the_ball_holds_every_point_and_touches_its_support(sample, kernel, dtype):
+    X = sample[0].astype(dtype)
+    model = SVDD(np.inf, kernel=kernel).fit(X)
+    assert (model.predict(X) == 1).all()
+    distance = mc.sqdist(mc.features(model.kernel_, X), model.centre_)[:, 0]
+    np.testing.assert_allclose(distance[model.support_], model.radius_**2, rtol=1e-3 if dtype == np.float32 else 1e-9)
+    np.testing.assert_allclose(model.dual_coef_.sum(), 1, rtol=1e-6)
+
+
+def test_the_ball_around_points_of_the_plane_is_the_known_one():
+    angles = np.linspace(0, 2 * np.pi, 12, endpoint=False)
+    X = np.vstack([3 * np.column_stack([np.cos(angles), np.sin(angles)]), np.zeros((5, 2))]) + [10.0, -4.0]
+    model = SVDD(np.inf, kernel="linear").fit(X)
+    np.testing.assert_allclose(model.radius_, 3, rtol=1e-9)
+    np.testing.assert_allclose(model.dual_coef_[:, 0] @ model.support_vectors_, [10, -4], atol=1e-8)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5])
+def test_with_slack_at_most_the_share_is_outside(sample, share):
+    X = sample[0]
+    model = SVDD(1 / (share * len(X))).fit(X)
+    assert 0 < (model.predict(X) < 0).mean() <= share
+
+
+def test_with_constant_norms_the_ball_is_the_half_space(sample):
+    X, new, _ = sample
+    ball, half = SVDD(1 / (0.2 * len(X))).fit(X), OneClassSVM(0.2).fit(X)
+    scaled = 2 * half.decision_function(new) / half.dual_coef_.sum()
+    np.testing.assert_allclose(ball.decision_function(new), scaled, atol=1e-8)
+
+
+@pytest.mark.parametrize("C", [np.inf, None, 0.02])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_the_certificate_from_raw_inputs_closes_the_gap(sample, kernel, C):
+    X, _, weights = sample
+    certificate = mc.certify(SVDD(C, kernel=kernel).fit(X, sample_weight=weights), X, None, weights)
+    assert abs(certificate.gap) <= 1e-8 * certificate.primal
+    assert certificate.kkt <= 1e-8
+
+
+def test_a_weight_of_two_is_a_row_given_twice(sample):
+    X, new, weights = sample
+    weighted = SVDD(0.02).fit(X, sample_weight=weights).decision_function(new)
+    repeated = SVDD(0.02).fit(np.repeat(X, weights, axis=0)).decision_function(new)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-8)
+
+
+def test_precomputed_sparse_callables_and_copies_give_the_same_ball(sample):
+    X, new, _ = sample
+    kernel = mc.Gaussian(0.3)
+    expected = SVDD(kernel=kernel).fit(X).decision_function(new)
+    given = SVDD(kernel="precomputed").fit(kernel(X)).decision_function(kernel(new, X))
+    sparse = SVDD(kernel=kernel).fit(sp.csr_array(X)).decision_function(sp.csr_array(new))
+    called = SVDD(kernel=lambda A, B: kernel(A, B)).fit(X).decision_function(new)
+    copied = pickle.loads(pickle.dumps(SVDD(kernel=kernel).fit(X))).decision_function(new)
+    for values in (given, sparse, called, copied):
+        np.testing.assert_allclose(values, expected, atol=1e-8)
+
+
+def test_a_matrix_that_does_not_tell_the_norms_of_new_points_is_refused(sample):
+    X = sample[0]
+    model = SVDD(kernel="precomputed").fit(X @ X.T)
+    with pytest.raises(ValueError, match="of new points is not known"):
+        model.predict(X @ X.T)
+
+
+def test_a_price_that_no_ball_is_worth_is_raised(sample):
+    with pytest.warns(UserWarning, match=r"C = 0.001 is infeasible for weights of sum 200; raised to 0.005"):
+        model = SVDD(0.001).fit(sample[0])
+    np.testing.assert_allclose(model.dual_coef_, 0.005)
+
+
+@pytest.mark.parametrize("C", [0, -1.0, float("nan")])
+def test_a_price_that_is_none_is_named(sample, C):
+    with pytest.raises(ValueError, match=f"C = {C} must be"):
+        SVDD(C).fit(sample[0])

@@ -1,0 +1,140 @@
+"""SVR: scikit-learn's numbers, its losses against an outsider, weights, containers and bad input."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVR as Reference
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer as mc
+from mercer.estimators.svr import SVR
+
+SETTINGS = [
+    SVR(),
+    SVR(loss="huber"),
+    SVR(5.0, kernel="rbf", loss="squared_epsilon"),
+    SVR(kernel=mc.Linear(), epsilon=0.0),
+]
+
+
+@parametrize_with_checks(SETTINGS)
+def test_scikit_learn_finds_no_fault(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def sample(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((120, 3))
+    return X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(120), rng.standard_normal((20, 3)), rng.integers(0, 3, 120)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_predictions_and_objective_are_those_of_scikit_learn(sample, C, epsilon):
+    X, y, new, _ = sample
+    ours = SVR(C, kernel=mc.Gaussian(0.3), epsilon=epsilon).fit(X, y)
+    theirs = Reference(C=C, gamma=0.3, epsilon=epsilon, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(ours.predict(new), theirs.predict(new), atol=1e-5)
+    b = theirs.dual_coef_[0]
+    K = mc.Gaussian(0.3)(theirs.support_vectors_)
+    dual = y[theirs.support_] @ b - epsilon * np.abs(b).sum() - 0.5 * b @ K @ b
+    np.testing.assert_allclose(ours.certificate_.dual, dual, rtol=1e-6)
+    np.testing.assert_allclose(ours.expansion_(new)[:, 0] + ours.intercept_, ours.predict(new), atol=0)
+
+
+@pytest.mark.parametrize("loss", ["epsilon", "huber", "squared_epsilon"])
+def test_the_certificate_from_raw_inputs_closes_the_gap(sample, loss):
+    X, y, _, weights = sample
+    model = SVR(3.0, loss=loss).fit(X, y, weights)
+    certificate = mc.certify(model, X, y, weights)
+    assert abs(certificate.gap) <= 1e-7 * certificate.primal
+    assert certificate.kkt <= 1e-8
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty"),
+    [
+        ("huber", lambda e: np.where(np.abs(e) <= 0.2, e**2 / 0.4, np.abs(e) - 0.1)),
+        ("squared_epsilon", lambda e: np.maximum(np.abs(e) - 0.2, 0) ** 2 / 2),
+    ],
+)
+def test_no_other_function_has_a_smaller_primal_objective(sample, loss, penalty):
+    X, y = sample[0][:25], sample[1][:25]
+    model = SVR(2.0, kernel=mc.Gaussian(0.5), epsilon=0.2, loss=loss).fit(X, y)
+    K = mc.Gaussian(0.5)(X)
+
+    def objective(z):
+        return 0.5 * z[1:] @ K @ z[1:] + 2.0 * penalty(y - K @ z[1:] - z[0]).sum()
+
+    own = np.zeros(26)
+    own[0], own[1 + model.support_] = model.intercept_[0], model.dual_coef_[:, 0]
+    np.testing.assert_allclose(objective(own), model.certificate_.primal, rtol=1e-8)
+    assert minimize(objective, own + 0.01, method="BFGS").fun >= objective(own) * (1 - 1e-8)
+
+
+@pytest.mark.parametrize("loss", ["epsilon", "huber", "squared_epsilon"])
+def test_a_weight_of_two_is_a_row_given_twice(sample, loss):
+    X, y, new, weights = sample
+    weighted = SVR(loss=loss).fit(X, y, weights).predict(new)
+    repeated = SVR(loss=loss).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).predict(new)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-7)
+
+
+def test_squared_loss_without_a_tube_is_ridge_regression_with_an_intercept(sample):
+    X, y, new, _ = sample
+    model = SVR(4.0, kernel=mc.Gaussian(0.3), epsilon=0.0, loss="squared_epsilon").fit(X, y)
+    system = np.zeros((121, 121))
+    system[:120, :120] = mc.Gaussian(0.3)(X) + np.eye(120) / 4.0
+    system[120, :120] = system[:120, 120] = 1
+    solved = np.linalg.solve(system, np.append(y, 0))
+    np.testing.assert_allclose(model.predict(new), mc.Gaussian(0.3)(new, X) @ solved[:120] + solved[120], atol=1e-8)
+
+
+def test_precomputed_sparse_and_callables_give_the_same_function(sample):
+    X, y, new, _ = sample
+    kernel = mc.Gaussian(0.3)
+    expected = SVR(kernel=kernel).fit(X, y).predict(new)
+    given = SVR(kernel="precomputed").fit(kernel(X), y).predict(kernel(new, X))
+    sparse = SVR(kernel=kernel).fit(sp.csr_array(X), y).predict(sp.csr_array(new))
+    called = SVR(kernel=lambda A, B: kernel(A, B)).fit(X, y).predict(new)
+    for values in (given, sparse, called):
+        np.testing.assert_allclose(values, expected, atol=1e-6)
+
+
+def test_float32_stays_float32_and_a_pickled_model_predicts_alike(sample):
+    X, y, new, _ = sample
+    model = SVR().fit(X.astype(np.float32), y)
+    values = pickle.loads(pickle.dumps(model)).predict(new.astype(np.float32))
+    assert values.dtype == model.dual_coef_.dtype == model.intercept_.dtype == np.float32
+    np.testing.assert_allclose(values, SVR().fit(X, y).predict(new), atol=1e-4)
+
+
+def test_too_few_steps_end_with_the_violation_in_the_warning(sample):
+    with pytest.warns(ConvergenceWarning, match=r"after 3 steps with a violation of .* relative gap"):
+        model = SVR(max_iter=3).fit(*sample[:2])
+    assert model.certificate_.gap > 0
+    assert np.isfinite(model.predict(sample[2])).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"C": 0}, "C = 0 must be above 0"),
+        ({"epsilon": -1.0}, "epsilon = -1.0 must be at least 0"),
+        ({"epsilon": 0.0, "loss": "huber"}, "epsilon = 0.0 must be above 0 for the Huber loss"),
+        ({"loss": "square"}, "loss = 'square' must be one of"),
+    ],
+)
+def test_a_bad_parameter_is_named_with_its_value(sample, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SVR(**parameters).fit(*sample[:2])
+
+
+def test_targets_that_are_not_finite_are_named(sample):
+    with pytest.raises(ValueError, match=r"y\[3\] = nan"):
+        SVR().fit(sample[0], np.where(np.arange(120) == 3, np.nan, sample[1]))

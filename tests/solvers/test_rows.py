@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer as mc
+from mercer.solvers.rows import FusedRows, PlainRows, Square, rows_of, shared_blocks
+
+
+@pytest.fixture
+def points(global_random_seed):
+    return np.random.default_rng(global_random_seed).standard_normal((50, 12))
+
+
+KERNELS = [
+    mc.Gaussian(0.1),
+    mc.Matern(1.0),
+    mc.Polynomial(2, 0.5, 1.0),
+    mc.Gaussian(0.1) + mc.Linear(),
+    mc.Laplacian(0.1),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
+def test_a_square_holds_the_rows_asked_for(points, kernel):
+    rows, chosen = rows_of(kernel, points, 0.0), np.arange(3, 43)
+    square = Square(rows, chosen, np.empty(40 * 256), 256)
+    for wanted in ([5, 1], [1, 2, 39]):
+        square.ensure(np.unique(wanted))
+    expected = kernel(points)[3:43, 3:43]
+    for i in (1, 2, 5, 39):
+        np.testing.assert_allclose(square.values[square.slot[i], :40], expected[i], rtol=1e-12, atol=1e-13)
+        assert (square.values[square.slot[i], 40:] == 0).all()
+    assert (square.slot >= 0).sum() == 4
+
+
+def test_shared_blocks_change_nothing(points):
+    kernel = mc.Gaussian(0.1)
+    rows = FusedRows(kernel, points, np.float64)
+    shared = shared_blocks(rows, [slice(0, 20), slice(20, 50)], 10**6)
+    known = [(slice(0, 20), shared[0, 20]), (slice(20, 50), shared[20, 50])]
+    square = Square(rows, np.arange(50), np.empty(50 * 256), 256, known)
+    square.ensure(np.array([3, 19, 20, 44]))
+    values = square.values[square.slot[[3, 19, 20, 44]], :50]
+    np.testing.assert_allclose(values, kernel(points)[[3, 19, 20, 44]], rtol=1e-12)
+    assert shared_blocks(rows, [slice(0, 50)], 100) == {}
+
+
+def test_products_are_those_of_the_kernel_matrix(points):
+    kernel, weights = mc.Gaussian(0.1), np.linspace(-1, 1, 20)
+    for rows in (
+        FusedRows(kernel, points, np.float64),
+        PlainRows(kernel, points),
+        PlainRows(kernel, sp.csr_matrix(points)),
+    ):
+        product = rows.product(np.arange(5, 50), np.arange(20), weights)
+        np.testing.assert_allclose(product, kernel(points)[5:50, :20] @ weights, rtol=1e-10, atol=1e-12)
+
+
+def test_rows_are_float32_only_where_their_rounding_does_not_matter(points):
+    assert rows_of(mc.Gaussian(0.1), points, 1e-5).dtype == np.float32
+    assert rows_of(mc.Gaussian(0.1), points, 1e-12).dtype == np.float64
+
+
+def test_what_rows_add_up_to_is_their_product(points):
+    kernel, moved = mc.Gaussian(0.1), np.array([2, 7, 30])
+    square = Square(FusedRows(kernel, points, np.float64), np.arange(50), np.empty(50 * 256), 256)
+    square.ensure(moved)
+    np.testing.assert_allclose(square.spread(moved, np.ones(3)), kernel(points)[:, moved].sum(axis=1), rtol=1e-12)

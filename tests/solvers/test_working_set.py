@@ -1,0 +1,55 @@
+import numpy as np
+
+import mercer as mc
+from mercer.solvers.working_set import LANES, optimise
+
+
+def _problem(seed, n=300):
+    X = np.random.default_rng(seed).standard_normal((n, 3))
+    width = -(-n // LANES) * LANES
+    K = np.zeros((n, width))
+    K[:, :n] = mc.Gaussian(0.5)(X)
+    y = np.zeros(width)
+    y[:n] = np.where(X[:, 0] > 0.1, 1.0, -1.0)
+    slots = np.full(width, -1)
+    slots[:n] = np.arange(n)
+    ones = np.zeros(width)
+    ones[:n] = 1
+    return K, slots, ones, y
+
+
+def test_steps_lead_to_the_optimum_and_keep_the_sum(global_random_seed):
+    K, slots, ones, y = _problem(global_random_seed)
+    f, coef = y.copy(), np.zeros(len(y))
+    groups = np.array([0, len(y)])
+    n_iter, missing, gap = optimise(K, slots, ones, f, coef, np.minimum(0, y), np.maximum(0, y), groups, 1e-9, 10**6)
+    assert missing == -1
+    assert gap <= 1e-9
+    assert n_iter > 0
+    assert abs(coef.sum()) < 1e-12
+    np.testing.assert_allclose(f[:300], y[:300] - K[:, :300] @ coef[:300], atol=1e-12)
+
+
+def test_a_missing_row_is_asked_for_before_anything_changes(global_random_seed):
+    K, slots, ones, y = _problem(global_random_seed)
+    f, coef = y.copy(), np.zeros(len(y))
+    n_iter, missing, _ = optimise(
+        K, np.full_like(slots, -1), ones, f, coef, np.minimum(0, y), np.maximum(0, y), np.array([0, len(y)]), 1e-9, 100
+    )
+    assert (n_iter, f[missing]) == (0, 1.0)
+    assert (f == y).all()
+
+
+def test_groups_keep_their_sums_apart(global_random_seed):
+    K, slots, ones, _ = _problem(global_random_seed, n=2 * LANES)
+    f, coef = -K[:, :LANES].sum(axis=1) * 0.2, np.zeros(2 * LANES)
+    coef[:LANES] = 0.2
+    f[LANES:] += 3
+    before = f + K @ coef
+    n_iter, _, gap = optimise(
+        K, slots, ones, f, coef, np.zeros_like(f), np.ones_like(f), np.array([0, LANES, 2 * LANES]), 1e-8, 10**5
+    )
+    assert n_iter > 0
+    assert gap <= 1e-8
+    np.testing.assert_allclose([coef[:LANES].sum(), coef[LANES:].sum()], [0.2 * LANES, 0], atol=1e-10)
+    np.testing.assert_allclose(f, before - K @ coef, atol=1e-9)
