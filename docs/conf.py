@@ -201,3 +201,7 @@ def setup(app):
     app.connect("source-read", trim)
     app.add_html_math_renderer("mathml", (visit_formula, None), (visit_formula, None))
     app.add_css_file("mercer.css")
+
+
+# Docstrings that scikit-learn writes for set_fit_request and its like refer to labels and terms of its own manual.
+suppress_warnings = ["ref.ref", "ref.term"]
