@@ -1,0 +1,134 @@
+"""The span of some features: best coefficients of vectors in it, and what is left of them, as it grows."""
+
+import numpy as np
+import scipy.linalg
+
+from mercer import _points
+
+
+class Span:
+    r"""The span of phi(z_1), ..., phi(z_s), in an orthonormal basis by a Cholesky factor of their Gram matrix.
+
+    With :math:`K_{zz} = L L'` the coordinates of psi are :math:`Y = L^{-1} K_{zx} C`, the squares of what is left
+    :math:`|\psi_j|^2 - \sum_i Y_{ij}^2`, and the best coefficients, which make it least,
+    :math:`A = K_{zz}^+ K_{zx} C = L'^{-1} Y`.
+
+    Parameters
+    ----------
+    target : Target
+        m vectors.
+
+    Notes
+    -----
+    A feature that lies in the span of those before it up to ``s eps`` of its square (eps of psi's type) is left out and
+    gets the coefficient 0; so does one whose residual square is negative, which an indefinite kernel can bring about.
+    Adding one point costs O(s^2 + s d + n d). The squares carry an error of about s eps |psi_j|^2.
+
+    References
+    ----------
+    Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in kernel-based
+    methods*, IEEE TNN 10 (1999), section V-B.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.reduction.base import Target
+    >>> from mercer.reduction.span import Span
+    >>> span = Span(Target(mc.features(mc.Linear(), np.array([[3.0, 4.0]]))))
+    >>> span.add(np.array([[1.0, 0.0], [2.0, 0.0]]))
+    >>> span.coefficients(), span.residuals()
+    (array([[3.],
+           [0.]]), array([16.]))
+    """
+
+    def __init__(self, target):
+        self.target = target
+        self.points = None
+        self.kept = np.empty(0, dtype=np.intp)
+        self._L = np.empty((0, 0))
+        self._Y = np.empty((0, len(target.psi)))
+        self._top = 0.0
+        self._left = target.squares.copy()
+
+    def __len__(self):
+        return 0 if self.points is None else _points.count(self.points)
+
+    @property
+    def coordinates(self):
+        """Y (r, m), one row per feature that is not left out."""
+        return self._Y[: len(self.kept)]
+
+    @property
+    def factor(self):
+        """L (r, r), lower triangular."""
+        r = len(self.kept)
+        return self._L[:r, :r]
+
+    def residuals(self):
+        """Return the squares (m,) of what is left of the vectors, never below 0."""
+        return np.maximum(self._left, 0)
+
+    def coefficients(self):
+        """Return the best coefficients (s, m)."""
+        A = np.zeros((len(self), self._Y.shape[1]))
+        A[self.kept] = scipy.linalg.solve_triangular(self.factor, self.coordinates, lower=True, trans="T")
+        return A
+
+    def project(self, points):
+        """Return T = L^-1 K_z,new, the coordinates (r, p) of new features, and the Gram matrix of what is left of them.
+
+        Parameters
+        ----------
+        points : container of p points
+
+        Returns
+        -------
+        array (r, p), array (p, p)
+        """
+        corner = np.asarray(self.target.kernel(points), np.float64)
+        if not len(self.kept):
+            return np.empty((0, len(corner))), corner
+        across = np.asarray(self.target.kernel(_points.take(self.points, self.kept), points), np.float64)
+        T = scipy.linalg.solve_triangular(self.factor, across, lower=True)
+        return T, corner - T.T @ T
+
+    def add(self, points, values=None):
+        """Add features to the span, in order.
+
+        Parameters
+        ----------
+        points : container of p points
+            At least one.
+        values : array (p, m), optional
+            <phi(z), psi_j>, where they are known.
+        """
+        values = self.target.psi(points) if values is None else values
+        T, S = self.project(points)
+        own = np.abs(S.diagonal() + np.einsum("ij,ij->j", T, T))
+        self._top = max(self._top, own.max())
+        before, r = len(self), len(self.kept)
+        floor = (before + len(own)) * self.target.eps * self._top
+        self.points = points if before == 0 else _points.concatenate([self.points, points])
+        values = values - T.T @ self.coordinates
+        self._reserve(r + len(own))
+        for j in range(len(own)):
+            if not S[j, j] > floor:
+                continue
+            pivot = np.sqrt(S[j, j])
+            column, y = S[:, j] / pivot, values[j] / pivot
+            r = len(self.kept)
+            self._L[r, :r], self._L[r, r], self._Y[r] = T[:, j], pivot, y
+            # what comes after j in this block is seen from the longer basis
+            T = np.vstack([T, column])
+            S = S - np.outer(column, column)
+            values = values - column[:, None] * y
+            self.kept = np.append(self.kept, before + j)
+            self._left = self._left - y**2
+
+    def _reserve(self, size):
+        have = len(self._L)
+        if size > have:
+            size = max(size, 2 * have, 64)
+            L, Y = np.zeros((size, size)), np.zeros((size, self._Y.shape[1]))
+            L[:have, :have], Y[:have] = self._L, self._Y
+            self._L, self._Y = L, Y

@@ -1,0 +1,93 @@
+"""Targets, stages and answers: what methods are given, and what users get."""
+
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer as mc
+from mercer.reduction import Method, Stage, Target, reduce
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(20, 2))
+C = RNG.normal(size=(20, 3))
+
+
+@dataclass(frozen=True)
+class First:
+    """The first points, one after the other."""
+
+    def require(self, psi):
+        """Take everything."""
+
+    def find(self, target, n_vectors, tol):  # noqa: ARG002
+        order = np.arange(n_vectors)
+        for size in range(1, n_vectors + 1):
+            yield Stage(target.points, order[:size])
+
+
+def test_a_record_with_require_and_find_is_a_method():
+    assert isinstance(First(), Method)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_target_is_psi_in_float64_with_its_values_and_squares(dtype):
+    psi = mc.Expansion(mc.Gaussian(0.5), X.astype(dtype), C.astype(dtype))
+    target = Target(psi)
+    assert target.points.dtype == target.coef.dtype == np.float64
+    K = mc.Gaussian(0.5)(target.points)
+    np.testing.assert_allclose(target.values, K @ target.coef, atol=1e-12)
+    np.testing.assert_allclose(target.squares, (target.coef * (K @ target.coef)).sum(axis=0), rtol=1e-12)
+    assert target.eps == np.finfo(dtype).eps
+
+
+def test_relative_errors_are_numbers_for_a_vector_0_and_for_rounding():
+    target = Target(mc.features(mc.Linear(), X) @ np.column_stack([C[:, 0], np.zeros(20)]))
+    np.testing.assert_array_equal(target.relative(np.array([-1e-20, 0.0])), 0)
+    np.testing.assert_allclose(target.relative(target.squares), [1, 0])
+
+
+def test_a_negative_square_is_refused_with_its_column():
+    psi = mc.features(mc.Sigmoid(1.0, -5.0), X[:1]) @ np.ones((1, 1))
+    assert psi.kernel.diag(X[:1])[0] < 0
+    with pytest.raises(ValueError, match="vector 0 of psi has the square -"):
+        _ = Target(psi).squares
+
+
+@pytest.mark.parametrize("size", [1, 4, 9])
+def test_one_run_answers_for_every_size(size):
+    psi = mc.Expansion(mc.Gaussian(0.5), X, C)
+    run = reduce(psi, 12, method=First())
+    answer, alone = run.at(size), reduce(psi, size, method=First())
+    np.testing.assert_array_equal(answer.expansion.points, alone.expansion.points)
+    np.testing.assert_allclose(answer.expansion.coef, alone.expansion.coef, rtol=1e-10)
+    np.testing.assert_allclose(answer.relative_error, alone.relative_error, rtol=1e-10)
+    np.testing.assert_allclose(answer.history, run.history[:size])
+    assert run.at(12) is run
+    assert run.at(100) is run
+    with pytest.raises(ValueError, match="n_vectors = 0 must be at least 1"):
+        run.at(0)
+
+
+def test_an_answer_survives_pickling_and_still_answers_for_other_sizes():
+    run = reduce(mc.Expansion(mc.Gaussian(0.5), X, C), 12, method=First())
+    again = pickle.loads(pickle.dumps(run))
+    np.testing.assert_array_equal(again.at(5).expansion.coef, run.at(5).expansion.coef)
+
+
+def test_points_of_every_kind_can_be_chosen():
+    dense = reduce(mc.Expansion(mc.Gaussian(0.5), X, C), 6, method=First())
+    sparse = reduce(mc.Expansion(mc.Gaussian(0.5), sp.csr_matrix(X), C), 6, method=First())
+    given = mc.Precomputed(mc.Gaussian(0.5)(X))
+    indices = reduce(mc.Expansion(given, np.arange(20), C), 6, method=First())
+    for other in (sparse, indices):
+        np.testing.assert_allclose(other.expansion.coef, dense.expansion.coef, rtol=1e-8)
+        np.testing.assert_allclose(other.relative_error, dense.relative_error, rtol=1e-8)
+    np.testing.assert_array_equal(indices.expansion.points, np.arange(6))
+
+
+def test_what_is_no_expansion_is_refused():
+    with pytest.raises(TypeError, match="psi must be an Expansion"):
+        Target(X)

@@ -1,0 +1,114 @@
+"""The door: limits, psi itself, the vector 0, interruption, and what is refused."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.reduction import Stage, reduce
+
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(20, 2))
+C = RNG.normal(size=(20, 3))
+PSI = mc.Expansion(mc.Gaussian(0.5), X, C)
+
+
+@dataclass(frozen=True)
+class First:
+    """The first points, one after the other, and Ctrl-C after some of them."""
+
+    interrupted: int = 100
+
+    def require(self, psi):
+        """Take everything."""
+
+    def find(self, target, n_vectors, tol):  # noqa: ARG002
+        order = np.arange(n_vectors)
+        for size in range(1, n_vectors + 1):
+            if size > self.interrupted:
+                raise KeyboardInterrupt
+            yield Stage(target.points, order[:size])
+
+
+def test_the_limit_that_is_met_first_ends_the_run():
+    assert len(reduce(PSI, 5, method=First()).sizes) == 5
+    answer = reduce(PSI, tol=0.3, method=First())
+    assert answer.relative_error.max() <= 0.3
+    assert answer.at(len(answer.sizes) - 1).relative_error.max() > 0.3
+    assert reduce(PSI, 5, tol=0.3, method=First()).expansion.shape == (5, 3)
+    assert reduce(PSI, 19, tol=0.3, method=First()).expansion.shape == answer.expansion.shape
+
+
+@pytest.mark.parametrize("n_vectors", [20, 21, 10**9])
+def test_with_as_many_vectors_as_points_psi_itself_comes_back_never_padded(n_vectors):
+    answer = reduce(PSI, n_vectors, method=First())
+    assert answer.expansion is PSI
+    np.testing.assert_array_equal(answer.relative_error, 0)
+    assert answer.sizes == 20
+    assert answer.history == 0
+
+
+def test_a_tolerance_out_of_reach_gives_psi_itself():
+    answer = reduce(PSI, tol=1e-14, method=First())
+    assert answer.expansion is PSI
+    assert "tol" in answer.reason
+
+
+def test_points_without_coefficients_are_left_out_first():
+    coef = np.where(np.arange(20)[:, None] % 2, C, 0)
+    psi = mc.Expansion(mc.Gaussian(0.5), X, coef)
+    answer = reduce(psi, 10, method=First())
+    np.testing.assert_array_equal(answer.expansion.points, X[1::2])
+    np.testing.assert_array_equal(answer.expansion.coef, coef[1::2])
+    np.testing.assert_array_equal(reduce(psi, 3, method=First()).expansion.points, X[[1, 3, 5]])
+
+
+@pytest.mark.parametrize("limits", [{"n_vectors": 5}, {"tol": 0.1}])
+def test_the_vector_0_is_written_over_one_point(limits):
+    answer = reduce(PSI * 0.0, **limits, method=First())
+    assert answer.expansion.shape == (1, 3)
+    np.testing.assert_array_equal(answer.expansion.coef, 0)
+    np.testing.assert_array_equal(answer.relative_error, 0)
+
+
+def test_a_column_0_among_others_stays_0():
+    answer = reduce(PSI @ np.diag([1.0, 0.0, 1.0]), 5, method=First())
+    np.testing.assert_array_equal(answer.expansion.coef[:, 1], 0)
+    assert answer.relative_error[1] == 0
+
+
+def test_an_interrupted_run_loses_nothing():
+    with pytest.raises(KeyboardInterrupt) as caught:
+        reduce(PSI, 10, method=First(interrupted=6))
+    np.testing.assert_array_equal(caught.value.reduction.expansion.coef, reduce(PSI, 6, method=First()).expansion.coef)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        reduce(PSI, 10, method=First(interrupted=0))
+    assert caught.value.reduction is None
+
+
+def test_progress_is_reported_after_every_set_and_can_end_the_run():
+    seen = []
+    answer = reduce(PSI, 8, method=First(), callback=lambda size, worst: seen.append((size, worst)))
+    assert [size for size, _ in seen] == list(range(1, 9))
+    np.testing.assert_allclose(seen[-1][1], answer.relative_error.max(), rtol=1e-9)
+    assert reduce(PSI, 8, method=First(), callback=lambda size, _: size == 3).expansion.shape == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({}, ValueError, "one of n_vectors and tol is needed"),
+        ({"n_vectors": 0}, ValueError, "n_vectors = 0 must be at least 1"),
+        ({"n_vectors": 2.5}, TypeError, "n_vectors must be a whole number, got 2.5"),
+        ({"tol": -0.1}, ValueError, "tol = -0.1 must be at least 0 and below 1"),
+        ({"tol": 1.0}, ValueError, "tol = 1.0 must be at least 0 and below 1"),
+        ({"tol": float("nan")}, ValueError, "tol = nan must be finite"),
+        ({"n_vectors": 3, "method": "magic"}, ValueError, "method = 'magic' is none of"),
+        ({"n_vectors": 3, "method": First}, TypeError, "method must be a string or a record"),
+        ({"n_vectors": 3, "psi": X}, TypeError, "psi must be an Expansion"),
+    ],
+)
+def test_bad_input_is_named(arguments, error, message):
+    with pytest.raises(error, match=message):
+        reduce(**{"psi": PSI, "method": First()} | arguments)
