@@ -1,6 +1,6 @@
 """Mercer: kernel machines that go both ways, from input space into feature space and back."""
 
-from mercer import maps
+from mercer import capacity, maps
 from mercer.estimators import (
     PCAL1,
     SVC,
@@ -109,6 +109,7 @@ __all__ = [
     "Sigmoid",
     "Sum",
     "as_expansion",
+    "capacity",
     "certify",
     "features",
     "lstsq",

@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+from scipy.linalg import eigh
+from sklearn.decomposition import KernelPCA
+
+import mercer as mc
+from mercer.capacity import effective_dimension, spectrum
+
+
+@pytest.fixture
+def points(global_random_seed):
+    return np.random.default_rng(global_random_seed).normal(size=(120, 3))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_centred_eigenvalues_are_those_of_scikit_learn(points, dtype):
+    found = spectrum(mc.Gaussian(0.3), points.astype(dtype), 10)
+    peer = KernelPCA(10, kernel="rbf", gamma=0.3).fit(points)
+    assert np.allclose(found.values, peer.eigenvalues_, rtol=1e-10 if dtype == np.float64 else 1e-4)
+
+
+@pytest.mark.parametrize("centre", [True, False])
+def test_all_eigenvalues_sum_to_the_trace(points, centre):
+    found = spectrum(mc.Polynomial(2), points, centre=centre)
+    assert found.complete
+    assert np.isclose(found.values.sum(), found.trace, rtol=1e-10)
+
+
+@pytest.mark.parametrize("centre", [True, False])
+def test_sides_are_the_extents_of_principal_components(points, centre):
+    found = spectrum(mc.Gaussian(0.3), points, 6, centre=centre)
+    U, _ = mc.svd(mc.features(mc.Gaussian(0.3), points), 6, centre=centre)
+    assert np.allclose(found.sides, np.ptp(U(points), axis=0), rtol=1e-7)
+
+
+def test_the_box_of_actual_coordinates_lies_in_that_of_the_bounded_eigenfunctions(points):
+    found = spectrum(mc.Gaussian(0.3), points, 20, centre=False)
+    assert np.all(found.sides <= found.mercer_sides(found.suprema.max()) * (1 + 1e-9))
+    # what a smaller constant promises, the points break
+    assert not np.all(found.sides <= found.mercer_sides(0.5 * found.suprema.max()))
+
+
+def test_the_kernel_of_a_bounded_basis_has_bounded_eigenfunctions():
+    # 1 + 2 sum a_j cos(2 pi j (x - z)) on an even grid: eigenfunctions 1 and sqrt(2) cos, sqrt(2) sin
+    x = np.arange(64)[:, None] / 64
+    angles = 2 * np.pi * x * np.arange(1, 4)
+    weights = np.sqrt([0.5, 0.2, 0.1])
+    phi = np.hstack([np.ones_like(x), np.sqrt(2) * weights * np.cos(angles), np.sqrt(2) * weights * np.sin(angles)])
+    found = spectrum(mc.Linear(), phi, centre=False)
+    assert np.allclose(found.values / 64, [1, 0.5, 0.5, 0.2, 0.2, 0.1, 0.1])
+    assert found.suprema.max() <= np.sqrt(2) * (1 + 1e-9)
+
+
+def test_a_large_matrix_is_never_stored():
+    X = np.random.default_rng(0).normal(size=(2100, 2))
+    lazy = spectrum(mc.Gaussian(0.5), X, 8, memory="1MB")
+    K = mc.Gaussian(0.5)(X)
+    K -= K.mean(axis=0)
+    K -= K.mean(axis=1)[:, None]
+    assert not lazy.complete
+    assert np.allclose(lazy.values, eigh(K, eigvals_only=True, subset_by_index=[2092, 2099])[::-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("ridge", [1e-3, 0.1, 10.0])
+def test_the_effective_dimension_of_part_of_a_spectrum_brackets_the_whole(points, ridge):
+    whole = spectrum(mc.Gaussian(0.3), points)
+    low, high = effective_dimension(spectrum(mc.Gaussian(0.3), points, 10), ridge)
+    exact, same = effective_dimension(whole, ridge)
+    K = mc.Gaussian(0.3)(points)
+    H = np.eye(120) - 1 / 120
+    assert exact == same
+    assert np.isclose(exact, np.trace(np.linalg.solve(H @ K @ H + ridge * np.eye(120), H @ K @ H)), rtol=1e-6)
+    assert low <= exact * (1 + 1e-9)
+    assert exact <= high * (1 + 1e-9)
+
+
+def test_a_given_matrix_has_the_spectrum_of_its_kernel(points):
+    given = spectrum(mc.Precomputed(), mc.Gaussian(0.3)(points), 5)
+    assert np.allclose(given.values, spectrum(mc.Gaussian(0.3), points, 5).values)
+
+
+def test_numbers_out_of_range_are_named(points):
+    found = spectrum(mc.Linear(), points)
+    with pytest.raises(ValueError, match="ridge = 0 must be above 0"):
+        effective_dimension(found, 0)
+    with pytest.raises(ValueError, match="bound = -1 must be above 0"):
+        found.mercer_sides(-1)
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_points_need_no_square_matrix():
+    X = np.random.default_rng(0).normal(size=(100_000, 2)).astype(np.float32)
+    found = spectrum(mc.Gaussian(0.5), X, 10, memory="100MB")
+    # of a Gaussian kernel on Gaussian data (Zhu, Williams, Rohwer, Morciniec 1998), n times the operator's
+    a, b = 1 / 4, 0.5
+    c = np.sqrt(a * a + 2 * a * b)
+    one = np.sqrt(2 * a / (a + b + c)) * (b / (a + b + c)) ** np.arange(12)
+    operator = np.sort(np.outer(one, one).ravel())[::-1]
+    plain = spectrum(mc.Gaussian(0.5), X, 3, centre=False, memory="100MB")
+    assert np.allclose(plain.values / 1e5, operator[:3], rtol=0.02)
+    assert np.all(found.residuals < 1e-4)
