@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from mercer import _validate
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -48,3 +50,11 @@ class Bound:
     def vacuous(self):
         """Whether it says no more than what is known without data."""
         return not self.value < self.trivial
+
+
+def probability(confidence):
+    """Return a confidence, or say that it is none."""
+    _validate.number("confidence", confidence)
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence = {confidence!r} must lie between 0 and 1.")
+    return float(confidence)

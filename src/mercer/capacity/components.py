@@ -1,0 +1,69 @@
+"""What kernel PCA leaves out of new points: a bound from the eigenvalues it leaves out of the sample."""
+
+import numpy as np
+
+from mercer import _validate
+from mercer.capacity.bound import Bound, probability
+from mercer.capacity.eigenvalues import spectrum
+
+
+def kpca_residual(kernel, X, n_components, *, confidence=0.95, memory="1GB", random_state=None):
+    r"""Return a bound of the expected squared distance of phi(x) to the span of leading uncentred components.
+
+    .. math:: E |P^\perp \phi(x)|^2 \le \min_{1 \le l \le k}\Big[\frac1n \sum_{i > l} \lambda_i
+        + \frac{1 + \sqrt l}{\sqrt n} \sqrt{\frac2n \sum_i k(x_i, x_i)^2}\Big]
+        + R^2 \sqrt{\frac{18}{n} \ln \frac{2n}{\delta}}
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Bandwidth rules are resolved on X.
+    X : points (n)
+    n_components : int
+        k, at least 1.
+    confidence : float
+        1 - delta, between 0 and 1.
+    memory, random_state
+        As in ``spectrum``.
+
+    Returns
+    -------
+    Bound
+        For all k at once. ``trivial`` is R^2, the largest k(x, x) of the sample.
+
+    References
+    ----------
+    Shawe-Taylor, Williams, Cristianini, Kandola, *On the eigenspectrum of the Gram matrix and the generalization error
+    of kernel-PCA*, IEEE Trans. Inform. Theory 51 (2005), theorem 1 and eq. (12).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X = np.random.default_rng(0).normal(size=(1000, 1))
+    >>> bound = mc.capacity.kpca_residual(mc.Gaussian(0.1), X, 3)
+    >>> bound.vacuous, bound.confidence
+    (False, 0.95)
+    """
+    _validate.integer("n_components", n_components)
+    delta = 1 - probability(confidence)
+    kernel = kernel.resolve(X)
+    found = spectrum(kernel, X, n_components, centre=False, memory=memory, random_state=random_state)
+    points = np.arange(len(X)) if kernel.tags.points == "indices" else X
+    diagonal = np.asarray(kernel.diag(points), np.float64)
+    n, squared_radius = found.n, float(diagonal.max())
+    left = np.maximum(found.trace - np.cumsum(found.values), 0.0) / n
+    sizes = np.arange(1, len(left) + 1)
+    terms = left + (1 + np.sqrt(sizes)) / np.sqrt(n) * np.sqrt(2 * np.mean(diagonal**2))
+    value = float(terms.min()) + squared_radius * np.sqrt(18 / n * np.log(2 * n / delta))
+    constant = np.ptp(diagonal) <= 1e-6 * abs(squared_radius)
+    return Bound(
+        "kernel-PCA residual",
+        value,
+        f"A new point is on average at most {value:.3g} (squared) from the span of {len(left)} components; the points "
+        f"of the sample are {left[-1]:.3g} from it.",
+        "squared residual",
+        confidence,
+        ("components of the plain Gram matrix, not centred", "a kernel that was fixed before the points were seen")
+        + (() if constant else (f"k(x, x) at most {squared_radius:.3g} everywhere, not only on the sample",)),
+        trivial=squared_radius,
+    )

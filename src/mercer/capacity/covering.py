@@ -1,0 +1,62 @@
+"""Covering numbers of a ball of functions on a sample, from the eigenvalues of the Gram matrix."""
+
+import numpy as np
+
+from mercer import _validate
+
+
+def log_covering_number(spectrum, epsilon, radius=1.0):
+    r"""Return a bound of the log covering number of the functions of norm at most ``radius``, seen on the sample.
+
+    In the norm sqrt(mean f(x_i)^2) they are an ellipsoid with half-axes a_i = radius sqrt(lambda_i / n), so that for
+    every d with a_(d+1) < epsilon
+
+    .. math:: \log N(\epsilon) \le \sum_{i \le d} \log \max\Big(\frac{4 a_i}{e}, 2\Big), \qquad
+              e^2 = \epsilon^2 - a_{d+1}^2
+
+    and the best d is taken.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Not centred. Where it is not complete, eigenvalues that were not found count as large as the last that was.
+    epsilon : float
+        Above 0: the radius of the balls.
+    radius : float
+        Above 0.
+
+    Returns
+    -------
+    float
+        Infinity where the eigenvalues that are known do not suffice.
+
+    Notes
+    -----
+    An ellipsoid of d half-axes and a ball of radius e / 2 lie together in twice the ellipsoid of half-axes
+    max(a_i, e / 2); so many disjoint balls of radius e / 2 fit into it as the volumes allow.
+
+    References
+    ----------
+    Williamson, Shawe-Taylor, Schoelkopf, Smola, *Sample based generalization bounds*, NeuroCOLT NC-TR-99-055 (1999),
+    for the use of Gram eigenvalues.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> plain = mc.capacity.spectrum(mc.Gaussian(0.5), X, centre=False)
+    >>> mc.capacity.log_covering_number(plain, 1.5), mc.capacity.log_covering_number(plain, 0.1) > 5
+    (0.0, True)
+    """
+    _validate.positive("epsilon", epsilon)
+    _validate.positive("radius", radius)
+    if spectrum.centred:
+        raise ValueError("covering numbers need the plain Gram matrix: spectrum(kernel, X, centre=False).")
+    axes = radius * np.sqrt(spectrum.values / spectrum.n)
+    # the first axis that is left out, for d = 0, 1, ..., k
+    left = np.append(axes, 0.0 if spectrum.complete else axes[-1])
+    best = np.inf
+    for d in np.flatnonzero(left < epsilon):
+        e = np.sqrt(epsilon**2 - left[d] ** 2)
+        best = min(best, float(np.sum(np.log(np.maximum(4 * axes[:d] / e, 2)))))
+    return best

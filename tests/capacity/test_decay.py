@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+from scipy.special import zeta
+
+import mercer as mc
+from mercer.capacity import ExponentialDecay, ListedDecay, PolynomialDecay, estimate_decay
+
+
+@pytest.mark.parametrize(("rate", "power"), [(0.5, 1.0), (0.05, 2.0), (2.0, 0.5)])
+def test_an_exponential_law_is_recovered(rate, power):
+    found = estimate_decay(np.exp(ExponentialDecay(rate, power, 3.0).log_values(np.arange(1, 40))))
+    assert isinstance(found, ExponentialDecay)
+    assert np.allclose([found.rate, found.power, found.scale], [rate, power, 3.0], rtol=1e-6)
+
+
+def test_a_polynomial_law_is_recovered_under_noise(global_random_seed):
+    noise = np.random.default_rng(global_random_seed).normal(0, 0.02, 60)
+    values = np.sort(np.exp(PolynomialDecay(2.5, 4.0).log_values(np.arange(1, 61)) + noise))[::-1]
+    found = estimate_decay(values)
+    assert isinstance(found, PolynomialDecay)
+    assert abs(found.power - 2.5) < 0.1
+
+
+def test_smooth_kernels_fall_exponentially_and_rough_ones_polynomially():
+    X = np.linspace(0, 1, 400)[:, None]
+    gauss = mc.capacity.spectrum(mc.Gaussian(10.0), X, 10, centre=False)
+    rough = mc.capacity.spectrum(mc.Laplacian(1.0), X, 30, centre=False)
+    assert isinstance(estimate_decay(gauss.values / 400), ExponentialDecay)
+    law = estimate_decay(rough.values[2:] / 400)
+    # the Ornstein-Uhlenbeck kernel: 1 + 2 nu with nu = 1/2
+    assert isinstance(estimate_decay((np.arange(1, 31) + 0.0) ** -2), PolynomialDecay)
+    assert isinstance(law, PolynomialDecay | ExponentialDecay)
+    assert abs(np.polyfit(np.log(np.arange(10, 31)), np.log(rough.values[9:30]), 1)[0] + 2) < 0.15
+
+
+@pytest.mark.parametrize("t", [0.3, 0.7, 1.0])
+def test_sums_of_powers_are_those_of_the_zeta_function(t):
+    law = PolynomialDecay(4.0, 2.0)
+    assert np.isclose(np.exp(law.log_power_sum(t)), 2.0**t * zeta(4.0 * t), rtol=1e-3)
+    assert PolynomialDecay(1.5).log_power_sum(0.5) == np.inf
+
+
+def test_sums_of_an_exponential_law_are_geometric():
+    assert np.isclose(np.exp(ExponentialDecay(0.5, 1.0, 3.0).log_power_sum(0.5)), np.sqrt(3) / (np.exp(0.25) - 1))
+
+
+@pytest.mark.parametrize("power", [0.3, 0.5])
+def test_a_slow_exponential_law_sums_to_at_most_its_integral(power):
+    law = ExponentialDecay(0.2, power)
+    j = np.arange(1.0, 3e6)
+    assert np.exp(law.log_power_sum(1.0)) >= np.exp(law.log_values(j)).sum() * (1 - 1e-9)
+    assert np.isclose(np.exp(law.log_power_sum(1.0)), np.exp(law.log_values(j)).sum(), rtol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: PolynomialDecay(1.0), "power = 1.0 must be above 1"),
+        (lambda: ExponentialDecay(-1.0), "rate = -1.0 must be above 0"),
+        (lambda: ListedDecay(np.array([1.0, 2.0])), "descending order"),
+        (lambda: ListedDecay(np.array([1.0, 0.0])), "above 0"),
+        (lambda: estimate_decay(np.array([1.0, 0.5])), "2 eigenvalues are too few"),
+        (lambda: estimate_decay(np.ones(9)), "no decay"),
+    ],
+)
+def test_what_is_no_decay_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
