@@ -85,7 +85,26 @@ class FixedPoint:
         scale = spread(psi)
         if self.normalise:
             psi = normalised(psi)
-        mean = _WeightedMean(psi, self.pull, start, scale)
+        return self.follow(_WeightedMean(psi, self.pull, start, scale), psi, start, scale)
+
+    def follow(self, mean, psi, start, scale):
+        """Return points that a weighted mean maps to themselves.
+
+        Parameters
+        ----------
+        mean : callable
+            ``mean(z, columns)`` returns values to be lowered, the steps from z to the mean, and whether these can be
+            followed.
+        psi : Expansion
+            Whose points are started from anew where a step cannot be followed.
+        start : array (m, d)
+        scale : float
+            The spread of the points.
+
+        Returns
+        -------
+        Found
+        """
         threshold = np.full(len(start), self.tol * scale)
         elsewhere = Elsewhere(psi, start, self.restarts)
         return Descent(mean, _Secant(start.shape, scale), start, threshold, elsewhere).run(self.max_iter)
@@ -137,7 +156,7 @@ class _WeightedMean:
         denominator = self.pull - 2 * total
         weight = self.pull + 2 * np.abs(Q, out=Q).sum(axis=1)
         value = self.top - 2 * inner + self.pull * np.einsum("ij,ij->i", apart, apart)
-        return value, *_steps(force, denominator, weight, grip)
+        return value, *steps(force, denominator, weight, grip)
 
     def _grip(self, tile, W, Q):
         """Take the pairs at a kink out of Q, and return how steeply the objective rises from it on all sides (r,)."""
@@ -148,8 +167,22 @@ class _WeightedMean:
         return self.kink * np.einsum("ij,ij->i", touching, W)
 
 
-def _steps(force, denominator, weight, grip):
-    """Return the steps to the weighted means (r, d), and whether these are more than rounding (r,)."""
+def steps(force, denominator, weight, grip):
+    """Return the steps to weighted means (r, d), and whether these are more than rounding (r,).
+
+    Parameters
+    ----------
+    force : array (r, d)
+        Minus half the gradient of the objective.
+    denominator, weight : array (r,)
+        Sum of the weights of the mean, and of their absolute values.
+    grip : array (r,)
+        How steeply the objective rises on all sides of a kink at z; 0 elsewhere.
+
+    Returns
+    -------
+    array (r, d), array of bool (r,)
+    """
     strength = np.linalg.norm(force, axis=1)
     at_kink = grip > 0
     held = at_kink & (strength <= grip)
