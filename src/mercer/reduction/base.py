@@ -91,14 +91,14 @@ class Target:
         Parameters
         ----------
         residuals : array (..., m)
-            |psi_j - psi'_j|^2, rounding below 0 included.
+            |psi_j - psi'_j|^2. A negative one, from rounding or an indefinite kernel, counts as its absolute value.
 
         Returns
         -------
         array (..., m)
         """
-        residuals = np.maximum(residuals, 0)
-        return np.sqrt(np.where(self.squares > 0, residuals, 0) / np.where(self.squares > 0, self.squares, 1))
+        residuals = np.where(self.squares > 0, np.abs(residuals), 0)
+        return np.sqrt(residuals / np.where(self.squares > 0, self.squares, 1))
 
 
 class Stage(NamedTuple):
@@ -167,7 +167,8 @@ class Reduction:
         The best coefficients over the points found, in the type of psi.
     relative_error : array (m,)
         |psi_j - psi'_j| / |psi_j| of this very expansion, recomputed in float64 from its points and coefficients.
-        Below about 1e-7 (3e-4 in float32) it is rounding; 0 for a vector 0.
+        Below about 1e-7 (3e-4 in float32) it is rounding; 0 for a vector 0. Under an indefinite kernel squares may be
+        negative, and count as their absolute values.
     sizes : integer array (h,)
         Numbers of vectors on the way, increasing.
     history : array (h,)
@@ -220,11 +221,27 @@ class Reduction:
         )
 
 
+def over_rows(psi):
+    """Return whether an expansion is over NumPy or sparse rows of numbers, among which there could be new ones.
+
+    Parameters
+    ----------
+    psi : Expansion
+
+    Returns
+    -------
+    bool
+    """
+    points = psi.points
+    array = isinstance(points, np.ndarray) or sp.issparse(points)
+    return array and psi.kernel.tags.points != "indices" and points.ndim == 2 and points.dtype.kind == "f"
+
+
 def _wide(psi):
     """Return an expansion with rows of numbers and coefficients in float64; other points stay what they are."""
     points, coef = psi.points, psi.coef
-    if psi.kernel.tags.points == "rows":
-        if not (isinstance(points, np.ndarray) or sp.issparse(points)):
-            raise TypeError(f"psi is over a {type(points).__name__}; move its points to a NumPy array first.")
+    if over_rows(psi):
         points = points.astype(np.float64, copy=False)
+    elif psi.kernel.tags.points == "rows":
+        raise TypeError(f"psi is over a {type(points).__name__}; move its points to a NumPy array first.")
     return Expansion(psi.kernel, points, None if coef is None else coef.astype(np.float64))

@@ -5,9 +5,12 @@ import numpy as np
 from mercer import _points, _validate
 from mercer.expansion import Expansion
 from mercer.reduction.base import Method, Reduction, Target
+from mercer.reduction.construct import Construct
 from mercer.reduction.trace import Trace, best
 
-_NAMES = {}
+_NAMES = {
+    "construct": Construct,
+}
 
 
 def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
@@ -57,6 +60,18 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
     ----------
     Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in kernel-based
     methods*, IEEE TNN 10 (1999), section V.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.reduction import reduce
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> psi = mc.Expansion(mc.Gaussian(2.0), X, np.sin(9 * X))
+    >>> answer = reduce(psi, 8, tol=0.05)
+    >>> answer.expansion, answer.relative_error <= 0.05
+    (Expansion(Gaussian(gamma=2.0), 1 vector over 4 points), array([ True]))
+    >>> len(answer.history), len(answer.at(2).expansion.points)
+    (4, 2)
     """
     method = _choose(method)
     target = Target(psi)

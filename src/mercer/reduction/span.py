@@ -65,8 +65,12 @@ class Span:
         return self._L[:r, :r]
 
     def residuals(self):
-        """Return the squares (m,) of what is left of the vectors, never below 0."""
-        return np.maximum(self._left, 0)
+        """Return the squares (m,) of what is left of the vectors.
+
+        Below 0 by rounding, or under an indefinite kernel, where no set of coefficients is the best and these make the
+        square stationary.
+        """
+        return self._left
 
     def coefficients(self):
         """Return the best coefficients (s, m)."""

@@ -46,7 +46,7 @@ class Trace:
     def history(self):
         """Relative errors (h,) of all columns together."""
         total = self.target.squares.sum()
-        left = np.array([residuals.sum() for residuals in self.residuals])
+        left = np.array([np.abs(residuals).sum() for residuals in self.residuals])
         return np.sqrt(left / total) if total > 0 else np.zeros(len(left))
 
     def reached(self, tol):
@@ -75,7 +75,7 @@ class Trace:
         """
         residuals = self._residuals(stage)
         if self.stages and len(stage.rows) <= len(self.stages[-1].rows):
-            if residuals.sum() < self.residuals[-1].sum():
+            if np.abs(residuals).sum() < np.abs(self.residuals[-1]).sum():
                 self.stages[-1], self.residuals[-1] = stage, residuals
         else:
             self.stages.append(stage)
