@@ -1,0 +1,216 @@
+"""Spectral densities against integrals, norms as integrals over frequencies, and kernels as Green's functions."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import j0
+
+import mercer as mc
+from mercer.regularisation import energy, penalise, penalty, spectral_density, transform
+
+SMOOTH = [
+    mc.Gaussian(0.7),
+    mc.Matern(0.8, 2.5),
+    mc.Cauchy(1.3),
+    mc.RationalQuadratic(0.9, 2.2),
+    2.0 * mc.Gaussian(0.3) + 0.5 * mc.Matern(0.6, 2.5),
+]
+ROUGH = [mc.Laplacian(1.5), mc.Matern(0.7, 0.5), mc.Matern(0.7, 1.5)]
+ids = {"ids": repr}
+
+
+def block(kernel, d, n=5, m=2):
+    rng = np.random.default_rng(d)
+    return mc.features(kernel, rng.uniform(-0.7, 0.7, (n, d))) @ rng.normal(size=(n, m))
+
+
+def panels(edges, order=24):
+    """Gauss-Legendre nodes and weights on the intervals between edges."""
+    t, w = np.polynomial.legendre.leggauss(order)
+    half, middle = np.diff(edges)[:, None] / 2, (edges[1:] + edges[:-1])[:, None] / 2
+    return (middle + half * t).ravel(), (half * w).ravel()
+
+
+@pytest.mark.parametrize("kernel", [*SMOOTH, *ROUGH], **ids)
+def test_the_squared_norm_is_the_integral_of_the_energy_over_frequencies_in_one_dimension(kernel):
+    f, limit = block(kernel, 1), 60.0
+    w, weights = panels(np.concatenate([[0], np.geomspace(1e-12, 1, 40), np.linspace(1, limit, 120)[1:]]))
+    core = 2 * weights @ energy(f, w[:, None])
+    # beyond the limit by the transform of each difference of points, whose tails quad extrapolates
+    differences = np.abs(f.points - f.points.T)
+    tails = np.vectorize(lambda x: _tail(kernel, limit, x) / np.pi)(differences)
+    total = core + np.einsum("im,ij,jm->m", f.coef, tails, f.coef)
+    assert np.abs(total - f.norms() ** 2).max() < 1e-8 * np.max(f.norms() ** 2)
+
+
+def _tail(kernel, limit, x):
+    def density(w):
+        return spectral_density(kernel, np.array([[w]]))[0]
+
+    how = {"weight": "cos", "wvar": x, "epsabs": 1e-12} if x > 0 else {"epsabs": 1e-13, "epsrel": 1e-12}
+    return quad(density, limit, np.inf, limlst=400, limit=400, **how)[0]
+
+
+@pytest.mark.parametrize("kernel", SMOOTH, **ids)
+def test_the_squared_norm_is_the_integral_of_the_energy_over_frequencies_in_the_plane(kernel):
+    f, limit = block(kernel, 2), 300.0
+    # the density of Cauchy kernels has a logarithm at 0
+    r, weights = panels(np.concatenate([[0], np.geomspace(1e-9, 1, 30), np.linspace(1, limit, 75)[1:]]))
+    angles = np.linspace(0, np.pi, 700, endpoint=False)
+    directions = np.column_stack([np.cos(angles), np.sin(angles)])
+    w = (r[:, None, None] * directions).reshape(-1, 2)
+    values = energy(f, w).reshape(len(r), len(angles), -1).mean(axis=1)
+    total = 2 * np.pi * (weights * r) @ values
+    assert np.abs(total - f.norms() ** 2).max() < 1e-8 * np.max(f.norms() ** 2)
+
+
+@pytest.mark.parametrize("kernel", [mc.Matern(0.7, 1.5), mc.Cauchy(0.5), mc.RationalQuadratic(0.8, 0.7)], **ids)
+def test_densities_in_the_plane_are_hankel_transforms(kernel):
+    r = np.array([0.3, 1.0, 4.0])
+    for x in (0.4, 1.1):
+        w, weights = panels(np.concatenate([[0], np.geomspace(1e-12, 1, 60), np.linspace(1, 2000, 2600)[1:]]))
+        density = spectral_density(kernel, np.column_stack([w, 0 * w]))
+        assert weights @ (w * density * j0(w * x)) / (2 * np.pi) == pytest.approx(
+            kernel(np.zeros((1, 2)), np.array([[x, 0.0]]))[0, 0], abs=1e-6
+        )
+    turned = spectral_density(kernel, np.column_stack([r * np.cos(1), r * np.sin(1)]))
+    np.testing.assert_allclose(turned, spectral_density(kernel, np.column_stack([r, 0 * r])), rtol=1e-13)
+
+
+def test_the_squared_norm_under_a_laplacian_kernel_is_the_integral_of_the_energy_in_the_plane():
+    # the density is a product over variables, so the integral is one of products of transforms in one variable
+    kernel, line = mc.Laplacian(1.5), mc.Laplacian(1.5)
+    f = block(kernel, 2)
+    w = np.random.default_rng(0).normal(size=(9, 2))
+    product = spectral_density(line, w[:, :1]) * spectral_density(line, w[:, 1:])
+    np.testing.assert_allclose(spectral_density(kernel, w), product, rtol=1e-14)
+    difference = np.abs(f.points[:, None] - f.points[None])
+    inverse = np.vectorize(lambda x: _tail(line, 0.0, x) / np.pi)(difference).prod(axis=2)
+    total = np.einsum("im,ij,jm->m", f.coef, inverse, f.coef)
+    np.testing.assert_allclose(total, f.norms() ** 2, rtol=1e-8)
+
+
+def test_densities_are_those_that_random_fourier_features_draw_from():
+    for kernel in (mc.Gaussian(0.5), mc.Laplacian(1.0), mc.Matern(1.0, 1.5)):
+        w = mc.maps.random_fourier(kernel, 1, 200_000, random_state=0).frequencies[0]
+        edges = np.linspace(-3, 3, 13)
+        share = np.histogram(w, edges)[0] / w.size
+        expected = [
+            quad(lambda t, k=kernel: spectral_density(k, np.array([[t]]))[0] / (2 * np.pi), a, b)[0]
+            for a, b in zip(edges[:-1], edges[1:], strict=True)
+        ]
+        assert np.abs(share - expected).max() < 5 * np.sqrt(0.25 / w.size)
+
+
+def test_the_transform_of_an_expansion_is_its_fourier_integral():
+    f = block(mc.Gaussian(1.0), 1)
+    x, weights = panels(np.linspace(-9, 9, 40))
+    w = np.array([[0.0], [0.7], [-2.0]])
+    integral = np.exp(-1j * w * x) @ (weights[:, None] * f(x[:, None]))
+    np.testing.assert_allclose(transform(f, w), integral, atol=1e-12)
+
+
+@pytest.mark.parametrize(("kernel", "d"), [(mc.Gaussian(0.2), 1), (mc.Cauchy(0.3), 1), (mc.Gaussian(0.4), 2)], **ids)
+def test_the_operator_makes_the_kernel_a_delta_on_a_grid(kernel, d):
+    n, spacing = 64, 0.8
+    axis = (np.arange(n) - n // 2) * spacing
+    grid = np.stack(np.meshgrid(*[axis] * d, indexing="ij"), axis=-1).reshape(-1, d)
+    # sampling folds frequencies onto those of the grid; what is left without them is all that the grid can hold
+    frequencies = 2 * np.pi * np.fft.fftfreq(n, spacing)
+    w = np.stack(np.meshgrid(*[frequencies] * d, indexing="ij"), axis=-1).reshape(-1, d)
+    shifts = 2 * np.pi / spacing * np.stack(np.meshgrid(*[np.arange(-9, 10)] * d), axis=-1).reshape(-1, d)
+    folded = sum(spectral_density(kernel, w + shift) for shift in shifts if shift.any()) / spacing**d
+    values = _periodic(kernel, grid, n * spacing).reshape([n] * d)
+    values -= np.fft.fftshift(np.fft.ifftn(folded.reshape([n] * d)).real)
+    delta = penalise(kernel, values, spacing) * spacing**d
+    expected = np.zeros([n] * d)
+    expected[(n // 2,) * d] = 1
+    np.testing.assert_allclose(delta, expected, atol=1e-8)
+
+
+def _periodic(kernel, grid, period):
+    """Return the sum of the kernel over all periods."""
+    d = grid.shape[1]
+    if isinstance(kernel, mc.Cauchy):
+        a = 2 * np.pi / (period * np.sqrt(kernel.gamma))
+        return a / 2 * np.sinh(a) / (np.cosh(a) - np.cos(2 * np.pi * grid[:, 0] / period))
+    return kernel(grid, period * np.stack(np.meshgrid(*[np.arange(-2, 3)] * d), axis=-1).reshape(-1, d)).sum(axis=1)
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(2.0), *ROUGH, SMOOTH[-1]], **ids)
+def test_the_kernel_is_the_greens_function_of_the_operator(kernel):
+    # weakly: the integral of k times P*P g is g(0), for a function g that is wider than the kernel
+    def g(x):
+        return np.exp(-((x - 0.4) ** 2) / 8) * (1 + 0.3 * x)
+
+    reach, n = 60.0, 256
+    x = np.linspace(-reach, reach, n, endpoint=False)
+    modes = np.fft.fft(penalise(kernel, g(x), x[1] - x[0])) / n
+    w = 2 * np.pi * np.fft.fftfreq(n, x[1] - x[0])
+    there = np.abs(modes) > 1e-13 * np.abs(modes).max()
+    # the trigonometric interpolant of P*P g against k, kink and tails included, by quadrature in the input space
+    t, weights = panels(np.concatenate([[0], np.geomspace(1e-6, 1, 20), np.linspace(1, reach, 300)[1:]]), 16)
+    profile = kernel(np.zeros((1, 1)), t[:, None])[0] * weights
+    integrals = np.array([2 * np.cos(v * t) @ profile for v in w[there]])
+    total = (modes[there] * np.exp(1j * w[there] * reach) * integrals).sum().real
+    assert total == pytest.approx(g(0.0), abs=1e-8)
+
+
+def test_the_density_of_mapped_inputs_is_that_of_the_mapped_frequencies():
+    A = np.array([[2.0, 0.5], [0.0, 0.7]])
+    kernel = mc.Mapped(mc.Gaussian(0.5), A)
+    # exp(-x'Sx / 2) has the transform 2 pi |S|^(-1/2) exp(-w'S^-1 w / 2) in the plane
+    S = A.T @ A
+    w = np.random.default_rng(0).normal(size=(5, 2))
+    expected = 2 * np.pi / np.sqrt(np.linalg.det(S)) * np.exp(-np.einsum("ij,ij->i", w, np.linalg.solve(S, w.T).T) / 2)
+    np.testing.assert_allclose(spectral_density(kernel, w), expected, rtol=1e-13)
+
+
+def test_penalties_are_inverse_densities_and_infinite_where_those_underflow():
+    w = np.array([[0.0], [3.0], [1e3]])
+    kernel = mc.Gaussian(0.5)
+    np.testing.assert_allclose(penalty(kernel, w[:2]) * spectral_density(kernel, w[:2]), 1, rtol=1e-15)
+    assert np.isinf(penalty(kernel, w)[2])
+
+
+@pytest.mark.parametrize(("alpha", "finite"), [(0.4, False), (0.5, False), (0.6, True), (3.0, True)])
+def test_densities_at_zero_are_the_integral_of_the_kernel(alpha, finite):
+    value = spectral_density(mc.RationalQuadratic(1.0, alpha), np.array([[0.0], [1e-9]]))
+    assert np.isfinite(value[0]) == finite
+    if finite:
+        c = 2 * alpha
+        expected = quad(lambda t: 2 * (1 + t * t / c) ** -alpha, 0, 1e3, limit=200)[0]
+        expected += 2 * c**alpha * 1e3 ** (1 - 2 * alpha) / (2 * alpha - 1)
+        assert value[0] == pytest.approx(expected, rel=1e-4)
+    assert not np.isnan(value).any()
+
+
+@pytest.mark.parametrize(
+    "kernel", [mc.Linear(), mc.Polynomial(), mc.Chi2(1.0), mc.Gaussian(1.0) * mc.Gaussian(2.0)], **ids
+)
+def test_kernels_without_a_known_density_are_refused_with_those_that_have_one(kernel):
+    with pytest.raises(TypeError, match="Gaussian, Laplacian, Matern"):
+        spectral_density(kernel, np.zeros((1, 2)))
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ValueError, match="resolve"):
+        spectral_density(mc.Gaussian(), np.zeros((1, 2)))
+    with pytest.raises(TypeError, match="must be a Kernel"):
+        spectral_density("rbf", np.zeros((1, 2)))
+    with pytest.raises(ValueError, match="rank 1"):
+        spectral_density(mc.Mapped(mc.Gaussian(1.0), np.array([[1.0, 0.0]])), np.zeros((1, 2)))
+    with pytest.raises(ValueError, match="3 columns, but points have 2"):
+        transform(block(mc.Gaussian(1.0), 2), np.zeros((1, 3)))
+    with pytest.raises(ValueError, match="wider grid"):
+        penalise(mc.Gaussian(0.1), np.zeros(64), 0.1)
+    with pytest.raises(ValueError, match="spacing"):
+        penalise(mc.Gaussian(0.1), np.zeros(64), 0.0)
+
+
+def test_float32_points_are_transformed_in_float64():
+    f = block(mc.Gaussian(1.0), 2)
+    narrow = mc.Expansion(f.kernel, f.points.astype(np.float32), f.coef.astype(np.float32))
+    w = np.random.default_rng(1).normal(size=(4, 2))
+    assert energy(narrow, w).dtype == np.float64
+    np.testing.assert_allclose(energy(narrow, w), energy(f, w), atol=1e-5)
