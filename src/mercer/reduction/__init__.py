@@ -2,6 +2,25 @@
 
 from mercer.reduction.base import Method, Reduction, Stage, Target
 from mercer.reduction.construct import Construct
+from mercer.reduction.eigenvector import Eigenvector
+from mercer.reduction.greedy import Greedy
+from mercer.reduction.l1 import L1
+from mercer.reduction.max_norm import MaxNorm
+from mercer.reduction.pivoted import Pivoted
+from mercer.reduction.refine import Refine
 from mercer.reduction.search import reduce
 
-__all__ = ["Construct", "Method", "Reduction", "Stage", "Target", "reduce"]
+__all__ = [
+    "Construct",
+    "Eigenvector",
+    "Greedy",
+    "L1",
+    "MaxNorm",
+    "Method",
+    "Pivoted",
+    "Reduction",
+    "Refine",
+    "Stage",
+    "Target",
+    "reduce",
+]

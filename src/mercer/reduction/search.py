@@ -6,10 +6,22 @@ from mercer import _points, _validate
 from mercer.expansion import Expansion
 from mercer.reduction.base import Method, Reduction, Target
 from mercer.reduction.construct import Construct
+from mercer.reduction.eigenvector import Eigenvector
+from mercer.reduction.greedy import Greedy
+from mercer.reduction.l1 import L1
+from mercer.reduction.max_norm import MaxNorm
+from mercer.reduction.pivoted import Pivoted
+from mercer.reduction.refine import Refine
 from mercer.reduction.trace import Trace, best
 
 _NAMES = {
     "construct": Construct,
+    "refine": Refine,
+    "eigenvector": Eigenvector,
+    "greedy": Greedy,
+    "l1": L1,
+    "max_norm": MaxNorm,
+    "pivoted": Pivoted,
 }
 
 
@@ -31,7 +43,8 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
         Relative error |psi_j - psi'_j| / |psi_j| at which to stop, to be reached by every column. At least one of
         ``n_vectors`` and ``tol`` is needed; the one that is met first ends the run.
     method : str or Method
-        "construct", "merge", "refine", or a record with options such as ``Construct(starts=5)``.
+        "construct", "merge", "refine", or one of the selections "greedy", "eigenvector", "l1", "max_norm" and
+        "pivoted"; or a record with options such as ``Construct(starts=5)``.
     callback : callable, optional
         ``callback(n_vectors, relative_error)`` after every set of points; if it returns True the run ends.
 

@@ -1,0 +1,73 @@
+"""Pivoted: take one point after another, each by what is new about its feature."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.gram import Gram
+from mercer.reduction.base import Stage
+
+
+@dataclass(frozen=True)
+class Pivoted:
+    r"""Take points by pivoting: the one whose new direction takes most off the error, or is longest.
+
+    Of each feature the part :math:`\phi(x)_\perp` orthogonal to the points taken so far counts; psi_j' is what is left
+    of psi_j.
+
+    .. math:: \max_x \sum_j \frac{\langle\psi_j', \phi(x)\rangle^2}{|\phi(x)_\perp|^2}
+              \qquad\text{or}\qquad \max_x |\phi(x)_\perp|^2
+
+    Parameters
+    ----------
+    aimed : bool
+        The first rule, orthogonal least squares. The second is pivoted Cholesky: it does not look at the vectors, and
+        serves any that may come.
+
+    Notes
+    -----
+    O(n s (d + s + m)) for s points and n s numbers of memory: no Gram matrix is stored. The sets are nested.
+
+    References
+    ----------
+    Chen, Cowan, Grant, *Orthogonal least squares learning algorithm for radial basis function networks*, IEEE TNN 2
+    (1991).
+    Fine, Scheinberg, *Efficient SVM training using low-rank kernel representations*, JMLR 2 (2001), section 4.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.reduction import Pivoted, reduce
+    >>> X = np.array([[0.0], [0.1], [3.0]])
+    >>> psi = mc.Expansion(mc.Gaussian(1.0), X, np.array([[1.0], [1.0], [0.5]]))
+    >>> reduce(psi, 2, method=Pivoted()).expansion.points.ravel().tolist()
+    [0.1, 3.0]
+    """
+
+    aimed: bool = True
+
+    def require(self, psi):
+        """Take every expansion: where an indefinite kernel leaves no length, the run ends."""
+
+    def find(self, target, n_vectors, tol):  # noqa: ARG002 - the driver ends the run
+        """Yield the points taken, one more each time."""
+        matrix = Gram(target.kernel, target.points)
+        lengths = np.array(matrix.diagonal(), np.float64)
+        floor = len(lengths) * np.finfo(matrix.dtype).eps * lengths.max()
+        left = target.values.astype(np.float64)
+        factor, order = np.empty((min(n_vectors, 64), len(lengths))), np.empty(0, dtype=np.intp)
+        while len(order) < n_vectors and (lengths > floor).any():
+            gains = lengths if not self.aimed else np.einsum("ij,ij->i", left, left) / np.maximum(lengths, floor)
+            i = int(np.argmax(np.where(lengths > floor, gains, -1.0)))
+            size = len(order)
+            if size == len(factor):
+                factor = np.concatenate([factor, np.empty((min(size, n_vectors - size), len(lengths)))])
+            column = np.asarray(matrix[:, [i]], np.float64)[:, 0] - factor[:size, i] @ factor[:size]
+            pivot = np.sqrt(lengths[i])
+            factor[size] = column / pivot
+            lengths = lengths - factor[size] ** 2
+            left = left - np.outer(factor[size], left[i] / pivot)
+            # nothing of the point is left, to the last bit
+            lengths[i] = 0.0
+            order = np.append(order, i)
+            yield Stage(target.points, order)

@@ -1,0 +1,56 @@
+"""What the choice of a subset needs: the Gram matrix, its null space, nested stages."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.reduction.base import Target
+from mercer.reduction.subset import gram, independent, nested
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(12, 3))
+
+
+def test_the_gram_matrix_is_that_of_the_points():
+    kernel = mc.Gaussian(0.3)
+    target = Target(mc.Expansion(kernel, X, RNG.normal(size=(12, 2))))
+    np.testing.assert_allclose(gram(target, "1MB"), kernel(X, X), rtol=1e-14)
+
+
+def test_a_matrix_beyond_the_budget_is_refused_with_both_numbers():
+    target = Target(mc.mean(mc.features(mc.Gaussian(0.3), X)))
+    with pytest.raises(MemoryError, match=r"3 matrices of 12 x 12 points needs 3\.5 kB, the budget is 1\.0 kB"):
+        gram(target, "1kB", 3)
+
+
+def test_an_indefinite_matrix_is_refused_and_a_given_semidefinite_one_is_not():
+    K, coef = X @ X.T, np.ones((12, 1))
+    semidefinite = Target(mc.Expansion(mc.Precomputed(K), np.arange(12), coef))
+    np.testing.assert_allclose(gram(semidefinite, "1GB"), K)
+    shifted = mc.Precomputed(K - 0.5 * np.eye(12))
+    with pytest.raises(ValueError, match=r'Precomputed is indefinite on these points: its.*from -0\.5 .*"construct"'):
+        gram(Target(mc.Expansion(shifted, np.arange(12), coef)), "1GB")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_independent_features_span_all_and_write_the_vectors_with_themselves(dtype):
+    repeated = np.vstack([X, X[:5]])
+    coef = RNG.normal(size=(17, 2))
+    K = mc.Gaussian(0.3)(repeated, repeated).astype(dtype)
+    basis = independent(K, coef)
+    assert len(basis.rows) == 12
+    wide = K.astype(np.float64)
+    tol = 1e2 * np.finfo(dtype).eps
+    np.testing.assert_allclose(basis.factor @ basis.factor.T, wide[np.ix_(basis.rows, basis.rows)], atol=tol)
+    # inner products with the features, and squares
+    np.testing.assert_allclose(basis.factor @ basis.coordinates, (wide @ coef)[basis.rows], atol=1e2 * tol)
+    np.testing.assert_allclose(
+        (basis.coordinates**2).sum(axis=0), np.einsum("ij,ij->j", coef, wide @ coef), rtol=1e2 * tol
+    )
+
+
+def test_nested_stages_share_the_points_of_the_target():
+    target = Target(mc.features(mc.Linear(), np.eye(3)))
+    stages = list(nested(target, np.array([2, 0, 1])))
+    assert [stage.rows.tolist() for stage in stages] == [[2], [2, 0], [2, 0, 1]]
+    assert all(stage.points is stages[0].points for stage in stages)
