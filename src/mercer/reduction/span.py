@@ -5,6 +5,9 @@ import scipy.linalg
 
 from mercer import _points
 
+# Points added at a time: within a block they are eliminated one by one.
+_BLOCK = 64
+
 
 class Span:
     r"""The span of phi(z_1), ..., phi(z_s), in an orthonormal basis by a Cholesky factor of their Gram matrix.
@@ -107,20 +110,24 @@ class Span:
             <phi(z), psi_j>, where they are known.
         """
         values = self.target.psi(points) if values is None else values
+        for start in range(0, len(values), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            self._add(_points.take(points, rows), values[rows])
+
+    def _add(self, points, values):
         T, S = self.project(points)
         own = np.abs(S.diagonal() + np.einsum("ij,ij->j", T, T))
         self._top = max(self._top, own.max())
-        before, r = len(self), len(self.kept)
+        before = len(self)
         floor = (before + len(own)) * self.target.eps * self._top
         self.points = points if before == 0 else _points.concatenate([self.points, points])
         values = values - T.T @ self.coordinates
-        self._reserve(r + len(own))
+        self._reserve(len(self.kept) + len(own))
         for j in range(len(own)):
             if not S[j, j] > floor:
                 continue
-            pivot = np.sqrt(S[j, j])
+            pivot, r = np.sqrt(S[j, j]), len(self.kept)
             column, y = S[:, j] / pivot, values[j] / pivot
-            r = len(self.kept)
             self._L[r, :r], self._L[r, r], self._Y[r] = T[:, j], pivot, y
             # what comes after j in this block is seen from the longer basis
             T = np.vstack([T, column])
