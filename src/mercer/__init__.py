@@ -1,6 +1,6 @@
 """Mercer: kernel machines that go both ways, from input space into feature space and back."""
 
-from mercer import capacity, maps
+from mercer import capacity, manifold, maps
 from mercer.estimators import (
     PCAL1,
     SVC,
@@ -113,6 +113,7 @@ __all__ = [
     "certify",
     "features",
     "lstsq",
+    "manifold",
     "maps",
     "mean",
     "mmd",

@@ -1,0 +1,273 @@
+"""Curves on the surface phi(x): lengths, and geodesics from a point in a direction or between two points."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import DOP853, OdeSolution, quad_vec, solve_bvp
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer import _points, _validate
+from mercer.manifold.tensors import admitted, christoffel, metric
+
+# Relative accuracy of lengths and of geodesics with given start, and the steps these may take.
+_TOLERANCE, _STEPS = 1e-10, 400
+# The same of geodesics between points, and the nodes they may use.
+_BETWEEN, _NODES = 1e-8, 4000
+
+
+@dataclass(frozen=True, eq=False)
+class Geodesic:
+    """A geodesic: a curve in input space whose image in feature space is as straight as the surface allows.
+
+    Attributes
+    ----------
+    times : array (m,)
+    points : array (m, N)
+        x(t), in input space.
+    velocities : array (m, N)
+        dx/dt.
+    length : float
+        Of the image in feature space.
+    residual : float
+        Largest relative deviation of the speed (v' g v)^(1/2) from its mean. A geodesic keeps its speed, so that this
+        is a certificate; 0 for a point.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> path = mc.manifold.geodesic_between(mc.Polynomial(2), np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    >>> path.points.shape, path.residual < 1e-6
+    ((50, 2), True)
+    """
+
+    times: np.ndarray
+    points: np.ndarray
+    velocities: np.ndarray
+    length: float
+    residual: float
+
+
+def length(k, points):
+    r"""Return the length in feature space of the image of a polygon in input space.
+
+    .. math:: \sum_i \int_0^1 \left( d_i'\, g(x_i + t d_i)\, d_i \right)^{1/2} dt, \quad d_i = x_{i+1} - x_i
+
+    Parameters
+    ----------
+    k : Kernel
+        As in `metric`.
+    points : rows (m, N)
+        Corners, at least 2; many of them stand for a curve.
+
+    Returns
+    -------
+    float
+        To about 1e-10 of it: adaptive Gauss-Kronrod quadrature.
+
+    Raises
+    ------
+    ValueError
+        For fewer than 2 points, or a metric with negative length on the way; otherwise as in `metric`.
+    TypeError
+        As in `metric`.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.manifold.length(mc.Gaussian(0.5), np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]]))
+    7.0
+    """
+    points = admitted(k, points, "points").astype(np.float64)
+    if len(points) < 2:
+        raise ValueError("points must be at least 2, the ends of a polygon; got 1.")
+    steps = np.diff(points, axis=0)
+    lengths, _ = quad_vec(
+        lambda t: _speed(k, points[:-1] + t * steps, steps), 0.0, 1.0, epsabs=0.0, epsrel=_TOLERANCE, norm="max"
+    )
+    return float(np.sum(lengths))
+
+
+def geodesic(k, start, velocity, time=1.0, n_points=50):
+    r"""Return the geodesic that leaves a point in a direction.
+
+    .. math:: \ddot x^a = -\Gamma^a_{bc}\, \dot x^b \dot x^c
+
+    Parameters
+    ----------
+    k : Kernel
+        As in `christoffel`.
+    start : array (N,)
+    velocity : array (N,)
+        dx/dt at the start; the length of the image is time times its length (v' g v)^(1/2).
+    time : float
+        Above 0.
+    n_points : int
+        Points to return, at equal times; at least 2.
+
+    Returns
+    -------
+    Geodesic
+
+    Raises
+    ------
+    ValueError
+        When the metric is singular at a point on the way; otherwise as in `christoffel`.
+    TypeError
+        As in `christoffel`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When 400 steps do not reach ``time``: the curve leaves every bounded region, comes to a singularity, or turns
+        very often. The geodesic ends where they did.
+
+    Notes
+    -----
+    Explicit Runge-Kutta of order 8 with a relative error of 1e-10 per step (`scipy.integrate.DOP853`).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> path = mc.manifold.geodesic(mc.Gaussian(1.0), np.zeros(2), np.array([3.0, 4.0]))
+    >>> path.points[-1], round(path.length, 6), round(5 * 2**0.5, 6)
+    (array([3., 4.]), 7.071068, 7.071068)
+    """
+    start, velocity = _point(k, start, "start"), _point(k, velocity, "velocity")
+    _require_same_length(start, "start", velocity, "velocity")
+    _validate.positive("time", time)
+    _validate.integer("n_points", n_points, 2)
+    times = np.linspace(0.0, float(time), n_points)
+    N = len(start)
+    size = max(float(np.abs(start).max()), float(np.abs(velocity).max()) * time)
+    solver = DOP853(
+        lambda _t, y: _geodesic_equation(k, y[:, None])[:, 0],
+        0.0,
+        np.concatenate([start, velocity]),
+        float(time),
+        rtol=_TOLERANCE,
+        atol=_TOLERANCE * size if size > 0 else _TOLERANCE,
+    )
+    ends, pieces = [0.0], []
+    while solver.status == "running" and len(pieces) < _STEPS:
+        solver.step()
+        if solver.status != "failed":
+            ends.append(solver.t)
+            pieces.append(solver.dense_output())
+    if solver.status != "finished":
+        warnings.warn(
+            f"the geodesic was followed to time {ends[-1]:.6g} of {time:.6g} only, in {len(pieces)} steps: it leaves "
+            "every bounded region or comes to a singularity there; shorten time, or go on from its last point.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+        times = times[times <= ends[-1]]
+    values = OdeSolution(ends, pieces)(times) if pieces else np.concatenate([start, velocity])[:, None]
+    return _geodesic(k, times, values[:N].T, values[N:].T)
+
+
+def geodesic_between(k, start, end, n_points=50):
+    """Return a geodesic between two points, found from the straight line in input space.
+
+    Parameters
+    ----------
+    k : Kernel
+        As in `christoffel`.
+    start, end : array (N,)
+    n_points : int
+        Points to return, at equal times in [0, 1]; at least 2.
+
+    Returns
+    -------
+    Geodesic
+        One near the straight line. It is locally the shortest way where no point is conjugate to another; surfaces
+        with positive curvature can have others that are shorter.
+
+    Raises
+    ------
+    ValueError
+        When the metric is singular at a point on the way; otherwise as in `christoffel`.
+    TypeError
+        As in `christoffel`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        When collocation does not reach a relative residual of 1e-8, with the residual it reached.
+
+    Notes
+    -----
+    Collocation of order 4 with adapted nodes (`scipy.integrate.solve_bvp`).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> path = mc.manifold.geodesic_between(mc.Gaussian(0.5), np.zeros(2), np.array([3.0, 4.0]))
+    >>> round(path.length, 6)
+    5.0
+    """
+    start, end = _point(k, start, "start"), _point(k, end, "end")
+    _require_same_length(start, "start", end, "end")
+    _validate.integer("n_points", n_points, 2)
+    N, mesh = len(start), np.linspace(0.0, 1.0, 11)
+    straight = start[:, None] + (end - start)[:, None] * mesh
+    guess = np.concatenate([straight, np.repeat((end - start)[:, None], len(mesh), axis=1)])
+    solution = solve_bvp(
+        lambda _t, y: _geodesic_equation(k, y),
+        lambda first, last: np.concatenate([first[:N] - start, last[:N] - end]),
+        mesh,
+        guess,
+        tol=_BETWEEN,
+        max_nodes=_NODES,
+    )
+    if not solution.success:
+        warnings.warn(
+            f"no geodesic between start and end was found near the straight line: relative residual "
+            f"{solution.rms_residuals.max():.1e} with {len(solution.x)} nodes, wanted {_BETWEEN:g}; "
+            "join it from shorter ones, or use geodesic with a direction.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    times = np.linspace(0.0, 1.0, n_points)
+    values = solution.sol(times)
+    return _geodesic(k, times, values[:N].T, values[N:].T)
+
+
+def _geodesic_equation(k, y):
+    """Return the derivatives (2 N, m) of points and velocities (2 N, m)."""
+    points, velocities = np.split(y, 2)
+    symbols = christoffel(k, points.T)
+    return np.concatenate([velocities, -np.einsum("nabc,bn,cn->an", symbols, velocities, velocities)])
+
+
+def _geodesic(k, times, points, velocities):
+    speeds = _speed(k, points, velocities)
+    mean = float(speeds.mean())
+    residual = float(np.abs(speeds / mean - 1).max()) if mean > 0 else 0.0
+    return Geodesic(times, points, velocities, mean * float(times[-1] - times[0]), residual)
+
+
+def _speed(k, X, V):
+    """Return the lengths (v' g v)^(1/2) of vectors V (n, N) at points X (n, N)."""
+    squares = np.einsum("na,nab,nb->n", V, metric(k, X), V)
+    least = float(squares.min())
+    # what rounding leaves of a direction of length 0 is far below the squared length of the vector
+    if least < 0 and least < -1e-12 * float(np.abs(squares).max()):
+        raise ValueError(f"{k!r} gives a vector the squared length {least:.3g} < 0: it is not positive semidefinite.")
+    return np.sqrt(np.maximum(squares, 0.0))
+
+
+def _point(k, x, name):
+    """Return one point as a float64 vector."""
+    x = np.asarray(x)
+    if x.ndim != 1:
+        raise ValueError(f"{name} must be one point, shape (N,), got shape {x.shape}.")
+    x = _points.rows(x[None, :], name)
+    if name != "velocity":
+        x = admitted(k, x, name)
+    return x[0].astype(np.float64)
+
+
+def _require_same_length(x, x_name, z, z_name):
+    if len(x) != len(z):
+        raise ValueError(f"{x_name} has {len(x)} features, but {z_name} has {len(z)}; they must be equal.")

@@ -1,0 +1,241 @@
+"""The jet of every kernel: profiles by the chain rule, composite kernels by the rules of calculus."""
+
+from functools import singledispatch
+
+import numpy as np
+
+from mercer._tiles import Side, evaluate
+from mercer.expansion import Expansion
+from mercer.kernels import (
+    Conformal,
+    Constant,
+    Dot,
+    Exp,
+    FeatureMap,
+    Mapped,
+    Normalized,
+    Power,
+    Product,
+    Radial,
+    Scaled,
+    Sum,
+)
+from mercer.manifold.jets import Jet, inner_product, of_one_point, on_diagonal, squared_distance
+
+# Pairs of a point and a point of an expansion times N^order that are worked on at a time.
+_ENTRIES = 2**20
+
+
+@singledispatch
+def jet(kernel, X, Z, order):  # noqa: ARG001 (what the rules registered below take)
+    """Return the jet of a kernel at pairs of points; families of kernels of your own register a rule here.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    X, Z : float64 array (n, N)
+        Pairs, row by row.
+    order : (int, int)
+        Highest derivatives in x and in z.
+
+    Returns
+    -------
+    Jet
+
+    Raises
+    ------
+    TypeError
+        For a kernel without these derivatives.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.manifold.rules import jet
+    >>> X = np.array([[1.0, 2.0]])
+    >>> jet(mc.Gaussian(0.5) * mc.Linear(), X, X, (1, 1)).term(1, 1)
+    array([[[6., 0.],
+            [0., 6.]]])
+    """
+    raise TypeError(
+        f"{kernel!r} has no derivatives that geometry could use. Kernels of inner products and of Euclidean distances "
+        "have them (Linear, Polynomial, Gaussian, Cauchy, RationalQuadratic, Matern with nu = 1.5 or 2.5, your own Dot "
+        "and Radial), and so have their sums, products, powers, multiples, Exp, Normalized, Conformal and Mapped."
+    )
+
+
+@jet.register(Dot)
+def _dot(kernel, X, Z, order):
+    s = inner_product(X, Z, order)
+    return s.compose(lambda j: evaluate(kernel.profile, s.terms[0, 0], kernel._numbers(), j))
+
+
+@jet.register(Radial)
+def _radial(kernel, X, Z, order):
+    s = squared_distance(X, Z, order)
+    return s.compose(lambda j: _radial_derivative(kernel, s.terms[0, 0], j))
+
+
+def _radial_derivative(kernel, s, j):
+    values = evaluate(kernel.profile, s, kernel._numbers(), j)
+    infinite = ~np.isfinite(values) & (s == 0)
+    if j == 1 and infinite.any():
+        raise TypeError(
+            f"{kernel!r} has a kink at x = z, so that its surface has no tangents; use a smoother kernel, "
+            "such as Matern with nu = 1.5 or 2.5, or Gaussian."
+        )
+    # An infinite second derivative at s = 0 multiplies either 0 or, in fourth derivatives, a tensor that is symmetric
+    # in all its indices: curvature, a difference of two such entries, does not see it.
+    return np.where(infinite, 0.0, values) if j >= 2 else values
+
+
+@jet.register(Constant)
+def _constant(kernel, X, _Z, order):
+    return Jet(X.shape, order, {(0, 0): np.full(len(X), float(kernel.value))})
+
+
+@jet.register(Sum)
+def _sum(kernel, X, Z, order):
+    return jet(kernel.left, X, Z, order) + jet(kernel.right, X, Z, order)
+
+
+@jet.register(Product)
+def _product(kernel, X, Z, order):
+    return jet(kernel.left, X, Z, order) * jet(kernel.right, X, Z, order)
+
+
+@jet.register(Scaled)
+def _scaled(kernel, X, Z, order):
+    return jet(kernel.kernel, X, Z, order).scaled(kernel.factor)
+
+
+@jet.register(Power)
+def _power(kernel, X, Z, order):
+    inner = jet(kernel.kernel, X, Z, order)
+    value, degree = inner.terms[0, 0], kernel.degree
+    # the falling factorial is 0 once the order exceeds the degree; the power must only stay finite
+    return inner.compose(lambda j: np.prod(degree - np.arange(j)) * value ** max(degree - j, 0))
+
+
+@jet.register(Exp)
+def _exp(kernel, X, Z, order):
+    inner = jet(kernel.kernel, X, Z, order)
+    value = np.exp(inner.terms[0, 0])
+    return inner.compose(lambda _j: value)
+
+
+@jet.register(Mapped)
+def _mapped(kernel, X, Z, order):
+    inner = jet(kernel.kernel, kernel._map(X), kernel._map(Z), order)
+    terms = {}
+    for key, value in inner.terms.items():
+        for axis in range(1, value.ndim):
+            value = np.moveaxis(kernel._back(np.moveaxis(value, axis, -1), X.shape[1]), -1, axis)
+        terms[key] = value
+    return Jet(X.shape, order, terms)
+
+
+@jet.register(Normalized)
+def _normalized(kernel, X, Z, order):
+    return _with_factors(kernel, X, Z, order, lambda points, p: _inverse_norm(kernel, points, p))
+
+
+def _inverse_norm(kernel, X, order):
+    """Return the derivatives of k(x, x)^(-1/2)."""
+    squares = on_diagonal(jet(kernel.kernel, X, X, (order, order)), order)
+    least = int(np.argmin(squares[0]))
+    if not squares[0][least] > 0:
+        raise ValueError(
+            f"{kernel!r} has no derivatives at X[{least}], where the norm it divides by is 0: "
+            f"k(x, x) = {squares[0][least]:.3g}; leave out such points."
+        )
+    square = of_one_point(squares, X.shape, (order, 0), 0)
+    root = square.compose(lambda j: np.prod(-0.5 - np.arange(j)) * squares[0] ** (-0.5 - j))
+    return [root.term(p, 0) for p in range(order + 1)]
+
+
+@jet.register(Conformal)
+def _conformal(kernel, X, Z, order):
+    return _with_factors(kernel, X, Z, order, lambda points, p: derivatives(kernel.c, points, p, kernel))
+
+
+def _with_factors(kernel, X, Z, order, factor):
+    """Return the jet of c(x) k(x, z) c(z), given a function of points and an order to the derivatives of c."""
+    left = factor(X, order[0])
+    right = left if Z is X and order[0] >= order[1] else factor(Z, order[1])
+    factors = of_one_point(left, X.shape, order, 0) * of_one_point(right, X.shape, order, 1)
+    return factors * jet(kernel.kernel, X, Z, order)
+
+
+@jet.register(FeatureMap)
+def _feature_map(kernel, X, Z, order):
+    if max(order) > 1 or kernel.jacobian is None:
+        raise TypeError(
+            "FeatureMap has no second derivatives, which Christoffel symbols, curvature and geodesics need; metric and "
+            f"volume element work with jacobian= given ({kernel!r})."
+        )
+    (phi, J), (chi, K) = ((kernel._features(Side(points)), kernel.jacobian(points)) for points in (X, Z))
+    terms = {
+        (0, 0): np.einsum("nD,nD->n", phi, chi),
+        (1, 0): np.einsum("nDa,nD->na", J, chi),
+        (0, 1): np.einsum("nD,nDi->ni", phi, K),
+        (1, 1): np.swapaxes(J, 1, 2) @ K,
+    }
+    return Jet(X.shape, order, {key: value for key, value in terms.items() if key[0] <= order[0]})
+
+
+# --- functions of one point ------------------------------------------------------------------------------------------
+
+
+@singledispatch
+def derivatives(c, X, order, kernel):
+    """Return the value of a factor of a conformal kernel and its derivatives.
+
+    Parameters
+    ----------
+    c : callable
+        With ``gradient(X)`` of n times N values where the order is 1 and ``hessian(X)`` (n, N, N) where it is 2. An
+        ``Expansion`` of one column needs no more than its kernel's derivatives.
+    X : float64 array (n, N)
+    order : int
+    kernel : Conformal
+        To which c belongs.
+
+    Returns
+    -------
+    list of array
+        c (n,), its gradient (n, N), its second derivatives (n, N, N).
+
+    Raises
+    ------
+    TypeError
+        When c lacks a derivative.
+    """
+    n, N = X.shape
+    found = [np.asarray(kernel._factor(Side(X)), np.float64)]
+    for name, shape in [("gradient", (n, N)), ("hessian", (n, N, N))][:order]:
+        if not hasattr(c, name):
+            raise TypeError(
+                f"{kernel!r} needs c.{name}(X) of shape {shape}: the metric takes first derivatives of c, Christoffel "
+                "symbols and curvature take second ones; an Expansion of one column has both."
+            )
+        found.append(np.asarray(getattr(c, name)(X), np.float64).reshape(shape))
+    return found
+
+
+@derivatives.register(Expansion)
+def _of_expansion(c, X, order, _kernel):
+    if len(c) != 1:
+        raise ValueError(f"c must return one value per point; this Expansion has {len(c)} vectors: take c[:, j].")
+    Z, coef = np.asarray(c.points, np.float64), np.asarray(c._explicit(), np.float64)[:, 0]
+    m, N = Z.shape
+    rows = max(1, _ENTRIES // (m * N**order))
+    parts = [_of_rows(c.kernel, X[i : i + rows], Z, coef, order) for i in range(0, len(X), rows)]
+    return [np.concatenate(terms) for terms in zip(*parts, strict=True)]
+
+
+def _of_rows(kernel, X, Z, coef, order):
+    n, m = len(X), len(Z)
+    pairs = jet(kernel, np.repeat(X, m, axis=0), np.tile(Z, (n, 1)), (order, 0))
+    terms = [pairs.term(p, 0) for p in range(order + 1)]
+    return [np.einsum("nm...,m->n...", term.reshape(n, m, *term.shape[1:]), coef) for term in terms]

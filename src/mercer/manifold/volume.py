@@ -1,0 +1,153 @@
+"""Determinant of the metric, volume element, and densities on the surface."""
+
+import numpy as np
+
+from mercer.manifold.tensors import coincident, pointwise, require_positive, spectrum
+
+
+def determinant(k, X, *, memory="1GB"):
+    """Return the determinant of the metric tensor.
+
+    Parameters
+    ----------
+    k, X, memory
+        As in `metric`.
+
+    Returns
+    -------
+    array (n,)
+        Negative or 0 as it comes out; of many dimensions it may overflow where `log_volume_element` does not.
+
+    Raises
+    ------
+    TypeError, ValueError, MemoryError
+        As in `metric`.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.manifold.determinant(mc.Polynomial(2), np.array([[1.0, 0.0]])).round(6)
+    array([24.])
+    """
+    return pointwise(lambda chunk, _first: np.linalg.det(coincident(k, chunk, (1, 1)).term(1, 1)), k, X, 0, 2, memory)
+
+
+def log_volume_element(k, X, *, memory="1GB"):
+    r"""Return the logarithm of the volume element, log sqrt(det g), which neither overflows nor underflows.
+
+    Parameters
+    ----------
+    k, X, memory
+        As in `metric`.
+
+    Returns
+    -------
+    array (n,)
+        -inf where the metric is singular, decided as in `inverse_metric`.
+
+    Raises
+    ------
+    ValueError
+        Where the metric has a negative eigenvalue, which only an indefinite kernel gives; otherwise as in `metric`.
+    TypeError, MemoryError
+        As in `metric`.
+
+    Notes
+    -----
+    O(n N^3).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.manifold.log_volume_element(mc.Gaussian(0.5), np.zeros((1, 200)))
+    array([0.])
+    """
+    return pointwise(lambda chunk, first: _log_volume(k, chunk, first), k, X, 0, 2, memory)
+
+
+def volume_element(k, X, *, memory="1GB"):
+    r"""Return the volume element: how much the map to feature space magnifies volume at each point.
+
+    .. math:: \sqrt{\det g(x)}
+
+    For k = f(<x, z>) its square is f'^(N-1) (f' + \|x\|^2 f''); for radial kernels it is constant.
+
+    Parameters
+    ----------
+    k, X, memory
+        As in `metric`.
+
+    Returns
+    -------
+    array (n,)
+        0 where the metric is singular.
+
+    Raises
+    ------
+    TypeError, ValueError, MemoryError
+        As in `log_volume_element`.
+
+    References
+    ----------
+    Schoelkopf et al., *Input space versus feature space in kernel-based methods*, IEEE TNN 10 (1999), section II-E.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.manifold.volume_element(mc.Polynomial(2, coef0=0.0), np.array([[1.0, 0.0], [0.0, 0.0]]))
+    array([2.8284, 0.    ])
+    """
+    with np.errstate(over="ignore"):
+        return np.exp(log_volume_element(k, X, memory=memory))
+
+
+def density(k, X, p, *, memory="1GB"):
+    r"""Return the density on the surface of points phi(x), where x has the density p in input space.
+
+    .. math:: p_S(\phi(x)) = p(x) / \sqrt{\det g(x)}
+
+    which integrates to 1 over the area of the surface.
+
+    Parameters
+    ----------
+    k, X, memory
+        As in `metric`.
+    p : array (n,)
+        Values of the density in input space at the rows of X.
+
+    Returns
+    -------
+    array (n,)
+        inf where p is positive and the metric singular: homogeneous polynomials of degree 2 and more map a
+        neighbourhood of 0 to a tip of the surface. 0 where p is 0.
+
+    Raises
+    ------
+    ValueError
+        Unless p is one finite number of at least 0 per row; otherwise as in `log_volume_element`.
+    TypeError, MemoryError
+        As in `metric`.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.manifold.density(mc.Polynomial(2, coef0=0.0), np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([1.0, 1.0]))
+    array([0.3536,    inf])
+    """
+    p = np.asarray(p, np.float64)
+    n = len(X)
+    if p.shape != (n,):
+        raise ValueError(f"p must have shape ({n},), the density at every row of X, got {p.shape}.")
+    if not (np.isfinite(p).all() and (p >= 0).all()):
+        wrong = int(np.flatnonzero(~(np.isfinite(p) & (p >= 0)))[0])
+        raise ValueError(f"p[{wrong}] = {p[wrong]}: a density must be finite and at least 0.")
+    log_volume = log_volume_element(k, X, memory=memory)
+    with np.errstate(divide="ignore", over="ignore"):
+        return np.exp(np.where(p > 0, np.log(p), -np.inf) - np.where(p > 0, log_volume, 0)).astype(log_volume.dtype)
+
+
+def _log_volume(k, X, first):
+    scale, values, _ = spectrum(coincident(k, X, (1, 1)).term(1, 1))
+    require_positive(values, X, first, k, allow_singular=True)
+    with np.errstate(divide="ignore"):
+        return np.sum(np.log(scale) + np.log(values) / 2, axis=1)

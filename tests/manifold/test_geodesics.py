@@ -1,0 +1,132 @@
+"""Geodesics and lengths: straight lines, great circles, cones, and distances in feature space."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from tests.manifold.test_tensors import COMPOSITE
+
+import mercer as mc
+from mercer import manifold
+
+SPHERE = mc.Normalized(mc.Linear() + 1)
+
+
+@pytest.fixture
+def rng(global_random_seed):
+    return np.random.default_rng(global_random_seed)
+
+
+def angle(x, z):
+    x, z = np.append(x, 1), np.append(z, 1)
+    return np.arccos(x @ z / np.linalg.norm(x) / np.linalg.norm(z))
+
+
+def test_lengths_are_the_limit_of_chords_in_feature_space(rng):
+    kernel, ends = COMPOSITE["product"], rng.normal(size=(2, 3))
+    t = np.linspace(0, 1, 401)[:, None]
+    line = (1 - t) * ends[0] + t * ends[1]
+    chords = []
+    for corners in (line[::2], line):
+        pairs = mc.features(kernel, corners[1:]), mc.features(kernel, corners[:-1])
+        chords.append(np.sqrt(mc.sqdist(*pairs, paired=True)).sum())
+    extrapolated = (4 * chords[1] - chords[0]) / 3
+    assert manifold.length(kernel, ends) == pytest.approx(extrapolated, rel=1e-7)
+    assert manifold.length(kernel, line) == pytest.approx(manifold.length(kernel, ends), rel=1e-9)
+
+
+def test_great_circles_are_straight_lines_seen_from_the_centre(rng):
+    x, z = rng.normal(size=(2, 2))
+    assert manifold.length(SPHERE, np.array([x, z])) == pytest.approx(angle(x, z), rel=1e-9)
+    path = manifold.geodesic_between(SPHERE, x, z)
+    assert path.length == pytest.approx(angle(x, z), rel=1e-7)
+    assert path.residual < 1e-6
+    across = (path.points - x) @ np.array([z[1] - x[1], x[0] - z[0]])
+    assert np.abs(across).max() < 1e-6
+    np.testing.assert_allclose(path.points[[0, -1]], [x, z], atol=1e-9)
+
+
+def test_a_homogeneous_polynomial_makes_a_cone_of_the_plane():
+    # with rho = r^p the surface is the plane with all angles sqrt(p) times as large
+    p, x, z = 2, np.array([1.0, 0.0]), np.array([0.8, 0.9])
+    path = manifold.geodesic_between(mc.Polynomial(p, coef0=0.0), x, z)
+    turn = np.sqrt(p) * np.arctan2(0.9, 0.8)
+    rho = np.linalg.norm(x) ** p, np.linalg.norm(z) ** p
+    expected = np.sqrt(rho[0] ** 2 + rho[1] ** 2 - 2 * rho[0] * rho[1] * np.cos(turn))
+    assert path.length == pytest.approx(expected, rel=1e-7)
+    assert path.length < manifold.length(mc.Polynomial(p, coef0=0.0), np.array([x, z]))
+
+
+@pytest.mark.parametrize("name", ["sum", "conformal", "nested"])
+def test_there_and_back(name, rng):
+    kernel, start, velocity = COMPOSITE[name], 0.5 * rng.normal(size=3), 0.5 * rng.normal(size=3)
+    path = manifold.geodesic(kernel, start, velocity, time=0.8, n_points=11)
+    assert path.residual < 1e-8
+    back = manifold.geodesic(kernel, path.points[-1], -path.velocities[-1], time=0.8, n_points=11)
+    np.testing.assert_allclose(back.points[::-1], path.points, atol=1e-7)
+    # along the way its length is that of the polygon of its points, up to the corners that the polygon cuts
+    fine = manifold.geodesic(kernel, start, velocity, time=0.8, n_points=201)
+    assert manifold.length(kernel, fine.points) == pytest.approx(path.length, rel=1e-4)
+
+
+def test_a_geodesic_between_its_ends_is_the_one_from_its_start(rng):
+    kernel, start, end = COMPOSITE["sum"], 0.3 * rng.normal(size=3), 0.3 * rng.normal(size=3)
+    between = manifold.geodesic_between(kernel, start, end, n_points=7)
+    shot = manifold.geodesic(kernel, start, between.velocities[0], n_points=7)
+    np.testing.assert_allclose(shot.points, between.points, atol=1e-6)
+    assert between.length <= manifold.length(kernel, np.array([start, end])) * (1 + 1e-9)
+    # no shorter than the chord in feature space
+    chord = mc.sqdist(*(mc.features(kernel, x[None]) for x in (start, end)))[0, 0] ** 0.5
+    assert chord <= between.length
+
+
+def test_radial_kernels_have_straight_geodesics(rng):
+    x, z = rng.normal(size=(2, 4))
+    path = manifold.geodesic_between(mc.Gaussian(0.5), x, z, n_points=5)
+    np.testing.assert_allclose(path.points, np.linspace(x, z, 5), atol=1e-10)
+    assert path.length == pytest.approx(np.linalg.norm(x - z), rel=1e-10)
+    still = manifold.geodesic(mc.Gaussian(0.5), x, np.zeros(4))
+    assert (still.length, still.residual) == (0, 0)
+
+
+def test_a_great_circle_that_leaves_the_plane_is_reported(monkeypatch):
+    # a quarter of a circle from the pole goes to infinity
+    monkeypatch.setattr("mercer.manifold.geodesics._STEPS", 80)
+    with pytest.warns(ConvergenceWarning, match="followed to time 1.5.* of 2 only, in 80 steps"):
+        path = manifold.geodesic(SPHERE, np.zeros(2), np.array([1.0, 0.0]), time=2.0)
+    assert 1.5 < path.times[-1] < np.pi / 2
+    np.testing.assert_allclose(path.points[:, 0], np.tan(path.times), rtol=1e-6)
+
+
+def test_a_geodesic_into_a_tip_is_refused_or_reported():
+    with pytest.raises(ValueError, match="singular"):
+        manifold.geodesic_between(mc.Polynomial(2, coef0=0.0), np.array([1.0, 0.0]), np.array([-1.0, 0.0]))
+
+
+def test_a_search_without_success_gives_its_residual(monkeypatch):
+    monkeypatch.setattr("mercer.manifold.geodesics._NODES", 11)
+    with pytest.warns(ConvergenceWarning, match="relative residual .* with 1. nodes, wanted 1e-08"):
+        manifold.geodesic_between(SPHERE, np.array([-3.0, 0.1]), np.array([3.0, 0.0]))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda k: manifold.length(k, np.zeros((1, 2))), "points must be at least 2"),
+        (lambda k: manifold.geodesic(k, np.zeros((1, 2)), np.zeros(2)), r"start must be one point, shape \(N,\)"),
+        (lambda k: manifold.geodesic(k, np.zeros(2), np.zeros(3)), "start has 2 features, but velocity has 3"),
+        (lambda k: manifold.geodesic(k, np.zeros(2), np.ones(2), time=0.0), "time = 0.0 must be above 0"),
+        (lambda k: manifold.geodesic_between(k, np.zeros(2), np.ones(3)), "start has 2 features, but end has 3"),
+        (
+            lambda k: manifold.geodesic_between(k, np.zeros(2), np.ones(2), n_points=1),
+            "n_points = 1 must be at least 2",
+        ),
+    ],
+)
+def test_what_is_no_curve_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(mc.Gaussian(1.0))
+
+
+def test_a_direction_of_negative_length_is_refused():
+    with pytest.raises(ValueError, match="squared length .* < 0: it is not positive semidefinite"):
+        manifold.length(mc.Sigmoid(1.0), np.array([[1.0, 0.0], [3.0, 0.0]]))

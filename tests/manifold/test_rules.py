@@ -1,0 +1,170 @@
+"""The jet of every kernel, against derivatives of its formula by Cauchy integrals."""
+
+import numpy as np
+import pytest
+from tests.reference.derivatives import directional
+
+import mercer as mc
+from mercer.manifold.rules import derivatives, jet
+
+A = np.array([[1.0, 0.2, 0.0], [0.0, 0.5, 1.0]])
+SCALES = np.array([1.0, 0.5, 1.5])
+POINTS = np.random.default_rng(5).normal(size=(4, 3))
+COEF = np.array([1.0, 0.5, 0.8, 0.3])
+
+
+def dot(x, z):
+    return (x * z).sum(axis=-1)
+
+
+def sq(x, z):
+    return dot(x - z, x - z)
+
+
+def bumps(x):
+    return sum(c * np.exp(-0.2 * sq(x, p)) for c, p in zip(COEF, POINTS, strict=True))
+
+
+def normalized(k):
+    return lambda x, z: k(x, z) / np.sqrt(k(x, x) * k(z, z))
+
+
+CASES = {
+    "gaussian": (mc.Gaussian(0.3), lambda x, z: np.exp(-0.3 * sq(x, z))),
+    "rational": (mc.RationalQuadratic(2.0, alpha=0.7), lambda x, z: (1 + sq(x, z) / (1.4 * 4)) ** -0.7),
+    "cauchy": (mc.Cauchy(0.1), lambda x, z: 1 / (1 + 0.1 * sq(x, z))),
+    "linear": (mc.Linear(), dot),
+    "poly3": (mc.Polynomial(3, gamma=0.5, coef0=1.0), lambda x, z: (0.5 * dot(x, z) + 1) ** 3),
+    "poly6": (mc.Polynomial(6, gamma=0.3, coef0=0.0), lambda x, z: (0.3 * dot(x, z)) ** 6),
+    "sigmoid": (mc.Sigmoid(0.1, coef0=0.2), lambda x, z: np.tanh(0.1 * dot(x, z) + 0.2)),
+    "constant": (mc.Constant(2.5), lambda x, z: 2.5 + 0 * dot(x, z)),
+    "sum": (mc.Gaussian(0.3) + 2 * mc.Linear() + 1, lambda x, z: np.exp(-0.3 * sq(x, z)) + 2 * dot(x, z) + 1),
+    "product": (mc.Gaussian(0.3) * mc.Polynomial(2), lambda x, z: np.exp(-0.3 * sq(x, z)) * (dot(x, z) + 1) ** 2),
+    "power": ((mc.Gaussian(0.2) + mc.Linear()) ** 3, lambda x, z: (np.exp(-0.2 * sq(x, z)) + dot(x, z)) ** 3),
+    "exp": (mc.Exp(0.3 * mc.Linear()), lambda x, z: np.exp(0.3 * dot(x, z))),
+    "normalized": (mc.Normalized(mc.Linear() + 2), normalized(lambda x, z: dot(x, z) + 2)),
+    "normalized_sum": (
+        mc.Normalized(mc.Gaussian(0.2) + mc.Polynomial(2, coef0=2.0)),
+        normalized(lambda x, z: np.exp(-0.2 * sq(x, z)) + (dot(x, z) + 2) ** 2),
+    ),
+    "conformal": (
+        mc.Conformal(mc.Gaussian(0.3), mc.Expansion(mc.Gaussian(0.2), POINTS, COEF)),
+        lambda x, z: bumps(x) * np.exp(-0.3 * sq(x, z)) * bumps(z),
+    ),
+    "mapped": (mc.Mapped(mc.Gaussian(0.3), A), lambda x, z: np.exp(-0.3 * sq(x @ A.T, z @ A.T))),
+    "scales": (mc.Mapped(mc.Polynomial(2), SCALES), lambda x, z: (dot(x * SCALES, z * SCALES) + 1) ** 2),
+    "columns": (
+        mc.Mapped(mc.Gaussian(0.3), np.array([2, -3])) * mc.Linear(),
+        lambda x, z: np.exp(-0.3 * sq(x[..., [2, 0]], z[..., [2, 0]])) * dot(x, z),
+    ),
+    "nested": (
+        mc.Normalized(mc.Exp(0.5 * mc.Gaussian(0.2) * (mc.Linear() + 3))) + 0.1 * mc.Cauchy(0.1) ** 2,
+        lambda x, z: (
+            normalized(lambda x, z: np.exp(0.5 * np.exp(-0.2 * sq(x, z)) * (dot(x, z) + 3)))(x, z)
+            + 0.1 / (1 + 0.1 * sq(x, z)) ** 2
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("order", [(1, 1), (2, 1), (2, 2), (2, 0)], ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_derivatives_are_those_of_the_formula(name, order, global_random_seed):
+    kernel, formula = CASES[name]
+    rng = np.random.default_rng(global_random_seed)
+    X = 0.7 * rng.normal(size=(2, 3))
+    # curvature asks for derivatives at x = z, a conformal factor for those in x at any pair
+    Z = X if order[1] else 0.7 * rng.normal(size=(2, 3))
+    U, V = (rng.normal(size=(p, 3)) / 2 for p in order)
+    found = jet(kernel, X, Z, order).term(*order)
+    for direction in (*U, *V):
+        found = np.einsum("na...,a->n...", found, direction)
+    for i in range(2):
+        expected = directional(formula, X[i], Z[i], U, V)
+        np.testing.assert_allclose(found[i], expected, rtol=2e-9, atol=2e-10)
+
+
+def test_matern_away_from_the_diagonal_has_the_derivatives_of_its_formula(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    x, U = rng.normal(size=3), rng.normal(size=(2, 3)) / 4
+    z = x + np.array([2.0, 1.0, -1.0])
+    formulas = {0.5: lambda u: np.exp(-u), 1.5: lambda u: (1 + u) * np.exp(-u)}
+    for nu, formula in formulas.items():
+        expected = directional(lambda x, z, f=formula, nu=nu: f(np.sqrt(2 * nu * sq(x, z))), x, z, U, U[:0])
+        found = jet(mc.Matern(1.0, nu=nu), x[None], z[None], (2, 0)).term(2, 0)[0]
+        np.testing.assert_allclose(U[0] @ found @ U[1], expected, rtol=1e-8)
+
+
+def test_a_conformal_factor_of_matern_kernels_has_second_derivatives_at_its_own_points():
+    # k = 1 - 3 s / 2 + ... for length 1 and nu = 3/2: the Hessian at the point itself is -3
+    c = mc.Expansion(mc.Matern(1.0, nu=1.5), np.array([[0.0, 1.0]]), np.array([2.0]))
+    value, gradient, hessian = derivatives(c, np.array([[0.0, 1.0]]), 2, None)
+    assert value == 2
+    assert not gradient.any()
+    np.testing.assert_allclose(hessian, -6 * np.eye(2)[None], rtol=1e-14)
+
+
+class Ridge:
+    """c(x) = 1 + x_1^2, with its derivatives."""
+
+    def __call__(self, X):
+        return 1 + X[:, 0] ** 2
+
+    def gradient(self, X):
+        return np.column_stack([2 * X[:, 0], np.zeros((len(X), 2))])
+
+    def hessian(self, X):
+        out = np.zeros((len(X), 3, 3))
+        out[:, 0, 0] = 2
+        return out
+
+
+def test_a_factor_may_bring_its_derivatives(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, U, V = rng.normal(size=(1, 3)), *(rng.normal(size=(2, 2, 3)) / 2)
+    found = jet(mc.Conformal(mc.Linear(), Ridge()), X, X, (2, 2)).term(2, 2)[0]
+    found = np.einsum("abij,a,b,i,j->", found, *U, *V)
+    expected = directional(lambda x, z: (1 + x[:, 0] ** 2) * dot(x, z) * (1 + z[:, 0] ** 2), X[0], X[0], U, V)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+
+
+def test_many_points_of_a_factor_are_summed_in_parts(monkeypatch):
+    c = mc.Expansion(mc.Gaussian(0.2), POINTS, COEF)
+    X = np.random.default_rng(0).normal(size=(7, 3))
+    whole = derivatives(c, X, 2, None)
+    monkeypatch.setattr("mercer.manifold.rules._ENTRIES", 1)
+    for one, all_at_once in zip(derivatives(c, X, 2, None), whole, strict=True):
+        np.testing.assert_allclose(one, all_at_once, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(whole[0], c(X)[:, 0], rtol=1e-13)
+    np.testing.assert_allclose(whole[1], c.gradient(X)[:, 0], rtol=1e-12)
+
+
+def test_what_a_factor_lacks_is_named():
+    X = np.ones((2, 3))
+    with pytest.raises(TypeError, match=r"needs c.gradient\(X\) of shape \(2, 3\)"):
+        jet(mc.Conformal(mc.Linear(), lambda Y: Y[:, 0]), X, X, (1, 1))
+    with pytest.raises(ValueError, match="this Expansion has 2 vectors"):
+        jet(mc.Conformal(mc.Linear(), mc.Expansion(mc.Linear(), X)), X, X, (1, 1))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        mc.Laplacian(1.0),
+        mc.Chi2(1.0),
+        mc.Intersection(),
+        mc.FunctionKernel(lambda X, Z: X @ Z.T),
+        mc.Precomputed(np.eye(2)),
+        mc.Gaussian(1.0) + mc.Laplacian(1.0),
+    ],
+    ids=lambda kernel: type(kernel).__name__,
+)
+def test_a_kernel_without_derivatives_is_refused_with_those_that_have_them(kernel):
+    with pytest.raises(TypeError, match="no derivatives that geometry could use.*Linear, Polynomial, Gaussian"):
+        jet(kernel, np.ones((2, 3)), np.ones((2, 3)), (1, 1))
+
+
+def test_a_kink_is_refused():
+    X = np.ones((2, 3))
+    with pytest.raises(TypeError, match="kink at x = z.*nu = 1.5 or 2.5"):
+        jet(mc.Matern(1.0, nu=0.5) * mc.Linear(), X, X, (1, 1))
