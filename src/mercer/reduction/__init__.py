@@ -6,6 +6,7 @@ from mercer.reduction.eigenvector import Eigenvector
 from mercer.reduction.greedy import Greedy
 from mercer.reduction.l1 import L1
 from mercer.reduction.max_norm import MaxNorm
+from mercer.reduction.merge import Merge
 from mercer.reduction.pivoted import Pivoted
 from mercer.reduction.refine import Refine
 from mercer.reduction.search import reduce
@@ -16,6 +17,7 @@ __all__ = [
     "Greedy",
     "L1",
     "MaxNorm",
+    "Merge",
     "Method",
     "Pivoted",
     "Reduction",

@@ -10,12 +10,14 @@ from mercer.reduction.eigenvector import Eigenvector
 from mercer.reduction.greedy import Greedy
 from mercer.reduction.l1 import L1
 from mercer.reduction.max_norm import MaxNorm
+from mercer.reduction.merge import Merge
 from mercer.reduction.pivoted import Pivoted
 from mercer.reduction.refine import Refine
 from mercer.reduction.trace import Trace, best
 
 _NAMES = {
     "construct": Construct,
+    "merge": Merge,
     "refine": Refine,
     "eigenvector": Eigenvector,
     "greedy": Greedy,

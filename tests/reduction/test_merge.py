@@ -1,0 +1,90 @@
+"""Merging: the best pair by brute force, the best point on its line, errors that hold."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.reduction import reduce
+from mercer.reduction.base import Target
+from mercer.reduction.merge import Merge, _Pairs
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(12, 2))
+KERNELS = [mc.Gaussian(0.5), mc.Cauchy(0.5), mc.Matern(1.0, 1.5)]
+
+
+def _cost(kernel, points, coef, h):
+    """What is lost of a pair of terms when one point of the line between them is left."""
+    pair = mc.Expansion(kernel, points, coef)
+    z = h * points[:1] + (1 - h) * points[1:]
+    return float((pair.norms() ** 2).sum() - (pair(z) ** 2).sum() / kernel.diag(z)[0])
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_the_first_pair_is_the_cheapest_of_all_and_its_point_the_best_on_the_line(kernel, columns):
+    C = RNG.normal(size=(12, columns))
+    pairs = _Pairs(Target(mc.Expansion(kernel, X, C)), 201)
+    costs = {
+        (i, j): min(_cost(kernel, X[[i, j]], C[[i, j]], h) for h in np.linspace(0, 1, 201))
+        for i, j in itertools.combinations(range(12), 2)
+    }
+    np.testing.assert_allclose(pairs.cost[1:12].min(), min(costs.values()), rtol=1e-8)
+    pairs.merge()
+    gone = tuple(np.flatnonzero(~pairs.alive[:12]))
+    assert gone == min(costs, key=costs.__getitem__)
+    kept = pairs.points[12]
+    h = np.linalg.norm(kept - X[gone[1]]) / np.linalg.norm(X[gone[0]] - X[gone[1]])
+    assert _cost(kernel, X[list(gone)], C[list(gone)], h) <= costs[gone] + 1e-9
+    psi = mc.Expansion(kernel, X[list(gone)], C[list(gone)])
+    np.testing.assert_allclose(pairs.coef[12], psi(kept[None])[0], rtol=1e-6)
+
+
+def test_partners_are_the_cheapest_after_many_merges():
+    C = RNG.normal(size=(12, 2))
+    pairs = _Pairs(Target(mc.Expansion(KERNELS[0], X, C)), 9)
+    for _ in range(7):
+        pairs.merge()
+    rows = np.flatnonzero(pairs.alive)
+    costs = [
+        min(_cost(KERNELS[0], pairs.points[[i, j]], pairs.coef[[i, j]], h) for h in pairs.h)
+        for i, j in itertools.combinations(rows, 2)
+    ]
+    assert len(rows) == pairs.count == 5
+    np.testing.assert_allclose(pairs.cost[rows].min(), min(costs), rtol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_few_vectors_are_left_at_an_error_below_that_of_none(kernel, dtype):
+    points = np.repeat(RNG.normal(size=(5, 2)), 8, axis=0) + RNG.normal(0, 0.1, (40, 2))
+    psi = mc.Expansion(kernel, points.astype(dtype), RNG.normal(size=(40, 3)).astype(dtype))
+    answer = reduce(psi, 15, method="merge")
+    assert answer.expansion.points.dtype == dtype
+    assert answer.sizes[-1] == 15
+    assert answer.sizes[0] == 1
+    assert answer.history[-1] < answer.history[0] < 1
+    squares = psi.norms().astype(float) ** 2
+    joint = np.sqrt(answer.relative_error**2 @ squares / squares.sum())
+    np.testing.assert_allclose(joint, answer.history[-1], rtol=1e-3)
+
+
+def test_equal_points_are_merged_at_no_cost():
+    points = np.repeat(4 * RNG.normal(size=(5, 2)), 6, axis=0)
+    psi = mc.Expansion(mc.Gaussian(0.5), points, RNG.normal(size=(30, 2)))
+    assert reduce(psi, 5, method="merge").relative_error.max() < 1e-6
+
+
+def test_a_refinement_can_start_from_merged_points():
+    psi = mc.Expansion(mc.Gaussian(0.5), RNG.normal(size=(40, 2)), RNG.normal(size=(40, 3)))
+    merged, refined = (reduce(psi, 6, method=method) for method in (Merge(), mc.reduction.Refine(start=Merge())))
+    assert refined.history[-1] < merged.history[-1]
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(TypeError, match="Merge needs a Radial kernel"):
+        reduce(mc.Expansion(mc.Linear(), X, np.ones(12)), 3, method="merge")
+    with pytest.raises(ValueError, match="steps = 2"):
+        Merge(steps=2)
