@@ -54,6 +54,7 @@ from mercer.kernels import (
 from mercer.least_squares import lstsq
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, preimage, ray
 from mercer.projection import project
+from mercer.reduction import L1, Construct, Eigenvector, Greedy, MaxNorm, Merge, Pivoted, Refine, reduce
 from mercer.solvers.certificate import certify
 
 __version__ = "0.1.0"
@@ -63,9 +64,11 @@ __all__ = [
     "Chi2",
     "Conformal",
     "Constant",
+    "Construct",
     "Coordinatewise",
     "Distances",
     "Dot",
+    "Eigenvector",
     "Exact",
     "Exp",
     "Expansion",
@@ -75,6 +78,7 @@ __all__ = [
     "Gaussian",
     "Gradient",
     "Gram",
+    "Greedy",
     "Intersection",
     "Kernel",
     "KernelFisher",
@@ -83,11 +87,14 @@ __all__ = [
     "KernelPerceptron",
     "KernelRidge",
     "Kernelized",
+    "L1",
     "Laplacian",
     "Learned",
     "Linear",
     "Mapped",
     "Matern",
+    "MaxNorm",
+    "Merge",
     "ModelFileError",
     "Normalized",
     "NuSVC",
@@ -95,12 +102,14 @@ __all__ = [
     "Nystroem",
     "OneClassSVM",
     "PCAL1",
+    "Pivoted",
     "Polynomial",
     "Power",
     "Precomputed",
     "Product",
     "Radial",
     "RationalQuadratic",
+    "Refine",
     "SVC",
     "SVCCV",
     "SVDD",
@@ -121,6 +130,7 @@ __all__ = [
     "project",
     "qr",
     "ray",
+    "reduce",
     "sqdist",
     "svc_path",
     "svd",
