@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.reference.derivatives import directional
+from tests.reference.derivatives import directional, directions
 
 from mercer.manifold.jets import Jet, inner_product, of_one_point, on_diagonal, squared_distance
 
@@ -50,7 +50,7 @@ def test_composition_gives_the_derivatives_of_a_power_series(pairs, order, globa
     s = inner_product(X, Z, order)
     jet = s.compose(lambda _j: np.exp(s.terms[0, 0])) * squared_distance(X, Z, order)
     rng = np.random.default_rng(global_random_seed)
-    U, V = 0.5 * rng.normal(size=(order[0], 3)), 0.5 * rng.normal(size=(order[1], 3))
+    U, V = (directions(rng, p, 3) for p in order)
     found = jet.term(*order)
     for direction in (*U, *V):
         found = np.einsum("na...,a->n...", found, direction)

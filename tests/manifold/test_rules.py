@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.reference.derivatives import directional
+from tests.reference.derivatives import directional, directions
 
 import mercer as mc
 from mercer.manifold.rules import derivatives, jet
@@ -75,7 +75,7 @@ def test_derivatives_are_those_of_the_formula(name, order, global_random_seed):
     X = 0.7 * rng.normal(size=(2, 3))
     # curvature asks for derivatives at x = z, a conformal factor for those in x at any pair
     Z = X if order[1] else 0.7 * rng.normal(size=(2, 3))
-    U, V = (rng.normal(size=(p, 3)) / 2 for p in order)
+    U, V = (directions(rng, p, 3) for p in order)
     found = jet(kernel, X, Z, order).term(*order)
     for direction in (*U, *V):
         found = np.einsum("na...,a->n...", found, direction)
@@ -86,7 +86,7 @@ def test_derivatives_are_those_of_the_formula(name, order, global_random_seed):
 
 def test_matern_away_from_the_diagonal_has_the_derivatives_of_its_formula(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    x, U = rng.normal(size=3), rng.normal(size=(2, 3)) / 4
+    x, U = rng.normal(size=3), directions(rng, 2, 3)
     z = x + np.array([2.0, 1.0, -1.0])
     formulas = {0.5: lambda u: np.exp(-u), 1.5: lambda u: (1 + u) * np.exp(-u)}
     for nu, formula in formulas.items():
@@ -121,7 +121,7 @@ class Ridge:
 
 def test_a_factor_may_bring_its_derivatives(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    X, U, V = rng.normal(size=(1, 3)), *(rng.normal(size=(2, 2, 3)) / 2)
+    X, U, V = rng.normal(size=(1, 3)), directions(rng, 2, 3), directions(rng, 2, 3)
     found = jet(mc.Conformal(mc.Linear(), Ridge()), X, X, (2, 2)).term(2, 2)[0]
     found = np.einsum("abij,a,b,i,j->", found, *U, *V)
     expected = directional(lambda x, z: (1 + x[:, 0] ** 2) * dot(x, z) * (1 + z[:, 0] ** 2), X[0], X[0], U, V)

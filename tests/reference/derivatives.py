@@ -8,7 +8,7 @@ import numpy as np
 _CENTRAL = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
 
 
-def directional(k, x, z, in_x, in_z, radius=0.3, nodes=14):
+def directional(k, x, z, in_x, in_z, radius=0.1, nodes=12):
     """Return the mixed derivative of an analytic k(x, z) along directions in x and directions in z, at one pair.
 
     A derivative is an integral over a circle, and the trapezoidal rule on circles converges geometrically.
@@ -19,6 +19,10 @@ def directional(k, x, z, in_x, in_z, radius=0.3, nodes=14):
         Complex arrays (m, N) and (m, N) to (m,).
     x, z : array (N,)
     in_x, in_z : array (p, N), (q, N)
+        Of length about 1.
+    radius : float
+        (p + q) radius stays well inside the region where k is analytic.
+    nodes : int
 
     Returns
     -------
@@ -31,6 +35,12 @@ def directional(k, x, z, in_x, in_z, radius=0.3, nodes=14):
     Z = z + t[:, p:] @ np.reshape(in_z, (q, len(z)))
     # the coefficient of t_1 ... t_(p + q) in the power series
     return float(np.real(np.mean(k(X, Z) / np.prod(t, axis=1))))
+
+
+def directions(rng, count, N):
+    """Return random directions of length 1, (count, N)."""
+    found = rng.normal(size=(count, N))
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
 def central(field, X, h=0.02):
