@@ -59,15 +59,21 @@ def smallest(operator, *, max_products=20, random_state=None):
     with warnings.catch_warnings():
         # the error bar says how far it came
         warnings.simplefilter("ignore", ConvergenceWarning)
-        pairs = eigh.lanczos(_Negated(operator), 1, tol=1e-6, max_products=max_products, random_state=random_state)
+        pairs = eigh.lanczos(Negated(operator), 1, tol=1e-6, max_products=max_products, random_state=random_state)
     return Smallest(-float(pairs.values[0]), float(pairs.residuals[0]) * pairs.norm, pairs.norm)
 
 
-class _Negated:
-    """The operator -K."""
+class Negated:
+    """The operator -K, whose largest eigenvalues are the smallest of K.
+
+    Parameters
+    ----------
+    operator : symmetric operator (n, n)
+    """
 
     def __init__(self, operator):
         self._operator, self.shape, self.dtype = operator, operator.shape, operator.dtype
 
     def __matmul__(self, V):
+        """Return -K V."""
         return -(self._operator @ V)

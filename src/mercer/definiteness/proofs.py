@@ -1,0 +1,147 @@
+"""Proofs: why a kernel is positive semidefinite for all points, carried through the rules that keep it so."""
+
+import functools
+from dataclasses import dataclass
+
+from mercer.definiteness.report import Statement
+from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
+from mercer.kernels.conformal import Conformal
+from mercer.kernels.dot import Linear, Polynomial, Sigmoid
+from mercer.kernels.function import FunctionKernel
+from mercer.kernels.histogram import Chi2, Intersection, Laplacian
+from mercer.kernels.inputs import FeatureMap, Mapped
+from mercer.kernels.precomputed import Precomputed
+from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
+
+_ROWS, _HISTOGRAMS, _ORIGIN = "all rows", "all nonnegative rows", "all sets with a neighbourhood of 0"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Whether a kernel is positive semidefinite for all points, and why.
+
+    Attributes
+    ----------
+    holds : bool or None
+        True when proved, False when refuted for the set of all points, None when open.
+    statements : tuple of Statement
+        Its own first, then those of the kernels it is made of.
+    """
+
+    holds: bool | None
+    statements: tuple[Statement, ...]
+
+    @property
+    def where(self):
+        """For which points."""
+        return self.statements[0].where
+
+
+@functools.singledispatch
+def prove(kernel):
+    r"""Return what is known of a kernel for all points, by its formula alone.
+
+    A kernel class of one's own registers its reason, a function of the kernel that returns a Proof.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+
+    Returns
+    -------
+    Proof
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> from mercer.definiteness.proofs import prove
+    >>> print(*prove(2 * mc.Gaussian(1.0) + mc.Linear()).statements, sep="\n")
+    + proved for all rows: a sum of positive semidefinite kernels
+      + proved for all rows: a positive multiple of a positive semidefinite kernel
+        + proved for all rows: exp(-gamma s) of s = |x - z|^2 is completely monotone (Schoenberg 1938)
+      + proved for all rows: an inner product
+    """
+    return _open(f"{type(kernel).__name__} states no proof")
+
+
+def _proved(reason, where=_ROWS):
+    return Proof(True, (Statement("proved", where, reason),))
+
+
+def _open(reason, where=_ROWS):
+    return Proof(None, (Statement("open", where, reason),))
+
+
+def _refuted(reason, where=_ORIGIN):
+    return Proof(False, (Statement("refuted", where, reason),))
+
+
+def _below(proof):
+    return tuple(Statement(line.verdict, line.where, line.reason, line.depth + 1) for line in proof.statements)
+
+
+def _closed(rule, kernel):
+    """Return the proof of a kernel that is positive semidefinite if all its parts are."""
+    parts = [prove(part) for part in kernel._parts().values()]
+    below = tuple(line for part in parts for line in _below(part))
+    where = next((part.where for part in parts if part.where not in (_ROWS, _ORIGIN)), _ROWS)
+    if all(part.holds for part in parts):
+        return Proof(True, (Statement("proved", where, rule), *below))
+    return Proof(None, (Statement("open", where, f"{rule}, if only all parts were known to be"), *below))
+
+
+# What needs no parameters to be known.
+for _kind, _known in {
+    Linear: _proved("an inner product"),
+    Gaussian: _proved("exp(-gamma s) of s = |x - z|^2 is completely monotone (Schoenberg 1938)"),
+    Matern: _proved("a function of x - z whose Fourier transform is positive (Bochner)"),
+    RationalQuadratic: _proved("(1 + b s)^-alpha of s = |x - z|^2 is completely monotone: a mixture of Gaussians"),
+    Cauchy: _proved("1 / (1 + gamma s) of s = |x - z|^2 is completely monotone: a mixture of Gaussians"),
+    Laplacian: _proved("a product over coordinates of exp(-gamma |x - z|), whose Fourier transform is positive"),
+    Chi2: _proved("exp(-gamma s) of a conditionally negative definite s (Schoenberg 1938)", _HISTOGRAMS),
+    Intersection: _proved("min(x, z) is the integral of [t < x] [t < z] over t > 0", _HISTOGRAMS),
+    Constant: _proved("one constant feature"),
+    FeatureMap: _proved("an inner product of features", "all points that the features take"),
+    FunctionKernel: _open("nothing is known of a Python function", "all points that the function takes"),
+    Precomputed: _open("a given matrix is known by its numbers alone", "the rows of the matrix"),
+}.items():
+    prove.register(_kind, lambda _, known=_known: known)
+
+# The rules of closure; each is given positive semidefinite kernels.
+for _kind, _rule in {
+    Sum: "a sum of positive semidefinite kernels",
+    Product: "a product of positive semidefinite kernels (Schur)",
+    Power: "a product of a positive semidefinite kernel with itself (Schur)",
+    Exp: "a limit of polynomials with no negative coefficient in a positive semidefinite kernel",
+    Normalized: "f(x) k(x, z) f(z) of a positive semidefinite kernel k",
+    Conformal: "c(x) k(x, z) c(z) of a positive semidefinite kernel k",
+    Mapped: "a positive semidefinite kernel of the images of the points",
+}.items():
+    prove.register(_kind, functools.partial(_closed, _rule))
+
+
+@prove.register
+def _(kernel: Polynomial):
+    if kernel.coef0 >= 0:
+        return _proved("a polynomial of <x, z> with no negative coefficient")
+    # the coefficient of s^(degree - 1) is a positive number times coef0
+    return _refuted(
+        f"the Taylor coefficient of <x, z>^{kernel.degree - 1} has the sign of coef0 = {kernel.coef0:g}, and near 0 "
+        "none may be negative"
+    )
+
+
+@prove.register
+def _(kernel: Sigmoid):
+    c = kernel.coef0
+    which = "the third one is -gamma^3 / 3" if c == 0 else f"that of order {0 if c < 0 else 2} is negative"
+    return _refuted(f"near 0 no Taylor coefficient of f(<x, z>) may be negative, and of tanh(gamma s + {c:g}) {which}")
+
+
+@prove.register
+def _(kernel: Scaled):
+    inner = prove(kernel.kernel)
+    if inner.holds is False:
+        return Proof(False, (Statement("refuted", inner.where, "a positive multiple of what is not"), *_below(inner)))
+    return _closed("a positive multiple of a positive semidefinite kernel", kernel)

@@ -1,0 +1,107 @@
+"""check_kernel: verdicts on points, on ranges and by formula, and errors for bad input."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer as mc
+
+
+def points(seed, n=40, d=3):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tanh_is_never_proved_and_is_refuted_only_by_points_that_refute_it(dtype, global_random_seed):
+    # orthonormal points: tanh(gamma + coef0) on the diagonal, tanh(coef0) beside it
+    X = np.linalg.qr(points(global_random_seed, 5, 5))[0].astype(dtype)
+    kept = mc.check_kernel(mc.Sigmoid(0.05, 0.1), X)
+    assert kept.positive_semidefinite is None
+    assert kept.witness is None
+    refuted = mc.check_kernel(mc.Sigmoid(1.0, -1.0), X)
+    assert refuted.positive_semidefinite is False
+    # its square by its own inner product
+    assert refuted.witness.inner(refuted.witness)[0, 0] == pytest.approx(refuted.square, rel=1e-5)
+    assert mc.check_kernel(mc.Sigmoid(1.0)).positive_semidefinite is False
+
+
+def test_a_proof_stands_whatever_rounding_does_to_eigenvalues(global_random_seed):
+    X = np.repeat(points(global_random_seed), 2, axis=0)
+    report = mc.check_kernel(mc.Gaussian("median") * mc.Linear() + 1, X)
+    assert report.positive_semidefinite is True
+    assert abs(report.smallest_eigenvalue) <= report.error
+    assert report.kernel == (mc.Gaussian("median") * mc.Linear() + 1).resolve(X)
+
+
+def test_the_slides_question_has_a_witness_of_two_points():
+    # c - |x|^p |z|^p: with a = |x|^p, (c - a^2)(c - b^2) - (c - ab)^2 = -c (a - b)^2
+    c, p = 5.0, 1.5
+
+    def kernel(A, B):
+        return c - np.outer(np.linalg.norm(A, axis=1) ** p, np.linalg.norm(B, axis=1) ** p)
+
+    report = mc.check_kernel(kernel, np.array([[1.0, 0.0], [0.0, 1.2]]))
+    assert report.positive_semidefinite is False
+    assert len(report.witness.points) == 2
+    K = kernel(*[report.witness.points] * 2)
+    a, b = 1.0, 1.2**p
+    assert np.linalg.det(K) == pytest.approx(-c * (a - b) ** 2)
+    equal = mc.check_kernel(kernel, np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]))
+    assert equal.positive_semidefinite is None
+
+
+def test_a_given_matrix_is_decided_by_its_eigenvalues(global_random_seed):
+    A = points(global_random_seed, 12, 12)
+    assert mc.check_kernel(mc.Precomputed(), A @ A.T).positive_semidefinite is True
+    assert mc.check_kernel(mc.Precomputed(A @ A.T), np.arange(12)).positive_semidefinite is True
+    # of some rows alone it is not
+    assert mc.check_kernel(mc.Precomputed(A @ A.T), np.arange(5)).positive_semidefinite is None
+    indefinite = mc.check_kernel(mc.Precomputed(), A @ A.T - 3 * np.eye(12))
+    assert indefinite.positive_semidefinite is False
+    assert indefinite.square < 0
+
+
+def test_an_asymmetric_function_is_no_kernel(global_random_seed):
+    report = mc.check_kernel(lambda A, B: A @ B.T + A[:, :1], points(global_random_seed))
+    assert (report.symmetric, report.positive_semidefinite, report.witness) == (False, False, None)
+
+
+def test_objects_are_points_too():
+    def shared(A, B):
+        return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+
+    words = ["kernel", "space", "feature", "map"]
+    report = mc.check_kernel(shared, words)
+    assert report.positive_semidefinite is None
+    assert report.symmetric is True
+    assert report.smallest_eigenvalue > 0
+    refuted = mc.check_kernel(lambda A, B: 3 - shared(A, B), words)
+    assert set(refuted.witness.points) <= set(words)
+
+
+def test_the_metric_refutes_where_the_points_alone_do_not():
+    # one point cannot refute tanh, but its neighbourhood does: 1 - 2 gamma r^2 t < 0
+    report = mc.check_kernel(mc.Sigmoid(1.0, 0.0), np.array([[1.5, 0.0]]))
+    assert report.positive_semidefinite is None
+    assert [s.where for s in report.statements if s.verdict == "refuted"][-1] == "neighbourhoods of point 0"
+
+
+@pytest.mark.parametrize("make", [sp.csr_matrix, np.asarray])
+def test_sparse_rows_are_looked_at_like_dense_ones(make):
+    X = np.maximum(points(0), 0)
+    report = mc.check_kernel(mc.Sigmoid(1.0, 0.5), make(X))
+    expected = np.linalg.eigvalsh(np.tanh(X @ X.T + 0.5))[0]
+    assert report.smallest_eigenvalue == pytest.approx(expected, abs=1e-9)
+
+
+def test_bad_input_is_named():
+    with pytest.raises(ValueError, match="needs points to be resolved on"):
+        mc.check_kernel(mc.Gaussian())
+    with pytest.raises(TypeError, match="function must be callable, got 3"):
+        mc.check_kernel(3)
+    with pytest.raises(ValueError, match="NaN"):
+        mc.check_kernel(mc.Gaussian(1.0), np.array([[np.nan]]))
+    with pytest.raises(ValueError, match="must not be negative"):
+        mc.check_kernel(mc.Chi2(1.0), np.array([[-1.0]]))
+    with pytest.raises(ValueError, match="one value per pair"):
+        mc.check_kernel(lambda *_: np.zeros(3), np.zeros((2, 2)))

@@ -1,0 +1,74 @@
+"""The report reads well as text and as HTML, and hides nothing."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.definiteness import Statement
+
+
+class Words(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.words, self.open = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+X = np.random.default_rng(0).normal(size=(12, 2))
+REPORTS = [
+    mc.check_kernel(mc.Gaussian(1.0), X),
+    mc.check_kernel(mc.Sigmoid(1.0, -1.0), X),
+    mc.check_kernel(mc.Exp(mc.Sigmoid(1.0)) + mc.Linear()),
+    mc.check_kernel(lambda A, B: (A[:, :1] < B[:, 0]) * 1.0, X),
+]
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.verdict)
+def test_text_and_html_say_every_statement_and_the_verdict(report):
+    parser = Words()
+    parser.feed(report._repr_html_())
+    assert parser.open == []
+    page = "".join(parser.words)
+    for said in (report.verdict, *(statement.reason for statement in report.statements)):
+        assert said in str(report)
+        assert said in page
+
+
+def test_verdicts_are_sentences_that_differ():
+    assert [report.verdict for report in REPORTS] == [
+        "positive semidefinite",
+        "not positive semidefinite on these 12 points",
+        "open: no proof is known",
+        "not a kernel: it is not symmetric",
+    ]
+
+
+def test_names_from_users_are_escaped_in_html():
+    def kernel(A, B):
+        return A @ B.T
+
+    kernel.__qualname__ = "<script>"
+    assert "<script>" not in mc.check_kernel(kernel, X)._repr_html_()
+
+
+def test_long_witnesses_and_matrices_are_cut():
+    K = np.eye(40) - 0.03
+    report = mc.check_kernel(mc.Precomputed(), K)
+    assert len(report.witness.points) > 4
+    assert "more terms" in str(report)
+    assert max(map(len, str(report).splitlines())) < 240
+
+
+def test_a_statement_marks_its_verdict_and_its_depth():
+    assert str(Statement("refuted", "here", "it is so", depth=1)) == "  - refuted for here: it is so"
