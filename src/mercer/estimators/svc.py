@@ -204,16 +204,18 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         array (n_test,)
         """
         scores = self._scores(self._new_points(X))
+        return self.classes_[self._winners(scores)]
+
+    def _winners(self, scores):
+        """Return the number of the class that the scores of all machines (n_test, m) decide for."""
         n_classes = len(self.classes_)
         if n_classes == 2:
-            winner = (scores[:, 0] > 0).astype(int)
-        elif not self._paired():
-            winner = scores.argmax(axis=1)
-        elif self.break_ties and self.decision_function_shape == "ovr":
-            winner = _ovr_decision_function(scores < 0, -scores, n_classes).argmax(axis=1)
-        else:
-            winner = _svm.votes(scores, n_classes).argmax(axis=1)
-        return self.classes_[winner]
+            return (scores[:, 0] > 0).astype(int)
+        if not self._paired():
+            return scores.argmax(axis=1)
+        if self.break_ties and self.decision_function_shape == "ovr":
+            return _ovr_decision_function(scores < 0, -scores, n_classes).argmax(axis=1)
+        return _svm.votes(scores, n_classes).argmax(axis=1)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
