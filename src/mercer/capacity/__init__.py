@@ -16,22 +16,49 @@ from mercer.capacity.entropy import (
     log_entropy_number,
     log_feature_entropy_number,
 )
+from mercer.capacity.left_out import (
+    jaakkola_haussler,
+    leave_one_out,
+    opper_winther,
+    radius_margin,
+    support_fraction,
+    xi_alpha,
+)
+from mercer.capacity.reading import Machine, machine, machines
+from mercer.capacity.scoring import Resubstitution, ridge_score, span_score
+from mercer.capacity.span import leave_one_out_outputs, leave_one_out_predictions, span_rule, squared_spans
 
 __all__ = [
     "Ball",
     "Bound",
     "ExponentialDecay",
     "ListedDecay",
+    "Machine",
     "PolynomialDecay",
+    "Resubstitution",
     "Spectrum",
     "effective_dimension",
     "entropy_numbers",
     "estimate_decay",
     "feature_entropy_number",
+    "jaakkola_haussler",
     "kpca_residual",
+    "leave_one_out",
+    "leave_one_out_outputs",
+    "leave_one_out_predictions",
     "log_covering_number",
     "log_entropy_number",
     "log_feature_entropy_number",
+    "machine",
+    "machines",
+    "opper_winther",
+    "radius_margin",
+    "ridge_score",
     "smallest_ball",
+    "span_rule",
+    "span_score",
     "spectrum",
+    "squared_spans",
+    "support_fraction",
+    "xi_alpha",
 ]

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+from sklearn.model_selection import LeaveOneOut, cross_val_predict
+
+import mercer as mc
+from mercer import capacity
+
+
+def moons(seed, n=60):
+    return make_moons(n, noise=0.3, random_state=seed)
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(1.0), mc.Linear(), mc.Polynomial(3)], ids=["gauss", "linear", "poly"])
+def test_the_error_is_that_of_refitting_without_each_point(kernel, global_random_seed):
+    X, y = moons(global_random_seed)
+    model = mc.SVC(C=3.0, kernel=kernel).fit(X, y)
+    truth = np.mean(cross_val_predict(clone(model), X, y, cv=LeaveOneOut()) != y)
+    assert capacity.leave_one_out(model, X, y) == truth
+
+
+def test_a_given_matrix_is_cut(global_random_seed):
+    X, y = moons(global_random_seed)
+    K = mc.Gaussian(1.0)(X)
+    given = capacity.leave_one_out(mc.SVC(kernel="precomputed").fit(K, y), K, y)
+    assert given == capacity.leave_one_out(mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, y), X, y)
+
+
+@pytest.mark.parametrize("C", [0.3, 1.0, 100.0])
+def test_what_claims_to_bound_the_leave_one_out_error_always_does(C):
+    sharp = 0
+    for seed in range(12):
+        X, y = moons(seed, 40)
+        model = mc.SVC(C=C, kernel=mc.Gaussian(0.5)).fit(X, y)
+        own, truth = capacity.machine(model, X, y), capacity.leave_one_out(model, X, y)
+        for bound in (capacity.xi_alpha(own), capacity.support_fraction(own)):
+            assert bound.confidence == 1
+            assert truth <= bound.value + 1e-12
+            sharp += bound.value < 1
+    assert sharp
+
+
+def test_without_a_vector_on_the_margin_nothing_is_known():
+    X, y = moons(0, 40)
+    own = capacity.machine(mc.SVC(C=1e-3, kernel=mc.Gaussian(0.5)).fit(X, y), X, y)
+    for bound in (capacity.xi_alpha(own), capacity.support_fraction(own)):
+        assert bound.vacuous
+        assert "no vector on the margin" in bound.statement
+
+
+def test_the_rule_without_a_bias_is_that_of_inverse_matrices(global_random_seed):
+    X, y = moons(global_random_seed)
+    own = capacity.machine(mc.SVC(C=1e4, kernel=mc.Gaussian(5.0)).fit(X, y), X, y)
+    support = np.flatnonzero(own.coef)
+    assert np.all(np.abs(own.coef) < own.prices)
+    inverse = np.linalg.inv(own.kernel(X[support]))
+    expected = np.mean(np.abs(own.coef[support]) / inverse.diagonal() > 1) * len(support) / len(X)
+    assert capacity.opper_winther(own).value == expected
+
+
+def test_the_estimate_of_jaakkola_and_haussler_is_above_the_span_rule():
+    for seed in range(5):
+        X, y = moons(seed, 100)
+        model = mc.SVC(C=10.0, kernel=mc.Gaussian(1.0)).fit(X, y)
+        own = capacity.machine(model, X, y)
+        assert capacity.jaakkola_haussler(own).value >= capacity.span_rule(model, X, y).value
+
+
+def test_the_radius_margin_bound_holds_without_slack():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+        X[:, 0] += 8 * y
+        model = mc.SVC(C=1e6, kernel="linear").fit(X, y)
+        bound = capacity.radius_margin(capacity.machine(model, X, y))
+        assert capacity.leave_one_out(model, X, y) <= bound.value
+        assert not bound.vacuous
+
+
+def test_a_class_that_vanishes_is_an_error():
+    X, y = np.array([[0.0], [1.0], [5.0]]), np.array([0, 0, 1])
+    assert capacity.leave_one_out(mc.SVC(C=10.0, kernel=mc.Gaussian(0.1)).fit(X, y), X, y) >= 1 / 3
+
+
+def test_a_regression_has_no_errors_to_count():
+    X = np.linspace(0, 1, 10)[:, None]
+    with pytest.raises(TypeError, match="counts errors of a classifier"):
+        capacity.leave_one_out(mc.SVR().fit(X, X.ravel()), X, X.ravel())

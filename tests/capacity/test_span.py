@@ -1,0 +1,151 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.datasets import make_moons
+from sklearn.model_selection import LeaveOneOut, cross_val_predict
+
+import mercer as mc
+from mercer.capacity import Machine, leave_one_out_predictions, machine, span_rule, squared_spans
+
+
+@pytest.fixture
+def moons(global_random_seed):
+    return make_moons(150, noise=0.3, random_state=global_random_seed)
+
+
+def naive_span(machine, p):
+    """The definition, by a constrained minimisation over the vectors on the margin."""
+    size = np.abs(machine.coef)
+    free = np.setdiff1d(np.flatnonzero((size > 0) & (size < machine.prices * (1 - 1e-6))), [p])
+    K, k = machine.kernel(machine.points[free]), machine.kernel(machine.points[[p]], machine.points[free])[0]
+    system = np.block([[K, np.ones((len(free), 1))], [np.ones((1, len(free))), np.zeros((1, 1))]])
+    weights = np.linalg.lstsq(system, np.append(k, 1.0), rcond=None)[0][:-1]
+    assert np.isclose(weights.sum(), 1)
+    return machine.diagonal[p] - 2 * weights @ k + weights @ K @ weights
+
+
+def test_spans_are_distances_to_affine_combinations(moons):
+    X, y = moons
+    own = machine(mc.SVC(C=1.0, kernel=mc.Gaussian(4.0)).fit(X, y), X, y)
+    spans = squared_spans(own)
+    support = np.flatnonzero(own.coef)
+    assert np.allclose(spans[support], [naive_span(own, p) for p in support], rtol=1e-5, atol=1e-8)
+    assert np.all(spans[own.coef == 0] == 0)
+
+
+def test_the_small_case_agrees_with_a_general_optimiser():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(12, 2)), np.arange(12) % 2
+    own = machine(mc.SVC(C=100.0, kernel=mc.Gaussian(1.0)).fit(X, y), X, y)
+    p = int(np.flatnonzero(own.coef)[0])
+    others = np.setdiff1d(np.flatnonzero((own.coef != 0) & (np.abs(own.coef) < 99)), [p])
+    K, k = own.kernel(X[others]), own.kernel(X[[p]], X[others])[0]
+    found = minimize(
+        lambda w: 1 - 2 * w @ k + w @ K @ w,
+        np.full(len(others), 1 / len(others)),
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    assert np.isclose(squared_spans(own)[p], found.fun, rtol=1e-4)
+
+
+def test_outputs_left_out_are_those_of_machines_whose_margin_keeps_its_vectors(moons):
+    # where no vector enters or leaves, the rule is exact: compare with refits point by point
+    X, y = moons
+    model = mc.SVC(C=10.0, kernel=mc.Gaussian(4.0), tol=1e-6).fit(X, y)
+    own = machine(model, X, y)
+    ours = mc.capacity.leave_one_out_outputs(own)
+    exact = 0
+    for p in np.flatnonzero(own.coef):
+        rest = np.delete(np.arange(len(X)), p)
+        other = clone(model).fit(X[rest], y[rest])
+        there = machine(other, X[rest], y[rest])
+        same = np.array_equal(_states(there), np.delete(_states(own), p))
+        if same:
+            exact += 1
+            assert np.isclose(other.decision_function(X[[p]])[0], ours[p], atol=1e-5)
+    assert exact >= 3
+
+
+def _states(own):
+    size = np.abs(own.coef)
+    return np.where(size == 0, 0, np.where(size < own.prices * (1 - 1e-6), 1, 2))
+
+
+@pytest.mark.parametrize("C", [1.0, 10.0, 100.0])
+def test_the_rule_is_near_the_true_error(moons, C):
+    X, y = moons
+    model = mc.SVC(C=C, kernel=mc.Gaussian(1.0)).fit(X, y)
+    truth = np.mean(cross_val_predict(model, X, y, cv=LeaveOneOut()) != y)
+    assert abs(span_rule(model, X, y).value - truth) < 0.035
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["banana", "heart", "image", "ringnorm", "waveform", "synth"])
+def test_the_rule_is_within_a_point_and_a_half_of_the_true_error_on_real_data(data, name):
+    if name == "synth":
+        X, y = (data("ripley_synth")[key] for key in ("X_train", "y_train"))
+        gamma = 2 * mc.Gaussian("median").resolve(X).gamma
+    else:
+        sets = data(f"ida_{name}")
+        rows = sets.train_idx[0][:200]
+        X, y = sets.X[rows], sets.y[rows]
+        gamma = 2 * mc.Gaussian("median").resolve(X).gamma
+    model = mc.SVC(C=1.0, kernel=mc.Gaussian(gamma)).fit(X, y)
+    assert abs(span_rule(model, X, y).value - mc.capacity.leave_one_out(model, X, y)) <= 0.015
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_several_machines_vote(multi_class, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 2)) + 2 * np.eye(3)[y][:, :2]
+    model = mc.SVC(multi_class=multi_class, kernel=mc.Gaussian(0.3)).fit(X, y)
+    truth = cross_val_predict(model, X, y, cv=LeaveOneOut())
+    assert np.mean(leave_one_out_predictions(model, X, y) != truth) < 0.05
+
+
+@pytest.mark.parametrize("C", [1.0, 10.0])
+def test_regressions_are_left_out_too(C, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(120, 4))
+    y = np.sin(X[:, 0]) + X[:, 1] + rng.normal(0, 0.2, 120)
+    model = mc.SVR(C=C, kernel=mc.Gaussian(0.3), epsilon=0.1).fit(X, y)
+    truth = cross_val_predict(model, X, y, cv=LeaveOneOut())
+    ours = leave_one_out_predictions(model, X, y)
+    trained = np.mean((y - model.predict(X)) ** 2)
+    assert trained < 0.5 * np.mean((y - truth) ** 2)
+    assert abs(np.mean((y - ours) ** 2) / np.mean((y - truth) ** 2) - 1) < 0.15
+
+
+def test_repeated_points_have_no_span():
+    X, signs = np.repeat(np.random.default_rng(0).normal(size=(5, 2)), 2, axis=0), np.resize([1.0, 1.0, -1.0, -1.0], 10)
+    K = mc.Gaussian(1.0)(X)
+    own = Machine(
+        mc.Gaussian(1.0), X, np.arange(10), signs, K @ (0.5 * signs), np.ones(10), 1.0, 0.0, 0.5 * signs, np.ones(10)
+    )
+    assert np.all(squared_spans(own) < 1e-8)
+    own = replace(own, coef=np.where(np.arange(10) == 1, 0, own.coef))
+    assert squared_spans(own)[0] > 1e-2
+
+
+def test_without_vectors_on_the_margin_the_nearest_opponent_counts():
+    X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    own = machine(mc.SVC(C=1e-3, kernel="linear").fit(X, y), X, y)
+    assert np.allclose(squared_spans(own), [9, 4, 4, 9])
+
+
+def test_other_losses_are_refused():
+    X = np.linspace(0, 1, 10)[:, None]
+    with pytest.raises(ValueError, match="loss = 'huber'"):
+        leave_one_out_predictions(mc.SVR(loss="huber").fit(X, X.ravel()), X, X.ravel())
+
+
+def test_a_matrix_beyond_the_budget_is_refused_before_it_is_made(moons):
+    X, y = moons
+    own = machine(mc.SVC(C=1.0, kernel=mc.Gaussian(4.0)).fit(X, y), X, y)
+    with pytest.raises(MemoryError, match="support vectors on the margin"):
+        squared_spans(own, memory=100)
