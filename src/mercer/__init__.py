@@ -21,7 +21,7 @@ from mercer.estimators import (
 )
 from mercer.expansion import Expansion, features, mean, mmd, sqdist
 from mercer.factor import qr, svd
-from mercer.formats import ModelFileError, as_expansion
+from mercer.formats import ModelFileError, as_expansion, load, save
 from mercer.gram import Gram
 from mercer.kernels import (
     Cauchy,
@@ -121,6 +121,7 @@ __all__ = [
     "capacity",
     "certify",
     "features",
+    "load",
     "lstsq",
     "manifold",
     "maps",
@@ -131,6 +132,7 @@ __all__ = [
     "qr",
     "ray",
     "reduce",
+    "save",
     "sqdist",
     "svc_path",
     "svd",
