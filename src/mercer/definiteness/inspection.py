@@ -123,7 +123,7 @@ def _spectral(value, error, witness, square, where, whole):
     """Return the statement on the Gram matrix; that of all rows of a given matrix decides."""
     said = f"the smallest eigenvalue of the symmetrised Gram matrix is {value:.4g} +- {error:.2g}"
     if witness is not None:
-        return Statement("refuted", where, f"a vector over {len(witness)} of them has the square {square:.4g}")
+        return Statement("refuted", where, f"a vector over {len(witness.coef)} of them has the square {square:.4g}")
     if whole and value >= -error:
         return Statement("proved", where, f"{said}, which is all of a given matrix")
     return Statement("not refuted", where, said)
