@@ -59,7 +59,7 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         The mean mu of the training features.
     kernel_ : Kernel
         The kernel with its numbers.
-    n_components_, n_features_in_ : int
+    n_components_, n_samples_, n_features_in_ : int
 
     See Also
     --------
@@ -142,6 +142,7 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         self.explained_variance_ratio_ = pairs.values / (norms @ norms - centre_values.sum())
         self.intercept_ = -(centre_values @ components.coef).astype(pairs.vectors.dtype)
         self.n_components_ = self._n_features_out = len(scale)
+        self.n_samples_ = len(phi)
         return self
 
     def fit_transform(self, X, y=None):
@@ -183,7 +184,7 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if scores.ndim != 2 or scores.shape[1] != self.n_components_:
             raise ValueError(f"scores must have shape (m, {self.n_components_}), got {scores.shape}.")
         if self.whiten:
-            scores = scores * (self.eigenvalues_ / self.expansion_.shape[0])
+            scores = scores * (self.eigenvalues_ / self.n_samples_)
         return self.expansion_ @ scores.T + self.mean_
 
     def inverse_transform(self, X):

@@ -167,7 +167,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         """The normals of all machines (an Expansion over ``support_vectors_``), unpacked when asked for."""
         check_is_fitted(self)
         coef = self.dual_coef_
-        if self._paired():
+        if self._packed():
             coef = _svm.unpack(coef, self._support_codes(), len(self.classes_))
         return Expansion(self.kernel_, self.support_vectors_, coef)
 
@@ -275,6 +275,10 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
     def _paired(self):
         return self.multi_class == "ovo" and len(self.classes_) > 2
 
+    def _packed(self):
+        # constructed vectors belong to no class, and have a column of coefficients for every pair
+        return self._paired() and self.dual_coef_.shape[1] != len(self.intercept_)
+
     # --- fit ---------------------------------------------------------------------------------------------------------
 
     def _solve(self, problem):
@@ -339,7 +343,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
     def _scores(self, X, dtype=None):
         """Return the scores of all machines (n_test, m): one kernel product a class of support vectors."""
         X = _svm.alike(X, self.support_vectors_)
-        if not self._paired():
+        if not self._packed():
             return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)(X) + self.intercept_
         columns = _svm.pair_columns(len(self.classes_))
         edges = np.concatenate([[0], np.cumsum(self.n_support_)])
