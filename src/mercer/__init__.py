@@ -1,6 +1,7 @@
 """Mercer: kernel machines that go both ways, from input space into feature space and back."""
 
 from mercer import capacity, manifold, maps
+from mercer.compression import compress
 from mercer.estimators import (
     PCAL1,
     SVC,
@@ -120,6 +121,7 @@ __all__ = [
     "as_expansion",
     "capacity",
     "certify",
+    "compress",
     "features",
     "load",
     "lstsq",

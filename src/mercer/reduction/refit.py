@@ -22,6 +22,8 @@ _RIDGE = 1e-6
 # Price of a squared difference of scores against that of a squared violation of the margin.
 _MATCH = 0.1
 _MEMORY = 20
+# Passes over the data: at most, at least, and the multiplications that they may take between these.
+_MOST, _LEAST, _WORK = 300, 40, 1.2e12
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Refit:
     n_iter: int
 
 
-def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=(100, 150), random_state=None):
+def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=None, random_state=None):
     r"""Return few points and coefficients whose scores on data are nearest to given ones.
 
     .. math:: \min_{Z, B, b} \sum_i |F_i - k(x_i, Z) B - b|^2 + \lambda |B|^2
@@ -72,8 +74,9 @@ def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=(100, 150)
         U, 1 and -1 for the sides of a machine, 0 for rows it does not concern.
     scale : array (m,), optional
         What differences in each column are divided by; ones when left out.
-    passes : (int, int)
-        Passes over the data at most, in the first and in the second descent.
+    passes : (int, int), optional
+        Passes over the data at most, in the first and in the second descent; when left out 300 in all, and fewer where
+        they would take more than 1.2e12 multiplications, but 40.
     random_state : int, RandomState, Generator or None
         Choice of rows where there are too many.
 
@@ -103,7 +106,7 @@ def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=(100, 150)
     --------
     >>> import numpy as np, mercer as mc
     >>> from mercer.reduction.refit import refit
-    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> X = np.linspace(-4, 4, 50)[:, None]
     >>> F = mc.Gaussian(1.0)(X, np.array([[0.3]]))
     >>> fit = refit(mc.Gaussian(1.0), np.array([[0.6]]), X, F)
     >>> fit.points.round(2), fit.coef.round(2)
@@ -113,11 +116,12 @@ def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=(100, 150)
     start, X, scores = np.asarray(start, np.float64), np.asarray(X), np.asarray(scores, np.float64)
     if len(X) != len(scores) or X.shape[1] != start.shape[1]:
         raise ValueError(f"X {X.shape}, scores {scores.shape} and start {start.shape} do not fit each other.")
-    for most in passes:
+    for most in passes or ():
         _validate.integer("passes", most, 0)
     scale = np.ones(scores.shape[1]) if scale is None else np.asarray(scale, np.float64)
     rows = _drawn(len(X), len(start), random_state)
     data = Data(kernel, X[rows], scores[rows] / scale, None if signs is None else np.asarray(signs)[rows])
+    passes = _affordable(data, start, signs is not None) if passes is None else passes
     Z, n_first = data.matched(start, passes[0])
     B, b, objective = data.coefficients(Z)
     n_second = 0
@@ -133,6 +137,13 @@ def _drawn(n, p, random_state):
     from mercer.landmarks import uniform
 
     return uniform(np.empty((n, 1)), most, random_state)
+
+
+def _affordable(data, start, twice):
+    """Return the passes of both descents."""
+    (n, m), (p, d) = data.shape, start.shape
+    total = int(np.clip(_WORK / (n * p * (2 * d + p + 3 * m)), _LEAST, _MOST))
+    return (2 * total // 5, total - 2 * total // 5) if twice else (total, 0)
 
 
 class Data:

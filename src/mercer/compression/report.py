@@ -1,0 +1,166 @@
+"""What a compression cost: vectors, distance in feature space, score, changed predictions."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.base import is_classifier, is_outlier_detector
+
+# A number or a row of coordinates has changed when it moved by more than this share of their standard deviation.
+_MOVED = 0.1
+
+
+@dataclass(frozen=True)
+class Measured:
+    """How two models do on the same rows.
+
+    Attributes
+    ----------
+    rows : int
+    score_before, score_after : float
+        Accuracy of classifiers, agreement of one-class machines with the uncompressed one, R^2 of regressors and of
+        the coordinates of KernelPCA against the uncompressed ones.
+    standard_error : float
+        Of score_after, over the rows.
+    standard_error_of_loss : float
+        Of score_before - score_after, over the same rows, pair by pair.
+    changed : float
+        Share of predictions that changed; of numbers and coordinates, those that moved by more than a tenth of their
+        standard deviation.
+    """
+
+    rows: int
+    score_before: float
+    score_after: float
+    standard_error: float
+    standard_error_of_loss: float
+    changed: float
+
+    @property
+    def loss(self):
+        """score_before - score_after."""
+        return self.score_before - self.score_after
+
+
+@dataclass(frozen=True)
+class CompressionReport:
+    """What a compression cost.
+
+    Attributes
+    ----------
+    vectors_before, vectors_after : int
+        Distinct vectors over all machines: kernel evaluations for a prediction.
+    relative_error : array (m,)
+        |psi_j - psi'_j| / |psi_j| in feature space. A machine fitted to scores on data may be far from the original
+        one there, in directions in which no data lie.
+    measured : Measured or None
+        Scores on the data that were given, which the compressed model has seen; None without data.
+    reason : str
+        Why there are so many vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.compression import CompressionReport
+    >>> print(CompressionReport(2639, 250, np.array([0.3, 0.1]), None, "n_vectors = 250"))
+    2639 vectors before, 250 after (10.6 times fewer kernel evaluations): n_vectors = 250
+    relative error in feature space: 0.3 at worst, 0.2 in the mean over 2 vectors
+    """
+
+    vectors_before: int
+    vectors_after: int
+    relative_error: np.ndarray
+    measured: Measured | None
+    reason: str
+
+    @property
+    def evaluations_saved(self):
+        """Kernel evaluations saved in every prediction."""
+        return self.vectors_before - self.vectors_after
+
+    def __str__(self):
+        factor = self.vectors_before / self.vectors_after
+        error, m = self.relative_error, len(self.relative_error)
+        lines = [
+            f"{self.vectors_before} vectors before, {self.vectors_after} after "
+            f"({factor:.1f} times fewer kernel evaluations): {self.reason}",
+            f"relative error in feature space: {error.max():.2g} at worst, {error.mean():.2g} in the mean over "
+            f"{m} vector{'s' * (m != 1)}",
+        ]
+        if (seen := self.measured) is not None:
+            lines += [
+                f"score on the {seen.rows} rows given: {seen.score_before:.4f} before, {seen.score_after:.4f} after "
+                f"(standard error {seen.standard_error:.4f}; of the difference {seen.standard_error_of_loss:.4f})",
+                f"changed predictions: {100 * seen.changed:.2f} %",
+            ]
+        return "\n".join(lines)
+
+
+def measure(before, after, X, y=None):
+    """Return how two models of one class do on the same rows.
+
+    Parameters
+    ----------
+    before, after : estimator
+    X : points (n)
+    y : array (n,) or (n, m), optional
+        What is to be predicted; the answers of ``before`` where it is left out, and for estimators that learn without.
+
+    Returns
+    -------
+    Measured
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.compression.report import measure
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> model = mc.SVC().fit(X, y)
+    >>> measure(model, model, X, y).changed
+    0.0
+    """
+    old, new = answers(before, X), answers(after, X)
+    labelled = is_classifier(before) or is_outlier_detector(before)
+    learns = is_classifier(before) or not (labelled or hasattr(before, "transform"))
+    truth = np.asarray(y) if y is not None and learns else old
+    lost = [_losses(each, truth, labelled) for each in (old, new)]
+    moved = old != new if labelled else _squares(new - old) > _MOVED**2 * _variance(old)
+    n = len(lost[0])
+    return Measured(
+        n, 1 - lost[0].mean(), 1 - lost[1].mean(), _standard_error(lost[1]), _standard_error(lost[1] - lost[0]),
+        float(np.mean(moved)),
+    )  # fmt: skip
+
+
+def answers(model, X):
+    """Return the coordinates of a transformer, the predictions of others.
+
+    Parameters
+    ----------
+    model : estimator
+    X : points (n)
+
+    Returns
+    -------
+    array (n,) or (n, m)
+    """
+    return model.transform(X) if hasattr(model, "transform") else model.predict(X)
+
+
+def _losses(found, truth, labelled):
+    """Return for each row what its mean falls short of a score of 1 by."""
+    if labelled:
+        return (found != truth).astype(float)
+    return _squares(np.asarray(found, np.float64) - truth) / _variance(truth)
+
+
+def _squares(values):
+    return np.sum(np.square(values.reshape(len(values), -1), dtype=np.float64), axis=1)
+
+
+def _variance(values):
+    values = np.asarray(values, np.float64)
+    return max(float(np.mean(_squares(values - values.mean(axis=0)))), np.finfo(np.float64).tiny)
+
+
+def _standard_error(values):
+    return float(np.std(values) / np.sqrt(len(values)))

@@ -1,0 +1,84 @@
+"""What a compression cost, counted by hand."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
+
+from mercer.compression.report import CompressionReport, answers, measure
+
+
+class _Constant(RegressorMixin, BaseEstimator):
+    def __init__(self, answers):
+        self.answers = answers
+
+    def predict(self, _X):
+        return self.answers
+
+
+class _Classifier(ClassifierMixin, BaseEstimator):
+    def __init__(self, answers):
+        self.answers = answers
+
+    def predict(self, _X):
+        return self.answers
+
+
+class _Coordinates(BaseEstimator):
+    def __init__(self, answers):
+        self.answers = answers
+
+    def transform(self, _X):
+        return self.answers
+
+
+def test_accuracies_and_changes_are_those_counted_by_hand():
+    y = np.array([0, 0, 1, 1])
+    before, after = _Classifier(np.array([0, 1, 1, 1])), _Classifier(np.array([1, 1, 1, 0]))
+    seen = measure(before, after, np.zeros((4, 1)), y)
+    assert (seen.rows, seen.score_before, seen.score_after, seen.changed) == (4, 0.75, 0.25, 0.5)
+    assert seen.loss == 0.5
+    assert seen.standard_error == pytest.approx(np.sqrt(0.25 * 0.75 / 4))
+    assert seen.standard_error_of_loss == pytest.approx(np.std([1, 0, 0, 1]) / 2)
+
+
+def test_without_labels_a_classifier_is_compared_with_itself():
+    before, after = _Classifier(np.array([0, 1])), _Classifier(np.array([0, 0]))
+    seen = measure(before, after, np.zeros((2, 1)))
+    assert (seen.score_before, seen.score_after) == (1.0, 0.5)
+
+
+def test_the_score_of_numbers_is_r2(global_random_seed):
+    y, old, new = np.random.default_rng(global_random_seed).normal(size=(3, 50))
+    seen = measure(_Constant(old), _Constant(new), None, y)
+    assert seen.score_before == pytest.approx(r2_score(y, old))
+    assert seen.score_after == pytest.approx(r2_score(y, new))
+    assert seen.changed == np.mean(np.abs(new - old) > 0.1 * old.std())
+
+
+def test_coordinates_are_compared_with_those_before_whatever_the_labels(global_random_seed):
+    old, new = np.random.default_rng(global_random_seed).normal(size=(2, 50, 3))
+    seen = measure(_Coordinates(old), _Coordinates(new), None, np.zeros(50))
+    assert seen.score_before == 1
+    assert seen.score_after == pytest.approx(1 - np.sum((new - old) ** 2) / np.sum((old - old.mean(axis=0)) ** 2))
+
+
+def test_answers_are_coordinates_where_there_are_any():
+    assert answers(_Coordinates(1), None) == answers(_Constant(1), None) == 1
+
+
+def test_the_text_says_all_numbers():
+    y = np.array([0, 0, 1, 1])
+    seen = measure(_Classifier(y), _Classifier(np.array([0, 0, 1, 0])), np.zeros((4, 1)), y)
+    report = CompressionReport(100, 10, np.array([0.25]), seen, "n_vectors = 10")
+    assert report.evaluations_saved == 90
+    for part in (
+        "100 vectors before",
+        "10 after",
+        "10.0 times fewer",
+        "0.25",
+        "1.0000 before",
+        "0.7500 after",
+        "25.00 %",
+    ):
+        assert part in str(report)

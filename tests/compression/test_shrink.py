@@ -1,0 +1,306 @@
+"""compress: equal predictions without compression, few vectors that predict alike, all kinds of model, clear errors."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.decomposition import KernelPCA as PeerKernelPCA
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.kernel_ridge import KernelRidge as PeerKernelRidge
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC as PeerSVC
+from sklearn.svm import SVR as PeerSVR
+from sklearn.svm import NuSVC as PeerNuSVC
+from sklearn.svm import NuSVR as PeerNuSVR
+from sklearn.svm import OneClassSVM as PeerOneClassSVM
+from sklearn.utils.validation import check_is_fitted
+
+import mercer as mc
+from mercer.compression import compress
+
+LIBSVM = """svm_type c_svc
+kernel_type rbf
+gamma 0.5
+nr_class 2
+total_sv 4
+rho 0.1
+label 1 2
+nr_sv 2 2
+SV
+1 1:0.0 2:0.0
+0.5 1:0.2 2:0.1
+-1 1:2.0 2:2.0
+-0.5 1:2.2 2:1.9
+"""
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return (X / 16).astype(np.float32)[:1000], np.array([f"digit {k}" for k in y])[:1000]
+
+
+def _toy(seed=0, n=120):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] ** 2, (X**2).sum(axis=1) > 1.2
+
+
+def _regressors():
+    kernel = mc.Gaussian(0.5)
+    return [
+        mc.SVR(10.0, kernel=kernel), mc.NuSVR(0.5, C=10.0, kernel=kernel), mc.KernelRidge(0.1, kernel=kernel),
+        PeerSVR(C=10.0, gamma=0.5), PeerNuSVR(C=10.0, gamma=0.5), PeerKernelRidge(alpha=0.1, kernel="rbf", gamma=0.5),
+        GaussianProcessRegressor(RBF(1.0), alpha=1e-2, optimizer=None, normalize_y=True),
+    ]  # fmt: skip
+
+
+def _classifiers():
+    kernel = mc.Gaussian(0.5)
+    return [
+        mc.SVC(10.0, kernel=kernel), mc.SVC(10.0, kernel=kernel, multi_class="ovr"), mc.NuSVC(0.2, kernel=kernel),
+        PeerSVC(C=10.0, gamma=0.5), PeerNuSVC(nu=0.2, gamma=0.5), PeerSVC(C=10.0, gamma=0.5, break_ties=True),
+        PeerSVC(C=10.0, gamma=0.5, decision_function_shape="ovo"),
+    ]  # fmt: skip
+
+
+def _name(model):
+    return f"{type(model).__module__.partition('.')[0]}.{type(model).__name__}"
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("model", _classifiers(), ids=_name)
+def test_a_classifier_that_is_small_enough_comes_back_with_its_predictions(model, n_classes):
+    X, value, _ = _toy()
+    y = np.array(["c", "a", "d", "b"])[np.digitize(value, np.quantile(value, np.arange(1, n_classes) / n_classes))]
+    model = clone(model).fit(X, y)
+    same = compress(model, X, y, n_vectors=10_000)
+    assert type(same).__module__.startswith("mercer")
+    assert type(same).__name__ == type(model).__name__
+    new = X + 0.1
+    np.testing.assert_array_equal(same.predict(new), model.predict(new))
+    np.testing.assert_allclose(same.decision_function(new), model.decision_function(new), rtol=1e-5, atol=1e-7)
+    assert same.report_.vectors_after == same.report_.vectors_before
+    assert same.report_.measured.changed == 0
+    assert not hasattr(model, "report_")
+
+
+@pytest.mark.parametrize("model", _classifiers(), ids=_name)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scores_of_a_small_classifier_are_expansion_and_intercept_and_its_votes_those_of_the_class(model, n_classes):
+    X, value, _ = _toy()
+    y = np.digitize(value, np.quantile(value, np.arange(1, n_classes) / n_classes))
+    model = clone(model).fit(X, y)
+    small = compress(model, X, y, n_vectors=12, random_state=0)
+    scores = small.expansion_(X) + small.intercept_
+    assert small.expansion_.shape[0] == small.report_.vectors_after == 12
+    np.testing.assert_allclose(small._scores(X), scores, atol=1e-10)
+    if n_classes == 2:
+        np.testing.assert_array_equal(small.predict(X), small.classes_[(scores[:, 0] > 0).astype(int)])
+    assert np.mean(small.predict(X) == model.predict(X)) > 0.85
+    assert np.shape(small.decision_function(X)) == np.shape(model.decision_function(X))
+
+
+@pytest.mark.parametrize("model", _regressors(), ids=_name)
+def test_a_regressor_keeps_its_predictions_whole_and_nearly_with_few_vectors(model):
+    X, value, _ = _toy()
+    model = clone(model).fit(X, value)
+    same, small = (compress(model, X, value, n_vectors=size, random_state=0) for size in (10_000, 18))
+    np.testing.assert_allclose(same.predict(X), model.predict(X), rtol=1e-6, atol=1e-8)
+    assert small.report_.vectors_after == 18
+    assert np.shape(small.predict(X)) == np.shape(model.predict(X))
+    assert np.std(small.predict(X) - model.predict(X)) < 0.02 * np.std(model.predict(X))
+    assert small.report_.measured.loss < 0.01
+
+
+def test_targets_of_different_units_count_alike():
+    X, value, _ = _toy()
+    Y = np.column_stack([value, 1e-4 * np.cos(3 * X[:, 0])])
+    model = mc.KernelRidge(1e-2, kernel=mc.Gaussian(0.5)).fit(X, Y)
+    small = compress(model, X, Y, n_vectors=30, random_state=0)
+    left = np.std(small.predict(X) - model.predict(X), axis=0) / np.std(model.predict(X), axis=0)
+    assert left.max() < 0.05
+
+
+@pytest.mark.parametrize(
+    "model", [mc.OneClassSVM(0.2, kernel=mc.Gaussian(0.5)), PeerOneClassSVM(nu=0.2, gamma=0.5)], ids=_name
+)
+def test_a_one_class_machine_rejects_as_many_rows_as_before(model):
+    X, _, _ = _toy(n=300)
+    model = clone(model).fit(X)
+    small = compress(model, X, n_vectors=10, random_state=0)
+    assert abs(np.sum(small.predict(X) == -1) - np.sum(model.decision_function(X) < 0)) <= 1
+    assert np.mean(small.predict(X) == model.predict(X)) > 0.95
+    np.testing.assert_allclose(small.decision_function(X), small.score_samples(X) - small.offset_)
+    np.testing.assert_allclose(small.intercept_, -small.offset_)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_kernel_pca_keeps_its_coordinates_and_the_way_back(whiten):
+    X, _, _ = _toy(n=200)
+    model = mc.KernelPCA(4, kernel=mc.Gaussian(0.3), whiten=whiten).fit(X)
+    same, small = (compress(model, X, n_vectors=size, random_state=0) for size in (10_000, 30))
+    np.testing.assert_allclose(same.transform(X), model.transform(X))
+    assert np.std(small.transform(X) - model.transform(X)) < 0.02 * np.std(model.transform(X))
+    for each in (same, small):
+        back = each.inverse_transform(each.transform(X[:10]))
+        assert np.abs(back - model.inverse_transform(model.transform(X[:10]))).max() < 0.1
+
+
+def test_kernel_pca_of_scikit_learn_keeps_its_coordinates():
+    X, _, _ = _toy(n=200)
+    model = PeerKernelPCA(3, kernel="rbf", gamma=0.3).fit(X)
+    small = compress(model, X, n_vectors=30, random_state=0)
+    assert np.std(small.transform(X) - model.transform(X)) < 0.02 * np.std(model.transform(X))
+    assert small.denoise(X[:3]).shape == (3, 2)
+
+
+def test_text_models_of_libsvm_are_read_from_text_and_path(tmp_path):
+    path = tmp_path / "model"
+    path.write_text(LIBSVM)
+    X = np.random.default_rng(0).normal(1, 1, size=(50, 3))
+    scores = mc.as_expansion(LIBSVM)
+    for model in (LIBSVM, path, str(path)):
+        same = compress(model, X, n_vectors=4)
+        # features that no support vector mentions are zeros in all of them
+        wide = np.exp(-0.5 * (X[:, 2] ** 2))
+        scores = (mc.as_expansion(LIBSVM).expansion(X[:, :2])[:, 0] * wide) + mc.as_expansion(LIBSVM).intercept[0]
+        np.testing.assert_allclose(same.decision_function(X), scores)
+        np.testing.assert_array_equal(same.predict(X), np.where(scores > 0, same.classes_[1], same.classes_[0]))
+    assert compress(LIBSVM, X[:, :2], n_vectors=2, random_state=0).expansion_.shape == (2, 1)
+
+
+def test_the_last_step_of_a_pipeline_is_compressed_and_the_others_are_kept():
+    X, value, y = _toy()
+    pipeline = make_pipeline(StandardScaler(), PeerSVC(C=10.0)).fit(X, y)
+    small = compress(
+        pipeline, X, y, n_vectors=8, neighbours=lambda X: np.concatenate([X + 0.01, X - 0.01]), random_state=0
+    )
+    assert small[0] is pipeline[0]
+    assert isinstance(small[-1], mc.SVC)
+    assert isinstance(pipeline[-1], PeerSVC)
+    assert small[-1].report_.vectors_after == 8
+    assert np.mean(small.predict(X) == pipeline.predict(X)) > 0.9
+
+
+def test_the_best_estimator_of_a_search_is_compressed():
+    X, _, y = _toy()
+    search = GridSearchCV(PeerSVC(), {"C": [10.0]}, cv=2).fit(X, y)
+    assert compress(search, X, y, n_vectors=5, random_state=0).C == 10.0
+
+
+def test_fifty_vectors_of_digits_are_nearly_as_good_as_five_hundred(digits):
+    X, y = digits
+    model = mc.SVC(10.0, kernel=mc.Gaussian(0.3), multi_class="ovr").fit(X[:600], y[:600])
+    small = compress(model, X[:600], y[:600], n_vectors=50, random_state=0)
+    assert model.expansion_.shape[0] > 8 * 50
+    assert small.expansion_.coef.dtype == small.expansion_.points.dtype == np.float32
+    assert small.score(X[600:], y[600:]) > model.score(X[600:], y[600:]) - 0.03
+    report = str(small.report_)
+    assert "50 after" in report
+    assert "changed predictions" in report
+    assert small.report_.evaluations_saved == model.expansion_.shape[0] - 50
+
+
+def test_without_data_the_expansion_is_approximated_in_feature_space():
+    X, value, _ = _toy()
+    model = mc.KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, value)
+    small = compress(model, n_vectors=30)
+    left = np.sqrt(mc.sqdist(small.expansion_, model.expansion_, paired=True)) / model.expansion_.norms()
+    np.testing.assert_allclose(small.report_.relative_error, left)
+    assert left.max() < 0.1
+    assert small.report_.measured is None
+
+
+def test_the_fewest_vectors_within_a_loss_are_fewer_for_a_larger_loss(digits):
+    X, y = digits
+    model = mc.SVC(10.0, kernel=mc.Gaussian(0.3), multi_class="ovr").fit(X[:300], y[:300])
+    sizes = [
+        compress(model, X[:300], y[:300], max_loss=loss, n_vectors=16, random_state=0).report_.vectors_after
+        for loss in (0.1, 0.4)
+    ]
+    assert sizes[1] < sizes[0] <= 16
+
+
+def test_a_loss_that_cannot_be_kept_gives_the_model_or_the_limit():
+    X, _, _ = _toy(n=40)
+    y = np.random.default_rng(0).integers(0, 2, 40)
+    model = mc.SVC(1e3, kernel=mc.Gaussian(50.0)).fit(X, y)
+    whole = compress(model, X, y, max_loss=0.0, random_state=0)
+    assert whole.report_.vectors_after == whole.report_.vectors_before
+    assert compress(model, X, y, max_loss=0.0, n_vectors=5, random_state=0).report_.vectors_after == 5
+
+
+def test_a_small_model_is_an_estimator_like_any_other():
+    X, _, y = _toy()
+    model = mc.SVC(10.0, kernel=mc.Gaussian(0.5)).fit(X, y)
+    small = compress(model, X, y, n_vectors=6, random_state=0)
+    check_is_fitted(small)
+    again = pickle.loads(pickle.dumps(small))
+    np.testing.assert_array_equal(again.decision_function(X), small.decision_function(X))
+    assert repr(small) == repr(model)
+    assert clone(small).get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        clone(small).predict(X)
+    with pytest.raises(ValueError, match="features"):
+        small.predict(X[:, :1])
+
+
+def test_the_same_seed_gives_the_same_vectors():
+    X, _, y = _toy()
+    model = mc.SVC(10.0, kernel=mc.Gaussian(0.5)).fit(X, y)
+    first, second = (compress(model, X, y, n_vectors=6, random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(first.expansion_.points, second.expansion_.points)
+
+
+def test_neighbours_pull_the_scores_where_no_data_lie():
+    X = np.linspace(-2, 2, 9)[:, None]
+    model = mc.KernelRidge(1e-3, kernel=mc.Gaussian(2.0)).fit(X, np.sin(3 * X[:, 0]))
+
+    def near(X):
+        return np.concatenate([X + step for step in np.linspace(-0.25, 0.25, 8)])
+
+    bare, helped = (compress(model, X, n_vectors=6, neighbours=each, random_state=0) for each in (None, near))
+    between = np.linspace(-2, 2, 200)[:, None]
+    away = [np.abs(each.predict(between) - model.predict(between)).max() for each in (bare, helped)]
+    assert away[1] < away[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"n_vectors": None}, ValueError, "one of n_vectors and max_loss"),
+        ({"n_vectors": 0}, ValueError, "n_vectors"),
+        ({"n_vectors": 2.5}, TypeError, "n_vectors"),
+        ({"max_loss": 1.5}, ValueError, "max_loss = 1.5"),
+        ({"X": None}, TypeError, "y needs X"),
+        ({"X": None, "y": None, "max_loss": 0.1}, TypeError, "max_loss needs X"),
+        ({"neighbours": lambda X: X[:-1]}, ValueError, "119 rows for the 120 rows"),
+        ({"neighbours": 3}, TypeError, "neighbours must be a function"),
+        ({"y": np.full(120, 7)}, ValueError, r"y\[0\] = .*none of the classes"),
+        ({"y": np.zeros(7, bool)}, ValueError, "X has 120 rows, y has 7"),
+        ({"X": np.zeros((120, 3))}, ValueError, "3 features, but the model has 2"),
+        ({"X": np.full((120, 2), np.nan)}, ValueError, "NaN"),
+        ({"model": mc.SVC()}, NotFittedError, "not fitted"),
+        ({"model": LinearRegression()}, TypeError, "LinearRegression; it takes fitted SVC"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_with_what_would_work(change, error, message):
+    X, _, y = _toy()
+    given = {"model": mc.SVC(10.0).fit(X, y), "X": X, "y": y, "n_vectors": 5} | change
+    with pytest.raises(error, match=message):
+        compress(given.pop("model"), given.pop("X"), given.pop("y"), **given)
+
+
+def test_kernels_without_gradient_are_refused_before_any_work():
+    X, value, y = _toy()
+    for model in (mc.SVC(kernel="precomputed").fit(X @ X.T, y), mc.SVC(kernel=lambda X, Z: X @ Z.T).fit(X, y)):
+        with pytest.raises(TypeError, match="no gradient"):
+            compress(model, n_vectors=3)
