@@ -106,7 +106,7 @@ class KernelReport:
     def _repr_html_(self):
         rows = [f"<tr><td>{html.escape(name)}</td><td>{html.escape(value)}</td></tr>" for name, value in self._facts()]
         rows += [
-            f'<tr><td style="padding-left:{0.6 + statement.depth}em;white-space:nowrap">'
+            f'<tr><td style="padding-left:{0.6 + statement.depth}em;padding-right:1em;white-space:nowrap">'
             f'<b style="color:{_COLOURS[statement.verdict]}">{statement.verdict}</b></td>'
             f"<td>for {html.escape(statement.where)}: {html.escape(statement.reason)}</td></tr>"
             for statement in self.statements
