@@ -36,3 +36,19 @@ def test_new_figures_have_a_panel_for_each_place():
     axes = _axes.grid(None, 2, 3, (1.0, 0.5))
     assert np.allclose(axes[0, 0].figure.get_size_inches(), (3.0, 1.0))
     pyplot.close(axes[0, 0].figure)
+
+
+def test_one_axes_is_the_given_one_or_that_of_a_new_figure():
+    from matplotlib import pyplot
+
+    given = Figure().subplots()
+    assert _axes.one(given, (1, 1)) is given
+    made = _axes.one(None, (2.0, 1.0))
+    assert np.allclose(made.figure.get_size_inches(), (2.0, 1.0))
+    pyplot.close(made.figure)
+
+
+def test_a_lattice_has_rows_that_go_with_y():
+    x, y, points = _axes.lattice((0.0, 1.0, -2.0, 2.0), 3)
+    assert (list(x), list(y)) == ([0.0, 0.5, 1.0], [-2.0, 0.0, 2.0])
+    assert points.reshape(3, 3, 2)[2, 0].tolist() == [0.0, 2.0]

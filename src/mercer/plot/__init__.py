@@ -4,6 +4,7 @@ matplotlib is imported when something is drawn; ``pip install "mercer[plot]"`` b
 """
 
 from mercer.plot.contours import KernelPCAContoursDisplay
+from mercer.plot.geometry import MetricDisplay, SurfaceDisplay
 from mercer.plot.images import ImageGridDisplay
 
-__all__ = ["ImageGridDisplay", "KernelPCAContoursDisplay"]
+__all__ = ["ImageGridDisplay", "KernelPCAContoursDisplay", "MetricDisplay", "SurfaceDisplay"]

@@ -54,3 +54,44 @@ def grid(ax, rows, columns, panel):
         return axes[: rows * columns].reshape(rows, columns)
     ax.set_axis_off()
     return ax.get_subplotspec().subgridspec(rows, columns).subplots(squeeze=False)
+
+
+def one(ax, size):
+    """Return the axes given, or those of a new figure.
+
+    Parameters
+    ----------
+    ax : Axes or None
+    size : (float, float)
+        Width and height of a new figure, in inches.
+
+    Returns
+    -------
+    Axes
+    """
+    require()
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def lattice(region, n_grid):
+    """Return a regular grid over a region of the plane.
+
+    Parameters
+    ----------
+    region : (x_min, x_max, y_min, y_max)
+    n_grid : int
+        Points on each axis.
+
+    Returns
+    -------
+    x, y : array (n_grid,)
+    points : array (n_grid^2, 2)
+        x runs first, so that values reshaped to (n_grid, n_grid) have rows that go with y.
+    """
+    left, right, bottom, top = region
+    x, y = np.linspace(left, right, n_grid), np.linspace(bottom, top, n_grid)
+    return x, y, np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)

@@ -145,9 +145,7 @@ def on_grid(estimator, region, n_grid):
     scores : array (n_components, n_grid, n_grid)
         Rows go with y.
     """
-    left, right, bottom, top = region
-    x, y = np.linspace(left, right, n_grid), np.linspace(bottom, top, n_grid)
-    plane = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    x, y, plane = _axes.lattice(region, n_grid)
     return x, y, np.asarray(estimator.transform(plane)).T.reshape(-1, n_grid, n_grid)
 
 

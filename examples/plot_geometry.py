@@ -1,0 +1,44 @@
+"""
+The geometry of feature space
+=============================
+
+A kernel bends input space into a surface. Ellipses show the steps that have one length in feature space, images how
+much volume grows and how the surface curves. Below, the kernel of a fitted SVC is magnified near its boundary.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import make_moons
+
+import mercer as mc
+from mercer.plot import MetricDisplay, SurfaceDisplay
+
+plane = (-1.5, 1.5, -1.5, 1.5)
+kernel = mc.Polynomial(3, coef0=0.5)
+
+figure = plt.figure(figsize=(10, 3.2), layout="constrained")
+panels = figure.subplots(1, 3)
+MetricDisplay.from_kernel(kernel, plane, n_grid=11, ax=panels[0])
+SurfaceDisplay.from_kernel(kernel, plane, ax=panels[1:])
+path = mc.manifold.geodesic_between(kernel, np.array([-1.2, -0.6]), np.array([1.2, -0.6]))
+panels[0].plot(*path.points.T, color="C1")
+print(f"geodesic {path.length:.3f}, straight line {mc.manifold.length(kernel, path.points[[0, -1]]):.3f}")
+
+# %%
+# After Amari and Wu: multiply a Gaussian kernel by bumps at the support vectors. Its surface was flat; now volume
+# gathers near the boundary, where ellipses are small.
+
+X, y = make_moons(200, noise=0.15, random_state=0)
+svc = mc.SVC(kernel=mc.Gaussian(1.0), C=10.0).fit(X, y)
+magnified = mc.manifold.magnified(svc, width=0.5)
+
+region = (-1.4, 2.4, -1.0, 1.4)
+figure = plt.figure(figsize=(10, 2.8), layout="constrained")
+panels = figure.subplots(1, 3)
+MetricDisplay.from_kernel(magnified, region, n_grid=15, ax=panels[0])
+SurfaceDisplay.from_kernel(magnified, region, points=X, ax=panels[1:])
+grid = np.meshgrid(np.linspace(*region[:2], 80), np.linspace(*region[2:], 80))
+scores = svc.decision_function(np.column_stack([axis.ravel() for axis in grid])).reshape(80, 80)
+for panel in panels:
+    panel.contour(*grid, scores, levels=[0.0], colors="C3")
+plt.show()

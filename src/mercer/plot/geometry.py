@@ -1,0 +1,244 @@
+"""MetricDisplay and SurfaceDisplay: the geometry that a kernel gives to the plane."""
+
+import numpy as np
+
+from mercer import manifold
+from mercer.plot import _axes
+
+
+class MetricDisplay:
+    """Ellipses of the metric: around each point, the steps that have one length in feature space.
+
+    Where the surface is magnified ellipses are small, and they are long in directions that feature space hardly sees.
+
+    Parameters
+    ----------
+    centres : array (n, 2)
+    metric : array (n, 2, 2)
+        As of `mercer.manifold.metric`.
+    radius : float, optional
+        Length of the steps in feature space. When left out, nine ellipses of ten are no longer than the nearest
+        centres are apart; others are cut off at the edge.
+    points : array (m, 2), optional
+        Points to draw under the ellipses.
+
+    Attributes
+    ----------
+    ellipses_ : PolyCollection
+        One polygon per centre; none where the metric is singular, whose ellipse has no end.
+    ax_ : Axes
+    figure_ : Figure
+    radius_ : float
+        The length drawn.
+
+    See Also
+    --------
+    MetricDisplay.from_kernel : Evaluate the metric on a grid, and draw.
+
+    References
+    ----------
+    Amari, Wu, *Improving support vector machine classifiers by modifying kernel functions*, Neural Networks 12 (1999).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.plot import MetricDisplay
+    >>> display = MetricDisplay.from_kernel(mc.Polynomial(2), (-1, 1, -1, 1), n_grid=7)
+    >>> len(display.ellipses_.get_paths())
+    49
+    """
+
+    def __init__(self, centres, metric, *, radius=None, points=None):
+        self.centres = centres
+        self.metric = metric
+        self.radius = radius
+        self.points = points
+
+    @classmethod
+    def from_kernel(cls, kernel, region, *, n_grid=13, radius=None, points=None, ax=None):
+        """Evaluate the metric of a kernel on a grid of the plane, and draw.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Resolved; as `mercer.manifold.metric` takes it.
+        region : (x_min, x_max, y_min, y_max)
+        n_grid : int
+            Ellipses on each axis.
+        radius, points
+            As in the class.
+        ax : Axes, optional
+            As in `plot`.
+
+        Returns
+        -------
+        MetricDisplay
+        """
+        _, _, centres = _axes.lattice(region, n_grid)
+        return cls(centres, manifold.metric(kernel, centres), radius=radius, points=points).plot(ax)
+
+    def plot(self, ax=None, *, color="C0"):
+        """Draw all ellipses in one axes.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Left out, a figure is made.
+        color : str
+            Of the edges; the inside is a lighter shade of it.
+
+        Returns
+        -------
+        MetricDisplay
+            Itself, with the artists.
+        """
+        self.ax_ = _axes.one(ax, (4.0, 4.0))
+        from matplotlib.collections import PolyCollection
+
+        centres, axes = np.asarray(self.centres, np.float64), _half_axes(np.asarray(self.metric, np.float64))
+        there = np.isfinite(axes).all(axis=(1, 2))
+        spacing = _spacing(centres)
+        self.radius_ = _fitting(spacing, axes[there]) if self.radius is None else float(self.radius)
+        t = np.linspace(0, 2 * np.pi, 49)
+        circle = np.stack([np.cos(t), np.sin(t)])
+        outlines = centres[there][:, None, :] + self.radius_ * np.swapaxes(axes[there] @ circle, 1, 2)
+        self.ellipses_ = PolyCollection(outlines, edgecolors=color, facecolors=(color, 0.15), linewidths=0.8)
+        if self.points is not None:
+            self.ax_.plot(*np.asarray(self.points).T, ".", color="black", markersize=2)
+        self.ax_.add_collection(self.ellipses_)
+        (left, bottom), (right, top) = centres.min(axis=0) - spacing, centres.max(axis=0) + spacing
+        self.ax_.set(aspect="equal", xlim=(left, right), ylim=(bottom, top), title="metric")
+        self.figure_ = self.ax_.figure
+        return self
+
+
+class SurfaceDisplay:
+    """Images of the volume element and of the scalar curvature over the plane.
+
+    Parameters
+    ----------
+    x, y : array (n_x,), (n_y,)
+        Coordinates of the grid.
+    log_volume : array (n_y, n_x)
+        Logarithm of the volume element; -inf where the metric is singular.
+    curvature : array (n_y, n_x)
+        Scalar curvature; NaN where there is none.
+    points : array (m, 2), optional
+        Points to draw over the images.
+
+    Attributes
+    ----------
+    axes_ : array of Axes (2,)
+    images_ : list of QuadMesh
+        Powers of ten of the volume element; curvature on a scale that is symmetric about 0, linear up to its median
+        size and logarithmic beyond, since it grows without bounds near singular points. These stay blank.
+    figure_ : Figure
+
+    See Also
+    --------
+    SurfaceDisplay.from_kernel : Evaluate both on a grid, and draw.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.plot import SurfaceDisplay
+    >>> display = SurfaceDisplay.from_kernel(mc.Polynomial(2), (-1, 1, -1, 1), n_grid=20)
+    >>> display.curvature.shape, bool((display.curvature < 0).all())
+    ((20, 20), True)
+    """
+
+    def __init__(self, x, y, log_volume, curvature, *, points=None):
+        self.x = x
+        self.y = y
+        self.log_volume = log_volume
+        self.curvature = curvature
+        self.points = points
+
+    @classmethod
+    def from_kernel(cls, kernel, region, *, n_grid=60, points=None, ax=None):
+        """Evaluate volume element and curvature of a kernel on a grid of the plane, and draw.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Resolved; as `mercer.manifold.scalar_curvature` takes it.
+        region : (x_min, x_max, y_min, y_max)
+        n_grid : int
+            Grid points on each axis.
+        points
+            As in the class.
+        ax : Axes or array of Axes, optional
+            As in `plot`.
+
+        Returns
+        -------
+        SurfaceDisplay
+        """
+        x, y, plane = _axes.lattice(region, n_grid)
+        log_volume = manifold.log_volume_element(kernel, plane)
+        regular, curvature = np.isfinite(log_volume), np.full(len(plane), np.nan)
+        if regular.any():
+            curvature[regular] = manifold.scalar_curvature(kernel, plane[regular])
+        shape = (n_grid, n_grid)
+        return cls(x, y, log_volume.reshape(shape), curvature.reshape(shape), points=points).plot(ax)
+
+    def plot(self, ax=None, *, cmap="cividis", curvature_cmap="RdBu_r"):
+        """Draw the two images side by side.
+
+        Parameters
+        ----------
+        ax : Axes or array of Axes, optional
+            One axes is divided in two; an array gives both; left out, a figure is made.
+        cmap, curvature_cmap : str or Colormap
+            Of the volume element; of the curvature, diverging.
+
+        Returns
+        -------
+        SurfaceDisplay
+            Itself, with the artists.
+        """
+        self.axes_ = _axes.grid(ax, 1, 2, (4.0, 3.4))[0]
+        from matplotlib.colors import AsinhNorm
+
+        curvature = np.ma.masked_invalid(self.curvature)
+        # a flat surface still needs a scale, on which rounding about 0 stays pale
+        sizes = np.append(np.abs(curvature.compressed()), 1e-9)
+        reach = sizes.max()
+        width = max(float(np.median(sizes)), 1e-3 * reach)
+        norm, ticks = AsinhNorm(width, vmin=-reach, vmax=reach), np.array([width * reach, reach**2]) ** 0.5
+        ticks = [*-ticks[::-1], 0.0, *ticks]
+        volume = np.ma.masked_invalid(np.asarray(self.log_volume) / np.log(10))
+        self.images_ = [
+            self._panel(self.axes_[0], volume, "log10 of volume element", None, cmap=cmap),
+            self._panel(self.axes_[1], curvature, "scalar curvature", ticks, cmap=curvature_cmap, norm=norm),
+        ]
+        self.figure_ = self.axes_[0].figure
+        return self
+
+    def _panel(self, ax, values, title, ticks, **colours):
+        image = ax.pcolormesh(self.x, self.y, values, shading="nearest", **colours)
+        ax.figure.colorbar(image, ax=ax, ticks=ticks, format="%.3g")
+        if self.points is not None:
+            ax.plot(*np.asarray(self.points).T, ".", color="black", markersize=2)
+        ax.set(aspect="equal", title=title)
+        return image
+
+
+def _half_axes(metric):
+    """Return matrices (n, 2, 2) that map the unit circle to the steps of unit length; NaN where some have length 0."""
+    values, vectors = np.linalg.eigh(metric)
+    # the rounding of a singular metric can be negative
+    floor = np.finfo(np.float64).eps * 64 * np.abs(values).max(axis=1, keepdims=True)
+    return vectors / np.sqrt(np.where(values > floor, values, np.nan))[:, None, :]
+
+
+def _spacing(centres):
+    """Return how far the nearest two centres are apart; 1 for a single one."""
+    from scipy.spatial import cKDTree
+
+    return float(cKDTree(centres).query(centres, k=2)[0][:, 1].min()) if len(centres) > 1 else 1.0
+
+
+def _fitting(spacing, axes):
+    """Return the radius at which nine ellipses of ten are at most as long as the spacing."""
+    return 0.5 * spacing / float(np.percentile(np.linalg.norm(axes, axis=1).max(axis=1), 90)) if len(axes) else 1.0
