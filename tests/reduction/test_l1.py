@@ -35,7 +35,7 @@ def test_the_optimality_conditions_hold_along_the_path(weighted):
     column = _Column(kernel(X, X), coef[:, 0], weighted)
     for share in 0.5 ** np.arange(1, 12):
         penalty = share * column.programme.largest
-        column.paid(60, penalty, 1e-9)
+        column.paid(penalty, 1e-9)
         b, price = column.coef[:, 0], penalty * column.programme.cost
         gradient = 2 * kernel(X, X) @ (coef[:, 0] - b)
         assert np.all(np.abs(gradient) <= price * (1 + 1e-3))
@@ -49,7 +49,7 @@ def test_columns_keep_to_their_own_points_and_their_union_is_counted(dtype):
     coef[:20, 0] = coef[20:, 1] = 0
     psi = mc.Expansion(kernel, X.astype(dtype), coef.astype(dtype))
     column = _Column(kernel(X, X), coef[:, 0], True)
-    assert not column.paid(40, 1e-3 * column.programme.largest, 1e-4)[:20].any()
+    assert not column.paid(1e-3 * column.programme.largest, 1e-4)[:20].any()
     answer = reduce(psi, 12, method=L1())
     np.testing.assert_array_equal(answer.sizes, np.arange(1, 13))
     assert answer.expansion.points.dtype == dtype

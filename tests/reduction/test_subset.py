@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.reduction.base import Target
+from mercer.reduction import L1, Eigenvector, Greedy, MaxNorm, Method, Pivoted, Target, reduce
 from mercer.reduction.subset import gram, independent, nested
 
 RNG = np.random.default_rng(0)
@@ -54,3 +54,39 @@ def test_nested_stages_share_the_points_of_the_target():
     stages = list(nested(target, np.array([2, 0, 1])))
     assert [stage.rows.tolist() for stage in stages] == [[2], [2, 0], [2, 0, 1]]
     assert all(stage.points is stages[0].points for stage in stages)
+
+
+SELECTIONS = {"eigenvector": Eigenvector, "greedy": Greedy, "l1": L1, "max_norm": MaxNorm, "pivoted": Pivoted}
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_selection_keeps_points_bit_for_bit_and_has_all_sizes(name, dtype):
+    psi = mc.Expansion(mc.Matern(1.0), RNG.normal(size=(30, 4)).astype(dtype), RNG.normal(size=(30, 2)).astype(dtype))
+    answer = reduce(psi, 12, method=name)
+    assert answer.method == SELECTIONS[name]()
+    assert isinstance(answer.method, Method)
+    assert hash(answer.method) == hash(SELECTIONS[name]())
+    assert answer.expansion.points.dtype == answer.expansion.coef.dtype == dtype
+    assert {point.tobytes() for point in answer.expansion.points} <= {point.tobytes() for point in psi.points}
+    assert answer.expansion.shape == (12, 2)
+    np.testing.assert_array_equal(answer.sizes, np.arange(1, 13))
+    assert answer.history[-1] < answer.history[0] < 1
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_a_tolerance_ends_the_run_at_the_first_set_that_has_it(name):
+    psi = mc.Expansion(mc.Gaussian(0.5), X, RNG.normal(size=(12, 2)))
+    answer = reduce(psi, tol=0.5, method=name)
+    assert answer.relative_error.max() <= 0.5
+    assert answer.at(len(answer.sizes) - 1).relative_error.max() > 0.5
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_what_was_selected_with_zero_columns_or_one_point_too_many_is_no_different(name):
+    coef = RNG.normal(size=(12, 1))
+    zero = mc.Expansion(
+        mc.Gaussian(0.5), np.vstack([X, X[:1] + 9]), np.vstack([np.pad(coef, ((0, 0), (0, 1))), [[0, 0]]])
+    )
+    ours, plain = (reduce(psi, 5, method=name) for psi in (zero, mc.Expansion(mc.Gaussian(0.5), X, coef)))
+    np.testing.assert_array_equal(ours.expansion.points, plain.expansion.points)

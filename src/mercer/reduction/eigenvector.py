@@ -24,7 +24,7 @@ class Eigenvector:
     Parameters
     ----------
     memory : str or int
-        Bytes for three n x n matrices.
+        Bytes for five n x n matrices.
 
     Notes
     -----
@@ -54,7 +54,7 @@ class Eigenvector:
 
     def find(self, target, n_vectors, tol):  # noqa: ARG002 - the driver ends the run
         """Yield the terms that are left, the last survivor first."""
-        basis = independent(gram(target, self.memory, 3), target.coef)
+        basis = independent(gram(target, self.memory, 5), target.coef)
         yield from nested(target, eliminate(basis)[0][:n_vectors])
 
 

@@ -28,7 +28,7 @@ class Greedy:
     Parameters
     ----------
     memory : str or int
-        Bytes for three n x n matrices.
+        Bytes for five n x n matrices.
 
     Notes
     -----
@@ -59,7 +59,7 @@ class Greedy:
 
     def find(self, target, n_vectors, tol):  # noqa: ARG002 - the driver ends the run
         """Yield the terms that are left, the last survivor first."""
-        basis = independent(gram(target, self.memory, 3), target.coef)
+        basis = independent(gram(target, self.memory, 5), target.coef)
         yield from nested(target, eliminate(basis)[0][:n_vectors])
 
 

@@ -28,7 +28,7 @@ class L1:
     gap : float
         Relative duality gap to which each programme is solved.
     memory : str or int
-        Bytes for three n x n matrices.
+        Bytes for four n x n matrices.
 
     Notes
     -----
@@ -64,11 +64,11 @@ class L1:
 
     def find(self, target, n_vectors, tol):  # noqa: ARG002 - the driver ends the run
         """Yield the unions of supports along the path."""
-        K = gram(target, self.memory, 3).astype(np.float64, copy=False)
+        K = gram(target, self.memory, 4).astype(np.float64, copy=False)
         columns = [_Column(K, coef, self.weighted) for coef in target.coef.T if coef.any()]
 
         def paid(penalty):
-            return np.max([column.paid(len(K), penalty, self.gap) for column in columns], axis=0)
+            return np.max([column.paid(penalty, self.gap) for column in columns], axis=0)
 
         yield from path(target, max(column.programme.largest for column in columns), paid, n_vectors)
 
@@ -77,14 +77,11 @@ class _Column:
     """The programme of one column over its own points, and its latest solution."""
 
     def __init__(self, K, coef, weighted):
-        self.rows = np.flatnonzero(coef)
-        own = coef[self.rows, None]
-        block = K if len(own) == len(K) else K[np.ix_(self.rows, self.rows)]
-        self.programme, self.coef = Programme(block, own, costs(own, weighted)), None
+        coef = coef[:, None]
+        self.programme, self.coef = Programme(K, coef, np.where(coef[:, 0] != 0, costs(coef, weighted), np.inf)), None
 
-    def paid(self, n, penalty, gap):
-        """Return what each of all n points pays."""
+    def paid(self, penalty, gap):
+        """Return what each point pays."""
         self.coef = self.programme.solve(penalty, gap, self.coef).coef
-        result = np.zeros(n)
-        result[self.rows] = self.programme.cost * np.abs(self.coef[:, 0])
-        return result
+        sizes = np.abs(self.coef[:, 0])
+        return np.where(sizes > 0, self.programme.cost, 0) * sizes

@@ -29,7 +29,7 @@ class MaxNorm:
     gap : float
         Relative duality gap to which each programme is solved.
     memory : str or int
-        Bytes for two n x n matrices.
+        Bytes for four n x n matrices.
 
     Notes
     -----
@@ -117,7 +117,7 @@ def minimise(psi, penalty, *, weighted=True, gap=1e-4, memory="1GB"):
     gap : float
         Relative duality gap.
     memory : str or int
-        Bytes for two n x n matrices.
+        Bytes for four n x n matrices.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def minimise(psi, penalty, *, weighted=True, gap=1e-4, memory="1GB"):
     ValueError
         For a penalty or gap that is not positive, or an indefinite kernel.
     MemoryError
-        When two n x n matrices are larger than the budget.
+        When four n x n matrices are larger than the budget.
 
     Warns
     -----
@@ -192,5 +192,5 @@ def costs(coef, weighted):
 
 
 def _programme(target, weighted, memory):
-    K = gram(target, memory, 2).astype(np.float64, copy=False)
+    K = gram(target, memory, 4).astype(np.float64, copy=False)
     return Programme(K, target.coef, costs(target.coef, weighted))
