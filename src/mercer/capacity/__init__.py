@@ -6,7 +6,9 @@ how surely, on what it rests, and whether it says anything here; `report` puts a
 
 from mercer.capacity.ball import Ball, smallest_ball
 from mercer.capacity.bound import Bound
+from mercer.capacity.complexity import local_complexity, local_rademacher, rademacher
 from mercer.capacity.components import kpca_residual
+from mercer.capacity.compressed import sample_compression
 from mercer.capacity.covering import log_covering_number
 from mercer.capacity.decay import ExponentialDecay, ListedDecay, PolynomialDecay, estimate_decay
 from mercer.capacity.eigenvalues import Spectrum, effective_dimension, spectrum
@@ -16,6 +18,7 @@ from mercer.capacity.entropy import (
     log_entropy_number,
     log_feature_entropy_number,
 )
+from mercer.capacity.gibbs import pac_bayes
 from mercer.capacity.left_out import (
     jaakkola_haussler,
     leave_one_out,
@@ -24,13 +27,16 @@ from mercer.capacity.left_out import (
     support_fraction,
     xi_alpha,
 )
+from mercer.capacity.nested import Choice, srm
 from mercer.capacity.reading import Machine, machine, machines
 from mercer.capacity.scoring import Resubstitution, ridge_score, span_score
 from mercer.capacity.span import leave_one_out_outputs, leave_one_out_predictions, span_rule, squared_spans
+from mercer.capacity.vc import vc_bound, vc_confidence, vc_margin
 
 __all__ = [
     "Ball",
     "Bound",
+    "Choice",
     "ExponentialDecay",
     "ListedDecay",
     "Machine",
@@ -46,19 +52,28 @@ __all__ = [
     "leave_one_out",
     "leave_one_out_outputs",
     "leave_one_out_predictions",
+    "local_complexity",
+    "local_rademacher",
     "log_covering_number",
     "log_entropy_number",
     "log_feature_entropy_number",
     "machine",
     "machines",
     "opper_winther",
+    "pac_bayes",
+    "rademacher",
     "radius_margin",
     "ridge_score",
+    "sample_compression",
     "smallest_ball",
     "span_rule",
     "span_score",
     "spectrum",
     "squared_spans",
+    "srm",
     "support_fraction",
+    "vc_bound",
+    "vc_confidence",
+    "vc_margin",
     "xi_alpha",
 ]
