@@ -14,17 +14,17 @@ from mercer.estimators.nu import NuSVC, NuSVR
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import SVR
 
-SETTINGS = [NuSVC(), NuSVR()]
-
-
-def shortcomings(estimator):
-    """Return the checks that fail: class weights of 1000 and 0.0001 allow no nu above 2e-7, and no scores to match."""
-    reason = "a class that is nearly weightless is all at its bounds, and the boundary half way to its mean"
-    return {"check_class_weight_classifiers": reason} if isinstance(estimator, NuSVC) else {}
+SETTINGS = [
+    NuSVC(),
+    NuSVC(0.3, kernel="linear", multi_class="ovr"),
+    NuSVC(0.3, kernel=mc.Gaussian(0.1), class_weight="balanced"),
+    NuSVR(),
+    NuSVR(0.2, C=10.0, kernel="linear"),
+]
 
 
 @pytest.mark.filterwarnings("ignore:nu = ")
-@parametrize_with_checks(SETTINGS, expected_failed_checks=shortcomings)
+@parametrize_with_checks(SETTINGS)
 def test_scikit_learn_finds_no_fault(estimator, check):
     check(estimator)
 
@@ -113,6 +113,21 @@ def test_an_infeasible_nu_is_lowered_to_the_largest_feasible_one(sample):
         warnings.simplefilter("error")
         largest = NuSVC(0.2).fit(X, c)
     np.testing.assert_allclose(lowered.decision_function(X), largest.decision_function(X), atol=1e-9)
+
+
+def test_at_the_largest_nu_the_heavier_class_weight_pushes_the_boundary_away(sample):
+    X, c = sample[0][:30], (np.arange(30) < 3).astype(int)
+    plain = NuSVC(0.2).fit(X, c)
+    scores, sign = plain.decision_function(X), np.where(c > 0, 1, -1)
+    # half way: the small class has one point on its side of the level, the large one has its level
+    np.testing.assert_allclose([scores[c == 1].max(), scores[c == 0].max()], [1, -1], atol=1e-6)
+    with pytest.warns(UserWarning, match="nu = 0.2 is infeasible"):
+        pushed = NuSVC(0.2, class_weight={0: 3.0, 1: 1.0}).fit(X, c)
+    # three quarters of the way, by the same coefficients up to a factor
+    moved = pushed.decision_function(X)
+    np.testing.assert_allclose(moved[c == 0].max() / (moved[c == 1].max() - moved[c == 0].max()), -0.75, atol=1e-6)
+    for model in (plain, pushed):
+        assert (sign * model.decision_function(X) >= 1 - 1e-9)[c == 0].all()
 
 
 def test_classes_that_leave_no_margin_are_reported():

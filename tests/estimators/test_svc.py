@@ -3,7 +3,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits, load_iris, make_classification
+from sklearn.datasets import load_digits, load_iris, make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC as LIBSVM
@@ -106,6 +106,46 @@ def test_a_small_budget_gives_the_same_machine():
     X, y = make_classification(1500, 6, n_informative=4, flip_y=0.1, random_state=0)
     scores = [mc.SVC(memory=memory).fit(X, y).decision_function(X) for memory in ("1GB", "4MB")]
     np.testing.assert_allclose(*scores, atol=1e-8)
+
+
+# --- no slack ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["linear", mc.Gaussian(0.5)])
+def test_an_infinite_price_is_the_widest_margin(kernel, global_random_seed):
+    X, y = make_blobs(80, centers=[[0, 0], [4, 4]], cluster_std=0.7, random_state=global_random_seed)
+    model = mc.SVC(np.inf, kernel=kernel).fit(X, y)
+    # every point is on its side of the margin, which is as wide as the nearest points are far
+    scores = np.where(y > 0, 1, -1) * model.decision_function(X)
+    np.testing.assert_allclose(scores[model.support_], 1, atol=1e-8)
+    assert scores.min() > 1 - 1e-8
+    np.testing.assert_allclose(model.margin_, 1 / model.expansion_.norms())
+    # the dual bounds the margin from above: nothing is wider
+    certificate = mc.certify(model, X, y)
+    np.testing.assert_allclose([certificate.dual, certificate.primal], 0.5 / model.margin_[0] ** 2, rtol=1e-7)
+    theirs = LIBSVM(C=1e7, kernel="linear" if kernel == "linear" else "rbf", gamma=0.5, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), theirs.decision_function(X), atol=1e-4)
+
+
+def test_three_classes_without_slack_have_a_margin_a_pair():
+    X, y = load_iris(return_X_y=True)
+    model = mc.SVC(np.inf, kernel=mc.Gaussian(5.0)).fit(X, y)
+    assert model.margin_.shape == (3,)
+    assert (model.predict(X) == y).all()
+    assert mc.certify(model, X, y).kkt < 1e-9
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_classes_that_cannot_be_separated_are_refused_with_the_evidence(multi_class):
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"C = inf .* weighted mean of \d+ points of .* apart .* Give a finite C"):
+        mc.SVC(np.inf, kernel="linear", multi_class=multi_class).fit(X, y)
+
+
+def test_equal_points_with_opposite_labels_are_the_evidence():
+    X = np.array([[0.0], [1.0], [1.0], [3.0]])
+    with pytest.raises(ValueError, match=r"1 points of 1 \(the heaviest in rows 2\) and .* of 0 \(.* in rows 1\)"):
+        mc.SVC(np.inf).fit(X, [0, 0, 1, 1])
 
 
 # --- symmetries -------------------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
     def _sample(self, X, sample_weight, n=None):
         """Return the points that count; ``n`` is how many there must be."""
         # a list of objects has no shape to ask
-        given = None if sample_weight is None else _svm.weights(sample_weight, X, _num_samples(X) if n is None else n)
+        given = None if sample_weight is None else _svm.weights(sample_weight, _num_samples(X) if n is None else n)
         kernel, points = self._training_points(X, sample_weight=given)
         size = _points.count(points)
         if n is not None and size != n:
@@ -115,9 +115,33 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
         return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)(X)[:, 0]
 
 
+@dataclass(frozen=True)
+class Solver:
+    """How the duals of an estimator are solved: rows of its kernel, and the memory and steps it allows.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    points : points (n)
+    rows : FusedRows, PlainRows or KeptRows
+    means : dict
+        ``max_iter``, ``memory`` and ``report`` of `mercer.solvers.smo.solve`.
+    """
+
+    kernel: object
+    points: object
+    rows: object
+    means: dict
+
+    def optimum(self, dual, tol):
+        """Return the solution of a dual to its last digits."""
+        solution = solve(self.rows, dual, tol=tol, **self.means)
+        return polish(self.kernel, self.points, self.rows, dual, solution, tol)
+
+
 @contextmanager
-def optimiser(estimator, kernel, points, n_variables, accuracy, repeated=False):
-    """Give a function that solves and polishes duals over some points, within the memory of an estimator.
+def solver(estimator, kernel, points, n_variables, accuracy):
+    """Give what solves duals over some points, within the memory of an estimator and with its callbacks.
 
     Parameters
     ----------
@@ -128,27 +152,21 @@ def optimiser(estimator, kernel, points, n_variables, accuracy, repeated=False):
         n, or 2 n where two variables share a point.
     accuracy : float
         Largest root mean square error of a kernel value.
-    repeated : bool
-        Whether several duals will be solved.
 
     Yields
     ------
-    callable (dual, tol) -> Solution
+    Solver
     """
     rows, budget = rows_of(kernel, points, accuracy), _memory.parse(estimator.memory)
     n, item = _points.count(points), rows.dtype.itemsize
     width, padded = -(-n // LANES) * LANES, -(-n_variables // LANES) * LANES
-    if (repeated or n_variables > n) and (n * width + n_variables * padded) * item <= budget:
+    if n_variables > n and (n * width + n_variables * padded) * item <= budget:
         kept = Square(rows, np.arange(n), np.empty(n * width, rows.dtype), LANES)
         rows = KeptRows(rows, kept, np.arange(n))
         budget -= n * width * item
-    memory = np.empty(max(min(budget // item, n_variables * padded), 4 * LANES * padded), rows.dtype)
+    # whole lanes of two groups, where there are two
+    most = (n_variables + 2 * LANES) * (padded + 2 * LANES)
+    memory = np.empty(max(min(budget // item, most), 4 * LANES * padded), rows.dtype)
     max_iter = max(10_000_000, 100 * n_variables) if estimator.max_iter == -1 else estimator.max_iter
     with progress(estimator, "smo") as step:
-        report = _svm.Report(step)
-
-        def optimum(dual, tol):
-            solution = solve(rows, dual, tol=tol, max_iter=max_iter, memory=memory, report=report)
-            return polish(kernel, points, rows, dual, solution, tol)
-
-        yield optimum
+        yield Solver(kernel, points, rows, {"memory": memory, "max_iter": max_iter, "report": _svm.Report(step)})

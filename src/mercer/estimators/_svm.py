@@ -1,7 +1,7 @@
 """Several machines over shared points: which points each one sees, and how their coefficients are kept."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +9,10 @@ import scipy.sparse as sp
 from sklearn.utils import compute_class_weight
 
 from mercer import _threads
+from mercer.solvers.hulls import widest_margin
+
+# Hulls at this share of the squared distance of the classes' means meet.
+_TOUCHING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -169,7 +173,7 @@ def unpack(packed, codes, n_classes):
     return full
 
 
-def weights(sample_weight, X, n):  # noqa: ARG001 - other estimators pass the points too
+def weights(sample_weight, n):
     """Return the weights of n samples in float64, 1 where there are none given.
 
     Raises
@@ -212,6 +216,58 @@ def votes(scores, n_classes):
         count[:, i] += scores[:, k] > 0
         count[:, j] += scores[:, k] <= 0
     return count
+
+
+def separated(problem, rows, dual, tol, *, shared=(), **means):  # noqa: ARG001 - classes are groups of their own here
+    """Return the solution of a machine without slack, in units of its margin.
+
+    Parameters
+    ----------
+    problem : Problem
+    rows : FusedRows or PlainRows
+    dual : Dual
+    tol : float
+    **means
+        As for `mercer.solvers.nu.solve_sums`.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    ValueError
+        Where the hulls of the classes meet, with two points of them as evidence.
+    """
+    # weights of means: a bound of 2 is never met
+    bounded = replace(dual, lower=np.maximum(dual.lower, -2.0), upper=np.minimum(dual.upper, 2.0))
+    found, margin, unit = widest_margin(problem.kernel, problem.points, rows, bounded, 1.0, tol, _TOUCHING, **means)
+    if margin > _TOUCHING * unit:
+        return in_margins(found, margin)
+    rest = max(0.0, float(found.coef @ (margin * dual.target - found.scores)))
+    first, second = (_mean_of(problem, dual, side * found.coef) for side in (1, -1))
+    raise ValueError(
+        f"C = inf needs classes that can be separated: {first} and {second} are {np.sqrt(rest):.3g} apart in feature "
+        f"space, where the means of the classes are {np.sqrt(unit):.3g} apart, and no margin is wider than half of "
+        "that. Give a finite C."
+    )
+
+
+def _mean_of(problem, dual, weights):
+    """Name a weighted mean of the points that have a weight."""
+    used = np.flatnonzero(weights > 0)
+    largest = dual.points[used[np.argsort(-weights[used])[:3]]]
+    labels = np.unique(problem.classes[problem.codes[dual.points[used]]])
+    rows = ", ".join(str(row) for row in problem.order[largest])
+    return f"a weighted mean of {len(used)} points of {', '.join(map(str, labels))} (the heaviest in rows {rows})"
+
+
+def in_margins(solution, margin):
+    """Return a solution in units of its margin."""
+    return replace(
+        solution, coef=solution.coef / margin, scores=solution.scores / margin, bias=solution.bias / margin,
+        violation=solution.violation / margin,
+    )  # fmt: skip
 
 
 def alone(train, k):

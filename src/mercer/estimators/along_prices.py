@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer import _memory, _points, _validate
-from mercer.estimators import _svm
+from mercer import _memory, _validate
 from mercer.estimators.svc import SVC
-from mercer.solvers.certificate import hinge_certificate, total
 from mercer.solvers.path import LazyValues, StoredValues, along
 from mercer.solvers.polish import polish
 from mercer.solvers.rows import rows_of
@@ -109,19 +107,7 @@ def _at(problem, C):
 def _fitted(model, problem, C, solutions):
     """Return a classifier with the solutions of its machines."""
     fitted = SVC(**model.get_params(deep=False) | {"C": float(C)})
-    paired = fitted.multi_class == "ovo" and len(problem.classes) > 2
-    packed = _svm.pack([each.coef for each in solutions], problem.codes, len(problem.classes), paired)
-    used = np.flatnonzero((packed != 0).any(axis=1))
-    fitted.classes_, fitted.class_weight_, fitted.kernel_ = problem.classes, problem.class_weight, problem.kernel
-    fitted.support_, fitted.support_vectors_ = problem.order[used], _points.take(problem.points, used)
-    fitted.n_support_ = np.bincount(problem.codes[used], minlength=len(problem.classes))
-    fitted.dual_coef_ = packed[used].astype(problem.dtype)
-    fitted.intercept_ = np.array([each.bias for each in solutions]).astype(problem.dtype)
-    fitted.n_iter_ = np.array([each.n_iter for each in solutions])
-    fitted.n_features_in_ = model.n_features_in_
-    duals = [model._dual(_at(problem, C), machine) for machine in problem.machines]
-    fitted.certificate_ = total(
-        [hinge_certificate(dual, s.coef, s.scores, s.bias) for dual, s in zip(duals, solutions, strict=True)]
-    )
-    fitted._warn_unfinished(solutions)
-    return fitted
+    for name in ("n_features_in_", "feature_names_in_"):
+        if hasattr(model, name):
+            setattr(fitted, name, getattr(model, name))
+    return fitted._keep(_at(problem, C), solutions)

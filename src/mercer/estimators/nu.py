@@ -6,23 +6,20 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from mercer import _memory, _points, _threads, _validate
-from mercer.estimators._single import SingleMachine, optimiser
+from mercer import _points, _validate
+from mercer.estimators import _svm
+from mercer.estimators._single import SingleMachine, solver
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import merged, targets, tube, tube_certificate
 from mercer.solvers.box import box_certificate
-from mercer.solvers.nu import KeptRows, priced
+from mercer.solvers.hulls import widest_margin
+from mercer.solvers.nu import priced, settle, solve_sums
 from mercer.solvers.polish import polish
-from mercer.solvers.rows import Square
 from mercer.solvers.smo import solve
-from mercer.solvers.working_set import LANES
 
-# Points of each class that the first guess of a margin looks at.
-_SAMPLE = 500
-# A margin below this share of the first guess counts as none.
-_TOUCHING = 1e-4
-# Relative distance of the share from nu that is worth a warning; duals solved to ``tol`` only are inexact.
-_MISSED = 1e-3
+# A margin below this share of what the distance of the classes' means would give counts as none: then a machine of
+# this share is kept.
+_TOUCHING, _KEPT = 1e-4, 1e-2
 
 
 class NuSVC(SVC):
@@ -41,7 +38,7 @@ class NuSVC(SVC):
         For a machine at most 2 min(W+, W-) / (W+ + W-) with the sums of weights of its classes; lowered to that with a
         warning.
     kernel, multi_class, tol, class_weight, decision_function_shape, break_ties, max_iter, memory :
-        As for `SVC`; ``max_iter`` bounds each of the few duals that are solved.
+        As for `SVC`; ``max_iter`` bounds the steps of each.
 
     Attributes
     ----------
@@ -50,8 +47,11 @@ class NuSVC(SVC):
 
     Notes
     -----
-    When ``nu`` is so small that the hulls of the classes meet, no margin exists: the machine with the smallest margin
-    that was tried is kept, with a warning that gives its share.
+    One dual with two sums is solved. When ``nu`` is so small that the hulls of the classes meet, no margin exists: the
+    machine of a small margin is kept, with a warning that gives its share. At the largest ``nu`` all points of the
+    smaller class are at their bounds, and every boundary from half way between the levels of the classes on is
+    optimal: half way is taken, or farther by the proportion of the weights where ``class_weight`` favours the larger
+    class.
 
     References
     ----------
@@ -140,42 +140,34 @@ class NuSVC(SVC):
 
     def _optimum(self, problem, rows, dual, **means):
         """Return the solution of one machine in units of its margin."""
-        sign, n = dual.target, len(dual.target)
         share = min(self.nu, _largest_nu(dual))
-        wanted = share * float((dual.upper - dual.lower).sum())
-        rows = self._kept(problem, rows, dual.points)
-        guess = _guess(rows, dual)
-        least = _TOUCHING * guess
+        bounds = dual.upper - dual.lower
+        total = 0.5 * share * float(bounds.sum())
+        means.pop("shared")
+        solution, margin, unit = widest_margin(
+            problem.kernel, problem.points, rows, dual, total, self.tol, _TOUCHING, **means
+        )
+        if margin <= _TOUCHING * unit:
+            solution, margin = self._touching(problem, rows, dual, _KEPT * unit, solution, total, means)
+        elif total >= (1 - 1e-12) * min(dual.upper.sum(), -dual.lower.sum()):
+            class_weight = problem.class_weight[problem.codes[dual.points]]
+            solution, margin = _placed(solution, dual, margin, class_weight)
+        return _svm.in_margins(solution, margin)
 
-        def optimum(margin, coef):
-            margin = max(margin, least)
-            own = replace(dual, target=margin * sign, coef=coef)
-            solution = solve(rows, own, tol=margin * self.tol, **means)
-            return polish(problem.kernel, problem.points, rows, own, solution, margin * self.tol)
-
-        solution, margin = priced(optimum, sign, wanted, guess, np.zeros(n))
-        margin, found = max(margin, least), float(sign @ solution.coef)
-        if abs(found - wanted) <= _MISSED * wanted:
-            solution, margin = _tightened(solution, sign, margin)
-        elif found > wanted:
-            warnings.warn(
-                f"nu = {share:.6g} leaves no margin between the classes of a machine; kept the one of margin "
-                f"{margin:.3g} and nu = {share * found / wanted:.6g}. Give a larger nu.",
-                UserWarning,
-                stacklevel=2,
-            )
-        return replace(
-            solution, coef=solution.coef / margin, scores=solution.scores / margin, bias=solution.bias / margin,
-            violation=solution.violation / margin,
-        )  # fmt: skip
-
-    def _kept(self, problem, rows, points):
-        """Return rows that are computed once for all duals of a machine, where its share of the memory holds them."""
-        n, width = len(points), -(-len(points) // LANES) * LANES
-        crews = min(_threads.count(), len(problem.machines))
-        if n * width * rows.dtype.itemsize > _memory.parse(self.memory) // (4 * crews):
-            return rows
-        return KeptRows(rows, Square(rows, points, np.empty(n * width, rows.dtype), LANES), points)
+    def _touching(self, problem, rows, dual, least, solution, total, means):
+        """Return the solution of the smallest margin that counts, where there is none, and say so."""
+        own = replace(dual, target=least * dual.target, coef=solution.coef)
+        found = solve(rows, own, tol=least * self.tol, **means)
+        found = polish(problem.kernel, problem.points, rows, own, found, least * self.tol)
+        kept = 0.5 * float(dual.target @ found.coef)
+        bounds = float((dual.upper - dual.lower).sum())
+        warnings.warn(
+            f"nu = {2 * total / bounds:.6g} leaves no margin between the classes of a machine; kept the one of margin "
+            f"{least:.3g} and nu = {2 * kept / bounds:.6g}. Give a larger nu.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return replace(found, n_iter=solution.n_iter + found.n_iter), least
 
 
 class NuSVR(SingleMachine, RegressorMixin, BaseEstimator):
@@ -258,19 +250,27 @@ class NuSVR(SingleMachine, RegressorMixin, BaseEstimator):
         y = targets(self, y)
         sample = self._sample(X, sample_weight, len(y))
         n, price, own = _points.count(sample.points), self.C * sample.weights, y[sample.kept]
-        accuracy = self.tol / (price.max() * np.sqrt(n))
-        guess = 0.1 * float(np.abs(own - np.median(own)).mean()) + np.finfo(float).tiny
-        with optimiser(self, sample.kernel, sample.points, 2 * n, accuracy, repeated=True) as solved:
-
-            def optimum(epsilon, coef):
-                return solved(replace(_tube(own, epsilon, price), coef=coef), self.tol)
-
-            narrower = np.repeat([-1.0, 1.0], n)
-            solution, epsilon = priced(optimum, narrower, -self.nu * float(price.sum()), guess, np.zeros(2 * n))
+        total = 0.5 * self.nu * float(price.sum())
+        dual = tube(own, 1.0, price)
+        dual = replace(dual, target=np.concatenate([own, own]))
+        with solver(self, sample.kernel, sample.points, 2 * n, self.tol / (price.max() * np.sqrt(n))) as means:
+            solution, width = solve_sums(means.rows, dual, n, total, tol=lambda _: self.tol, **means.means)
+            if width >= -self.tol:
+                # no width at all: then fewer errors than nu allows are left
+                line = replace(tube(own, 0.0, price), coef=merged(solution.coef, n))
+                exact = means.optimum(line, self.tol)
+                if np.abs(exact.coef).sum() <= 2 * total * (1 + 1e-12):
+                    solution, dual, width = replace(exact, n_iter=exact.n_iter + solution.n_iter), line, None
+            if width is not None:
+                solution, width = settle(
+                    sample.kernel, sample.points, means.rows, dual, n, total, solution, width, self.tol
+                )
+                dual = priced(dual, n, width)
+        epsilon = 0.0 if width is None else max(0.0, -width)
         self._keep(sample, merged(solution.coef, n), solution)
         self.epsilon_ = float(epsilon)
         self.intercept_ = np.array([solution.bias], sample.dtype)
-        self.certificate_ = box_certificate(_tube(own, epsilon, price), solution.coef, solution.scores, solution.bias)
+        self.certificate_ = box_certificate(dual, solution.coef, solution.scores, solution.bias)
         self._warn_unfinished(solution.violation, self.tol)
         return self
 
@@ -300,33 +300,29 @@ def _largest_nu(dual):
     return 2 * min(upper, lower) / (upper + lower)
 
 
-def _tightened(solution, sign, margin):
-    """Return the solution and the smallest margin of the same coefficients, where one class is at its bounds."""
-    used = solution.coef != 0
-    high = float(np.min(solution.scores, where=used & (sign > 0), initial=np.inf))
-    low = float(np.max(solution.scores, where=used & (sign < 0), initial=-np.inf))
-    room = 0.5 * (high - low)
-    if not 0 < room < margin:
+def _placed(solution, dual, margin, class_weight):
+    """Return the solution and margin where the optimum leaves the boundary open: a class is all at its bounds.
+
+    Any margin from half the distance of the levels of the classes is optimal; the one taken divides the distance in the
+    proportion of the factors of the classes, and half way where the factor of the other class is the smaller one.
+    """
+    raw, sign = solution.scores - margin * dual.target, dual.target
+    edges, factors, closed = {}, {}, {}
+    for side in (1.0, -1.0):
+        own = sign == side
+        price = (dual.upper - dual.lower)[own]
+        factors[side] = float(price.sum() / (price / class_weight[own]).sum())
+        closed[side] = bool((np.abs(solution.coef[own]) == price).all())
+        edge = raw[own].min() if side > 0 else raw[own].max()
+        edges[side] = float(edge) if closed[side] else solution.bias - margin * side
+    distance = edges[-1.0] - edges[1.0]
+    if distance <= 0:
         return solution, margin
-    return replace(solution, scores=solution.scores - room * sign, bias=0.5 * (high + low)), margin - room
-
-
-def _guess(rows, dual):
-    """Return about the margin of a machine: the distance of the classes' means, on a few points."""
-    few = np.concatenate([_some(np.flatnonzero(dual.target > 0)), _some(np.flatnonzero(dual.target < 0))])
-    sign = dual.target[few]
-    weights = sign / np.where(sign > 0, (sign > 0).sum(), (sign < 0).sum())
-    squared = float(weights @ rows.product(dual.points[few], dual.points[few], weights))
-    size = float(np.abs(rows.diagonal[dual.points]).max())
-    # a quarter of all prices belongs to means; optimal coefficients leave about a tenth of their distance
-    return max(squared, 1e-6 * size, 1e-300) * 0.02 * float((dual.upper - dual.lower).sum())
-
-
-def _some(places):
-    return places[np.linspace(0, len(places) - 1, min(len(places), _SAMPLE)).astype(int)]
-
-
-def _tube(y, epsilon, price):
-    """Return the dual of a tube with two variables to a point, of no width too."""
-    dual, n = tube(y, 1.0, price), len(y)
-    return replace(dual, target=np.concatenate([y, y]) + np.repeat([-epsilon, epsilon], n))
+    share = 0.5
+    for side in (1.0, -1.0):
+        if closed[-side] and not closed[side]:
+            share = max(0.5, factors[side] / (factors[side] + factors[-side]))
+            fixed = side
+    wider = share * distance
+    bias = 0.5 * (edges[1.0] + edges[-1.0]) if share == 0.5 else edges[fixed] + fixed * wider
+    return replace(solution, scores=raw + wider * sign, bias=bias), wider

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 
 from mercer import _points, _validate
-from mercer.estimators._single import SingleMachine, optimiser
+from mercer.estimators._single import SingleMachine, solver
 from mercer.solvers.box import box_certificate, filled
 from mercer.solvers.smo import Dual
 
@@ -93,8 +93,8 @@ class OneClassSVM(SingleMachine, OutlierMixin, BaseEstimator):
         scale = np.abs(sample.kernel.diag(sample.points)).max()
         tol = self.tol * max(float(scale), 1e-300) / max(1.0, total)
         n = len(dual.points)
-        with optimiser(self, sample.kernel, sample.points, n, tol / (dual.upper.max() * np.sqrt(n))) as optimum:
-            solution = optimum(dual, tol)
+        with solver(self, sample.kernel, sample.points, n, tol / (dual.upper.max() * np.sqrt(n))) as means:
+            solution = means.optimum(dual, tol)
         level = inner_level(solution, dual, sample.dtype, scale)
         self._keep(sample, total * solution.coef, solution)
         self.intercept_ = np.array([total * level], sample.dtype)

@@ -36,7 +36,8 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
     Parameters
     ----------
     C : float
-        Price of slack, above 0; that of a point is multiplied by the weights of its class and of its own.
+        Price of slack, above 0; that of a point is multiplied by the weights of its class and of its own. Infinity
+        allows none: the hard margin, a ValueError where the classes cannot be separated.
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
         Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
     multi_class : {"ovo", "ovr"}
@@ -66,6 +67,8 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
     dual_coef_ : array (n_sv, m), or (n_sv, c - 1) for pairs of three classes or more
         y_i alpha_i; column k of a row of class i belongs to the pair of i and the k-th other class.
     intercept_ : array (m,)
+    margin_ : array (m,)
+        1 / |w|: how far the points of score 1 or -1 are from the boundary; computed when asked for.
     certificate_ : Certificate
         Objectives, gap and worst violation where the solver stopped; ``mercer.certify`` recomputes it.
     n_iter_ : int array (m,)
@@ -141,26 +144,12 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         self._check_parameters()
         problem = self._problem(X, y, sample_weight)
         solutions = self._solve(problem)
+        return self._keep(problem, solutions)
 
-        machines, codes = problem.machines, problem.codes
-        coefs = [solution.coef for solution in solutions]
-        self.classes_, self.class_weight_, self.kernel_ = problem.classes, problem.class_weight, problem.kernel
-        packed = _svm.pack(coefs, codes, len(self.classes_), self._paired())
-        used = np.flatnonzero((packed != 0).any(axis=1))
-        self.support_ = problem.order[used]
-        self.support_vectors_ = _points.take(problem.points, used)
-        self.n_support_ = np.bincount(codes[used], minlength=len(self.classes_))
-        self.dual_coef_ = packed[used].astype(problem.dtype)
-        self.intercept_ = np.array([solution.bias for solution in solutions]).astype(problem.dtype)
-        self.n_iter_ = np.array([solution.n_iter for solution in solutions])
-        self.certificate_ = total(
-            [
-                hinge_certificate(self._dual(problem, machine, each.coef), each.coef, each.scores, each.bias)
-                for machine, each in zip(machines, solutions, strict=True)
-            ]
-        )
-        self._warn_unfinished(solutions)
-        return self
+    @property
+    def margin_(self):
+        """Distances 1 / |w| from the boundaries to their margins (m,); of the nearest points, for C = inf."""
+        return 1 / self.expansion_.norms()
 
     @property
     def expansion_(self):
@@ -225,7 +214,8 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
     # --- the problem -------------------------------------------------------------------------------------------------
 
     def _check_parameters(self):
-        _validate.positive("C", self.C)
+        if not np.isposinf(self.C):
+            _validate.positive("C", self.C)
         _validate.positive("tol", self.tol)
         _memory.parse(self.memory)
         if self.max_iter != -1:
@@ -243,7 +233,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
-        weights = _svm.weights(sample_weight, X, len(y))
+        weights = _svm.weights(sample_weight, len(y))
         kept = np.flatnonzero(weights > 0)
         classes, codes = np.unique(y[kept], return_inverse=True)
         if len(classes) == 1:
@@ -281,6 +271,27 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
 
     # --- fit ---------------------------------------------------------------------------------------------------------
 
+    def _keep(self, problem, solutions):
+        """Store the solutions of all machines as fitted attributes; return self."""
+        machines, codes = problem.machines, problem.codes
+        self.classes_, self.class_weight_, self.kernel_ = problem.classes, problem.class_weight, problem.kernel
+        packed = _svm.pack([each.coef for each in solutions], codes, len(self.classes_), self._paired())
+        used = np.flatnonzero((packed != 0).any(axis=1))
+        self.support_ = problem.order[used]
+        self.support_vectors_ = _points.take(problem.points, used)
+        self.n_support_ = np.bincount(codes[used], minlength=len(self.classes_))
+        self.dual_coef_ = packed[used].astype(problem.dtype)
+        self.intercept_ = np.array([each.bias for each in solutions]).astype(problem.dtype)
+        self.n_iter_ = np.array([each.n_iter for each in solutions])
+        self.certificate_ = total(
+            [
+                hinge_certificate(self._dual(problem, machine, each.coef), each.coef, each.scores, each.bias)
+                for machine, each in zip(machines, solutions, strict=True)
+            ]
+        )
+        self._warn_unfinished(solutions)
+        return self
+
     def _solve(self, problem):
         """Return the solutions of all machines, several at a time on the pool of threads."""
         machines, budget = problem.machines, _memory.parse(self.memory)
@@ -291,7 +302,9 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         budget -= sum(block.nbytes for block in shared.values())
         crews = min(_threads.count(), len(machines))
         padded = -(-widest // LANES) * LANES
-        values = min(budget // crews // rows.dtype.itemsize, widest * padded)
+        # whole lanes of two classes, where each is a group of its own
+        most = (padded + 2 * LANES) ** 2
+        values = min(budget // crews // rows.dtype.itemsize, most)
         memories = queue.SimpleQueue()
         for _ in range(crews):
             memories.put(np.empty(max(values, 4 * LANES**2), rows.dtype))
@@ -321,16 +334,19 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
 
     def _optimum(self, problem, rows, dual, **means):
         """Return the solution of the dual of one machine."""
+        if np.isposinf(self.C):
+            return _svm.separated(problem, rows, dual, self.tol, **means)
         solution = solve(rows, dual, tol=self.tol, **means)
         return polish(problem.kernel, problem.points, rows, dual, solution, self.tol)
 
     def _warn_unfinished(self, solutions):
         worst = max(solutions, key=lambda solution: solution.violation)
         if worst.violation > self.tol:
+            gap = self.certificate_.gap / max(abs(self.certificate_.dual), 1e-300)
             warnings.warn(
-                f"SVC stopped after {worst.n_iter} steps with a violation of {worst.violation:.3g} above "
-                f"tol = {self.tol:g} and a relative gap of {self.certificate_.gap / abs(self.certificate_.dual):.3g}; "
-                "scale the features (StandardScaler), lower C or raise max_iter.",
+                f"{type(self).__name__} stopped after {worst.n_iter} steps with a violation of {worst.violation:.3g} "
+                f"above tol = {self.tol:g} and a relative gap of {gap:.3g}; "
+                "scale the features (StandardScaler), allow more slack or raise max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin
 
 from mercer import _points, _validate
-from mercer.estimators._single import SingleMachine, optimiser
+from mercer.estimators._single import SingleMachine, solver
 from mercer.estimators.one_class import inner_level
 from mercer.solvers.box import box_certificate, filled
 from mercer.solvers.polish import widened
@@ -100,8 +100,8 @@ class SVDD(SingleMachine, OutlierMixin, BaseEstimator):
         dual = self._dual(sample)
         scale = max(float(np.abs(dual.target).max()), 1e-300) * 2
         tol, n = self.tol * scale, len(dual.points)
-        with optimiser(self, sample.kernel, sample.points, n, tol / np.sqrt(n)) as optimum:
-            solution = optimum(dual, tol)
+        with solver(self, sample.kernel, sample.points, n, tol / np.sqrt(n)) as means:
+            solution = means.optimum(dual, tol)
         level = inner_level(solution, dual, sample.dtype, scale)
         self._keep(sample, solution.coef, solution)
         self._norm = float(self.centre_.norms()[0]) ** 2

@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import column_or_1d
 
 from mercer import _points, _validate
-from mercer.estimators._single import SingleMachine, optimiser
+from mercer.estimators._single import SingleMachine, solver
 from mercer.solvers.box import box_certificate
 from mercer.solvers.polish import widened
 from mercer.solvers.ridged import Ridged
@@ -101,8 +101,8 @@ class SVR(SingleMachine, RegressorMixin, BaseEstimator):
         if ridge is not None:
             kernel, points = Ridged(kernel, widened(points), ridge), np.arange(n)
         accuracy = self.tol / (self.C * sample.weights.max() * np.sqrt(n))
-        with optimiser(self, kernel, points, len(dual.points), accuracy) as optimum:
-            solution = optimum(dual, self.tol)
+        with solver(self, kernel, points, len(dual.points), accuracy) as means:
+            solution = means.optimum(dual, self.tol)
         self._keep(sample, merged(solution.coef, n), solution)
         self.intercept_ = np.array([solution.bias], sample.dtype)
         self.certificate_ = box_certificate(dual, solution.coef, solution.scores, solution.bias)

@@ -35,6 +35,8 @@ def hinge_certificate(dual, coef, scores, bias):
     .. math:: \tfrac12 b'Kb + \sum_i C_i \xi_i,\quad t'b - \tfrac12 b'Kb,\quad
         \xi_i = \max(0, y_i (f_i - b_0)),\ f = t - Kb
 
+    Without slack, where a price is infinite, the first is the objective of the normal divided by 1 - max xi.
+
     Parameters
     ----------
     dual : Dual
@@ -51,9 +53,14 @@ def hinge_certificate(dual, coef, scores, bias):
     norm = float(coef @ (dual.target - scores))
     top = np.max(scores, where=coef < dual.upper, initial=-np.inf)
     bottom = np.min(scores, where=coef > dual.lower, initial=np.inf)
-    return Certificate(
-        0.5 * norm + float(bound @ slack), float(dual.target @ coef) - 0.5 * norm, max(0.0, float(top - bottom))
-    )
+    value = float(dual.target @ coef) - 0.5 * norm
+    if np.isinf(bound).any():
+        # the normal, stretched until no point has slack
+        worst = float(slack.max())
+        primal = 0.5 * norm / (1 - worst) ** 2 if worst < 1 else np.inf
+    else:
+        primal = 0.5 * norm + float(bound @ slack)
+    return Certificate(primal, value, max(0.0, float(top - bottom)))
 
 
 def total(certificates):
