@@ -1,5 +1,7 @@
 """Construction: errors fall with every vector, hold in extended precision, and beat any selection as large."""
 
+import signal
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -145,3 +147,30 @@ def test_kernels_without_a_gradient_are_refused_with_what_works(psi, message):
 def test_options_are_checked(option, value):
     with pytest.raises(ValueError, match=option):
         Construct(**{option: value})
+
+
+def test_what_ranks_the_starts_is_refused_beyond_its_budget():
+    psi = mc.Expansion(mc.Gaussian(0.5), X, C)
+    with pytest.raises(MemoryError, match=r"basis of 5 vectors at 60 points needs .*Pivoted"):
+        reduce(psi, 5, method=Construct(memory=1000))
+    assert len(reduce(psi, 5, method=Construct(memory=1200)).sizes) == 5
+
+
+def test_a_signal_ends_a_long_run_with_what_was_found():
+    rng = np.random.default_rng(0)
+    psi = mc.Expansion(mc.Gaussian(0.1), rng.normal(size=(2000, 20)), rng.normal(size=(2000, 5)))
+
+    def ctrl_c(size, _):
+        if size == 3:
+            # a signal at once, handled wherever the run is by then
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            reduce(psi, 1999, callback=ctrl_c)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    kept = caught.value.reduction
+    assert 3 <= len(kept.sizes) < 100
+    assert (np.diff(kept.history) < 0).all()

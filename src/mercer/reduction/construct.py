@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _validate
+from mercer import _memory, _validate
 from mercer.expansion import Expansion
 from mercer.kernels.radial import Radial
 from mercer.preimages.descent import dense_rows
@@ -37,11 +37,14 @@ class Construct:
     max_iter : int
         Trials per start.
     tol : float
-        A point has converged when the step is at most ``tol`` times the spread of the points of psi.
+        A point has converged when the step, or the gradient where that is followed, is at most ``tol`` times the spread
+        of the points of psi.
+    memory : str or int
+        Bytes for n s numbers in float32, which rank the points of psi as starts.
 
     Notes
     -----
-    O(n (d + m)) per trial and start and O(n s) per vector; n s numbers in float32 are kept.
+    O(n (d + m)) per trial and start and O(n s) per vector.
 
     References
     ----------
@@ -52,9 +55,8 @@ class Construct:
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.reduction import Construct, reduce
     >>> X = np.array([[0.0], [0.1], [3.0], [3.1]])
-    >>> answer = reduce(mc.mean(mc.features(mc.Gaussian(1.0), X)), 2, method=Construct(starts=2))
+    >>> answer = mc.reduce(mc.mean(mc.features(mc.Gaussian(1.0), X)), 2, method=mc.Construct(starts=2))
     >>> np.sort(answer.expansion.points, axis=0).round(2).ravel(), answer.relative_error < 1e-2
     (array([0.05, 3.05]), array([ True]))
     """
@@ -62,11 +64,13 @@ class Construct:
     starts: int = 4
     max_iter: int = 50
     tol: float = 1e-3
+    memory: str | int = "1GB"
 
     def __post_init__(self):
         _validate.integer("starts", self.starts)
         _validate.integer("max_iter", self.max_iter)
         _validate.positive("tol", self.tol)
+        _memory.parse(self.memory)
 
     def require(self, psi):
         """Raise a TypeError unless psi is over rows of numbers and its kernel has a gradient."""
@@ -74,7 +78,7 @@ class Construct:
 
     def find(self, target, n_vectors, tol):  # noqa: ARG002
         """Yield sets that grow by one point; the cost is stated above."""
-        psi, total, run = target.psi, target.squares.sum(), _Growth(target, n_vectors)
+        psi, total, run = target.psi, target.squares.sum(), _Growth(target, n_vectors, self.memory)
         radial = isinstance(psi.kernel, Radial) and smooth(psi.kernel)
         options = {"max_iter": self.max_iter, "tol": self.tol, "restarts": 0}
         for size in range(n_vectors):
@@ -93,13 +97,13 @@ class Construct:
 class _Growth:
     """A set of new points with their span, and the residuals at all points of psi."""
 
-    def __init__(self, target, n_vectors):
+    def __init__(self, target, n_vectors, memory):
         self.target, self.span = target, Span(target)
         self.pool, self.rows = np.empty((n_vectors, target.points.shape[1])), np.arange(n_vectors)
         self.left = target.values.copy()
         self.squares = target.kernel.diag(target.points)
         # the basis at the points of psi serves only to rank them
-        self.basis = np.empty((n_vectors, len(self.left)), np.float32)
+        self.basis, self.memory = np.empty((0, len(self.left)), np.float32), memory
         self.size = 0
 
     def approximation(self):
@@ -131,12 +135,28 @@ class _Growth:
         if len(self.span.kept) == before:
             return False
         self.pool[self.size] = z
+        self._reserve()
         pivot = self.span.factor[-1, -1]
         column = self.target.kernel(z, self.target.points)[0] - T[:, best] @ self.basis[: self.size]
         self.basis[self.size] = column / pivot
         self.left -= self.basis[self.size][:, None] * self.span.coordinates[-1]
         self.size += 1
         return True
+
+    def _reserve(self):
+        """Make room for one more row of the basis."""
+        have, n = self.basis.shape
+        if self.size < have:
+            return
+        size = min(len(self.pool), max(64, 2 * have))
+        _memory.require(
+            4 * size * n,
+            self.memory,
+            f"the basis of {size} vectors at {n} points",
+            "Pivoted(), fewer n_vectors, or a larger memory= of Construct",
+        )
+        basis = np.empty((size, n), np.float32)
+        basis[:have], self.basis = self.basis, basis
 
 
 def require_gradient(method, psi):

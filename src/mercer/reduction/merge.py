@@ -46,9 +46,8 @@ class Merge:
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.reduction import reduce
     >>> X = np.array([[0.0], [0.1], [3.0], [3.1]])
-    >>> answer = reduce(mc.mean(mc.features(mc.Gaussian(1.0), X)), 2, method="merge")
+    >>> answer = mc.reduce(mc.mean(mc.features(mc.Gaussian(1.0), X)), 2, method=mc.Merge())
     >>> np.sort(answer.expansion.points, axis=0).round(3).ravel()
     array([0.05, 3.05])
     """

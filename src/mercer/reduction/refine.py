@@ -54,10 +54,9 @@ class Refine:
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.reduction import Refine, reduce
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> psi = mc.Expansion(mc.Gaussian(2.0), X, np.sin(9 * X))
-    >>> reduce(psi, 3, method="refine").history[-1] < 0.7 * reduce(psi, 3).history[-1]
+    >>> mc.reduce(psi, 3, method=mc.Refine()).history[-1] < 0.7 * mc.reduce(psi, 3).history[-1]
     np.True_
     """
 

@@ -64,7 +64,8 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
         When neither ``n_vectors`` nor ``tol`` is given, or for a bad value of one of them; for a vector that has a
         negative square under an indefinite kernel.
     KeyboardInterrupt
-        Within a second of the signal; ``reduction`` of the exception is the answer as far as the run had come.
+        Within a second of the signal; ``reduction`` of the exception is the answer as far as the run had come, None
+        before the first set.
 
     Notes
     -----
@@ -79,10 +80,9 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.reduction import reduce
     >>> X = np.linspace(0, 1, 50)[:, None]
     >>> psi = mc.Expansion(mc.Gaussian(2.0), X, np.sin(9 * X))
-    >>> answer = reduce(psi, 8, tol=0.05)
+    >>> answer = mc.reduce(psi, 8, tol=0.05)
     >>> answer.expansion, answer.relative_error <= 0.05
     (Expansion(Gaussian(gamma=2.0), 1 vector over 4 points), array([ True]))
     >>> len(answer.history), len(answer.at(2).expansion.points)
@@ -98,7 +98,8 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
         return _itself(target.original, f"n_vectors = {n_vectors} allows all {n} points of psi")
     if not target.squares.any():
         return _nothing(target)
-    limit, trace = n - 1 if n_vectors is None else n_vectors, Trace(target)
+    limit = n - 1 if n_vectors is None else n_vectors
+    trace = Trace(target)
     try:
         reason = trace.follow(method.find(target, limit, tol), limit, tol, callback)
     except KeyboardInterrupt as stop:

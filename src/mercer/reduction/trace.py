@@ -37,6 +37,9 @@ class Trace:
         # the span of the latest set is needed only to go on
         return {"target": self.target, "stages": self.stages, "residuals": self.residuals}
 
+    def __setstate__(self, state):
+        self.__dict__ |= state | {"_span": Span(state["target"]), "_latest": None}
+
     @property
     def sizes(self):
         """Numbers of vectors (h,)."""
