@@ -1,0 +1,52 @@
+"""Tables II to IV of the paper of 1999: thresholds are the best ones, and constructed sets err as published."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from experiments import reduced_sets
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("overlap", [0.0, 1.0, 4.0])
+def test_no_threshold_errs_less_often(overlap):
+    positive = RNG.random(200) < 0.2
+    scores = RNG.normal(size=200) * overlap + positive
+    shift = reduced_sets.threshold(scores, positive)
+    found = np.count_nonzero((scores + shift > 0) != positive)
+    ranked = np.sort(scores)
+    cuts = np.concatenate([[-np.inf], (ranked[1:] + ranked[:-1]) / 2, [np.inf]])
+    assert found == min(np.count_nonzero((scores > cut) != positive) for cut in cuts)
+
+
+@pytest.fixture
+def normals():
+    return [mc.Expansion(mc.Gaussian(0.5), RNG.normal(size=(n, 2)), RNG.normal(size=n)) for n in (10, 20, 30)]
+
+
+def test_equal_fractions_leave_the_wanted_number_on_average(normals):
+    found = reduced_sets.equal_fractions(normals, [5, 12, 40], mc.Greedy())
+    assert [len(psi.points) for psi, _ in found[12]] == [6, 12, 18]
+    assert np.mean([len(psi.points) for psi, _ in found[5]]) == pytest.approx(5, abs=0.5)
+    # a machine is never padded
+    assert [psi for psi, _ in found[40]] == normals
+
+
+def test_one_penalty_leaves_the_wanted_number_on_average(normals):
+    found = reduced_sets.one_penalty(normals, [8], weighted=False)[8]
+    assert np.mean([len(psi.points) for psi, _ in found]) == pytest.approx(8, abs=0.5)
+    for (psi, relative), whole in zip(found, normals, strict=True):
+        assert relative == pytest.approx(float(mc.sqdist(psi, whole)[0, 0] ** 0.5 / whole.norms()[0]), rel=1e-6)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_constructed_sets_err_as_published(data):
+    data("usps")
+    normals, digits = reduced_sets.trained("smoothed")
+    found = reduced_sets.METHODS["RSC"](normals, [20, 50])
+    for n, machines in found.items():
+        # the standard error of a test error is 0.45 per cent
+        error = reduced_sets.errors([psi for psi, _ in machines], digits)[1]
+        assert error < reduced_sets.PUBLISHED["RSC"][n] + 0.45
