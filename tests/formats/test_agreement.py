@@ -78,6 +78,20 @@ def test_a_missing_part_is_told_by_the_scores_of_one_point(missing):
         require_agreement(model)
 
 
+@pytest.mark.parametrize("name", ["SVC", "SVC-one-vs-rest-float32", "SVR", "KernelPCA", "KernelRidge"])
+def test_vectors_that_were_constructed_belong_to_no_class_and_are_no_training_rows(name):
+    model, vectors = copy.copy(MODELS[name]), make.NEW.astype(MODELS[name].expansion_.points.dtype)
+    coef = np.cos(np.arange(4 * len(model.intercept_))).reshape(4, -1).astype(vectors.dtype)
+    state = vars(model)
+    for attribute in ("support_", "n_support_", "_asked"):
+        state.pop(attribute, None)
+    if "support_vectors_" in state:
+        model.support_vectors_, model.dual_coef_ = vectors, coef
+    else:
+        model.expansion_, state["dual_coef_"] = mc.Expansion(model.kernel_, vectors, coef), coef
+    assert require_agreement(model) is model
+
+
 def test_rows_of_mistakes_are_points_of_the_model():
     model = copy.copy(MODELS["KernelPerceptron"])
     run = model.mistakes_[0]

@@ -30,8 +30,8 @@ _LAYOUTS = {
     "NuSVR": _MACHINE,
     "OneClassSVM": _MACHINE,
     "SVDD": _MACHINE,
-    "KernelRidge": _BLOCK | {"dual_coef_": "n m|n", "posterior_": "n r"},
-    "KernelPCA": _BLOCK | {"eigenvalues_": "m", "eigenvectors_": "N m", "residuals_": "m", "mean_": "N 1"},
+    "KernelRidge": _BLOCK | {"dual_coef_": "n m|n", "posterior_": "p r"},
+    "KernelPCA": _BLOCK | {"eigenvalues_": "m", "eigenvectors_": "N m", "residuals_": "m", "mean_": "o 1"},
     "KernelFisher": _BLOCK | {"classes_": "c", "priors_": "c", "means_": "c m", "eigenvalues_": "m"},
     "KernelPerceptron": _BLOCK | {"classes_": "c", "support_": "n", "n_mistakes_": "m", "margin_": "m"},
     "Nystroem": _BLOCK,
@@ -193,9 +193,12 @@ def _require_classes(model):
     if "dual_coef_" not in vars(model):
         return
     n, k = model.dual_coef_.shape
-    _require(k == (c - 1 if model._paired() else m), f"dual_coef_ has {k} columns for {c} classes")
-    counts = model.n_support_
-    _require(counts.min() >= 0 and sum(counts.tolist()) == n, f"n_support_ must add up to {n}")
+    # constructed vectors belong to no class, and have a column for every pair
+    packed = model._packed()
+    _require(k == (c - 1 if packed else m), f"dual_coef_ has {k} columns for {c} classes")
+    if packed or "n_support_" in vars(model):
+        counts = model.n_support_
+        _require(counts.min() >= 0 and sum(counts.tolist()) == n, f"n_support_ must add up to {n}")
 
 
 def _require_mistakes(model):
