@@ -36,6 +36,7 @@ def test_the_logarithm_holds_where_the_volume_does_not():
     X = np.zeros((1, 300))
     np.testing.assert_allclose(manifold.log_volume_element(mc.Gaussian(500.0), X), 150 * np.log(1000.0), rtol=1e-12)
     assert manifold.volume_element(mc.Gaussian(500.0), X) == np.inf
+    assert manifold.determinant(mc.Gaussian(500.0), X) == np.inf
 
 
 @pytest.mark.parametrize("kernel", [mc.Polynomial(2, coef0=0.0), mc.Polynomial(3), COMPOSITE["normalized"]], ids=repr)

@@ -12,6 +12,7 @@ from mercer.kernels import (
     Dot,
     Exp,
     FeatureMap,
+    Kernel,
     Mapped,
     Normalized,
     Power,
@@ -57,7 +58,21 @@ def jet(kernel, X, Z, order):  # noqa: ARG001 (what the rules registered below t
     array([[[6., 0.],
             [0., 6.]]])
     """
-    raise TypeError(
+    raise _without_derivatives(kernel)
+
+
+def require_rules(kernel):
+    """Raise a TypeError unless the kernel and all its parts have a rule, before any point is looked at."""
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"k must be a Kernel, got {kernel!r} of type {type(kernel).__name__}.")
+    if jet.dispatch(type(kernel)) is jet.dispatch(object):
+        raise _without_derivatives(kernel)
+    for part in kernel._parts().values():
+        require_rules(part)
+
+
+def _without_derivatives(kernel):
+    return TypeError(
         f"{kernel!r} has no derivatives that geometry could use. Kernels of inner products and of Euclidean distances "
         "have them (Linear, Polynomial, Gaussian, Cauchy, RationalQuadratic, Matern with nu = 1.5 or 2.5, your own Dot "
         "and Radial), and so have their sums, products, powers, multiples, Exp, Normalized, Conformal and Mapped."
@@ -169,10 +184,12 @@ def _with_factors(kernel, X, Z, order, factor):
 
 @jet.register(FeatureMap)
 def _feature_map(kernel, X, Z, order):
-    if max(order) > 1 or kernel.jacobian is None:
+    if kernel.jacobian is None:
+        raise TypeError(f"{kernel!r} has no derivatives; give jacobian=, a function X -> (n, D, d).")
+    if max(order) > 1:
         raise TypeError(
-            "FeatureMap has no second derivatives, which Christoffel symbols, curvature and geodesics need; metric and "
-            f"volume element work with jacobian= given ({kernel!r})."
+            f"{kernel!r} has no second derivatives, which Christoffel symbols, curvature and geodesics need; metric, "
+            "volume element and lengths work."
         )
     (phi, J), (chi, K) = ((kernel._features(Side(points)), kernel.jacobian(points)) for points in (X, Z))
     terms = {

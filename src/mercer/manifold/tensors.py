@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer import _memory, _points
-from mercer.manifold.rules import jet
+from mercer.manifold.rules import jet, require_rules
 
 # Entries of all arrays that are worked on at a time.
 _ENTRIES = 2**22
@@ -182,6 +182,7 @@ def pointwise(function, k, X, out, work, memory):
 
 def admitted(k, X, name="X"):
     """Return points as dense rows that the kernel takes."""
+    require_rules(k)
     k._require_resolved()
     if sp.issparse(X):
         raise TypeError(

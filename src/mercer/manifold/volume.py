@@ -29,7 +29,10 @@ def determinant(k, X, *, memory="1GB"):
     >>> mc.manifold.determinant(mc.Polynomial(2), np.array([[1.0, 0.0]])).round(6)
     array([24.])
     """
-    return pointwise(lambda chunk, _first: np.linalg.det(coincident(k, chunk, (1, 1)).term(1, 1)), k, X, 0, 2, memory)
+    with np.errstate(over="ignore"):
+        return pointwise(
+            lambda chunk, _first: np.linalg.det(coincident(k, chunk, (1, 1)).term(1, 1)), k, X, 0, 2, memory
+        )
 
 
 def log_volume_element(k, X, *, memory="1GB"):
