@@ -93,7 +93,8 @@ def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=None, rand
 
     Notes
     -----
-    A pass costs n p (4 d + 2 p + 6 m) operations in float32, summed in float64, on all threads. Beyond 2^24 kernel
+    A pass costs n p (4 d + 2 p + 6 m) operations in float32, on all threads; sums over tiles and the
+    equations for the coefficients are in float64. Beyond 2^24 kernel
     values rows are drawn. The ridge is 1e-6 of the mean square of the kernel values at the start; the final
     coefficients of the first descent are solved for in float64 with a ridge a thousand times smaller.
 
@@ -227,11 +228,13 @@ class Data:
         def evaluate(i):
             tiles[i] = Tile(Side(narrow), self._sides[i])
             K = self.kernel._evaluate(tiles[i])
-            parts[i] = K, K @ K.T, K.sum(axis=1, dtype=np.float64), K @ self._scores[i]
+            # equations that are solved need sums in float64: their condition is the square of that of the values
+            wide = K.astype(np.float64)
+            parts[i] = K, wide @ wide.T, wide.sum(axis=1), wide @ self._exact[i]
 
         _threads.run(evaluate, len(tiles))
         n, p = self.shape[0], len(Z)
-        total = np.sum(self._scores_sum(), axis=0)
+        total = np.sum([F.sum(axis=0) for F in self._exact], axis=0)
         gram, mass, right = (_total(part[k] for part in parts) for k in (1, 2, 3))
         B, b = _solve(gram, mass, right, total, n, ridge)
         narrow_B, narrow_b = B.astype(np.float32), b.astype(np.float32)
@@ -305,9 +308,6 @@ class Data:
         """Return the ridge per row, a share of the mean square of the kernel values at the start."""
         K = np.asarray(self.kernel(self._wide[0], Z), np.float64)
         return _RIDGE * float(np.mean(K * K))
-
-    def _scores_sum(self):
-        return [F.sum(axis=0, dtype=np.float64) for F in self._scores]
 
 
 def descend(objective, start, passes):
