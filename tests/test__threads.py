@@ -107,6 +107,14 @@ def test_runs_from_several_threads_at_once_end():
     assert sorted(done) == sorted(list(range(50)) * 8)
 
 
+def test_blas_keeps_to_one_thread_where_products_are_small():
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with _threads.serial_blas():
+            assert set(blas_threads()) == {1}
+        assert blas_threads() == before
+
+
 def test_a_limit_set_for_blas_is_kept():
     with threadpoolctl.threadpool_limits(1, user_api="blas"):
         assert _threads.count() == 1

@@ -93,6 +93,11 @@ def run(function, n_tasks):
     checkpoint()
 
 
+def serial_blas():
+    """Return a ``with`` block in which BLAS keeps to one thread: many small products lose time on more."""
+    return _blas
+
+
 def checkpoint():
     """Leave the task when its run has been stopped; long tasks call this every 0.1 s or so of work."""
     state = getattr(_run, "state", None)

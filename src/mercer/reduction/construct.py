@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _memory, _validate
+from mercer import _memory, _threads, _validate
 from mercer.expansion import Expansion
 from mercer.kernels.radial import Radial
 from mercer.preimages.descent import dense_rows
@@ -63,7 +63,7 @@ class Construct:
 
     starts: int = 4
     max_iter: int = 50
-    tol: float = 1e-3
+    tol: float = 1e-2
     memory: str | int = "1GB"
 
     def __post_init__(self):
@@ -82,15 +82,16 @@ class Construct:
         radial = isinstance(psi.kernel, Radial) and smooth(psi.kernel)
         options = {"max_iter": self.max_iter, "tol": self.tol, "restarts": 0}
         for size in range(n_vectors):
-            start, chi = dense_rows(psi, run.steepest(self.starts)), run.approximation()
-            if radial:
-                residual = ResidualMean(psi, chi, total)
-                found = FixedPoint(**options).follow(residual, psi, start, residual.width)
-            else:
-                residual = Residual(psi, chi, total)
-                found = Gradient(**options).minimise(residual, psi, start)
-            if not run.add(residual, found.points):
-                return
+            with _threads.serial_blas():
+                start, chi = dense_rows(psi, run.steepest(self.starts)), run.approximation()
+                if radial:
+                    residual = ResidualMean(psi, chi, total)
+                    found = FixedPoint(**options).follow(residual, psi, start, residual.width)
+                else:
+                    residual = Residual(psi, chi, total)
+                    found = Gradient(**options).minimise(residual, psi, start)
+                if not run.add(residual, found.points):
+                    return
             yield Stage(run.pool, run.rows[: size + 1])
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.optimize
 
-from mercer import _validate
+from mercer import _threads, _validate
 from mercer._tiles import Side, Tile, evaluate
 from mercer.kernels.radial import Radial
 from mercer.preimages.descent import dense_rows
@@ -73,7 +73,8 @@ class Merge:
                 wanted = min(pairs.count - 1, int(_RATIO * pairs.count))
             if pairs.count == 1:
                 break
-            pairs.merge()
+            with _threads.serial_blas():
+                pairs.merge()
         for rows in reversed(sets):
             yield Stage(pairs.points, rows)
 
@@ -97,6 +98,10 @@ class _Pairs:
     def merge(self):
         """Replace the pair that costs least by one point."""
         i = int(np.argmin(self.cost))
+        # without its partner a point costs no less than with it: it looks for another when its turn comes
+        while not self.alive[self.partner[i]]:
+            self._seek(np.array([i]))
+            i = int(np.argmin(self.cost))
         j, new = int(self.partner[i]), self.used
         s = float(Tile(Side(self.points[[i]]), Side(self.points[[j]])).sqdist[0, 0])
         h = self._best(i, j, s)
@@ -106,9 +111,7 @@ class _Pairs:
         self.alive[[i, j]], self.alive[new] = False, True
         self.cost[[i, j]] = np.inf
         self.used, self.count = new + 1, self.count - 1
-        left = self.alive & ((self.partner == i) | (self.partner == j))
-        left[new] = True
-        self._seek(np.flatnonzero(left))
+        self._seek(np.array([new]))
 
     def _seek(self, rows):
         """Find the earlier point with which each of some points merges at least cost."""
