@@ -29,6 +29,7 @@ from mercer.capacity.left_out import (
 )
 from mercer.capacity.nested import Choice, srm
 from mercer.capacity.reading import Machine, machine, machines
+from mercer.capacity.reports import Report, report
 from mercer.capacity.scoring import Resubstitution, ridge_score, span_score
 from mercer.capacity.span import leave_one_out_outputs, leave_one_out_predictions, span_rule, squared_spans
 from mercer.capacity.vc import vc_bound, vc_confidence, vc_margin
@@ -41,6 +42,7 @@ __all__ = [
     "ListedDecay",
     "Machine",
     "PolynomialDecay",
+    "Report",
     "Resubstitution",
     "Spectrum",
     "effective_dimension",
@@ -63,6 +65,7 @@ __all__ = [
     "pac_bayes",
     "rademacher",
     "radius_margin",
+    "report",
     "ridge_score",
     "sample_compression",
     "smallest_ball",

@@ -3,8 +3,17 @@
 matplotlib is imported when something is drawn; ``pip install "mercer[plot]"`` brings it.
 """
 
+from mercer.plot.bounds import BoundsDisplay
 from mercer.plot.contours import KernelPCAContoursDisplay
 from mercer.plot.geometry import MetricDisplay, SurfaceDisplay
 from mercer.plot.images import ImageGridDisplay
+from mercer.plot.spectra import SpectrumDisplay
 
-__all__ = ["ImageGridDisplay", "KernelPCAContoursDisplay", "MetricDisplay", "SurfaceDisplay"]
+__all__ = [
+    "BoundsDisplay",
+    "ImageGridDisplay",
+    "KernelPCAContoursDisplay",
+    "MetricDisplay",
+    "SpectrumDisplay",
+    "SurfaceDisplay",
+]

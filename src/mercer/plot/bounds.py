@@ -1,0 +1,134 @@
+"""BoundsDisplay: bounds of an error as bars, against the true error."""
+
+import numpy as np
+
+from mercer.capacity import report
+from mercer.plot import _axes
+
+
+class BoundsDisplay:
+    """Bounds and heuristics of an error as bars, against the error measured.
+
+    Parameters
+    ----------
+    bounds : sequence of Bound
+        Of quantities in the same units.
+    truth : float, optional
+        The error measured, a line.
+    measured : str
+        How.
+
+    Attributes
+    ----------
+    ax_ : Axes
+    bars_ : BarContainer
+        Filled for bounds, hatched for heuristics, pale where vacuous: those end at the trivial value.
+    truth_ : Line2D or None
+    figure_ : Figure
+
+    See Also
+    --------
+    BoundsDisplay.from_estimator : Compute the report of a fitted model and draw.
+    mercer.capacity.report : The numbers.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.plot import BoundsDisplay
+    >>> X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    >>> X[:, 0] += 4 * y
+    >>> display = BoundsDisplay.from_estimator(mc.SVC(kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
+    >>> len(display.bars_)
+    10
+    """
+
+    def __init__(self, bounds, *, truth=None, measured=""):
+        self.bounds = bounds
+        self.truth = truth
+        self.measured = measured
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, test=None, confidence=0.95, ax=None):
+        """Report on a fitted classifier of two classes, and draw.
+
+        Parameters
+        ----------
+        estimator : SVC or another classifier with ``expansion_``
+        X : points (n)
+            Those of the fit.
+        y : array (n,)
+        test : (points, array), optional
+        confidence : float
+        ax : Axes, optional
+
+        Returns
+        -------
+        BoundsDisplay
+        """
+        return cls.from_report(report(estimator, X, y, test=test, confidence=confidence), ax=ax)
+
+    @classmethod
+    def from_report(cls, found, *, ax=None):
+        """Draw the bounds of a report.
+
+        Parameters
+        ----------
+        found : Report
+        ax : Axes, optional
+
+        Returns
+        -------
+        BoundsDisplay
+        """
+        return cls(found.bounds, truth=found.truth, measured=found.measured).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw one bar for each bound, the first on top.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Left out, a figure is made.
+
+        Returns
+        -------
+        BoundsDisplay
+            Itself, with the artists.
+        """
+        bounds = list(self.bounds)
+        if ax is None:
+            ax = _axes.grid(None, 1, 1, (6.4, 0.9 + 0.34 * len(bounds)))[0, 0]
+        places = np.arange(len(bounds))
+        # infinity has no bar; what is vacuous says no more than the trivial value
+        lengths = [one.trivial if one.vacuous else one.value for one in bounds]
+        self.bars_ = ax.barh(places, lengths, color="C0", edgecolor="white")
+        for bar, one in zip(self.bars_, bounds, strict=True):
+            if one.kind == "heuristic":
+                bar.set(facecolor="white", edgecolor="C0", hatch="////")
+            if one.vacuous:
+                bar.set_alpha(0.35)
+            text = "vacuous" if one.vacuous else f"{one.value:.3g}"
+            ax.annotate(
+                text, (bar.get_width(), bar.get_y() + bar.get_height() / 2), (4, 0), textcoords="offset points",
+                va="center", fontsize="small",
+            )  # fmt: skip
+        ax.set_yticks(places, [one.name for one in bounds])
+        ax.invert_yaxis()
+        ax.set(
+            xlim=(0, 1.18 * max(lengths, default=1.0)),
+            xlabel=_quantity(bounds),
+            title="bounds and heuristics (hatched)",
+        )
+        ax.spines[["top", "right"]].set_visible(False)
+        self.truth_ = None
+        if self.truth is not None:
+            self.truth_ = ax.axvline(self.truth, color="C3", label=f"true: {self.truth:.3g} ({self.measured})")
+            ax.legend(handles=[self.truth_], frameon=False, loc="upper right")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _quantity(bounds):
+    """Return what the bounds are of, where that is one thing."""
+    quantities = {one.quantity for one in bounds}
+    return quantities.pop() if len(quantities) == 1 else "error"

@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+from sklearn.model_selection import LeaveOneOut, cross_val_predict
+
+import mercer as mc
+from mercer.capacity import report
+
+
+@pytest.fixture(scope="module")
+def moons():
+    return make_moons(100, noise=0.25, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def full(moons):
+    X, y = moons
+    return report(mc.SVC(C=3.0, kernel=mc.Gaussian(1.0)).fit(X, y), X, y)
+
+
+def test_the_true_error_is_that_of_leaving_one_out(full, moons):
+    X, y = moons
+    truth = np.mean(cross_val_predict(mc.SVC(C=3.0, kernel=mc.Gaussian(1.0)), X, y, cv=LeaveOneOut()) != y)
+    assert full.truth == truth
+    assert full.measured == "leave one out"
+
+
+def test_all_bounds_stand_side_by_side_and_those_that_hold_do(full):
+    names = [bound.name for bound in full.bounds]
+    assert len(set(names)) == len(names) == 10
+    for bound in full.bounds:
+        if bound.kind == "bound" and bound.quantity == "leave-one-out error":
+            assert full.truth <= bound.value
+    assert {bound.kind for bound in full.bounds} == {"bound", "heuristic"}
+
+
+def test_text_and_page_say_the_same(full):
+    text, page = str(full), full._repr_html_()
+    for bound in full.bounds:
+        assert bound.statement in text
+        assert f"<th>{bound.name}</th>" in page
+    assert text.count("vacuous here") == page.count("vacuous here") == sum(bound.vacuous for bound in full.bounds)
+    assert "Assumes" in text
+
+
+def test_what_a_model_calls_itself_is_escaped(moons):
+    X, _ = moons
+
+    class Odd(type(mc.Gaussian(1.0))):
+        def __repr__(self):
+            return "<script>"
+
+    assert "<script>" not in report(Odd(1.0), X)._repr_html_()
+
+
+def test_other_points_measure_the_error_where_they_are_given(moons):
+    X, y = moons
+    model = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, y)
+    Z, labels = make_moons(300, noise=0.25, random_state=1)
+    found = report(model, X, y, test=(Z, labels))
+    assert np.isclose(found.truth, 1 - model.score(Z, labels))
+    assert found.measured == "300 other points"
+
+
+def test_a_kernel_has_a_geometry_and_no_error(moons):
+    found = report(mc.Gaussian("median"), moons[0])
+    assert found.bounds == ()
+    assert found.truth is None
+    assert "radius" in dict(found.facts)["smallest ball"]
+
+
+def test_a_given_matrix_is_reported_as_its_kernel(moons):
+    X, y = moons
+    K = mc.Gaussian(1.0)(X)
+    given = report(mc.SVC(C=3.0, kernel="precomputed").fit(K, y), K, y)
+    named = report(mc.SVC(C=3.0, kernel=mc.Gaussian(1.0)).fit(X, y), X, y)
+    assert given.truth == named.truth
+    assert np.allclose([b.value for b in given.bounds], [b.value for b in named.bounds], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [mc.KernelRidge(0.1, kernel=mc.Gaussian(1.0)), mc.SVR(kernel=mc.Gaussian(1.0)), mc.NuSVR(kernel=mc.Gaussian(1.0))],
+    ids=lambda model: type(model).__name__,
+)
+def test_regressions_are_measured_by_squares(model, moons):
+    X, _ = moons
+    y = np.sin(2 * X[:, 0]) + np.random.default_rng(0).normal(0, 0.3, 100)
+    found = report(model.fit(X, y), X, y)
+    assert "squared error" in found.measured
+    estimate = found.bounds[0]
+    assert not estimate.vacuous
+    assert 0.6 < estimate.value / found.truth < 1.6
+
+
+def test_components_are_told_what_they_leave_out(moons):
+    found = report(mc.KernelPCA(3, kernel=mc.Gaussian(0.1)).fit(moons[0]), moons[0])
+    assert [bound.name for bound in found.bounds] == ["kernel-PCA residual"]
+
+
+def test_a_perceptron_has_the_bounds_of_outputs(moons):
+    X, y = moons
+    X = X + 4 * y[:, None]
+    found = report(mc.KernelPerceptron(kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
+    assert [bound.name for bound in found.bounds] == ["Rademacher", "PAC-Bayes margin", "VC margin"]
+    assert found.measured == "10 folds"
+
+
+def test_three_classes_are_refused(moons):
+    X, _ = moons
+    y = np.arange(100) % 3
+    with pytest.raises(ValueError, match="3 machines"):
+        report(mc.SVC().fit(X, y), X, y)
