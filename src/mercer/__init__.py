@@ -1,7 +1,8 @@
 """Mercer: kernel machines that go both ways, from input space into feature space and back."""
 
-from mercer import capacity, manifold, maps
+from mercer import capacity, manifold, maps, regularisation
 from mercer.compression import compress
+from mercer.definiteness import check_kernel
 from mercer.estimators import (
     PCAL1,
     SVC,
@@ -121,6 +122,7 @@ __all__ = [
     "as_expansion",
     "capacity",
     "certify",
+    "check_kernel",
     "compress",
     "features",
     "load",
@@ -134,6 +136,7 @@ __all__ = [
     "qr",
     "ray",
     "reduce",
+    "regularisation",
     "save",
     "sqdist",
     "svc_path",

@@ -15,6 +15,7 @@ The layout, version 1, numbers little-endian:
 
 import contextlib
 import hashlib
+import importlib.metadata
 import json
 import math
 import os
@@ -226,14 +227,12 @@ def _pieces(model):
         raise TypeError(f"save takes a fitted estimator, a kernel or an expansion, got {type(model).__name__}.")
     if isinstance(model, BaseEstimator):
         check_is_fitted(model)
-    import mercer
-
     encoder = Encoder()
     root = encoder.node(model, type(model).__name__)
     header = {
         "format": "mercer model",
         "version": VERSION,
-        "mercer": mercer.__version__,
+        "mercer": importlib.metadata.version("mercer"),
         "arrays": [[array.dtype.str, list(array.shape), _order(array)] for array in encoder.arrays],
         "model": root,
     }
