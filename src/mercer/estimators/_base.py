@@ -64,6 +64,8 @@ class KernelEstimator:
     def _rows(self, X, kernel, reset):
         if kernel.tags.points == "objects" and _are_objects(X):
             return list(X)
+        if kernel.tags.points == "indices" and hasattr(X, "tocsr"):
+            raise TypeError("A sparse precomputed matrix is not taken: pass a dense array, X.toarray().")
         if not kernel.tags.sparse and hasattr(X, "tocsr"):
             kernel._admit(X, "X")
         return validate_data(
