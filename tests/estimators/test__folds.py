@@ -18,7 +18,7 @@ def test_known_scores_are_those_of_a_classifier_of_the_training_rows(multi_class
     model = SVC(kernel=mc.Gaussian(0.2), multi_class=multi_class)
     problem = model._problem(X, Y, None)
     train, test = np.arange(150) % 3 > 0, np.arange(0, 150, 3)
-    found = Found(problem, *split(train, test, 150), 1)
+    found = Found(problem, *split(train, test, np.ones(150)), 1)
     for m, (machine, values) in enumerate(
         with_values(problem, rows_of(problem.kernel, problem.points, 0), 10**9, float)
     ):

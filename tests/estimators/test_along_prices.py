@@ -35,6 +35,14 @@ def test_a_precomputed_matrix_and_class_weights_are_taken():
     np.testing.assert_allclose(model.decision_function(K), alone.decision_function(K), atol=1e-7)
 
 
+def test_weights_of_samples_are_factors_of_every_price():
+    weights = np.arange(150) % 3
+    for C, model in zip(CS, svc_path(X, Y, CS, kernel=mc.Gaussian(0.2), sample_weight=weights), strict=True):
+        alone = SVC(C, kernel=mc.Gaussian(0.2)).fit(X, Y, weights)
+        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-7)
+        assert not (model.support_ % 3 == 0).any()
+
+
 @pytest.mark.parametrize(("Cs", "words"), [([1.0, 0.0], r"Cs\[1\] = 0"), ([], "at least one"), ([[1.0]], "shape")])
 def test_prices_are_checked(Cs, words):
     with pytest.raises(ValueError, match=words):

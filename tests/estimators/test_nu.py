@@ -18,7 +18,9 @@ SETTINGS = [
     NuSVC(),
     NuSVC(0.3, kernel="linear", multi_class="ovr"),
     NuSVC(0.3, kernel=mc.Gaussian(0.1), class_weight="balanced"),
+    NuSVC(0.3, kernel="precomputed"),
     NuSVR(),
+    NuSVR(kernel="precomputed"),
     NuSVR(0.2, C=10.0, kernel="linear"),
 ]
 

@@ -12,7 +12,17 @@ import mercer as mc
 from mercer.estimators.one_class import OneClassSVM
 
 
-@parametrize_with_checks([OneClassSVM(), OneClassSVM(0.1, kernel="linear")])
+def shortcomings(estimator):
+    """Return the checks that hand points to an estimator whose X is a matrix of kernel values."""
+    reason = "the check passes 300 x 2 points as a precomputed matrix; scikit-learn's OneClassSVM fails it too"
+    names = ("check_outliers_train", "check_outliers_fit_predict")
+    return dict.fromkeys(names, reason) if estimator.kernel == "precomputed" else {}
+
+
+@parametrize_with_checks(
+    [OneClassSVM(), OneClassSVM(0.1, kernel="linear"), OneClassSVM(kernel="precomputed")],
+    expected_failed_checks=shortcomings,
+)
 def test_scikit_learn_finds_no_fault(estimator, check):
     check(estimator)
 

@@ -18,6 +18,7 @@ import mercer as mc
         mc.SVC(kernel=mc.Gaussian(0.5), class_weight="balanced"),
         mc.SVC(kernel="linear", multi_class="ovr"),
         mc.SVC(kernel=mc.Gaussian(0.1) + mc.Linear(), break_ties=True),
+        mc.SVC(kernel="precomputed"),
     ]
 )
 def test_scikit_learns_checks_pass(estimator, check):

@@ -48,6 +48,20 @@ def test_scorers_of_decision_values_and_of_ones_own_are_taken():
         np.testing.assert_allclose(model.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-3)
 
 
+def test_a_weight_of_two_is_a_row_given_twice_in_every_fold():
+    X, y = two_classes()
+    weights = np.random.default_rng(1).integers(0, 3, len(y))
+    folds = np.arange(len(y)) % 4
+    twice = np.repeat(np.arange(len(y)), weights)
+    splits, repeated = (
+        [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(4)] for part in (folds, folds[twice])
+    )
+    one = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=splits, tol=1e-6).fit(X, y, weights)
+    two = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=repeated, tol=1e-6).fit(X[twice], y[twice])
+    np.testing.assert_allclose(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], atol=1e-12)
+    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-7)
+
+
 def test_any_splitter_is_taken():
     X, y = two_classes()
     parts, repeated = np.arange(len(y)) // 40, RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0)

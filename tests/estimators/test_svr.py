@@ -18,6 +18,7 @@ SETTINGS = [
     SVR(loss="huber"),
     SVR(5.0, kernel="rbf", loss="squared_epsilon"),
     SVR(kernel=mc.Linear(), epsilon=0.0),
+    SVR(kernel="precomputed"),
 ]
 
 

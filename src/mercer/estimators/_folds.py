@@ -13,20 +13,21 @@ class Found:
     """What one fold found, for every machine and C."""
 
     def __init__(self, problem, train, test, n_prices):
-        place = np.empty(len(problem.order), int)
-        place[problem.order] = np.arange(len(place))
+        place = np.empty(problem.order.max() + 1, int)
+        place[problem.order] = np.arange(len(problem.order))
         # a row drawn twice has twice the price
-        self.weight = problem.prices * np.bincount(place[train], minlength=len(place))
+        self.weight = problem.prices * np.bincount(place[train], minlength=len(problem.order))
         self._problem, self.test = problem, place[test]
         self.coef = [None] * len(problem.machines)
         self.bias = np.empty((len(problem.machines), n_prices))
         self.scores = np.empty((n_prices, len(test), len(problem.machines)))
         self.violation, self.n_iter = 0.0, np.zeros(n_prices, int)
 
-    def solve(self, m, machine, values, Cs, tol):
+    def solve(self, m, machine, values, Cs, tol, report=None):
         """Solve one machine for all C, and score the held-out rows."""
         weight = self.weight[machine.rows]
-        solutions = along(values, machine.sign, machine.rows, weight, Cs, tol=tol, max_iter=along_prices.limit(machine))
+        max_iter = along_prices.limit(machine)
+        solutions = along(values, machine.sign, machine.rows, weight, Cs, tol=tol, max_iter=max_iter, report=report)
         coef = np.column_stack([each.coef for each in solutions])
         self.coef[m], self.bias[m] = coef, [each.bias for each in solutions]
         self.violation = max([self.violation, *(each.violation for each in solutions)])
@@ -71,9 +72,10 @@ class Fold(SVC):
         return np.column_stack(columns)
 
 
-def split(train, test, n):
-    """Return the rows of a split as indices; masks are read too."""
-    return tuple(np.arange(n)[part] for part in (train, test))
+def split(train, test, weights):
+    """Return the rows of a split as indices, those of weight 0 left out; masks are read too."""
+    parts = (np.arange(len(weights))[part] for part in (train, test))
+    return tuple(part[weights[part] > 0] for part in parts)
 
 
 def results(Cs, scores, n_iter):

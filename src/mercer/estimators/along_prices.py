@@ -11,7 +11,7 @@ from mercer.solvers.polish import polish
 from mercer.solvers.rows import rows_of
 
 
-def svc_path(X, y, Cs, *, kernel, tol=1e-3, class_weight=None, multi_class="ovo", memory="1GB"):
+def svc_path(X, y, Cs, *, kernel, tol=1e-3, class_weight=None, sample_weight=None, multi_class="ovo", memory="1GB"):
     """Return support vector classifiers for many C, each started from its neighbour.
 
     Parameters
@@ -22,8 +22,8 @@ def svc_path(X, y, Cs, *, kernel, tol=1e-3, class_weight=None, multi_class="ovo"
     Cs : array (k,)
         Prices of slack, above 0, in any order.
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
-    tol, class_weight, multi_class, memory
-        As in `SVC`.
+    tol, class_weight, sample_weight, multi_class, memory
+        As in `SVC` and its ``fit``.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def svc_path(X, y, Cs, *, kernel, tol=1e-3, class_weight=None, multi_class="ovo"
     Cs = prices(Cs)
     model = SVC(C=1.0, kernel=kernel, tol=tol, class_weight=class_weight, multi_class=multi_class, memory=memory)
     model._check_parameters()
-    problem = model._problem(X, y, None)
+    problem = model._problem(X, y, sample_weight)
     budget, largest = _memory.parse(memory), float(problem.prices.max()) * Cs.max()
     rows = rows_of(problem.kernel, problem.points, tol / (largest * np.sqrt(len(problem.prices))))
     ascending = np.argsort(Cs, kind="stable")

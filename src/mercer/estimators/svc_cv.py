@@ -14,14 +14,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer import _memory, _threads, _validate
-from mercer.estimators import _folds, along_prices
+from mercer._progress import CallbackSupportMixin, progress
+from mercer.estimators import _folds, _svm, along_prices
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators.svc import SVC
 from mercer.solvers.path import LazyValues
 from mercer.solvers.rows import rows_of
 
 
-class SVCCV(KernelEstimator, ClassifierMixin, BaseEstimator):
+class SVCCV(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Support vector classification with the price of slack chosen by cross-validation.
 
     All folds and all prices of a machine share one set of kernel values, and each solution starts from that of the
@@ -109,13 +110,15 @@ class SVCCV(KernelEstimator, ClassifierMixin, BaseEstimator):
         self.multi_class = multi_class
         self.memory = memory
 
-    def fit(self, X, y, groups=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Score every C in every fold, and fit a classifier with the best.
 
         Parameters
         ----------
         X : points (n)
         y : array (n,)
+        sample_weight : array (n,), optional
+            Factors of C, and of each row in the scores; a row of weight 0 is as good as absent.
         groups : array (n,), optional
             For splitters that need them.
 
@@ -126,17 +129,19 @@ class SVCCV(KernelEstimator, ClassifierMixin, BaseEstimator):
         Cs = np.logspace(-4, 4, self._count()) if np.ndim(self.Cs) == 0 else along_prices.prices(self.Cs)
         model = self._classifier(1.0)
         model._check_parameters()
-        problem = model._problem(X, y, None)
+        problem = model._problem(X, y, sample_weight)
         (X,), y = indexable(X), column_or_1d(y)
-        splits = [_folds.split(*each, len(y)) for each in check_cv(self.cv, y, classifier=True).split(X, y, groups)]
+        weights = _svm.weights(sample_weight, len(y))
+        splits = [_folds.split(*each, weights) for each in check_cv(self.cv, y, classifier=True).split(X, y, groups)]
         scorer = self._scorer(model, problem)
         ascending = np.argsort(Cs, kind="stable")
         folds = self._solve(problem, splits, Cs[ascending])
         scores = np.empty((len(splits), len(Cs)))
         for i, (fold, (_, test)) in enumerate(zip(folds, splits, strict=True)):
             held_out, labels = _safe_indexing(X, test), y[test]
+            own = {} if sample_weight is None else {"sample_weight": weights[test]}
             for j, k in enumerate(ascending):
-                scores[i, k] = scorer(_folds.Fold(model, problem, fold, j, held_out), held_out, labels)
+                scores[i, k] = scorer(_folds.Fold(model, problem, fold, j, held_out), held_out, labels, **own)
         n_iter = np.empty(len(Cs), int)
         n_iter[ascending] = sum(fold.n_iter for fold in folds)
 
@@ -150,7 +155,7 @@ class SVCCV(KernelEstimator, ClassifierMixin, BaseEstimator):
         self.C_ = float(Cs[self.best_index_])
         self.best_params_ = {"C": self.C_}
         if self.refit:
-            self.best_estimator_ = self._classifier(self.C_).fit(X, y)
+            self.best_estimator_ = self._classifier(self.C_).fit(X, y, sample_weight)
         return self
 
     @available_if(lambda self: self.refit)
@@ -220,19 +225,20 @@ class SVCCV(KernelEstimator, ClassifierMixin, BaseEstimator):
         """Return what every fold found: coefficients, thresholds and scores of held-out rows."""
         rows = rows_of(problem.kernel, problem.points, np.inf)
         folds = [_folds.Found(problem, train, test, len(Cs)) for train, test in splits]
-        for m, (machine, values) in enumerate(
-            along_prices.with_values(problem, rows, _memory.parse(self.memory), np.float32)
-        ):
+        shared = along_prices.with_values(problem, rows, _memory.parse(self.memory), np.float32)
+        with progress(self, "smo") as step:
+            report = _svm.Report(step)
+            for m, (machine, values) in enumerate(shared):
 
-            def train(i, m=m, machine=machine, values=values):
-                with _threads.limit(1):
-                    folds[i].solve(m, machine, values, Cs, self.tol)
+                def train(i, m=m, machine=machine, values=values):
+                    with _threads.limit(1):
+                        folds[i].solve(m, machine, values, Cs, self.tol, report)
 
-            if isinstance(values, LazyValues):
-                for i in range(len(folds)):
-                    folds[i].solve(m, machine, values, Cs, self.tol)
-            else:
-                _threads.run(train, len(folds))
+                if isinstance(values, LazyValues):
+                    for fold in folds:
+                        fold.solve(m, machine, values, Cs, self.tol, report)
+                else:
+                    _threads.run(train, len(folds))
         worst = max(fold.violation for fold in folds)
         if worst > self.tol:
             warnings.warn(
@@ -244,5 +250,5 @@ class SVCCV(KernelEstimator, ClassifierMixin, BaseEstimator):
         return folds
 
 
-def _weighted_accuracy(model, X, y, factors):
-    return accuracy_score(y, model.predict(X), sample_weight=[factors[label] for label in y])
+def _weighted_accuracy(model, X, y, factors, sample_weight=1.0):
+    return accuracy_score(y, model.predict(X), sample_weight=sample_weight * np.array([factors[label] for label in y]))

@@ -122,8 +122,8 @@ class SVDD(SingleMachine, OutlierMixin, BaseEstimator):
         Parameters
         ----------
         X : points (n_test)
-            For "precomputed" their kernel values with the training points (n_test, n); their own k(x, x) must be that
-            of all training points.
+            For "precomputed" their kernel values with the training points (n_test, n); where k(x, x) is not the same
+            for all of those, rows of the training matrix only, since that of others is not known.
 
         Returns
         -------
@@ -162,12 +162,17 @@ class SVDD(SingleMachine, OutlierMixin, BaseEstimator):
         if self.kernel_.tags.points != "indices":
             return self.kernel_.diag(X)
         known = self.kernel_.diag(np.arange(self.n_features_in_))
-        if np.ptp(known) > 1e-6 * np.abs(known).max():
+        if np.ptp(known) <= 1e-6 * np.abs(known).max():
+            return known[:1]
+        place = {row.tobytes(): i for i, row in enumerate(self.kernel_.matrix)}
+        found = [place.get(row.tobytes()) for row in np.asarray(X, self.kernel_.matrix.dtype)]
+        if None in found:
             raise ValueError(
-                f"k(x, x) of new points is not known: it is between {known.min():.6g} and {known.max():.6g} on the "
-                "training points. Use a kernel of constant k(x, x), or a kernel object instead of its matrix."
+                f"k(x, x) of row {found.index(None)} is not known: it is no training row, and k(x, x) is between "
+                f"{known.min():.6g} and {known.max():.6g} on those. Use a kernel of constant k(x, x), or a kernel "
+                "object instead of its matrix."
             )
-        return known[:1]
+        return known[found]
 
     def _dual(self, sample):
         """Return the dual: coefficients of sum 1."""
