@@ -23,7 +23,7 @@ _RIDGE = 1e-6
 _MATCH = 0.1
 _MEMORY = 20
 # Passes over the data: at most, at least, and the multiplications that they may take between these.
-_MOST, _LEAST, _WORK = 300, 40, 1.2e12
+_MOST, _LEAST, _WORK = 300, 40, 1.0e12
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=None, rand
         What differences in each column are divided by; ones when left out.
     passes : (int, int), optional
         Passes over the data at most, in the first and in the second descent; when left out 300 in all, and fewer where
-        they would take more than 1.2e12 multiplications, but 40.
+        they would take more than 1e12 multiplications, but 40.
     random_state : int, RandomState, Generator or None
         Choice of rows where there are too many.
 
