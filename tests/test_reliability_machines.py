@@ -1,0 +1,204 @@
+"""Failures that other libraries' support vector machines had, by rows C of the catalogue."""
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC as LIBSVM
+
+import mercer as mc
+
+RNG = np.random.default_rng(11)
+X = RNG.standard_normal((80, 3))
+Y = (X[:, 0] * X[:, 1] + 0.3 * RNG.standard_normal(80) > 0).astype(int)
+VALUES = np.sin(2 * X[:, 0]) + 0.1 * RNG.standard_normal(80)
+KERNEL = mc.Gaussian(0.3)
+MACHINES = {
+    "SVC": (mc.SVC(kernel=KERNEL), Y),
+    "NuSVC": (mc.NuSVC(0.6, kernel=KERNEL), Y),
+    "SVR": (mc.SVR(kernel=KERNEL), VALUES),
+    "NuSVR": (mc.NuSVR(kernel=KERNEL), VALUES),
+    "OneClassSVM": (mc.OneClassSVM(0.3, kernel=KERNEL), None),
+    "SVDD": (mc.SVDD(0.05, kernel=KERNEL), None),
+}
+each_machine = pytest.mark.parametrize("name", MACHINES)
+
+
+def fitted(name, rows=slice(None), points=X, weights=None, **parameters):
+    """Return a machine of some rows."""
+    model, target = MACHINES[name]
+    model = type(model)(**model.get_params(deep=False) | parameters)
+    return model.fit(points[rows], None if target is None else target[rows], sample_weight=weights)
+
+
+def scores(model, points=X):
+    return getattr(model, "decision_function", model.predict)(points)
+
+
+# --- C1 to C4: stops --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [1.0, 1e6])
+@pytest.mark.parametrize(
+    "kernel", [mc.Polynomial(9, 1.0, 1.0), mc.Polynomial(3, 1.0, 0.0), mc.Linear()], ids=["degree 9", "cubic", "linear"]
+)
+def test_c1_unscaled_and_nearly_singular_problems_end_with_the_number(kernel, C):
+    # one feature, high degree, large price: other solvers never return
+    points = np.linspace(0, 30, 40).reshape(-1, 1)
+    labels = np.random.default_rng(0).integers(0, 2, 40)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = mc.SVC(C, kernel=kernel, max_iter=100_000).fit(points, labels)
+    assert model.n_iter_[0] <= 100_000
+    assert np.isfinite(scores(model, points)).all()
+    assert all("violation of" in str(each.message) for each in caught)
+    assert caught or model.certificate_.kkt <= 1e-3
+
+
+@pytest.mark.parametrize("name", ["SVC", "SVR", "OneClassSVM", "SVDD"])
+@pytest.mark.parametrize("K", ["-I", "sigmoid", "random"])
+def test_c2_indefinite_matrices_end_with_finite_numbers(name, K):
+    A = np.random.default_rng(3).standard_normal((80, 80))
+    K = {"-I": -np.eye(80), "sigmoid": mc.Sigmoid(1.0, -1.0)(X), "random": A + A.T}[K]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fitted(name, points=K, kernel="precomputed", max_iter=5000)
+    assert np.isfinite(model.dual_coef_).all()
+    assert np.isfinite(model.intercept_ if name != "SVDD" else model.radius_).all()
+
+
+@each_machine
+def test_c2_asymmetric_matrices_are_refused_with_the_size(name):
+    K = KERNEL(X)
+    K[0, 1] += 0.5
+    with pytest.raises(ValueError, match=r"not symmetric: max .* = 0.5"):
+        fitted(name, points=K, kernel="precomputed")
+
+
+@each_machine
+def test_c3_c4_too_few_steps_end_at_the_number_with_violation_and_gap(name):
+    # nothing is left to do after the first guess of a machine of few points
+    steps = 3 if name not in ("NuSVC", "NuSVR") else 1
+    with pytest.warns(ConvergenceWarning, match=rf"{name} stopped after \d+ steps with a violation of .* relative gap"):
+        model = fitted(name, max_iter=steps, tol=1e-8)
+    # NuSVC looks twice
+    assert np.max(model.n_iter_) <= 2 * steps
+    assert np.isfinite(model.dual_coef_).all()
+
+
+# --- C5, C6, C12: accuracy --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("C", [1e-3, 0.1, 1.0, 100.0, 1e4])
+@pytest.mark.parametrize("name", ["SVC", "SVR"])
+def test_c5_c6_the_gap_is_small_at_every_price_and_the_violation_at_rounding(name, C):
+    target = MACHINES[name][1]
+    certificate = mc.certify(fitted(name, C=C), X, target)
+    assert certificate.gap <= 1e-3 * certificate.primal
+    assert certificate.kkt <= 1e-9
+
+
+@each_machine
+def test_c12_the_order_of_rows_changes_scores_by_less_than_twice_the_tolerance(name, global_random_seed):
+    order = np.random.default_rng(global_random_seed).permutation(len(X))
+    np.testing.assert_allclose(scores(fitted(name)), scores(fitted(name, order)), atol=1e-7)
+
+
+def test_labels_are_those_of_scikit_learn_where_scores_are_above_the_tolerance():
+    for gamma in (0.1, 1.0):
+        ours, theirs = mc.SVC(kernel=mc.Gaussian(gamma)).fit(X, Y), LIBSVM(gamma=gamma).fit(X, Y)
+        clear = np.abs(ours.decision_function(X)) > 2e-3
+        assert (ours.predict(X) == theirs.predict(X))[clear].all()
+
+
+# --- C8 to C11, C13, C14: input ---------------------------------------------------------------------------------------
+
+
+def test_c8_an_infeasible_nu_is_known_before_a_kernel_value_is(monkeypatch):
+    def interrupted(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mercer.estimators.svc.rows_of", interrupted)
+    with pytest.warns(UserWarning, match=r"nu = 0.9 is infeasible.*lowered to 0.2"), pytest.raises(KeyboardInterrupt):
+        mc.NuSVC(0.9).fit(X[:30], np.arange(30) < 3)
+
+
+@pytest.mark.parametrize("model", [mc.SVC(), mc.NuSVC(), mc.SVCCV(Cs=[1.0])], ids=lambda each: type(each).__name__)
+def test_c9_one_class_is_named(model):
+    with pytest.raises(ValueError, match="one class, 1"):
+        model.fit(X, np.ones(80, int))
+    with pytest.raises(ValueError, match="one class, 0, among rows of positive weight"):
+        model.fit(X, Y, sample_weight=Y == 0)
+
+
+@each_machine
+@pytest.mark.parametrize("weight", [np.nan, -1.0, np.inf])
+def test_c10_a_bad_weight_is_named_with_its_row(name, weight):
+    weights = np.ones(80)
+    weights[5] = weight
+    with pytest.raises(ValueError, match=rf"sample_weight\[5\] = {weight}"):
+        fitted(name, weights=weights)
+
+
+@each_machine
+def test_c10_c11_weights_count_rows_and_none_is_too_few(name, global_random_seed):
+    with pytest.raises(ValueError, match="sample_weight is zero for all"):
+        fitted(name, weights=np.zeros(80))
+    weights = np.random.default_rng(global_random_seed).integers(0, 3, 80)
+    parameters = {"C": 0.04} if name == "SVDD" else {}
+    repeated = fitted(name, np.repeat(np.arange(80), weights), **parameters)
+    np.testing.assert_allclose(scores(fitted(name, weights=weights, **parameters)), scores(repeated), atol=1e-7)
+
+
+def test_c13_labels_that_are_numbers_between_classes_are_refused_and_no_labels_merge():
+    with pytest.raises(ValueError, match="[Cc]ontinuous"):
+        mc.SVC().fit(X, VALUES)
+    big = np.array([2**53, 2**53 + 1])[Y]
+    assert set(mc.SVC().fit(X, big).classes_) == {2**53, 2**53 + 1}
+
+
+def test_c14_there_are_no_probabilities_to_disagree_with_the_prediction():
+    assert not hasattr(mc.SVC().fit(X, Y), "predict_proba")
+
+
+# --- C16, C19: scales and state ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-10, 1e10, 1e30])
+def test_c16_targets_of_any_scale_give_the_same_function(scale):
+    model = mc.SVR(scale, kernel=KERNEL, epsilon=0.1 * scale, tol=1e-3 * scale).fit(X, scale * VALUES)
+    np.testing.assert_allclose(model.predict(X) / scale, fitted("SVR").predict(X), atol=1e-6)
+
+
+def test_c16_a_price_without_end_is_the_hard_margin():
+    apart = X + 4 * np.column_stack([2 * Y - 1, np.zeros((80, 2))])
+    hard = mc.SVC(np.inf, kernel="linear").fit(apart, Y).decision_function(apart)
+    for C in (1e6, 1e100, 1e300):
+        np.testing.assert_allclose(mc.SVC(C, kernel="linear").fit(apart, Y).decision_function(apart), hard, atol=1e-5)
+
+
+@each_machine
+def test_features_of_a_billion_are_finite(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fitted(name, points=X * [1e-6, 1.0, 1e9], kernel="rbf", max_iter=5000)
+    assert np.isfinite(scores(model, X * [1e-6, 1.0, 1e9])).all()
+
+
+@pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVR", "OneClassSVM", "SVDD"])
+def test_two_points_are_enough(name):
+    rows = np.array([np.flatnonzero(Y == 0)[0], np.flatnonzero(Y == 1)[0]])
+    with warnings.catch_warnings():
+        # one tenth of two points is none: the ball has no slack to give
+        warnings.simplefilter("ignore", UserWarning)
+        assert np.isfinite(scores(fitted(name, rows))).all()
+
+
+@each_machine
+def test_c19_fits_in_several_threads_are_fits_alone(name):
+    alone = scores(fitted(name))
+    with ThreadPoolExecutor(4) as pool:
+        for together in pool.map(lambda _: scores(fitted(name)), range(4)):
+            np.testing.assert_allclose(together, alone, atol=1e-9)
