@@ -1,6 +1,7 @@
 """Duals whose variables keep two sums: machines of a prescribed share of errors, and the distance of two hulls."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import brentq
@@ -12,10 +13,12 @@ from mercer.solvers.rows import Square
 from mercer.solvers.smo import Dual, Solution
 from mercer.solvers.working_set import LANES, optimise
 
+# Pieces of neighbouring columns that are copied one by one.
+_RUNS = 16
 # Variables of a group in the sample that tells most of the others where they belong.
 _SAMPLE = 1000
-# Variables that a sweep solves for at least, where there are so many.
-_SWEEP = 4096
+# Variables of which all are solved for at once, and that a sweep over a part solves for at least.
+_WHOLE, _SWEEP = 16_384, 8192
 # A sweep over a part reduces the violation by this factor before it looks at the rest again.
 _REDUCTION = 0.1
 # Variables times steps between two looks at the world: a tenth of a second.
@@ -191,11 +194,18 @@ class KeptRows:
     def columns(self, J):
         """Return a function (wanted, out) that writes their kernel values with points J to ``out``."""
         columns = self._place[J]
+        starts = np.concatenate([[0], 1 + np.flatnonzero(np.diff(columns) != 1), [len(columns)]])
+        runs = [(slice(a, b), slice(columns[a], columns[a] + b - a)) for a, b in pairwise(starts)]
 
         def write(wanted, out):
             own = self._place[wanted]
             self._kept.ensure(np.unique(own))
-            out[:] = self._kept.values[self._kept.slot[own]][:, columns]
+            slots = self._kept.slot[own]
+            if len(runs) > _RUNS:
+                out[:] = self._kept.values[slots][:, columns]
+                return
+            for there, here in runs:
+                out[:, there] = self._kept.values[slots, here]
 
         return write
 
@@ -205,7 +215,7 @@ class _Sweep:
 
     def __init__(self, rows, dual, chosen, scores, coef, memory):
         sizes = [-(-len(group) // LANES) * LANES for group in chosen]
-        own = np.concatenate([np.pad(g, (0, m - len(g)), mode="edge") for g, m in zip(chosen, sizes, strict=True)])
+        own = np.concatenate([np.resize(group, size) for group, size in zip(chosen, sizes, strict=True)])
         self._groups, self.live = np.array([0, sizes[0], sum(sizes)]), np.zeros(len(own), bool)
         for start, group in zip(self._groups, chosen, strict=False):
             self.live[start : start + len(group)] = True
@@ -299,8 +309,9 @@ def _choose(scores, coef, dual, groups, levels, side):
     n, room = len(coef), side // LANES * LANES - LANES * len(groups)
     level = np.repeat(levels, [len(own) for own in groups])
     rise, fall = coef < dual.upper, coef > dual.lower
-    size = min(max(room, LANES), max(2 * _SWEEP, 2 * int((rise & fall).sum())))
-    if n <= size:
+    room = max(room, LANES)
+    size = min(room, max(_SWEEP, 2 * int((rise & fall).sum())))
+    if n <= min(room, max(size, _WHOLE)):
         return groups
     worth = np.maximum(np.where(rise, scores - level, -np.inf), np.where(fall, level - scores, -np.inf))
     worth[rise & fall] += np.ptp(levels)
