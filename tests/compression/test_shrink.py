@@ -304,3 +304,28 @@ def test_kernels_without_gradient_are_refused_before_any_work():
     for model in (mc.SVC(kernel="precomputed").fit(X @ X.T, y), mc.SVC(kernel=lambda X, Z: X @ Z.T).fit(X, y)):
         with pytest.raises(TypeError, match="no gradient"):
             compress(model, n_vectors=3)
+
+
+@pytest.mark.parametrize("with_data", [True, False])
+def test_the_callback_counts_up_to_what_it_announced(with_data):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model, said = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, y), []
+    data = (X, y) if with_data else ()
+    mc.compress(model, *data, n_vectors=3, random_state=0, callback=lambda *counts: said.append(counts))
+    done, most = np.transpose(said)
+    assert done.tolist() == list(range(1, len(said) + 1))
+    assert (most == most[0]).all()
+    assert done[-1] <= most[0]
+
+
+def test_an_exception_of_the_callback_ends_the_run():
+    X = np.arange(20.0)[:, None]
+    model = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, np.arange(20) % 3 == 0)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mc.compress(model, X, n_vectors=2, callback=stop)

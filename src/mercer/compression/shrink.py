@@ -17,7 +17,9 @@ from mercer.reduction.refit import refit
 _FOLDS = 3
 
 
-def compress(model, X=None, y=None, *, n_vectors=None, max_loss=None, neighbours=None, random_state=None):
+def compress(
+    model, X=None, y=None, *, n_vectors=None, max_loss=None, neighbours=None, random_state=None, callback=None
+):
     r"""Return a fitted kernel machine with few vectors, which all its columns share.
 
     Without data the expansion is approximated in feature space, ``mc.reduce(psi, n_vectors)``. With data the scores
@@ -50,6 +52,9 @@ def compress(model, X=None, y=None, *, n_vectors=None, max_loss=None, neighbours
         before its first step.
     random_state : int, RandomState or None
         Starts, folds, and the choice of rows where there are too many.
+    callback : callable, optional
+        ``callback(done, most)`` after every pass over the data, of how many at most, from 1 anew for every fit; without
+        data after every vector.
 
     Returns
     -------
@@ -94,8 +99,8 @@ def compress(model, X=None, y=None, *, n_vectors=None, max_loss=None, neighbours
     model = getattr(model, "best_estimator_", model)
     copies = None if neighbours is None else _copies(neighbours, X)
     if hasattr(model, "steps"):
-        return _last_step(model, X, y, copies, n_vectors, max_loss, random_state)
-    return _compressed(model, X, y, copies, n_vectors, max_loss, random_state)
+        return _last_step(model, X, y, copies, n_vectors, max_loss, random_state, callback)
+    return _compressed(model, X, y, copies, n_vectors, max_loss, random_state, callback)
 
 
 def _check(X, y, n_vectors, max_loss, neighbours):
@@ -126,7 +131,7 @@ def _copies(neighbours, X):
     return [_points.take(stacked, slice(i, i + n)) for i in range(0, size, n)]
 
 
-def _last_step(pipeline, X, y, copies, n_vectors, max_loss, random_state):
+def _last_step(pipeline, X, y, copies, n_vectors, max_loss, random_state, callback):
     """Return a pipeline whose earlier steps are kept and whose last one is compressed."""
     check_is_fitted(pipeline)
     if len(pipeline.steps) > 1:
@@ -135,14 +140,15 @@ def _last_step(pipeline, X, y, copies, n_vectors, max_loss, random_state):
         copies = None if copies is None else [before.transform(each) for each in copies]
     name, last = pipeline.steps[-1]
     small = copy.copy(pipeline)
-    small.steps = [*pipeline.steps[:-1], (name, _compressed(last, X, y, copies, n_vectors, max_loss, random_state))]
+    last = _compressed(last, X, y, copies, n_vectors, max_loss, random_state, callback)
+    small.steps = [*pipeline.steps[:-1], (name, last)]
     return small
 
 
-def _compressed(model, X, y, copies, n_vectors, max_loss, random_state):
+def _compressed(model, X, y, copies, n_vectors, max_loss, random_state, callback):
     fitted = families.read(model, None if X is None else np.shape(X)[1])
     _require(fitted.expansion)
-    task = Task(fitted, X, y, copies, random_state)
+    task = Task(fitted, X, y, copies, random_state, callback)
     if n_vectors is not None and n_vectors >= task.size:
         return task.itself(f"n_vectors = {n_vectors} allows all {task.size}")
     if max_loss is None:
@@ -170,10 +176,13 @@ class Task:
     y : array or None
     copies : list of rows (n, d) or None
     random_state : int, RandomState or None
+    callback : callable, optional
+        As in `compress`.
     """
 
-    def __init__(self, fitted, X, y, copies, random_state):
-        self.fitted, self.seed = fitted, check_random_state(random_state).randint(2**31 - 1)
+    def __init__(self, fitted, X, y, copies, random_state, callback=None):
+        self.fitted, self.callback = fitted, callback
+        self.seed = check_random_state(random_state).randint(2**31 - 1)
         psi = fitted.expansion
         used = np.flatnonzero(psi.coef.any(axis=1)) if psi.coef is not None else np.arange(psi.shape[0])
         self.size = max(1, len(used))
@@ -239,7 +248,12 @@ class Task:
         """
         psi = self.fitted.expansion
         if self.X is None:
-            chi, intercept = reduce(psi, n_vectors=n_vectors).expansion, self.fitted.intercept
+
+            def said(done, _error):
+                if self.callback is not None:
+                    self.callback(done, n_vectors)
+
+            chi, intercept = reduce(psi, n_vectors=n_vectors, callback=said).expansion, self.fitted.intercept
         else:
             chi, intercept = self._fit(n_vectors, slice(None))
         left, size = np.sqrt(sqdist(psi, chi, paired=True)), psi.norms()
@@ -297,7 +311,7 @@ class Task:
         X, F = np.concatenate(blocks), np.concatenate([each[rows] for each in self.scores])
         found = refit(
             psi.kernel, start, X, F, None if signs is None else np.tile(signs, (len(blocks), 1)),
-            scale=self._scale(F), random_state=self.seed,
+            scale=self._scale(F), random_state=self.seed, callback=self.callback,
         )  # fmt: skip
         dtype = np.float32 if psi.coef is not None and psi.coef.dtype == np.float32 else np.float64
         points = found.points.astype(getattr(psi.points, "dtype", dtype))

@@ -4,6 +4,7 @@ The distance in feature space weighs directions in which no data lie. Here the s
 is made small instead, the coefficients eliminated by least squares; then, for classifiers, what is lost at the margins.
 """
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +49,7 @@ class Refit:
     n_iter: int
 
 
-def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=None, random_state=None):
+def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=None, random_state=None, callback=None):
     r"""Return few points and coefficients whose scores on data are nearest to given ones.
 
     .. math:: \min_{Z, B, b} \sum_i |F_i - k(x_i, Z) B - b|^2 + \lambda |B|^2
@@ -79,6 +80,8 @@ def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=None, rand
         they would take more than 1e12 multiplications, but 40.
     random_state : int, RandomState, Generator or None
         Choice of rows where there are too many.
+    callback : callable, optional
+        ``callback(done, most)`` after every pass over the data, of how many at most.
 
     Returns
     -------
@@ -123,11 +126,17 @@ def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=None, rand
     rows = _drawn(len(X), len(start), random_state)
     data = Data(kernel, X[rows], scores[rows] / scale, None if signs is None else np.asarray(signs)[rows])
     passes = _affordable(data, start, signs is not None) if passes is None else passes
-    Z, n_first = data.matched(start, passes[0])
+    done = itertools.count(1)
+
+    def said():
+        if callback is not None:
+            callback(next(done), sum(passes))
+
+    Z, n_first = data.matched(start, passes[0], said)
     B, b, objective = data.coefficients(Z)
     n_second = 0
     if signs is not None and passes[1]:
-        Z, B, b, objective, n_second = data.decided(Z, B, b, passes[1])
+        Z, B, b, objective, n_second = data.decided(Z, B, b, passes[1], said)
     return Refit(Z, B * scale, b * scale, objective, n_first + n_second)
 
 
@@ -167,23 +176,25 @@ class Data:
         self._exact = [scores[rows] for rows in cuts]
         self._signs = None if signs is None else [np.asarray(signs[rows], np.float32) for rows in cuts]
 
-    def matched(self, Z, passes):
+    def matched(self, Z, passes, callback=None):
         """Return points that make the least-squares objective small, and the passes it took.
 
         Parameters
         ----------
         Z : float64 array (p, d)
         passes : int
+        callback : callable, optional
+            Called after every pass.
 
         Returns
         -------
         array (p, d), int
         """
         ridge = self._ridge(Z)
-        found, taken = descend(lambda z: self.least_squares(z.reshape(Z.shape), ridge)[:2], Z.ravel(), passes)
+        found, taken = descend(lambda z: self.least_squares(z.reshape(Z.shape), ridge)[:2], Z.ravel(), passes, callback)
         return found.reshape(Z.shape), taken
 
-    def decided(self, Z, B, b, passes):
+    def decided(self, Z, B, b, passes, callback=None):
         """Return points and coefficients that make the objective with margins small.
 
         Parameters
@@ -192,6 +203,8 @@ class Data:
         B : float64 array (p, m)
         b : float64 array (m,)
         passes : int
+        callback : callable, optional
+            Called after every pass.
 
         Returns
         -------
@@ -206,7 +219,7 @@ class Data:
             value, *slopes = self.margins(*apart(v), ridge)
             return value, np.concatenate([slope.ravel() for slope in slopes])
 
-        found, taken = descend(objective, np.concatenate([Z.ravel(), B.ravel(), b]), passes)
+        found, taken = descend(objective, np.concatenate([Z.ravel(), B.ravel(), b]), passes, callback)
         return *apart(found), objective(found)[0], taken
 
     def least_squares(self, Z, ridge):
@@ -310,7 +323,7 @@ class Data:
         return _RIDGE * float(np.mean(K * K))
 
 
-def descend(objective, start, passes):
+def descend(objective, start, passes, callback=None):
     """Return the lowest point that L-BFGS finds, and how often it asked for the objective.
 
     Parameters
@@ -320,6 +333,8 @@ def descend(objective, start, passes):
     start : float64 array (k,)
     passes : int
         Evaluations at most; 0 returns the start.
+    callback : callable, optional
+        Called after every evaluation.
 
     Returns
     -------
@@ -333,6 +348,8 @@ def descend(objective, start, passes):
         value, gradient = objective(v)
         if value < best[0]:
             best[:] = value, v.copy()
+        if callback is not None:
+            callback()
         return value, gradient.ravel()
 
     options = {"maxiter": passes, "maxfun": passes, "maxcor": _MEMORY, "ftol": 1e-12, "gtol": 1e-12}
