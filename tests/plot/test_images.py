@@ -47,3 +47,17 @@ def test_rows_that_are_no_such_images_are_refused(shape, message):
     pca = mc.KernelPCA(2, kernel=mc.Gaussian(0.5)).fit(X)
     with pytest.raises(ValueError, match=message):
         ImageGridDisplay.from_estimator(pca, X, shape=shape)
+
+
+def test_points_of_an_expansion_fill_rows_and_the_last_one_is_empty_where_there_are_no_more():
+    X = np.random.default_rng(0).random((5, 6))
+    phi = mc.features(mc.Gaussian(0.5), X)
+    display = ImageGridDisplay.from_expansion(
+        phi, shape=(2, 3), n_columns=3, order=[4, 3, 2, 1, 0], ax=Figure().subplots()
+    )
+    assert display.images.shape == (2, 3, 2, 3)
+    assert np.array_equal(display.images[0, 0].ravel(), X[4])
+    assert np.array_equal(display.images[1, 1].ravel(), X[0])
+    assert display.strips_[1].get_array().mask[:, 8:].all()
+    with pytest.raises(ValueError, match="is no square"):
+        ImageGridDisplay.from_expansion(phi)

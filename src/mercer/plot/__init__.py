@@ -7,6 +7,7 @@ from mercer.plot.bounds import BoundsDisplay
 from mercer.plot.contours import KernelPCAContoursDisplay
 from mercer.plot.geometry import MetricDisplay, SurfaceDisplay
 from mercer.plot.images import ImageGridDisplay
+from mercer.plot.reductions import ReductionDisplay
 from mercer.plot.spectra import SpectrumDisplay
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "ImageGridDisplay",
     "KernelPCAContoursDisplay",
     "MetricDisplay",
+    "ReductionDisplay",
     "SpectrumDisplay",
     "SurfaceDisplay",
 ]

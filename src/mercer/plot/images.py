@@ -29,6 +29,7 @@ class ImageGridDisplay:
     See Also
     --------
     ImageGridDisplay.from_estimator : Noisy and denoised images of a fitted KernelPCA.
+    ImageGridDisplay.from_expansion : The points of an expansion.
 
     Examples
     --------
@@ -76,11 +77,53 @@ class ImageGridDisplay:
         rows = {"noisy": X, "denoised": estimator.denoise(X)}
         if clean is not None:
             rows = {"clean": np.asarray(clean)[:n_images]} | rows
-        height, width = _square(X) if shape is None else shape
-        if height * width != X.shape[1]:
-            raise ValueError(f"X has {X.shape[1]} columns, and shape={shape!r} asks for {height * width}.")
+        height, width = _side(X, shape)
         images = np.stack([row.reshape(-1, height, width) for row in rows.values()])
         return cls(images, titles=list(rows)).plot(ax)
+
+    @classmethod
+    def from_expansion(cls, expansion, *, shape=None, n_columns=10, order=None, ax=None):
+        """Draw the points of an expansion: the vectors that a reduction or a compression constructed.
+
+        Parameters
+        ----------
+        expansion : Expansion
+            Over rows that are images, such as ``mc.compress(svc, X, y, n_vectors=20).expansion_``.
+        shape : (int, int), optional
+            Height and width; a square when left out.
+        n_columns : int
+            Images in a row.
+        order : integer array, optional
+            Which points, in what order; all as they come when left out.
+        ax : Axes or array of Axes, optional
+            As in `plot`.
+
+        Returns
+        -------
+        ImageGridDisplay
+
+        Raises
+        ------
+        ValueError
+            When points are not images of that shape.
+
+        Examples
+        --------
+        >>> import numpy as np, mercer as mc
+        >>> from mercer.plot import ImageGridDisplay
+        >>> phi = mc.features(mc.Gaussian(0.5), np.random.default_rng(0).random((13, 9)))
+        >>> ImageGridDisplay.from_expansion(phi).images.shape
+        (2, 10, 3, 3)
+        """
+        points = expansion.points
+        X = points.toarray() if hasattr(points, "toarray") else np.asarray(points)
+        X = X if order is None else X[order]
+        height, width = _side(X, shape)
+        columns = min(n_columns, len(X))
+        rows = -(-len(X) // columns)
+        images = np.full((rows * columns, height, width), np.nan)
+        images[: len(X)] = X.reshape(-1, height, width)
+        return cls(images.reshape(rows, columns, height, width)).plot(ax)
 
     def plot(self, ax=None, *, cmap=None):
         """Draw one axes per row.
@@ -100,7 +143,7 @@ class ImageGridDisplay:
         images = np.asarray(self.images)
         rows, columns = images.shape[:2]
         self.axes_ = _axes.grid(ax, rows, 1, (0.55 * columns, 0.8))[:, 0]
-        low, high = (-1.0, 1.0) if self.signed else (images[0].min(), images[0].max())
+        low, high = (-1.0, 1.0) if self.signed else (np.nanmin(images[0]), np.nanmax(images[0]))
         cmap = ("RdBu_r" if self.signed else "cividis") if cmap is None else cmap
         self.strips_ = [
             axes.imshow(_strip(_scaled(row) if self.signed else row), cmap=cmap, vmin=low, vmax=high)
@@ -126,8 +169,13 @@ def _scaled(images):
     return images / np.where(reach > 0, reach, 1.0)
 
 
-def _square(X):
-    """Return height and width of rows that are square images."""
+def _side(X, shape):
+    """Return height and width of rows that are images: as given, or of squares."""
+    if shape is not None:
+        height, width = shape
+        if height * width != X.shape[1]:
+            raise ValueError(f"X has {X.shape[1]} columns, and shape={shape!r} asks for {height * width}.")
+        return height, width
     side = math.isqrt(X.shape[1])
     if side * side != X.shape[1]:
         raise ValueError(f"X has {X.shape[1]} columns, which is no square; say shape=(height, width).")

@@ -1,0 +1,154 @@
+"""ReductionDisplay: the error of reduced sets against their number of vectors."""
+
+import numpy as np
+
+from mercer.plot import _axes
+
+
+class ReductionDisplay:
+    """Error against number of vectors, for one run; further ones are drawn into the same axes.
+
+    Parameters
+    ----------
+    sizes : array (h,)
+        Numbers of vectors.
+    errors : array (h,)
+        The error with each.
+    name : str, optional
+        What the legend calls the run.
+    reference : float, optional
+        The error of the uncompressed model, a dotted line.
+    ylabel : str
+    yscale : {"log", "linear"}
+
+    Attributes
+    ----------
+    ax_ : Axes
+    line_ : Line2D
+    reference_ : Line2D or None
+    figure_ : Figure
+
+    See Also
+    --------
+    ReductionDisplay.from_reduction : The history of a run of `mercer.reduce`.
+    ReductionDisplay.from_estimators : Test errors of compressed models.
+
+    References
+    ----------
+    Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in kernel-based
+    methods*, IEEE TNN 10 (1999), figure 7.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.plot import ReductionDisplay
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> psi = mc.mean(mc.features(mc.Gaussian(0.5), X))
+    >>> display = ReductionDisplay.from_reduction(mc.reduce(psi, 8), name="construct")
+    >>> second = ReductionDisplay.from_reduction(mc.reduce(psi, 8, method="greedy"), name="greedy", ax=display.ax_)
+    >>> len(display.ax_.lines), bool((np.diff(display.errors) < 0).all())
+    (2, True)
+    """
+
+    def __init__(self, sizes, errors, *, name=None, reference=None, ylabel="relative error", yscale="log"):
+        self.sizes = sizes
+        self.errors = errors
+        self.name = name
+        self.reference = reference
+        self.ylabel = ylabel
+        self.yscale = yscale
+
+    @classmethod
+    def from_reduction(cls, reduction, *, name=None, ax=None, **line):
+        """Draw the history of a reduction: the relative error in feature space of every size on the way.
+
+        Parameters
+        ----------
+        reduction : Reduction
+        name : str, optional
+            The name of the method when left out.
+        ax : Axes, optional
+            Those of another display, to compare.
+        **line
+            Of ``Axes.plot``.
+
+        Returns
+        -------
+        ReductionDisplay
+        """
+        name = type(reduction.method).__name__ if name is None else name
+        ylabel = "relative error in feature space"
+        return cls(reduction.sizes, reduction.history, name=name, ylabel=ylabel).plot(ax, **line)
+
+    @classmethod
+    def from_estimators(cls, estimators, X, y, *, full=None, name=None, ax=None, **line):
+        """Score compressed models on data, and draw their errors against their numbers of vectors.
+
+        Parameters
+        ----------
+        estimators : sequence of estimators
+            With a ``report_`` of `mercer.compress`, of one model at different sizes.
+        X : points (n)
+            Best of all points that the models have not seen.
+        y : array (n,)
+        full : estimator, optional
+            The uncompressed model, for the dotted line.
+        name, ax, **line
+            As in `from_reduction`.
+
+        Returns
+        -------
+        ReductionDisplay
+        """
+        sizes = np.array([each.report_.vectors_after for each in estimators])
+        order = np.argsort(sizes)
+        errors = np.array([1 - each.score(X, y) for each in estimators])
+        reference = None if full is None else 1 - full.score(X, y)
+        display = cls(sizes[order], errors[order], name=name, reference=reference, ylabel="1 - score", yscale="linear")
+        return display.plot(ax, **line)
+
+    def plot(self, ax=None, **line):
+        """Draw the errors, on a logarithmic scale of sizes.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Left out, a figure is made.
+        **line
+            Of ``Axes.plot``.
+
+        Returns
+        -------
+        ReductionDisplay
+            Itself, with the artists.
+        """
+        ax = _axes.one(ax, (4.8, 3.2))
+        line = {"marker": "o", "markersize": 3, "label": self.name} | line
+        (self.line_,) = ax.plot(self.sizes, self.errors, **line)
+        self.reference_ = None
+        if self.reference is not None:
+            self.reference_ = ax.axhline(
+                self.reference, linestyle=":", color=self.line_.get_color(), label="all vectors"
+            )
+        # an error of 0 has no place on a logarithmic scale
+        positive = bool(np.any(np.asarray(self.errors) > 0))
+        ax.set_yscale(self.yscale if positive else "linear")
+        ax.set_xscale("log")
+        ax.set(xlabel="vectors", ylabel=self.ylabel)
+        _plain_sizes(ax)
+        if any(each is not None for each in (self.name, self.reference)):
+            ax.legend(frameon=False)
+        if self.yscale == "linear":
+            ax.set_ylim(bottom=0)
+        ax.spines[["top", "right"]].set_visible(False)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _plain_sizes(ax):
+    """Write sizes as whole numbers, at 1, 2 and 5 times powers of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
