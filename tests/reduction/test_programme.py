@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 import scipy.optimize
+from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 from tests.reduction.test_greedy import problem
 
+import mercer as mc
 from mercer.reduction.programme import Programme, shrink
 
 
@@ -88,6 +90,23 @@ def test_a_general_solver_finds_the_same_minimum():
     ours = programme.solve(penalty, gap=1e-10)
     np.testing.assert_allclose(ours.primal, theirs.fun, rtol=1e-6)
     np.testing.assert_allclose(ours.coef, theirs.x[: n * m].reshape(n, m), atol=1e-3)
+
+
+@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_the_gap_is_reached_for_tiny_penalties_beside_an_ill_conditioned_matrix(weighted, m):
+    X, y = make_moons(200, noise=0.2, random_state=1)
+    psi = mc.SVC(kernel=mc.Gaussian(0.2), C=10).fit(X, y).expansion_
+    K, coef = psi.kernel(psi.points), np.hstack([psi.coef, psi.coef[::-1]])[:, :m]
+    assert np.linalg.cond(K) > 1e13
+    programme = Programme(K, coef, 1 / np.abs(coef).max(axis=1) if weighted else np.ones(len(K)))
+    start = None
+    for share in 0.2 ** np.arange(1, 8):
+        found = programme.solve(share * programme.largest, start=start)
+        start = found.coef
+        assert -1e-9 <= found.gap <= 1e-4
+    # rounding leaves the kernel a rank far below the number of points
+    assert np.count_nonzero(start.any(axis=1)) < 0.8 * len(K)
 
 
 def test_nothing_is_kept_from_the_largest_penalty_on_and_something_below_it():

@@ -5,7 +5,7 @@ import numpy as np
 from mercer.reduction.base import Stage
 
 # Each penalty over the one before it, and the last over the first.
-_STEP, _LAST = 0.7, 1e-9
+_STEP, _LAST = 0.7, 1e-7
 # Two penalties this near to one another have no size between them that is worth looking for.
 _NEAR = 1 + 1e-5
 
