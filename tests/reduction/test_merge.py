@@ -32,15 +32,15 @@ def test_the_first_pair_is_the_cheapest_of_all_and_its_point_the_best_on_the_lin
         (i, j): _cost(kernel, X[[i, j]], C[[i, j]], np.linspace(0, 1, 201))
         for i, j in itertools.combinations(range(12), 2)
     }
-    np.testing.assert_allclose(pairs.cost[1:12].min(), min(costs.values()), rtol=1e-8)
+    np.testing.assert_allclose(pairs.least.min(), min(costs.values()), rtol=1e-8)
     pairs.merge()
-    gone = tuple(np.flatnonzero(~pairs.alive[:12]))
+    gone = tuple(np.setdiff1d(np.arange(12), pairs.left()))
     assert gone == min(costs, key=costs.__getitem__)
     kept = pairs.points[12]
     h = np.linalg.norm(kept - X[gone[1]]) / np.linalg.norm(X[gone[0]] - X[gone[1]])
     assert _cost(kernel, X[list(gone)], C[list(gone)], h) <= costs[gone] + 1e-9
     psi = mc.Expansion(kernel, X[list(gone)], C[list(gone)])
-    np.testing.assert_allclose(pairs.coef[12], psi(kept[None])[0], rtol=1e-6)
+    np.testing.assert_allclose(pairs.coef[pairs.slots == 12], psi(kept[None]), rtol=1e-6)
 
 
 def test_partners_are_the_cheapest_after_many_merges():
@@ -48,14 +48,16 @@ def test_partners_are_the_cheapest_after_many_merges():
     pairs = _Pairs(Target(mc.Expansion(KERNELS[0], X, C)), 9)
     for _ in range(7):
         pairs.merge()
-    rows = np.flatnonzero(pairs.alive)
-    # what lost its partner knows a bound from below until its turn comes
-    pairs._seek(rows[1:])
-    costs = [
-        _cost(KERNELS[0], pairs.points[[i, j]], pairs.coef[[i, j]], pairs.h) for i, j in itertools.combinations(rows, 2)
-    ]
+    rows, slots = pairs.left(), np.flatnonzero(pairs.alive)
+    costs = {
+        (i, j): _cost(KERNELS[0], pairs.points[rows[[i, j]]], pairs.coef[slots[[i, j]]], pairs.h)
+        for i, j in itertools.combinations(range(5), 2)
+    }
     assert len(rows) == pairs.count == 5
-    np.testing.assert_allclose(pairs.cost[rows[1:]].min(), min(costs), rtol=1e-8)
+    for i, slot in enumerate(slots):
+        least = min(cost for pair, cost in costs.items() if i in pair)
+        np.testing.assert_allclose(pairs.least[slot], least, rtol=1e-7)
+        np.testing.assert_allclose(pairs.cost[slot, pairs.partner[slot]], pairs.least[slot])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -90,3 +92,5 @@ def test_what_does_not_fit_is_refused():
         reduce(mc.Expansion(mc.Linear(), X, np.ones(12)), 3, method="merge")
     with pytest.raises(ValueError, match="steps = 2"):
         Merge(steps=2)
+    with pytest.raises(MemoryError, match="distances and costs of the pairs of 12 points"):
+        reduce(mc.Expansion(mc.Gaussian(0.5), X, np.ones(12)), 3, method=Merge(memory=2000))

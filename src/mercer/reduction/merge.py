@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.optimize
 
-from mercer import _threads, _validate
+from mercer import _memory, _threads, _validate
 from mercer._tiles import Side, Tile, evaluate
 from mercer.kernels.radial import Radial
 from mercer.preimages.descent import dense_rows
@@ -33,10 +33,13 @@ class Merge:
     ----------
     steps : int
         Values of h tried for every pair; the best one is made precise for the pair that is merged.
+    memory : str or int
+        Bytes for two n x n matrices.
 
     Notes
     -----
-    O(n^2 (d + steps)) and O(n) memory. Sets are looked at whose sizes fall by at least a fourteenth.
+    O(n^2 (d + steps)) operations and 16 n^2 bytes: distances to merged points follow from those to the pair. Sets are
+    looked at whose sizes fall by at least a fourteenth.
 
     References
     ----------
@@ -53,9 +56,11 @@ class Merge:
     """
 
     steps: int = 9
+    memory: str | int = "1GB"
 
     def __post_init__(self):
         _validate.integer("steps", self.steps, least=3)
+        _memory.parse(self.memory)
 
     def require(self, psi):
         """Raise a TypeError unless psi is over rows of numbers and its kernel is radial."""
@@ -65,11 +70,18 @@ class Merge:
 
     def find(self, target, n_vectors, tol):  # noqa: ARG002
         """Yield sets from one point up, each what was left before more were merged."""
+        n = len(target.coef)
+        _memory.require(
+            16 * n * n,
+            self.memory,
+            f"distances and costs of the pairs of {n} points",
+            "Construct(), or a larger memory= of Merge",
+        )
         pairs = _Pairs(target, self.steps)
         sets, wanted = [], n_vectors
         while True:
             if pairs.count <= wanted:
-                sets.append(np.flatnonzero(pairs.alive))
+                sets.append(pairs.left())
                 wanted = min(pairs.count - 1, int(_RATIO * pairs.count))
             if pairs.count == 1:
                 break
@@ -80,56 +92,66 @@ class Merge:
 
 
 class _Pairs:
-    """Points that are left, and for each of them the earlier one that it merges with at least cost."""
+    """Terms that are left, one to a slot, and for each of them the one that it merges with at least cost."""
 
     def __init__(self, target, steps):
-        n, m = target.coef.shape
+        n = len(target.coef)
         self.profile, self.numbers = target.kernel.profile, target.kernel._numbers()
         self.top = evaluate(self.profile, np.zeros(1), self.numbers)[0]
         self.h = np.linspace(0, 1, steps)
-        self.points, self.coef = np.empty((2 * n - 1, target.points.shape[1])), np.empty((2 * n - 1, m))
-        self.points[:n], self.coef[:n] = dense_rows(target.psi, np.arange(n)), target.coef
-        self.alive = np.arange(2 * n - 1) < n
-        self.count, self.used = n, n
-        self.cost, self.partner = np.full(2 * n - 1, np.inf), np.full(2 * n - 1, -1)
+        self.points = np.empty((2 * n - 1, target.points.shape[1]))
+        self.points[:n], self.coef = dense_rows(target.psi, np.arange(n)), target.coef.copy()
+        side = Side(self.points[:n])
+        self.sqdist = Tile(side, side, 0).sqdist
+        # which of the points each slot holds, and what merging it with each other slot costs
+        self.slots, self.alive, self.count, self.used = np.arange(n), np.ones(n, bool), n, n
+        self.cost = np.empty((n, n))
         for start in range(0, n, _ROWS):
-            self._seek(np.arange(start, min(start + _ROWS, n)))
+            rows = np.arange(start, min(start + _ROWS, n))
+            self.cost[rows] = self._costs(rows)
+        self.partner = self.cost.argmin(axis=1)
+        self.least = self.cost.min(axis=1)
+
+    def left(self):
+        """Return which points are left."""
+        return self.slots[self.alive]
 
     def merge(self):
-        """Replace the pair that costs least by one point."""
-        i = int(np.argmin(self.cost))
-        # without its partner a point costs no less than with it: it looks for another when its turn comes
-        while not self.alive[self.partner[i]]:
-            self._seek(np.array([i]))
-            i = int(np.argmin(self.cost))
-        j, new = int(self.partner[i]), self.used
-        s = float(Tile(Side(self.points[[i]]), Side(self.points[[j]])).sqdist[0, 0])
+        """Replace the pair that costs least by one point, which takes the slot of the first of them."""
+        i = int(np.argmin(self.least))
+        j = int(self.partner[i])
+        s = float(self.sqdist[i, j])
         h = self._best(i, j, s)
         near, far = self._profile((1 - h) ** 2 * s), self._profile(h**2 * s)
-        self.points[new] = h * self.points[i] + (1 - h) * self.points[j]
-        self.coef[new] = (near * self.coef[i] + far * self.coef[j]) / self.top
-        self.alive[[i, j]], self.alive[new] = False, True
-        self.cost[[i, j]] = np.inf
-        self.used, self.count = new + 1, self.count - 1
-        self._seek(np.array([new]))
+        self.points[self.used] = h * self.points[self.slots[i]] + (1 - h) * self.points[self.slots[j]]
+        self.coef[i] = (near * self.coef[i] + far * self.coef[j]) / self.top
+        # the distance to a point of a line follows from those to its ends (Stewart's theorem)
+        moved = np.maximum(h * self.sqdist[i] + (1 - h) * self.sqdist[j] - h * (1 - h) * s, 0)
+        moved[i] = 0
+        self.sqdist[i] = self.sqdist[:, i] = moved
+        self.slots[i], self.used, self.count = self.used, self.used + 1, self.count - 1
+        self.alive[j], self.least[j] = False, np.inf
+        self.cost[j] = self.cost[:, j] = np.inf
+        self.cost[i] = self.cost[:, i] = self._costs(np.array([i]))[0]
+        lost = self.alive & ((self.partner == i) | (self.partner == j))
+        lost[i] = True
+        self.partner[lost], self.least[lost] = self.cost[lost].argmin(axis=1), self.cost[lost].min(axis=1)
+        nearer = self.alive & (self.cost[i] < self.least)
+        self.partner[nearer], self.least[nearer] = i, self.cost[i, nearer]
 
-    def _seek(self, rows):
-        """Find the earlier point with which each of some points merges at least cost."""
-        others = np.flatnonzero(self.alive[: rows[-1]])
-        if not len(others):
-            self.cost[rows] = np.inf
-            return
-        s = Tile(Side(self.points[rows]), Side(self.points[others])).sqdist
-        own, theirs = (np.einsum("ij,ij->i", self.coef[part], self.coef[part]) for part in (rows, others))
-        both = self.coef[rows] @ self.coef[others].T
+    def _costs(self, rows):
+        """Return what merging some slots with every other costs (r, n), infinite for those that are empty."""
+        s = self.sqdist[rows]
+        own, theirs = (np.einsum("ij,ij->i", coef, coef) for coef in (self.coef[rows], self.coef))
+        both = self.coef[rows] @ self.coef.T
         kept = np.full(s.shape, -np.inf)
         for h in self.h:
             near, far = self._profile((1 - h) ** 2 * s), self._profile(h**2 * s)
             np.maximum(kept, own[:, None] * near**2 + 2 * both * near * far + theirs * far**2, out=kept)
         cost = (own[:, None] + theirs) * self.top + 2 * both * self._profile(s) - kept / self.top
-        cost[others >= rows[:, None]] = np.inf
-        best = np.argmin(cost, axis=1)
-        self.cost[rows], self.partner[rows] = cost[np.arange(len(rows)), best], others[best]
+        cost[:, ~self.alive] = np.inf
+        cost[np.arange(len(rows)), rows] = np.inf
+        return cost
 
     def _best(self, i, j, s):
         """Return the share h of point i, made precise between the two neighbours of the best one tried."""
