@@ -244,8 +244,11 @@ class Square:
             Of places in ``points``.
         """
         missing = wanted[self.slot[wanted] < 0]
-        if not len(missing):
-            return
+        # a few at a time: rows that go to memory given up are copied there
+        for start in range(0, len(missing), LANES):
+            self._compute(missing[start : start + LANES])
+
+    def _compute(self, missing):
         slots, rows = self._allocate(len(missing))
         self.slot[missing] = slots
         for k, (place, block) in enumerate(self._pieces):

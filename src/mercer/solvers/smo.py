@@ -28,6 +28,8 @@ _SMALL = 4352**2
 _SPARE = 1.25
 # Steps of a sweep between two looks whether few variables are left near the margin, as a share of all.
 _LOOK = 8
+# Kernel values of variables near the margin that are copied, as a share of those that memory holds.
+_BESIDE = 0.1
 # Rows kept although the variables rest at their bounds.
 _IDLE = 1024
 # Rows of the widest kind that a solver can do with.
@@ -276,7 +278,9 @@ class _Sweep:
         square, variables = self.square, self._variables
         near = variables.near()
         unknown = near[square.slot[near] < 0]
-        if not shrinking.few(variables, near) or len(unknown) > min(square.room, self._batch + len(near) // 8):
+        if not shrinking.few(variables, near) or len(near) ** 2 > _BESIDE * square.values.size:
+            return 0, False
+        if len(unknown) > min(square.room, self._batch + len(near) // 8):
             return 0, False
         square.ensure(unknown)
         return shrinking.solve_near(square.values, square.slot, variables, near, tol, max_iter, report)
