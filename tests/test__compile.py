@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mercer import _compile
-from mercer._compile import EXACT, compiled, dispatcher, specialised
+from mercer._compile import EXACT, compiled, dispatcher, fingerprint, specialised
 
 SOURCE = "def total(values):\n    result = 0.0\n    for value in values:\n        result += value\n    return result\n"
 
@@ -141,3 +141,47 @@ def test_exact_arithmetic_is_not_reordered():
         return (x + 6755399441055744.0) - 6755399441055744.0
 
     assert dispatcher(rounded, EXACT)(2.7) == 3.0
+
+
+_SCALE = 2.0
+
+
+def _scaled(x):
+    return _SCALE * x
+
+
+def test_functions_have_one_fingerprint_exactly_when_their_code_and_what_it_uses_agree(monkeypatch):
+    def made(offset):
+        return lambda x: _scaled(x) + offset
+
+    before = fingerprint(made(1.0))
+    assert before == fingerprint(made(1.0))
+    assert before != fingerprint(made(1.5))
+    assert before != fingerprint(made(1.0), 1)
+    monkeypatch.setitem(globals(), "_SCALE", 3.0)
+    assert before != fingerprint(made(1.0))
+
+
+def test_what_uses_an_unknown_object_has_no_fingerprint():
+    unknown = object()
+    assert fingerprint(lambda: unknown) is None
+
+
+def test_a_closure_over_compiled_code_is_read_from_disk_by_the_next_process(tmp_path):
+    code = (
+        "import numpy as np, mercer as mc\n"
+        "from mercer import _fused\n"
+        "mc.Gaussian(0.5)(np.zeros((2, 12)))\n"
+        "mc.Gram(mc.Gaussian(0.5), np.ones((4, 12))) @ np.ones(4)\n"
+        "loops = [_fused._loop(mc.Gaussian.profile, 0, kind) for kind in ('clamped', 'direct')]\n"
+        "print(sum(sum(loop.stats.cache_hits.values()) for loop in loops),"
+        " sum(sum(loop.stats.cache_misses.values()) for loop in loops))"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    runs = [
+        subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    hits, misses = zip(*(map(int, run.split()) for run in runs), strict=True)
+    assert hits[0] == 0 < misses[0]
+    assert misses[1] == 0 < hits[1]

@@ -1,9 +1,11 @@
 """Compiled functions: Numba, imported and run at the first call, with a disk cache only where the folder is ours."""
 
 import functools
+import hashlib
 import logging
 import os
 import stat
+import types
 import warnings
 
 _log = logging.getLogger("mercer")
@@ -108,7 +110,7 @@ class _Wide:
 wide = _Wide()
 
 
-def dispatcher(function, flags=REORDER, cache=False, inline=False):
+def dispatcher(function, flags=REORDER, cache=False, inline=False, key=None):
     """Return Numba's compiled form of a function.
 
     Parameters
@@ -116,9 +118,11 @@ def dispatcher(function, flags=REORDER, cache=False, inline=False):
     function : function
     flags : set of str
     cache : bool
-        Keep machine code on disk, where that is safe. Closures over other compiled functions cannot be kept.
+        Keep machine code on disk, where that is safe.
     inline : bool
         Inline the function wherever compiled code calls it.
+    key : str, optional
+        What a closure closes over, from ``fingerprint``: Numba cannot tell for other compiled functions.
 
     Returns
     -------
@@ -127,7 +131,61 @@ def dispatcher(function, flags=REORDER, cache=False, inline=False):
     import numba
 
     compiled_function = numba.njit(nogil=True, fastmath=set(flags), error_model="numpy", forceinline=inline)(function)
-    return _with_cache(compiled_function) if cache else compiled_function
+    return _with_cache(compiled_function, key) if cache else compiled_function
+
+
+def fingerprint(*values):
+    """Return a text that two processes agree on exactly when functions have the same code and use the same values.
+
+    Parameters
+    ----------
+    *values : functions, compiled functions, modules of ours or of numbers, numbers, texts, and tuples of these
+
+    Returns
+    -------
+    str or None
+        None where a function uses anything else, of which nothing is known.
+
+    Examples
+    --------
+    >>> fingerprint(lambda x: x + 1) == fingerprint(lambda x: x + 1)
+    True
+    >>> fingerprint(lambda x: x + 1) == fingerprint(lambda x: x + 2)
+    False
+    """
+    parts = [_described(value, ()) for value in values]
+    return None if None in parts else hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _described(value, seen):
+    """Return nested tuples of texts for a value, or None; ``seen`` are the functions that lead here."""
+    value = getattr(value, "__wrapped__", getattr(value, "py_func", value))
+    if value is None or isinstance(value, (bool, int, float, str, bytes)):
+        return repr(value)
+    if isinstance(value, types.ModuleType):
+        # a file that changes changes what is compiled from it
+        status = os.stat(value.__file__) if getattr(value, "__file__", None) else None
+        return value.__name__, repr(status and (status.st_mtime_ns, status.st_size))
+    if isinstance(value, (tuple, frozenset)):
+        items = value if isinstance(value, tuple) else sorted(value, key=repr)
+        return _all_described(items, seen)
+    if isinstance(value, types.CodeType):
+        inner = _all_described(value.co_consts, seen)
+        return inner and (value.co_code.hex(), repr(value.co_names), repr(value.co_varnames), inner)
+    if not isinstance(value, types.FunctionType):
+        return None
+    if value in seen:
+        return value.__qualname__
+    used = [value.__globals__[name] for name in value.__code__.co_names if name in value.__globals__]
+    closed = [cell.cell_contents for cell in value.__closure__ or ()]
+    defaults = [*(value.__defaults__ or ()), *sorted((value.__kwdefaults__ or {}).items())]
+    return _all_described([value.__code__, *used, *closed, *defaults], (*seen, value))
+
+
+def _all_described(values, seen):
+    parts = tuple(_described(value, seen) for value in values)
+    # an empty tuple is known too
+    return None if None in parts else ("of", *parts)
 
 
 def specialised(function, order):
@@ -152,11 +210,13 @@ def specialised(function, order):
     return dispatcher(bound, EXACT, inline=True)
 
 
-def _with_cache(compiled_function):
+def _with_cache(compiled_function, key):
     from numba.core.caching import FunctionCache
 
     try:
         cache = FunctionCache(compiled_function.py_func)
+        if key is not None:
+            cache._index_key = lambda signature, codegen: (signature, codegen.magic_tuple(), key)
     except RuntimeError:
         _log.debug("no cache for %s: no folder can be written", compiled_function)
         return compiled_function

@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from mercer import _threads
-from mercer._compile import EXACT, compiled, dispatcher, specialised, wide
+from mercer import _compile, _threads
+from mercer._compile import EXACT, compiled, dispatcher, fingerprint, specialised, wide
 from mercer._tiles import COINCIDENCE, evaluate
 
 _COLUMNS = 512
@@ -284,8 +284,10 @@ def _loop(profile, order, kind):
     from mercer import _fastmath
 
     value, xp = specialised(profile, order), _fastmath
+    # machine code of profiles that use nothing but xp is kept on disk
+    key = fingerprint(profile, order, kind, xp, _compile)
     if kind == "direct":
-        return _direct_epilogue(value, xp)
+        return _direct_epilogue(value, xp, key)
     clamped = kind == "clamped"
 
     def epilogue(left, right, block, start, parameters):
@@ -297,10 +299,10 @@ def _loop(profile, order, kind):
                 s = row[j]
                 row[j] = value(xp, xp.maximum(s, xp.const(s, 0)) if clamped else s, *parameters)
 
-    return dispatcher(epilogue, EXACT)
+    return dispatcher(epilogue, EXACT, cache=key is not None, key=key)
 
 
-def _direct_epilogue(value, xp):
+def _direct_epilogue(value, xp, key):
     def epilogue(left, right, block, start, parameters):
         wide()
         coordinates = right.shape[0]
@@ -322,7 +324,7 @@ def _direct_epilogue(value, xp):
                     s = s + row[j]
                 row[j] = value(xp, s, *parameters)
 
-    return dispatcher(epilogue, EXACT)
+    return dispatcher(epilogue, EXACT, cache=key is not None, key=key)
 
 
 @functools.partial(compiled, flags=EXACT, inline=True)

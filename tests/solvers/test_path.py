@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers import path
+from mercer.solvers import path, shrinking
 from mercer.solvers.path import LazyValues, StoredValues, along, start
 from mercer.solvers.rows import rows_of
 from mercer.solvers.smo import Solution
@@ -32,7 +32,7 @@ def test_every_solution_meets_the_optimality_conditions_and_leaves_out_what_is_h
     problem, few, part, monkeypatch
 ):
     monkeypatch.setattr(path, "_FEW", few)
-    monkeypatch.setattr(path, "_PART", part)
+    monkeypatch.setattr(shrinking, "_PART", part)
     rows, K, sign = problem
     weight = np.ones(N)
     weight[::10], weight[1::10] = 0, 2

@@ -56,9 +56,11 @@ def test_products_are_those_of_the_kernel_matrix(points):
         np.testing.assert_allclose(product, kernel(points)[5:50, :20] @ weights, rtol=1e-10, atol=1e-12)
 
 
-def test_rows_are_float32_only_where_their_rounding_does_not_matter(points):
-    assert rows_of(mc.Gaussian(0.1), points, 1e-5).dtype == np.float32
-    assert rows_of(mc.Gaussian(0.1), points, 1e-12).dtype == np.float64
+def test_rows_are_float32_only_where_they_are_many_and_their_rounding_does_not_matter(global_random_seed):
+    many = np.random.default_rng(global_random_seed).standard_normal((1001, 12))
+    assert rows_of(mc.Gaussian(0.1), many, 1e-5).dtype == np.float32
+    assert rows_of(mc.Gaussian(0.1), many, 1e-12).dtype == np.float64
+    assert rows_of(mc.Gaussian(0.1), many[:1000], 1e-5).dtype == np.float64
 
 
 def test_what_rows_add_up_to_is_their_product(points):
@@ -66,3 +68,27 @@ def test_what_rows_add_up_to_is_their_product(points):
     square = Square(FusedRows(kernel, points, np.float64), np.arange(50), np.empty(50 * 256), 256)
     square.ensure(moved)
     np.testing.assert_allclose(square.spread(moved, np.ones(3)), kernel(points)[:, moved].sum(axis=1), rtol=1e-12)
+
+
+def test_points_that_take_the_places_of_others_bring_their_values(points):
+    kernel, chosen = mc.Gaussian(0.1), np.arange(30)
+    square = Square(FusedRows(kernel, points, np.float64), chosen, np.empty(30 * 256), 256)
+    square.ensure(np.array([0, 4, 9, 20]))
+    square.exchange(np.array([4, 7]), np.array([40, 41]))
+    chosen[[4, 7]] = 40, 41
+    assert square.slot[4] == -1
+    square.ensure(np.array([4, 25]))
+    for i in (0, 4, 9, 20, 25):
+        np.testing.assert_allclose(square.values[square.slot[i], :30], kernel(points)[chosen[i], chosen], rtol=1e-12)
+
+
+def test_rows_computed_at_once_are_those_asked_for_one_by_one(points):
+    rows = FusedRows(mc.Gaussian(0.1), points, np.float64)
+    shared = shared_blocks(rows, [slice(0, 20), slice(20, 50)], 10**6)
+    known = [(slice(0, 20), shared[0, 20]), (slice(20, 50), shared[20, 50])]
+    for pieces in ((), known):
+        square = Square(rows, np.arange(50), np.empty(50 * 256), 256, pieces)
+        square.complete()
+        np.testing.assert_allclose(square.values[:, :50], mc.Gaussian(0.1)(points), rtol=1e-12)
+        np.testing.assert_array_equal(square.values[:, :50], square.values[:, :50].T)
+        assert not square.values[:, 50:].any()

@@ -100,11 +100,10 @@ def test_the_bound_on_steps_is_kept_to_the_step(points):
     assert solution.violation > 1e-10
 
 
-def test_a_report_that_says_so_stops_the_solver(points):
-    seen = []
-    solution = _solve(
-        mc.Gaussian(0.5), points, _classifier(points), report=lambda violation: seen.append(violation) or True
-    )
+def test_a_report_that_says_so_stops_the_solver(global_random_seed):
+    X, seen = np.random.default_rng(global_random_seed).standard_normal((600, 3)), []
+    dual = _classifier(X, C=1e4)
+    solution = _solve(mc.Gaussian(0.5), X, dual, report=lambda violation: seen.append(violation) or True)
     assert len(seen) == 1
     assert solution.violation > 1e-10
 
@@ -113,3 +112,19 @@ def test_an_indefinite_kernel_ends(points):
     solution = _solve(mc.Sigmoid(2.0, -1.0), points, _classifier(points, C=10.0), tol=1e-3)
     assert np.isfinite(solution.coef).all()
     assert np.isfinite(solution.violation)
+
+
+@pytest.mark.parametrize("values", [16 * 256, 40 * 256, 300 * 256, 1000 * 1024])
+def test_the_optimum_does_not_depend_on_the_memory(global_random_seed, values):
+    X = np.random.default_rng(global_random_seed).standard_normal((1000, 4))
+    dual = _classifier(X, C=5.0)
+    whole = _solve(mc.Gaussian(0.5), X, dual, tol=1e-6)
+    solution = _solve(mc.Gaussian(0.5), X, dual, tol=1e-6, values=values)
+    assert solution.violation <= 1e-6
+    objectives = [each.coef @ (dual.target + each.scores) for each in (whole, solution)]
+    assert objectives[1] == pytest.approx(objectives[0], rel=1e-8)
+
+
+def test_memory_for_less_than_a_few_rows_is_refused(points):
+    with pytest.raises(ValueError, match="holds 4095 kernel values; the solver needs at least 4096"):
+        _solve(mc.Gaussian(0.5), points, _classifier(points), values=4095)

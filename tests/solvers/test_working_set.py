@@ -1,7 +1,7 @@
 import numpy as np
 
 import mercer as mc
-from mercer.solvers.working_set import LANES, optimise
+from mercer.solvers.working_set import LANES, gather, optimise, subtract
 
 
 def _problem(seed, n=300):
@@ -53,3 +53,16 @@ def test_groups_keep_their_sums_apart(global_random_seed):
     assert gap <= 1e-8
     np.testing.assert_allclose([coef[:LANES].sum(), coef[LANES:].sum()], [0.2 * LANES, 0], atol=1e-10)
     np.testing.assert_allclose(f, before - K @ coef, atol=1e-9)
+
+
+def test_rows_are_subtracted_in_float64_and_gathered_as_they_are(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    K, f = rng.standard_normal((6, 5000)).astype(np.float32), rng.standard_normal(5000)
+    rows, weights, columns = np.array([4, 1]), np.array([1e6, -3.0]), np.array([7, 4999, 0])
+    expected = f - weights @ K[rows].astype(np.float64)
+    subtract(K, rows, weights, f)
+    np.testing.assert_allclose(f, expected, rtol=1e-12, atol=1e-9)
+    out = np.ones((2, 5), np.float32)
+    gather(K, rows, columns, out)
+    np.testing.assert_array_equal(out[:, :3], K[np.ix_(rows, columns)])
+    assert not out[:, 3:].any()

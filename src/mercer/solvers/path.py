@@ -4,18 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer import _threads
+from mercer.solvers import shrinking
+from mercer.solvers.shrinking import Variables
 from mercer.solvers.smo import Dual, Solution, solve, threshold
-from mercer.solvers.working_set import LANES, optimise
+from mercer.solvers.working_set import LANES
 
-# Variables times steps between two looks at the world: a tenth of a second.
-_WORK = 100_000_000
 # Steps over all variables before some are set aside.
 _FEW = 2000
-# Share of the variables beyond which setting the others aside saves nothing.
-_PART = 0.6
-# A sweep over a part reduces the violation by this factor before it looks at the rest again.
-_REDUCTION = 0.1
 
 
 class StoredValues:
@@ -52,37 +47,18 @@ class StoredValues:
 
         Some steps over all variables, then sweeps over those near the margin, whose kernel values fit into a cache.
         """
-        m, size = len(scores), len(self._diagonal)
-        lower, upper, coef, f = (np.pad(v, (0, size - m)) for v in (dual.lower, dual.upper, dual.coef, scores))
-        whole = self._values, self._slots, self._diagonal, f, coef, lower, upper
-        n_iter, violation, stopped = _steps(*whole, tol, min(_FEW, max_iter), report)
-        while violation > tol and n_iter < max_iter and not stopped:
-            near = _near(f, coef, lower, upper, violation)
-            if len(near) > _PART * size:
-                steps, violation, stopped = _steps(*whole, tol, max_iter - n_iter, report)
+        m, values = len(scores), (self._values, self._slots)
+        variables = Variables.padded(self._diagonal[:m], scores, dual.coef, dual.lower, dual.upper)
+        n_iter, stopped = shrinking.solve_all(*values, variables, tol, min(_FEW, max_iter), report)
+        while (violation := variables.violation()) > tol and n_iter < max_iter and not stopped:
+            near, left = variables.near(), max_iter - n_iter
+            if shrinking.few(variables, near):
+                steps, stopped = shrinking.solve_near(*values, variables, near, tol, left, report)
             else:
-                aim = max(0.5 * tol, _REDUCTION * violation)
-                steps, stopped = self._sweep(near, f, coef, lower, upper, aim, max_iter - n_iter, report)
-                violation = _violation(f, coef, lower, upper)
+                steps, stopped = shrinking.solve_all(*values, variables, tol, left, report)
             n_iter, stopped = n_iter + steps, stopped or steps == 0
-        return Solution(coef[:m], f[:m], threshold(f[:m], coef[:m], dual), max(0.0, float(violation)), n_iter, 0)
-
-    def _sweep(self, near, f, coef, lower, upper, tol, max_iter, report):
-        """Solve for some variables, changing ``f`` and ``coef`` in place; return the steps and whether to stop."""
-        own = np.pad(near, (0, -len(near) % LANES), mode="edge")
-        parts = [values[own] for values in (self._diagonal, f, coef, lower, upper)]
-        for each in parts[1:]:
-            each[len(near) :] = 0
-        slots = np.where(np.arange(len(own)) < len(near), np.arange(len(own)), -1)
-        steps, _, stopped = _steps(self._values[np.ix_(near, own)], slots, *parts, tol, max_iter, report)
-        change = parts[2][: len(near)] - coef[near]
-        coef[near] = parts[2][: len(near)]
-        moved = np.flatnonzero(change)
-        for start in range(0, len(moved), LANES):
-            some = moved[start : start + LANES]
-            # sums over tiles in float64: coefficients may be as large as C
-            f -= change[some] @ self._values[near[some]].astype(np.float64)
-        return steps, stopped
+        coef, f = variables.coef[:m], variables.scores[:m]
+        return Solution(coef, f, threshold(f, coef, dual), max(0.0, float(violation)), n_iter, 0)
 
 
 class LazyValues:
@@ -109,38 +85,6 @@ class LazyValues:
         found = solve(self._rows, dual, tol=tol, max_iter=max_iter, memory=self._memory, report=report)
         # its rows lie in memory that the next solution takes
         return replace(found, square=None)
-
-
-def _steps(values, slots, diagonal, f, coef, lower, upper, tol, max_iter, report):
-    """Take steps until ``tol`` or ``max_iter``; return their number, the violation and whether to stop."""
-    groups, n_iter, violation, stopped = np.array([0, len(f)]), 0, np.inf, False
-    limit = max(1, _WORK // len(f))
-    while violation > tol and n_iter < max_iter and not stopped:
-        _threads.checkpoint()
-        steps, _, violation = optimise(
-            *(values, slots, diagonal, f, coef, lower, upper, groups), *(tol, min(limit, max_iter - n_iter))
-        )
-        n_iter += steps
-        stopped = (report is not None and report(violation)) or steps == 0
-    return n_iter, violation, stopped
-
-
-def _bounds(f, coef, lower, upper):
-    """Return the largest score of what may rise and the smallest of what may fall."""
-    top = np.max(f, where=coef < upper, initial=-np.inf)
-    return top, np.min(f, where=coef > lower, initial=np.inf)
-
-
-def _violation(f, coef, lower, upper):
-    top, bottom = _bounds(f, coef, lower, upper)
-    return top - bottom
-
-
-def _near(f, coef, lower, upper, violation):
-    """Return the variables that are free, violate, or would if the threshold moved by the violation."""
-    middle = 0.5 * sum(_bounds(f, coef, lower, upper))
-    rise, fall = coef < upper, coef > lower
-    return np.flatnonzero((rise & (f > middle - violation)) | (fall & (f < middle + violation)))
 
 
 def along(values, sign, points, weight, Cs, *, tol, max_iter, report=None):

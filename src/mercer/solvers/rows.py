@@ -4,24 +4,28 @@ import numpy as np
 
 from mercer import _fused, _points, _threads
 from mercer.gram import Gram
+from mercer.solvers.working_set import LANES, subtract
 
-# Columns that one task computes for all rows: both sides of the product and the result stay in cache.
+# Columns of a task, and kernel values of a tile: both sides of the product and the result stay in cache.
 _TASK_COLUMNS = 512
+_TILE = 1 << 16
 # Operations below which one thread is as fast as a pool.
 _THREADED = 1 << 22
+# Points up to which float32 saves nothing that anyone notices.
+_FEW = 1000
 # Points of the sample that rounding is measured on.
 _SAMPLE = 128
 
 
 def rows_of(kernel, points, accuracy):
-    """Return kernel rows of points, in float32 where the rounding measured on a sample of pairs is below ``accuracy``.
+    """Return kernel rows of points, in float32 where they are many and its rounding is small.
 
     Parameters
     ----------
     kernel : Kernel
     points : points (n)
     accuracy : float
-        Largest root mean square error of a kernel value.
+        Largest root mean square error of a kernel value, as measured on a sample of pairs.
 
     Returns
     -------
@@ -30,6 +34,8 @@ def rows_of(kernel, points, accuracy):
     """
     if kernel._scalar is None or not isinstance(points, np.ndarray):
         return PlainRows(kernel, points)
+    if len(points) <= _FEW:
+        return FusedRows(kernel, points, np.float64)
     few = np.arange(min(len(points), _SAMPLE))
     sample = points[np.linspace(0, len(points) - 1, len(few)).astype(int)]
     blocks = []
@@ -117,18 +123,24 @@ class FusedRows:
 
         def write(R, out):
             left = self._left[R]
+            step = min(len(left), _TILE // _TASK_COLUMNS)
+            # few rows at a time, as a solver asks for them: wider tiles, or Python takes longer than the product
+            width = _TILE // step // LANES * LANES
 
             def fill(task):
-                tile = slice(task * _TASK_COLUMNS, (task + 1) * _TASK_COLUMNS)
+                tile = slice(task * width, (task + 1) * width)
                 other = right[:, tile]
                 # in one piece, or the compiled loop does not run on vectors
-                block = np.empty((len(left), other.shape[1]), self.dtype)
+                memory = np.empty(step * other.shape[1], self.dtype)
                 with np.errstate(all="ignore"):
-                    np.matmul(left, other, out=block)
-                    finish(left, other, block, 0, parameters)
-                out[:, tile] = block
+                    for start in range(0, len(left), step):
+                        own = left[start : start + step]
+                        block = memory[: len(own) * other.shape[1]].reshape(len(own), -1)
+                        np.matmul(own, other, out=block)
+                        finish(own, other, block, 0, parameters)
+                        out[start : start + step, tile] = block
 
-            run(fill, -(-right.shape[1] // _TASK_COLUMNS), len(left) * right.size)
+            run(fill, -(-right.shape[1] // width), len(left) * right.size)
 
         return write
 
@@ -208,8 +220,8 @@ class Square:
         self.computed = self._used = 0
         self._spare, self._copy = np.empty(0, int), np.empty((0, width), memory.dtype)
         self._rows, self._points, self._shared = rows, points, shared
-        whole = [(slice(0, m), None)]
-        self._columns = [rows.columns(points[place]) for place, _ in (shared or whole)]
+        self._pieces = shared or [(slice(0, m), None)]
+        self._columns = [None] * len(self._pieces)
 
     @property
     def room(self):
@@ -217,6 +229,11 @@ class Square:
         if len(self.values) >= len(self._points):
             return np.inf
         return len(self.values) - self._used + len(self._spare)
+
+    @property
+    def spare(self):
+        """Rows given up whose memory waits for others."""
+        return len(self._spare)
 
     def ensure(self, wanted):
         """Compute the rows that are not there yet.
@@ -227,23 +244,64 @@ class Square:
             Of places in ``points``.
         """
         missing = wanted[self.slot[wanted] < 0]
-        if not len(missing):
-            return
+        # a few at a time: rows that go to memory given up are copied there
+        for start in range(0, len(missing), LANES):
+            self._compute(missing[start : start + LANES])
+
+    def _compute(self, missing):
         slots, rows = self._allocate(len(missing))
         self.slot[missing] = slots
-        if not self._shared:
-            self._fill(self._columns[0], missing, rows, slice(0, len(self._points)))
-        for (place, block), columns in zip(self._shared, self._columns, strict=bool(self._shared)):
+        for k, (place, block) in enumerate(self._pieces):
             # missing is sorted, so that what a block knows of it is one piece
-            first, last = np.searchsorted(missing, (place.start, place.stop))
-            rows[first:last, place] = block[missing[first:last] - place.start]
+            first, last = np.searchsorted(missing, (place.start, place.stop)) if block is not None else (0, 0)
+            if block is not None:
+                rows[first:last, place] = block[missing[first:last] - place.start]
             for part in (slice(0, first), slice(last, None)):
-                self._fill(columns, missing[part], rows[part], place)
+                self._fill(k, missing[part], rows[part])
         rows[:, len(self._points) :] = 0
         # a product rounds the distance of a point to itself
         rows[np.arange(len(missing)), missing] = self._rows.diagonal[self._points[missing]]
         if rows.base is not self.values.base:
             self.values[slots] = rows
+
+    def complete(self):
+        """Compute all rows, each value once: the matrix is exactly symmetric.
+
+        Only where nothing was asked for yet, and where memory holds them all.
+        """
+        m = len(self._points)
+        K = self.values[:m]
+        for k, (place, block) in enumerate(self._pieces):
+            own = self._points[place]
+            K[place, place] = self._rows.square(own) if block is None else block
+            for other, _ in self._pieces[:k]:
+                self._rows.columns(own)(self._points[other], K[other, place])
+                K[place, other] = K[other, place].T
+                self.computed += K[other, place].size
+        K[:, m:] = 0
+        K[np.arange(m), np.arange(m)] = self._rows.diagonal[self._points]
+        self.slot[:m], self._used = np.arange(m), m
+        self.computed += 0 if self._shared else m * m
+
+    def exchange(self, places, points):
+        """Put other points in some places: rows that are known get their values, those of the old points are lost.
+
+        Parameters
+        ----------
+        places, points : int array
+        """
+        self.forget(places[self.slot[places] >= 0])
+        self._points = self._points.copy()
+        self._points[places] = points
+        self._columns = [None]
+        known = np.flatnonzero(self.slot >= 0)
+        columns = self._rows.columns(points)
+        for start in range(0, len(known), LANES):
+            some = known[start : start + LANES]
+            block = np.empty((len(some), len(points)), self.values.dtype)
+            columns(self._points[some], block)
+            self.values[self.slot[some][:, None], places] = block
+            self.computed += block.size
 
     def forget(self, places):
         """Give up the rows of some points, so that others find room.
@@ -258,7 +316,8 @@ class Square:
 
     def _allocate(self, k):
         """Return k slots, and memory for their rows: where they lie if that is one piece, to be copied otherwise."""
-        if self._used + k <= len(self.values):
+        # memory that was used before costs less than memory that never was
+        if len(self._spare) < k and self._used + k <= len(self.values):
             self._used += k
             return np.arange(self._used - k, self._used), self.values[self._used - k : self._used]
         slots, self._spare = self._spare[:k], self._spare[k:]
@@ -270,11 +329,16 @@ class Square:
         return slots, self._copy[:k]
 
     def spread(self, moved, change):
-        """Return K[:, moved] @ change (m,), of rows that are there, summed in their type."""
-        weights = change.astype(self.values.dtype)
-        return (weights @ self.values[self.slot[moved]])[: len(self._points)].astype(np.float64)
+        """Return K[:, moved] @ change (m,), of rows that are there, summed in float64."""
+        total = np.zeros(self.values.shape[1])
+        subtract(self.values, self.slot[moved], -change, total)
+        return total[: len(self._points)]
 
-    def _fill(self, columns, missing, rows, place):
-        if len(missing):
-            columns(self._points[missing], rows[:, place])
-            self.computed += len(missing) * (place.stop - place.start)
+    def _fill(self, k, missing, rows):
+        if not len(missing):
+            return
+        place, _ = self._pieces[k]
+        if self._columns[k] is None:
+            self._columns[k] = self._rows.columns(self._points[place])
+        self._columns[k](self._points[missing], rows[:, place])
+        self.computed += len(missing) * (place.stop - place.start)

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer import _threads
+from mercer.solvers import shrinking
 from mercer.solvers.rows import Square
-from mercer.solvers.working_set import LANES, optimise
+from mercer.solvers.shrinking import Variables, extremes
+from mercer.solvers.working_set import LANES
 
 _log = logging.getLogger("mercer")
 
@@ -18,10 +20,20 @@ _RELEVANT = 0.5
 _FIRST = 4096
 # A sweep over a part reduces the violation by this factor before it looks at the rest again.
 _REDUCTION = 0.1
-# Variables times steps between two looks at the world: a tenth of a second.
-_WORK = 100_000_000
 # Columns per row of the block of kernel values where not all fit: not every variable needs its row.
 _SHAPE = 1.2
+# Kernel values that are computed at once rather than row by row as steps ask for them.
+_SMALL = 4352**2
+# A sweep takes variables near the margin beside those that violate, by this factor.
+_SPARE = 1.25
+# Steps of a sweep between two looks whether few variables are left near the margin, as a share of all.
+_LOOK = 8
+# Kernel values of variables near the margin that are copied, as a share of those that memory holds.
+_BESIDE = 0.1
+# Rows kept although the variables rest at their bounds.
+_IDLE = 1024
+# Rows of the widest kind that a solver can do with.
+_LEAST = 16
 
 
 @dataclass(frozen=True)
@@ -109,33 +121,39 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
     Platt, *Fast training of support vector machines using sequential minimal optimization* (1999); Joachims, *Making
     large-scale SVM learning practical* (1999), for setting variables aside.
     """
+    if len(memory) < _LEAST * LANES:
+        raise ValueError(f"memory holds {len(memory)} kernel values; the solver needs at least {_LEAST * LANES}.")
     coef, scores = dual.coef.copy(), dual.target.copy()
     support = np.flatnonzero(coef)
     if len(support):
         scores -= rows.product(dual.points, dual.points[support], coef[support])
     n_iter = computed = 0
-    bias, stopped, square = None, False, None
+    bias, stopped, sweep, whole = None, False, None, False
     largest = _largest_sweep(len(coef), len(memory))
     violation = _violation(scores, coef, dual)
     while violation > tol and n_iter < max_iter and not stopped:
-        chosen = _choose(scores, coef, dual, bias, largest)
+        chosen = _choose(scores, coef, dual, bias, largest, 0 if sweep is None else len(sweep.chosen))
         whole = len(chosen) == len(coef)
-        sweep = _Sweep(rows, dual, chosen, scores, coef, memory, shared if whole else ())
+        if sweep is None or not sweep.exchange(chosen, scores, coef):
+            computed += 0 if sweep is None else sweep.square.computed
+            sweep = _Sweep(rows, dual, chosen, scores, coef, memory, shared if whole else ())
+        chosen, before = sweep.chosen, coef[sweep.chosen]
         aim = tol if whole else max(0.5 * tol, _REDUCTION * violation)
         steps, stopped = sweep.run(aim, max_iter - n_iter, report)
-        change = sweep.coef[: len(chosen)] - coef[chosen]
-        coef[chosen], scores[chosen] = sweep.coef[: len(chosen)], sweep.scores[: len(chosen)]
+        coef[chosen], scores[chosen] = sweep.result()
+        change = coef[chosen] - before
         moved = np.flatnonzero(change)
         if not whole and len(moved):
             rest = np.ones(len(coef), bool)
             rest[chosen] = False
             scores[rest] -= rows.product(dual.points[rest], dual.points[chosen[moved]], change[moved])
             computed += int(rest.sum()) * len(moved)
-        square = sweep.square if whole else None
-        n_iter, computed = n_iter + steps, computed + sweep.square.computed
+        n_iter += steps
         bias, violation = threshold(scores, coef, dual), _violation(scores, coef, dual)
         _log.debug("smo: %d of %d variables, %d steps, violation %.3g", len(chosen), len(coef), n_iter, violation)
         stopped = stopped or steps == 0
+    computed += 0 if sweep is None else sweep.square.computed
+    square = sweep.square if whole else None
     return Solution(coef, scores, threshold(scores, coef, dual), violation, n_iter, computed, square)
 
 
@@ -154,21 +172,14 @@ def threshold(scores, coef, dual):
     free = (coef > dual.lower) & (coef < dual.upper)
     if free.any():
         return float(scores[free].mean())
-    top, bottom = _bounds(scores, coef, dual)
+    top, bottom = extremes(scores, coef, dual.lower, dual.upper)
     if np.isinf(top) or np.isinf(bottom):
         return float(bottom if np.isinf(top) else top)
     return 0.5 * (top + bottom)
 
 
-def _bounds(scores, coef, dual):
-    """Return the largest score of what may rise and the smallest of what may fall."""
-    top = np.max(scores, where=coef < dual.upper, initial=-np.inf)
-    bottom = np.min(scores, where=coef > dual.lower, initial=np.inf)
-    return float(top), float(bottom)
-
-
 def _violation(scores, coef, dual):
-    top, bottom = _bounds(scores, coef, dual)
+    top, bottom = extremes(scores, coef, dual.lower, dual.upper)
     return max(0.0, top - bottom)
 
 
@@ -178,83 +189,128 @@ def _largest_sweep(n, values):
     return n if n * width <= values else min(n, max(LANES, int(np.sqrt(_SHAPE * values)) // LANES * LANES))
 
 
-def _choose(scores, coef, dual, bias, largest):
+def _choose(scores, coef, dual, bias, largest, least):
     """Return the variables of the next sweep: all, or those that violate most, are free or nearest to the margin."""
     n = len(coef)
     if bias is None and (n > 2 * _FIRST or n > largest):
         return np.unique(np.linspace(0, n - 1, min(largest, _FIRST)).astype(int))
     rise, fall = coef < dual.upper, coef > dual.lower
-    largest = min(largest, max(2 * _FIRST, 2 * int((rise & fall).sum())))
-    if n <= largest:
+    worth = _worth(scores, coef, dual.lower, dual.upper, bias or 0.0)
+    concerned = int(np.count_nonzero((worth > 0) | (rise & fall)))
+    size = min(largest, max(2 * _FIRST, least, int(_SPARE * concerned) // LANES * LANES))
+    if n <= size:
         return np.arange(n)
-    worth = np.maximum(np.where(rise, scores - bias, -np.inf), np.where(fall, bias - scores, -np.inf))
     worth[rise & fall] += 1
     # the pair that violates most is always there, so that every sweep gains
     worth[[np.argmax(np.where(rise, scores, -np.inf)), np.argmin(np.where(fall, scores, np.inf))]] = np.inf
-    return np.sort(np.argpartition(-worth, largest)[:largest])
+    return np.sort(np.argpartition(-worth, size)[:size])
+
+
+def _worth(scores, coef, lower, upper, middle):
+    """Return how far variables are on the wrong side of the threshold, below 0 for those that rest at their bounds."""
+    rise, fall = coef < upper, coef > lower
+    return np.maximum(np.where(rise, scores - middle, -np.inf), np.where(fall, middle - scores, -np.inf))
 
 
 class _Sweep:
     """Variables that are solved for while all others stay, with their kernel values."""
 
     def __init__(self, rows, dual, chosen, scores, coef, memory, shared):
-        self._size, points = len(chosen), dual.points[chosen]
-        self._lower, self._upper = _padded(dual.lower[chosen]), _padded(dual.upper[chosen])
-        self._diagonal = _padded(rows.diagonal[points])
-        self.scores, self.coef = _padded(scores[chosen]), _padded(coef[chosen])
-        self.square = Square(rows, points, memory, LANES, shared)
+        self.chosen, self._rows, self._dual = chosen, rows, dual
+        self._load(scores, coef)
+        self.square = Square(rows, dual.points[chosen], memory, LANES, shared)
+        self._batch = int(min(_BATCH, max(1, len(self.square.values) // 2)))
+        if len(chosen) ** 2 <= _SMALL and self.square.room == np.inf:
+            self.square.complete()
+
+    def exchange(self, chosen, scores, coef):
+        """Take other variables, where most are the same; return whether that was done."""
+        if len(chosen) != len(self.chosen):
+            return False
+        kept = np.isin(self.chosen, chosen)
+        places = np.flatnonzero(~kept)
+        if len(places) > 0.5 * len(chosen):
+            return False
+        if len(places):
+            self.chosen = self.chosen.copy()
+            self.chosen[places] = np.setdiff1d(chosen, self.chosen)
+            self.square.exchange(places, self._dual.points[self.chosen[places]])
+        self._load(scores, coef)
+        return True
+
+    def result(self):
+        """Return the coefficients and scores of the variables."""
+        return self._variables.coef[: len(self.chosen)], self._variables.scores[: len(self.chosen)]
+
+    def _load(self, scores, coef):
+        c, dual = self.chosen, self._dual
+        diagonal = self._rows.diagonal[dual.points[c]]
+        self._variables = Variables.padded(diagonal, scores[c], coef[c], dual.lower[c], dual.upper[c])
 
     def run(self, tol, max_iter, report):
         """Solve to ``tol``, or as far as the memory goes; return the number of steps and whether to stop."""
-        square, groups = self.square, np.array([0, len(self.coef)])
-        limit, n_iter = max(1, _WORK // len(self.coef)), 0
-        free = np.flatnonzero((self.coef > self._lower) & (self.coef < self._upper))
-        square.ensure(free[: int(min(len(free), square.room - 2 * _BATCH))])
+        square, variables = self.square, self._variables
+        n_iter, looked = 0, 0
+        free = variables.free()
+        square.ensure(free[: int(max(0, min(len(free), square.room - 2 * _BATCH)))])
         while n_iter < max_iter:
             _threads.checkpoint()
-            steps, missing, violation = optimise(
-                *(square.values, square.slot, self._diagonal, self.scores, self.coef, self._lower, self._upper),
-                *(groups, tol, min(limit, max_iter - n_iter)),
-            )
+            left = max_iter - n_iter
+            steps, missing, violation = variables.steps(square.values, square.slot, tol, min(left, len(variables)))
             n_iter += steps
+            if report is not None and report(violation):
+                return n_iter, True
             if violation <= tol:
                 break
             if missing >= 0:
-                if square.room < _BATCH:
-                    self._make_room()
+                self._make_room()
                 square.ensure(self._wanted(missing))
-            if report is not None and report(violation):
-                return n_iter, True
+            if n_iter - looked >= len(variables) // _LOOK:
+                steps, stopped = self._sweep_near(tol, max_iter - n_iter, report)
+                n_iter += steps
+                looked = n_iter
+                if stopped:
+                    return n_iter, True
         return n_iter, False
 
-    def _make_room(self):
-        """Give up half of the rows of variables at bounds, of all where those are few: the farthest from the margin."""
-        known = self.square.slot >= 0
-        bound = known & ((self.coef == self._lower) | (self.coef == self._upper))
-        there = np.flatnonzero(bound if bound.sum() >= 4 * _BATCH else known)
-        distance = np.abs(self.scores[there] - self._middle())
-        self.square.forget(there[_largest(distance, -(-len(there) // 2))])
+    def _sweep_near(self, tol, max_iter, report):
+        """Solve for the variables near the margin where these are few and most of their rows there."""
+        square, variables = self.square, self._variables
+        near = variables.near()
+        unknown = near[square.slot[near] < 0]
+        if not shrinking.few(variables, near) or len(near) ** 2 > _BESIDE * square.values.size:
+            return 0, False
+        if len(unknown) > min(square.room, self._batch + len(near) // 8):
+            return 0, False
+        square.ensure(unknown)
+        return shrinking.solve_near(square.values, square.slot, variables, near, tol, max_iter, report)
 
-    def _middle(self):
-        """Return the score between what may rise and what may fall, where they violate most."""
-        rise, fall = self.coef < self._upper, self.coef > self._lower
-        top = np.max(self.scores, where=rise, initial=-np.inf)
-        return 0.5 * (top + np.min(self.scores, where=fall, initial=np.inf))
+    def _make_room(self):
+        """Give up rows that are not likely to be asked for again, before memory is taken that nothing was in yet."""
+        square, variables = self.square, self._variables
+        if square.spare >= self._batch:
+            return
+        there = np.flatnonzero(square.slot >= 0)
+        full = square.room < self._batch
+        if not full and len(there) < _IDLE:
+            return
+        state = [each[there] for each in (variables.scores, variables.coef, variables.lower, variables.upper)]
+        # by violation alone: the first variable of the pair whose second is missing must stay
+        worth = _worth(*state, variables.middle())
+        idle = int(np.count_nonzero(worth < 0))
+        many = len(there) // 2 if full else idle // 2
+        if full or idle > len(there) // 2:
+            square.forget(there[np.argpartition(worth, many)[: max(1, many)]])
 
     def _wanted(self, missing):
         """Return the variables whose rows to compute together with a missing one: those that violate most."""
-        own = slice(0, self._size)
-        unknown, scores, coef = self.square.slot[own] < 0, self.scores[own], self.coef[own]
-        middle = self._middle()
-        worth = np.where(coef < self._upper[own], scores - middle, middle - scores)
+        v, own = self._variables, slice(0, len(self.chosen))
+        scores, coef = v.scores[own], v.coef[own]
+        middle = v.middle()
+        worth = np.where(coef < v.upper[own], scores - middle, middle - scores)
         # nearer to the middle than that they may well never be asked for
-        worth[~unknown | (worth < _RELEVANT * worth.max())] = -np.inf
-        return np.unique(np.append(_largest(worth, _BATCH - 1), missing))
-
-
-def _padded(values):
-    """Return a copy that fills up whole lanes with zeros."""
-    return np.pad(values, (0, -len(values) % LANES))
+        worth[(self.square.slot[own] >= 0) | (worth < _RELEVANT * worth.max())] = -np.inf
+        return np.unique(np.append(_largest(worth, self._batch - 1), missing))
 
 
 def _largest(values, k):

@@ -14,6 +14,8 @@ from mercer._compile import compiled, wide
 LANES = 256
 # A pair whose distance in feature space is below this share of its norms is moved as if it were this far apart.
 _FLAT = 1e-12
+# Scores that stay in cache while rows pass.
+_PIECE = 2048
 # Nothing compared is a NaN, and saying so lets comparisons run on vectors.
 _VECTORS = frozenset({"contract", "reassoc", "nsz", "nnan"})
 
@@ -175,3 +177,40 @@ def _first(gains, value, start, stop):
                 if g[t] == value:
                     return a + t
     return start
+
+
+@compiled
+def subtract(K, rows, weights, f):
+    """Subtract weighted rows of K from ``f``, in float64.
+
+    Parameters
+    ----------
+    K : array (rows, m)
+    rows : int array (k,)
+    weights : float64 array (k,)
+    f : float64 array (m,)
+    """
+    wide()
+    for start in range(0, f.size, _PIECE):
+        g = f[start : start + _PIECE]
+        for k in range(rows.size):
+            w, row = weights[k], K[rows[k], start : start + _PIECE]
+            for t in range(g.size):
+                g[t] -= w * np.float64(row[t])
+
+
+@compiled
+def gather(K, rows, columns, out):
+    """Copy K[rows, columns] to the beginning of the rows of ``out``, and zeros to the rest.
+
+    Parameters
+    ----------
+    K : array
+    rows, columns : int array
+    out : array (rows, at least columns)
+    """
+    for i in range(rows.size):
+        row, to = K[rows[i]], out[i]
+        for j in range(columns.size):
+            to[j] = row[columns[j]]
+        to[columns.size :] = 0
