@@ -1,0 +1,285 @@
+"""Models as one file of C99 without allocation: they run wherever a C compiler does, down to microcontrollers."""
+
+import os
+import re
+import textwrap
+from pathlib import Path
+
+import numpy as np
+
+from mercer.formats.portable import portable, view_of
+from mercer.formats.tracing import NORMS, PAIRS, ordered
+
+_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+# Operations as C has them, of double; {f} is the end of the names of functions of float.
+_FORMS = {
+    "add": "{} + {}",
+    "subtract": "{} - {}",
+    "multiply": "{} * {}",
+    "divide": "{} / {}",
+    "negate": "-{}",
+    "power": "pow{f}({}, {})",
+    "maximum": "fmax{f}({}, {})",
+    "minimum": "fmin{f}({}, {})",
+    "exp": "exp{f}({})",
+    "log": "log{f}({})",
+    "sqrt": "sqrt{f}({})",
+    "tanh": "tanh{f}({})",
+    "abs": "fabs{f}({})",
+    "greater": "{} > {}",
+    "greater_equal": "{} >= {}",
+    "where": "{} ? {} : {}",
+}
+_TRUTHS = ("greater", "greater_equal")
+_TYPES = {"float32": "float", "float64": "double"}
+_WIDTH = 100
+
+
+def to_c(model, path, dtype="float64", prefix="model"):
+    r"""Write a fitted model as one file of C99 that needs no library but that of mathematics, and allocates nothing.
+
+    .. math:: \text{scores}_j(x) = \sum_i A_{ij} k(x, z_i) + b_j
+
+    Parameters
+    ----------
+    model : estimator, FittedScores, str or path
+        What `mercer.as_expansion` reads: models of Mercer and of scikit-learn, text models of LIBSVM; what
+        `mercer.compress` returns. Kernels of inner products and Euclidean distances, their sums, products, multiples,
+        powers, exponentials and normalised forms, and those of mapped inputs.
+    path : path
+        A file there is replaced.
+    dtype : {"float64", "float32"}
+        ``double`` or ``float``, of input, arithmetic and scores; the sum over the vectors is one of ``double``.
+    prefix : str
+        Every name that the file defines starts with it and an underscore: a letter, then letters, digits and
+        underscores, at most 64.
+
+    Raises
+    ------
+    TypeError
+        For a model or kernel that cannot be exported.
+    ValueError
+        For another dtype or prefix, numbers beyond the dtype, labels that are neither whole numbers nor strings,
+        ``break_ties``.
+    MemoryError
+        Beyond 1 GB of numbers.
+
+    Notes
+    -----
+    With the prefix "model" the file defines ``void model_scores(const double *x, double *out)``, which writes the m
+    scores of one point, and for SVC, NuSVC and one-class machines ``int model_predict(const double *x)``, the number of
+    a label in the table ``model_labels``: of type ``long long``, or of ``char *`` in UTF-8. Its head says all sizes. A
+    point costs n_vectors (d + m) products and n_vectors kernel values; functions keep no state, so threads may share
+    them. Distances are summed from differences. Scores keep about 1e-5 of their scale in float32 and 1e-12 in float64.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.formats import to_c
+    >>> model = mc.SVC(kernel=mc.Gaussian(1.0)).fit(np.array([[0.0], [1.0]]), ["no", "yes"])
+    >>> path = Path(tempfile.mkdtemp(), "model.c")
+    >>> to_c(model, path)
+    >>> "int model_predict(const double *x)" in path.read_text()
+    True
+    """
+    text = source(model, dtype, prefix)
+    Path(os.fspath(path)).write_text(text, encoding="ascii", newline="\n")
+
+
+def source(model, dtype="float64", prefix="model"):
+    """Return the text that `to_c` writes.
+
+    Parameters
+    ----------
+    model, dtype, prefix :
+        As for `to_c`.
+
+    Returns
+    -------
+    str
+    """
+    if not (isinstance(prefix, str) and _PREFIX.fullmatch(prefix)):
+        raise ValueError(f"prefix = {prefix!r} must be a letter, then letters, digits and underscores, at most 64.")
+    return _Source(portable(model, dtype), prefix).text()
+
+
+class _Source:
+    """The text of one model.
+
+    Parameters
+    ----------
+    exported : Portable
+    prefix : str
+    """
+
+    def __init__(self, exported, prefix):
+        self._exported, self._prefix = exported, prefix
+        self._real = _TYPES[exported.dtype.name]
+        self._f = "f" if self._real == "float" else ""
+        # views are numbered, and so are the names that belong to them
+        self._views = [(f"{k}", key, view) for k, (key, view) in enumerate(exported.views.items())]
+
+    def text(self):
+        """Return the whole file."""
+        parts = [self._head(), "#include <math.h>", "", *self._tables(), *self._scores()]
+        if self._exported.labels is not None:
+            parts += ["", *self._labels(), "", *self._predict()]
+        return "\n".join(parts) + "\n"
+
+    def _head(self):
+        exported, name, real = self._exported, self._prefix, self._real
+        title = exported.title.encode("ascii", "backslashreplace").decode()
+        for mark in ("*/", "/*", "??"):
+            title = title.replace(mark, " ".join(mark))
+        lines = [
+            *textwrap.wrap(title, _WIDTH),
+            "",
+            f"void {name}_scores(const {real} *x, {real} *out);",
+            f"    x: one point, {exported.n_features} numbers. out: room for its {len(exported.intercept)} scores.",
+        ]
+        if exported.labels is not None:
+            lines += [
+                f"int {name}_predict(const {real} *x);",
+                f"    Which of {name}_labels the point gets, from 0.",
+                f"extern {self._table_of_labels()};",
+            ]
+        lines += ["", "C99; link with -lm. Nothing is allocated and no state is kept. Written by Mercer."]
+        return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */"])
+
+    # --- numbers -----------------------------------------------------------------------------------------------------
+
+    def _tables(self):
+        lines = []
+        for k, _, view in self._views:
+            lines += self._table(f"points{k}", view.points) if view.inputs - {"sqnorm_x"} else []
+            for j, A in enumerate(view.maps):
+                lines += self._table(f"map{k}_{j}", A)
+        return [*lines, *self._table("coef", self._exported.coef), *self._table("intercept", self._exported.intercept)]
+
+    def _table(self, name, values):
+        kind = self._real if values.dtype.kind == "f" else "int"
+        lines = [f"static const {kind} {self._prefix}_{name}[{values.size}] = {{"]
+        for row in np.atleast_2d(values):
+            written = ", ".join(map(self._number, row)) + ","
+            lines += [f"    {line}" for line in textwrap.wrap(written, _WIDTH, break_on_hyphens=False)]
+        return [*lines, "};", ""]
+
+    def _number(self, value):
+        # as many digits as tell it from its neighbours in its type
+        return f"{self._exported.constant(value)!s}{self._f}" if isinstance(value, float) else str(value)
+
+    # --- scores ------------------------------------------------------------------------------------------------------
+
+    def _scores(self):
+        name, real = self._prefix, self._real
+        n, m = self._exported.coef.shape
+        lines = [f"double sum[{m}];", "int i, j;"]
+        for k, _, view in self._views:
+            lines += self._before(k, view)
+        lines += [f"for (j = 0; j < {m}; j++)", f"    sum[j] = {name}_intercept[j];", f"for (i = 0; i < {n}; i++) {{"]
+        inner = [line for k, _, view in self._views for line in self._pair(k, view)]
+        expression, value = self._expression()
+        inner += [
+            *expression,
+            f"for (j = 0; j < {m}; j++)",
+            f"    sum[j] += (double){value} * {name}_coef[{m} * i + j];",
+        ]
+        lines += [*_indented(inner), "}", f"for (j = 0; j < {m}; j++)", f"    out[j] = ({real})sum[j];"]
+        return [f"void {name}_scores(const {real} *x, {real} *out)", "{", *_indented(lines), "}"]
+
+    def _before(self, k, view):
+        """Return what a view makes of x before the vectors come."""
+        lines, x, real = [], "x", self._real
+        for j, A in enumerate(view.maps):
+            table, mapped, q = f"{self._prefix}_map{k}_{j}", f"x{k}_{j}", len(A)
+            lines += [f"{real} {mapped}[{q}];", f"for (i = 0; i < {q}; i++) {{"]
+            if A.ndim == 2:
+                d = A.shape[1]
+                lines += [f"    {mapped}[i] = 0;", f"    for (j = 0; j < {d}; j++)",
+                          f"        {mapped}[i] += {table}[{d} * i + j] * {x}[j];", "}"]  # fmt: skip
+            else:
+                value = f"{table}[i] * {x}[i]" if A.dtype.kind == "f" else f"{x}[{table}[i]]"
+                lines += [f"    {mapped}[i] = {value};", "}"]
+            x = mapped
+        if "sqnorm_x" in view.inputs:
+            lines += [f"{real} sqnorm_x{k} = 0;", f"for (j = 0; j < {view.points.shape[1]}; j++)",
+                      f"    sqnorm_x{k} += {x}[j] * {x}[j];"]  # fmt: skip
+        return lines
+
+    def _pair(self, k, view):
+        """Return the sums over the features of x and of vector i."""
+        q, wanted = view.points.shape[1], sorted(view.inputs - {"sqnorm_x"})
+        if not wanted:
+            return []
+        x = f"x{k}_{len(view.maps) - 1}" if view.maps else "x"
+        sums = {"dot": f"{x}[j] * z{k}[j]", "sqdist": "difference * difference", "sqnorm_z": f"z{k}[j] * z{k}[j]"}
+        lines = [f"const {self._real} *z{k} = {self._prefix}_points{k} + {q} * i;"]
+        lines += [f"{self._real} {name}{k} = 0;" for name in wanted]
+        lines += [f"for (j = 0; j < {q}; j++) {{"]
+        if "sqdist" in wanted:
+            lines += [f"    const {self._real} difference = {x}[j] - z{k}[j];"]
+        return [*lines, *(f"    {name}{k} += {sums[name]};" for name in wanted), "}"]
+
+    def _expression(self):
+        """Return lines that compute the kernel value, and its name."""
+        numbers, names, lines = {key: k for k, key, _ in self._views}, {}, []
+        for each in ordered(self._exported.expression):
+            if each.operation in PAIRS + NORMS:
+                name = f"{each.operation}{numbers[view_of(each)]}"
+            elif each.operation == "constant":
+                name = self._number(each.value)
+            else:
+                name, kind = f"t{len(lines)}", "int" if each.operation in _TRUTHS else self._real
+                operands = [names[id(operand)] for operand in each.operands]
+                # two signs in a row would be another operator
+                operands = [f"({text})" if text.startswith("-") else text for text in operands]
+                lines.append(f"const {kind} {name} = {_FORMS[each.operation].format(*operands, f=self._f)};")
+            names[id(each)] = name
+        return lines, name
+
+    # --- answers -----------------------------------------------------------------------------------------------------
+
+    def _table_of_labels(self):
+        labels = self._exported.labels
+        kind = "const char *const" if isinstance(labels[0], str) else "const long long"
+        return f"{kind} {self._prefix}_labels[{len(labels)}]"
+
+    def _labels(self):
+        return [f"{self._table_of_labels()} = {{", *(f"    {_literal(each)}," for each in self._exported.labels), "};"]
+
+    def _predict(self):
+        name, m, c = self._prefix, len(self._exported.intercept), len(self._exported.labels)
+        lines = [f"{self._real} score[{m}];"]
+        call = f"{name}_scores(x, score);"
+        answer = self._exported.answer
+        if answer in ("sign", "inlier"):
+            lines += [call, f"return score[0] {'>' if answer == 'sign' else '>='} 0;"]
+        else:
+            voted = answer == "votes"
+            lines += [f"int votes[{c}] = {{0}};", "int i, k = 0;"] if voted else []
+            lines += ["int j, best = 0;", call]
+            if voted:
+                lines += [f"for (i = 0; i < {c}; i++)", f"    for (j = i + 1; j < {c}; j++)",
+                          "        votes[score[k++] > 0 ? i : j]++;"]  # fmt: skip
+            values = "votes" if voted else "score"
+            lines += [f"for (j = 1; j < {c}; j++)", f"    if ({values}[j] > {values}[best])", "        best = j;",
+                      "return best;"]  # fmt: skip
+        return [f"int {name}_predict(const {self._real} *x)", "{", *_indented(lines), "}"]
+
+
+def _indented(lines):
+    return [f"    {line}" for line in lines]
+
+
+def _literal(label):
+    """Return a label as C writes it."""
+    if not isinstance(label, str):
+        # the least number has no literal of its own
+        return f"{label}LL" if label > -(2**63) else f"{label + 1}LL - 1"
+    if "\0" in label:
+        raise ValueError(f"label {label!r} has a character 0, which ends strings in C.")
+    # three octal digits end by themselves; question marks could make trigraphs
+    plain = set(range(32, 127)) - set(b'"\\?')
+    return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in label.encode()) + '"'

@@ -1,0 +1,313 @@
+"""Models as ONNX graphs of standard operators: they run wherever an ONNX runtime does, in float32 or float64."""
+
+import functools
+
+import numpy as np
+
+from mercer.formats.portable import portable, view_of
+from mercer.formats.tracing import NORMS, PAIRS, ordered
+
+# Operators as they have been since this version; any later runtime has them.
+_OPSET = 15
+_OPERATORS = {
+    "add": "Add",
+    "subtract": "Sub",
+    "multiply": "Mul",
+    "divide": "Div",
+    "power": "Pow",
+    "maximum": "Max",
+    "minimum": "Min",
+    "negate": "Neg",
+    "exp": "Exp",
+    "log": "Log",
+    "sqrt": "Sqrt",
+    "tanh": "Tanh",
+    "abs": "Abs",
+    "greater": "Greater",
+    "greater_equal": "GreaterOrEqual",
+    "where": "Where",
+}
+# Estimators of Mercer that have a converter.
+_CONVERTED = ("SVC", "NuSVC", "SVCCV", "SVR", "NuSVR", "OneClassSVM", "KernelRidge", "KernelPCA")
+
+
+def to_onnx(model, dtype="float32"):
+    r"""Return a fitted model as an ONNX graph of standard operators.
+
+    .. math:: \text{scores}_j(x) = \sum_i A_{ij} k(x, z_i) + b_j
+
+    Parameters
+    ----------
+    model : estimator, FittedScores, str or path
+        What `mercer.as_expansion` reads: models of Mercer and of scikit-learn, text models of LIBSVM; what
+        `mercer.compress` returns. Kernels of inner products and Euclidean distances, their sums, products, multiples,
+        powers, exponentials and normalised forms, and those of mapped inputs. Pipelines are converted by skl2onnx after
+        `register_onnx_converters`.
+    dtype : {"float32", "float64"}
+        Of input, arithmetic and scores.
+
+    Returns
+    -------
+    onnx.ModelProto
+        ``onnx.save(proto, path)`` writes it. Its input is "X" (n, d). Its outputs are "label" (n,), integers or
+        strings, for SVC, NuSVC and one-class machines, and "scores" (n, m): decision values of every machine in the
+        order of ``as_expansion``, predictions of a regressor, coordinates of KernelPCA.
+
+    Raises
+    ------
+    TypeError
+        For a model or kernel that cannot be exported.
+    ValueError
+        For another dtype, numbers beyond it, labels that are neither whole numbers nor strings, ``break_ties``.
+    MemoryError
+        Beyond 1 GB of numbers.
+    ModuleNotFoundError
+        Without the package onnx: ``pip install "mercer[onnx]"``.
+
+    Notes
+    -----
+    Distances are computed on points centred at the mean of the vectors, as Mercer does: scores keep about 1e-5 of their
+    scale in float32 and 1e-12 in float64. Labels differ only where two scores or votes are that close. The graph holds
+    some blocks of n by n_vectors numbers at a time, of n by n_vectors by d for kernels with a kink at x = z (Matern
+    1/2): run large inputs in batches. Operators are those of opset 15.
+
+    References
+    ----------
+    ONNX, *Open standard for machine learning interoperability*, https://onnx.ai.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.formats import to_onnx
+    >>> model = mc.SVC(kernel=mc.Gaussian(1.0)).fit(np.array([[0.0], [1.0]]), ["no", "yes"])
+    >>> proto = to_onnx(model)                      # doctest: +SKIP
+    >>> [output.name for output in proto.graph.output]          # doctest: +SKIP
+    ['label', 'scores']
+    """
+    exported = portable(model, dtype)
+    onnx = _require_onnx()
+    graph = _Graph(exported)
+    outputs = graph.model("X")
+    helper, number = onnx.helper, onnx.helper.np_dtype_to_tensor_dtype(exported.dtype)
+    types = {"scores": (number, ["n", len(exported.intercept)])}
+    if "label" in outputs:
+        types["label"] = (onnx.TensorProto.STRING if _are_strings(exported) else onnx.TensorProto.INT64, ["n"])
+    proto = helper.make_model(
+        helper.make_graph(
+            [*graph.nodes, *(helper.make_node("Identity", [name], [output]) for output, name in outputs.items())],
+            "mercer",
+            [helper.make_tensor_value_info("X", number, ["n", exported.n_features])],
+            [helper.make_tensor_value_info(name, *types[name]) for name in outputs],
+            graph.constants,
+            doc_string=exported.title,
+        ),
+        opset_imports=[helper.make_opsetid("", _OPSET)],
+        producer_name="mercer",
+        # of the release of ONNX that brought this opset
+        ir_version=8,
+    )
+    onnx.checker.check_model(proto)
+    return proto
+
+
+def _are_strings(exported):
+    return isinstance(exported.labels[0], str)
+
+
+# --- in pipelines ----------------------------------------------------------------------------------------------------
+
+
+def register_onnx_converters():
+    """Teach skl2onnx to convert Mercer's estimators, so that a pipeline with one at its end becomes one graph.
+
+    Outputs are those of `to_onnx`, in the type of the input: float64 for ``DoubleTensorType``, else float32. May be
+    called more than once.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Without the package skl2onnx: ``pip install "mercer[onnx]"``.
+
+    Examples
+    --------
+    >>> from mercer.formats import register_onnx_converters
+    >>> register_onnx_converters()                  # doctest: +SKIP
+    """
+    try:
+        import skl2onnx
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError('converting pipelines needs skl2onnx: pip install "mercer[onnx]".') from error
+    from mercer import estimators
+
+    for name in _CONVERTED:
+        skl2onnx.update_registered_converter(
+            getattr(estimators, name), f"Mercer{name}", _shapes, _convert, parser=_declare
+        )
+
+
+def _declare(scope, model, inputs, custom_parsers=None):  # noqa: ARG001 - a signature of skl2onnx
+    """Tell skl2onnx the outputs of one estimator and their types."""
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType, StringTensorType
+
+    exported = portable(model, _dtype(inputs[0]))
+    number = DoubleTensorType if exported.dtype == np.float64 else FloatTensorType
+    operator = scope.declare_local_operator(f"Mercer{type(model).__name__}", model)
+    operator.inputs = inputs
+    if exported.labels is not None:
+        kind = StringTensorType if _are_strings(exported) else Int64TensorType
+        operator.outputs.append(scope.declare_local_variable("label", kind([None])))
+    shape = [None, len(exported.intercept)]
+    operator.outputs.append(scope.declare_local_variable("scores", number(shape)))
+    return operator.outputs
+
+
+def _shapes(_operator):
+    """Leave the types of the outputs as they were declared."""
+
+
+def _dtype(variable):
+    return "float64" if type(variable.type).__name__.startswith("Double") else "float32"
+
+
+def _convert(scope, operator, container):
+    """Write the nodes of one estimator into the graph that skl2onnx builds."""
+    given, onnx = operator.inputs[0], _require_onnx()
+    exported = portable(operator.raw_operator, _dtype(given))
+    graph = _Graph(exported, lambda name: scope.get_unique_variable_name(f"mercer_{name}"))
+    kind = onnx.helper.np_dtype_to_tensor_dtype(exported.dtype)
+    # a pipeline may be given whole numbers
+    outputs = graph.model(graph.add("Cast", given.full_name, to=kind))
+    for name, output in zip(outputs.values(), operator.outputs, strict=True):
+        graph.nodes.append(onnx.helper.make_node("Identity", [name], [output.full_name]))
+    container.initializers.extend(graph.constants)
+    for node in graph.nodes:
+        attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
+        container.add_node(
+            node.op_type, list(node.input), list(node.output), op_version=_OPSET,
+            name=scope.get_unique_operator_name("Mercer"), **attributes,
+        )  # fmt: skip
+
+
+# --- the graph -------------------------------------------------------------------------------------------------------
+
+
+class _Graph:
+    """Nodes and constants of a graph in the making.
+
+    Parameters
+    ----------
+    exported : Portable
+    unique : callable, optional
+        Makes a name that nothing else in the graph has.
+    """
+
+    def __init__(self, exported, unique=None):
+        self._onnx, self._exported, self.nodes, self.constants = _require_onnx(), exported, [], []
+        self._unique = unique or (lambda name: f"{name}_{len(self.nodes) + len(self.constants)}")
+
+    def model(self, X):
+        """Add the model; return the names of its outputs."""
+        exported = self._exported
+        scores = self.add("Gemm", self._kernel_values(X), exported.coef, exported.intercept)
+        if exported.labels is None:
+            return {"scores": scores}
+        labels = np.array(exported.labels, object if _are_strings(exported) else np.int64)
+        return {"label": self.add("Gather", labels, self._winner(scores), axis=0), "scores": scores}
+
+    def add(self, operator, *arguments, **attributes):
+        """Add a node; arguments are names or arrays, which become constants. Return the name of its output."""
+        names = [each if isinstance(each, str) else self._constant(each) for each in arguments]
+        output = self._unique(operator.lower())
+        self.nodes.append(self._onnx.helper.make_node(operator, names, [output], **attributes))
+        return output
+
+    def _constant(self, values):
+        name = self._unique("constant")
+        values = self._exported.constant(values) if values.dtype.kind == "f" else values
+        self.constants.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(values), name))
+        return name
+
+    def _kernel_values(self, X):
+        """Return the name of the kernel values (n, n_vectors)."""
+        found = {key: self._inputs(X, view) for key, view in self._exported.views.items()}
+        names = {}
+        for each in ordered(self._exported.expression):
+            if each.operation in PAIRS + NORMS:
+                name = found[view_of(each)][each.operation]
+            elif each.operation == "constant":
+                name = self._constant(np.array([each.value]))
+            else:
+                name = self.add(_OPERATORS[each.operation], *(names[id(operand)] for operand in each.operands))
+            names[id(each)] = name
+        return name
+
+    def _inputs(self, X, view):
+        """Return the names of what a view is asked for, (n, n_vectors) or shapes that stretch to it."""
+        Z, found = view.points, {}
+        for A in view.maps:
+            X = self._mapped(X, A)
+        if "dot" in view.inputs:
+            found["dot"] = self._product(X, Z)
+        if "sqnorm_x" in view.inputs:
+            found["sqnorm_x"] = self._sqnorms(X, Z.shape[1])
+        if "sqnorm_z" in view.inputs:
+            found["sqnorm_z"] = self._constant(np.sum(Z**2, axis=1)[None])
+        if "sqdist" in view.inputs:
+            found["sqdist"] = self._sqdist(X, Z) if view.smooth else self._differences(X, Z)
+        return found
+
+    def _mapped(self, X, A):
+        if A.dtype.kind != "f":
+            return self.add("Gather", X, A.astype(np.int64), axis=1)
+        return self.add("Mul", X, A[None]) if A.ndim == 1 else self._product(X, A)
+
+    def _product(self, X, Z):
+        # not MatMul: onnxruntime joins it with a factor that follows, which it rounds to float32, in float64 too
+        return self.add("Gemm", X, Z, transB=1)
+
+    def _sqnorms(self, X, d):
+        # ReduceSumSquare has changed its signature since
+        return self._product(self.add("Mul", X, X), np.ones((1, d)))
+
+    def _sqdist(self, X, Z):
+        # a centre that the runtime holds exactly: then it is the same for x and for z
+        centre = self._exported.constant(Z.mean(axis=0)).astype(np.float64)
+        near, V = self.add("Sub", X, centre[None]), Z - centre
+        far = self.add("Add", self._product(near, -2 * V), np.sum(V**2, axis=1)[None])
+        return self.add("Max", self.add("Add", far, self._sqnorms(near, Z.shape[1])), np.zeros(1))
+
+    def _differences(self, X, Z):
+        """Return distances to full relative accuracy, at the price of all differences in memory."""
+        difference = self.add("Sub", self.add("Unsqueeze", X, np.array([1])), Z[None])
+        squares = self.add("Mul", difference, difference)
+        return self.add("Squeeze", self.add("MatMul", squares, np.ones((Z.shape[1], 1))), np.array([2]))
+
+    def _winner(self, scores):
+        """Return the name of which of the labels is the answer (n,)."""
+        exported, zero = self._exported, np.zeros(1)
+        if exported.answer in ("sign", "inlier"):
+            operator = "Greater" if exported.answer == "sign" else "GreaterOrEqual"
+            side = self.add("Cast", self.add(operator, scores, zero), to=self._onnx.TensorProto.INT64)
+            return self.add("Squeeze", side, np.array([1]))
+        if exported.answer == "votes":
+            up, down = np.zeros((2, len(exported.pairs), len(exported.labels)))
+            for k, (i, j) in enumerate(exported.pairs):
+                up[k, i] = down[k, j] = 1
+            kind = self._onnx.helper.np_dtype_to_tensor_dtype(exported.dtype)
+            won = self.add("Cast", self.add("Greater", scores, zero), to=kind)
+            # a pair that is not won by its first class is won by its second
+            scores = self.add("Gemm", won, up - down, down.sum(axis=0))
+        return self.add("ArgMax", scores, axis=1, keepdims=0)
+
+
+@functools.cache
+def _require_onnx():
+    try:
+        import onnx
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError('ONNX graphs need the package onnx: pip install "mercer[onnx]".') from error
+    import onnx.checker
+    import onnx.helper
+    import onnx.numpy_helper
+
+    return onnx

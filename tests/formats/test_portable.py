@@ -1,0 +1,110 @@
+"""What is exported of a model, and what is refused."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import svm as sk
+from sklearn.datasets import load_iris
+from sklearn.model_selection import GridSearchCV
+
+import mercer as mc
+from mercer.formats import write_libsvm
+from mercer.formats.portable import portable
+
+X, Y = load_iris(return_X_y=True)
+
+
+@pytest.mark.parametrize(
+    ("model", "answer", "labels"),
+    [
+        (mc.SVC(kernel="rbf"), "votes", [0, 1, 2]),
+        (mc.SVC(kernel="rbf", multi_class="ovr"), "largest", [0, 1, 2]),
+        (mc.NuSVC(kernel="rbf", nu=0.3), "votes", [0, 1, 2]),
+        (sk.SVC(), "votes", [0, 1, 2]),
+        (GridSearchCV(sk.SVC(), {"C": [1.0, 10.0]}, cv=2), "votes", [0, 1, 2]),
+        (mc.SVCCV(Cs=[1.0, 10.0], cv=2), "votes", [0, 1, 2]),
+        (mc.OneClassSVM(nu=0.2), "inlier", [-1, 1]),
+        (sk.OneClassSVM(nu=0.2), "inlier", [-1, 1]),
+        (mc.SVR(), "values", None),
+        (mc.KernelPCA(2, kernel=mc.Gaussian(0.1)), "values", None),
+    ],
+    ids=repr,
+)
+def test_models_answer_as_they_do_in_python(model, answer, labels):
+    exported = portable(model.fit(X, Y), "float64")
+    assert (exported.answer, exported.labels) == (answer, labels)
+
+
+def test_text_models_answer_as_libsvm_does(tmp_path):
+    answers = {}
+    for name, model in {"c": mc.SVC(), "two": mc.SVC(), "one": mc.OneClassSVM(nu=0.3), "r": mc.SVR()}.items():
+        few = (2 if name == "two" else 3) > Y
+        write_libsvm(model.fit(X[few], Y[few]), tmp_path / name)
+        answers[name] = portable(tmp_path / name, "float32").answer
+    assert answers == {"c": "votes", "two": "sign", "one": "inlier", "r": "values"}
+    assert portable(str(tmp_path / "one"), "float32").answer == "inlier"
+    assert portable((tmp_path / "one").read_text(), "float32").title.startswith("LIBSVM, ")
+
+
+def test_vectors_of_no_weight_stay_behind_and_sparse_ones_become_dense():
+    psi = mc.Expansion(mc.Gaussian(1.0), sp.csr_matrix(np.eye(3)), np.array([[0.0], [2.0], [0.0]]))
+    exported = portable(mc.formats.FittedScores(psi, np.zeros(1)), "float64")
+    np.testing.assert_array_equal(exported.coef, [[2.0]])
+    np.testing.assert_array_equal(exported.views[()].points, [[0.0, 1.0, 0.0]])
+
+
+def test_a_linear_machine_is_exported_as_its_normal():
+    model = mc.SVC(kernel="linear").fit(X, Y)
+    exported = portable(model, "float64")
+    np.testing.assert_array_equal(exported.coef, np.eye(3))
+    np.testing.assert_allclose(exported.views[()].points, model.expansion_.coef.T @ model.support_vectors_)
+
+
+def test_a_model_of_nothing_keeps_one_vector():
+    exported = portable(sk.SVR(epsilon=10.0).fit(X, Y / 10), "float64")
+    assert len(exported.coef) == 1
+    assert not exported.coef.any()
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [([1.0, 2.0, 5.0], [1, 2, 5]), (["a", "b", "ü"], ["a", "b", "ü"]), ([-(2**40), 0, 3], [-(2**40), 0, 3])],
+    ids=str,
+)
+def test_labels_are_whole_numbers_or_strings(labels, expected):
+    assert portable(mc.SVC().fit(X, np.array(labels)[Y]), "float64").labels == expected
+
+
+@pytest.mark.parametrize("labels", [[0.5, 1.0, 2.0], [2**63, 1, 2]], ids=str)
+def test_other_labels_are_refused(labels):
+    peer = sk.SVC().fit(X, Y)
+    peer.classes_ = np.array(labels)
+    with pytest.raises(ValueError, match="strings or whole numbers of 64 bits"):
+        portable(peer, "float64")
+
+
+@pytest.mark.parametrize("model", [mc.KernelFisher(), mc.KernelPerceptron(mc.Gaussian(1.0))], ids=repr)
+def test_other_classifiers_are_refused_with_what_would_work_and_that_works(model):
+    model.fit(X, Y)
+    with pytest.raises(TypeError, match=r"export as_expansion\(model\).*SVC and NuSVC"):
+        portable(model, "float64")
+    assert portable(mc.as_expansion(model), "float64").answer == "values"
+
+
+def test_what_cannot_be_exported_is_refused_with_what_to_do():
+    with pytest.raises(ValueError, match="break_ties"):
+        portable(mc.SVC(break_ties=True, decision_function_shape="ovr").fit(X, Y), "float64")
+    with pytest.raises(ValueError, match="dtype = 'float16'"):
+        portable(mc.SVC().fit(X, Y), "float16")
+    with pytest.raises(TypeError, match="SVDD has no expansion_|cannot read"):
+        portable(sk.LinearSVC().fit(X, Y), "float64")
+    huge = mc.Expansion(mc.Linear(), np.array([[1e200]]), np.ones((1, 1)))
+    with pytest.raises(ValueError, match=r'1e\+200.*use dtype="float64"'):
+        portable(mc.formats.FittedScores(huge, np.zeros(1)), "float32")
+
+
+def test_a_wide_sparse_model_is_refused_before_it_is_made_dense():
+    points = sp.csr_matrix((np.ones(1), ([0], [10**6])), (400, 2 * 10**6))
+    psi = mc.Expansion(mc.Linear(), points, np.ones((400, 1)))
+    with pytest.raises(MemoryError, match=r"400 vectors of 2000000 features.*mercer\.compress"):
+        portable(mc.formats.FittedScores(psi, np.zeros(1)), "float64")

@@ -1,0 +1,114 @@
+"""Fitted models for exports, ten thousand points, and what Python says of them."""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn import svm as sk
+from sklearn.datasets import load_iris
+from sklearn.decomposition import KernelPCA
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.kernel_ridge import KernelRidge
+
+import mercer as mc
+from mercer.formats import FittedScores, as_expansion
+
+X, Y = load_iris(return_X_y=True)
+X = (X - X.mean(axis=0)) / X.std(axis=0)
+TARGET = np.sin(X @ np.array([1.0, 0.5, -1.0, 2.0]))
+NAMES = np.array(["setosa", 'a "b"\\?', "jünger"])
+# Of the largest score.
+TOLERANCES = {"float32": 1e-5, "float64": 1e-12}
+
+KERNELS = {
+    "Gaussian": mc.Gaussian(0.5),
+    "Polynomial": mc.Polynomial(3, 0.1, 1.0),
+    "Sigmoid": mc.Sigmoid(0.01, -0.2),
+    "Linear": mc.Linear(),
+}
+COMPOSITES = {
+    "Matern with a kink": mc.Matern(1.5, 0.5),
+    "RationalQuadratic": mc.RationalQuadratic(1.2, 0.7),
+    "sum and product": 2.0 * mc.Gaussian(0.3) * mc.Cauchy(0.2) + 0.1 * mc.Linear() + 1.0,
+    "powers, exponential and normalised": mc.Normalized(mc.Linear() ** 4 + mc.Exp(0.05 * mc.Linear())),
+    "mapped": mc.Mapped(mc.Gaussian(1.0), np.array([0.5, 1.0, 0.3, 2.0]))
+    + mc.Mapped(mc.Matern(1.0, 1.5), np.array([-1, 0]))
+    + mc.Mapped(mc.Linear(), np.array([[1.0, -1.0, 0.5, 0.0], [0.0, 0.3, 0.3, 0.1]])),
+}
+PROCESS = RBF([1.0, 2.0, 1.0, 3.0]) + WhiteKernel(0.1)
+MODELS = {
+    "two classes": (mc.SVC(kernel="rbf"), 2, Y),
+    "two classes by name": (mc.NuSVC(kernel="rbf", nu=0.2), 2, NAMES[Y]),
+    "three classes by name": (mc.NuSVC(kernel="rbf", nu=0.2), 3, NAMES[Y]),
+    "one against the rest": (mc.SVC(kernel="rbf", multi_class="ovr"), 3, np.array([7, -3, 12])[Y]),
+    "SVR": (mc.SVR(kernel="rbf"), 3, TARGET),
+    "NuSVR": (mc.NuSVR(kernel="rbf"), 3, TARGET),
+    "OneClassSVM": (mc.OneClassSVM(nu=0.2), 3, Y),
+    "ridge of two targets": (mc.KernelRidge(kernel="rbf"), 3, np.column_stack([TARGET, Y])),
+    "KernelPCA": (mc.KernelPCA(3, kernel="rbf"), 3, Y),
+    "scikit-learn's SVC": (sk.SVC(decision_function_shape="ovo"), 3, NAMES[Y]),
+    "scikit-learn's NuSVR": (sk.NuSVR(), 3, TARGET),
+    "scikit-learn's OneClassSVM": (sk.OneClassSVM(nu=0.2), 3, Y),
+    "scikit-learn's KernelRidge": (KernelRidge(kernel="polynomial", gamma=0.1), 3, TARGET),
+    "scikit-learn's KernelPCA": (KernelPCA(2, kernel="cosine"), 3, Y),
+    "scikit-learn's process": (GaussianProcessRegressor(PROCESS, optimizer=None), 3, TARGET),
+}  # fmt: skip
+CASES = [*KERNELS, *COMPOSITES, *MODELS, "compressed"]
+
+
+@functools.cache
+def fitted(case):
+    """Return the fitted model of a case."""
+    if case in KERNELS:
+        return mc.SVC(kernel=KERNELS[case]).fit(X, Y)
+    if case in COMPOSITES:
+        # a machine of other kernels takes long to compile, and what is exported is its expansion
+        machine = fitted("Gaussian")
+        psi = mc.Expansion(COMPOSITES[case], machine.support_vectors_, machine.expansion_.coef)
+        return FittedScores(psi, machine.intercept_, machine.classes_)
+    if case == "compressed":
+        return mc.compress(fitted("Gaussian"), n_vectors=10)
+    model, classes, y = MODELS[case]
+    return model.fit(X[classes > Y], y[classes > Y])
+
+
+@dataclass(frozen=True)
+class Said:
+    """Points, and what Python says of them in float64."""
+
+    model: object
+    points: np.ndarray
+    scores: np.ndarray
+    tolerance: float
+
+    @property
+    def clear(self):
+        """Which points are not on an edge: there any answer would be right."""
+        if getattr(self.model, "multi_class", "ovo") == "ovr" and self.scores.shape[1] > 1:
+            first, second = np.sort(self.scores, axis=1)[:, :-3:-1].T
+            return first - second > 2 * self.tolerance
+        return (abs(self.scores) > self.tolerance).all(axis=1)
+
+    def assert_agrees(self, scores):
+        """Compare scores (n, m)."""
+        assert scores.shape == self.scores.shape
+        assert scores.dtype == self.points.dtype
+        assert abs(scores - self.scores).max() <= self.tolerance
+
+    def assert_same_labels(self, labels):
+        """Compare labels (n,)."""
+        assert self.clear.mean() > 0.99
+        np.testing.assert_array_equal(labels[self.clear], self.model.predict(self.points)[self.clear])
+
+
+def said(model, dtype, seed, n=10_000):
+    """Return what Python says of points around the data."""
+    rng = np.random.default_rng(seed)
+    points = (X[rng.integers(len(X), size=n)] + 0.3 * rng.normal(size=(n, 4))).astype(dtype)
+    # the data themselves, where distances are zero
+    points[: len(X)] = X
+    own = model if isinstance(model, FittedScores) else as_expansion(model)
+    psi = own.expansion
+    scores = psi.kernel(points.astype(np.float64), psi.points) @ psi.coef + own.intercept
+    return Said(model, points, scores, TOLERANCES[dtype] * abs(scores).max())
