@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import r2_score
 
+import mercer as mc
 from mercer.compression.report import CompressionReport, answers, measure
 
 
@@ -82,3 +83,15 @@ def test_the_text_says_all_numbers():
         "25.00 %",
     ):
         assert part in str(report)
+
+
+def test_a_compressed_model_is_saved_and_loaded_with_its_report(tmp_path, global_random_seed):
+    X = np.random.default_rng(global_random_seed).normal(size=(60, 2))
+    y = (X[:, 0] ** 2 + X[:, 1] > 0.5).astype(int)
+    small = mc.compress(mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y), X, y, n_vectors=4, random_state=0)
+    mc.save(small, tmp_path / "model")
+    loaded = mc.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.decision_function(X), small.decision_function(X))
+    assert loaded.report_.measured == small.report_.measured
+    assert str(loaded.report_) == str(small.report_)
+    np.testing.assert_array_equal(loaded.report_.relative_error, small.report_.relative_error)

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
+from mercer.formats.known import storable
+
 # A number or a row of coordinates has changed when it moved by more than this share of their standard deviation.
 _MOVED = 0.1
 
 
+@storable
 @dataclass(frozen=True)
 class Measured:
     """How two models do on the same rows.
@@ -41,6 +44,7 @@ class Measured:
         return self.score_before - self.score_after
 
 
+@storable
 @dataclass(frozen=True)
 class CompressionReport:
     """What a compression cost.
