@@ -22,6 +22,8 @@ _TILE = 1 << 20
 _DIRECT = 8
 # Coordinates that the loop over differences takes at a time; rows are padded by zeros.
 _LANES = 4
+# Kernel values that take less time than handing them out.
+_SINGLE = 1 << 16
 # Numbers of weights that one task asks for at a time.
 _WEIGHTS = 1 << 22
 
@@ -173,8 +175,9 @@ class _Plan:
         self.mirrored = X is Z
         self._direct = self.radial and X.shape[1] <= _DIRECT
         most = _TILE // (_COLUMNS * X.itemsize)
-        # few rows are cut finer, so that there is work for several threads
-        self._step = max(1, min(row_bound or most, most, max(16, -(-len(X) // 8))))
+        # few rows are cut finer, so that there is work for several threads; little work is one task
+        fine = len(X) if len(X) * len(Z) <= _SINGLE else max(16, -(-len(X) // 8))
+        self._step = max(1, min(row_bound or most, most, fine))
         self.columns = _cut(len(Z), _COLUMNS)
         self._rights = [np.ascontiguousarray(self._right(Z[columns]).T) for columns in self.columns]
         self._parameters = _typed(parameters, X.dtype)
