@@ -161,7 +161,7 @@ def _require(psi):
     tags = psi.kernel.tags
     if tags.points != "rows" or not tags.differentiable:
         raise TypeError(
-            f"{psi.kernel!r} has no gradient in rows of numbers, so that no vectors can be constructed. Choose among "
+            f"{type(psi.kernel).__name__} has no gradient in rows of numbers, so that no vectors can be constructed. Choose among "
             'those of the model: mc.reduce(model.expansion_, n_vectors, method="greedy").'
         )
 

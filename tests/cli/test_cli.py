@@ -1,4 +1,3 @@
-import io
 import os
 import subprocess
 import sys
@@ -10,17 +9,12 @@ import mercer
 from mercer import cli, demo
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def test_help_is_given_for_the_command_and_for_the_demo(capsys):
-    for arguments in (["--help"], ["demo", "--help"]):
+def test_help_is_given_for_every_command(capsys):
+    for arguments in (["--help"], ["demo", "--help"], ["info", "--help"], ["compress", "--help"]):
         with pytest.raises(SystemExit) as stop:
             cli.main(arguments)
         assert stop.value.code == 0
-        assert "demo" in capsys.readouterr().out
+        assert arguments[0].strip("-") in capsys.readouterr().out
 
 
 def test_the_version_is_that_of_the_library(capsys):
@@ -82,15 +76,6 @@ def test_an_interrupt_ends_with_130(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(demo, "write", interrupted)
     assert cli.main(["demo", str(tmp_path)]) == 130
     assert capsys.readouterr().err == "mercer: stopped\n"
-
-
-def test_a_terminal_gets_one_line_that_changes():
-    stream = Terminal()
-    progress = cli.Progress(stream)
-    progress("one")
-    progress("two")
-    progress.end()
-    assert stream.getvalue() == "\r\x1b[2Kone ...\r\x1b[2Ktwo ...\r\x1b[2K"
 
 
 def test_the_installed_command_runs():

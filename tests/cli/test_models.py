@@ -1,0 +1,80 @@
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import mercer as mc
+from mercer.cli.failure import Failure
+from mercer.cli.models import MODEL_FILE, TEXT_MODEL, opened, with_one_vector
+from mercer.formats import write_libsvm
+
+X = np.random.default_rng(0).normal(size=(30, 3))
+y = (X[:, 0] > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y)
+
+
+def test_both_kinds_of_file_give_the_same_scores(model, tmp_path):
+    mc.save(model, tmp_path / "a")
+    write_libsvm(model, tmp_path / "b")
+    ours, text = opened(tmp_path / "a"), opened(tmp_path / "b")
+    assert (ours.kind, text.kind) == (MODEL_FILE, TEXT_MODEL)
+    for each in (ours, text):
+        assert each.size == each.path.stat().st_size
+        assert each.n_features == 3
+        assert each.classes.tolist() == [0, 1]
+        scores = each.model.decision_function(X)
+        assert np.allclose(scores, model.decision_function(X), rtol=0, atol=1e-12)
+
+
+def test_of_a_pipeline_the_first_step_knows_the_columns_and_the_last_the_classes(tmp_path):
+    mc.save(make_pipeline(StandardScaler(), mc.SVC()).fit(X, y), tmp_path / "p")
+    found = opened(tmp_path / "p")
+    assert isinstance(found.first, StandardScaler)
+    assert isinstance(found.last, mc.SVC)
+    assert (found.n_features, found.classes.tolist()) == (3, [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "No such file"),
+        (pickle.dumps(1), "pickle"),
+        (b"\xff\xfe\x00junk", "neither a model file of Mercer nor a text model"),
+        (b"", "line 2: 'SV'|must be a text model of LIBSVM"),
+        (b"1,2,3\n", "line 1: '1,2,3' is no line of a LIBSVM header"),
+    ],
+)
+def test_what_is_no_model_is_refused_with_the_name_of_the_file(content, words, tmp_path):
+    path = tmp_path / "model"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(Failure, match=words) as caught:
+        opened(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_a_damaged_model_file_is_refused(model, tmp_path):
+    path = tmp_path / "model"
+    mc.save(model, path)
+    content = bytearray(path.read_bytes())
+    content[-100] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(Failure, match="checksum"):
+        opened(path)
+    with pytest.raises(Failure, match="this is a folder"):
+        opened(tmp_path)
+
+
+def test_the_model_of_one_vector_is_of_the_same_class(model):
+    small = with_one_vector(model)
+    assert type(small) is mc.SVC
+    assert small.expansion_.shape == (1, 1)
+    assert small.predict(X).shape == (30,)
+    with pytest.raises(TypeError, match="compress cannot take"):
+        with_one_vector(mc.Gaussian(1.0))

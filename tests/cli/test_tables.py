@@ -1,0 +1,136 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import dump_svmlight_file
+
+from mercer.cli.failure import Failure
+from mercer.cli.tables import labels, listed, table, targets
+
+X = np.array([[1.0, 2.0, 0.5], [3.0, 0.0, 0.0], [5.0, 6.0, 0.0]])
+y = np.array([0, 1, 1])
+
+
+def _write(path):
+    if path.suffix == ".npz":
+        np.savez(path, X=X, y=y)
+    elif path.suffix == ".csv":
+        path.write_text("\n".join(",".join(map(str, [*row, label])) for row, label in zip(X, y, strict=True)))
+    else:
+        dump_svmlight_file(X, y, str(path), zero_based=False)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.csv", "a.txt", "a"])
+def test_every_kind_of_file_gives_the_same_rows_and_labels(name, tmp_path):
+    found = table(_write(tmp_path / name), 3)
+    values = found.X.toarray() if sp.issparse(found.X) else found.X
+    assert np.array_equal(values, X)
+    assert np.array_equal(labels(found.y, np.array([0, 1]), name), y)
+
+
+def test_rows_alone_have_no_labels(tmp_path):
+    np.save(tmp_path / "a.npy", X)
+    (tmp_path / "a.csv").write_text("a,b,c\n1,2,0.5\n3,0,0\n5,6,0\n")
+    for name in ("a.npy", "a.csv"):
+        found = table(tmp_path / name, 3)
+        assert np.array_equal(found.X, X)
+        assert found.y is None
+
+
+def test_the_last_column_is_the_label_where_the_number_of_features_is_not_known(tmp_path):
+    (tmp_path / "a.csv").write_text("1,2,0.5\n3,0,0\n")
+    found = table(tmp_path / "a.csv", 1, at_least=True)
+    assert found.X.shape == (2, 2)
+    assert found.y.tolist() == ["0.5", "0"]
+
+
+def test_trailing_zeros_of_libsvm_rows_come_back(tmp_path):
+    (tmp_path / "a").write_text("1 1:2\n0 2:1\n")
+    assert table(tmp_path / "a", 5).X.shape == (2, 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.csv", b"1,2\n3,4\n", r"rows have 1 features, the model has 3"),
+        ("a.csv", b"1,2,3,0\n1,2,0\n", "row 2 has 3 columns, row 1 has 4"),
+        ("a.csv", b"1,2,3,0\n1,x,3,0\n", "could not convert string 'x'.*the first 3 columns must be numbers"),
+        ("a.csv", b"a,b,c,d\n", "there are no rows"),
+        ("a.csv", b"", "there are no rows"),
+        ("a.csv", b"1;2;3;0\n1;2;3;1\n", "put commas"),
+        ("a.csv", b"1,nan,3,0\n", "NaN or infinite"),
+        ("a.csv", b"\xff\xfe1,2", "must be text with commas"),
+        ("a.npz", b"junk", r"this is no .npz file|pickled"),
+        ("a.npy", b"junk", r"must hold one array of rows"),
+        ("a.txt", b"1,2,3,0\n", "label index:value .*other files must end in what they are"),
+        ("a.txt", b"1 0:3\n", "label index:value"),
+        ("a.txt", b"", "no rows|label index:value"),
+        ("a.txt", b"1 9:3\n", "rows have 9 features, the model has 3"),
+        ("none.csv", None, "No such file"),
+        ("none.txt", None, "No such file"),
+    ],
+)
+def test_wrong_data_are_refused_with_the_name_of_the_file(name, content, words, tmp_path):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(Failure, match=words) as caught:
+        table(path, 3)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_arrays_that_are_no_rows_are_refused(tmp_path):
+    np.savez(tmp_path / "a.npz", Z=X)
+    with pytest.raises(Failure, match=r"no array X among \['Z'\]"):
+        table(tmp_path / "a.npz", 3)
+    np.savez(tmp_path / "a.npz", X=X, y=y[:2])
+    with pytest.raises(Failure, match="3 rows and 2 labels"):
+        table(tmp_path / "a.npz", 3)
+    np.save(tmp_path / "a.npy", X[0])
+    with pytest.raises(Failure, match=r"shape \(3,\)"):
+        table(tmp_path / "a.npy", 3)
+    np.save(tmp_path / "a.npy", np.array([[{}]], dtype=object))
+    with pytest.raises(Failure, match="allow_pickle"):
+        table(tmp_path / "a.npy", 3)
+    with pytest.raises(Failure, match="this is a folder"):
+        table(tmp_path, 3)
+
+
+@pytest.mark.parametrize(
+    ("given", "classes", "expected"),
+    [
+        (np.array([3.0, -1.0]), np.array([-1, 3]), [3, -1]),
+        (np.array(["3", "-1.0"]), np.array([-1, 3]), [3, -1]),
+        (np.array([3, -1]), np.array([-1.0, 3.0]), [3.0, -1.0]),
+        (np.array(["b", "a", "b"]), np.array(["a", "b"]), ["b", "a", "b"]),
+        (np.array([1, 0]), np.array(["0", "1"]), ["1", "0"]),
+        (np.array(["True"]), np.array([False, True]), [True]),
+    ],
+)
+def test_labels_are_the_classes_that_they_mean(given, classes, expected):
+    found = labels(given, classes, "file")
+    assert found.tolist() == expected
+    assert found.dtype == classes.dtype
+
+
+def test_a_strange_label_is_shown_beside_the_classes():
+    with pytest.raises(Failure, match=r"^a.csv: the label '7' is no class of the model, 0, 1; "):
+        labels(np.array(["0", "7"]), np.array([0, 1]), Path("a.csv"))
+    with pytest.raises(Failure, match=r"one for each row"):
+        labels(np.zeros((2, 2)), np.array([0, 1]), "a.csv")
+
+
+def test_targets_are_numbers():
+    assert targets(np.array(["1.5", "2"]), "file").tolist() == [1.5, 2.0]
+    with pytest.raises(Failure, match="the model predicts numbers"):
+        targets(np.array(["1.5", "two"]), "file")
+    with pytest.raises(Failure, match="NaN"):
+        targets(np.array([np.nan]), "file")
+
+
+def test_many_classes_are_cut():
+    assert listed(np.arange(3)) == "0, 1, 2"
+    assert listed(np.arange(100), 4) == "0, 1, 2, ... 99"
+    assert listed(np.array(["a\x1b[2J", "b"])) == r"'a\x1b[2J', 'b'"
