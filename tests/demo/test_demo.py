@@ -39,7 +39,7 @@ class Page(HTMLParser):
 def text(tiny, tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
     said = []
-    path = demo.write(folder, said.append, tiny, n_grid=12)
+    path = demo.write(folder, said.append, tiny, n_grid=12, sizes=(12, 6))
     assert path == folder / "index.html"
     assert [file.name for file in folder.iterdir()] == ["index.html"]
     assert len(said) > 5
@@ -59,7 +59,7 @@ def test_the_page_is_well_formed(page):
 def test_every_picture_is_inline_and_says_what_it_shows(page):
     images = [attributes for tag, attributes in page.tags if tag == "img"]
     sources = [attributes["srcset"] for tag, attributes in page.tags if tag == "source"]
-    assert len(images) == len(sources) == 4
+    assert len(images) == len(sources) == 6
     for image in images:
         assert len(image["alt"]) > 20
     for uri in sources + [image["src"] for image in images]:

@@ -11,7 +11,7 @@ import sklearn
 from threadpoolctl import threadpool_limits
 
 import mercer
-from mercer.demo import chapters, digits, eigenvectors, page, toys
+from mercer.demo import chapters, compressing, digits, eigenvectors, page, toys
 from mercer.plot import _axes
 
 __all__ = ["Setting", "write"]
@@ -19,7 +19,7 @@ __all__ = ["Setting", "write"]
 Setting = digits.Setting
 
 
-def write(folder, say, setting=None, n_grid=100):
+def write(folder, say, setting=None, n_grid=100, sizes=compressing.SIZES):
     """Run the experiments and write ``index.html``.
 
     Parameters
@@ -32,6 +32,8 @@ def write(folder, say, setting=None, n_grid=100):
         Sizes of the experiment on digits.
     n_grid : int
         Points on each axis of the contours.
+    sizes : sequence of int
+        Numbers of vectors to compress to.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def write(folder, say, setting=None, n_grid=100):
     start = time.perf_counter()
     # The matrices are small, and on a busy machine threads that wait for one another would be most of the times.
     with threadpool_limits(1):
-        body = _body(say, Setting() if setting is None else setting, n_grid)
+        body = _body(say, Setting() if setting is None else setting, n_grid, sizes)
     lead = (
         "Mercer goes from input space into the feature space of a kernel, and back. This page was made on this "
         "machine, from the digits that ship with scikit-learn; every number comes from this run."
@@ -60,7 +62,7 @@ def write(folder, say, setting=None, n_grid=100):
     return path
 
 
-def _body(say, setting, n_grid):
+def _body(say, setting, n_grid, sizes):
     """Run one experiment after the other, and return the chapters."""
     data = digits.load(setting)
     outcomes = digits.compare(data, setting, say)
@@ -74,7 +76,8 @@ def _body(say, setting, n_grid):
     say("three clusters: tanh")
     body.append(chapters.tanh(toys.tanh_components(X), X, toys.REGION, n_grid))
     say("what it cost")
-    return [*body, chapters.cost(data, outcomes), chapters.snippet()]
+    body += [chapters.cost(data, outcomes), chapters.snippet()]
+    return [*body, compressing.chapter(compressing.run(setting, say, sizes))]
 
 
 def _claim(folder):

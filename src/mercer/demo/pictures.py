@@ -7,6 +7,8 @@ import io
 from mercer.plot import _axes
 
 _INK = {"light": "#1c1e21", "dark": "#e6e6e3"}
+# What has the colour of the letters.
+_LETTERS = ("text.color", "axes.titlecolor", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 
 
 def png(display, size, theme="light", background="none"):
@@ -32,7 +34,7 @@ def png(display, size, theme="light", background="none"):
     from matplotlib.figure import Figure
 
     ink = _INK[theme]
-    style = {"text.color": ink, "axes.titlecolor": ink, "axes.edgecolor": ink, "axes.titlesize": 10, "font.size": 10}
+    style = dict.fromkeys(_LETTERS, ink) | {"axes.facecolor": "none", "axes.titlesize": 10, "font.size": 10}
     with rc_context(style):
         figure = Figure(figsize=size, layout="constrained", facecolor=background)
         display.plot(ax=figure.subplots())
