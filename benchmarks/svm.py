@@ -38,13 +38,17 @@ def ijcnn1():
     return *_with_labels(*standardised(data.X_train, data.X_test), data.y_train), 10.0, 0.5, "ovo"
 
 
-def covtype40k():
+def covtype(n_train, n_test):
     data = datasets.load("covtype")
     X = data.X10.astype(np.float64)
     X = np.hstack([(X - X.mean(0)) / X.std(0), np.eye(4)[data.wilderness], np.eye(40)[data.soil]]).astype(np.float32)
     order = np.random.default_rng(0).permutation(len(X))
-    train, test = order[:40000], order[40000:60000]
+    train, test = order[:n_train], order[n_train : n_train + n_test]
     return X[train], np.where(data.y[train] == 2, 1, -1), X[test], 10.0, 0.1, "ovo"
+
+
+def covtype40k():
+    return covtype(40_000, 20_000)
 
 
 def usps10():
