@@ -13,7 +13,7 @@ _OCTAVES = np.arange(-20, 21)
 def rademacher(machine, *, confidence=0.95):
     r"""Return the margin bound of the error from the Rademacher complexity of balls of functions.
 
-    .. math:: R \le \frac1n \big|\{i : y_i f(x_i) < \rho\}\big|
+    .. math:: R \le \frac1n \left|\{i : y_i f(x_i) < \rho\}\right|
         + \frac{2 \Lambda}{\rho n} \sqrt{\mathrm{tr} K} + 3 \sqrt{\frac{\log(2 / \delta_j)}{2 n}}
 
     with Lambda^2 = |w|^2 + b^2 and the kernel k + 1, which makes the bias a coordinate. It holds for all
@@ -71,7 +71,7 @@ def local_complexity(spectrum, r):
     r"""Return a bound of the empirical Rademacher complexity of the functions f of norm 1 with mean f(x_i)^2 <= r.
 
     .. math:: E_\sigma \sup_f \frac1n \sum_i \sigma_i f(x_i)
-        \le \Big(\frac2n \sum_i \min\{r, \lambda_i / n\}\Big)^{1/2}
+        \le \left(\frac2n \sum_i \min\{r, \lambda_i / n\}\right)^{1/2}
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def local_complexity(spectrum, r):
 def local_rademacher(spectrum):
     r"""Return the fixed point of the local complexity, the rate at which the error of a kernel machine can fall.
 
-    .. math:: r^* = \min_{0 \le h \le n} \Big(\frac hn + \sqrt{\frac1n \sum_{i > h} \lambda_i / n}\Big)
+    .. math:: r^* = \min_{0 \le h \le n} \left(\frac hn + \sqrt{\frac1n \sum_{i > h} \lambda_i / n}\right)
 
     Parameters
     ----------

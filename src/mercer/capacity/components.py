@@ -10,8 +10,8 @@ from mercer.capacity.eigenvalues import spectrum
 def kpca_residual(kernel, X, n_components, *, confidence=0.95, memory="1GB", random_state=None):
     r"""Return a bound of the expected squared distance of phi(x) to the span of leading uncentred components.
 
-    .. math:: E |P^\perp \phi(x)|^2 \le \min_{1 \le l \le k}\Big[\frac1n \sum_{i > l} \lambda_i
-        + \frac{1 + \sqrt l}{\sqrt n} \sqrt{\frac2n \sum_i k(x_i, x_i)^2}\Big]
+    .. math:: E |P^\perp \phi(x)|^2 \le \min_{1 \le l \le k}\left[\frac1n \sum_{i > l} \lambda_i
+        + \frac{1 + \sqrt l}{\sqrt n} \sqrt{\frac2n \sum_i k(x_i, x_i)^2}\right]
         + R^2 \sqrt{\frac{18}{n} \ln \frac{2n}{\delta}}
 
     Parameters

@@ -10,7 +10,7 @@ from mercer.capacity.reading import require
 def sample_compression(machine, *, confidence=0.95):
     r"""Return the bound of the error that few support vectors give.
 
-    .. math:: R \le 1 - \exp\Big(-\frac{\ln \binom nd + \ln n + \ln(1 / \delta)}{n - d}\Big)
+    .. math:: R \le 1 - \exp\left(-\frac{\ln \binom nd + \ln n + \ln(1 / \delta)}{n - d}\right)
 
     for d support vectors: the machine fitted to them alone is the same, and it makes no error on the n - d others.
 

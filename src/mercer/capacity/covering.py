@@ -11,7 +11,7 @@ def log_covering_number(spectrum, epsilon, radius=1.0):
     In the norm sqrt(mean f(x_i)^2) they are an ellipsoid with half-axes a_i = radius sqrt(lambda_i / n), so that for
     every d with a_(d+1) < epsilon
 
-    .. math:: \log N(\epsilon) \le \sum_{i \le d} \log \max\Big(\frac{4 a_i}{e}, 2\Big), \qquad
+    .. math:: \log N(\epsilon) \le \sum_{i \le d} \log \max\left(\frac{4 a_i}{e}, 2\right), \qquad
               e^2 = \epsilon^2 - a_{d+1}^2
 
     and the best d is taken.

@@ -84,7 +84,7 @@ def feature_entropy_number(decay, n, bound=1.0):
     r"""Return a bound of the entropy number of the operator that makes a ball of the box of the mapped points.
 
     .. math:: \epsilon_n(A) \le \inf_a \sup_j 6 C_k
-        \Big\|\big(\sqrt{\lambda_s} / a_s\big)_s\Big\|_{\ell_2} n^{-1/j} (a_1 \cdots a_j)^{1/j}
+        \left\|\left(\sqrt{\lambda_s} / a_s\right)_s\right\|_{\ell_2} n^{-1/j} (a_1 \cdots a_j)^{1/j}
 
     over scalings a_s = lambda_s^(tau / 2), 0 < tau < 1.
 

@@ -18,7 +18,7 @@ _BLOCK = 1 << 22
 def xi_alpha(machine):
     r"""Return Joachims' bound of the leave-one-out error, from slacks and coefficients.
 
-    .. math:: \frac1n \big|\{i : 2 \alpha_i R_\Delta^2 + \xi_i \ge 1\}\big|, \qquad
+    .. math:: \frac1n \left|\{i : 2 \alpha_i R_\Delta^2 + \xi_i \ge 1\}\right|, \qquad
         R_\Delta^2 = \max_i k(x_i, x_i) - \min_{ij} k(x_i, x_j)
 
     Parameters
@@ -110,7 +110,7 @@ def jaakkola_haussler(machine):
 def opper_winther(machine, *, memory="1GB"):
     r"""Return Opper and Winther's estimate of the leave-one-out error, the span rule without the constraint of a bias.
 
-    .. math:: \frac1n \sum_p \Psi\Big(\frac{\alpha_p}{(K_{SV}^{-1})_{pp}} - y_p f(x_p)\Big)
+    .. math:: \frac1n \sum_p \Psi\left(\frac{\alpha_p}{(K_{SV}^{-1})_{pp}} - y_p f(x_p)\right)
 
     Parameters
     ----------

@@ -58,9 +58,9 @@ def srm(models, X, y, *, bound=vc_margin, confidence=0.95):
     X : points (n)
     y : array (n,)
         Two classes.
-    bound : callable (machine, *, confidence) -> Bound
-        `vc_margin`, `rademacher`, `pac_bayes`, `sample_compression` or another. The first, with which the method was
-        published, is a heuristic.
+    bound : callable
+        ``bound(machine, confidence=...)`` returns a `Bound`: `vc_margin`, `rademacher`, `pac_bayes`,
+        `sample_compression` or another. The first, with which the method was published, is a heuristic.
     confidence : float
         1 - delta, between 0 and 1.
 

@@ -18,7 +18,7 @@ _BLOCK = 2048
 def squared_spans(machine, *, affine=True, memory="1GB"):
     r"""Return the squared distance of every support vector to the span of those on the margin.
 
-    .. math:: S_p^2 = \min_\lambda \Big|\phi(x_p) - \sum_{i \ne p} \lambda_i \phi(x_i)\Big|^2
+    .. math:: S_p^2 = \min_\lambda \left|\phi(x_p) - \sum_{i \ne p} \lambda_i \phi(x_i)\right|^2
         \quad\text{s.t.}\quad \sum_i \lambda_i = 1
 
     over vectors i whose coefficients are between their bounds.

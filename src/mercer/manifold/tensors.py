@@ -18,7 +18,7 @@ def metric(k, X, *, memory="1GB"):
     r"""Return the metric tensor of the surface phi(x) in feature space, in the coordinates of input space.
 
     .. math:: g_{ab}(x) = \langle \partial_a \phi, \partial_b \phi \rangle
-       = \partial_{x_a} \partial_{z_b}\, k(x, z) \big|_{z = x}
+       = \partial_{x_a} \partial_{z_b}\, k(x, z) |_{z = x}
 
     so that a step dx in input space has length (dx' g dx)^(1/2) in feature space. For k = f(<x, z>) it is
     f' delta_ab + f'' x_a x_b at \|x\|^2, for k = f(\|x - z\|^2) it is -2 f'(0) delta_ab.
@@ -105,7 +105,7 @@ def christoffel(k, X, *, memory="1GB"):
     r"""Return the Christoffel symbols of the second kind.
 
     .. math:: \Gamma^a_{bc} = g^{ad} \langle \partial_d \phi, \partial_b \partial_c \phi \rangle
-       = g^{ad}\, \partial_{x_b} \partial_{x_c} \partial_{z_d}\, k(x, z) \big|_{z = x}
+       = g^{ad}\, \partial_{x_b} \partial_{x_c} \partial_{z_d}\, k(x, z) |_{z = x}
 
     Parameters
     ----------

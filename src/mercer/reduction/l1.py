@@ -15,7 +15,7 @@ from mercer.reduction.subset import gram
 class L1:
     r"""Keep the points with coefficients in the solutions of one quadratic programme per column.
 
-    .. math:: \min_b \; \Big|\psi_j - \sum_i b_i\,\phi(x_i)\Big|^2 + \lambda \sum_i c_{ij} |b_i|
+    .. math:: \min_b \; \left|\psi_j - \sum_i b_i\,\phi(x_i)\right|^2 + \lambda \sum_i c_{ij} |b_i|
 
     over the points at which psi_j has coefficients. One lambda for all columns falls along a path until the union of
     the supports is as large as is wanted; coefficients are chosen anew for each set.

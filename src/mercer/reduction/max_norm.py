@@ -16,7 +16,7 @@ from mercer.reduction.subset import gram
 class MaxNorm:
     r"""Keep the points with coefficients in the solution of a programme that all columns share.
 
-    .. math:: \min_B \; \sum_j \Big|\psi_j - \sum_i B_{ij}\,\phi(x_i)\Big|^2 + \lambda \sum_i c_i \max_j |B_{ij}|
+    .. math:: \min_B \; \sum_j \left|\psi_j - \sum_i B_{ij}\,\phi(x_i)\right|^2 + \lambda \sum_i c_i \max_j |B_{ij}|
 
     The penalty lambda falls along a path until there are as many points as are wanted; coefficients are chosen anew for
     each set. A point that one column needs is free for the others, which a sum of Lassos does not see.

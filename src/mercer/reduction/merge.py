@@ -24,7 +24,7 @@ class Merge:
     With :math:`a_i, a_j` the coefficients of the pair (m columns) and :math:`z = h x_i + (1 - h) x_j`, the part of
     :math:`a_i \phi(x_i) + a_j \phi(x_j)` that a multiple of phi(z) keeps is
 
-    .. math:: \frac{1}{k(z, z)} \sum_c \big( a_{ic} k(x_i, z) + a_{jc} k(x_j, z) \big)^2,
+    .. math:: \frac{1}{k(z, z)} \sum_c \left( a_{ic} k(x_i, z) + a_{jc} k(x_j, z) \right)^2,
 
     a function of h and the distance of the pair alone when the kernel is radial. A cheap alternative to ``Construct``
     where many vectors are to be left: no ascent, one dimension to search.

@@ -45,7 +45,7 @@ class Minimum:
 class Programme:
     r"""The quadratic programme, for any number of columns; with one column it is the Lasso.
 
-    .. math:: \min_B \; \sum_{j=1}^m \Big|\psi_j - \sum_{i=1}^n B_{ij}\,\phi(x_i)\Big|^2
+    .. math:: \min_B \; \sum_{j=1}^m \left|\psi_j - \sum_{i=1}^n B_{ij}\,\phi(x_i)\right|^2
               + \lambda \sum_{i=1}^n c_i \max_j |B_{ij}|
 
     Only the largest coefficient of a point costs anything, so that what one column uses is free for the others. The
