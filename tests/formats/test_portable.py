@@ -6,6 +6,8 @@ import scipy.sparse as sp
 from sklearn import svm as sk
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import mercer as mc
 from mercer.formats import write_libsvm
@@ -98,6 +100,8 @@ def test_what_cannot_be_exported_is_refused_with_what_to_do():
         portable(mc.SVC().fit(X, Y), "float16")
     with pytest.raises(TypeError, match="SVDD has no expansion_|cannot read"):
         portable(sk.LinearSVC().fit(X, Y), "float64")
+    with pytest.raises(TypeError, match=r"pipeline\[-1\].*register_onnx_converters"):
+        portable(make_pipeline(StandardScaler(), mc.SVC()).fit(X, Y), "float64")
     huge = mc.Expansion(mc.Linear(), np.array([[1e200]]), np.ones((1, 1)))
     with pytest.raises(ValueError, match=r'1e\+200.*use dtype="float64"'):
         portable(mc.formats.FittedScores(huge, np.zeros(1)), "float32")

@@ -80,8 +80,8 @@ def to_onnx(model, dtype="float32"):
     >>> import numpy as np, mercer as mc
     >>> from mercer.formats import to_onnx
     >>> model = mc.SVC(kernel=mc.Gaussian(1.0)).fit(np.array([[0.0], [1.0]]), ["no", "yes"])
-    >>> proto = to_onnx(model)                      # doctest: +SKIP
-    >>> [output.name for output in proto.graph.output]          # doctest: +SKIP
+    >>> proto = to_onnx(model)
+    >>> [output.name for output in proto.graph.output]
     ['label', 'scores']
     """
     exported = portable(model, dtype)
@@ -131,7 +131,7 @@ def register_onnx_converters():
     Examples
     --------
     >>> from mercer.formats import register_onnx_converters
-    >>> register_onnx_converters()                  # doctest: +SKIP
+    >>> register_onnx_converters()
     """
     try:
         import skl2onnx

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier, is_outlier_detector
+from sklearn.pipeline import Pipeline
 
 from mercer import _memory
 from mercer.formats.fitted import FittedScores, as_expansion
@@ -137,6 +138,11 @@ def portable(model, dtype):
     if dtype not in ("float32", "float64"):
         raise ValueError(f"dtype = {dtype!r} must be 'float32' or 'float64'.")
     model = getattr(model, "best_estimator_", model)
+    if isinstance(model, Pipeline):
+        raise TypeError(
+            "of a pipeline the last step alone is exported, as pipeline[-1]; scale its input as the steps before do. "
+            "ONNX takes it whole: skl2onnx.to_onnx(pipeline, X) after mercer.formats.register_onnx_converters()."
+        )
     if isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model):
         model = Path(model).read_text(encoding="utf-8")
     scores = model if isinstance(model, FittedScores) else as_expansion(model)
