@@ -67,7 +67,8 @@ def to_onnx(model, dtype="float32"):
     Notes
     -----
     Distances are computed on points centred at the mean of the vectors, as Mercer does: scores keep about 1e-5 of their
-    scale in float32 and 1e-12 in float64. Labels differ only where two scores or votes are that close. The graph holds
+    scale in float32, in which the sum over the vectors alone is one of float64, and 1e-12 in float64; less where terms
+    of either sign exceed the scores a hundredfold. Labels differ only where two scores are that close. The graph holds
     some blocks of n by n_vectors numbers at a time, of n by n_vectors by d for kernels with a kink at x = z (Matern
     1/2): run large inputs in batches. Operators are those of opset 15.
 
@@ -207,8 +208,14 @@ class _Graph:
 
     def model(self, X):
         """Add the model; return the names of its outputs."""
-        exported = self._exported
-        scores = self.add("Gemm", self._kernel_values(X), exported.coef, exported.intercept)
+        exported, types = self._exported, self._onnx.TensorProto
+        K = self._kernel_values(X)
+        if exported.dtype == np.float32:
+            # coefficients of either sign cancel: the sum over the vectors is one of float64, also in float32
+            K = self.add("Cast", K, to=types.DOUBLE)
+        scores = self.add("Gemm", K, self._tensor(exported.coef), self._tensor(exported.intercept))
+        if exported.dtype == np.float32:
+            scores = self.add("Cast", scores, to=types.FLOAT)
         if exported.labels is None:
             return {"scores": scores}
         labels = np.array(exported.labels, object if _are_strings(exported) else np.int64)
@@ -222,8 +229,10 @@ class _Graph:
         return output
 
     def _constant(self, values):
+        return self._tensor(self._exported.constant(values) if values.dtype.kind == "f" else values)
+
+    def _tensor(self, values):
         name = self._unique("constant")
-        values = self._exported.constant(values) if values.dtype.kind == "f" else values
         self.constants.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
