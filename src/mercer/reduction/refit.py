@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
-from mercer import _threads, _validate
+from mercer import _threads, _validate, landmarks
 from mercer._tiles import Side, Tile
 
 # Rows of a tile: with a few hundred vectors its values stay in cache.
@@ -23,8 +24,10 @@ _RIDGE = 1e-6
 # Price of a squared difference of scores against that of a squared violation of the margin.
 _MATCH = 0.1
 _MEMORY = 20
-# Passes over the data: at most, at least, and the multiplications that they may take between these.
-_MOST, _LEAST, _WORK = 300, 40, 1.0e12
+# Passes over the data of each descent: at most, at least, and the multiplications that they may take between these.
+_MOST, _LEAST, _WORK = (120, 180), (16, 24), 4.0e11
+# Kernel values of a pass beyond which a descent may take more multiplications, in proportion.
+_LARGE = 1e7
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,9 @@ def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=None, rand
     with B and b eliminated by least squares, by L-BFGS in Z. With signs, which say what side of a machine a row belongs
     to, a second descent, in Z, B and b, minimises
 
-    .. math:: \sum_{ij} \mu (F_{ij} - S_{ij})^2 + |U_{ij}| \max(0, 1 - U_{ij} S_{ij})^2, \quad S = k(X, Z) B + b,
+    .. math:: \sum_{ij} |U_{ij}| (\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2), \quad S = k(X, Z) B + b,
 
-    with mu = 0.1: scores count where they decide.
+    with mu = 0.1: scores count where they decide, and only for the rows that a machine was trained on.
 
     Parameters
     ----------
@@ -76,8 +79,9 @@ def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=None, rand
     scale : array (m,), optional
         What differences in each column are divided by; ones when left out.
     passes : (int, int), optional
-        Passes over the data at most, in the first and in the second descent; when left out 300 in all, and fewer where
-        they would take more than 1e12 multiplications, but 40.
+        Passes over the data at most, in the first and in the second descent; when left out 120 and 180 (or a pass for
+        each point), and fewer where they would take more than 4e11 multiplications, or 4e11 for every 1e7 kernel values
+        of a pass where these are more, but 16 and 24.
     random_state : int, RandomState, Generator or None
         Choice of rows where there are too many.
     callback : callable, optional
@@ -96,10 +100,11 @@ def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=None, rand
 
     Notes
     -----
-    A pass costs n p (4 d + 2 p + 6 m) operations in float32, on all threads; sums over tiles and the
-    equations for the coefficients are in float64. Beyond 2^24 kernel
-    values rows are drawn. The ridge is 1e-6 of the mean square of the kernel values at the start; the final
-    coefficients of the first descent are solved for in float64 with a ridge a thousand times smaller.
+    A pass of the first descent costs n p (4 d + 2 p + 6 m) operations, one of the second n p (4 d + 6 c) with c the
+    machines that concern a row, in float32, on all threads; sums over tiles and the equations for the coefficients are
+    in float64. Beyond 2^24 kernel values the first descent draws rows; the second sees all. The ridge is 1e-6 of the
+    mean square of the kernel values; the final coefficients of the first descent are solved for with a thousandth of
+    it. The second descent moves L^T B, where L L^T is the mean product of the kernel values that it starts from.
 
     References
     ----------
@@ -123,9 +128,10 @@ def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=None, rand
     for most in passes or ():
         _validate.integer("passes", most, 0)
     scale = np.ones(scores.shape[1]) if scale is None else np.asarray(scale, np.float64)
-    rows = _drawn(len(X), len(start), random_state)
-    data = Data(kernel, X[rows], scores[rows] / scale, None if signs is None else np.asarray(signs)[rows])
-    passes = _affordable(data, start, signs is not None) if passes is None else passes
+    rows, signs = _drawn(len(X), len(start), random_state), None if signs is None else np.asarray(signs)
+    data = Data(kernel, X[rows], scores[rows] / scale)
+    whole = None if signs is None else Data(kernel, X, scores / scale, signs)
+    passes = _affordable(data, whole, start) if passes is None else passes
     done = itertools.count(1)
 
     def said():
@@ -135,25 +141,30 @@ def refit(kernel, start, X, scores, signs=None, *, scale=None, passes=None, rand
     Z, n_first = data.matched(start, passes[0], said)
     B, b, objective = data.coefficients(Z)
     n_second = 0
-    if signs is not None and passes[1]:
-        Z, B, b, objective, n_second = data.decided(Z, B, b, passes[1], said)
+    if whole is not None and passes[1]:
+        Z, B, b, objective, n_second = whole.decided(Z, B, b, passes[1], said)
     return Refit(Z, B * scale, b * scale, objective, n_first + n_second)
 
 
 def _drawn(n, p, random_state):
     most = max(_VALUES // p, 4 * p, 256)
-    if n <= most:
-        return slice(None)
-    from mercer.landmarks import uniform
-
-    return uniform(np.empty((n, 1)), most, random_state)
+    return slice(None) if n <= most else landmarks.uniform(np.empty((n, 1)), most, random_state)
 
 
-def _affordable(data, start, twice):
+def _affordable(data, whole, start):
     """Return the passes of both descents."""
     (n, m), (p, d) = data.shape, start.shape
-    total = int(np.clip(_WORK / (n * p * (2 * d + p + 3 * m)), _LEAST, _MOST))
-    return (2 * total // 5, total - 2 * total // 5) if twice else (total, 0)
+    each = 2 * d + p + 3 * m
+    if whole is None:  # the work of both
+        return _passes(n * p, each / 2, sum(_LEAST), sum(_MOST)), 0
+    return _passes(n * p, each, _LEAST[0], _MOST[0]), _passes(
+        whole.shape[0] * p, 2 * d + 3 * whole.concerned, _LEAST[1], max(_MOST[1], p)
+    )
+
+
+def _passes(values, each, least, most):
+    """Return the passes of a descent that takes some number of kernel values, and multiplications for each."""
+    return int(np.clip(_WORK * max(1.0, values / _LARGE) / (values * each), least, most))
 
 
 class Data:
@@ -169,7 +180,14 @@ class Data:
 
     def __init__(self, kernel, X, scores, signs=None):
         self.kernel, self.shape = kernel, scores.shape
-        cuts = [slice(i, min(i + _ROWS, len(X))) for i in range(0, len(X), _ROWS)]
+        concerned = np.ones((len(X), 1), bool) if signs is None else signs != 0
+        self.concerned = concerned.sum(axis=1).mean()
+        # rows that concern the same columns share tiles, so that other columns cost nothing
+        _, codes = np.unique(np.packbits(concerned, axis=1), axis=0, return_inverse=True)
+        order = np.argsort(codes.ravel(), kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(codes.ravel()[order])) + 1)
+        cuts = [rows[i : i + _ROWS] for rows in groups for i in range(0, len(rows), _ROWS)]
+        self._columns = [np.flatnonzero(concerned[rows[0]]) for rows in cuts]
         self._wide = [np.asarray(X[rows], np.float64) for rows in cuts]
         self._sides = [Side(np.ascontiguousarray(X[rows], np.float32)) for rows in cuts]
         self._scores = [scores[rows].astype(np.float32) for rows in cuts]
@@ -184,7 +202,6 @@ class Data:
         Z : float64 array (p, d)
         passes : int
         callback : callable, optional
-            Called after every pass.
 
         Returns
         -------
@@ -204,22 +221,26 @@ class Data:
         b : float64 array (m,)
         passes : int
         callback : callable, optional
-            Called after every pass.
 
         Returns
         -------
         array (p, d), array (p, m), array (m,), float, int
         """
-        (p, d), m, ridge = Z.shape, len(b), self._ridge(Z)
+        (p, d), m = Z.shape, len(b)
+        # coefficients by what they do to scores: those of neighbouring points would need opposite steps
+        gram = self._products(Z)[0] / self.shape[0]
+        ridge = max(_RIDGE * np.trace(gram) / p, np.finfo(np.float64).tiny)
+        L = scipy.linalg.cholesky(gram + ridge * np.eye(p), lower=True)
 
         def apart(v):
-            return v[: p * d].reshape(p, d), v[p * d : p * (d + m)].reshape(p, m), v[p * (d + m) :]
+            C = v[p * d : p * (d + m)].reshape(p, m)
+            return v[: p * d].reshape(p, d), solve_triangular(L, C, lower=True, trans="T"), v[p * (d + m) :]
 
         def objective(v):
-            value, *slopes = self.margins(*apart(v), ridge)
-            return value, np.concatenate([slope.ravel() for slope in slopes])
+            value, slope, slope_B, slope_b = self.margins(*apart(v), ridge)
+            return value, np.concatenate([slope.ravel(), solve_triangular(L, slope_B, lower=True).ravel(), slope_b])
 
-        found, taken = descend(objective, np.concatenate([Z.ravel(), B.ravel(), b]), passes, callback)
+        found, taken = descend(objective, np.concatenate([Z.ravel(), (L.T @ B).ravel(), b]), passes, callback)
         return *apart(found), objective(found)[0], taken
 
     def least_squares(self, Z, ridge):
@@ -246,8 +267,7 @@ class Data:
             parts[i] = K, wide @ wide.T, wide.sum(axis=1), wide @ self._exact[i]
 
         _threads.run(evaluate, len(tiles))
-        n, p = self.shape[0], len(Z)
-        total = np.sum([F.sum(axis=0) for F in self._exact], axis=0)
+        n, p, total = self.shape[0], len(Z), np.sum([F.sum(axis=0) for F in self._exact], axis=0)
         gram, mass, right = (_total(part[k] for part in parts) for k in (1, 2, 3))
         B, b = _solve(gram, mass, right, total, n, ridge)
         narrow_B, narrow_b = B.astype(np.float32), b.astype(np.float32)
@@ -276,24 +296,26 @@ class Data:
         -------
         float, array (p, d), array (p, m), array (m,)
         """
-        Z, narrow_B, narrow_b = Z.astype(np.float32), B.astype(np.float32), b.astype(np.float32)
+        narrow, narrow_B, narrow_b = (each.astype(np.float32) for each in (Z, B, b))
         sums = [None] * len(self._sides)
 
         def task(i):
-            tile, U = Tile(Side(Z), self._sides[i]), self._signs[i]
-            K = self.kernel._evaluate(tile)
-            S = K.T @ narrow_B + narrow_b
-            apart = S - self._scores[i]
-            short = np.abs(U) * np.maximum(1 - U * S, 0)
+            tile, among = Tile(Side(narrow), self._sides[i]), self._columns[i]
+            K, part, U = self.kernel._evaluate(tile), narrow_B[:, among], self._signs[i][:, among]
+            S = K.T @ part + narrow_b[among]
+            apart = S - self._scores[i][:, among]
+            short = np.maximum(1 - U * S, 0)
             D = 2 * (_MATCH * apart - U * short)
             value = _MATCH * np.sum(apart * apart, dtype=np.float64) + np.sum(short * short, dtype=np.float64)
-            sums[i] = value, self.kernel._vjp(tile, narrow_B @ D.T), K @ D, D.sum(axis=0, dtype=np.float64)
+            sums[i] = value, self.kernel._vjp(tile, part @ D.T), K @ D, D.sum(axis=0, dtype=np.float64)
 
         _threads.run(task, len(sums))
-        n = self.shape[0]
-        value, slope, slope_B, slope_b = (_total(each[k] for each in sums) for k in range(4))
-        value = float(value) / n + ridge * np.sum(B * B)
-        return value, slope / n, slope_B / n + 2 * ridge * B, slope_b / n
+        n, value, slope = self.shape[0], *(_total(each[k] for each in sums) for k in range(2))
+        slope_B, slope_b = np.zeros(B.shape), np.zeros(b.shape)
+        for i, among in enumerate(self._columns):
+            slope_B[:, among] += sums[i][2]
+            slope_b[among] += sums[i][3]
+        return float(value) / n + ridge * np.sum(B * B), slope / n, slope_B / n + 2 * ridge * B, slope_b / n
 
     def coefficients(self, Z):
         """Return the best coefficients over points in float64, and the objective per row.
@@ -306,16 +328,20 @@ class Data:
         -------
         array (p, m), array (m,), float
         """
-        gram, mass, right, square = 0.0, 0.0, 0.0, 0.0
+        (gram, mass, right), square = self._products(Z), 0.0
+        n, total = self.shape[0], np.sum([F.sum(axis=0) for F in self._exact], axis=0)
+        B, b = _solve(gram, mass, right, total, n, _RIDGE * 1e-3 * np.trace(gram) / (n * len(Z)))
+        for X, F in zip(self._wide, self._exact, strict=True):
+            square += float(np.sum((np.asarray(self.kernel(X, Z), np.float64) @ B + b - F) ** 2))
+        return B, b, square / n
+
+    def _products(self, Z):
+        """Return K^T K, K^T 1 and K^T F in float64."""
+        gram, mass, right = 0.0, 0.0, 0.0
         for X, F in zip(self._wide, self._exact, strict=True):
             K = np.asarray(self.kernel(X, Z), np.float64)
             gram, mass, right = gram + K.T @ K, mass + K.sum(axis=0), right + K.T @ F
-        n = self.shape[0]
-        total = np.sum([F.sum(axis=0) for F in self._exact], axis=0)
-        B, b = _solve(gram, mass, right, total, n, _RIDGE * 1e-3 * np.trace(gram) / (n * len(Z)))
-        for X, F in zip(self._wide, self._exact, strict=True):
-            square += np.sum((np.asarray(self.kernel(X, Z), np.float64) @ B + b - F) ** 2)
-        return B, b, float(square) / n
+        return gram, mass, right
 
     def _ridge(self, Z):
         """Return the ridge per row, a share of the mean square of the kernel values at the start."""
@@ -332,9 +358,8 @@ def descend(objective, start, passes, callback=None):
         Value and gradient of a point.
     start : float64 array (k,)
     passes : int
-        Evaluations at most; 0 returns the start.
+        Evaluations at most, after each of which ``callback()`` is called; 0 returns the start.
     callback : callable, optional
-        Called after every evaluation.
 
     Returns
     -------
