@@ -161,8 +161,8 @@ def _require(psi):
     tags = psi.kernel.tags
     if tags.points != "rows" or not tags.differentiable:
         raise TypeError(
-            f"{type(psi.kernel).__name__} has no gradient in rows of numbers, so that no vectors can be constructed. Choose among "
-            'those of the model: mc.reduce(model.expansion_, n_vectors, method="greedy").'
+            f"{type(psi.kernel).__name__} has no gradient in rows of numbers, so that no vectors can be constructed. "
+            'Choose among those of the model: mc.reduce(model.expansion_, n_vectors, method="greedy").'
         )
 
 
