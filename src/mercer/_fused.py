@@ -70,8 +70,8 @@ def tile(profile, kind, parameters, X, Z, order=0):
     return K
 
 
-def matmul(profile, kind, parameters, X, Z, V):
-    """Return K(X, Z) @ V without storing K.
+def matmul(profile, kind, parameters, X, Z, V, pieces=None):
+    """Return K(X, Z) @ V without storing K, in one sum or in several.
 
     Parameters
     ----------
@@ -79,32 +79,36 @@ def matmul(profile, kind, parameters, X, Z, V):
         As for ``tile``.
     V : array (m, p)
         Rounded to the type of X.
+    pieces : list of slice, optional
+        Runs of rows of Z that are summed over apart from each other.
 
     Returns
     -------
     array (n, p) in the type of X
+        With q pieces (n, q p): p columns K(X, Z[piece]) @ V[piece] for one piece after the other.
 
     Notes
     -----
     Costs n m (2 d + 2 p + about 30) operations and a copy of Z.
     """
-    plan = _Plan(profile, kind, parameters, X, Z)
+    pieces = [slice(0, len(Z))] if pieces is None else pieces
+    plan = _Plan(profile, kind, parameters, X, Z, pieces=pieces)
     V = np.ascontiguousarray(V, X.dtype)
-    result = np.empty((len(X), V.shape[1]), X.dtype)
+    result = np.empty((len(X), len(pieces), V.shape[1]), X.dtype)
 
     def multiply(rows):
         left = plan.left(rows)
-        total = np.zeros((len(left), V.shape[1]))
-        part = np.empty(total.shape, X.dtype)
+        total = np.zeros((len(pieces), len(left), V.shape[1]))
+        part = np.empty(total.shape[1:], X.dtype)
         blocks = plan.blocks(len(left))
         for j, columns in enumerate(plan.columns):
             block = blocks[j]
             plan.values(left, rows, j, block)
-            total += np.matmul(block, V[columns], out=part)
-        result[rows] = total
+            total[plan.owners[j]] += np.matmul(block, V[columns], out=part)
+        result[rows] = total.transpose(1, 0, 2)
 
     plan.run(multiply)
-    return result
+    return result.reshape(len(X), len(pieces) * V.shape[1])
 
 
 def gradient(profile, kind, parameters, X, Z, W):
@@ -170,7 +174,7 @@ def apply(profile, parameters, S, order=0):
 class _Plan:
     """How a block is cut into tiles, and how one tile of profile values is computed."""
 
-    def __init__(self, profile, kind, parameters, X, Z, order=0, row_bound=None):
+    def __init__(self, profile, kind, parameters, X, Z, order=0, row_bound=None, pieces=None):
         self.X, self.radial = X, kind == "radial"
         self.mirrored = X is Z
         self._direct = self.radial and X.shape[1] <= _DIRECT
@@ -178,7 +182,11 @@ class _Plan:
         # few rows are cut finer, so that there is work for several threads; little work is one task
         fine = len(X) if len(X) * len(Z) <= _SINGLE else max(16, -(-len(X) // 8))
         self._step = max(1, min(row_bound or most, most, fine))
-        self.columns = _cut(len(Z), _COLUMNS)
+        pieces = [slice(0, len(Z))] if pieces is None else pieces
+        cuts = [_cut(piece.stop, _COLUMNS, piece.start) for piece in pieces]
+        self.columns = [columns for cut in cuts for columns in cut]
+        # which piece each of these belongs to
+        self.owners = [owner for owner, cut in enumerate(cuts) for _ in cut]
         self._rights = [np.ascontiguousarray(self._right(Z[columns]).T) for columns in self.columns]
         self._parameters = _typed(parameters, X.dtype)
         # an infinite slope at 0 turns the rounding of a distance near 0 into an error a thousand times larger
@@ -239,8 +247,8 @@ def _has_kink(profile, parameters, dtype):
     return not np.isfinite(evaluate(profile, np.zeros(1, dtype), parameters, order=1)[0])
 
 
-def _cut(n, step):
-    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+def _cut(n, step, first=0):
+    return [slice(start, min(start + step, n)) for start in range(first, n, step)]
 
 
 def _padded(X):

@@ -62,13 +62,19 @@ def mirror(K):
     return xp.tril(K) + xp.tril(K, k=-1).T
 
 
-def matmul(kernel, X, Z, V, tile=Tile):
-    """Return K(X, Z) @ V (n, p), summed in float64 over tiles of at most 512 columns."""
-    return _points.concatenate([product(kernel._evaluate(each), V) for _, each in tiles(X, Z, tile)])
+def matmul(kernel, X, Z, V, pieces=None, tile=Tile):
+    """Return K(X, Z) @ V (n, p), summed in float64 over tiles of at most 512 columns.
+
+    With ``pieces``, q slices of the rows of Z: p columns K(X, Z[piece]) @ V[piece] for one after the other (n, q p).
+    """
+    return _points.concatenate([product(kernel._evaluate(each), V, pieces) for _, each in tiles(X, Z, tile)])
 
 
-def product(K, V):
-    """Return K @ V in the type of K, summed in float64 over tiles of at most 512 columns."""
+def product(K, V, pieces=None):
+    """Return K @ V in the type of K, summed in float64 over tiles of at most 512 columns; one product a piece."""
+    if pieces is not None:
+        xp = array_api_compat.array_namespace(K)
+        return xp.concat([product(K[:, piece], V[piece, :]) for piece in pieces], axis=1)
     if isinstance(K, np.ndarray):
         V = np.asarray(V, K.dtype)
         if K.dtype == np.float64:

@@ -35,11 +35,11 @@ def dense(kernel, X, Z):
     return _fused.tile(*_formula(kernel, X, Z))
 
 
-def matmul(kernel, X, Z, V):
-    """Return K(X, Z) @ V (n, p), summed in float64 over tiles of at most 512 columns."""
+def matmul(kernel, X, Z, V, pieces=None):
+    """Return K(X, Z) @ V (n, p), or one such product a piece of Z (n, q p), as ``_array.matmul`` does."""
     if kernel._scalar is None:
-        return _array.matmul(kernel, X, Z, V, CompiledTile)
-    return _fused.matmul(*_formula(kernel, X, Z), V)
+        return _array.matmul(kernel, X, Z, V, pieces, CompiledTile)
+    return _fused.matmul(*_formula(kernel, X, Z), V, pieces)
 
 
 def vjp(kernel, X, Z, weights):

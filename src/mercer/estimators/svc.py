@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer import _memory, _points, _threads, _validate
 from mercer._progress import CallbackSupportMixin, progress
-from mercer.estimators import _svm
+from mercer.estimators import _pairs, _svm
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion
 from mercer.gram import Gram
@@ -357,19 +357,11 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         return np.repeat(np.arange(len(self.classes_)), self.n_support_)
 
     def _scores(self, X, dtype=None):
-        """Return the scores of all machines (n_test, m): one kernel product a class of support vectors."""
+        """Return the scores of all machines (n_test, m)."""
         X = _svm.alike(X, self.support_vectors_)
         if not self._packed():
             return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)(X) + self.intercept_
-        columns = _svm.pair_columns(len(self.classes_))
-        edges = np.concatenate([[0], np.cumsum(self.n_support_)])
-        scores = np.tile(self.intercept_, (_points.count(X), 1))
-        for own, start, stop in zip(columns, edges[:-1], edges[1:], strict=True):
-            if start == stop:
-                continue
-            piece = _points.take(self.support_vectors_, slice(start, stop))
-            scores[:, own] += Expansion(self.kernel_, piece, self.dual_coef_[start:stop])(X)
-        return scores
+        return _pairs.scores(self.kernel_, X, self.support_vectors_, self.dual_coef_, self.n_support_) + self.intercept_
 
     def _certify(self, X, y, sample_weight):
         """Return the certificate in float64 from raw inputs."""
