@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 import mercer as mc
 
@@ -59,3 +61,23 @@ def test_sequences_of_any_length_are_points_of_a_callable_kernel():
 
     bags = [[1, 2], [2, 3, 4], [5], [1, 5]]
     assert mc.KernelPCA(2, kernel=overlap).fit(bags).transform([[1, 2, 5]]).shape == (1, 2)
+
+
+@pytest.mark.parametrize("model", [mc.SVC(), mc.SVR()], ids=lambda each: type(each).__name__)
+def test_an_interrupted_fit_leaves_no_fitted_attribute_and_an_interrupted_refit_all_of_them(model, monkeypatch):
+    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
+    fitted = clone(model).fit(X, y)
+    kept, values = dict(vars(fitted)), fitted.predict(X)
+
+    def interrupted(*_args, **_options):
+        raise KeyboardInterrupt
+
+    for module in ("svc", "_single"):
+        monkeypatch.setattr(f"mercer.estimators.{module}.solve", interrupted)
+    for each in (model, fitted):
+        with pytest.raises(KeyboardInterrupt):
+            each.fit(X[:, :1], y)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    assert vars(fitted) == kept
+    assert (fitted.predict(X) == values).all()

@@ -1,5 +1,7 @@
 """What all kernel estimators share: a kernel that is replaced, not mutated, and validation that knows its points."""
 
+from contextlib import contextmanager
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -78,6 +80,23 @@ class KernelEstimator:
             copy=reset,
             ensure_min_samples=2 if reset else 1,
         )
+
+
+@contextmanager
+def all_or_nothing(estimator):
+    """Give an estimator back the attributes it had where a fit fails or is interrupted: unfitted, or the earlier fit.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+    """
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        # one assignment: a second Ctrl-C finds the old or the new
+        estimator.__dict__ = before
+        raise
 
 
 def _are_objects(X):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer import _memory, _points, _threads, _validate
 from mercer._progress import CallbackSupportMixin, progress
 from mercer.estimators import _pairs, _svm
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators._base import KernelEstimator, all_or_nothing
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
@@ -142,9 +142,10 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         self
         """
         self._check_parameters()
-        problem = self._problem(X, y, sample_weight)
-        solutions = self._solve(problem)
-        return self._keep(problem, solutions)
+        with all_or_nothing(self):
+            problem = self._problem(X, y, sample_weight)
+            solutions = self._solve(problem)
+            return self._keep(problem, solutions)
 
     @property
     def margin_(self):

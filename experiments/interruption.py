@@ -1,0 +1,158 @@
+"""How soon Ctrl-C ends a fit, and how much memory one takes beside its budget.
+
+Interruption: a process sends SIGINT at random times during fits of ``SVC``. Measured are the seconds from the signal
+until KeyboardInterrupt arrives; checked are that a new estimator is unfitted, that a fitted one keeps its earlier fit,
+and that the same object then fits to the last bit what an undisturbed one does.
+
+Memory: in a process of its own, peak resident memory of a fit above what was resident before it (after a small fit that
+compiles everything), beside ``memory``. Needs Linux.
+
+Run: python experiments/interruption.py [--trials 200] [--rows 12000] [--memory 300MB] [--memory-rows 20000]
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+import mercer as mc
+from mercer import _memory
+
+_SEND = """
+import os, signal, sys, time
+print(flush=True)
+time.sleep(float(sys.argv[2]))
+print(time.monotonic(), flush=True)
+os.kill(int(sys.argv[1]), signal.SIGINT)
+"""
+KERNEL = mc.Gaussian(0.5)
+
+
+def sample(n, seed=0):
+    """Return rows of normal numbers and three noisy classes, many of whose points are support vectors."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 6))
+    return X, np.digitize(X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.standard_normal(n), [-0.5, 0.5])
+
+
+def machine(**parameters):
+    return mc.SVC(kernel=KERNEL, **parameters)
+
+
+def interrupt(model, X, y, delay):
+    """Fit and send SIGINT after ``delay`` seconds; return how late KeyboardInterrupt was, None if the fit ended first.
+
+    The sender is another process, which a lock held by this one cannot delay.
+    """
+    command = [sys.executable, "-S", "-c", _SEND, str(os.getpid()), str(delay)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as sender:
+        sender.stdout.readline()
+        ended = None
+        try:
+            model.fit(X, y)
+            ended = time.monotonic()
+            sender.kill()
+            sender.wait()
+        except KeyboardInterrupt:
+            arrived = time.monotonic()
+            return None if ended else arrived - float(sender.stdout.readline())
+
+
+def state(model):
+    """Return what a fit left: None, or its coefficients and intercepts."""
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return None
+    return model.support_.copy(), model.dual_coef_.copy(), model.intercept_.copy()
+
+
+def same(one, other):
+    """Whether two states are the same to the last bit."""
+    if one is None or other is None:
+        return one is other
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def delays(trials, n, seed=0):
+    """Return seconds from signal to exception (trials,), after which state and a new fit were as they must be.
+
+    Every second trial interrupts a fitted estimator. A small fit follows each interruption, one of all rows the last.
+    """
+    rng, (X, y) = np.random.default_rng(seed), sample(n, seed)
+    few = slice(0, 300)
+    small, whole = state(machine().fit(X[few], y[few])), machine()
+    started = time.monotonic()
+    expected = state(whole.fit(X, y))
+    duration, found, model = time.monotonic() - started, [], machine()
+    while len(found) < trials:
+        model = machine() if len(found) % 2 else model
+        before = state(model)
+        late = interrupt(model, X, y, rng.uniform(0, duration))
+        if late is None:
+            continue
+        found.append(late)
+        if not same(state(model), before):
+            raise AssertionError(f"trial {len(found)}: the interrupted fit left something behind.")
+        if not same(state(model.fit(X[few], y[few])), small):
+            raise AssertionError(f"trial {len(found)}: the next fit is not that of a new estimator.")
+    if not same(state(model.fit(X, y)), expected):
+        raise AssertionError("the fit after all interruptions is not the one before them.")
+    return np.array(found), duration
+
+
+def resident():
+    """Return resident memory and its peak so far, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    kib = {line.split(":")[0]: int(line.split()[1]) for line in lines if line.startswith(("VmRSS", "VmHWM"))}
+    return 1024 * kib["VmRSS"], 1024 * kib["VmHWM"]
+
+
+def print_growth(n, memory):
+    """Fit in this process and print what memory that took at most, and seconds."""
+    X, y = sample(n)
+    y = y > 0
+    machine().fit(X[:1500], y[:1500])
+    before, _ = resident()
+    started = time.monotonic()
+    machine(memory=memory).fit(X, y)
+    print(resident()[1] - before, time.monotonic() - started)
+
+
+def growth(n, memory):
+    """Return bytes that a fit took at most above what was resident before it, and its seconds."""
+    call = f"from experiments.interruption import print_growth; print_growth({n}, {memory!r})"
+    root = Path(__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", call], cwd=root, check=True, capture_output=True, text=True)
+    taken, seconds = done.stdout.split()
+    return int(taken), float(seconds)
+
+
+def main():
+    """Print both."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--rows", type=int, default=12_000)
+    parser.add_argument("--memory", default="300MB")
+    parser.add_argument("--memory-rows", type=int, default=20_000)
+    options = parser.parse_args()
+    if options.memory_rows:
+        taken, seconds = growth(options.memory_rows, options.memory)
+        ratio = taken / _memory.parse(options.memory)
+        print(f"fit of {options.memory_rows} rows in {seconds:.1f} s: peak {taken / 1e6:.0f} MB above what was there,")
+        print(f"{ratio:.2f} of memory={options.memory!r}", flush=True)
+    if options.trials:
+        late, duration = delays(options.trials, options.rows)
+        median, most = np.quantile(late, [0.5, 0.99])
+        print(f"{len(late)} interruptions of fits of {options.rows} rows, {duration:.1f} s each: it arrives after")
+        print(f"median {median:.3f} s   99th percentile {most:.3f} s   maximum {late.max():.3f} s")
+
+
+if __name__ == "__main__":
+    main()
