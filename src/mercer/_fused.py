@@ -91,14 +91,13 @@ def matmul(profile, kind, parameters, X, Z, V, pieces=None):
     -----
     Costs n m (2 d + 2 p + about 30) operations and a copy of Z.
     """
-    pieces = [slice(0, len(Z))] if pieces is None else pieces
     plan = _Plan(profile, kind, parameters, X, Z, pieces=pieces)
     V = np.ascontiguousarray(V, X.dtype)
-    result = np.empty((len(X), len(pieces), V.shape[1]), X.dtype)
+    result = np.empty((len(X), plan.n_pieces, V.shape[1]), X.dtype)
 
     def multiply(rows):
         left = plan.left(rows)
-        total = np.zeros((len(pieces), len(left), V.shape[1]))
+        total = np.zeros((plan.n_pieces, len(left), V.shape[1]))
         part = np.empty(total.shape[1:], X.dtype)
         blocks = plan.blocks(len(left))
         for j, columns in enumerate(plan.columns):
@@ -108,7 +107,7 @@ def matmul(profile, kind, parameters, X, Z, V, pieces=None):
         result[rows] = total.transpose(1, 0, 2)
 
     plan.run(multiply)
-    return result.reshape(len(X), len(pieces) * V.shape[1])
+    return result.reshape(len(X), plan.n_pieces * V.shape[1])
 
 
 def gradient(profile, kind, parameters, X, Z, W):
@@ -185,14 +184,22 @@ class _Plan:
         pieces = [slice(0, len(Z))] if pieces is None else pieces
         cuts = [_cut(piece.stop, _COLUMNS, piece.start) for piece in pieces]
         self.columns = [columns for cut in cuts for columns in cut]
-        # which piece each of these belongs to
-        self.owners = [owner for owner, cut in enumerate(cuts) for _ in cut]
-        self._rights = [np.ascontiguousarray(self._right(Z[columns]).T) for columns in self.columns]
+        self.n_pieces, self.owners = len(cuts), [owner for owner, cut in enumerate(cuts) for _ in cut]
+        self._rights = self._prepared(Z)
         self._parameters = _typed(parameters, X.dtype)
         # an infinite slope at 0 turns the rounding of a distance near 0 into an error a thousand times larger
         self._kinked = self.radial and not self._direct and _has_kink(profile, parameters, X.dtype)
         kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
         self._epilogue = _epilogue(profile, order, kind, X.dtype, len(self._parameters))
+
+    def _prepared(self, Z):
+        rights = [None] * len(self.columns)
+
+        def prepare(j):
+            rights[j] = np.ascontiguousarray(self._right(Z[self.columns[j]]).T)
+
+        _threads.run(prepare, len(rights))
+        return rights
 
     def run(self, function):
         """Call a function of a slice of rows for all of them, on several threads."""
@@ -215,13 +222,13 @@ class _Plan:
         X = self.X[rows]
         if self._direct:
             return _padded(X)
-        return np.column_stack([X, _sqnorms(X), np.ones(len(X), X.dtype)]) if self.radial else X
+        return _bordered(X, 1, 0) if self.radial else X
 
     def _right(self, Z):
         if self._direct:
             return _padded(Z)
         # [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2, so that no pass over the tile adds the norms
-        return np.column_stack([-2 * Z, np.ones(len(Z), Z.dtype), _sqnorms(Z)]) if self.radial else Z
+        return _bordered(np.ascontiguousarray(Z), -2, 1) if self.radial else Z
 
     def values(self, left, rows, j, block, start=0):
         """Write the values for some rows and the j-th column tile into columns of ``block`` from ``start`` on."""
@@ -257,8 +264,20 @@ def _padded(X):
     return out
 
 
-def _sqnorms(X):
-    return np.einsum("ij,ij->i", X, X, dtype=np.float64).astype(X.dtype)
+@compiled
+def _bordered(X, factor, place):
+    """Return rows [factor x, |x|^2, 1], or [factor x, 1, |x|^2] for place 1; norms are summed in float64."""
+    wide()
+    n, d = X.shape
+    out, factor = np.empty((n, d + 2), X.dtype), X.dtype.type(factor)
+    for i in range(n):
+        row, total = X[i], 0.0
+        for k in range(d):
+            out[i, k] = factor * row[k]
+        for k in range(d):
+            total += np.float64(row[k]) * np.float64(row[k])
+        out[i, d + place], out[i, d + 1 - place] = total, 1.0
+    return out
 
 
 def _mirror(K, rows):

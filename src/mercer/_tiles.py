@@ -83,7 +83,9 @@ class Side:
     def _about(self, centre):
         xp, points = self.xp, self.points
         if xp is _namespace.NUMPY:
-            return np.ascontiguousarray((points - centre).astype(points.dtype, copy=False))
+            # a piece at a time, without a second array in float64
+            rows = np.empty(points.shape, points.dtype)
+            return np.subtract(points, centre, out=rows, dtype=np.float64, casting="same_kind")
         return xp.astype(xp.astype(points, xp.float64) - centre, points.dtype)
 
     def sqnorms(self, centre=None):

@@ -361,7 +361,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         """Return the scores of all machines (n_test, m)."""
         X = _svm.alike(X, self.support_vectors_)
         if not self._packed():
-            return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)(X) + self.intercept_
+            return Gram(self.kernel_, X, self.support_vectors_) @ self.dual_coef_ + self.intercept_
         return _pairs.scores(self.kernel_, X, self.support_vectors_, self.dual_coef_, self.n_support_) + self.intercept_
 
     def _certify(self, X, y, sample_weight):
