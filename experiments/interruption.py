@@ -141,6 +141,7 @@ def main():
     parser.add_argument("--rows", type=int, default=12_000)
     parser.add_argument("--memory", default="300MB")
     parser.add_argument("--memory-rows", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     if options.memory_rows:
         taken, seconds = growth(options.memory_rows, options.memory)
@@ -148,7 +149,7 @@ def main():
         print(f"fit of {options.memory_rows} rows in {seconds:.1f} s: peak {taken / 1e6:.0f} MB above what was there,")
         print(f"{ratio:.2f} of memory={options.memory!r}", flush=True)
     if options.trials:
-        late, duration = delays(options.trials, options.rows)
+        late, duration = delays(options.trials, options.rows, options.seed)
         median, most = np.quantile(late, [0.5, 0.99])
         print(f"{len(late)} interruptions of fits of {options.rows} rows, {duration:.1f} s each: it arrives after")
         print(f"median {median:.3f} s   99th percentile {most:.3f} s   maximum {late.max():.3f} s")

@@ -73,7 +73,7 @@ def test_an_interrupted_fit_leaves_no_fitted_attribute_and_an_interrupted_refit_
         raise KeyboardInterrupt
 
     for module in ("svc", "_single"):
-        monkeypatch.setattr(f"mercer.estimators.{module}.solve", interrupted)
+        monkeypatch.setattr(f"mercer.estimators.{module}.optimum", interrupted)
     for each in (model, fitted):
         with pytest.raises(KeyboardInterrupt):
             each.fit(X[:, :1], y)

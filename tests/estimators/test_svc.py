@@ -290,7 +290,7 @@ def test_an_interrupted_refit_keeps_the_earlier_machine(two, monkeypatch):
     def interrupted(*_args, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mercer.estimators.svc.solve", interrupted)
+    monkeypatch.setattr("mercer.estimators.svc.optimum", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:100], y[:100])
     assert (model.decision_function(X) == before).all()

@@ -1,8 +1,10 @@
 import numpy as np
+import pytest
 
 import mercer as mc
-from mercer.solvers.polish import polish, widened
-from mercer.solvers.rows import FusedRows
+from mercer.solvers.polish import optimum, polish, widened
+from mercer.solvers.ridged import Ridged
+from mercer.solvers.rows import FusedRows, PlainRows
 from mercer.solvers.smo import Dual, solve
 
 
@@ -46,3 +48,45 @@ def test_only_rows_of_numbers_are_widened():
     assert widened(np.ones((2, 1), np.float32)).dtype == np.float64
     assert widened(["a", "b"]) == ["a", "b"]
     assert widened(np.arange(3)).dtype.kind == "i"
+
+
+@pytest.fixture
+def valley():
+    """A quadratic loss on features that differ by six orders of magnitude: pairs hardly move, a Newton step does."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4)) * [1e3, 1e2, 1.0, 1e-3]
+    y = np.sin(X[:, 2]) + 0.1 * rng.standard_normal(60)
+    kernel, own = Ridged(mc.Linear(), X, np.full(60, 0.1)), np.arange(60)
+    return kernel, own, PlainRows(kernel, own), Dual(y, np.full(60, -1e4), np.full(60, 1e4), np.zeros(60), own)
+
+
+def test_where_smo_makes_no_way_newton_steps_end_at_the_solution_of_the_linear_system(valley):
+    kernel, own, rows, dual = valley
+    means = {"max_iter": 10**6, "memory": np.empty(1 << 16)}
+    assert solve(rows, dual, tol=1e-3, **means).violation > 1e-3
+    found = optimum(kernel, own, rows, dual, 1e-3, **means)
+    system = np.block([[kernel(own), np.ones((60, 1))], [np.ones((1, 60)), np.zeros((1, 1))]])
+    expected = np.linalg.solve(system, np.append(dual.target, 0))
+    assert found.violation < 1e-6
+    assert found.n_iter < 10**6
+    np.testing.assert_allclose(found.coef, expected[:-1], atol=1e-4)
+
+
+def test_a_limit_of_steps_is_kept_and_no_newton_step_taken_beyond_it(valley):
+    kernel, own, rows, dual = valley
+    found = optimum(kernel, own, rows, dual, 1e-3, max_iter=50, memory=np.empty(1 << 16))
+    assert found.n_iter == 50
+    assert found.violation > 1e-3
+
+
+def test_rounds_that_gain_nothing_end_with_the_number():
+    # kernel values of 1e12 are rounded by as much as the ridge: scores are not known to this tolerance
+    rng = np.random.default_rng(0)
+    X = 100 * rng.standard_normal((80, 2))
+    y = rng.standard_normal(80)
+    kernel, own = Ridged(mc.Polynomial(3, 0.5, 0.0), X, np.full(80, 0.2)), np.arange(80)
+    rows, dual = PlainRows(kernel, own), Dual(y, np.full(80, -1e3), np.full(80, 1e3), np.zeros(80), own)
+    found = optimum(kernel, own, rows, dual, 1e-9, max_iter=2 * 10**6, memory=np.empty(1 << 16))
+    assert found.n_iter < 2 * 10**6
+    assert found.violation > 1e-9
+    assert abs(found.gain) < 1e-2

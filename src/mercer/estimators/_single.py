@@ -16,9 +16,8 @@ from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.solvers.nu import KeptRows
-from mercer.solvers.polish import polish, widened
+from mercer.solvers.polish import optimum, widened
 from mercer.solvers.rows import Square, rows_of
-from mercer.solvers.smo import solve
 from mercer.solvers.working_set import LANES
 
 
@@ -98,13 +97,13 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
         gram = Gram(self.kernel_, points, _points.take(points, support))
         return coef, np.asarray(gram @ coef[support], np.float64)
 
-    def _warn_unfinished(self, violation, tol):
+    def _warn_unfinished(self, violation, tol, gain=np.nan):
         if violation > tol:
             certificate = self.certificate_
             warnings.warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} steps with a violation of {violation:.3g} above "
-                f"{tol:.3g} and a relative gap of {certificate.gap / max(abs(certificate.dual), 1e-300):.3g}; scale "
-                "the features (StandardScaler), allow more slack or raise max_iter.",
+                f"{tol:.3g} and a relative gap of {certificate.gap / max(abs(certificate.dual), 1e-300):.3g}; "
+                + _svm.remedy(gain),
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -135,8 +134,7 @@ class Solver:
 
     def optimum(self, dual, tol):
         """Return the solution of a dual to its last digits."""
-        solution = solve(self.rows, dual, tol=tol, **self.means)
-        return polish(self.kernel, self.points, self.rows, dual, solution, tol)
+        return optimum(self.kernel, self.points, self.rows, dual, tol, **self.means)
 
 
 @contextmanager

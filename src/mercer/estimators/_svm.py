@@ -297,3 +297,23 @@ class Report:
 def alike(X, points):
     """Return dense rows as sparse ones where the points they meet are sparse."""
     return sp.csr_matrix(X) if sp.issparse(points) and not sp.issparse(X) else X
+
+
+def remedy(gain):
+    """Return what to do about a solver that stopped early; ``gain`` is NaN unless it stopped since it gained no more.
+
+    Parameters
+    ----------
+    gain : float
+        Relative gain of the objective in its last round.
+
+    Returns
+    -------
+    str
+    """
+    if np.isnan(gain):
+        return "scale the features (StandardScaler), allow more slack or raise max_iter."
+    return (
+        f"the last round of steps changed the objective by a relative {gain:.1g}, so that more steps will not help: "
+        "scale the features (StandardScaler) or allow more slack."
+    )

@@ -19,9 +19,9 @@ from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.solvers.certificate import hinge_certificate, total
-from mercer.solvers.polish import polish, widened
+from mercer.solvers.polish import optimum, widened
 from mercer.solvers.rows import rows_of, shared_blocks
-from mercer.solvers.smo import Dual, solve
+from mercer.solvers.smo import Dual
 from mercer.solvers.working_set import LANES
 
 
@@ -337,8 +337,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         """Return the solution of the dual of one machine."""
         if np.isposinf(self.C):
             return _svm.separated(problem, rows, dual, self.tol, **means)
-        solution = solve(rows, dual, tol=self.tol, **means)
-        return polish(problem.kernel, problem.points, rows, dual, solution, self.tol)
+        return optimum(problem.kernel, problem.points, rows, dual, self.tol, **means)
 
     def _warn_unfinished(self, solutions):
         worst = max(solutions, key=lambda solution: solution.violation)
@@ -346,8 +345,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             gap = self.certificate_.gap / max(abs(self.certificate_.dual), 1e-300)
             warnings.warn(
                 f"{type(self).__name__} stopped after {worst.n_iter} steps with a violation of {worst.violation:.3g} "
-                f"above tol = {self.tol:g} and a relative gap of {gap:.3g}; "
-                "scale the features (StandardScaler), allow more slack or raise max_iter.",
+                f"above tol = {self.tol:g} and a relative gap of {gap:.3g}; " + _svm.remedy(worst.gain),
                 ConvergenceWarning,
                 stacklevel=3,
             )

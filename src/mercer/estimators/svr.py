@@ -108,7 +108,7 @@ class SVR(SingleMachine, RegressorMixin, BaseEstimator):
             self._keep(sample, merged(solution.coef, n), solution)
             self.intercept_ = np.array([solution.bias], sample.dtype)
             self.certificate_ = box_certificate(dual, solution.coef, solution.scores, solution.bias)
-            self._warn_unfinished(solution.violation, self.tol)
+            self._warn_unfinished(solution.violation, self.tol, solution.gain)
         return self
 
     def predict(self, X):

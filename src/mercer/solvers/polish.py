@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from mercer import _points
+from mercer import _points, _threads
 from mercer.gram import Gram
-from mercer.solvers.smo import threshold
+from mercer.solvers.shrinking import extremes
+from mercer.solvers.smo import solve, threshold
 
 # Free variables solved for at most.
 _FREE = 2000
@@ -15,6 +16,12 @@ _FREE = 2000
 _OPERATIONS = 1e10
 # Scores this close to the threshold, relative to the largest score, are on it.
 _ROUNDING = 1e-12
+# Pairs a variable, and at least, after which SMO that is not done makes way for Newton steps.
+_PATIENCE, _LEAST = 100, 100_000
+# A round that raises the objective and lowers the violation by less than these shares has stalled.
+_GAIN, _FALL = 1e-6, 0.1
+# Newton's method from matrices and scores computed anew, which refines what rounding left.
+_REPEATS = 10
 # Variables at a bound whose scores are this many violations from the threshold take part.
 _MARGIN = 10
 
@@ -45,6 +52,77 @@ def polish(kernel, points, rows, dual, solution, tol):
     if free.sum() > _FREE or solution.violation > tol:
         return solution
     near = np.flatnonzero(free | (np.abs(solution.scores - solution.bias) < _MARGIN * tol))
+    found = _solved(kernel, points, rows, dual, solution, near)
+    return found if found.violation <= solution.violation else solution
+
+
+def optimum(kernel, points, rows, dual, tol, *, max_iter, **means):
+    """Return the solution of a dual to its last digits: SMO, Newton steps in between where SMO takes long.
+
+    Steps over pairs hardly move along narrow valleys of the objective, which Newton steps cross at once. Rounds of
+    SMO, each twice as long, and Newton steps take turns until ``tol``, ``max_iter``, or a round that gains next to
+    nothing: what is left then is rounding, or a kernel that is not positive semidefinite.
+
+    Parameters
+    ----------
+    kernel, points, rows, dual, tol
+        As for ``polish``.
+    max_iter : int
+        Pairs optimised at most.
+    **means
+        Of `mercer.solvers.smo.solve`.
+
+    Returns
+    -------
+    Solution
+        With ``gain``, the relative gain of the last round, where that is why it ended.
+    """
+    budget = max(_LEAST, _PATIENCE * len(dual.coef))
+    start, n_iter, computed, best = dual, 0, 0, None
+    while True:
+        allowed = min(budget, max_iter - n_iter)
+        found = solve(rows, start, tol=tol, max_iter=allowed, **means)
+        unfinished = found.violation > tol and found.n_iter >= allowed
+        n_iter, computed = n_iter + found.n_iter, computed + found.computed
+        found = replace(found, n_iter=n_iter, computed=computed)
+        if not unfinished or n_iter >= max_iter:
+            return polish(kernel, points, rows, dual, found, tol)
+        # the next round takes the memory that the rows lie in
+        found = replace(_crossed(kernel, points, rows, dual, found), square=None)
+        if found.violation <= tol:
+            return found
+        if best is not None:
+            value = objective(dual, found)
+            gain = (value - objective(dual, best)) / max(abs(value), np.finfo(float).tiny)
+            if gain < _GAIN and found.violation > (1 - _FALL) * best.violation:
+                return replace(best if best.violation < found.violation else found, n_iter=n_iter, gain=gain)
+        best, budget = found, 2 * budget
+        start = replace(dual, coef=found.coef)
+
+
+def objective(dual, solution):
+    """Return t'b - b'Kb / 2."""
+    return 0.5 * float(solution.coef @ (dual.target + solution.scores))
+
+
+def _crossed(kernel, points, rows, dual, solution):
+    """Return a solution after Newton steps on what is free or violates, repeated while that pays."""
+    for _ in range(_REPEATS):
+        _threads.checkpoint()
+        free = (solution.coef > dual.lower) & (solution.coef < dual.upper)
+        near = np.flatnonzero(free | _wrong(solution.scores, solution.coef, dual.lower, dual.upper, solution.bias))
+        found = _solved(kernel, points, rows, dual, solution, near) if free.sum() <= _FREE else solution
+        fell = found.violation <= (1 - _FALL) * solution.violation
+        if not fell and not objective(dual, found) > objective(dual, solution):
+            return solution
+        solution = found
+        if not fell:
+            break
+    return solution
+
+
+def _solved(kernel, points, rows, dual, solution, near):
+    """Return a solution after Newton steps on some variables; as it was, where they are none or too many."""
     if not 0 < len(near) <= 2 * _FREE:
         return solution
     inner = widened(_points.take(points, dual.points[near]))
@@ -64,11 +142,10 @@ def polish(kernel, points, rows, dual, solution, tol):
         all_scores -= _spread(rows, dual, solution.square, near[moved], change[moved])
     all_scores[near] = scores
     bias = threshold(all_scores, whole, dual)
-    top = np.max(all_scores, where=whole < dual.upper, initial=-np.inf)
-    bottom = np.min(all_scores, where=whole > dual.lower, initial=np.inf)
-    if not top - bottom <= solution.violation:
+    top, bottom = extremes(all_scores, whole, dual.lower, dual.upper)
+    if np.isnan(top - bottom):
         return solution
-    return replace(solution, coef=whole, scores=all_scores, bias=bias, violation=max(0.0, float(top - bottom)))
+    return replace(solution, coef=whole, scores=all_scores, bias=bias, violation=max(0.0, top - bottom))
 
 
 def _spread(rows, dual, square, moved, change):
@@ -93,6 +170,7 @@ def _newton(K, scores, coef, lower, upper, level):
     free |= not free.any() and _wrong(scores, coef, lower, upper, level)
     spent, count = 0.0, 0
     while free.any() and spent < _OPERATIONS and count < 100:
+        _threads.checkpoint()
         count += 1
         F = np.flatnonzero(free)
         spent += len(F) ** 3 / 3 + 1e6

@@ -80,6 +80,8 @@ class Solution:
         Kernel values computed.
     square : Square or None
         Kernel rows of all variables, where the memory held them.
+    gain : float
+        Relative gain of the objective in the last round, where the solver ended since that was next to nothing.
     """
 
     coef: np.ndarray
@@ -89,6 +91,7 @@ class Solution:
     n_iter: int
     computed: int
     square: Square | None = None
+    gain: float = np.nan
 
 
 def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
