@@ -133,7 +133,7 @@ def portable(model, dtype):
     >>> from mercer.formats.portable import portable
     >>> model = portable(mc.SVC(kernel="linear").fit(np.array([[0.0], [1.0]]), [0, 1]), "float32")
     >>> model.answer, model.labels, model.coef.shape
-    ('sign', [0, 1], (2, 1))
+    ('sign', [0, 1], (1, 1))
     """
     if dtype not in ("float32", "float64"):
         raise ValueError(f"dtype = {dtype!r} must be 'float32' or 'float64'.")
