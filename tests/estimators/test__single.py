@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.svm import SVR
 
 import mercer as mc
 
@@ -48,3 +49,12 @@ def test_an_interrupted_fit_leaves_the_estimator_as_it_was(model, last):
     with pytest.raises(KeyboardInterrupt):
         machine.fit(X[:20, :1], X[:20, 0])
     assert vars(machine) == before
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_tube_that_holds_all_points_predicts_the_constant_of_scikit_learn(dtype):
+    X = np.random.default_rng(0).normal(size=(20, 2)).astype(dtype)
+    y = X[:, 0] / 10
+    machine = mc.SVR(epsilon=5.0).fit(X, y)
+    assert machine.support_.shape == (0,)
+    np.testing.assert_allclose(machine.predict(X), SVR(epsilon=5.0).fit(X, y).predict(X), rtol=1e-5)

@@ -110,7 +110,11 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
 
     def _values(self, X):
         """Return <phi(x), normal> of new points (n_test,)."""
-        X = _svm.alike(self._new_points(X), self.support_vectors_)
+        X = self._new_points(X)
+        if not len(self.dual_coef_):
+            # a tube wide enough for all points needs none of them
+            return np.zeros(_points.count(X), self.dual_coef_.dtype)
+        X = _svm.alike(X, self.support_vectors_)
         return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)(X)[:, 0]
 
 
