@@ -6,7 +6,6 @@ One reader for each kind that comes in, one writer for each kind that goes out.
 import copy
 import functools
 import os
-import re
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -24,7 +23,7 @@ from mercer.estimators.svr import SVR
 from mercer.expansion import Expansion, features, mean
 from mercer.factor import InnerProducts
 from mercer.formats.fitted import as_expansion
-from mercer.formats.libsvm import read_model
+from mercer.formats.libsvm import machine_type, read_model
 from mercer.least_squares import solve
 
 SUPPORTED = (
@@ -149,8 +148,7 @@ def _text(text: str, n_features=None):
     if "\n" not in text:
         return _path(Path(text), n_features)
     scores = read_model(text, n_features)
-    # a model that could be read names its type on a line of the header
-    kind = _LIBSVM[re.search(r"^svm_type\s+(\S+)", text, re.MULTILINE)[1]]
+    kind = _LIBSVM[machine_type(text)]
     estimator = kind(kernel=scores.expansion.kernel)
     estimator.n_features_in_ = scores.expansion.points.shape[1]
     if scores.classes is not None:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -116,6 +117,53 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
             return np.zeros(_points.count(X), self.dual_coef_.dtype)
         X = _svm.alike(X, self.support_vectors_)
         return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)(X)[:, 0]
+
+
+class Boundary(SingleMachine, OutlierMixin):
+    """Mixin of machines that tell points inside from those outside, by ``score_samples`` and ``offset_``."""
+
+    def decision_function(self, X):
+        """Return ``score_samples(X) - offset_`` of new points, positive inside.
+
+        Parameters
+        ----------
+        X : points (n_test)
+
+        Returns
+        -------
+        array (n_test,)
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X):
+        """Return 1 for points inside and -1 for those outside.
+
+        Parameters
+        ----------
+        X : points (n_test)
+
+        Returns
+        -------
+        int array (n_test,)
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+
+class Tube(SingleMachine, RegressorMixin):
+    """Mixin of regression within a tube, whose values are scores and one constant."""
+
+    def predict(self, X):
+        """Return the values of new points.
+
+        Parameters
+        ----------
+        X : points (n_test)
+
+        Returns
+        -------
+        array (n_test,)
+        """
+        return self._values(X) + self.intercept_[0]
 
 
 @dataclass(frozen=True)

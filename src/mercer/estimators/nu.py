@@ -4,12 +4,12 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 
 from mercer import _points, _validate
 from mercer.estimators import _svm
 from mercer.estimators._base import all_or_nothing
-from mercer.estimators._single import SingleMachine, solver
+from mercer.estimators._single import Tube, solver
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import merged, targets, tube, tube_certificate
 from mercer.solvers.box import box_certificate
@@ -171,7 +171,7 @@ class NuSVC(SVC):
         return replace(found, n_iter=solution.n_iter + found.n_iter), least
 
 
-class NuSVR(SingleMachine, RegressorMixin, BaseEstimator):
+class NuSVR(Tube, BaseEstimator):
     r"""Support vector regression in which ``nu`` bounds the share of points outside the tube.
 
     .. math:: \min_{w, b_0, \epsilon} \tfrac12 |w|^2 + \nu \epsilon \sum_i C_i
@@ -275,19 +275,6 @@ class NuSVR(SingleMachine, RegressorMixin, BaseEstimator):
             self.certificate_ = box_certificate(dual, solution.coef, solution.scores, solution.bias)
             self._warn_unfinished(solution.violation, self.tol)
         return self
-
-    def predict(self, X):
-        """Return the values of new points.
-
-        Parameters
-        ----------
-        X : points (n_test)
-
-        Returns
-        -------
-        array (n_test,)
-        """
-        return self._values(X) + self.intercept_[0]
 
     def _certify(self, X, y, sample_weight):
         """Return the certificate in float64 from raw inputs."""

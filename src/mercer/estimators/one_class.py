@@ -1,11 +1,11 @@
 """OneClassSVM: the half space of a feature space that holds most of the data, farthest from the origin."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.base import BaseEstimator
 
 from mercer import _points, _validate
 from mercer.estimators._base import all_or_nothing
-from mercer.estimators._single import SingleMachine, solver
+from mercer.estimators._single import Boundary, solver
 from mercer.solvers.box import box_certificate, filled
 from mercer.solvers.smo import Dual
 
@@ -13,7 +13,7 @@ from mercer.solvers.smo import Dual
 _ROUNDINGS = 64
 
 
-class OneClassSVM(SingleMachine, OutlierMixin, BaseEstimator):
+class OneClassSVM(Boundary, BaseEstimator):
     r"""One-class support vector machine: where most of the data lie.
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad 0 \le b_i \le w_i,\ \sum_i b_i = \nu \sum_i w_i
@@ -117,32 +117,6 @@ class OneClassSVM(SingleMachine, OutlierMixin, BaseEstimator):
         array (n_test,)
         """
         return self._values(X)
-
-    def decision_function(self, X):
-        """Return the scores of new points, positive inside.
-
-        Parameters
-        ----------
-        X : points (n_test)
-
-        Returns
-        -------
-        array (n_test,)
-        """
-        return self._values(X) - self.offset_
-
-    def predict(self, X):
-        """Return 1 for inliers and -1 for outliers.
-
-        Parameters
-        ----------
-        X : points (n_test)
-
-        Returns
-        -------
-        int array (n_test,)
-        """
-        return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def _dual(self, sample):
         """Return the dual for coefficients of sum 1, and the sum that they are given."""

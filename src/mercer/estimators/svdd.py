@@ -4,18 +4,18 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.base import BaseEstimator
 
 from mercer import _points, _validate
 from mercer.estimators._base import all_or_nothing
-from mercer.estimators._single import SingleMachine, solver
+from mercer.estimators._single import Boundary, solver
 from mercer.estimators.one_class import inner_level
 from mercer.solvers.box import box_certificate, filled
 from mercer.solvers.polish import widened
 from mercer.solvers.smo import Dual
 
 
-class SVDD(SingleMachine, OutlierMixin, BaseEstimator):
+class SVDD(Boundary, BaseEstimator):
     r"""Support vector data description: the smallest ball that holds the data, or most of them.
 
     .. math:: \min_{R, c, \xi} R^2 + \sum_i C_i \xi_i \quad\text{s.t.}\quad
@@ -132,32 +132,6 @@ class SVDD(SingleMachine, OutlierMixin, BaseEstimator):
         array (n_test,)
         """
         return 2 * self._values(X) - self._own(self._new_points(X)) - self._norm
-
-    def decision_function(self, X):
-        """Return radius^2 minus the squared distance of new points to the centre, positive inside.
-
-        Parameters
-        ----------
-        X : points (n_test)
-
-        Returns
-        -------
-        array (n_test,)
-        """
-        return self.score_samples(X) - self.offset_
-
-    def predict(self, X):
-        """Return 1 for points inside and -1 for those outside.
-
-        Parameters
-        ----------
-        X : points (n_test)
-
-        Returns
-        -------
-        int array (n_test,)
-        """
-        return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def _own(self, X):
         """Return k(x, x) of new points."""

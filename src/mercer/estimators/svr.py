@@ -1,12 +1,12 @@
 """SVR: support vector regression with any kernel, by three losses."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d
 
 from mercer import _points, _validate
 from mercer.estimators._base import all_or_nothing
-from mercer.estimators._single import SingleMachine, solver
+from mercer.estimators._single import Tube, solver
 from mercer.solvers.box import box_certificate
 from mercer.solvers.polish import widened
 from mercer.solvers.ridged import Ridged
@@ -15,7 +15,7 @@ from mercer.solvers.smo import Dual
 _LOSSES = ("epsilon", "huber", "squared_epsilon")
 
 
-class SVR(SingleMachine, RegressorMixin, BaseEstimator):
+class SVR(Tube, BaseEstimator):
     r"""Support vector regression: the flattest function whose large errors are few.
 
     .. math:: \min_{w, b_0} \tfrac12 |w|^2 + \sum_i C_i\, \ell(y_i - \langle w, \phi(x_i)\rangle - b_0)
@@ -110,19 +110,6 @@ class SVR(SingleMachine, RegressorMixin, BaseEstimator):
             self.certificate_ = box_certificate(dual, solution.coef, solution.scores, solution.bias)
             self._warn_unfinished(solution.violation, self.tol, solution.gain)
         return self
-
-    def predict(self, X):
-        """Return the values of new points.
-
-        Parameters
-        ----------
-        X : points (n_test)
-
-        Returns
-        -------
-        array (n_test,)
-        """
-        return self._values(X) + self.intercept_[0]
 
     def _check_parameters(self):
         self._check_solver()

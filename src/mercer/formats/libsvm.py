@@ -97,6 +97,30 @@ def read_model(text, n_features=None):
     return FittedScores(Expansion(kernel, points, coef), -np.array(header.rho), classes)
 
 
+def machine_type(text):
+    r"""Return what kind of machine a text model of LIBSVM is.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    {"c_svc", "nu_svc", "epsilon_svr", "nu_svr", "one_class"}
+
+    Raises
+    ------
+    ModelFileError
+
+    Examples
+    --------
+    >>> from mercer.formats.libsvm import machine_type
+    >>> machine_type("svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0.5\nSV\n2 1:3\n")
+    'epsilon_svr'
+    """
+    return _header(text.splitlines()).svm_type
+
+
 # --- the header ------------------------------------------------------------------------------------------------------
 
 

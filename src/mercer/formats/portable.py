@@ -1,7 +1,6 @@
 """What a runtime needs of a fitted model: its vectors, coefficients and constants, and how scores become an answer."""
 
 import os
-import re
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -13,6 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer import _memory
 from mercer.formats.fitted import FittedScores, as_expansion
+from mercer.formats.libsvm import machine_type
 from mercer.formats.tracing import NORMS, PAIRS, Symbol, ordered, trace
 from mercer.kernels.dot import Linear
 
@@ -20,7 +20,6 @@ from mercer.kernels.dot import Linear
 _MACHINES = ("SVC", "NuSVC")
 # ONNX files hold 2 GB at most, and compilers take a long time over less.
 _LARGEST = "1GB"
-_ONE_CLASS = re.compile(r"^svm_type\s+one_class\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -213,7 +212,7 @@ def _answer(model, scores):
         return "values"
     if isinstance(model, str):
         # text of LIBSVM that could be read
-        known = "votes" if scores.classes is not None else "inlier" if _ONE_CLASS.search(model) else "values"
+        known = "votes" if scores.classes is not None else "inlier" if machine_type(model) == "one_class" else "values"
         return "sign" if known == "votes" and len(scores.classes) == 2 else known
     if is_outlier_detector(model):
         return "inlier"
