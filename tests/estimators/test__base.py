@@ -1,13 +1,23 @@
-"""What kernel estimators share: replaced kernels, validated points, tags."""
+"""What estimators share: fits that end or change nothing, replaced kernels, validated points, tags, warnings."""
+
+import warnings
+from itertools import count
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 import mercer as mc
+from mercer import estimators
+
+RNG = np.random.default_rng(0)
+ROWS, LABELS = RNG.standard_normal((30, 3)), np.arange(30) % 2
+ESTIMATORS = [name for name in estimators.__all__ if isinstance(getattr(estimators, name), type)]
+INCREMENTAL = [name for name in ESTIMATORS if hasattr(getattr(estimators, name), "partial_fit")]
 
 
 def test_setting_a_kernel_parameter_replaces_the_kernel_and_leaves_the_given_one_alone():
@@ -63,21 +73,99 @@ def test_sequences_of_any_length_are_points_of_a_callable_kernel():
     assert mc.KernelPCA(2, kernel=overlap).fit(bags).transform([[1, 2, 5]]).shape == (1, 2)
 
 
-@pytest.mark.parametrize("model", [mc.SVC(), mc.SVR()], ids=lambda each: type(each).__name__)
-def test_an_interrupted_fit_leaves_no_fitted_attribute_and_an_interrupted_refit_all_of_them(model, monkeypatch):
-    X, y = np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 1, 1, 1])
-    fitted = clone(model).fit(X, y)
-    kept, values = dict(vars(fitted)), fitted.predict(X)
+class Interrupted(np.random.RandomState):
+    """A kernel, and a source of random numbers, that is interrupted when it is used for the ``last`` time allowed."""
 
-    def interrupted(*_args, **_options):
-        raise KeyboardInterrupt
+    def __init__(self):
+        super().__init__(0)
+        self.restart()
 
-    for module in ("svc", "_single"):
-        monkeypatch.setattr(f"mercer.estimators.{module}.optimum", interrupted)
-    for each in (model, fitted):
-        with pytest.raises(KeyboardInterrupt):
-            each.fit(X[:, :1], y)
+    def restart(self, last=None):
+        self.seed(0)
+        self.used, self.last = count(1), last
+
+    def __call__(self, A, B):
+        self._use()
+        return mc.Gaussian(0.5)(A, B)
+
+    def standard_normal(self, size=None):
+        self._use()
+        return super().standard_normal(size)
+
+    def _use(self):
+        # the next of a count is taken by one thread alone
+        if next(self.used) == self.last:
+            raise KeyboardInterrupt
+
+
+def made(name, interrupted):
+    """Return an unfitted estimator with a part that can be interrupted."""
+    if name == "PCAL1":
+        return mc.PCAL1(2, random_state=interrupted)
+    inner = {"estimator": LogisticRegression()} if name == "Kernelized" else {}
+    return getattr(estimators, name)(kernel=interrupted, **inner)
+
+
+def values(model):
+    return (model.predict if hasattr(model, "predict") else model.transform)(ROWS)
+
+
+def interrupt(model, method, X, share):
+    """Call a method that uses the part that can be interrupted, and interrupt it after a share of all uses."""
+    part = model.random_state if isinstance(model, mc.PCAL1) else model.kernel
+    twin = made(type(model).__name__, part)
+    vars(twin).update(vars(model))
+    part.restart()
+    getattr(twin, method)(X, LABELS[: len(X)])
+    used = next(part.used) - 1
+    part.restart(last=1 + round(share * (used - 1)))
+    with pytest.raises(KeyboardInterrupt):
+        getattr(model, method)(X, LABELS[: len(X)])
+    part.restart()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_interrupted_fit_leaves_every_estimator_as_it_was(name, share):
+    model = made(name, Interrupted())
+    before = dict(vars(model))
+    interrupt(model, "fit", ROWS, share)
+    assert vars(model) == before
     with pytest.raises(NotFittedError):
         check_is_fitted(model)
-    assert vars(fitted) == kept
-    assert (fitted.predict(X) == values).all()
+    expected = values(model.fit(ROWS, LABELS))
+    np.testing.assert_allclose(expected, values(made(name, Interrupted()).fit(ROWS, LABELS)), atol=1e-12)
+    before = dict(vars(model))
+    interrupt(model, "fit", ROWS[:20, :2], share)
+    assert vars(model) == before
+    np.testing.assert_array_equal(values(model), expected)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("name", INCREMENTAL)
+def test_an_interrupted_batch_leaves_what_was_learned_before(name, share):
+    model = made(name, Interrupted()).fit(ROWS[:20], LABELS[:20])
+    before, expected = dict(vars(model)), values(model)
+    interrupt(model, "partial_fit", ROWS[20:], share)
+    assert vars(model) == before
+    np.testing.assert_array_equal(values(model), expected)
+
+
+def test_a_fit_that_fails_leaves_every_estimator_as_it_was():
+    for name in ESTIMATORS:
+        model = made(name, Interrupted())
+        before = dict(vars(model))
+        with pytest.raises(ValueError, match="NaN"):
+            model.fit(np.where(np.arange(3) == 1, np.nan, ROWS), LABELS)
+        assert vars(model) == before
+
+
+@pytest.mark.parametrize("name", ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD"])
+def test_a_warning_names_the_line_of_the_user(name):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        getattr(mc, name)(max_iter=1, tol=1e-8, kernel=mc.Gaussian(0.3)).fit(ROWS, LABELS)
+    assert ConvergenceWarning in {warning.category for warning in caught}
+    assert {warning.filename for warning in caught} == {__file__}

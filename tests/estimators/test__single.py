@@ -27,30 +27,6 @@ def test_parameters_of_the_solver_are_checked(estimator):
         estimator.fit(np.eye(4), np.arange(4.0))
 
 
-@pytest.mark.parametrize("model", [mc.OneClassSVM, mc.SVDD, mc.NuSVR, mc.SVR], ids=lambda model: model.__name__)
-@pytest.mark.parametrize("last", [1, 2, 3])
-def test_an_interrupted_fit_leaves_the_estimator_as_it_was(model, last):
-    X = np.random.default_rng(0).normal(size=(30, 2))
-    calls = []
-
-    def kernel(A, B):
-        calls.append(1)
-        if len(calls) == last:
-            raise KeyboardInterrupt
-        return np.exp(-((A[:, None] - B[None]) ** 2).sum(axis=2))
-
-    machine = model(kernel=kernel)
-    with pytest.raises(KeyboardInterrupt):
-        machine.fit(X, X[:, 0])
-    assert [name for name in vars(machine) if name.endswith("_")] == []
-    machine.fit(X, X[:, 0])
-    before = dict(vars(machine))
-    calls.clear()
-    with pytest.raises(KeyboardInterrupt):
-        machine.fit(X[:20, :1], X[:20, 0])
-    assert vars(machine) == before
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_tube_that_holds_all_points_predicts_the_constant_of_scikit_learn(dtype):
     X = np.random.default_rng(0).normal(size=(20, 2)).astype(dtype)

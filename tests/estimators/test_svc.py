@@ -282,20 +282,6 @@ def test_rare_classes_are_not_lost_when_balanced(global_random_seed):
     assert mc.SVC(class_weight="balanced", kernel=mc.Gaussian(0.5)).fit(X, y).predict(X)[y == 1].mean() > 0.5
 
 
-def test_an_interrupted_refit_keeps_the_earlier_machine(two, monkeypatch):
-    X, y = two
-    model = mc.SVC().fit(X, y)
-    before = model.decision_function(X)
-
-    def interrupted(*_args, **_options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("mercer.estimators.svc.optimum", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X[:100], y[:100])
-    assert (model.decision_function(X) == before).all()
-
-
 def test_grid_search_reaches_into_kernels(two):
     search = GridSearchCV(mc.SVC(), {"kernel__gamma": [0.01, 0.1], "C": [1.0]}, cv=2).fit(*two)
     assert search.best_estimator_.kernel_.gamma in (0.01, 0.1)

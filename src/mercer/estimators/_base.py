@@ -1,6 +1,8 @@
-"""What all kernel estimators share: a kernel that is replaced, not mutated, and validation that knows its points."""
+"""What estimators share: fits that end or change nothing, kernels that are replaced, points that are validated."""
 
-from contextlib import contextmanager
+import functools
+import sys
+import warnings
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -9,8 +11,53 @@ from mercer import _points
 from mercer.kernels.base import with_params
 from mercer.kernels.shorthand import as_kernel
 
+# What changes an estimator, in whichever class it is written; the ways to fit Kernelized have `_fit` in common.
+_FITS = {"fit", "partial_fit", "_fit"}
 
-class KernelEstimator:
+
+class AllOrNothing:
+    """Mixin of estimators that are left as they were by a fit that fails or is interrupted: unfitted, or fitted before.
+
+    It covers the methods of a subclass that fit, without a word of theirs.
+
+    Examples
+    --------
+    >>> from mercer.estimators._base import AllOrNothing
+    >>> class Halfway(AllOrNothing):
+    ...     def fit(self, X):
+    ...         self.first_ = X[0]
+    ...         self.second_ = X[1]
+    >>> model = Halfway()
+    >>> try:
+    ...     model.fit([1])
+    ... except IndexError:
+    ...     print(vars(model))
+    {}
+    """
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        for name in _FITS & vars(cls).keys():
+            setattr(cls, name, _all_or_nothing(vars(cls)[name]))
+
+
+def _all_or_nothing(fit):
+    """Return a method that fits like the one given, or else gives the estimator back the attributes that it had."""
+
+    @functools.wraps(fit)
+    def fit_or_restore(self, *args, **options):
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **options)
+        except BaseException:
+            # one assignment: a second Ctrl-C finds the old or the new
+            self.__dict__ = before
+            raise
+
+    return fit_or_restore
+
+
+class KernelEstimator(AllOrNothing):
     """Mixin for estimators with a ``kernel`` parameter; no mathematics.
 
     ``kernel`` stays as the user gave it; ``kernel_`` is the resolved kernel of the fit.
@@ -82,21 +129,18 @@ class KernelEstimator:
         )
 
 
-@contextmanager
-def all_or_nothing(estimator):
-    """Give an estimator back the attributes it had where a fit fails or is interrupted: unfitted, or the earlier fit.
+def warn(message, category=UserWarning):
+    """Warn with the line outside this package that led here, however deep the caller is.
 
     Parameters
     ----------
-    estimator : BaseEstimator
+    message : str
+    category : type
     """
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        # one assignment: a second Ctrl-C finds the old or the new
-        estimator.__dict__ = before
-        raise
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mercer."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _are_objects(X):

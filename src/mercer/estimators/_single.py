@@ -1,6 +1,5 @@
 """What estimators with one machine over all points share: the sample, the solver's memory, prediction."""
 
-import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -12,7 +11,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from mercer import _memory, _points, _validate
 from mercer._progress import CallbackSupportMixin, progress
 from mercer.estimators import _svm
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators._base import KernelEstimator, warn
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
@@ -101,12 +100,11 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
     def _warn_unfinished(self, violation, tol, gain=np.nan):
         if violation > tol:
             certificate = self.certificate_
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} steps with a violation of {violation:.3g} above "
                 f"{tol:.3g} and a relative gap of {certificate.gap / max(abs(certificate.dual), 1e-300):.3g}; "
                 + _svm.remedy(gain),
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def _values(self, X):

@@ -1,6 +1,5 @@
 """NuSVC and NuSVR: support vector machines whose share of errors is prescribed instead of a price."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +7,7 @@ from sklearn.base import BaseEstimator
 
 from mercer import _points, _validate
 from mercer.estimators import _svm
-from mercer.estimators._base import all_or_nothing
+from mercer.estimators._base import warn
 from mercer.estimators._single import Tube, solver
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import merged, targets, tube, tube_certificate
@@ -119,11 +118,9 @@ class NuSVC(SVC):
     def _solve(self, problem):
         largest = min(_largest_nu(self._dual(problem, machine)) for machine in problem.machines)
         if self.nu > largest * (1 + 1e-12):
-            warnings.warn(
+            warn(
                 f"nu = {self.nu} is infeasible, the classes are too unequal; lowered to {largest:.6g}, the largest "
                 "feasible value, where a machine needs it. Give the smaller class more weight, or a smaller nu.",
-                UserWarning,
-                stacklevel=3,
             )
         return super()._solve(problem)
 
@@ -162,11 +159,9 @@ class NuSVC(SVC):
         found = polish(problem.kernel, problem.points, rows, own, found, least * self.tol)
         kept = 0.5 * float(dual.target @ found.coef)
         bounds = float((dual.upper - dual.lower).sum())
-        warnings.warn(
+        warn(
             f"nu = {2 * total / bounds:.6g} leaves no margin between the classes of a machine; kept the one of margin "
             f"{least:.3g} and nu = {2 * kept / bounds:.6g}. Give a larger nu.",
-            UserWarning,
-            stacklevel=2,
         )
         return replace(found, n_iter=solution.n_iter + found.n_iter), least
 
@@ -248,32 +243,31 @@ class NuSVR(Tube, BaseEstimator):
         _validate.positive("nu", self.nu)
         if self.nu > 1:
             raise ValueError(f"nu = {self.nu!r} must be at most 1: it is a share of the training points.")
-        with all_or_nothing(self):
-            y = targets(self, y)
-            sample = self._sample(X, sample_weight, len(y))
-            n, price, own = _points.count(sample.points), self.C * sample.weights, y[sample.kept]
-            total = 0.5 * self.nu * float(price.sum())
-            dual = tube(own, 1.0, price)
-            dual = replace(dual, target=np.concatenate([own, own]))
-            with solver(self, sample.kernel, sample.points, 2 * n, self.tol / (price.max() * np.sqrt(n))) as means:
-                solution, width = solve_sums(means.rows, dual, n, total, tol=lambda _: self.tol, **means.means)
-                if width >= -self.tol:
-                    # no width at all: then fewer errors than nu allows are left
-                    line = replace(tube(own, 0.0, price), coef=merged(solution.coef, n))
-                    exact = means.optimum(line, self.tol)
-                    if np.abs(exact.coef).sum() <= 2 * total * (1 + 1e-12):
-                        solution, dual, width = replace(exact, n_iter=exact.n_iter + solution.n_iter), line, None
-                if width is not None:
-                    solution, width = settle(
-                        sample.kernel, sample.points, means.rows, dual, n, total, solution, width, self.tol
-                    )
-                    dual = priced(dual, n, width)
-            epsilon = 0.0 if width is None else max(0.0, -width)
-            self._keep(sample, merged(solution.coef, n), solution)
-            self.epsilon_ = float(epsilon)
-            self.intercept_ = np.array([solution.bias], sample.dtype)
-            self.certificate_ = box_certificate(dual, solution.coef, solution.scores, solution.bias)
-            self._warn_unfinished(solution.violation, self.tol)
+        y = targets(self, y)
+        sample = self._sample(X, sample_weight, len(y))
+        n, price, own = _points.count(sample.points), self.C * sample.weights, y[sample.kept]
+        total = 0.5 * self.nu * float(price.sum())
+        dual = tube(own, 1.0, price)
+        dual = replace(dual, target=np.concatenate([own, own]))
+        with solver(self, sample.kernel, sample.points, 2 * n, self.tol / (price.max() * np.sqrt(n))) as means:
+            solution, width = solve_sums(means.rows, dual, n, total, tol=lambda _: self.tol, **means.means)
+            if width >= -self.tol:
+                # no width at all: then fewer errors than nu allows are left
+                line = replace(tube(own, 0.0, price), coef=merged(solution.coef, n))
+                exact = means.optimum(line, self.tol)
+                if np.abs(exact.coef).sum() <= 2 * total * (1 + 1e-12):
+                    solution, dual, width = replace(exact, n_iter=exact.n_iter + solution.n_iter), line, None
+            if width is not None:
+                solution, width = settle(
+                    sample.kernel, sample.points, means.rows, dual, n, total, solution, width, self.tol
+                )
+                dual = priced(dual, n, width)
+        epsilon = 0.0 if width is None else max(0.0, -width)
+        self._keep(sample, merged(solution.coef, n), solution)
+        self.epsilon_ = float(epsilon)
+        self.intercept_ = np.array([solution.bias], sample.dtype)
+        self.certificate_ = box_certificate(dual, solution.coef, solution.scores, solution.bias)
+        self._warn_unfinished(solution.violation, self.tol)
         return self
 
     def _certify(self, X, y, sample_weight):

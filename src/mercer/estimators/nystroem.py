@@ -1,12 +1,11 @@
 """Nystroem: features whose dot products approach kernel values, from a few landmarks."""
 
-import warnings
 from numbers import Integral
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from mercer import _memory, _points, _validate
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators._base import KernelEstimator, warn
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import landmarks_for, spectral
@@ -102,11 +101,9 @@ class Nystroem(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         basis = spectral(phi, False, memory=self.memory, random_state=self.random_state).basis
         asked = len(phi) if given else self.n_components
         if len(basis) < asked:
-            warnings.warn(
+            warn(
                 f"{asked} features were asked for, but {len(phi)} landmarks of {_points.count(points)} points have "
                 f"numerical rank {len(basis)}: that many are returned.",
-                UserWarning,
-                stacklevel=2,
             )
         self.kernel_, self.landmarks_, self.expansion_ = kernel, chosen, basis
         self.n_components_ = self._n_features_out = len(basis)

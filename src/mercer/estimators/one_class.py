@@ -4,7 +4,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer import _points, _validate
-from mercer.estimators._base import all_or_nothing
 from mercer.estimators._single import Boundary, solver
 from mercer.solvers.box import box_certificate, filled
 from mercer.solvers.smo import Dual
@@ -89,20 +88,19 @@ class OneClassSVM(Boundary, BaseEstimator):
         """
         self._check_solver()
         _share("nu", self.nu)
-        with all_or_nothing(self):
-            sample = self._sample(X, sample_weight)
-            dual, total = self._dual(sample)
-            scale = np.abs(sample.kernel.diag(sample.points)).max()
-            tol = self.tol * max(float(scale), 1e-300) / max(1.0, total)
-            n = len(dual.points)
-            with solver(self, sample.kernel, sample.points, n, tol / (dual.upper.max() * np.sqrt(n))) as means:
-                solution = means.optimum(dual, tol)
-            level = inner_level(solution, dual, sample.dtype, scale)
-            self._keep(sample, total * solution.coef, solution)
-            self.intercept_ = np.array([total * level], sample.dtype)
-            self.offset_ = -self.intercept_[0]
-            self.certificate_ = box_certificate(dual, solution.coef, solution.scores, level)
-            self._warn_unfinished(solution.violation, tol)
+        sample = self._sample(X, sample_weight)
+        dual, total = self._dual(sample)
+        scale = np.abs(sample.kernel.diag(sample.points)).max()
+        tol = self.tol * max(float(scale), 1e-300) / max(1.0, total)
+        n = len(dual.points)
+        with solver(self, sample.kernel, sample.points, n, tol / (dual.upper.max() * np.sqrt(n))) as means:
+            solution = means.optimum(dual, tol)
+        level = inner_level(solution, dual, sample.dtype, scale)
+        self._keep(sample, total * solution.coef, solution)
+        self.intercept_ = np.array([total * level], sample.dtype)
+        self.offset_ = -self.intercept_[0]
+        self.certificate_ = box_certificate(dual, solution.coef, solution.scores, level)
+        self._warn_unfinished(solution.violation, tol)
         return self
 
     def score_samples(self, X):

@@ -136,7 +136,6 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         centre_values = centre(centre.points)[:, 0].astype(np.float64)
         norms = phi.norms().astype(np.float64)
 
-        # nothing is assigned before everything is known: an interrupted fit leaves the earlier one as it was
         self.kernel_, self.mean_, self.expansion_ = kernel, centre, components
         self.eigenvalues_, self.eigenvectors_, self.residuals_ = pairs.values, pairs.vectors, pairs.residuals
         self.explained_variance_ratio_ = pairs.values / (norms @ norms - centre_values.sum())

@@ -1,16 +1,15 @@
 """PCAL1: directions of largest L1 dispersion, which few outliers cannot turn as they turn principal components."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer import _validate
+from mercer.estimators._base import AllOrNothing, warn
 from mercer.solvers import pca_l1
 
 
-class PCAL1(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Principal component analysis by the L1 norm: orthonormal directions with the largest sum of absolute scores.
 
     .. math:: \max_{|w| = 1} \sum_i |w'(x_i - \bar x)|,
@@ -101,10 +100,8 @@ class PCAL1(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         found = solve(X - mean, m, n_init=self.n_init, max_iter=self.max_iter, random_state=self.random_state)
         kept = found.vectors.shape[1]
         if self.n_components is not None and kept < m:
-            warnings.warn(
+            warn(
                 f"n_components = {m} exceeds the rank {kept} of the centred rows; {kept} directions are returned.",
-                UserWarning,
-                stacklevel=2,
             )
         self.mean_ = mean.astype(X.dtype)
         self.components_ = np.ascontiguousarray(found.vectors.T).astype(X.dtype)

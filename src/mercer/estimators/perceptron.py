@@ -1,7 +1,5 @@
 """KernelPerceptron: Rosenblatt's rule in feature space, with its mistakes, averages and votes."""
 
-import warnings
-
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -10,7 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from mercer import _memory, _points, _validate
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators._base import KernelEstimator, warn
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.linalg.generator import generator
@@ -135,11 +133,10 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         runs = [perceptron.learn(gram, s, self._orders(len(s), self.max_iter, rng)) for s in signs]
         if any(run.last for run in runs):
             most = max(run.last for run in runs)
-            warnings.warn(
+            warn(
                 f"the last of {self.max_iter} passes still made {most} mistakes on {len(labels)} examples: "
                 "they cannot be separated, or max_iter is too small; averaged=True is steadier.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         self.kernel_, self.classes_ = kernel, classes
         chosen = _chosen(runs)

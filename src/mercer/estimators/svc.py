@@ -1,7 +1,6 @@
 """SVC: support vector classification with any kernel, one-vs-one or one-vs-rest."""
 
 import queue
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer import _memory, _points, _threads, _validate
 from mercer._progress import CallbackSupportMixin, progress
 from mercer.estimators import _pairs, _svm
-from mercer.estimators._base import KernelEstimator, all_or_nothing
+from mercer.estimators._base import KernelEstimator, warn
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
@@ -142,10 +141,9 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         self
         """
         self._check_parameters()
-        with all_or_nothing(self):
-            problem = self._problem(X, y, sample_weight)
-            solutions = self._solve(problem)
-            return self._keep(problem, solutions)
+        problem = self._problem(X, y, sample_weight)
+        solutions = self._solve(problem)
+        return self._keep(problem, solutions)
 
     @property
     def margin_(self):
@@ -343,11 +341,10 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         worst = max(solutions, key=lambda solution: solution.violation)
         if worst.violation > self.tol:
             gap = self.certificate_.gap / max(abs(self.certificate_.dual), 1e-300)
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} stopped after {worst.n_iter} steps with a violation of {worst.violation:.3g} "
                 f"above tol = {self.tol:g} and a relative gap of {gap:.3g}; " + _svm.remedy(worst.gain),
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     # --- prediction --------------------------------------------------------------------------------------------------

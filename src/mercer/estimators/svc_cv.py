@@ -1,7 +1,6 @@
 """SVCCV: the price of slack chosen by cross-validation, all folds and prices on one set of kernel values."""
 
 import functools
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer import _memory, _threads, _validate
 from mercer._progress import CallbackSupportMixin, progress
 from mercer.estimators import _folds, _svm, along_prices
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators._base import KernelEstimator, warn
 from mercer.estimators.svc import SVC
 from mercer.solvers.path import LazyValues
 from mercer.solvers.rows import rows_of
@@ -241,11 +240,10 @@ class SVCCV(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimato
                     _threads.run(train, len(folds))
         worst = max(fold.violation for fold in folds)
         if worst > self.tol:
-            warnings.warn(
+            warn(
                 f"SVCCV stopped in some folds with a violation of up to {worst:.3g} above tol = {self.tol:g}; "
                 "scale the features (StandardScaler) or lower the largest of Cs.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         return folds
 

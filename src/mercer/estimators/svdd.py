@@ -1,13 +1,12 @@
 """SVDD: the smallest ball of a feature space around the data."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer import _points, _validate
-from mercer.estimators._base import all_or_nothing
+from mercer.estimators._base import warn
 from mercer.estimators._single import Boundary, solver
 from mercer.estimators.one_class import inner_level
 from mercer.solvers.box import box_certificate, filled
@@ -97,20 +96,19 @@ class SVDD(Boundary, BaseEstimator):
         self._check_solver()
         if self.C is not None and not np.isposinf(self.C):
             _validate.positive("C", self.C)
-        with all_or_nothing(self):
-            sample = self._sample(X, sample_weight)
-            dual = self._dual(sample)
-            scale = max(float(np.abs(dual.target).max()), 1e-300) * 2
-            tol, n = self.tol * scale, len(dual.points)
-            with solver(self, sample.kernel, sample.points, n, tol / np.sqrt(n)) as means:
-                solution = means.optimum(dual, tol)
-            level = inner_level(solution, dual, sample.dtype, scale)
-            self._keep(sample, solution.coef, solution)
-            self._norm = float(self.centre_.norms()[0]) ** 2
-            self.radius_ = float(np.sqrt(max(0.0, self._norm + 2 * level)))
-            self.offset_ = -(self.radius_**2)
-            self.certificate_ = box_certificate(dual, solution.coef, solution.scores, level)
-            self._warn_unfinished(solution.violation, tol)
+        sample = self._sample(X, sample_weight)
+        dual = self._dual(sample)
+        scale = max(float(np.abs(dual.target).max()), 1e-300) * 2
+        tol, n = self.tol * scale, len(dual.points)
+        with solver(self, sample.kernel, sample.points, n, tol / np.sqrt(n)) as means:
+            solution = means.optimum(dual, tol)
+        level = inner_level(solution, dual, sample.dtype, scale)
+        self._keep(sample, solution.coef, solution)
+        self._norm = float(self.centre_.norms()[0]) ** 2
+        self.radius_ = float(np.sqrt(max(0.0, self._norm + 2 * level)))
+        self.offset_ = -(self.radius_**2)
+        self.certificate_ = box_certificate(dual, solution.coef, solution.scores, level)
+        self._warn_unfinished(solution.violation, tol)
         return self
 
     @property
@@ -155,11 +153,9 @@ class SVDD(Boundary, BaseEstimator):
         n, mass = _points.count(sample.points), float(sample.weights.sum())
         price = 10 / mass if self.C is None else self.C
         if price * mass < 1:
-            warnings.warn(
+            warn(
                 f"C = {self.C} is infeasible for weights of sum {mass:.6g}; raised to {1 / mass:.6g}, the smallest "
                 "feasible value.",
-                UserWarning,
-                stacklevel=3,
             )
             price = 1 / mass
         # no coefficient exceeds the sum: a bound of 2 is as good as any above

@@ -5,7 +5,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d
 
 from mercer import _points, _validate
-from mercer.estimators._base import all_or_nothing
 from mercer.estimators._single import Tube, solver
 from mercer.solvers.box import box_certificate
 from mercer.solvers.polish import widened
@@ -94,21 +93,20 @@ class SVR(Tube, BaseEstimator):
         self
         """
         self._check_parameters()
-        with all_or_nothing(self):
-            y = targets(self, y)
-            sample = self._sample(X, sample_weight, len(y))
-            dual, ridge = self._dual(sample, y)
-            n, points = _points.count(sample.points), sample.points
-            kernel = sample.kernel
-            if ridge is not None:
-                kernel, points = Ridged(kernel, widened(points), ridge), np.arange(n)
-            accuracy = self.tol / (self.C * sample.weights.max() * np.sqrt(n))
-            with solver(self, kernel, points, len(dual.points), accuracy) as means:
-                solution = means.optimum(dual, self.tol)
-            self._keep(sample, merged(solution.coef, n), solution)
-            self.intercept_ = np.array([solution.bias], sample.dtype)
-            self.certificate_ = box_certificate(dual, solution.coef, solution.scores, solution.bias)
-            self._warn_unfinished(solution.violation, self.tol, solution.gain)
+        y = targets(self, y)
+        sample = self._sample(X, sample_weight, len(y))
+        dual, ridge = self._dual(sample, y)
+        n, points = _points.count(sample.points), sample.points
+        kernel = sample.kernel
+        if ridge is not None:
+            kernel, points = Ridged(kernel, widened(points), ridge), np.arange(n)
+        accuracy = self.tol / (self.C * sample.weights.max() * np.sqrt(n))
+        with solver(self, kernel, points, len(dual.points), accuracy) as means:
+            solution = means.optimum(dual, self.tol)
+        self._keep(sample, merged(solution.coef, n), solution)
+        self.intercept_ = np.array([solution.bias], sample.dtype)
+        self.certificate_ = box_certificate(dual, solution.coef, solution.scores, solution.bias)
+        self._warn_unfinished(solution.violation, self.tol, solution.gain)
         return self
 
     def _check_parameters(self):
