@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.definiteness.evidence import asymmetry, find_witness, smallest_eigenpair
+from mercer.definiteness.evidence import asymmetry, find_witness, smallest_eigenpair, try_pairs
 
 
 def naive_square(kernel, witness):
@@ -23,9 +23,10 @@ def test_a_witness_is_there_exactly_where_the_gram_matrix_is_indefinite(gamma, c
     X = np.random.default_rng(global_random_seed).normal(size=(30, 2))
     kernel = mc.Sigmoid(gamma, coef0)
     values = np.linalg.eigvalsh(np.tanh(gamma * X @ X.T + coef0))
-    value, error, vector = smallest_eigenpair(kernel, X)
-    assert value == pytest.approx(values[0], abs=error)
-    witness, square = find_witness(kernel, X, vector)
+    pairs = try_pairs(kernel, X)
+    least = smallest_eigenpair(kernel, X, pairs)
+    assert least.value == pytest.approx(values[0], abs=least.error)
+    witness, square = find_witness(kernel, X, pairs, least.vector)
     if values[0] < -1e-10 * values[-1]:
         assert square < 0
         assert square == pytest.approx(naive_square(kernel, witness), rel=1e-6)
@@ -38,18 +39,20 @@ def test_points_on_which_tanh_gives_no_refutation_have_no_witness():
     # two points of equal length, a positive offset: the Gram matrix is positive definite
     X = np.array([[1.0, 0.0], [0.0, 1.0]])
     kernel = mc.Sigmoid(0.5, 0.2)
-    value, error, vector = smallest_eigenpair(kernel, X)
-    assert value == pytest.approx(np.tanh(0.7) - np.tanh(0.2), abs=1e-15)
-    assert find_witness(kernel, X, vector) == (None, None)
+    pairs = try_pairs(kernel, X)
+    least = smallest_eigenpair(kernel, X, pairs)
+    assert least.value == pytest.approx(np.tanh(0.7) - np.tanh(0.2), abs=1e-15)
+    assert find_witness(kernel, X, pairs, least.vector) == (None, None)
 
 
 def test_the_fewest_points_that_will_do_are_tried_first(global_random_seed):
     X = np.random.default_rng(global_random_seed).normal(size=(50, 2)) + 3.0
-    negative, _ = find_witness(mc.Sigmoid(1.0, -100.0), X, np.ones(50))
+    sigmoid = mc.Sigmoid(1.0, -100.0)
+    negative, _ = find_witness(sigmoid, X, try_pairs(sigmoid, X), np.ones(50))
     assert len(negative.points) == 1
     # positive diagonal, but c - |x||z| breaks Cauchy-Schwarz as soon as two lengths differ
     kernel = mc.FunctionKernel(lambda A, B: 1e3 - np.outer(np.linalg.norm(A, axis=1), np.linalg.norm(B, axis=1)))
-    pair, square = find_witness(kernel, X, np.ones(50))
+    pair, square = find_witness(kernel, X, try_pairs(kernel, X), np.ones(50))
     assert len(pair.points) == 2
     assert square < 0
 
@@ -60,24 +63,42 @@ def test_rounding_of_a_positive_semidefinite_kernel_is_never_a_witness(dtype, gl
     X = np.random.default_rng(global_random_seed).normal(size=(60, 2)).astype(dtype)
     X[30:] = X[:30]
     for kernel in (mc.Linear(), mc.Gaussian(1e-3), mc.Polynomial(2)):
-        value, error, vector = smallest_eigenpair(kernel, X)
-        assert abs(value) <= error
-        assert find_witness(kernel, X, vector) == (None, None)
+        pairs = try_pairs(kernel, X)
+        least = smallest_eigenpair(kernel, X, pairs)
+        assert abs(least.value) <= least.error
+        assert find_witness(kernel, X, pairs, least.vector) == (None, None)
 
 
 def test_many_points_are_looked_at_by_products_that_never_keep_the_matrix():
     X = np.random.default_rng(0).normal(size=(2100, 2))
     kernel = mc.Sigmoid(1.0, 0.0)
-    value, error, vector = smallest_eigenpair(kernel, X)
+    pairs = try_pairs(kernel, X)
+    assert pairs.K.shape == (1000, 1000)
+    assert pairs.rows[[0, -1]].tolist() == [0, 2099]
+    least = smallest_eigenpair(kernel, X, pairs)
     exact = np.linalg.eigvalsh(np.tanh(X @ X.T))[0]
-    assert value == pytest.approx(exact, abs=error + 1e-6 * abs(exact))
-    assert np.linalg.norm(vector) == pytest.approx(1)
+    assert least.value == pytest.approx(exact, abs=least.error + 1e-6 * abs(exact))
+    assert np.linalg.norm(least.vector) == pytest.approx(1)
+
+
+def test_values_of_all_pairs_are_computed_once(global_random_seed):
+    X, evaluated = np.random.default_rng(global_random_seed).normal(size=(20, 2)), []
+
+    def inner(A, B):
+        evaluated.append(len(A) * len(B))
+        return A @ B.T + 1
+
+    kernel = mc.FunctionKernel(inner)
+    pairs = try_pairs(kernel, X)
+    smallest_eigenpair(kernel, X, pairs)
+    asymmetry(pairs)
+    assert evaluated == [400]
 
 
 def test_asymmetry_is_the_largest_difference_of_the_two_orders(global_random_seed):
     X = np.random.default_rng(global_random_seed).normal(size=(20, 1))
     skew = mc.FunctionKernel(lambda A, B: A @ B.T + 0.5 * (A - B.T))
-    difference, _ = asymmetry(skew, X)
-    left, right = X[::2], X[1::2]
-    assert difference == pytest.approx(np.abs(left - right.T).max())
-    assert asymmetry(mc.Gaussian(1.0), X)[0] < 1e-15
+    difference, size = asymmetry(try_pairs(skew, X))
+    assert difference == pytest.approx(np.ptp(X))
+    assert size == pytest.approx(np.abs(X @ X.T + 0.5 * (X - X.T)).max())
+    assert asymmetry(try_pairs(mc.Gaussian(1.0), X)) == (0.0, 1.0)

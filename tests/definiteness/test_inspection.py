@@ -54,6 +54,9 @@ def test_a_given_matrix_is_decided_by_its_eigenvalues(global_random_seed):
     A = points(global_random_seed, 12, 12)
     assert mc.check_kernel(mc.Precomputed(), A @ A.T).positive_semidefinite is True
     assert mc.check_kernel(mc.Precomputed(A @ A.T), np.arange(12)).positive_semidefinite is True
+    # rank 2 of 12: half of the eigenvalues in float32 are negative, by rounding
+    rounded = A[:, :2].astype(np.float32)
+    assert mc.check_kernel(mc.Precomputed(), rounded @ rounded.T).positive_semidefinite is True
     # of some rows alone it is not
     assert mc.check_kernel(mc.Precomputed(A @ A.T), np.arange(5)).positive_semidefinite is None
     indefinite = mc.check_kernel(mc.Precomputed(), A @ A.T - 3 * np.eye(12))

@@ -28,6 +28,11 @@ def test_a_mapped_kernel_is_the_kernel_of_the_mapped_points(A, mapped):
     np.testing.assert_allclose(kernel.vjp(X, X, W), G.vjp(mapped, mapped, W) @ back.T, atol=1e-13)
 
 
+def test_a_long_map_is_quoted_by_its_shape():
+    assert repr(mc.Mapped(G, np.array([2, 0]))) == "Mapped(kernel=Gaussian(gamma=0.5), A=array([2, 0]))"
+    assert repr(mc.Mapped(G, np.ones((4, 3)))) == "Mapped(kernel=Gaussian(gamma=0.5), A=<array of shape (4, 3)>)"
+
+
 def test_bandwidths_are_resolved_on_mapped_points():
     kernel = mc.Mapped(mc.Gaussian(), np.array([2, 0])).resolve(X)
     assert kernel.kernel.gamma == mc.Gaussian().resolve(X[:, [2, 0]]).gamma

@@ -43,6 +43,14 @@ def test_equality_is_by_content():
     assert hash(mc.Precomputed().resolve(K)) == hash(mc.Precomputed().resolve(K.copy()))
 
 
+def test_messages_quote_the_shape_of_a_matrix_not_its_numbers():
+    assert repr(mc.Precomputed()) == "Precomputed()"
+    assert repr(mc.Precomputed().resolve(K)) == "Precomputed(matrix=<array of shape (8, 8)>)"
+    with pytest.raises(TypeError) as refusal:
+        mc.SVC(kernel="precomputed").fit(K, X[:, 0] > 0).kernel_._require_gradient()
+    assert len(str(refusal.value)) < 120
+
+
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [

@@ -20,9 +20,17 @@ def test_the_smallest_eigenvalue_lies_within_its_error_bar(n):
     assert found.value >= -0.7 - 1e-12
     assert abs(found.value + 0.7) <= found.error + 1e-12
     assert found.error < 0.01
+    assert found.vector @ K @ found.vector == pytest.approx(found.value, abs=1e-9)
+    assert np.linalg.norm(found.vector) == pytest.approx(1)
 
 
 def test_a_positive_semidefinite_gram_is_not_found_indefinite():
     X = np.random.default_rng(0).standard_normal((2100, 3))
     found = smallest(CentredGram(mc.Gram(mc.Gaussian(0.1), X)))
-    assert found.value >= -2100 * np.finfo(float).eps * found.norm
+    assert found.value >= -found.error
+
+
+def test_rounding_of_values_in_float32_is_within_the_error_bar(global_random_seed):
+    A = np.random.default_rng(global_random_seed).standard_normal((60, 2)).astype(np.float32)
+    found = smallest(A @ A.T)
+    assert 1e-9 < -found.value <= found.error

@@ -1,5 +1,7 @@
 """Numerical evidence on points: symmetry, the smallest eigenvalue, and a vector of negative square if there is one."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
@@ -8,65 +10,89 @@ from mercer import _points
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.linalg import eigh
-from mercer.linalg.extreme import Negated
+from mercer.linalg.extreme import smallest
 
-# Pairs of which symmetry and Cauchy-Schwarz are tried: between evenly spaced points, this many squared.
+# Of more points than a dense solver takes, so many evenly spaced ones are tried pair by pair.
 _TRIED = 1_000
+# Products of the Gram matrix of many points.
+_PRODUCTS = 40
 # A kernel value computed twice differs by no more than this times its size in its type's precision.
 _ROUNDINGS = 32
 
 
-def asymmetry(kernel, X):
-    """Return the largest ``|k(x, z) - k(z, x)|`` between two disjoint parts of the points, and the largest ``|k|``.
+@dataclass(frozen=True)
+class Pairs:
+    """Kernel values of all pairs of some points, computed once for all that is asked of them.
+
+    Attributes
+    ----------
+    rows : array (m,)
+        Which points: all where fewer than 2 000 are given, else 1 000 evenly spaced ones.
+    K : array (m, m)
+        As the kernel gives them, in its type.
+    """
+
+    rows: np.ndarray
+    K: np.ndarray
+
+
+def try_pairs(kernel, X):
+    """Return the kernel values of all pairs, or, of 2 000 points or more, of pairs of 1 000 evenly spaced ones.
 
     Parameters
     ----------
     kernel : Kernel
     X : points (n)
+
+    Returns
+    -------
+    Pairs
+    """
+    n = _points.count(X)
+    if n < eigh.DENSE_ORDER:
+        return Pairs(np.arange(n), np.asarray(kernel(X)))
+    rows = np.linspace(0, n - 1, _TRIED).astype(int)
+    return Pairs(rows, np.asarray(kernel(_points.take(X, rows))))
+
+
+def asymmetry(pairs):
+    """Return the largest ``|k(x, z) - k(z, x)|`` and the largest ``|k|``.
+
+    Parameters
+    ----------
+    pairs : Pairs
 
     Returns
     -------
     difference, size : float
     """
-    rows = _sample(X)
-    left, right = _points.take(X, rows[::2]), _points.take(X, rows[1::2] if len(rows) > 1 else rows)
-    forth, back = np.asarray(kernel(left, right), np.float64), np.asarray(kernel(right, left), np.float64).T
-    return float(np.max(np.abs(forth - back))), float(max(np.max(np.abs(forth)), np.max(np.abs(back))))
+    K = pairs.K.astype(np.float64, copy=False)
+    return float(np.max(np.abs(K - K.T))), float(np.max(np.abs(K)))
 
 
-def smallest_eigenpair(kernel, X):
-    """Return the smallest eigenvalue of the Gram matrix, its error, and its vector.
+def smallest_eigenpair(kernel, X, pairs):
+    """Return the smallest eigenvalue of the symmetrised Gram matrix of all points, its error, and its vector.
 
     Parameters
     ----------
     kernel : Kernel
     X : points (n)
+    pairs : Pairs
 
     Returns
     -------
-    value, error : float
-        An eigenvalue lies within ``error`` of ``value``; the precision of the kernel's values is part of it.
-    vector : array (n,)
-        Of unit length.
+    Smallest
 
     Notes
     -----
-    O(n^3) and n^2 numbers up to 2 000 points; beyond, Lanczos on products that never keep the matrix, O(n^2) each.
+    O(n^3) below 2 000 points, whose matrix is there; from there on, Lanczos on products that never keep the matrix,
+    O(n^2) each.
     """
-    gram = Gram(kernel, X)
-    n = gram.shape[0]
-    rounding = n * float(np.finfo(gram.dtype).eps)
-    if n < eigh.DENSE_ORDER:
-        K = np.asarray(gram.dense(), np.float64)
-        K = (K + K.T) / 2
-        values, vectors = scipy.linalg.eigh(K, subset_by_index=[0, 0])
-        return float(values[0]), rounding * float(scipy.linalg.norm(K)), vectors[:, 0]
-    pairs = eigh.lanczos(Negated(gram), 1, tol=1e-6, max_products=40, random_state=0)
-    error = (float(pairs.residuals[0]) + rounding) * pairs.norm
-    return -float(pairs.values[0]), error, pairs.vectors[:, 0]
+    operator = pairs.K if len(pairs.rows) == _points.count(X) else Gram(kernel, X)
+    return smallest(operator, max_products=_PRODUCTS, random_state=0)
 
 
-def find_witness(kernel, X, vector):
+def find_witness(kernel, X, pairs, vector):
     """Return few points and coefficients whose sum in feature space has a negative square beyond rounding.
 
     One point where k(x, x) < 0, else two that break the Cauchy-Schwarz inequality, else as few of the points with the
@@ -76,6 +102,7 @@ def find_witness(kernel, X, vector):
     ----------
     kernel : Kernel
     X : points (n)
+    pairs : Pairs
     vector : array (n,)
         Of a negative eigenvalue, or nearly.
 
@@ -85,24 +112,24 @@ def find_witness(kernel, X, vector):
     square : float or None
         Recomputed in extended precision from the coefficients and the kernel's values.
     """
-    for rows in _candidates(kernel, X, vector):
+    for rows in _candidates(kernel, X, pairs, vector):
         points = _points.take(X, rows)
         points = points.toarray() if sp.issparse(points) else points
-        K = np.asarray(kernel(points), np.float64)
+        values = np.asarray(kernel(points))
+        K = values.astype(np.float64)
         K = (K + K.T) / 2
         coef = scipy.linalg.eigh(K, subset_by_index=[0, 0])[1]
         coef = coef / coef[np.argmax(np.abs(coef))]
-        square, bound = _square(K, coef[:, 0], np.finfo(Gram(kernel, points).dtype).eps)
+        square, bound = _square(K, coef[:, 0], np.finfo(values.dtype).eps)
         if square < -bound:
             return Expansion(kernel, points, coef), square
     return None, None
 
 
-def _candidates(kernel, X, vector):
+def _candidates(kernel, X, pairs, vector):
     diagonal = np.asarray(kernel.diag(X), np.float64)
     yield np.array([np.argmin(diagonal)])
-    rows = _sample(X)
-    K = np.asarray(kernel(_points.take(X, rows)), np.float64)
+    rows, K = pairs.rows, pairs.K.astype(np.float64, copy=False)
     excess = K**2 - np.multiply.outer(diagonal[rows], diagonal[rows])
     np.fill_diagonal(excess, -np.inf)
     if len(rows) > 1:
@@ -120,8 +147,3 @@ def _square(K, coef, eps):
     wide = np.asarray(coef, np.longdouble)
     square = float(wide @ np.asarray(K, np.longdouble) @ wide)
     return square, _ROUNDINGS * float(eps) * float(np.abs(coef) @ np.abs(K) @ np.abs(coef))
-
-
-def _sample(X):
-    n = _points.count(X)
-    return np.unique(np.linspace(0, n - 1, min(n, _TRIED)).astype(int))

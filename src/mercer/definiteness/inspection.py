@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer import _points
-from mercer.definiteness.evidence import asymmetry, find_witness, smallest_eigenpair
+from mercer.definiteness.evidence import asymmetry, find_witness, smallest_eigenpair, try_pairs
 from mercer.definiteness.profiles import examine
 from mercer.definiteness.proofs import prove
 from mercer.definiteness.report import KernelReport, Statement
@@ -52,8 +52,8 @@ def check_kernel(k, X=None):
 
     Notes
     -----
-    O(n^3) up to 2 000 points, then some tens of products with the matrix, which is never kept. Symmetry and
-    Cauchy-Schwarz are tried between at most 1 000 evenly spaced points.
+    Below 2 000 points O(n^3); symmetry and Cauchy-Schwarz are tried on all pairs. From there on some tens of products
+    with the matrix, which is never kept, and all pairs of 1 000 evenly spaced points.
 
     References
     ----------
@@ -95,10 +95,11 @@ def _by_formula(k):
 
 def _on_points(k, X):
     n, proof = _points.count(X), prove(k)
-    difference, size = asymmetry(k, X)
+    pairs = try_pairs(k, X)
+    difference, size = asymmetry(pairs)
     symmetric = difference <= _ASYMMETRY * size
-    value, error, vector = smallest_eigenpair(k, X)
-    witness, square = find_witness(k, X, vector) if symmetric and not proof.holds else (None, None)
+    least = smallest_eigenpair(k, X, pairs)
+    witness, square = find_witness(k, X, pairs, least.vector) if symmetric and not proof.holds else (None, None)
     where = f"these {n} points"
     found = [
         Statement(
@@ -108,7 +109,7 @@ def _on_points(k, X):
             if symmetric
             else f"k(x, z) and k(z, x) differ by up to {difference:.3g}, for values up to {size:.3g}",
         ),
-        _spectral(value, error, witness, square, where, k.tags.points == "indices" and n == len(k.matrix)),
+        _spectral(least, witness, square, where, k.tags.points == "indices" and n == len(k.matrix)),
     ]
     found += [*examine(k, X), *_metric(k, X)]
     holds = True if proof.holds else None
@@ -116,15 +117,15 @@ def _on_points(k, X):
         holds = False
     elif found[1].verdict == "proved":
         holds = True
-    return KernelReport(k, n, symmetric, holds, value, error, witness, square, (*proof.statements, *found))
+    return KernelReport(k, n, symmetric, holds, least.value, least.error, witness, square, (*proof.statements, *found))
 
 
-def _spectral(value, error, witness, square, where, whole):
+def _spectral(least, witness, square, where, whole):
     """Return the statement on the Gram matrix; that of all rows of a given matrix decides."""
-    said = f"the smallest eigenvalue of the symmetrised Gram matrix is {value:.4g} +- {error:.2g}"
+    said = f"the smallest eigenvalue of the symmetrised Gram matrix is {least.value:.4g} +- {least.error:.2g}"
     if witness is not None:
         return Statement("refuted", where, f"a vector over {len(witness.coef)} of them has the square {square:.4g}")
-    if whole and value >= -error:
+    if whole and least.value >= -least.error:
         return Statement("proved", where, f"{said}, which is all of a given matrix")
     return Statement("not refuted", where, said)
 

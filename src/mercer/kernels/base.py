@@ -9,6 +9,9 @@ import numpy as np
 from mercer import _namespace, _points
 from mercer._tiles import Side, Tile
 
+# Numbers of an array that the repr of a kernel shows.
+_SHOWN = 8
+
 
 @dataclass(frozen=True)
 class Tags:
@@ -272,6 +275,11 @@ def refuse_infinite(kernel, values):
     if not (math.isfinite(float(xp.max(values))) and math.isfinite(float(xp.min(values)))):
         raise ValueError(f"{kernel!r} overflows {values.dtype}; scale X (StandardScaler) first.")
     return values
+
+
+def brief(array):
+    """Return what the repr of a kernel shows of an array: few numbers, else its shape, for messages quote kernels."""
+    return repr(array) if np.size(array) <= _SHOWN else f"<array of shape {np.shape(array)}>"
 
 
 def _hashable(value):

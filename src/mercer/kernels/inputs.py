@@ -6,7 +6,7 @@ import array_api_compat
 import numpy as np
 
 from mercer.kernels.algebra import Composite, require_kernels
-from mercer.kernels.base import Kernel, Tags
+from mercer.kernels.base import Kernel, Tags, brief
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,9 @@ class Mapped(Composite):
             raise ValueError("A must be finite.")
         if self.A.dtype.kind != "f" and self.A.ndim == 2:
             raise TypeError("A linear map A must be floating; an integer A is a list of columns.")
+
+    def __repr__(self):
+        return f"Mapped(kernel={self.kernel!r}, A={brief(self.A)})"
 
     @property
     def tags(self):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mercer import _points
-from mercer.kernels.base import Kernel, Tags
+from mercer.kernels.base import Kernel, Tags, brief
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +32,9 @@ class Precomputed(Kernel):
     """
 
     matrix: np.ndarray | None = None
+
+    def __repr__(self):
+        return "Precomputed()" if self.matrix is None else f"Precomputed(matrix={brief(self.matrix)})"
 
     def resolve(self, X, sample_weight=None):
         """Return the kernel of the square matrix X, symmetric up to rounding.
