@@ -5,7 +5,6 @@ refused or work. A text of LIBSVM has no checksum: whoever changes a digit write
 mutant must be refused, or give the scores that a naive reader of the text computes.
 """
 
-import hashlib
 import math
 import operator
 import random
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.formats.forging import START, sealed
 from tests.formats.golden import make
 
 import mercer as mc
@@ -103,7 +103,7 @@ TOKEN = re.compile(rb'-?\d+\.?\d*(?:e-?\d+)?|"[^"]*"|[\[\]{}]|null|true|false')
 def forged(source, content):
     """Return a sealed file with tokens of its header exchanged, or its arrays damaged."""
     length = int.from_bytes(content[40:48], "little")
-    header, arrays = content[48 : 48 + length], content[48 + length + -(48 + length) % 64 :]
+    header, arrays = content[START : START + length], content[START + length + -(START + length) % 64 :]
     for _ in range(source.randint(1, 2)):
         tokens = list(TOKEN.finditer(header))
         if source.random() < 0.3 and arrays:
@@ -113,9 +113,8 @@ def forged(source, content):
             one = source.choice(tokens)
             new = source.choice(tokens).group() if source.random() < 0.7 else str(source.choice(NUMBERS)).encode()
             header = header[: one.start()] + new + header[one.end() :]
-    head = len(header).to_bytes(8, "little") + header
-    rest = head + bytes(-(40 + len(head)) % 64) + bytes(arrays)
-    return content[:8] + hashlib.sha256(rest).digest() + rest
+    head = content[:40] + len(header).to_bytes(8, "little") + header
+    return sealed(head + bytes(-len(head) % 64) + bytes(arrays))
 
 
 def check_forged(source, n):
