@@ -13,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 import mercer as mc
 from mercer import estimators
+from mercer._progress import CallbackSupportMixin
 
 RNG = np.random.default_rng(0)
 ROWS, LABELS = RNG.standard_normal((30, 3)), np.arange(30) % 2
 ESTIMATORS = [name for name in estimators.__all__ if isinstance(getattr(estimators, name), type)]
 INCREMENTAL = [name for name in ESTIMATORS if hasattr(getattr(estimators, name), "partial_fit")]
+LISTENED = [name for name in ESTIMATORS if issubclass(getattr(estimators, name), CallbackSupportMixin)]
 
 
 def test_setting_a_kernel_parameter_replaces_the_kernel_and_leaves_the_given_one_alone():
@@ -169,3 +171,49 @@ def test_a_warning_names_the_line_of_the_user(name):
         getattr(mc, name)(max_iter=1, tol=1e-8, kernel=mc.Gaussian(0.3)).fit(ROWS, LABELS)
     assert ConvergenceWarning in {warning.category for warning in caught}
     assert {warning.filename for warning in caught} == {__file__}
+
+
+class Listener:
+    """A callback that keeps what it hears; its answer to every number is that of a function."""
+
+    def __init__(self, answer):
+        self.answer, self.heard, self.visits = answer, [], []
+
+    def setup(self, estimator, context):
+        self.visits.append("setup")
+
+    def teardown(self, estimator, context):
+        self.visits.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, metadata=None):
+        if metadata:
+            self.heard.append(metadata["violation"])
+            return self.answer()
+        return False
+
+
+def raised():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.skipif(not hasattr(CallbackSupportMixin, "set_callbacks"), reason="scikit-learn before 1.9 has none")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", LISTENED)
+def test_callbacks_hear_the_violation_stop_a_fit_and_leave_nothing_of_one_that_they_interrupt(name):
+    patient, hasty, hostile = (Listener(answer) for answer in (lambda: False, lambda: True, raised))
+    labels = (ROWS[:, 0] * ROWS[:, 1] > 0).astype(int)
+    model, peer, victim = (getattr(mc, name)(kernel=mc.Gaussian(0.3), tol=1e-6) for _ in range(3))
+    model.set_callbacks(patient).fit(ROWS, labels)
+    assert 0 <= min(patient.heard) <= patient.heard[0] < np.inf
+    peer.set_callbacks(hasty).fit(ROWS, labels)
+    assert 1 <= len(hasty.heard) <= len(patient.heard)
+    victim.set_callbacks(hostile)
+    before = dict(vars(victim))
+    with pytest.raises(KeyboardInterrupt):
+        victim.fit(ROWS, labels)
+    assert vars(victim) == before
+    for each in (patient, hasty, hostile):
+        assert each.visits == ["setup", "teardown"]

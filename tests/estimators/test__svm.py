@@ -35,3 +35,15 @@ def test_balanced_weights_count_samples_by_their_weights():
     np.testing.assert_allclose(factors, [6 / 4, 6 / 8])
     with pytest.raises(ValueError, match="class_weight of 1 is -1.0"):
         _svm.class_weights({0: 1.0, 1: -1.0}, np.array([0, 1]), np.array([0, 1, 1]), np.ones(3))
+
+
+def test_one_answer_stops_all_machines():
+    answers, heard = iter([False, True, False]), []
+
+    def step(i, violation):
+        heard.append((i, violation))
+        return next(answers)
+
+    report = _svm.Report(step)
+    assert [report(violation) for violation in (3.0, 2.0, 1.0)] == [False, True, True]
+    assert heard == [(0, 3.0), (1, 2.0), (2, 1.0)]

@@ -121,6 +121,16 @@ def test_class_weights_count_in_the_default_score():
     assert (model.predict(X[y == "yes"]) == "yes").all()
 
 
+def test_a_progress_bar_changes_nothing_and_scores_are_those_without():
+    callback = pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9 has no callbacks")
+    pytest.importorskip("rich", reason="the bar is drawn by rich")
+    X, y = IRIS
+    watched = SVCCV(mc.Gaussian(0.2), Cs=CS).set_callbacks(callback.ProgressBar()).fit(X, y)
+    alone = SVCCV(mc.Gaussian(0.2), Cs=CS).fit(X, y)
+    np.testing.assert_array_equal(watched.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"])
+    np.testing.assert_array_equal(watched.decision_function(X), alone.decision_function(X))
+
+
 def test_without_refit_there_is_no_predict():
     X, y = IRIS
     model = SVCCV(mc.Gaussian(0.2), Cs=CS, refit=False).fit(X, y)

@@ -277,7 +277,7 @@ def alone(train, k):
 
 
 class Report:
-    """Tells callbacks how the machines fare, from any thread.
+    """Tells callbacks how the machines fare, from any thread; one that says stop once stops all of them.
 
     Parameters
     ----------
@@ -285,13 +285,14 @@ class Report:
     """
 
     def __init__(self, step):
-        self._step, self._lock, self._count = step, threading.Lock(), 0
+        self._step, self._lock, self._count, self._stopped = step, threading.Lock(), 0, False
 
     def __call__(self, violation):
         """Report a violation; return whether to stop."""
         with self._lock:
             self._count += 1
-            return bool(self._step(self._count - 1, violation=violation))
+            self._stopped |= bool(self._step(self._count - 1, violation=violation))
+            return self._stopped
 
 
 def alike(X, points):
