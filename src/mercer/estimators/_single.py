@@ -53,6 +53,11 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
     def expansion_(self):
         """The normal of the machine, an Expansion over ``support_vectors_``."""
         check_is_fitted(self)
+        if not len(self.dual_coef_):
+            raise ValueError(
+                f"{type(self).__name__} has no support vector to expand in: its tube holds all targets, and predicts "
+                f"{self.intercept_[0]:.6g} everywhere. Give a smaller epsilon."
+            )
         return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)
 
     def _check_solver(self):
@@ -92,6 +97,8 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
         place[sample.kept] = np.arange(len(sample.kept))
         support = place[self.support_]
         coef = np.zeros(len(sample.kept))
+        if not len(support):
+            return coef, np.zeros(len(coef))
         coef[support] = self.dual_coef_[:, 0]
         points = widened(sample.points)
         gram = Gram(self.kernel_, points, _points.take(points, support))

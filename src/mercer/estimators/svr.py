@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d
 
 from mercer import _points, _validate
+from mercer.estimators._hard_tube import hard_tube
 from mercer.estimators._single import Tube, solver
 from mercer.solvers.box import box_certificate
 from mercer.solvers.polish import widened
@@ -25,7 +26,8 @@ class SVR(Tube, BaseEstimator):
     Parameters
     ----------
     C : float
-        Price of errors, above 0; that of a point is multiplied by its weight.
+        Price of errors, above 0; that of a point is multiplied by its weight. Infinity allows none: the hard tube,
+        for the loss "epsilon", a ValueError where no function has all points within ``epsilon``.
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
         Bandwidth rules are resolved on the training data.
     epsilon : float
@@ -95,14 +97,18 @@ class SVR(Tube, BaseEstimator):
         self._check_parameters()
         y = targets(self, y)
         sample = self._sample(X, sample_weight, len(y))
-        dual, ridge = self._dual(sample, y)
+        hard = np.isposinf(self.C)
+        dual, ridge = self._dual(sample, y, np.ones(len(sample.kept)) if hard else self.C * sample.weights)
         n, points = _points.count(sample.points), sample.points
         kernel = sample.kernel
         if ridge is not None:
             kernel, points = Ridged(kernel, widened(points), ridge), np.arange(n)
         accuracy = self.tol / (self.C * sample.weights.max() * np.sqrt(n))
         with solver(self, kernel, points, len(dual.points), accuracy) as means:
-            solution = means.optimum(dual, self.tol)
+            if hard:
+                solution, dual = hard_tube(means, dual, sample, y[sample.kept], self.epsilon, self.tol)
+            else:
+                solution = means.optimum(dual, self.tol)
         self._keep(sample, merged(solution.coef, n), solution)
         self.intercept_ = np.array([solution.bias], sample.dtype)
         self.certificate_ = box_certificate(dual, solution.coef, solution.scores, solution.bias)
@@ -111,17 +117,20 @@ class SVR(Tube, BaseEstimator):
 
     def _check_parameters(self):
         self._check_solver()
-        _validate.positive("C", self.C)
         _validate.number("epsilon", self.epsilon)
         if self.loss not in _LOSSES:
             raise ValueError(f"loss = {self.loss!r} must be one of {_LOSSES}.")
+        if not np.isposinf(self.C):
+            _validate.positive("C", self.C)
+        elif self.loss != "epsilon":
+            raise ValueError(f"C = inf, which allows no loss, needs loss = 'epsilon', got {self.loss!r}.")
         if self.epsilon < 0 or (self.loss == "huber" and self.epsilon == 0):
             least = "above 0 for the Huber loss" if self.loss == "huber" else "at least 0"
             raise ValueError(f"epsilon = {self.epsilon!r} must be {least}.")
 
-    def _dual(self, sample, y):
-        """Return the dual, and the ridge (k,) that its kernel matrix has, or None."""
-        y, price = y[sample.kept], self.C * sample.weights
+    def _dual(self, sample, y, price):
+        """Return the dual for prices (k,), and the ridge (k,) that its kernel matrix has, or None."""
+        y = y[sample.kept]
         if self.loss == "huber":
             return tube(y, 0.0, price), self.epsilon / price
         if self.loss == "epsilon":
@@ -135,7 +144,12 @@ class SVR(Tube, BaseEstimator):
         """Return the certificate in float64 from raw inputs."""
         y = targets(self, y)
         sample = self._sample(X, sample_weight, len(y))
-        dual, ridge = self._dual(sample, y)
+        if np.isposinf(self.C):
+            # the optimum of no slack is that of every price above its coefficients
+            price = np.full(len(sample.kept), 2 * float(np.abs(self.dual_coef_).max(initial=0.0)) or 1.0)
+        else:
+            price = self.C * sample.weights
+        dual, ridge = self._dual(sample, y, price)
         return tube_certificate(self, sample, dual, ridge)
 
 
