@@ -32,6 +32,34 @@ def test_components_of_mercer_are_their_expansion_and_intercept():
     assert model.classes is None
 
 
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        mc.Gaussian(0.5),
+        0.5 * mc.Matern() * mc.Laplacian(0.1) + 2,
+        mc.Exp(mc.Normalized(mc.Linear() + 1)) ** 2,
+        mc.Mapped(mc.Cauchy(1.0), np.array([1.0, 3.0])),
+    ],
+    ids=repr,
+)
+def test_a_ball_is_affine_where_all_points_of_feature_space_have_one_length(kernel):
+    peer = mc.SVDD(0.4, kernel=kernel).fit(X)
+    new = np.random.default_rng(0).normal(size=(20, 2)) + 2
+    np.testing.assert_allclose(as_expansion(peer)(new)[:, 0], peer.decision_function(new), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [mc.Linear(), mc.Gaussian(1.0) + mc.Linear(), mc.Conformal(mc.Gaussian(1.0), lambda A: A[:, 0] + 3)],
+    ids=["Linear", "Sum", "Conformal"],
+)
+def test_a_ball_of_points_of_different_lengths_is_refused_whatever_its_support_vectors_have(kernel):
+    # all of one length
+    circle = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+    with pytest.raises(TypeError, match="not affine in the features. Use a kernel of distances"):
+        as_expansion(mc.SVDD(1.0, kernel=kernel).fit(circle))
+
+
 def test_a_model_that_is_not_fitted_is_refused():
     with pytest.raises(NotFittedError):
         as_expansion(mc.SVC())

@@ -98,7 +98,7 @@ def test_what_cannot_be_exported_is_refused_with_what_to_do():
         portable(mc.SVC(break_ties=True, decision_function_shape="ovr").fit(X, Y), "float64")
     with pytest.raises(ValueError, match="dtype = 'float16'"):
         portable(mc.SVC().fit(X, Y), "float16")
-    with pytest.raises(TypeError, match="SVDD has no expansion_|cannot read"):
+    with pytest.raises(TypeError, match="cannot read"):
         portable(sk.LinearSVC().fit(X, Y), "float64")
     with pytest.raises(TypeError, match=r"pipeline\[-1\].*register_onnx_converters"):
         portable(make_pipeline(StandardScaler(), mc.SVC()).fit(X, Y), "float64")

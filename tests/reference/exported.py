@@ -45,6 +45,7 @@ MODELS = {
     "SVR": (mc.SVR(kernel="rbf"), 3, TARGET),
     "NuSVR": (mc.NuSVR(kernel="rbf"), 3, TARGET),
     "OneClassSVM": (mc.OneClassSVM(nu=0.2), 3, Y),
+    "SVDD": (mc.SVDD(kernel="rbf"), 3, Y),
     "ridge of two targets": (mc.KernelRidge(kernel="rbf"), 3, np.column_stack([TARGET, Y])),
     "KernelPCA": (mc.KernelPCA(3, kernel="rbf"), 3, Y),
     "scikit-learn's SVC": (sk.SVC(decision_function_shape="ovo"), 3, NAMES[Y]),

@@ -7,13 +7,24 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from mercer import _points
 from mercer.estimators._base import KernelEstimator
+from mercer.estimators.svdd import SVDD
 from mercer.expansion import Expansion
+from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
+from mercer.kernels.base import Kernel
+from mercer.kernels.histogram import Chi2, Laplacian
+from mercer.kernels.inputs import Mapped
+from mercer.kernels.radial import Radial
 
 _SUPPORTED = (
     "Mercer's estimators; scikit-learn's SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, KernelPCA and "
     "GaussianProcessRegressor; text models of LIBSVM, by path or content"
 )
+
+# Kernels with the same k(x, x) everywhere, and those that have it where their parts do.
+_CONSTANT = (Radial, Laplacian, Chi2, Normalized, Constant)
+_CLOSED = (Sum, Product, Scaled, Power, Exp, Mapped)
 
 
 class ModelFileError(ValueError):
@@ -106,13 +117,14 @@ def as_expansion(fitted):
     -------
     FittedScores
         With ``expansion``, ``intercept`` and ``classes``. ``expansion(X) + intercept`` (n_test, m) are the decision
-        values of a classifier (of every pair of classes), the predictions of a regressor, the coordinates of KernelPCA,
-        to the rounding of float64.
+        values of a classifier (of every pair of classes) or of a detector of outliers, the predictions of a regressor,
+        the coordinates of KernelPCA, to the rounding of float64.
 
     Raises
     ------
     TypeError
-        For a model that is none of these, or one whose scores are no affine function of features.
+        For a model that is none of these, or one whose scores are no affine function of features: those of ``SVDD``
+        hold k(x, x), which has to be the same for all x, as it is for kernels of distances.
     NotFittedError
         For an estimator that is not fitted.
     ModelFileError
@@ -157,3 +169,24 @@ def _of_mercer(fitted: KernelEstimator):
         raise TypeError(f"{type(fitted).__name__} has no expansion_: its scores are not affine in the features.")
     intercept = getattr(fitted, "intercept_", np.zeros(len(expansion)))
     return FittedScores(expansion, np.atleast_1d(intercept), getattr(fitted, "classes_", None))
+
+
+@as_expansion.register
+def _of_ball(fitted: SVDD):
+    """Return R^2 - |phi(x) - c|^2 = 2 <phi(x), c> + R^2 - |c|^2 - k(x, x), affine where k(x, x) is constant."""
+    check_is_fitted(fitted)
+    centre = fitted.centre_
+    if not _has_constant_diagonal(centre.kernel):
+        raise TypeError(
+            f"the scores of SVDD hold k(x, x), which for {centre.kernel!r} is not known to be the same everywhere: "
+            "they are not affine in the features. Use a kernel of distances or Normalized(kernel), or centre_ itself."
+        )
+    square = float(centre.kernel.diag(_points.take(centre.points, slice(0, 1)))[0])
+    constant = fitted.radius_**2 - float(centre.norms()[0]) ** 2 - square
+    return FittedScores(centre @ np.array([2.0]), np.array([constant]))
+
+
+def _has_constant_diagonal(kernel: Kernel):
+    if isinstance(kernel, _CLOSED):
+        return all(_has_constant_diagonal(part) for part in kernel._parts().values())
+    return isinstance(kernel, _CONSTANT)

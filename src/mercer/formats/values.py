@@ -274,6 +274,7 @@ class Decoder:
         value, dtype = self.value(node), _SCALARS[dtype]
         expected = {"b": bool, "f": float}.get(dtype.kind, int)
         _require(type(value) is expected, f"a scalar of dtype {dtype} must be a {expected.__name__}")
+        _require(np.array(value).astype(dtype) == value or dtype.kind == "f", f"{value} is out of bounds of {dtype}")
         return dtype.type(value)
 
     def _array(self, serial):
