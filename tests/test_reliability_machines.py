@@ -1,14 +1,19 @@
 """Failures that other libraries' support vector machines had, by rows C of the catalogue."""
 
+import sys
+import tempfile
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LIBSVM
+from threadpoolctl import threadpool_limits
 
 import mercer as mc
+from mercer.solvers.working_set import LANES, optimise, subtract
 
 RNG = np.random.default_rng(11)
 X = RNG.standard_normal((80, 3))
@@ -161,6 +166,83 @@ def test_c13_labels_that_are_numbers_between_classes_are_refused_and_no_labels_m
 
 def test_c14_there_are_no_probabilities_to_disagree_with_the_prediction():
     assert not hasattr(mc.SVC().fit(X, Y), "predict_proba")
+
+
+# --- C17, C18: sizes and backends -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("memory", [2**31 - 1, 2**31, 2**32 + 1, 2**40])
+def test_c17_budgets_beyond_32_bits_are_neither_cut_nor_taken(memory):
+    labels = RNG.integers(0, 3, 80)
+    for model, target in ((mc.SVC(kernel=KERNEL), labels), (mc.SVR(kernel=KERNEL), VALUES)):
+        wide, usual = (type(model)(kernel=KERNEL, memory=own).fit(X, target) for own in (memory, "1GB"))
+        np.testing.assert_array_equal(wide.dual_coef_, usual.dual_coef_)
+        np.testing.assert_array_equal(wide.n_iter_, usual.n_iter_)
+
+
+@each_machine
+def test_c17_sparse_rows_with_wide_indices_are_those_with_narrow_ones(name):
+    narrow, wide = sp.csr_array(X * (X > 0)), sp.csr_array(X * (X > 0))
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    one, other = fitted(name, points=narrow), fitted(name, points=wide)
+    np.testing.assert_array_equal(scores(one, wide), scores(other, narrow))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files are written whole")
+def test_c17_kernel_values_beyond_the_first_two_to_the_31_are_found():
+    n, width = 80, 2 * LANES
+    first = 2**31 // width + 1
+    # a file of 8 GB, of which a few pages are written
+    with tempfile.TemporaryFile() as file:
+        far = np.asarray(np.memmap(file, np.float32, "w+", shape=(first + n, width)))
+    near = np.zeros((n, width), np.float32)
+    near[:, :n] = far[first:, :n] = KERNEL(X)
+    target, ones = np.zeros(width), np.zeros(width)
+    target[:n], ones[:n] = 2.0 * Y - 1, 1.0
+    found = []
+    for values, start in ((near, 0), (far, first)):
+        slots, f, coef = np.full(width, -1), target.copy(), np.zeros(width)
+        slots[:n] = start + np.arange(n)
+        bounds = np.minimum(target, 0), np.maximum(target, 0)
+        n_iter, missing, gap = optimise(values, slots, ones, f, coef, *bounds, np.array([0, width]), 1e-6, 10**6)
+        assert missing == -1
+        assert gap <= 1e-6
+        again = target.copy()
+        subtract(values, slots[:n], coef[:n], again)
+        np.testing.assert_allclose(again[:n], f[:n], atol=1e-9)
+        found.append((n_iter, coef))
+    assert found[0][0] == found[1][0] > 0
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+# features as they come: a share, a count, an income; on such data parallel trainers have been silently wrong
+UNSCALED = np.random.default_rng(5).standard_normal((240, 3)) * [0.1, 30.0, 2e3] + [0.5, 200.0, 4e4]
+OUTCOME = np.digitize(UNSCALED @ [10.0, 0.03, 0.0005] + np.random.default_rng(6).standard_normal(240), [30.0, 32.0])
+BACKENDS = {
+    "compiled": (mc.Gaussian(), UNSCALED, {}),
+    "float32": (mc.Gaussian(), UNSCALED.astype(np.float32), {}),
+    "callable": (lambda A, B: mc.Gaussian().resolve(UNSCALED)(A, B), UNSCALED, {}),
+    "precomputed": ("precomputed", mc.Gaussian().resolve(UNSCALED)(UNSCALED), {}),
+    "sparse": (mc.Gaussian(), sp.csr_array(UNSCALED), {}),
+    "little memory": (mc.Gaussian(), UNSCALED, {"memory": 300_000}),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_c18_every_backend_has_its_certificate_and_the_labels_of_libsvm_on_unscaled_data(backend, threads):
+    kernel, points, parameters = BACKENDS[backend]
+    with threadpool_limits(threads):
+        model = mc.SVC(100.0, kernel=kernel, **parameters).fit(points, OUTCOME)
+    certificate = mc.certify(model, points, OUTCOME)
+    assert certificate.kkt <= (1e-3 if backend == "float32" else 1e-8)
+    assert certificate.gap <= 1e-3 * certificate.primal
+    peer = LIBSVM(C=100.0, tol=1e-8, decision_function_shape="ovo").fit(UNSCALED, OUTCOME)
+    values = peer.decision_function(UNSCALED)
+    pairs = model.set_params(decision_function_shape="ovo").decision_function(points)
+    np.testing.assert_allclose(pairs, values, atol=5e-2 if backend == "float32" else 1e-3)
+    clear = (np.abs(values) > 5e-2).all(axis=1)
+    assert (model.predict(points) == peer.predict(UNSCALED))[clear].all()
 
 
 # --- C16, C19: scales and state ---------------------------------------------------------------------------------------
