@@ -232,3 +232,36 @@ def test_centred_directions_beside_tiny_eigenvalues_let_no_mean_in(global_random
     length = mc.sqdist(mc.features(phi.kernel, new), mc.mean(phi))[:, 0]
     assert ((scores**2).sum(axis=1) <= length * (1 + 1e-5)).all()
     assert abs(U.coef.sum(axis=0) * np.sqrt((U.coef**2).sum(axis=0)) ** -1).max() < 1e-10
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("centre", [True, False])
+def test_singular_vectors_over_rows_of_pytorch_are_those_over_rows_of_numpy(dtype, centre):
+    import torch
+
+    U, s = svd(mc.features(GAUSSIAN, torch.from_numpy(X.astype(dtype))), 5, centre)
+    plain, t = svd(mc.features(GAUSSIAN, X.astype(dtype)), 5, centre)
+    assert (U.coef.dtype, s.dtype) == (getattr(torch, dtype),) * 2
+    tolerance = 1e-4 if dtype == "float32" else 1e-10
+    np.testing.assert_allclose(s.numpy(), t, rtol=tolerance)
+    np.testing.assert_allclose(U.coef.numpy(), plain.coef, atol=tolerance)
+
+
+@pytest.mark.torch
+def test_an_indefinite_spectrum_over_rows_of_pytorch_is_warned_of():
+    import torch
+
+    with pytest.warns(UserWarning, match="lambda_min / lambda_max = -0"):
+        svd(mc.features(mc.Sigmoid(0.5, -0.5), torch.from_numpy(X)), 3)
+
+
+@pytest.mark.torch
+@pytest.mark.usefixtures("iterative")
+def test_what_works_in_numpy_alone_refuses_other_libraries():
+    import torch
+
+    phi = mc.features(GAUSSIAN, torch.from_numpy(X))
+    for function in (qr, lambda psi: mc.lstsq(psi, X[:, 0], 1.0), lambda psi: svd(psi, 3)):
+        with pytest.raises(TypeError, match="phi.* is over a Tensor; move its points to a NumPy array first"):
+            function(phi)

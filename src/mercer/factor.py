@@ -103,6 +103,8 @@ def svd(phi, n, centre=True, *, memory="1GB", random_state=None):
     ------
     ValueError
         When there is no variance: all vectors are equal (centred) or zero, up to rounding.
+    TypeError
+        For arrays of another library than NumPy where block Lanczos is needed.
     MemoryError
         When a matrix must be stored and is larger than the budget.
 
@@ -227,7 +229,10 @@ def _leading(phi, k, centre, memory, random_state):
         M = inner.dense(memory)
         M = centred.centre(M) if centre else M
         pairs = eigh.dense(M, k)
-        return M, replace(pairs, vectors=_namespace.of(M).astype(pairs.vectors, inner.dtype))
+        xp = _namespace.of(M)
+        dtype = xp.float32 if inner.dtype == np.float32 else xp.float64
+        return M, replace(pairs, vectors=xp.astype(pairs.vectors, dtype))
+    require_numpy(phi, f"phi of {m} vectors")
     operator = centred.CentredGram(inner) if centre else inner
     start = _start(phi, k + 8, centre)
     return operator, eigh.lanczos(operator, k, start=start, random_state=random_state)
@@ -276,6 +281,8 @@ def qr(phi, tol=None, *, memory="1GB"):
     ------
     ValueError
         When all vectors are 0 or ``tol`` is not a number.
+    TypeError
+        For points in arrays of another library; ``svd`` takes them.
 
     Notes
     -----
@@ -294,6 +301,7 @@ def qr(phi, tol=None, *, memory="1GB"):
     >>> len(Q), R
     (1, array([[ 5., 10.]]))
     """
+    require_numpy(phi, "phi")
     inner = InnerProducts(phi)
     tol = _eps(inner) ** 0.5 if tol is None else tol
     # with coefficients a column of inner products costs as much as all of them
@@ -307,6 +315,12 @@ def qr(phi, tol=None, *, memory="1GB"):
     coef = np.zeros((len(phi), len(C)), dtype=inner.dtype)
     coef[part.pivots] = C @ _inverse_transpose(L)
     return phi @ coef, (L.T @ part.factor.T).astype(inner.dtype)
+
+
+def require_numpy(phi, name):
+    """Raise a TypeError, for methods that work in NumPy, where the points of a block are arrays of another library."""
+    if _namespace.of(*(a for a in (phi.points, phi.coef) if a is not None)) is not _namespace.NUMPY:
+        raise TypeError(f"{name} is over a {type(phi.points).__name__}; move its points to a NumPy array first.")
 
 
 def _inverse_transpose(L):

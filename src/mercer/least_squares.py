@@ -9,7 +9,7 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import _memory, _validate
-from mercer.factor import InnerProducts
+from mercer.factor import InnerProducts, require_numpy
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.precondition import low_rank_plus_ridge
 
@@ -64,6 +64,8 @@ def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
     ------
     ValueError
         For a negative ridge, a Y of another length or not finite, or an indefinite M + ridge I.
+    TypeError
+        For points in arrays of another library than NumPy.
     MemoryError
         When ``ridge`` is 0 (or below m eps |phi|^2, which is no different) and M is larger than the budget.
 
@@ -90,6 +92,7 @@ def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
     >>> lstsq(mc.features(mc.Linear(), X), np.array([2.0, 4.0]), 0.0)(np.array([[10.0]]))
     array([[20.]])
     """
+    require_numpy(phi, "phi")
     inner = InnerProducts(phi)
     solved = solve(inner, Y, ridge, memory=memory, random_state=random_state)
     return phi @ solved.coef.astype(inner.dtype)

@@ -97,6 +97,16 @@ def test_sparse_rows_are_looked_at_like_dense_ones(make):
     assert report.smallest_eigenvalue == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.torch
+def test_rows_of_pytorch_are_looked_at_like_those_of_numpy():
+    import torch
+
+    X = points(0)
+    given, plain = (mc.check_kernel(mc.Sigmoid(1.0, 0.5), rows) for rows in (torch.from_numpy(X), X))
+    assert given.smallest_eigenvalue == plain.smallest_eigenvalue
+    np.testing.assert_array_equal(given.witness.points, plain.witness.points)
+
+
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="needs points to be resolved on"):
         mc.check_kernel(mc.Gaussian())

@@ -82,7 +82,7 @@ def check_kernel(k, X=None):
     X = np.arange(len(k.matrix)) if k.tags.points == "indices" and np.ndim(X) == 2 else X
     X = k._admit(X, "X")
     if k.tags.points == "rows":
-        X = X.astype(np.float64)
+        X = X.astype(np.float64) if sp.issparse(X) else np.asarray(X, np.float64)
     return _on_points(k, X)
 
 
