@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
+import mercer as mc
 from mercer.estimators import _svm
 
 
@@ -47,3 +49,14 @@ def test_one_answer_stops_all_machines():
     report = _svm.Report(step)
     assert [report(violation) for violation in (3.0, 2.0, 1.0)] == [False, True, True]
     assert heard == [(0, 3.0), (1, 2.0), (2, 1.0)]
+
+
+@pytest.mark.parametrize("model", [mc.SVC, mc.SVR], ids=lambda model: model.__name__)
+def test_a_solver_that_stops_on_unscaled_features_blames_them(model):
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    y = (X[:, 0] + 0.5 * np.random.default_rng(1).standard_normal(40) > 0).astype(int)
+    cubic = mc.Polynomial(3, 1.0, 0.0)
+    with pytest.warns(ConvergenceWarning, match=r"k\(x, x\) is up to \de\+\d+.*: scale the features .* raise max_iter"):
+        model(kernel=cubic, max_iter=200).fit(100 * X, y)
+    with pytest.warns(ConvergenceWarning, match=r"; scale the features .*smaller C.* raise max_iter"):
+        model(kernel=cubic, max_iter=5, tol=1e-9).fit(X / 3, y)

@@ -110,7 +110,7 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
             warn(
                 f"{type(self).__name__} stopped after {self.n_iter_} steps with a violation of {violation:.3g} above "
                 f"{tol:.3g} and a relative gap of {certificate.gap / max(abs(certificate.dual), 1e-300):.3g}; "
-                + _svm.remedy(gain),
+                + _svm.remedy(gain, self.kernel_, self.support_vectors_),
                 ConvergenceWarning,
             )
 

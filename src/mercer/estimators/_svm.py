@@ -8,11 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import compute_class_weight
 
-from mercer import _threads
+from mercer import _points, _threads
 from mercer.solvers.hulls import widest_margin
 
 # Hulls at this share of the squared distance of the classes' means meet.
 _TOUCHING = 1e-9
+# Kernel values of features that nobody scaled.
+_LARGE = 1e4
 
 
 @dataclass(frozen=True)
@@ -300,21 +302,28 @@ def alike(X, points):
     return sp.csr_matrix(X) if sp.issparse(points) and not sp.issparse(X) else X
 
 
-def remedy(gain):
+def remedy(gain, kernel, points):
     """Return what to do about a solver that stopped early; ``gain`` is NaN unless it stopped since it gained no more.
 
     Parameters
     ----------
     gain : float
         Relative gain of the objective in its last round.
+    kernel : Kernel
+    points : points (k)
+        Those with coefficients.
 
     Returns
     -------
     str
     """
+    largest = float(np.abs(kernel.diag(points)).max()) if _points.count(points) else 0.0
+    scale, slack = "scale the features (StandardScaler)", "allow more slack (smaller C, larger nu or epsilon)"
+    if largest > _LARGE:
+        scale = f"k(x, x) is up to {largest:.1g}, next to which C leaves hardly any slack: {scale}"
     if np.isnan(gain):
-        return "scale the features (StandardScaler), allow more slack or raise max_iter."
+        return f"{scale}, {slack} or raise max_iter."
     return (
-        f"the last round of steps changed the objective by a relative {gain:.1g}, so that more steps will not help: "
-        "scale the features (StandardScaler) or allow more slack."
+        f"the last round of steps changed the objective by a relative {gain:.1g}, so that more steps will not help; "
+        f"{scale} or {slack}."
     )

@@ -343,7 +343,8 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             gap = self.certificate_.gap / max(abs(self.certificate_.dual), 1e-300)
             warn(
                 f"{type(self).__name__} stopped after {worst.n_iter} steps with a violation of {worst.violation:.3g} "
-                f"above tol = {self.tol:g} and a relative gap of {gap:.3g}; " + _svm.remedy(worst.gain),
+                f"above tol = {self.tol:g} and a relative gap of {gap:.3g}; "
+                + _svm.remedy(worst.gain, self.kernel_, self.support_vectors_),
                 ConvergenceWarning,
             )
 
