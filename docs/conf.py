@@ -26,10 +26,11 @@ GROUPS = {
     "Matrices and vectors": ("gram", "gram_dask", "expansion"),
     "Factorisations, least squares, projections": ("factor", "least_squares", "projection", "landmarks"),
     "Back to input space": ("preimages",),
-    "Fewer points": ("reduction", "compression"),
+    "Fewer vectors": ("reduction", "compression"),
     "Coordinates and geometry": ("maps", "manifold"),
+    "Is it a kernel?": ("definiteness", "regularisation"),
     "Capacity": ("capacity",),
-    "Estimators": ("estimators",),
+    "Estimators": ("estimators", "solvers.certificate"),
     "Model files": ("formats",),
     "Testing": ("testing",),
     "Pictures": ("plot",),
@@ -37,7 +38,8 @@ GROUPS = {
 }
 
 # Modules whose own names are public beside those of mercer; further ones are those that mercer.__all__ names.
-OPEN = {"kernels", "preimages", "testing", "plot", "datasets"} | set(mercer.__all__)
+OPEN = {"kernels", "preimages", "reduction", "compression", "definiteness", "formats", "testing", "plot", "datasets"}
+OPEN |= set(mercer.__all__)
 
 
 def public_names(module):
