@@ -157,6 +157,34 @@ def test_c10_c11_weights_count_rows_and_none_is_too_few(name, global_random_seed
     np.testing.assert_allclose(scores(fitted(name, weights=weights, **parameters)), scores(repeated), atol=1e-7)
 
 
+@each_machine
+def test_c10_weights_that_are_no_numbers_are_shown(name):
+    with pytest.raises(ValueError, match="sample_weight must be numbers, one a sample, got 'balanced'.*class_weight"):
+        fitted(name, weights="balanced")
+
+
+@pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVR", "SVDD"])
+@pytest.mark.parametrize("C", ["1", [1.0], True])
+def test_a_price_of_another_type_is_shown(name, C):
+    with pytest.raises(TypeError, match=r"C must be a number, got ('1'|\[1.0\]|True) of type (str|list|bool)"):
+        fitted(name, C=C)
+
+
+@pytest.mark.parametrize("name", ["SVR", "NuSVR"])
+def test_labels_are_refused_as_targets_with_what_they_are_for(name):
+    with pytest.raises(ValueError, match=rf"{name} needs y of numbers, got dtype <U1; labels are for classifiers"):
+        MACHINES[name][0].fit(X, np.array(list("ab" * 40)))
+
+
+@each_machine
+def test_d2_kernel_values_with_too_few_training_points_are_refused_with_the_shape(name):
+    with pytest.raises(ValueError, match=r"X has 79 features, but .* expecting 80") as caught:
+        fitted(name, points=KERNEL(X), kernel="precomputed").predict(KERNEL(X)[:, :79])
+    assert caught.value.__notes__ == [
+        "X holds the kernel values of new points with all 80 training points, (n_test, 80)."
+    ]
+
+
 def test_c13_labels_that_are_numbers_between_classes_are_refused_and_no_labels_merge():
     with pytest.raises(ValueError, match="[Cc]ontinuous"):
         mc.SVC().fit(X, VALUES)

@@ -37,3 +37,8 @@ def test_other_names_are_refused_with_those_there_are():
 def test_other_things_are_refused_by_type(thing):
     with pytest.raises(TypeError, match="kernel must be a Kernel, a string or a callable, got .* of type"):
         as_kernel(thing)
+
+
+def test_a_class_of_kernels_is_refused_with_what_to_write():
+    with pytest.raises(TypeError, match=r"kernel = Gaussian is a class; give a kernel, such as Gaussian\(\)"):
+        as_kernel(mc.Gaussian)

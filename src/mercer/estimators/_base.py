@@ -117,16 +117,22 @@ class KernelEstimator(AllOrNothing):
             raise TypeError("A sparse precomputed matrix is not taken: pass a dense array, X.toarray().")
         if not kernel.tags.sparse and hasattr(X, "tocsr"):
             kernel._admit(X, "X")
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            copy=reset,
-            ensure_min_samples=2 if reset else 1,
-        )
+        try:
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order="C",
+                copy=reset,
+                ensure_min_samples=2 if reset else 1,
+            )
+        except ValueError as error:
+            if kernel.tags.points == "indices" and not reset:
+                n = self.n_features_in_
+                error.add_note(f"X holds the kernel values of new points with all {n} training points, (n_test, {n}).")
+            raise
 
 
 def warn(message, category=UserWarning):

@@ -3,12 +3,13 @@
 import threading
 from dataclasses import dataclass, replace
 from itertools import combinations
+from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import compute_class_weight
 
-from mercer import _points, _threads
+from mercer import _points, _threads, _validate
 from mercer.solvers.hulls import widest_margin
 
 # Hulls at this share of the squared distance of the classes' means meet.
@@ -175,17 +176,30 @@ def unpack(packed, codes, n_classes):
     return full
 
 
+def check_price(C):
+    """Raise unless C is a number above 0; infinity is one."""
+    if not (isinstance(C, Real) and np.inf == C):
+        _validate.positive("C", C)
+
+
 def weights(sample_weight, n):
     """Return the weights of n samples in float64, 1 where there are none given.
 
     Raises
     ------
     ValueError
-        For a wrong number of weights, one that is negative or not finite (the first is named), or none above 0.
+        For weights that are no numbers, a wrong number of them, one that is negative or not finite (the first is
+        named), or none above 0.
     """
     if sample_weight is None:
         return np.ones(n)
-    given = np.asarray(sample_weight, np.float64)
+    try:
+        given = np.asarray(sample_weight, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"sample_weight must be numbers, one a sample, got {sample_weight!r:.40}. Weights of classes are the "
+            "parameter class_weight of a classifier."
+        ) from None
     given = np.full(n, float(given)) if given.ndim == 0 else given
     if given.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got shape {given.shape}.")

@@ -213,8 +213,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
     # --- the problem -------------------------------------------------------------------------------------------------
 
     def _check_parameters(self):
-        if not np.isposinf(self.C):
-            _validate.positive("C", self.C)
+        _svm.check_price(self.C)
         _validate.positive("tol", self.tol)
         _memory.parse(self.memory)
         if self.max_iter != -1:
@@ -237,7 +236,8 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         classes, codes = np.unique(y[kept], return_inverse=True)
         if len(classes) == 1:
             raise ValueError(
-                f"SVC needs at least two classes, got one class, {classes[0]}, among rows of positive weight."
+                f"{type(self).__name__} needs at least two classes, got one class, {classes[0]}, among rows of "
+                "positive weight."
             )
         kernel, points = self._training_points(X, sample_weight=None if sample_weight is None else weights)
         if _points.count(points) != len(y):

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer import _points, _validate
+from mercer import _points
+from mercer.estimators import _svm
 from mercer.estimators._base import warn
 from mercer.estimators._single import Boundary, solver
 from mercer.estimators.one_class import inner_level
@@ -94,8 +95,8 @@ class SVDD(Boundary, BaseEstimator):
         self
         """
         self._check_solver()
-        if self.C is not None and not np.isposinf(self.C):
-            _validate.positive("C", self.C)
+        if self.C is not None:
+            _svm.check_price(self.C)
         sample = self._sample(X, sample_weight)
         dual = self._dual(sample)
         scale = max(float(np.abs(dual.target).max()), 1e-300) * 2

@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d
 
 from mercer import _points, _validate
+from mercer.estimators import _svm
 from mercer.estimators._hard_tube import hard_tube
 from mercer.estimators._single import Tube, solver
 from mercer.solvers.box import box_certificate
@@ -120,9 +121,8 @@ class SVR(Tube, BaseEstimator):
         _validate.number("epsilon", self.epsilon)
         if self.loss not in _LOSSES:
             raise ValueError(f"loss = {self.loss!r} must be one of {_LOSSES}.")
-        if not np.isposinf(self.C):
-            _validate.positive("C", self.C)
-        elif self.loss != "epsilon":
+        _svm.check_price(self.C)
+        if np.inf == self.C and self.loss != "epsilon":
             raise ValueError(f"C = inf, which allows no loss, needs loss = 'epsilon', got {self.loss!r}.")
         if self.epsilon < 0 or (self.loss == "huber" and self.epsilon == 0):
             least = "above 0 for the Huber loss" if self.loss == "huber" else "at least 0"
@@ -198,7 +198,13 @@ def targets(model, y):
     """Return the targets in float64, or say what is wrong with them."""
     if y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
-    y = column_or_1d(y, dtype=np.float64, warn=True)
+    y = column_or_1d(y, warn=True)
+    try:
+        y = column_or_1d(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{type(model).__name__} needs y of numbers, got dtype {y.dtype}; labels are for classifiers, such as SVC."
+        ) from None
     bad = np.flatnonzero(~np.isfinite(y))
     if len(bad):
         raise ValueError(f"y[{bad[0]}] = {y[bad[0]]} must be finite: Input y contains NaN or infinity.")

@@ -31,7 +31,7 @@ def as_kernel(kernel):
     ValueError
         For another string.
     TypeError
-        For anything else.
+        For anything else, a class of kernels too.
     """
     if isinstance(kernel, Kernel):
         return kernel
@@ -42,6 +42,8 @@ def as_kernel(kernel):
                 "other kernels are objects, such as mercer.Laplacian(0.1)."
             )
         return _NAMES[kernel]
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        raise TypeError(f"kernel = {kernel.__name__} is a class; give a kernel, such as {kernel.__name__}().")
     if callable(kernel):
         return FunctionKernel(kernel)
     raise TypeError(f"kernel must be a Kernel, a string or a callable, got {kernel!r} of type {type(kernel).__name__}.")
