@@ -176,11 +176,15 @@ def escape(_app, _what, _name, _obj, _options, lines):
 
 # --- formulas as MathML: no script, no network -----------------------------------------------------------------------
 
+# \tfrac12 is a half; docutils takes both digits for the numerator, and what follows for the denominator
+DIGITS = re.compile(r"(\\t?frac) *(\d)(\d)")
+
 
 def visit_formula(self, node):
     block = node.tagname == "math_block"
+    text = DIGITS.sub(r"\1{\2}{\3}", node.astext()).replace(r"\dots", r"\ldots")
     try:
-        formula = latex2mathml.tex2mathml(node.astext().replace(r"\dots", r"\ldots"), as_block=block)
+        formula = latex2mathml.tex2mathml(text, as_block=block)
     except MathError as error:
         logging.getLogger(__name__).warning("a formula that MathML has no words for: %s", error, location=node)
         formula = f"<code>{html.escape(node.astext())}</code>"
