@@ -22,6 +22,8 @@ _TILE = 1 << 20
 _DIRECT = 8
 # Coordinates that the loop over differences takes at a time; rows are padded by zeros.
 _LANES = 4
+# Rows and columns of a tile that is transposed: the lines of cache it touches stay.
+_SIDE = 32
 # Kernel values that take less time than handing them out.
 _SINGLE = 1 << 16
 # Numbers of weights that one task asks for at a time.
@@ -66,7 +68,7 @@ def tile(profile, kind, parameters, X, Z, order=0):
 
     plan.run(fill)
     if plan.mirrored:
-        plan.run(functools.partial(_mirror, K))
+        plan.run(lambda rows: _mirror(K, rows.start, rows.stop))
     return K
 
 
@@ -280,12 +282,14 @@ def _bordered(X, factor, place):
     return out
 
 
-def _mirror(K, rows):
-    """Copy the part below the diagonal to the part above it, for some rows."""
-    K[rows, rows.stop :] = K[rows.stop :, rows].T
-    block = K[rows, rows]
-    above = np.triu_indices(len(block), 1)
-    block[above] = block.T[above]
+@compiled
+def _mirror(K, start, stop):
+    """Copy what lies below the diagonal in columns ``start`` to ``stop`` to the part above it, tile by tile."""
+    for first in range(start, len(K), _SIDE):
+        for column in range(start, min(stop, first + _SIDE), _SIDE):
+            for i in range(first, min(first + _SIDE, len(K))):
+                for j in range(column, min(column + _SIDE, stop, i)):
+                    K[j, i] = K[i, j]
 
 
 @functools.lru_cache(maxsize=256)

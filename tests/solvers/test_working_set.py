@@ -1,7 +1,8 @@
 import numpy as np
+import pytest
 
 import mercer as mc
-from mercer.solvers.working_set import LANES, gather, optimise, subtract
+from mercer.solvers.working_set import LANES, gather, optimise, subtract, transpose
 
 
 def _problem(seed, n=300):
@@ -66,3 +67,13 @@ def test_rows_are_subtracted_in_float64_and_gathered_as_they_are(global_random_s
     gather(K, rows, columns, out)
     np.testing.assert_array_equal(out[:, :3], K[np.ix_(rows, columns)])
     assert not out[:, 3:].any()
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (32, 64), (70, 33)])
+def test_blocks_are_transposed_into_part_of_a_larger_array(shape):
+    block = np.random.default_rng(0).random(shape)
+    whole = np.zeros((shape[1] + 2, shape[0] + 3))
+    transpose(block, whole[1:-1, 2:-1])
+    np.testing.assert_array_equal(whole[1:-1, 2:-1], block.T)
+    whole[1:-1, 2:-1] = 0
+    assert not whole.any()

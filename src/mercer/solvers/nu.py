@@ -185,7 +185,7 @@ class KeptRows:
     """
 
     def __init__(self, rows, square, points):
-        self.dtype, self.diagonal = rows.dtype, rows.diagonal
+        self.dtype, self.diagonal, self.width = rows.dtype, rows.diagonal, 1
         self.square, self.product = rows.square, rows.product
         self._kept = square
         self._place = np.full(len(rows.diagonal), -1)

@@ -7,6 +7,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from mercer import _points, _threads
 from mercer.gram import Gram
+from mercer.solvers.divide import LARGE, divided
 from mercer.solvers.shrinking import extremes
 from mercer.solvers.smo import solve, threshold
 
@@ -56,7 +57,7 @@ def polish(kernel, points, rows, dual, solution, tol):
     return found if found.violation <= solution.violation else solution
 
 
-def optimum(kernel, points, rows, dual, tol, *, max_iter, **means):
+def optimum(kernel, points, rows, dual, tol, *, max_iter, shared=(), **means):
     """Return the solution of a dual to its last digits: SMO, Newton steps in between where SMO takes long.
 
     Steps over pairs hardly move along narrow valleys of the objective, which Newton steps cross at once. Rounds of
@@ -69,7 +70,7 @@ def optimum(kernel, points, rows, dual, tol, *, max_iter, **means):
         As for ``polish``.
     max_iter : int
         Pairs optimised at most.
-    **means
+    shared, **means
         Of `mercer.solvers.smo.solve`.
 
     Returns
@@ -79,9 +80,12 @@ def optimum(kernel, points, rows, dual, tol, *, max_iter, **means):
     """
     budget = max(_LEAST, _PATIENCE * len(dual.coef))
     start, n_iter, computed, best = dual, 0, 0, None
+    if len(dual.coef) > LARGE and not dual.coef.any() and not shared:
+        coef, n_iter, computed = divided(kernel, points, rows, dual, tol=tol, max_iter=max_iter, **means)
+        start = replace(dual, coef=coef)
     while True:
         allowed = min(budget, max_iter - n_iter)
-        found = solve(rows, start, tol=tol, max_iter=allowed, **means)
+        found = solve(rows, start, tol=tol, max_iter=allowed, shared=shared, **means)
         unfinished = found.violation > tol and found.n_iter >= allowed
         n_iter, computed = n_iter + found.n_iter, computed + found.computed
         found = replace(found, n_iter=n_iter, computed=computed)

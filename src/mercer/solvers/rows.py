@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer import _fused, _points, _threads
 from mercer.gram import Gram
-from mercer.solvers.working_set import LANES, subtract
+from mercer.solvers.working_set import LANES, subtract, transpose
 
 # Columns of a task, and kernel values of a tile: both sides of the product and the result stay in cache.
 _TASK_COLUMNS = 512
@@ -56,11 +56,18 @@ class PlainRows:
     ----------
     kernel : Kernel
     points : points (n)
+
+    Attributes
+    ----------
+    dtype : dtype
+    diagonal : float64 array (n,)
+    width : int
+        Multiplications for a kernel value: 1, since nothing is known.
     """
 
     def __init__(self, kernel, points):
         self._gram = Gram(kernel, points)
-        self._kernel, self._points = kernel, points
+        self._kernel, self._points, self.width = kernel, points, 1
         self.dtype = np.dtype(self._gram.dtype)
         self.diagonal = np.asarray(self._gram.diagonal(), np.float64)
 
@@ -92,6 +99,12 @@ class FusedRows:
     dtype : dtype
         Of the values.
 
+    Attributes
+    ----------
+    diagonal : float64 array (n,)
+    width : int
+        Multiplications for a kernel value.
+
     Notes
     -----
     [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2 on centred points.
@@ -109,6 +122,7 @@ class FusedRows:
             self._left, self._right = np.column_stack([X, norms, one]), np.column_stack([-2 * X, one, norms])
         else:
             self._points = self._left = self._right = np.ascontiguousarray(points, dtype)
+        self.width = self._right.shape[1]
 
     def columns(self, J):
         """Return a function (R, out) that writes the kernel values of points R with points J to ``out``.
@@ -276,7 +290,7 @@ class Square:
             K[place, place] = self._rows.square(own) if block is None else block
             for other, _ in self._pieces[:k]:
                 self._rows.columns(own)(self._points[other], K[other, place])
-                K[place, other] = K[other, place].T
+                transpose(K[other, place], K[place, other])
                 self.computed += K[other, place].size
         K[:, m:] = 0
         K[np.arange(m), np.arange(m)] = self._rows.diagonal[self._points]

@@ -10,6 +10,8 @@ from mercer.solvers.working_set import LANES, gather, optimise, subtract
 # Variables times steps between two looks at the world, an overhead of a step counted in variables: a tenth of a second.
 _WORK = 100_000_000
 _OVERHEAD = 1000
+# Things a thread takes at a time, and kernel values below which one thread is as fast as several.
+_SLICE, _THREADED = 1024, 1 << 22
 # Share of the variables beyond which setting the others aside saves nothing.
 _PART = 0.6
 # A sweep over a part reduces the violation by this factor before it looks at the rest again.
@@ -126,15 +128,28 @@ def solve_near(values, slots, variables, near, tol, max_iter, report):
     """
     inner = variables.take(near)
     block = np.empty((len(near), len(inner)), values.dtype)
-    gather(values, slots[near], near, block)
+    _apart(lambda own: gather(values, slots[near[own]], near, block[own]), len(near), block.size)
     own = np.where(np.arange(len(inner)) < len(near), np.arange(len(inner)), -1)
     aim = max(0.5 * tol, _REDUCTION * inner.violation())
     n_iter, stopped = solve_all(block, own, inner, aim, max_iter, report)
     change = inner.coef[: len(near)] - variables.coef[near]
     variables.coef[near] = inner.coef[: len(near)]
     moved = np.flatnonzero(change)
-    subtract(values, slots[near[moved]], change[moved], variables.scores)
+    used, weights = slots[near[moved]], change[moved]
+    _apart(
+        lambda own: subtract(values[:, own], used, weights, variables.scores[own]),
+        len(variables),
+        len(moved) * len(variables),
+    )
     return n_iter, stopped
+
+
+def _apart(function, n, work):
+    """Call ``function`` on slices that together are all of n things, on several threads where there is work enough."""
+    if work < _THREADED:
+        function(slice(0, n))
+        return
+    _threads.run(lambda k: function(slice(k * _SLICE, min(n, (k + 1) * _SLICE))), -(-n // _SLICE))
 
 
 def solve_all(values, slots, variables, tol, max_iter, report):

@@ -22,14 +22,21 @@ _FIRST = 4096
 _REDUCTION = 0.1
 # Columns per row of the block of kernel values where not all fit: not every variable needs its row.
 _SHAPE = 1.2
-# Kernel values that are computed at once rather than row by row as steps ask for them.
-_SMALL = 4352**2
+# Kernel values that are held, and multiplications for those to compute, below which all rows come at once rather than
+# as steps ask for them.
+_SMALL, _QUICK = 4352**2, 1 << 31
 # A sweep takes variables near the margin beside those that violate, by this factor.
 _SPARE = 1.25
 # Steps of a sweep between two looks whether few variables are left near the margin, as a share of all.
 _LOOK = 8
+# Times that a step takes for a variable, for copying a kernel value.
+_COPY = 4
 # Kernel values of variables near the margin that are copied, as a share of those that memory holds.
 _BESIDE = 0.1
+# Variables above which some are solved for although many are near the margin, and how many.
+_WIDE, _BLOCK = 8192, 4096
+# Variables whose rows are there that are solved for before other rows are asked for.
+_KNOWN = 2048
 # Rows kept although the variables rest at their bounds.
 _IDLE = 1024
 # Rows of the widest kind that a solver can do with.
@@ -137,20 +144,23 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
         raise ValueError(f"memory holds {len(memory)} kernel values; the solver needs at least {_LEAST * LANES}.")
     coef, scores = dual.coef.copy(), dual.target.copy()
     support = np.flatnonzero(coef)
-    if len(support):
-        scores -= rows.product(dual.points, dual.points[support], coef[support])
     n_iter = computed = 0
     bias, stopped, sweep, whole = None, False, None, False
+    if len(support):
+        scores -= rows.product(dual.points, dual.points[support], coef[support])
+        computed += len(coef) * len(support)
+        bias = threshold(scores, coef, dual)
     largest = _largest_sweep(len(coef), len(memory))
-    violation = _violation(scores, coef, dual)
-    while violation > tol and n_iter < max_iter and not stopped:
+    worst = violation(scores, coef, dual)
+    while worst > tol and n_iter < max_iter and not stopped:
         chosen = _choose(scores, coef, dual, bias, largest, 0 if sweep is None else len(sweep.chosen))
         whole = len(chosen) == len(coef)
         if sweep is None or not sweep.exchange(chosen, scores, coef):
             computed += 0 if sweep is None else sweep.square.computed
             sweep = _Sweep(rows, dual, chosen, scores, coef, memory, shared if whole else ())
         chosen, before = sweep.chosen, coef[sweep.chosen]
-        aim = tol if whole else max(0.5 * tol, _REDUCTION * violation)
+        # a sweep that ends near the tolerance would be followed by one more, for little
+        aim = tol if whole else 0.5 * tol if _REDUCTION * worst < 2 * tol else _REDUCTION * worst
         steps, stopped = sweep.run(aim, max_iter - n_iter, report)
         coef[chosen], scores[chosen] = sweep.result()
         change = coef[chosen] - before
@@ -161,12 +171,12 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
             scores[rest] -= rows.product(dual.points[rest], dual.points[chosen[moved]], change[moved])
             computed += int(rest.sum()) * len(moved)
         n_iter += steps
-        bias, violation = threshold(scores, coef, dual), _violation(scores, coef, dual)
-        _log.debug("smo: %d of %d variables, %d steps, violation %.3g", len(chosen), len(coef), n_iter, violation)
+        bias, worst = threshold(scores, coef, dual), violation(scores, coef, dual)
+        _log.debug("smo: %d of %d variables, %d steps, violation %.3g", len(chosen), len(coef), n_iter, worst)
         stopped = stopped or steps == 0
     computed += 0 if sweep is None else sweep.square.computed
     square = sweep.square if whole else None
-    return Solution(coef, scores, threshold(scores, coef, dual), violation, n_iter, computed, square)
+    return Solution(coef, scores, threshold(scores, coef, dual), worst, n_iter, computed, square)
 
 
 def threshold(scores, coef, dual):
@@ -190,7 +200,18 @@ def threshold(scores, coef, dual):
     return 0.5 * (top + bottom)
 
 
-def _violation(scores, coef, dual):
+def violation(scores, coef, dual):
+    """Return the largest score that may rise minus the smallest that may fall, at least 0.
+
+    Parameters
+    ----------
+    scores, coef : float64 array (n,)
+    dual : Dual
+
+    Returns
+    -------
+    float
+    """
     top, bottom = extremes(scores, coef, dual.lower, dual.upper)
     return max(0.0, top - bottom)
 
@@ -232,7 +253,9 @@ class _Sweep:
         self._load(scores, coef)
         self.square = Square(rows, dual.points[chosen], memory, LANES, shared)
         self._batch = int(min(_BATCH, max(1, len(self.square.values) // 2)))
-        if len(chosen) ** 2 <= _SMALL and self.square.room == np.inf:
+        known = sum((part.stop - part.start) ** 2 for part, _ in shared)
+        work = 0.5 * (len(chosen) ** 2 - known) * rows.width
+        if len(chosen) ** 2 <= _SMALL and work <= _QUICK and self.square.room == np.inf:
             self.square.complete()
 
     def exchange(self, chosen, scores, coef):
@@ -262,14 +285,22 @@ class _Sweep:
     def run(self, tol, max_iter, report):
         """Solve to ``tol``, or as far as the memory goes; return the number of steps and whether to stop."""
         square, variables = self.square, self._variables
-        n_iter, looked = 0, 0
+        n_iter, wide, pause = 0, 0, len(variables) // _LOOK
         free = variables.free()
         square.ensure(free[: int(max(0, min(len(free), square.room - 2 * _BATCH)))])
         while n_iter < max_iter:
             _threads.checkpoint()
             left = max_iter - n_iter
+            if wide >= pause:
+                steps, pays, stopped = self._sweep_near(tol, left, report)
+                n_iter += steps
+                if stopped or variables.violation() <= tol:
+                    return n_iter, stopped
+                if pays:
+                    continue
+                wide, pause = 0, 2 * pause if steps else pause
             steps, missing, violation = variables.steps(square.values, square.slot, tol, min(left, len(variables)))
-            n_iter += steps
+            n_iter, wide = n_iter + steps, wide + steps
             if report is not None and report(violation):
                 return n_iter, True
             if violation <= tol:
@@ -277,25 +308,47 @@ class _Sweep:
             if missing >= 0:
                 self._make_room()
                 square.ensure(self._wanted(missing))
-            if n_iter - looked >= len(variables) // _LOOK:
-                steps, stopped = self._sweep_near(tol, max_iter - n_iter, report)
+                steps, stopped = self._sweep_known(tol, max_iter - n_iter, report)
                 n_iter += steps
-                looked = n_iter
                 if stopped:
                     return n_iter, True
         return n_iter, False
 
     def _sweep_near(self, tol, max_iter, report):
-        """Solve for the variables near the margin where these are few and most of their rows there."""
+        """Solve for the variables near the margin, or those that violate most, where that costs less than for all.
+
+        Return the number of steps, whether they were worth copying kernel values for, and whether to stop.
+        """
         square, variables = self.square, self._variables
         near = variables.near()
+        allowed = self._batch + len(near) // 8
+        if len(variables) > _WIDE:
+            near, allowed = self._worst(near), _BLOCK
         unknown = near[square.slot[near] < 0]
         if not shrinking.few(variables, near) or len(near) ** 2 > _BESIDE * square.values.size:
-            return 0, False
-        if len(unknown) > min(square.room, self._batch + len(near) // 8):
-            return 0, False
+            return 0, False, False
+        if len(unknown) > min(square.room, allowed):
+            return 0, False, False
         square.ensure(unknown)
-        return shrinking.solve_near(square.values, square.slot, variables, near, tol, max_iter, report)
+        steps, stopped = shrinking.solve_near(square.values, square.slot, variables, near, tol, max_iter, report)
+        return steps, steps * len(variables) >= _COPY * len(near) ** 2, stopped
+
+    def _worst(self, near):
+        """Return those of some variables that violate most, as many as a block holds."""
+        if len(near) <= _BLOCK:
+            return near
+        v = self._variables
+        worth = _worth(v.scores[near], v.coef[near], v.lower[near], v.upper[near], v.middle())
+        return np.sort(near[np.argpartition(-worth, _BLOCK)[:_BLOCK]])
+
+    def _sweep_known(self, tol, max_iter, report):
+        """Solve for the variables near the margin whose rows are there, before others are asked for."""
+        square, variables = self.square, self._variables
+        known = variables.near()
+        known = known[square.slot[known] >= 0]
+        if len(known) > _KNOWN:
+            return 0, False
+        return shrinking.solve_near(square.values, square.slot, variables, known, tol, max_iter, report)
 
     def _make_room(self):
         """Give up rows that are not likely to be asked for again, before memory is taken that nothing was in yet."""

@@ -16,6 +16,8 @@ LANES = 256
 _FLAT = 1e-12
 # Scores that stay in cache while rows pass.
 _PIECE = 2048
+# Rows and columns of a tile that is transposed.
+_SIDE = 32
 # Nothing compared is a NaN, and saying so lets comparisons run on vectors.
 _VECTORS = frozenset({"contract", "reassoc", "nsz", "nnan"})
 
@@ -214,3 +216,20 @@ def gather(K, rows, columns, out):
         for j in range(columns.size):
             to[j] = row[columns[j]]
         to[columns.size :] = 0
+
+
+@compiled
+def transpose(source, out):
+    """Copy the transpose of a block to ``out``, tile by tile.
+
+    Parameters
+    ----------
+    source : array (n, m)
+    out : array (m, n)
+    """
+    n, m = source.shape
+    for top in range(0, n, _SIDE):
+        for left in range(0, m, _SIDE):
+            for j in range(left, min(left + _SIDE, m)):
+                for i in range(top, min(top + _SIDE, n)):
+                    out[j, i] = source[i, j]
