@@ -102,7 +102,7 @@ def penalty(kernel, frequencies):
 def transform(psi, frequencies):
     r"""Return the Fourier transforms of the functions x -> psi_j(x).
 
-    .. math:: \hat f_j(w) = \hat k(w) \sum_i C_{ij} e^{-i w'x_i}
+    .. math:: \hat{f_j}(w) = \hat k(w) \sum_i C_{ij} e^{-i w'x_i}
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def transform(psi, frequencies):
 def energy(psi, frequencies):
     r"""Return what each frequency contributes to the squared norms of vectors of the feature space.
 
-    .. math:: e_j(w) = (2 \pi)^{-d} \frac{|\hat f_j(w)|^2}{\hat k(w)}, \qquad \int e_j(w) dw = \|\psi_j\|^2
+    .. math:: e_j(w) = (2 \pi)^{-d} \frac{|\hat{f_j}(w)|^2}{\hat k(w)}, \qquad \int e_j(w) dw = \|\psi_j\|^2
 
     Parameters
     ----------

@@ -14,8 +14,8 @@ _DISTANCES = 2.0 ** np.arange(-2, 10, 0.5)
 def pac_bayes(machine, *, confidence=0.95):
     r"""Return the PAC-Bayes margin bound of the error.
 
-    .. math:: \mathrm{kl}(\hat Q_\mu \| Q_\mu) \le \frac{\mu^2 / 2 + \ln((n + 1) / \delta)}{n}, \qquad
-        \hat Q_\mu = \frac1n \sum_i \tfrac12 \mathrm{erfc}(\mu \gamma_i / \sqrt2), \qquad
+    .. math:: \mathrm{kl}(\hat{Q_\mu} \| Q_\mu) \le \frac{\mu^2 / 2 + \ln((n + 1) / \delta)}{n}, \qquad
+        \hat{Q_\mu} = \frac1n \sum_i \tfrac12 \mathrm{erfc}(\mu \gamma_i / \sqrt2), \qquad
         \gamma_i = \frac{y_i f(x_i)}{|w| \sqrt{k(x_i, x_i)}}
 
     Q is the error of a machine drawn from the Gaussian around mu w / |w|, and that of the machine itself at most
