@@ -80,7 +80,9 @@ def support_fraction(machine):
 
 
 def jaakkola_haussler(machine):
-    r"""Return Jaakkola and Haussler's estimate of the leave-one-out error, sum_p Psi(alpha_p k_pp - y_p f(x_p)) / n.
+    r"""Return Jaakkola and Haussler's estimate of the leave-one-out error.
+
+    .. math:: \frac1n \sum_p \Psi(\alpha_p k(x_p, x_p) - y_p f(x_p)), \qquad \Psi(t) = [t > 0]
 
     Parameters
     ----------
@@ -110,7 +112,10 @@ def jaakkola_haussler(machine):
 def opper_winther(machine, *, memory="1GB"):
     r"""Return Opper and Winther's estimate of the leave-one-out error, the span rule without the constraint of a bias.
 
-    .. math:: \frac1n \sum_p \Psi\left(\frac{\alpha_p}{(K_{SV}^{-1})_{pp}} - y_p f(x_p)\right)
+    .. math:: \frac1n \sum_p \Psi\left(\frac{\alpha_p}{(K_{SV}^{-1})_{pp}} - y_p f(x_p)\right), \qquad \Psi(t) = [t > 0]
+
+    where 1 / (K_SV^-1)_pp is the squared distance of phi(x_p) to the span of the other support vectors on the margin,
+    and that distance takes its place for a vector at its bound.
 
     Parameters
     ----------
@@ -197,6 +202,13 @@ def leave_one_out(model, X, y):
     -------
     float
         The share of points that are misclassified; the bandwidth of the fit is kept.
+
+    Raises
+    ------
+    TypeError
+        For another model than a support vector classifier.
+    ValueError
+        For more than two classes, and for points that are not those of the fit.
 
     Notes
     -----
