@@ -102,3 +102,46 @@ def test_a_kernel_without_a_gradient_is_refused_with_what_works():
     psi = mc.features(mc.FunctionKernel(lambda A, B: A @ B.T), X)
     with pytest.raises(TypeError, match=r"needs a kernel with a gradient.*method='learned'"):
         preimage(psi, "gradient")
+
+
+HISTOGRAMS = [
+    mc.Chi2(0.5),
+    mc.Intersection(),
+    mc.Exp(0.5 * mc.Intersection()),
+    mc.Normalized(mc.Intersection()),
+    mc.Chi2(0.5) + mc.Intersection(),
+]
+
+
+@pytest.mark.parametrize("kernel", HISTOGRAMS, ids=repr)
+@pytest.mark.parametrize("way", [mc.preimage, mc.ray], ids=["preimage", "ray"])
+def test_kernels_of_histograms_get_points_without_negative_numbers(kernel, way):
+    counts = np.where(RNG.random((30, 6)) < 0.4, 0, RNG.random((30, 6)))
+    psi = mc.svd(mc.features(kernel, counts), 3)[0] + mc.features(kernel, counts)[:, :3]
+    answer = way(psi, start=counts[:3])
+    assert (answer.points >= 0).all()
+    # the distance is that of the points returned, and nothing is farther from psi than the start
+    found = mc.features(kernel, answer.points) * getattr(answer, "scale", 1.0)
+    np.testing.assert_allclose(answer.sqdist, mc.sqdist(psi, found, paired=True), atol=1e-10)
+    start = mc.features(kernel, counts[:3])
+    multiple = np.diag(psi.inner(start)) / start.norms() ** 2 if way is mc.ray else 1.0
+    assert (answer.sqdist <= mc.sqdist(psi, start * multiple, paired=True) + 1e-12).all()
+
+
+def test_at_the_bound_it_is_as_low_as_scipy_with_bounds():
+    counts = np.random.default_rng(3).random((30, 4)) * [0, 1, 1, 1]  # a bin that is always empty
+    psi = mc.features(mc.Chi2(0.5), counts) @ (COEF[:, :3] / COEF[:, :3].sum(axis=0))
+    start = counts[:3] + 0.3
+    objective, answer = Distance(psi, 0.0, start), preimage(psi, "gradient", start)
+    assert answer.converged.all(), answer.reason
+    assert (answer.points[:, 0] == 0).all()
+    for j, each in enumerate(start):
+        fun = lambda z, j=j: [part[0] for part in objective(z[None], np.array([j]))[:2]]  # noqa: E731
+        theirs = minimize(fun, each, jac=True, method="L-BFGS-B", bounds=[(0, None)] * 4)
+        assert objective(answer.points[[j]], np.array([j]))[0][0] <= theirs.fun + 1e-6
+
+
+def test_a_start_outside_of_the_kernel_is_refused_by_name():
+    phi = mc.features(mc.Intersection(), np.ones((1, 2)))
+    with pytest.raises(ValueError, match=r"start must not be negative, but start\[0, 1\] = -1"):
+        preimage(phi, start=np.array([[1.0, -1.0]]))

@@ -132,3 +132,11 @@ def test_a_kernel_without_gradient_has_a_learned_way_back():
     found = mc.preimage(phi[:, :3], Learned(ridge=1e-8))
     np.testing.assert_allclose(found.points, X[:3], atol=1e-5)
     np.testing.assert_allclose(found.sqdist, 0, atol=1e-8)
+
+
+def test_kernels_of_histograms_get_points_without_negative_numbers():
+    counts = np.random.default_rng(1).random((30, 5)) ** 4
+    phi = mc.features(mc.Chi2(0.5), counts)
+    answer = mc.preimage(mc.svd(phi, 3)[0], "learned")
+    assert (answer.points == 0).any()
+    assert (answer.points >= 0).all()

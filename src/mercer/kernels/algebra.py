@@ -32,7 +32,7 @@ class Composite(Kernel):
 
     @property
     def tags(self):
-        """Proved only where every part is; rows sparse and gradients there only where every part has them."""
+        """Proved, sparse rows and gradients where every part has them; no negative numbers where one takes none."""
         tags = [part.tags for part in self._parts().values()]
         kinds = {tag.points for tag in tags}
         return Tags(
@@ -40,6 +40,7 @@ class Composite(Kernel):
             points=kinds.pop(),
             sparse=all(tag.sparse for tag in tags),
             differentiable=all(tag.differentiable for tag in tags),
+            nonnegative=any(tag.nonnegative for tag in tags),
         )
 
     def _admit(self, points, name):

@@ -27,12 +27,15 @@ class Tags:
         Whether rows may come as a sparse matrix.
     differentiable : bool
         Whether ``vjp`` is there.
+    nonnegative : bool
+        Whether no coordinate of a row may be negative.
     """
 
     positive_semidefinite: bool | None = True
     points: str = "rows"
     sparse: bool = False
     differentiable: bool = True
+    nonnegative: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 from mercer import _namespace
 from mercer._tiles import evaluate
 from mercer.kernels import bandwidth
-from mercer.kernels.base import Kernel, refuse_infinite
+from mercer.kernels.base import Kernel, Tags, refuse_infinite
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +139,11 @@ class Chi2(Coordinatewise):
     def __post_init__(self):
         bandwidth.check("gamma", self.gamma)
 
+    @property
+    def tags(self):
+        """Positive semidefinite on rows without negative numbers."""
+        return Tags(nonnegative=True)
+
     def _admit(self, points, name):
         return _admit_nonnegative(self, super()._admit(points, name), name)
 
@@ -173,6 +178,11 @@ class Intersection(Coordinatewise):
     >>> mc.Intersection()(np.array([[1.0, 2.0]]), np.array([[2.0, 0.5]]))
     array([[1.5]])
     """
+
+    @property
+    def tags(self):
+        """Positive semidefinite on rows without negative numbers."""
+        return Tags(nonnegative=True)
 
     def _admit(self, points, name):
         return _admit_nonnegative(self, super()._admit(points, name), name)

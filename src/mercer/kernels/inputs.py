@@ -46,8 +46,8 @@ class Mapped(Composite):
 
     @property
     def tags(self):
-        """Those of the inner kernel, on dense rows."""
-        return replace(super().tags, sparse=False)
+        """Those of the inner kernel, on dense rows; what must not be negative are the mapped points."""
+        return replace(super().tags, sparse=False, nonnegative=False)
 
     def resolve(self, X, sample_weight=None):
         """Return the kernel with inner rules resolved on the mapped points."""

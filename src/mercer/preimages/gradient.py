@@ -16,7 +16,9 @@ _ARMIJO, _CURVATURE = 1e-4, 1e-10
 class Gradient:
     """Limited-memory quasi-Newton descent (L-BFGS) of |psi - phi(z)|^2 = k(z, z) - 2 <psi, phi(z)> + |psi|^2.
 
-    Every point has its own memory and its own backtracking line search, and all are evaluated together.
+    Every point has its own memory and its own backtracking line search, and all are evaluated together. Where the
+    kernel takes no negative numbers, as those of histograms, steps end at 0, and what counts is the gradient without
+    the coordinates that it would push below.
 
     Parameters
     ----------
@@ -86,22 +88,32 @@ class Gradient:
         Found
         """
         width, threshold = objective.width, self.tol * objective.size(start) / objective.width
-        rule = _LimitedMemory(start, self.memory, width, psi._side.points.mean(axis=0))
+        floor = 0.0 if psi.kernel.tags.nonnegative else -np.inf
+        rule = _LimitedMemory(start, self.memory, width, psi._side.points.mean(axis=0), floor)
         elsewhere = Elsewhere(psi, start, self.restarts)
-        return Descent(objective, rule, start, threshold, elsewhere).run(self.max_iter)
+
+        def bounded(z, columns):
+            values, gradient, felt = objective(z, columns)
+            return values, np.where((z <= floor) & (gradient > 0), 0.0, gradient), felt
+
+        return Descent(bounded, rule, start, threshold, elsewhere).run(self.max_iter)
 
 
 class _LimitedMemory:
-    """Propose z + t p, p the quasi-Newton direction by the two-loop recursion, t halved after each failure."""
+    """Propose z + t p, p the quasi-Newton direction by the two-loop recursion, t halved after each failure.
 
-    def __init__(self, start, memory, width, centre):
+    No coordinate goes below the floor: the step is cut off there.
+    """
+
+    def __init__(self, start, memory, width, centre, floor):
         self.steps, self.changes = (np.zeros((memory, *start.shape)) for _ in range(2))
         self.inverse = np.zeros((memory, len(start)))
         self.scale = np.zeros(len(start))
-        self.width, self.centre = width, np.asarray(centre).ravel()
+        self.width, self.centre, self.floor = width, np.asarray(centre).ravel(), floor
 
     def propose(self, rows, z, v, level):
         direction = self._direction(rows, v)
+        direction[(z <= self.floor) & (direction < 0)] = 0
         slope = _dot(direction, v)
         uphill = ~(slope < 0)
         direction[uphill] = -v[uphill]
@@ -109,7 +121,11 @@ class _LimitedMemory:
         farthest = np.maximum(self.width, np.linalg.norm(z - self.centre, axis=1))
         length = np.maximum(np.linalg.norm(direction, axis=1), np.finfo(float).tiny)
         t = np.minimum(1, farthest / length) * 0.5**level
-        return z + t[:, None] * direction, -_ARMIJO * t * _dot(direction, v)
+        full = t[:, None] * direction
+        step = np.maximum(full, self.floor - z)
+        # what was learned off the floor misleads on it
+        self.forget(rows[(step > full).any(axis=1)])
+        return z + step, np.maximum(0, -_ARMIJO * _dot(step, v))
 
     def _direction(self, rows, gradient):
         steps, changes, inverse = self.steps[:, rows], self.changes[:, rows], self.inverse[:, rows]

@@ -107,6 +107,8 @@ class Learned:
         m = len(psi)
         if self.noise is None:
             found = psi.inner(_coordinates(psi.kernel, _Rows(points), self.ridge))
+            # the nearest point that the kernel takes
+            found = np.maximum(found, 0) if psi.kernel.tags.nonnegative else found
         else:
             found = _denoiser(self, _Rows(points))(start)
         return Found(found, np.ones(m, bool), np.zeros(m, int), ("",) * m)

@@ -122,7 +122,7 @@ def checked_start(psi, start):
     -------
     array (m, d)
     """
-    start = _points.rows(start, "start", np.float64)
+    start = psi.kernel._admit(_points.rows(start, "start", np.float64), "start")
     start = start.toarray() if sp.issparse(start) else start
     expected = (len(psi), psi.points.shape[1])
     if start.shape != expected:
