@@ -180,7 +180,7 @@ class NuSVR(Tube, BaseEstimator):
     C : float
         Price of errors, above 0; that of a point is multiplied by its weight.
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
-        Bandwidth rules are resolved on the training data.
+        With its numbers, as for `SVC`. Bandwidth rules are resolved on the training data.
     tol : float
         Largest violation of the optimality conditions, in units of y.
     max_iter : int

@@ -24,7 +24,7 @@ class OneClassSVM(Boundary, BaseEstimator):
     nu : float in (0, 1]
         At most this share of the training points is rejected, and at least this share are support vectors.
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
-        Bandwidth rules are resolved on the training data.
+        With its numbers, as for `SVC`. Bandwidth rules are resolved on the training data.
     tol : float
         Largest violation of the optimality conditions, in units of the scores, or of k(x, x) where scores are smaller:
         it is taken for coefficients of sum 1 when ``nu`` times the sum of weights is below 1.

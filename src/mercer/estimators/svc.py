@@ -38,7 +38,8 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         Price of slack, above 0; that of a point is multiplied by the weights of its class and of its own. Infinity
         allows none: the hard margin, a ValueError where the classes cannot be separated.
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
-        Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
+        With its numbers: ``Gaussian(gamma=0.1)``, or ``kernel__gamma=0.1`` in ``set_params``. Bandwidth rules are
+        resolved on the training data. A callable takes two blocks of points.
     multi_class : {"ovo", "ovr"}
         One machine for each pair of classes, or for each class against the rest.
     tol : float
@@ -99,6 +100,11 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
     >>> model = mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y)
     >>> model.predict([[0.2], [2.8]])
     array(['a', 'b'], dtype='<U1')
+    >>> model.set_params(C=np.inf, kernel__gamma=1.0).fit(X, y).decision_function(X[1:3]).round(6)
+    array([-1.,  1.])
+    >>> from sklearn.calibration import CalibratedClassifierCV
+    >>> CalibratedClassifierCV(model, ensemble=False, cv=2).fit(X, y).predict_proba([[0.2], [2.8]]).shape
+    (2, 2)
     """
 
     def __init__(

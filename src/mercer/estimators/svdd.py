@@ -31,7 +31,7 @@ class SVDD(Boundary, BaseEstimator):
         them, C = 10 / (sum of weights). Raised with a warning to 1 / (sum of weights), below which no ball is worth its
         radius.
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
-        Bandwidth rules are resolved on the training data.
+        With its numbers, as for `SVC`. Bandwidth rules are resolved on the training data.
     tol : float
         Largest violation of the optimality conditions, in units of the largest k(x, x).
     max_iter : int

@@ -30,7 +30,7 @@ class SVR(Tube, BaseEstimator):
         Price of errors, above 0; that of a point is multiplied by its weight. Infinity allows none: the hard tube,
         for the loss "epsilon", a ValueError where no function has all points within ``epsilon``.
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
-        Bandwidth rules are resolved on the training data.
+        With its numbers, as for `SVC`. Bandwidth rules are resolved on the training data.
     epsilon : float
         Half the width of the tube without loss, at least 0; for "huber" where the loss becomes linear.
     loss : {"epsilon", "huber", "squared_epsilon"}
@@ -70,6 +70,9 @@ class SVR(Tube, BaseEstimator):
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 2.0, 3.0])
     >>> mc.SVR(C=10.0, kernel="linear", epsilon=0.0).fit(X, y).predict([[4.0]]).round(6)
     array([4.])
+    >>> exact = mc.SVR(C=np.inf, kernel=mc.Gaussian(0.5), epsilon=0.1).fit(X, y)
+    >>> bool(np.abs(y - exact.predict(X)).max() <= 0.1 + 1e-9)
+    True
     """
 
     def __init__(self, C=1.0, *, kernel="rbf", epsilon=0.1, loss="epsilon", tol=1e-3, max_iter=-1, memory="1GB"):
