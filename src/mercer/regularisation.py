@@ -24,7 +24,7 @@ def spectral_density(kernel, frequencies):
     .. math:: \hat k(w) = \int_{\mathbb R^d} k(x) e^{-i w'x} dx, \qquad
               k(x - z) = (2 \pi)^{-d} \int \hat k(w) e^{i w'(x - z)} dw
 
-    With r = \|w\|:
+    With r = |w|:
 
     ==================  ============================================================================================
     Gaussian            (pi / gamma)^(d/2) exp(-r^2 / (4 gamma))

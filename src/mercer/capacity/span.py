@@ -137,7 +137,7 @@ def leave_one_out_predictions(model, X, y, sample_weight=None, *, memory="1GB"):
     """
     loss = getattr(model, "loss", "epsilon")
     if loss != "epsilon":
-        raise ValueError(f"loss = {loss!r} has no span rule yet; give loss='epsilon'.")
+        raise ValueError(f"loss = {loss!r} has no span rule; give loss='epsilon'.")
     found = machines(model, X, y, sample_weight)
     scores = np.column_stack([_everywhere(each, model, X, j) for j, each in enumerate(found)])
     for j, each in enumerate(found):

@@ -85,8 +85,8 @@ def scalar_curvature(k, X, *, memory="1GB"):
 
     .. math:: R = g^{bd} R_{bd}
 
-    For the polynomial kernel (<x, z> + c)^p with u = \|x\|^2 + c it is
-    -(N - 1) (p - 1) / (p u^p) [(N - 2) + 2 c / (c + p \|x\|^2)]; for radial kernels it is 0.
+    For the polynomial kernel (<x, z> + c)^p with u = |x|^2 + c it is
+    -(N - 1) (p - 1) / (p u^p) [(N - 2) + 2 c / (c + p |x|^2)]; for radial kernels it is 0.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ def metric(k, X, *, memory="1GB"):
        = \partial_{x_a} \partial_{z_b}\, k(x, z) |_{z = x}
 
     so that a step dx in input space has length (dx' g dx)^(1/2) in feature space. For k = f(<x, z>) it is
-    f' delta_ab + f'' x_a x_b at \|x\|^2, for k = f(\|x - z\|^2) it is -2 f'(0) delta_ab.
+    f' delta_ab + f'' x_a x_b at |x|^2, for k = f(|x - z|^2) it is -2 f'(0) delta_ab.
 
     Parameters
     ----------

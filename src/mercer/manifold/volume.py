@@ -73,7 +73,7 @@ def volume_element(k, X, *, memory="1GB"):
 
     .. math:: \sqrt{\det g(x)}
 
-    For k = f(<x, z>) its square is f'^(N-1) (f' + \|x\|^2 f''); for radial kernels it is constant.
+    For k = f(<x, z>) its square is f'^(N-1) (f' + |x|^2 f''); for radial kernels it is constant.
 
     Parameters
     ----------
