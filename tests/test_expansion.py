@@ -143,3 +143,10 @@ def test_predictions_do_not_depend_on_their_batch_mates():
 def test_nonsense_is_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+@pytest.mark.parametrize("wrong", ["rbf", None, np.dot], ids=["name", "None", "function"])
+@pytest.mark.parametrize("make", [mc.features, mc.Gram, mc.Expansion], ids=lambda make: make.__name__)
+def test_what_is_no_kernel_is_refused_with_what_would_be(make, wrong):
+    with pytest.raises(TypeError, match=r"kernel must be a Kernel, such as mercer\.Gaussian\(0\.5\), got"):
+        make(wrong, np.ones((2, 2)))

@@ -42,3 +42,13 @@ def test_import_needs_no_folder_to_write_to(tmp_path):
     nowhere = str(tmp_path / "missing" / "folder")
     _python("import mercer", "-B", HOME=nowhere, XDG_CACHE_HOME=nowhere, NUMBA_CACHE_DIR=nowhere)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_displays_data_and_checks_load_when_they_are_named():
+    code = (
+        "import sys, mercer; names = ('datasets', 'plot', 'testing'); "
+        "assert {*names} <= {*dir(mercer)}; assert not [n for n in names if 'mercer.' + n in sys.modules]; "
+        "mercer.testing.check_kernel_implementation, mercer.plot.SpectrumDisplay, mercer.datasets; "
+        "assert not hasattr(mercer, 'nothing')"
+    )
+    _python(code)

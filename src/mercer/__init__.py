@@ -1,5 +1,7 @@
 """Mercer: kernel machines that go both ways, from input space into feature space and back."""
 
+from importlib import import_module as _import_module
+
 from mercer import capacity, manifold, maps, regularisation
 from mercer.compression import compress
 from mercer.definiteness import check_kernel
@@ -142,3 +144,16 @@ __all__ = [
     "svc_path",
     "svd",
 ]
+
+# What some need and others never do: these load when they are named.
+_ON_DEMAND = ("datasets", "plot", "testing")
+
+
+def __getattr__(name):
+    if name in _ON_DEMAND:
+        return _import_module(f"mercer.{name}")
+    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_ON_DEMAND})

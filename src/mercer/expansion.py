@@ -3,6 +3,7 @@
 import numpy as np
 
 from mercer import _coefficients, _namespace, _points, blocks
+from mercer.kernels.base import require_kernel
 
 
 class Expansion:
@@ -24,6 +25,8 @@ class Expansion:
     ------
     ValueError
         For points the kernel does not take, coefficients of another length or not finite.
+    TypeError
+        For what is no kernel.
 
     Notes
     -----
@@ -44,6 +47,7 @@ class Expansion:
     __array_ufunc__ = None
 
     def __init__(self, kernel, points, coef=None):
+        require_kernel(kernel)
         side, _ = kernel._sides(points, points)
         self._kernel, self._side = kernel, side
         self._coef = None if coef is None else _coefficients.block(coef, side)

@@ -5,6 +5,7 @@ import numpy as np
 
 from mercer import _coefficients, _memory, blocks
 from mercer._tiles import Tile
+from mercer.kernels.base import require_kernel
 
 
 class Gram:
@@ -24,6 +25,8 @@ class Gram:
     ------
     ValueError
         For points the kernel does not take, or an unresolved kernel.
+    TypeError
+        For what is no kernel.
 
     Notes
     -----
@@ -40,6 +43,7 @@ class Gram:
     __array_ufunc__ = None
 
     def __init__(self, kernel, X, Z=None, memory="1GB"):
+        require_kernel(kernel)
         self._kernel = kernel
         self._X, self._Z = kernel._sides(X, X if Z is None else Z)
         self._memory = _memory.parse(memory)

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
 import mercer as mc
@@ -111,3 +113,12 @@ def test_three_classes_are_refused(moons):
     y = np.arange(100) % 3
     with pytest.raises(ValueError, match="3 machines"):
         report(mc.SVC().fit(X, y), X, y)
+
+
+def test_what_has_no_kernel_is_refused(moons):
+    X, y = moons
+    with pytest.raises(NotFittedError, match="SVC instance is not fitted"):
+        report(mc.SVC(), X, y)
+    for wrong in ("rbf", LogisticRegression().fit(X, y)):
+        with pytest.raises(TypeError):
+            report(wrong, X, y)

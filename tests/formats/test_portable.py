@@ -112,3 +112,9 @@ def test_a_wide_sparse_model_is_refused_before_it_is_made_dense():
     psi = mc.Expansion(mc.Linear(), points, np.ones((400, 1)))
     with pytest.raises(MemoryError, match=r"400 vectors of 2000000 features.*mercer\.compress"):
         portable(mc.formats.FittedScores(psi, np.zeros(1)), "float64")
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_the_type_of_numbers_goes_by_its_name_or_by_that_of_numpy(name):
+    model = mc.SVC().fit(X, Y)
+    assert portable(model, getattr(np, name)).dtype == portable(model, name).dtype == np.dtype(name)

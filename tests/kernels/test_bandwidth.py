@@ -142,3 +142,9 @@ def test_weights_count_as_copies_in_the_median(global_random_seed):
     np.testing.assert_allclose(
         mc.Gaussian("median").resolve(X, np.ones(40)).gamma, mc.Gaussian("median").resolve(X).gamma, rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("n", [7, 49, 569])
+def test_columns_of_one_number_have_no_variance_whatever_its_rounding(n):
+    with pytest.warns(UserWarning, match="all features are constant up to 0"):
+        assert gamma("scale", np.full((n, 30), 0.1)) == 1

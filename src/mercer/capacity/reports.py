@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils.validation import check_is_fitted
 
 from mercer import _points
 from mercer.capacity.ball import smallest_ball
@@ -28,6 +29,7 @@ from mercer.capacity.left_out import (
 from mercer.capacity.reading import machine
 from mercer.capacity.span import leave_one_out_predictions, span_rule
 from mercer.capacity.vc import vc_margin
+from mercer.kernels.base import Kernel
 
 # Points up to which a classifier is refitted without each of them; beyond, ten folds.
 _FEW = 500
@@ -114,6 +116,10 @@ def report(model_or_kernel, X, y=None, *, test=None, confidence=0.95, memory="1G
     ------
     ValueError
         For more than two classes, or points that are not those of the fit.
+    TypeError
+        For what is neither a kernel nor a model with one.
+    NotFittedError
+        For a model that is not fitted.
 
     Examples
     --------
@@ -125,7 +131,7 @@ def report(model_or_kernel, X, y=None, *, test=None, confidence=0.95, memory="1G
     >>> report.truth < 0.1, [bound.name for bound in report.bounds if not bound.vacuous][:2]
     (True, ['span rule', 'Opper-Winther'])
     """
-    kernel = getattr(model_or_kernel, "kernel_", model_or_kernel).resolve(X)
+    kernel = _kernel(model_or_kernel).resolve(X)
     facts = _geometry(kernel, X, memory, random_state)
     title = f"{model_or_kernel!r} on {_points.count(X)} points"
     if kernel is model_or_kernel or not hasattr(model_or_kernel, "kernel_"):
@@ -142,6 +148,15 @@ def report(model_or_kernel, X, y=None, *, test=None, confidence=0.95, memory="1G
     if is_regressor(model):
         return Report(title, facts, *_regression(model, X, y, test, about))
     raise TypeError(f"{type(model).__name__} is no classifier and no regression; leave out y.")
+
+
+def _kernel(model_or_kernel):
+    """Return the kernel itself, or that of a fitted model."""
+    kernel = getattr(model_or_kernel, "kernel_", model_or_kernel)
+    if not isinstance(kernel, Kernel):
+        check_is_fitted(model_or_kernel)
+        raise TypeError(f"a report needs a Kernel, or a fitted model of Mercer with a kernel_; got {kernel!r}.")
+    return kernel
 
 
 def _geometry(kernel, X, memory, random_state):

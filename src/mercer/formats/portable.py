@@ -134,7 +134,7 @@ def portable(model, dtype):
     >>> model.answer, model.labels, model.coef.shape
     ('sign', [0, 1], (1, 1))
     """
-    if dtype not in ("float32", "float64"):
+    if dtype not in ("float32", "float64", np.float32, np.float64):
         raise ValueError(f"dtype = {dtype!r} must be 'float32' or 'float64'.")
     model = getattr(model, "best_estimator_", model)
     if isinstance(model, Pipeline):

@@ -133,6 +133,8 @@ def _variance(X, sample_weight):
         return _sparse_variance(X.astype(np.float64), weights)
     X = _numpy(X)
     with np.errstate(over="ignore", invalid="ignore"):
+        # measured from one of them, entries that are all equal leave no rounding
+        X = X - X[0, 0]
         mean = (weights @ X).mean()
         return float(weights @ ((X - mean) ** 2).sum(axis=1))
 

@@ -272,6 +272,15 @@ class Kernel:
             raise TypeError(f"{self!r} has no gradient in its points; a method without gradients is needed.")
 
 
+def require_kernel(kernel):
+    """Raise a TypeError unless given a kernel, with a word on the names that estimators take."""
+    if not isinstance(kernel, Kernel):
+        raise TypeError(
+            f"kernel must be a Kernel, such as mercer.Gaussian(0.5), got {kernel!r} of type {type(kernel).__name__}; "
+            'names such as "rbf" are for estimators, and a function of two blocks goes into mercer.FunctionKernel.'
+        )
+
+
 def refuse_infinite(kernel, values):
     """Return the values of a kernel, or raise a ValueError when one of them overflowed."""
     xp = _namespace.of(values)
