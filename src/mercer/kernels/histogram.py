@@ -10,6 +10,7 @@ from mercer import _namespace
 from mercer._tiles import evaluate
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Tags, refuse_infinite
+from mercer.kernels.radial import Gaussian
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +109,8 @@ class Laplacian(Coordinatewise):
         one = zero + xp.const(x, 1.0)
         return xp.where(x > z, one, zero) - xp.where(x < z, one, zero)
 
-    @staticmethod
-    def profile(xp, s, gamma, order=0):
-        """Return (-gamma)^order exp(-gamma s)."""
-        value = xp.exp(-gamma * s)
-        for _ in range(order):
-            value = -gamma * value
-        return value
+    # exp(-gamma s), of another s
+    profile = staticmethod(Gaussian.profile)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,13 +155,8 @@ class Chi2(Coordinatewise):
         ratio = z / safe
         return xp.where(total > zero, one - xp.const(x, 4.0) * ratio * ratio, zero)
 
-    @staticmethod
-    def profile(xp, s, gamma, order=0):
-        """Return (-gamma)^order exp(-gamma s)."""
-        value = xp.exp(-gamma * s)
-        for _ in range(order):
-            value = -gamma * value
-        return value
+    # exp(-gamma s), of another s
+    profile = staticmethod(Gaussian.profile)
 
 
 @dataclass(frozen=True, eq=False)
