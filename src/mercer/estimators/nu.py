@@ -10,7 +10,7 @@ from mercer.estimators import _svm
 from mercer.estimators._base import warn
 from mercer.estimators._single import Tube, solver
 from mercer.estimators.svc import SVC
-from mercer.estimators.svr import merged, targets, tube, tube_certificate
+from mercer.estimators.svr import targets, tube, tube_certificate
 from mercer.solvers.box import box_certificate
 from mercer.solvers.hulls import widest_margin
 from mercer.solvers.nu import priced, settle, solve_sums

@@ -234,7 +234,7 @@ class _Sweep:
             _threads.checkpoint()
             steps, missing, violation = optimise(
                 *(square.values, square.slot, self._diagonal, self.scores, self.coef, self._lower, self._upper),
-                *(self._groups, tol, min(limit, max_iter - n_iter)),
+                *(0.0, self._groups, tol, min(limit, max_iter - n_iter)),
             )
             n_iter += steps
             if violation <= tol:

@@ -7,8 +7,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from mercer import _points, _threads
 from mercer.gram import Gram
-from mercer.solvers.shrinking import extremes
-from mercer.solvers.smo import solve, threshold
+from mercer.solvers.shrinking import sides
+from mercer.solvers.smo import Dual, solve, threshold
 
 # Free variables solved for at most.
 _FREE = 2000
@@ -27,10 +27,10 @@ _MARGIN = 10
 
 
 def polish(kernel, points, rows, dual, solution, tol):
-    r"""Return a solution whose free variables satisfy K b + b_0 = t to the rounding of float64.
+    r"""Return a solution whose free variables satisfy K b + b_0 = t - epsilon sign(b) to the rounding of float64.
 
-    Newton steps on the free variables, under the kept sum and as far as the bounds allow; a variable that meets its
-    bound is fixed there, one that violates at its bound is freed. Each step lowers the objective.
+    Newton steps on the free variables, under the kept sum and as far as the bounds, and 0 in a tube, allow; a variable
+    that meets one is fixed there, one that violates there is freed. Each step lowers the objective.
 
     Parameters
     ----------
@@ -48,10 +48,11 @@ def polish(kernel, points, rows, dual, solution, tol):
     Solution
         As it was, where more than 2 000 variables are free.
     """
-    free = (solution.coef > dual.lower) & (solution.coef < dual.upper)
-    if free.sum() > _FREE or solution.violation > tol:
+    rising, falling = sides(solution.scores, solution.coef, dual)
+    if (rising == falling).sum() > _FREE or solution.violation > tol:
         return solution
-    near = np.flatnonzero(free | (np.abs(solution.scores - solution.bias) < _MARGIN * tol))
+    close = (np.abs(side - solution.bias) < _MARGIN * tol for side in (rising, falling))
+    near = np.flatnonzero(np.logical_or(rising == falling, np.logical_or(*close)))
     found = _solved(kernel, points, rows, dual, solution, near)
     return found if found.violation <= solution.violation else solution
 
@@ -101,16 +102,18 @@ def optimum(kernel, points, rows, dual, tol, *, max_iter, **means):
 
 
 def objective(dual, solution):
-    """Return t'b - b'Kb / 2."""
-    return 0.5 * float(solution.coef @ (dual.target + solution.scores))
+    """Return t'b - epsilon |b|_1 - b'Kb / 2."""
+    spent = dual.tube * float(np.abs(solution.coef).sum())
+    return 0.5 * float(solution.coef @ (dual.target + solution.scores)) - spent
 
 
 def _crossed(kernel, points, rows, dual, solution):
     """Return a solution after Newton steps on what is free or violates, repeated while that pays."""
     for _ in range(_REPEATS):
         _threads.checkpoint()
-        free = (solution.coef > dual.lower) & (solution.coef < dual.upper)
-        near = np.flatnonzero(free | _wrong(solution.scores, solution.coef, dual.lower, dual.upper, solution.bias))
+        rising, falling = sides(solution.scores, solution.coef, dual)
+        free = rising == falling
+        near = np.flatnonzero(free | _wrong(solution.scores, solution.coef, dual, solution.bias))
         found = _solved(kernel, points, rows, dual, solution, near) if free.sum() <= _FREE else solution
         fell = found.violation <= (1 - _FALL) * solution.violation
         if not fell and not objective(dual, found) > objective(dual, solution):
@@ -133,7 +136,8 @@ def _solved(kernel, points, rows, dual, solution, near):
     far = np.flatnonzero(others)
     if len(far):
         scores -= Gram(kernel, inner, widened(_points.take(points, dual.points[far]))) @ others[far]
-    coef = _newton(K, scores, solution.coef[near], dual.lower[near], dual.upper[near], solution.bias)
+    arrays = dual.target, dual.lower, dual.upper, solution.coef, dual.points
+    coef = _newton(K, scores, Dual(*(each[near] for each in arrays), dual.tube), solution.bias)
     change = coef - solution.coef[near]
     moved = np.flatnonzero(change)
     whole, all_scores = solution.coef.copy(), solution.scores.copy()
@@ -142,10 +146,11 @@ def _solved(kernel, points, rows, dual, solution, near):
         all_scores -= _spread(rows, dual, solution.square, near[moved], change[moved])
     all_scores[near] = scores
     bias = threshold(all_scores, whole, dual)
-    top, bottom = extremes(all_scores, whole, dual.lower, dual.upper)
-    if np.isnan(top - bottom):
+    rising, falling = sides(all_scores, whole, dual)
+    violation = float(rising.max() - falling.min())
+    if np.isnan(violation):
         return solution
-    return replace(solution, coef=whole, scores=all_scores, bias=bias, violation=max(0.0, top - bottom))
+    return replace(solution, coef=whole, scores=all_scores, bias=bias, violation=max(0.0, violation))
 
 
 def _spread(rows, dual, square, moved, change):
@@ -162,44 +167,55 @@ def widened(points):
     return points
 
 
-def _newton(K, scores, coef, lower, upper, level):
-    """Take Newton steps, changing ``scores`` in place; return the coefficients."""
-    coef = coef.copy()
+def _newton(K, scores, dual, level):
+    """Take Newton steps from ``dual.coef``, changing ``scores`` in place; return the coefficients."""
+    coef = dual.coef.copy()
     scale = max(1.0, np.abs(scores).max())
-    free = (coef > lower) & (coef < upper)
-    free |= not free.any() and _wrong(scores, coef, lower, upper, level)
+    free = np.equal(*sides(scores, coef, dual))
+    free |= not free.any() and _wrong(scores, coef, dual, level)
     spent, count = 0.0, 0
     while free.any() and spent < _OPERATIONS and count < 100:
         _threads.checkpoint()
         count += 1
         F = np.flatnonzero(free)
         spent += len(F) ** 3 / 3 + 1e6
-        direction, level = _direction(K[np.ix_(F, F)], scores[F])
-        room = np.where(direction > 0, upper[F] - coef[F], coef[F] - lower[F])
+        lower, upper, price = _piece(scores[F], coef[F], dual.lower[F], dual.upper[F], dual.tube, level)
+        direction, level = _direction(K[np.ix_(F, F)], scores[F] - price)
+        room = np.where(direction > 0, upper - coef[F], coef[F] - lower)
         with np.errstate(divide="ignore", invalid="ignore"):
             limits = np.where(direction != 0, room / np.abs(direction), np.inf)
         step = min(1.0, limits.min())
         before = coef[F].copy()
         coef[F] += step * direction
         met = limits <= step
-        coef[F[met]] = np.where(direction[met] > 0, upper[F[met]], lower[F[met]])
-        np.clip(coef, lower, upper, out=coef)
+        coef[F[met]] = np.where(direction[met] > 0, upper[met], lower[met])
+        coef[F] = np.clip(coef[F], lower, upper)
         free[F[met]] = False
         scores -= K[:, F] @ (coef[F] - before)
         if step < 1:
             continue
-        residual = np.abs(scores[F] - level).max()
-        wrong = ~free & _wrong(scores, coef, lower, upper, level)
+        residual = np.abs(scores[F] - price - level).max()
+        wrong = ~free & _wrong(scores, coef, dual, level)
         if not wrong.any() and residual <= _ROUNDING * scale:
             break
         free |= wrong
     return coef
 
 
-def _wrong(scores, coef, lower, upper, level):
+def _piece(scores, coef, lower, upper, tube, level):
+    """Return the bounds of variables between which the objective is smooth, and the price of rising there."""
+    if tube == 0:
+        return lower, upper, np.zeros(len(coef))
+    # one at 0 moves to the side that it was freed for
+    above = (coef > 0) | ((coef == 0) & (scores > level))
+    return np.where(above, 0, lower), np.where(above, upper, 0), np.where(above, tube, -tube)
+
+
+def _wrong(scores, coef, dual, level):
     """Return which variables want to move away from where they are."""
     slack = _ROUNDING * max(1.0, np.abs(scores).max())
-    return ((coef < upper) & (scores > level + slack)) | ((coef > lower) & (scores < level - slack))
+    rising, falling = sides(scores, coef, dual)
+    return (rising > level + slack) | (falling < level - slack)
 
 
 def _direction(K, scores):

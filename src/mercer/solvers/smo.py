@@ -8,7 +8,7 @@ import numpy as np
 from mercer import _threads
 from mercer.solvers import shrinking
 from mercer.solvers.rows import Square
-from mercer.solvers.shrinking import Variables, extremes
+from mercer.solvers.shrinking import Variables, sides
 from mercer.solvers.working_set import LANES
 
 _log = logging.getLogger("mercer")
@@ -40,18 +40,22 @@ _LEAST = 16
 class Dual:
     r"""The family of duals of support vector machines, in signed coefficients.
 
-    .. math:: \min_b \tfrac12 b'Kb - t'b \quad\text{s.t.}\quad l_i \le b_i \le u_i,\ \sum_i b_i = \text{const}
+    .. math:: \min_b \tfrac12 b'Kb - t'b + \epsilon \sum_i |b_i|
+        \quad\text{s.t.}\quad l_i \le b_i \le u_i,\ \sum_i b_i = \text{const}
 
     A classifier has b_i = y_i alpha_i, t = y and the bounds 0 and C y_i; a one-class machine t = 0 and sum 1;
-    regression two variables to a point, t = y - epsilon and y + epsilon; the smallest ball t = k(x_i, x_i) / 2.
+    regression t = y, the bounds -C and C and a tube; the smallest ball t = k(x_i, x_i) / 2.
 
     Parameters
     ----------
     target, lower, upper : float64 array (n,)
+        0 lies between the bounds.
     coef : float64 array (n,)
         Where to start: within the bounds, with the sum that is to be kept.
     points : int array (n,)
         The point of each variable.
+    tube : float
+        Half its width, epsilon, at least 0.
     """
 
     target: np.ndarray
@@ -59,6 +63,7 @@ class Dual:
     upper: np.ndarray
     coef: np.ndarray
     points: np.ndarray
+    tube: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ class Solution:
     bias : float
         The threshold b_0 of f: the mean over free variables, or the middle of what the others allow.
     violation : float
-        Largest f_i that may rise minus smallest that may fall, at least 0.
+        Largest score at which a variable rises minus smallest at which one falls, at least 0.
     n_iter : int
         Pairs optimised.
     computed : int
@@ -170,7 +175,7 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
 
 
 def threshold(scores, coef, dual):
-    """Return b_0: the mean score of free variables, or the middle of the interval that the others allow.
+    """Return b_0: the mean of free variables, or the middle of the interval that the others allow.
 
     Parameters
     ----------
@@ -181,18 +186,19 @@ def threshold(scores, coef, dual):
     -------
     float
     """
-    free = (coef > dual.lower) & (coef < dual.upper)
+    rising, falling = sides(scores, coef, dual)
+    free = rising == falling
     if free.any():
-        return float(scores[free].mean())
-    top, bottom = extremes(scores, coef, dual.lower, dual.upper)
+        return float(rising[free].mean())
+    top, bottom = rising.max(), falling.min()
     if np.isinf(top) or np.isinf(bottom):
         return float(bottom if np.isinf(top) else top)
-    return 0.5 * (top + bottom)
+    return float(0.5 * (top + bottom))
 
 
 def _violation(scores, coef, dual):
-    top, bottom = extremes(scores, coef, dual.lower, dual.upper)
-    return max(0.0, top - bottom)
+    rising, falling = sides(scores, coef, dual)
+    return max(0.0, float(rising.max() - falling.min()))
 
 
 def _largest_sweep(n, values):
@@ -206,22 +212,21 @@ def _choose(scores, coef, dual, bias, largest, least):
     n = len(coef)
     if bias is None and (n > 2 * _FIRST or n > largest):
         return np.unique(np.linspace(0, n - 1, min(largest, _FIRST)).astype(int))
-    rise, fall = coef < dual.upper, coef > dual.lower
-    worth = _worth(scores, coef, dual.lower, dual.upper, bias or 0.0)
-    concerned = int(np.count_nonzero((worth > 0) | (rise & fall)))
+    rising, falling = sides(scores, coef, dual)
+    free, worth = rising == falling, _worth(rising, falling, bias or 0.0)
+    concerned = int(np.count_nonzero((worth > 0) | free))
     size = min(largest, max(2 * _FIRST, least, int(_SPARE * concerned) // LANES * LANES))
     if n <= size:
         return np.arange(n)
-    worth[rise & fall] += 1
+    worth[free] += 1
     # the pair that violates most is always there, so that every sweep gains
-    worth[[np.argmax(np.where(rise, scores, -np.inf)), np.argmin(np.where(fall, scores, np.inf))]] = np.inf
+    worth[[np.argmax(rising), np.argmin(falling)]] = np.inf
     return np.sort(np.argpartition(-worth, size)[:size])
 
 
-def _worth(scores, coef, lower, upper, middle):
-    """Return how far variables are on the wrong side of the threshold, below 0 for those that rest at their bounds."""
-    rise, fall = coef < upper, coef > lower
-    return np.maximum(np.where(rise, scores - middle, -np.inf), np.where(fall, middle - scores, -np.inf))
+def _worth(rising, falling, middle):
+    """Return how far variables are on the wrong side of the threshold, below 0 for those that rest where they are."""
+    return np.maximum(rising - middle, middle - falling)
 
 
 class _Sweep:
@@ -257,7 +262,8 @@ class _Sweep:
     def _load(self, scores, coef):
         c, dual = self.chosen, self._dual
         diagonal = self._rows.diagonal[dual.points[c]]
-        self._variables = Variables.padded(diagonal, scores[c], coef[c], dual.lower[c], dual.upper[c])
+        arrays = diagonal, scores[c], coef[c], dual.lower[c], dual.upper[c]
+        self._variables = Variables.padded(*arrays, tube=dual.tube)
 
     def run(self, tol, max_iter, report):
         """Solve to ``tol``, or as far as the memory goes; return the number of steps and whether to stop."""
@@ -306,9 +312,8 @@ class _Sweep:
         full = square.room < self._batch
         if not full and len(there) < _IDLE:
             return
-        state = [each[there] for each in (variables.scores, variables.coef, variables.lower, variables.upper)]
         # by violation alone: the first variable of the pair whose second is missing must stay
-        worth = _worth(*state, variables.middle())
+        worth = _worth(*variables.sides(), variables.middle())[there]
         idle = int(np.count_nonzero(worth < 0))
         many = len(there) // 2 if full else idle // 2
         if full or idle > len(there) // 2:
@@ -316,10 +321,9 @@ class _Sweep:
 
     def _wanted(self, missing):
         """Return the variables whose rows to compute together with a missing one: those that violate most."""
-        v, own = self._variables, slice(0, len(self.chosen))
-        scores, coef = v.scores[own], v.coef[own]
-        middle = v.middle()
-        worth = np.where(coef < v.upper[own], scores - middle, middle - scores)
+        own, middle = slice(0, len(self.chosen)), self._variables.middle()
+        rising, falling = (each[own] for each in self._variables.sides())
+        worth = np.where(rising == falling, rising - middle, _worth(rising, falling, middle))
         # nearer to the middle than that they may well never be asked for
         worth[(self.square.slot[own] >= 0) | (worth < _RELEVANT * worth.max())] = -np.inf
         return np.unique(np.append(_largest(worth, self._batch - 1), missing))
