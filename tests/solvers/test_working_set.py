@@ -22,7 +22,8 @@ def test_steps_lead_to_the_optimum_and_keep_the_sum(global_random_seed):
     K, slots, ones, y = _problem(global_random_seed)
     f, coef = y.copy(), np.zeros(len(y))
     groups = np.array([0, len(y)])
-    n_iter, missing, gap = optimise(K, slots, ones, f, coef, np.minimum(0, y), np.maximum(0, y), 0.0, groups, 1e-9, 10**6)
+    lower, upper = np.minimum(0, y), np.maximum(0, y)
+    n_iter, missing, gap = optimise(K, slots, ones, f, coef, lower, upper, 0.0, groups, 1e-9, 10**6)
     assert missing == -1
     assert gap <= 1e-9
     assert n_iter > 0
@@ -34,7 +35,8 @@ def test_a_missing_row_is_asked_for_before_anything_changes(global_random_seed):
     K, slots, ones, y = _problem(global_random_seed)
     f, coef = y.copy(), np.zeros(len(y))
     n_iter, missing, _ = optimise(
-        K, np.full_like(slots, -1), ones, f, coef, np.minimum(0, y), np.maximum(0, y), 0.0, np.array([0, len(y)]), 1e-9, 100
+        *(K, np.full_like(slots, -1), ones, f, coef, np.minimum(0, y), np.maximum(0, y), 0.0),
+        *(np.array([0, len(y)]), 1e-9, 100),
     )
     assert (n_iter, f[missing]) == (0, 1.0)
     assert (f == y).all()

@@ -1,7 +1,7 @@
 """Sequential minimal optimisation: the quadratic programmes of support vector machines."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -87,6 +87,8 @@ class Solution:
         Kernel rows of all variables, where the memory held them.
     gain : float
         Relative gain of the objective in the last round, where the solver ended since that was next to nothing.
+    tube : float
+        Half its width.
     """
 
     coef: np.ndarray
@@ -97,9 +99,10 @@ class Solution:
     computed: int
     square: Square | None = None
     gain: float = np.nan
+    tube: float = 0.0
 
 
-def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
+def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None, adjust=None):
     """Solve a dual until no pair violates the optimality conditions by more than ``tol``.
 
     Sweeps solve for the variables that matter, all others at rest: all of them where the memory holds their kernel
@@ -120,6 +123,8 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
         Diagonal blocks of K that are known already.
     report : callable (violation), optional
         Called about ten times a second; the solver stops when it returns True.
+    adjust : callable (dual, solution) -> float, optional
+        Called between sweeps, which reduce the violation by parts then: the tube to go on with.
 
     Returns
     -------
@@ -148,14 +153,18 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
     bias, stopped, sweep, whole = None, False, None, False
     largest = _largest_sweep(len(coef), len(memory))
     violation = _violation(scores, coef, dual)
+
+    def state():
+        return Solution(coef, scores, bias, violation, n_iter, computed, tube=dual.tube)
+
     while violation > tol and n_iter < max_iter and not stopped:
         chosen = _choose(scores, coef, dual, bias, largest, 0 if sweep is None else len(sweep.chosen))
         whole = len(chosen) == len(coef)
-        if sweep is None or not sweep.exchange(chosen, scores, coef):
+        if sweep is None or not sweep.exchange(chosen, dual, scores, coef):
             computed += 0 if sweep is None else sweep.square.computed
             sweep = _Sweep(rows, dual, chosen, scores, coef, memory, shared if whole else ())
         chosen, before = sweep.chosen, coef[sweep.chosen]
-        aim = tol if whole else max(0.5 * tol, _REDUCTION * violation)
+        aim = tol if whole and adjust is None else max(0.5 * tol, _REDUCTION * violation)
         steps, stopped = sweep.run(aim, max_iter - n_iter, report)
         coef[chosen], scores[chosen] = sweep.result()
         change = coef[chosen] - before
@@ -168,10 +177,13 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
         n_iter += steps
         bias, violation = threshold(scores, coef, dual), _violation(scores, coef, dual)
         _log.debug("smo: %d of %d variables, %d steps, violation %.3g", len(chosen), len(coef), n_iter, violation)
+        if adjust is not None and not stopped:
+            dual = replace(dual, tube=adjust(dual, state()))
+            bias, violation = threshold(scores, coef, dual), _violation(scores, coef, dual)
         stopped = stopped or steps == 0
     computed += 0 if sweep is None else sweep.square.computed
-    square = sweep.square if whole else None
-    return Solution(coef, scores, threshold(scores, coef, dual), violation, n_iter, computed, square)
+    bias = threshold(scores, coef, dual)
+    return replace(state(), square=sweep.square if whole else None)
 
 
 def threshold(scores, coef, dual):
@@ -240,8 +252,9 @@ class _Sweep:
         if len(chosen) ** 2 <= _SMALL and self.square.room == np.inf:
             self.square.complete()
 
-    def exchange(self, chosen, scores, coef):
-        """Take other variables, where most are the same; return whether that was done."""
+    def exchange(self, chosen, dual, scores, coef):
+        """Take other variables, where most are the same, or another tube; return whether that was done."""
+        self._dual = dual
         if len(chosen) != len(self.chosen):
             return False
         kept = np.isin(self.chosen, chosen)
