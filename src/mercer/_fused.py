@@ -14,6 +14,7 @@ import numpy as np
 from mercer import _compile, _threads
 from mercer._compile import EXACT, compiled, dispatcher, fingerprint, specialised, wide
 from mercer._tiles import COINCIDENCE, evaluate
+from mercer._transpose import mirror
 
 _COLUMNS = 512
 # Bytes of a tile: half of a second-level cache of 2 MB, and enough rows for BLAS to run at its full speed.
@@ -22,8 +23,6 @@ _TILE = 1 << 20
 _DIRECT = 8
 # Coordinates that the loop over differences takes at a time; rows are padded by zeros.
 _LANES = 4
-# Rows and columns of a tile that is transposed: the lines of cache it touches stay.
-_SIDE = 32
 # Kernel values that take less time than handing them out.
 _SINGLE = 1 << 16
 # Numbers of weights that one task asks for at a time.
@@ -68,7 +67,7 @@ def tile(profile, kind, parameters, X, Z, order=0):
 
     plan.run(fill)
     if plan.mirrored:
-        plan.run(lambda rows: _mirror(K, rows.start, rows.stop))
+        plan.run(lambda rows: mirror(K, rows.start, rows.stop))
     return K
 
 
@@ -280,16 +279,6 @@ def _bordered(X, factor, place):
             total += np.float64(row[k]) * np.float64(row[k])
         out[i, d + place], out[i, d + 1 - place] = total, 1.0
     return out
-
-
-@compiled
-def _mirror(K, start, stop):
-    """Copy what lies below the diagonal in columns ``start`` to ``stop`` to the part above it, tile by tile."""
-    for first in range(start, len(K), _SIDE):
-        for column in range(start, min(stop, first + _SIDE), _SIDE):
-            for i in range(first, min(first + _SIDE, len(K))):
-                for j in range(column, min(column + _SIDE, stop, i)):
-                    K[j, i] = K[i, j]
 
 
 @functools.lru_cache(maxsize=256)

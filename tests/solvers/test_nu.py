@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import minimize
 
 import mercer as mc
-from mercer.solvers.nu import KeptRows, priced, settle, solve_sums
+from mercer.solvers.nu import priced, settle, solve_sums
 from mercer.solvers.polish import polish
-from mercer.solvers.rows import FusedRows, Square
+from mercer.solvers.rows import FusedRows
 from mercer.solvers.smo import Dual, Solution
 from mercer.solvers.working_set import LANES
 
@@ -106,12 +106,3 @@ def test_a_price_is_the_dual_that_polishing_sees(global_random_seed):
     same = polish(kernel, X, rows, priced(dual, 60, price), solution, 1e-6)
     np.testing.assert_allclose(same.coef, solution.coef, atol=1e-3)
     assert same.violation <= 1e-9
-
-
-def test_kept_rows_are_those_of_the_kernel():
-    kernel, X, rows, _ = problem(30, 0)
-    points = np.arange(10, 40)
-    kept = KeptRows(rows, Square(rows, points, np.empty(30 * LANES), LANES), points)
-    out = np.empty((3, 2))
-    kept.columns(np.array([12, 39]))(np.array([39, 11, 12]), out)
-    np.testing.assert_allclose(out, kernel(X[[39, 11, 12]], X[[12, 39]]), atol=1e-12)

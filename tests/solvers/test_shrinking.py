@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mercer.solvers import shrinking
-from mercer.solvers.shrinking import Variables, extremes
+from mercer.solvers.shrinking import Variables
 from mercer.solvers.working_set import LANES
 
 
@@ -54,7 +54,7 @@ def test_near_are_the_free_and_those_that_violate():
     lower, upper = np.zeros(4), np.ones(4)
     coef, scores = np.array([0.0, 1.0, 0.5, 0.0]), np.array([1.0, 2.0, 0.5, -5.0])
     variables = Variables(np.ones(4), scores, coef, lower, upper)
-    assert extremes(scores, coef, lower, upper) == (1.0, 0.5)
+    assert variables.bounds() == (1.0, 0.5)
     np.testing.assert_array_equal(variables.near(), [0, 2])
 
 

@@ -36,12 +36,7 @@ def _one_class(points, nu=0.2):
 
 def _regression(points, epsilon=0.1, C=2.0):
     y, n = np.sin(points[:, 0]), len(points)
-    target = np.concatenate([y - epsilon, y + epsilon])
-    zeros, price = np.zeros(n), np.full(n, C)
-    start = np.zeros(2 * n)
-    return Dual(
-        target, np.concatenate([zeros, -price]), np.concatenate([price, zeros]), start, np.tile(np.arange(n), 2)
-    )
+    return Dual(y, np.full(n, -C), np.full(n, C), np.zeros(n), np.arange(n), epsilon)
 
 
 def _ball(points, C=0.1):
@@ -54,16 +49,29 @@ def test_every_member_of_the_family_reaches_the_optimum_of_a_general_solver(poin
     kernel, dual = mc.Gaussian(0.5), make(points)
     K = kernel(points)[np.ix_(dual.points, dual.points)]
     solution = _solve(kernel, points, dual)
+    # the parts above and below 0 apart, so that the tube is linear in them
+    n, start = len(dual.target), np.concatenate([np.maximum(dual.coef, 0), np.maximum(-dual.coef, 0)])
+    bounds = np.concatenate([np.maximum(dual.upper, 0), np.maximum(-dual.lower, 0)])
+
+    def objective(parts):
+        b = parts[:n] - parts[n:]
+        return 0.5 * b @ K @ b - dual.target @ b + dual.tube * parts.sum()
+
+    def slope(parts):
+        g = K @ (parts[:n] - parts[n:]) - dual.target
+        return np.concatenate([g, -g]) + dual.tube
+
+    sign = np.repeat([1.0, -1.0], n)
     reference = minimize(
-        lambda b: 0.5 * b @ K @ b - dual.target @ b,
-        dual.coef,
-        jac=lambda b: K @ b - dual.target,
-        bounds=list(zip(dual.lower, dual.upper, strict=True)),
-        constraints=LinearConstraint(np.ones(len(dual.target)), dual.coef.sum(), dual.coef.sum()),
+        objective,
+        start,
+        jac=slope,
+        bounds=[(0, bound) for bound in bounds],
+        constraints=LinearConstraint(sign, dual.coef.sum(), dual.coef.sum()),
         method="SLSQP",
         options={"maxiter": 1000, "ftol": 1e-13},
     )
-    ours = 0.5 * solution.coef @ K @ solution.coef - dual.target @ solution.coef
+    ours = objective(np.concatenate([np.maximum(solution.coef, 0), np.maximum(-solution.coef, 0)]))
     assert ours <= reference.fun + 1e-9 * abs(reference.fun)
     assert solution.violation <= 1e-10
     assert abs(solution.coef.sum() - dual.coef.sum()) < 1e-10

@@ -1,8 +1,7 @@
 import numpy as np
-import pytest
 
 import mercer as mc
-from mercer.solvers.working_set import LANES, gather, optimise, subtract, transpose
+from mercer.solvers.working_set import LANES, gather, optimise, subtract
 
 
 def _problem(seed, n=300):
@@ -23,7 +22,8 @@ def test_steps_lead_to_the_optimum_and_keep_the_sum(global_random_seed):
     K, slots, ones, y = _problem(global_random_seed)
     f, coef = y.copy(), np.zeros(len(y))
     groups = np.array([0, len(y)])
-    n_iter, missing, gap = optimise(K, slots, ones, f, coef, np.minimum(0, y), np.maximum(0, y), groups, 1e-9, 10**6)
+    lower, upper = np.minimum(0, y), np.maximum(0, y)
+    n_iter, missing, gap = optimise(K, slots, ones, f, coef, lower, upper, 0.0, groups, 1e-9, 10**6)
     assert missing == -1
     assert gap <= 1e-9
     assert n_iter > 0
@@ -35,7 +35,8 @@ def test_a_missing_row_is_asked_for_before_anything_changes(global_random_seed):
     K, slots, ones, y = _problem(global_random_seed)
     f, coef = y.copy(), np.zeros(len(y))
     n_iter, missing, _ = optimise(
-        K, np.full_like(slots, -1), ones, f, coef, np.minimum(0, y), np.maximum(0, y), np.array([0, len(y)]), 1e-9, 100
+        *(K, np.full_like(slots, -1), ones, f, coef, np.minimum(0, y), np.maximum(0, y), 0.0),
+        *(np.array([0, len(y)]), 1e-9, 100),
     )
     assert (n_iter, f[missing]) == (0, 1.0)
     assert (f == y).all()
@@ -48,7 +49,7 @@ def test_groups_keep_their_sums_apart(global_random_seed):
     f[LANES:] += 3
     before = f + K @ coef
     n_iter, _, gap = optimise(
-        K, slots, ones, f, coef, np.zeros_like(f), np.ones_like(f), np.array([0, LANES, 2 * LANES]), 1e-8, 10**5
+        K, slots, ones, f, coef, np.zeros_like(f), np.ones_like(f), 0.0, np.array([0, LANES, 2 * LANES]), 1e-8, 10**5
     )
     assert n_iter > 0
     assert gap <= 1e-8
@@ -67,13 +68,3 @@ def test_rows_are_subtracted_in_float64_and_gathered_as_they_are(global_random_s
     gather(K, rows, columns, out)
     np.testing.assert_array_equal(out[:, :3], K[np.ix_(rows, columns)])
     assert not out[:, 3:].any()
-
-
-@pytest.mark.parametrize("shape", [(1, 5), (32, 64), (70, 33)])
-def test_blocks_are_transposed_into_part_of_a_larger_array(shape):
-    block = np.random.default_rng(0).random(shape)
-    whole = np.zeros((shape[1] + 2, shape[0] + 3))
-    transpose(block, whole[1:-1, 2:-1])
-    np.testing.assert_array_equal(whole[1:-1, 2:-1], block.T)
-    whole[1:-1, 2:-1] = 0
-    assert not whole.any()

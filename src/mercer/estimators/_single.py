@@ -15,9 +15,8 @@ from mercer.estimators._base import KernelEstimator, warn
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.solvers.nu import KeptRows
 from mercer.solvers.polish import optimum, widened
-from mercer.solvers.rows import Square, rows_of
+from mercer.solvers.rows import rows_of
 from mercer.solvers.working_set import LANES
 
 
@@ -179,7 +178,7 @@ class Solver:
     ----------
     kernel : Kernel
     points : points (n)
-    rows : FusedRows, PlainRows or KeptRows
+    rows : FusedRows or PlainRows
     means : dict
         ``max_iter``, ``memory`` and ``report`` of `mercer.solvers.smo.solve`.
     """
@@ -195,7 +194,7 @@ class Solver:
 
 
 @contextmanager
-def solver(estimator, kernel, points, n_variables, accuracy):
+def solver(estimator, kernel, points, accuracy):
     """Give what solves duals over some points, within the memory of an estimator and with its callbacks.
 
     Parameters
@@ -203,8 +202,6 @@ def solver(estimator, kernel, points, n_variables, accuracy):
     estimator : SingleMachine
     kernel : Kernel
     points : points (n)
-    n_variables : int
-        n, or 2 n where two variables share a point.
     accuracy : float
         Largest root mean square error of a kernel value.
 
@@ -214,14 +211,8 @@ def solver(estimator, kernel, points, n_variables, accuracy):
     """
     rows, budget = rows_of(kernel, points, accuracy), _memory.parse(estimator.memory)
     n, item = _points.count(points), rows.dtype.itemsize
-    width, padded = -(-n // LANES) * LANES, -(-n_variables // LANES) * LANES
-    if n_variables > n and (n * width + n_variables * padded) * item <= budget:
-        kept = Square(rows, np.arange(n), np.empty(n * width, rows.dtype), LANES)
-        rows = KeptRows(rows, kept, np.arange(n))
-        budget -= n * width * item
-    # whole lanes of two groups, where there are two
-    most = (n_variables + 2 * LANES) * (padded + 2 * LANES)
-    memory = np.empty(max(min(budget // item, most), 4 * LANES * padded), rows.dtype)
-    max_iter = max(10_000_000, 100 * n_variables) if estimator.max_iter == -1 else estimator.max_iter
+    width = -(-n // LANES) * LANES
+    memory = np.empty(max(min(budget // item, n * width), 4 * LANES * width), rows.dtype)
+    max_iter = max(10_000_000, 100 * n) if estimator.max_iter == -1 else estimator.max_iter
     with progress(estimator, "smo") as step:
         yield Solver(kernel, points, rows, {"memory": memory, "max_iter": max_iter, "report": _svm.Report(step)})

@@ -10,12 +10,12 @@ from mercer.estimators import _svm
 from mercer.estimators._base import warn
 from mercer.estimators._single import Tube, solver
 from mercer.estimators.svc import SVC
-from mercer.estimators.svr import merged, targets, tube, tube_certificate
+from mercer.estimators.svr import targets, tube, tube_certificate
 from mercer.solvers.box import box_certificate
 from mercer.solvers.hulls import widest_margin
-from mercer.solvers.nu import priced, settle, solve_sums
 from mercer.solvers.polish import polish
 from mercer.solvers.smo import solve
+from mercer.solvers.tube import solve_share
 
 # A margin below this share of what the distance of the classes' means would give counts as none: then a machine of
 # this share is kept.
@@ -245,30 +245,31 @@ class NuSVR(Tube, BaseEstimator):
             raise ValueError(f"nu = {self.nu!r} must be at most 1: it is a share of the training points.")
         y = targets(self, y)
         sample = self._sample(X, sample_weight, len(y))
-        n, price, own = _points.count(sample.points), self.C * sample.weights, y[sample.kept]
-        total = 0.5 * self.nu * float(price.sum())
-        dual = tube(own, 1.0, price)
-        dual = replace(dual, target=np.concatenate([own, own]))
-        with solver(self, sample.kernel, sample.points, 2 * n, self.tol / (price.max() * np.sqrt(n))) as means:
-            solution, width = solve_sums(means.rows, dual, n, total, tol=lambda _: self.tol, **means.means)
-            if width >= -self.tol:
-                # no width at all: then fewer errors than nu allows are left
-                line = replace(tube(own, 0.0, price), coef=merged(solution.coef, n))
-                exact = means.optimum(line, self.tol)
-                if np.abs(exact.coef).sum() <= 2 * total * (1 + 1e-12):
-                    solution, dual, width = replace(exact, n_iter=exact.n_iter + solution.n_iter), line, None
-            if width is not None:
-                solution, width = settle(
-                    sample.kernel, sample.points, means.rows, dual, n, total, solution, width, self.tol
-                )
-                dual = priced(dual, n, width)
-        epsilon = 0.0 if width is None else max(0.0, -width)
-        self._keep(sample, merged(solution.coef, n), solution)
-        self.epsilon_ = float(epsilon)
+        n, price = _points.count(sample.points), self.C * sample.weights
+        total = self.nu * float(price.sum())
+        line = tube(y[sample.kept], 0.0, price)
+        with solver(self, sample.kernel, sample.points, self.tol / (price.max() * np.sqrt(n))) as means:
+            solution = solve_share(means.rows, line, total, tol=self.tol, **means.means)
+            if solution.tube <= self.tol:
+                # no width at all: then fewer errors than nu allows may be left
+                exact = means.optimum(replace(line, coef=solution.coef), self.tol)
+                exact = replace(exact, n_iter=exact.n_iter + solution.n_iter)
+                solution = exact if np.abs(exact.coef).sum() <= total * (1 + 1e-12) else solution
+            if solution.tube > 0:
+                solution = self._settled(means, line, total, solution)
+        self._keep(sample, solution.coef, solution)
+        self.epsilon_ = solution.tube
         self.intercept_ = np.array([solution.bias], sample.dtype)
+        dual = replace(line, tube=solution.tube)
         self.certificate_ = box_certificate(dual, solution.coef, solution.scores, solution.bias)
         self._warn_unfinished(solution.violation, self.tol)
         return self
+
+    def _settled(self, means, line, total, solution):
+        """Return a solution to its last digits: of the sum, or of its tube where no other has that sum."""
+        given = means.kernel, means.points, means.rows, replace(line, tube=solution.tube)
+        found = polish(*given, solution, self.tol, total)
+        return polish(*given, solution, self.tol) if found is solution else found
 
     def _certify(self, X, y, sample_weight):
         """Return the certificate in float64 from raw inputs."""

@@ -93,7 +93,7 @@ class OneClassSVM(Boundary, BaseEstimator):
         scale = np.abs(sample.kernel.diag(sample.points)).max()
         tol = self.tol * max(float(scale), 1e-300) / max(1.0, total)
         n = len(dual.points)
-        with solver(self, sample.kernel, sample.points, n, tol / (dual.upper.max() * np.sqrt(n))) as means:
+        with solver(self, sample.kernel, sample.points, tol / (dual.upper.max() * np.sqrt(n))) as means:
             solution = means.optimum(dual, tol)
         level = inner_level(solution, dual, sample.dtype, scale)
         self._keep(sample, total * solution.coef, solution)

@@ -101,7 +101,7 @@ class SVDD(Boundary, BaseEstimator):
         dual = self._dual(sample)
         scale = max(float(np.abs(dual.target).max()), 1e-300) * 2
         tol, n = self.tol * scale, len(dual.points)
-        with solver(self, sample.kernel, sample.points, n, tol / np.sqrt(n)) as means:
+        with solver(self, sample.kernel, sample.points, tol / np.sqrt(n)) as means:
             solution = means.optimum(dual, tol)
         level = inner_level(solution, dual, sample.dtype, scale)
         self._keep(sample, solution.coef, solution)

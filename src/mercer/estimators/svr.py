@@ -108,12 +108,12 @@ class SVR(Tube, BaseEstimator):
         if ridge is not None:
             kernel, points = Ridged(kernel, widened(points), ridge), np.arange(n)
         accuracy = self.tol / (self.C * sample.weights.max() * np.sqrt(n))
-        with solver(self, kernel, points, len(dual.points), accuracy) as means:
+        with solver(self, kernel, points, accuracy) as means:
             if hard:
                 solution, dual = hard_tube(means, dual, sample, y[sample.kept], self.epsilon, self.tol)
             else:
                 solution = means.optimum(dual, self.tol)
-        self._keep(sample, merged(solution.coef, n), solution)
+        self._keep(sample, solution.coef, solution)
         self.intercept_ = np.array([solution.bias], sample.dtype)
         self.certificate_ = box_certificate(dual, solution.coef, solution.scores, solution.bias)
         self._warn_unfinished(solution.violation, self.tol, solution.gain)
@@ -157,7 +157,7 @@ class SVR(Tube, BaseEstimator):
 
 
 def tube(y, epsilon, price):
-    """Return the dual of a tube: two variables to a point, or one between -price and price where it has no width.
+    """Return the dual of a tube: one variable to a point, between -price and price.
 
     Parameters
     ----------
@@ -169,22 +169,7 @@ def tube(y, epsilon, price):
     -------
     Dual
     """
-    own = np.arange(len(y))
-    if epsilon == 0:
-        return Dual(y, -price, price, np.zeros(len(y)), own)
-    nothing = np.zeros(len(y))
-    return Dual(
-        np.concatenate([y - epsilon, y + epsilon]),
-        np.concatenate([nothing, -price]),
-        np.concatenate([price, nothing]),
-        np.zeros(2 * len(y)),
-        np.concatenate([own, own]),
-    )
-
-
-def merged(coef, n):
-    """Return one coefficient a point (n,), of one or two variables each."""
-    return coef.reshape(-1, n).sum(axis=0)
+    return Dual(y, -price, price, np.zeros(len(y)), np.arange(len(y)), epsilon)
 
 
 def tube_certificate(model, sample, dual, ridge):
@@ -192,9 +177,8 @@ def tube_certificate(model, sample, dual, ridge):
     coef, values = model._stored(sample)
     if ridge is not None:
         values = values + ridge * coef
-    split = np.tile(coef, len(dual.points) // len(coef))
-    split = np.clip(split, dual.lower, dual.upper)
-    return box_certificate(dual, split, dual.target - values[dual.points], float(model.intercept_[0]))
+    coef = np.clip(coef, dual.lower, dual.upper)
+    return box_certificate(dual, coef, dual.target - values, float(model.intercept_[0]))
 
 
 def targets(model, y):

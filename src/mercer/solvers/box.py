@@ -3,6 +3,7 @@
 import numpy as np
 
 from mercer.solvers.certificate import Certificate
+from mercer.solvers.shrinking import sides
 
 
 def filled(upper, total):
@@ -30,11 +31,12 @@ def filled(upper, total):
 def box_certificate(dual, coef, scores, bias):
     r"""Return the certificate of a point of a dual, and of the primal point that belongs to it.
 
-    .. math:: D(b) = t'b - \tfrac12 b'Kb,\quad P - D = \sum_i \max(u_i g_i, l_i g_i) - b_i g_i,\quad
+    .. math:: D(b) = t'b - \epsilon |b|_1 - \tfrac12 b'Kb,\quad
+        P - D = \sum_i \max_{l_i \le a \le u_i} (a g_i - \epsilon |a|) - (b_i g_i - \epsilon |b_i|),\quad
         g_i = f_i - b_0,\ f = t - Kb
 
-    Each term is at least 0; what max(u g, l g) stands for is the loss of the machine: hinge, epsilon-insensitive, the
-    distance beyond a ball.
+    Each term is at least 0; what the maximum, met at a bound or at 0, stands for is the loss of the machine: hinge,
+    epsilon-insensitive, the distance beyond a ball.
 
     Parameters
     ----------
@@ -48,8 +50,11 @@ def box_certificate(dual, coef, scores, bias):
         O(n).
     """
     excess = scores - bias
-    value = float(dual.target @ coef) - 0.5 * float(coef @ (dual.target - scores))
-    gap = np.maximum((dual.upper - coef) * excess, (dual.lower - coef) * excess)
-    top = np.max(scores, where=coef < dual.upper, initial=-np.inf)
-    bottom = np.min(scores, where=coef > dual.lower, initial=np.inf)
-    return Certificate(value + float(gap.sum()), value, max(0.0, float(top - bottom)))
+    value = 0.5 * float(coef @ (dual.target + scores)) - dual.tube * float(np.abs(coef).sum())
+    above, below = np.maximum(coef, 0), np.minimum(coef, 0)
+    # what a way to 0, on to the upper and on to the lower bound gains, by pieces: nothing cancels
+    right, left = excess - dual.tube, excess + dual.tube
+    gap = np.maximum((dual.upper - above) * right - below * left, (dual.lower - below) * left - above * right)
+    gap = np.maximum(gap, -below * left - above * right)
+    rising, falling = sides(scores, coef, dual)
+    return Certificate(value + float(gap.sum()), value, max(0.0, float(rising.max() - falling.min())))

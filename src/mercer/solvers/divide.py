@@ -61,7 +61,9 @@ def divided(kernel, points, rows, dual, *, tol, max_iter, memory, report=None):
         own, piece = np.sort(parts[k]), free.get()
         arrays = (each[own] for each in (dual.target, dual.lower, dual.upper, dual.coef, dual.points))
         with _threads.limit(1):
-            solution = solve(rows, Dual(*arrays), tol=aim, max_iter=max_iter // len(parts), memory=piece, report=report)
+            solution = solve(
+                rows, Dual(*arrays, dual.tube), tol=aim, max_iter=max_iter // len(parts), memory=piece, report=report
+            )
         found[k] = own, solution.coef, solution.n_iter, solution.computed
         free.put(piece)
 

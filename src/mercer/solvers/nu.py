@@ -1,7 +1,6 @@
 """Duals whose variables keep two sums: machines of a prescribed share of errors, and the distance of two hulls."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 from scipy.optimize import brentq
@@ -13,8 +12,6 @@ from mercer.solvers.rows import Square
 from mercer.solvers.smo import Dual, Solution
 from mercer.solvers.working_set import LANES, optimise
 
-# Pieces of neighbouring columns that are copied one by one.
-_RUNS = 16
 # Variables of a group in the sample that tells most of the others where they belong.
 _SAMPLE = 1000
 # Variables of which all are solved for at once, and that a sweep over a part solves for at least.
@@ -61,8 +58,7 @@ def solve_sums(rows, dual, split, total, *, tol, max_iter, memory, report=None):
     solution : Solution
         That of the dual with the price in its target, see `priced`: with one sum only it has the same solution.
     price : float
-        Half the difference of the levels of the second and of the first group: the margin of a classifier, minus the
-        width of a tube.
+        Half the difference of the levels of the second and of the first group: the margin of a classifier.
 
     Notes
     -----
@@ -172,44 +168,6 @@ def settle(kernel, points, rows, dual, split, total, solution, price, tol):
     return replace(found, n_iter=solution.n_iter), best
 
 
-class KeptRows:
-    """Rows of a kernel that are computed once and read by several duals, or by two variables to a point.
-
-    Parameters
-    ----------
-    rows : FusedRows or PlainRows
-    square : Square
-        Of all points, in their order.
-    points : int array (m,)
-        Those that variables may have, ascending.
-    """
-
-    def __init__(self, rows, square, points):
-        self.dtype, self.diagonal, self.width = rows.dtype, rows.diagonal, 1
-        self.square, self.product = rows.square, rows.product
-        self._kept = square
-        self._place = np.full(len(rows.diagonal), -1)
-        self._place[points] = np.arange(len(points))
-
-    def columns(self, J):
-        """Return a function (wanted, out) that writes their kernel values with points J to ``out``."""
-        columns = self._place[J]
-        starts = np.concatenate([[0], 1 + np.flatnonzero(np.diff(columns) != 1), [len(columns)]])
-        runs = [(slice(a, b), slice(columns[a], columns[a] + b - a)) for a, b in pairwise(starts)]
-
-        def write(wanted, out):
-            own = self._place[wanted]
-            self._kept.ensure(np.unique(own))
-            slots = self._kept.slot[own]
-            if len(runs) > _RUNS:
-                out[:] = self._kept.values[slots][:, columns]
-                return
-            for there, here in runs:
-                out[:, there] = self._kept.values[slots, here]
-
-        return write
-
-
 class _Sweep:
     """Variables of two groups that are solved for while all others stay, each group in whole lanes."""
 
@@ -234,7 +192,7 @@ class _Sweep:
             _threads.checkpoint()
             steps, missing, violation = optimise(
                 *(square.values, square.slot, self._diagonal, self.scores, self.coef, self._lower, self._upper),
-                *(self._groups, tol, min(limit, max_iter - n_iter)),
+                *(0.0, self._groups, tol, min(limit, max_iter - n_iter)),
             )
             n_iter += steps
             if violation <= tol:

@@ -9,7 +9,7 @@ from mercer.solvers.shrinking import Variables
 from mercer.solvers.smo import Dual, Solution, solve, threshold
 from mercer.solvers.working_set import LANES
 
-# Steps over all variables before some are set aside.
+# Steps over all variables before others are set aside.
 _FEW = 2000
 
 
@@ -45,17 +45,19 @@ class StoredValues:
     def solve(self, dual, scores, tol, max_iter, report):
         """Return the solution of a dual from its ``coef``, where ``scores`` belong to it.
 
-        Some steps over all variables, then sweeps over those near the margin, whose kernel values fit into a cache.
+        Some steps over all variables take turns with sweeps over those near the margin, whose kernel values are copied.
         """
         m, values = len(scores), (self._values, self._slots)
         variables = Variables.padded(self._diagonal[:m], scores, dual.coef, dual.lower, dual.upper)
-        n_iter, stopped = shrinking.solve_all(*values, variables, tol, min(_FEW, max_iter), report)
+        n_iter, stopped, lean = 0, False, False
         while (violation := variables.violation()) > tol and n_iter < max_iter and not stopped:
-            near, left = variables.near(), max_iter - n_iter
-            if shrinking.few(variables, near):
+            near, left = shrinking.concerned(variables)[0], max_iter - n_iter
+            if lean and shrinking.few(variables, near):
                 steps, stopped = shrinking.solve_near(*values, variables, near, tol, left, report)
+                lean = shrinking.pays(variables, near, steps)
             else:
-                steps, stopped = shrinking.solve_all(*values, variables, tol, left, report)
+                steps, stopped = shrinking.solve_all(*values, variables, tol, min(_FEW, left), report)
+                lean = True
             n_iter, stopped = n_iter + steps, stopped or steps == 0
         coef, f = variables.coef[:m], variables.scores[:m]
         return Solution(coef, f, threshold(f, coef, dual), max(0.0, float(violation)), n_iter, 0)

@@ -8,13 +8,19 @@ from scipy.linalg import cho_factor, cho_solve
 from mercer import _points, _threads
 from mercer.gram import Gram
 from mercer.solvers.divide import LARGE, divided
-from mercer.solvers.shrinking import extremes
-from mercer.solvers.smo import solve, threshold
+from mercer.solvers.shrinking import sides
+from mercer.solvers.smo import Dual, solve, threshold
 
 # Free variables solved for at most.
 _FREE = 2000
-# Operations that factorisations may take.
-_OPERATIONS = 1e10
+# Operations that factorisations may take, and steps.
+_OPERATIONS, _STEPS = 1e10, 100
+# Steps that do not bring scores nearer to the threshold, after which so much is taken for rounding.
+_VAIN, _NOISE = 3, 1e-9
+# Variables held at a bound before the others are factorised anew.
+_HELD = 64
+# A sum that is met to this share of it is met.
+_ACCURACY = 1e-10
 # Scores this close to the threshold, relative to the largest score, are on it.
 _ROUNDING = 1e-12
 # Pairs a variable, and at least, after which SMO that is not done makes way for Newton steps.
@@ -27,11 +33,11 @@ _REPEATS = 10
 _MARGIN = 10
 
 
-def polish(kernel, points, rows, dual, solution, tol):
-    r"""Return a solution whose free variables satisfy K b + b_0 = t to the rounding of float64.
+def polish(kernel, points, rows, dual, solution, tol, total=None):
+    r"""Return a solution whose free variables satisfy K b + b_0 = t - epsilon sign(b) to the rounding of float64.
 
-    Newton steps on the free variables, under the kept sum and as far as the bounds allow; a variable that meets its
-    bound is fixed there, one that violates at its bound is freed. Each step lowers the objective.
+    Newton steps on the free variables, under the kept sum and as far as the bounds, and 0 in a tube, allow; a variable
+    that meets one is fixed there, one that violates there is freed. Each step lowers the objective.
 
     Parameters
     ----------
@@ -43,17 +49,23 @@ def polish(kernel, points, rows, dual, solution, tol):
     solution : Solution
     tol : float
         What the solution violates at most.
+    total : float, optional
+        The tube becomes as wide as it must be for coefficients of this sum of sizes.
 
     Returns
     -------
     Solution
-        As it was, where more than 2 000 variables are free.
+        As it was, where more than 2 000 variables are free, or no tube has that sum.
     """
-    free = (solution.coef > dual.lower) & (solution.coef < dual.upper)
-    if free.sum() > _FREE or solution.violation > tol:
+    rising, falling = sides(solution.scores, solution.coef, dual)
+    if (rising == falling).sum() > _FREE or solution.violation > tol:
         return solution
-    near = np.flatnonzero(free | (np.abs(solution.scores - solution.bias) < _MARGIN * tol))
-    found = _solved(kernel, points, rows, dual, solution, near)
+    close = (np.abs(side - solution.bias) < _MARGIN * tol for side in (rising, falling))
+    near = np.flatnonzero(np.logical_or(rising == falling, np.logical_or(*close)))
+    found = _solved(kernel, points, rows, dual, solution, near, total)
+    if total is not None:
+        met = abs(np.abs(found.coef).sum() - total) <= _ACCURACY * total
+        return found if met and found.violation <= tol else solution
     return found if found.violation <= solution.violation else solution
 
 
@@ -98,24 +110,27 @@ def optimum(kernel, points, rows, dual, tol, *, max_iter, shared=(), **means):
         if best is not None:
             value = objective(dual, found)
             gain = (value - objective(dual, best)) / max(abs(value), np.finfo(float).tiny)
-            if gain < _GAIN and found.violation > (1 - _FALL) * best.violation:
+            # an objective that falls is not known any better
+            if gain < -_GAIN or (gain < _GAIN and found.violation > (1 - _FALL) * best.violation):
                 return replace(best if best.violation < found.violation else found, n_iter=n_iter, gain=gain)
         best, budget = found, 2 * budget
         start = replace(dual, coef=found.coef)
 
 
 def objective(dual, solution):
-    """Return t'b - b'Kb / 2."""
-    return 0.5 * float(solution.coef @ (dual.target + solution.scores))
+    """Return t'b - epsilon |b|_1 - b'Kb / 2."""
+    spent = dual.tube * float(np.abs(solution.coef).sum())
+    return 0.5 * float(solution.coef @ (dual.target + solution.scores)) - spent
 
 
 def _crossed(kernel, points, rows, dual, solution):
     """Return a solution after Newton steps on what is free or violates, repeated while that pays."""
     for _ in range(_REPEATS):
         _threads.checkpoint()
-        free = (solution.coef > dual.lower) & (solution.coef < dual.upper)
-        near = np.flatnonzero(free | _wrong(solution.scores, solution.coef, dual.lower, dual.upper, solution.bias))
-        found = _solved(kernel, points, rows, dual, solution, near) if free.sum() <= _FREE else solution
+        rising, falling = sides(solution.scores, solution.coef, dual)
+        free = rising == falling
+        near = np.flatnonzero(free | _wrong(solution.scores, solution.coef, dual, solution.bias))
+        found = _solved(kernel, points, rows, dual, solution, near, None) if free.sum() <= _FREE else solution
         fell = found.violation <= (1 - _FALL) * solution.violation
         if not fell and not objective(dual, found) > objective(dual, solution):
             return solution
@@ -125,7 +140,7 @@ def _crossed(kernel, points, rows, dual, solution):
     return solution
 
 
-def _solved(kernel, points, rows, dual, solution, near):
+def _solved(kernel, points, rows, dual, solution, near, total):
     """Return a solution after Newton steps on some variables; as it was, where they are none or too many."""
     if not 0 < len(near) <= 2 * _FREE:
         return solution
@@ -137,7 +152,11 @@ def _solved(kernel, points, rows, dual, solution, near):
     far = np.flatnonzero(others)
     if len(far):
         scores -= Gram(kernel, inner, widened(_points.take(points, dual.points[far]))) @ others[far]
-    coef = _newton(K, scores, solution.coef[near], dual.lower[near], dual.upper[near], solution.bias)
+    arrays = dual.target, dual.lower, dual.upper, solution.coef, dual.points
+    if total is not None:
+        total -= np.abs(others).sum()
+    coef, tube = _newton(K, scores, Dual(*(each[near] for each in arrays), dual.tube), solution.bias, total)
+    dual = replace(dual, tube=tube)
     change = coef - solution.coef[near]
     moved = np.flatnonzero(change)
     whole, all_scores = solution.coef.copy(), solution.scores.copy()
@@ -146,10 +165,11 @@ def _solved(kernel, points, rows, dual, solution, near):
         all_scores -= _spread(rows, dual, solution.square, near[moved], change[moved])
     all_scores[near] = scores
     bias = threshold(all_scores, whole, dual)
-    top, bottom = extremes(all_scores, whole, dual.lower, dual.upper)
-    if np.isnan(top - bottom):
+    rising, falling = sides(all_scores, whole, dual)
+    violation = float(rising.max() - falling.min())
+    if np.isnan(violation):
         return solution
-    return replace(solution, coef=whole, scores=all_scores, bias=bias, violation=max(0.0, top - bottom))
+    return replace(solution, coef=whole, scores=all_scores, bias=bias, violation=max(0.0, violation), tube=tube)
 
 
 def _spread(rows, dual, square, moved, change):
@@ -166,62 +186,103 @@ def widened(points):
     return points
 
 
-def _newton(K, scores, coef, lower, upper, level):
-    """Take Newton steps, changing ``scores`` in place; return the coefficients."""
-    coef = coef.copy()
+def _newton(K, scores, dual, level, total):
+    """Take Newton steps from ``dual.coef``, changing ``scores`` in place; return the coefficients and the tube."""
+    coef = dual.coef.copy()
     scale = max(1.0, np.abs(scores).max())
-    free = (coef > lower) & (coef < upper)
-    free |= not free.any() and _wrong(scores, coef, lower, upper, level)
-    spent, count = 0.0, 0
-    while free.any() and spent < _OPERATIONS and count < 100:
+    free = np.equal(*sides(scores, coef, dual))
+    free |= not free.any() and _wrong(scores, coef, dual, level)
+    spent, count, vain, inverse, least = 0.0, 0, 0, None, np.inf
+    while free.any() and spent < _OPERATIONS and count < _STEPS:
         _threads.checkpoint()
-        count += 1
-        F = np.flatnonzero(free)
-        spent += len(F) ** 3 / 3 + 1e6
-        direction, level = _direction(K[np.ix_(F, F)], scores[F])
-        room = np.where(direction > 0, upper[F] - coef[F], coef[F] - lower[F])
+        if inverse is None:
+            F = np.flatnonzero(free)
+            columns, held = K[:, F], np.zeros(len(F), bool)
+            inverse = _inverse(columns[F])
+            spent += len(F) ** 3 / 3
+        count, spent = count + 1, spent + len(F) ** 2 * held.sum() + 1e6
+        lower, upper, sign = _piece(scores[F], coef[F], dual, F, level)
+        if total is None:
+            direction, (level,) = _direction(inverse, scores[F] - dual.tube * sign, held, np.ones((len(F), 1)), [0])
+        else:
+            sums, missing = np.column_stack([np.ones(len(F)), sign]), [0, total - np.abs(coef).sum()]
+            direction, (level, tube) = _direction(inverse, scores[F], held, sums, missing)
+            dual = replace(dual, tube=max(0.0, float(tube)))
+        room = np.where(direction > 0, upper - coef[F], coef[F] - lower)
         with np.errstate(divide="ignore", invalid="ignore"):
             limits = np.where(direction != 0, room / np.abs(direction), np.inf)
         step = min(1.0, limits.min())
         before = coef[F].copy()
         coef[F] += step * direction
         met = limits <= step
-        coef[F[met]] = np.where(direction[met] > 0, upper[F[met]], lower[F[met]])
-        np.clip(coef, lower, upper, out=coef)
+        coef[F[met]] = np.where(direction[met] > 0, upper[met], lower[met])
+        coef[F] = np.clip(coef[F], np.minimum(lower, before), np.maximum(upper, before))
+        held |= met
         free[F[met]] = False
-        scores -= K[:, F] @ (coef[F] - before)
+        scores -= columns @ (coef[F] - before)
+        if held.sum() > _HELD or held.all():
+            inverse = None
         if step < 1:
             continue
-        residual = np.abs(scores[F] - level).max()
-        wrong = ~free & _wrong(scores, coef, lower, upper, level)
-        if not wrong.any() and residual <= _ROUNDING * scale:
+        residual = np.abs(scores[F] - dual.tube * sign - level)[~held].max(initial=0.0)
+        wrong = ~free & _wrong(scores, coef, dual, level)
+        vain, least = (0, residual) if residual < least else (vain + 1, least)
+        enough = _ROUNDING if vain < _VAIN else _NOISE
+        if not wrong.any() and residual <= enough * scale:
             break
+        if held.any() or wrong.any():
+            inverse, least = None, np.inf
         free |= wrong
-    return coef
+    return coef, dual.tube
 
 
-def _wrong(scores, coef, lower, upper, level):
+def _piece(scores, coef, dual, F, level):
+    """Return the bounds of variables F between which the objective is smooth, and the sign they have there."""
+    lower, upper = dual.lower[F], dual.upper[F]
+    if dual.tube == 0:
+        return lower, upper, np.sign(coef)
+    # one at 0 moves to the side that it was freed for
+    above = (coef > 0) | ((coef == 0) & (scores > level))
+    return np.where(above, 0, lower), np.where(above, upper, 0), np.where(above, 1.0, -1.0)
+
+
+def _wrong(scores, coef, dual, level):
     """Return which variables want to move away from where they are."""
     slack = _ROUNDING * max(1.0, np.abs(scores).max())
-    return ((coef < upper) & (scores > level + slack)) | ((coef > lower) & (scores < level - slack))
+    rising, falling = sides(scores, coef, dual)
+    return (rising > level + slack) | (falling < level - slack)
 
 
-def _direction(K, scores):
-    """Return the step d, sum d = 0, with K d + b_0 = scores, and b_0."""
-    # a constant added to K changes neither, and makes it definite where only K on vectors of sum 0 is
-    K = K + np.trace(K) / len(K)
-    jitter = 1e-13 * np.trace(K)
+def _inverse(K):
+    """Return the function that multiplies columns by the inverse of K, which is lost, or about that."""
+    # a constant added to K changes no step of sum 0, and makes it definite where only K on such vectors is
+    K += np.trace(K) / len(K)
+    diagonal, jitter = np.diagonal(K).copy(), 1e-13 * np.trace(K)
     for _ in range(6):
         try:
-            factor = cho_factor(K + jitter * np.eye(len(K)), check_finite=False)
-            break
+            np.fill_diagonal(K, diagonal + jitter)
+            factor = cho_factor(K.T, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
             jitter *= 100
-    else:
-        # an indefinite kernel: the mean is all that can be taken away
-        level = scores.mean()
-        return (scores - level) / max(np.abs(np.diag(K)).max(), 1e-300), level
-    solved = cho_solve(factor, np.column_stack([scores, np.ones(len(K))]), check_finite=False)
-    level = solved[:, 0].sum() / solved[:, 1].sum()
-    direction = solved[:, 0] - level * solved[:, 1]
-    return direction - direction.mean(), level
+        else:
+            return lambda columns: cho_solve(factor, columns, check_finite=False)
+    # an indefinite kernel: the mean is all that can be taken away
+    scale = max(np.abs(diagonal).max(), 1e-300)
+    return lambda columns: columns / scale
+
+
+def _direction(inverse, scores, held, sums, missing):
+    """Return the step d, 0 where it is held, with sums' d = missing and K d + sums b = scores elsewhere; and b."""
+    fixed = np.flatnonzero(held)
+    bars = np.zeros((len(scores), len(fixed)))
+    bars[fixed, np.arange(len(fixed))] = 1
+    bars = np.column_stack([sums, bars])
+    solved = inverse(np.column_stack([scores, bars]))
+    inner = bars.T @ solved
+    inner[: len(missing), 0] -= missing
+    size = np.sqrt(np.maximum(np.diagonal(inner[:, 1:]), 1e-300))
+    levels = np.linalg.lstsq(inner[:, 1:] / (size[:, None] * size), inner[:, 0] / size)[0] / size
+    direction = solved[:, 0] - solved[:, 1:] @ levels
+    direction[~held] -= direction[~held].mean()
+    direction[held] = 0
+    return direction, levels[: len(missing)]

@@ -3,8 +3,9 @@
 import numpy as np
 
 from mercer import _fused, _points, _threads
+from mercer._transpose import transpose
 from mercer.gram import Gram
-from mercer.solvers.working_set import LANES, subtract, transpose
+from mercer.solvers.working_set import LANES, subtract
 
 # Columns of a task, and kernel values of a tile: both sides of the product and the result stay in cache.
 _TASK_COLUMNS = 512

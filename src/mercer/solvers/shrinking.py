@@ -12,6 +12,10 @@ _WORK = 100_000_000
 _OVERHEAD = 1000
 # Things a thread takes at a time, and kernel values below which one thread is as fast as several.
 _SLICE, _THREADED = 1024, 1 << 22
+# Variables above which some are solved for although many are near the margin, and how many.
+_WIDE, _BLOCK = 8192, 4096
+# Times that a step takes for a variable, for copying a kernel value.
+_COPY = 4
 # Share of the variables beyond which setting the others aside saves nothing.
 _PART = 0.6
 # A sweep over a part reduces the violation by this factor before it looks at the rest again.
@@ -26,6 +30,8 @@ class Variables:
     ----------
     diagonal, scores, coef, lower, upper : float64 array (m,)
         m a multiple of ``LANES``.
+    tube : float
+        Price of |coef|.
     """
 
     diagonal: np.ndarray
@@ -33,11 +39,12 @@ class Variables:
     coef: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
+    tube: float = 0.0
 
     @classmethod
-    def padded(cls, *arrays):
+    def padded(cls, *arrays, tube=0.0):
         """Return variables from arrays of any equal length, which are copied."""
-        return cls(*(np.pad(values, (0, -len(values) % LANES)) for values in arrays))
+        return cls(*(np.pad(values, (0, -len(values) % LANES)) for values in arrays), tube)
 
     def __len__(self):
         return len(self.coef)
@@ -45,12 +52,18 @@ class Variables:
     def take(self, places):
         """Return copies of some variables."""
         return Variables.padded(
-            *(each[places] for each in (self.diagonal, self.scores, self.coef, self.lower, self.upper))
+            *(each[places] for each in (self.diagonal, self.scores, self.coef, self.lower, self.upper)),
+            tube=self.tube,
         )
+
+    def sides(self):
+        """Return the scores at which variables rise and fall, see `sides`."""
+        return sides(self.scores, self.coef, self)
 
     def bounds(self):
         """Return the largest score of what may rise and the smallest of what may fall."""
-        return extremes(self.scores, self.coef, self.lower, self.upper)
+        rising, falling = self.sides()
+        return float(rising.max()), float(falling.min())
 
     def violation(self):
         """Return the largest score of what may rise minus the smallest of what may fall."""
@@ -62,39 +75,91 @@ class Variables:
         return 0.5 * sum(self.bounds())
 
     def free(self):
-        """Return the places of variables inside their bounds."""
-        return np.flatnonzero((self.coef > self.lower) & (self.coef < self.upper))
+        """Return the places of variables inside their bounds and off 0 where the tube is open."""
+        rising, falling = self.sides()
+        return np.flatnonzero(rising == falling)
 
     def near(self):
         """Return the places of variables that are free, violate, or would if the threshold moved by the violation."""
-        top, bottom = self.bounds()
+        rising, falling = self.sides()
+        top, bottom = rising.max(), falling.min()
         middle, violation = 0.5 * (top + bottom), top - bottom
-        rise, fall = self.coef < self.upper, self.coef > self.lower
-        close = (rise & (self.scores > middle - violation)) | (fall & (self.scores < middle + violation))
-        return np.flatnonzero(close | (rise & fall))
+        close = (rising > middle - violation) | (falling < middle + violation)
+        return np.flatnonzero(close | (rising == falling))
 
     def steps(self, values, slots, tol, max_iter):
         """Take steps for a tenth of a second at most; return their number, the row that is missing, the violation."""
         limit = min(max_iter, max(1, _WORK // (len(self) + _OVERHEAD)))
         groups = np.array([0, len(self)])
         arrays = self.diagonal, self.scores, self.coef, self.lower, self.upper
-        return optimise(values, slots, *arrays, groups, tol, limit)
+        return optimise(values, slots, *arrays, self.tube, groups, tol, limit)
 
 
-def extremes(scores, coef, lower, upper):
-    """Return the largest score of what may rise and the smallest of what may fall; infinite where nothing may.
+def sides(scores, coef, box):
+    r"""Return the scores at which variables rise and at which they fall.
+
+    .. math:: f_i - \epsilon\ (b_i \ge 0),\ f_i + \epsilon\ (b_i < 0);\qquad
+        f_i - \epsilon\ (b_i > 0),\ f_i + \epsilon\ (b_i \le 0)
+
+    for a tube of half width epsilon: the derivatives of -b'Kb / 2 + t'b - epsilon \|b\|_1 to the right and, from the
+    left, of its negative. At the optimum no score of the first kind is above one of the second.
 
     Parameters
     ----------
-    scores, coef, lower, upper : float64 array (n,)
+    scores, coef : float64 array (n,)
+    box : Dual or Variables
+        ``lower`` and ``upper`` (n,), and ``tube``.
 
     Returns
     -------
-    top, bottom : float
+    rising, falling : float64 array (n,)
+        -inf and inf for variables at that bound. Both are the same for free variables, and for these only.
     """
-    top = np.max(scores, where=coef < upper, initial=-np.inf)
-    bottom = np.min(scores, where=coef > lower, initial=np.inf)
-    return float(top), float(bottom)
+    rising = np.where(coef < box.upper, scores + np.where(coef < 0, box.tube, -box.tube), -np.inf)
+    falling = np.where(coef > box.lower, scores + np.where(coef > 0, -box.tube, box.tube), np.inf)
+    return rising, falling
+
+
+def wrongness(rising, falling, middle):
+    """Return how far variables are on the wrong side of the threshold, below 0 for those that rest where they are.
+
+    Parameters
+    ----------
+    rising, falling : float64 array (n,)
+        See `sides`.
+    middle : float
+
+    Returns
+    -------
+    float64 array (n,)
+    """
+    return np.maximum(rising - middle, middle - falling)
+
+
+def concerned(variables):
+    """Return the places of variables near the margin, of very many those that violate most, and whether all are there.
+
+    Parameters
+    ----------
+    variables : Variables
+
+    Returns
+    -------
+    near : int array
+        Ascending.
+    all_of_them : bool
+    """
+    near = variables.near()
+    if len(variables) <= _WIDE or len(near) <= _BLOCK:
+        return near, True
+    rising, falling = variables.sides()
+    wrong = wrongness(rising[near], falling[near], variables.middle())
+    return np.sort(near[np.argpartition(-wrong, _BLOCK)[:_BLOCK]]), False
+
+
+def pays(variables, near, steps):
+    """Whether so many steps over some variables were worth copying their kernel values, next to steps over all."""
+    return steps * len(variables) >= _COPY * len(near) ** 2
 
 
 def few(variables, near):

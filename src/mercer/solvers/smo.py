@@ -1,14 +1,14 @@
 """Sequential minimal optimisation: the quadratic programmes of support vector machines."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mercer import _threads
 from mercer.solvers import shrinking
 from mercer.solvers.rows import Square
-from mercer.solvers.shrinking import Variables, extremes
+from mercer.solvers.shrinking import Variables, sides
 from mercer.solvers.working_set import LANES
 
 _log = logging.getLogger("mercer")
@@ -29,12 +29,8 @@ _SMALL, _QUICK = 4352**2, 1 << 31
 _SPARE = 1.25
 # Steps of a sweep between two looks whether few variables are left near the margin, as a share of all.
 _LOOK = 8
-# Times that a step takes for a variable, for copying a kernel value.
-_COPY = 4
 # Kernel values of variables near the margin that are copied, as a share of those that memory holds.
 _BESIDE = 0.1
-# Variables above which some are solved for although many are near the margin, and how many.
-_WIDE, _BLOCK = 8192, 4096
 # Variables whose rows are there that are solved for before other rows are asked for.
 _KNOWN = 2048
 # Rows kept although the variables rest at their bounds.
@@ -47,18 +43,22 @@ _LEAST = 16
 class Dual:
     r"""The family of duals of support vector machines, in signed coefficients.
 
-    .. math:: \min_b \tfrac12 b'Kb - t'b \quad\text{s.t.}\quad l_i \le b_i \le u_i,\ \sum_i b_i = \text{const}
+    .. math:: \min_b \tfrac12 b'Kb - t'b + \epsilon \sum_i |b_i|
+        \quad\text{s.t.}\quad l_i \le b_i \le u_i,\ \sum_i b_i = \text{const}
 
     A classifier has b_i = y_i alpha_i, t = y and the bounds 0 and C y_i; a one-class machine t = 0 and sum 1;
-    regression two variables to a point, t = y - epsilon and y + epsilon; the smallest ball t = k(x_i, x_i) / 2.
+    regression t = y, the bounds -C and C and a tube; the smallest ball t = k(x_i, x_i) / 2.
 
     Parameters
     ----------
     target, lower, upper : float64 array (n,)
+        0 lies between the bounds.
     coef : float64 array (n,)
         Where to start: within the bounds, with the sum that is to be kept.
     points : int array (n,)
         The point of each variable.
+    tube : float
+        Half its width, epsilon, at least 0.
     """
 
     target: np.ndarray
@@ -66,6 +66,7 @@ class Dual:
     upper: np.ndarray
     coef: np.ndarray
     points: np.ndarray
+    tube: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Solution:
     bias : float
         The threshold b_0 of f: the mean over free variables, or the middle of what the others allow.
     violation : float
-        Largest f_i that may rise minus smallest that may fall, at least 0.
+        Largest score at which a variable rises minus smallest at which one falls, at least 0.
     n_iter : int
         Pairs optimised.
     computed : int
@@ -89,6 +90,8 @@ class Solution:
         Kernel rows of all variables, where the memory held them.
     gain : float
         Relative gain of the objective in the last round, where the solver ended since that was next to nothing.
+    tube : float
+        Half its width.
     """
 
     coef: np.ndarray
@@ -99,9 +102,10 @@ class Solution:
     computed: int
     square: Square | None = None
     gain: float = np.nan
+    tube: float = 0.0
 
 
-def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
+def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None, adjust=None):
     """Solve a dual until no pair violates the optimality conditions by more than ``tol``.
 
     Sweeps solve for the variables that matter, all others at rest: all of them where the memory holds their kernel
@@ -122,6 +126,8 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
         Diagonal blocks of K that are known already.
     report : callable (violation), optional
         Called about ten times a second; the solver stops when it returns True.
+    adjust : callable (dual, solution) -> float, optional
+        Called between sweeps, which reduce the violation by parts then: the tube to go on with.
 
     Returns
     -------
@@ -152,15 +158,20 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
         bias = threshold(scores, coef, dual)
     largest = _largest_sweep(len(coef), len(memory))
     worst = violation(scores, coef, dual)
+
+    def state():
+        return Solution(coef, scores, bias, worst, n_iter, computed, tube=dual.tube)
+
     while worst > tol and n_iter < max_iter and not stopped:
         chosen = _choose(scores, coef, dual, bias, largest, 0 if sweep is None else len(sweep.chosen))
         whole = len(chosen) == len(coef)
-        if sweep is None or not sweep.exchange(chosen, scores, coef):
+        if sweep is None or not sweep.exchange(chosen, dual, scores, coef):
             computed += 0 if sweep is None else sweep.square.computed
             sweep = _Sweep(rows, dual, chosen, scores, coef, memory, shared if whole else ())
         chosen, before = sweep.chosen, coef[sweep.chosen]
         # a sweep that ends near the tolerance would be followed by one more, for little
-        aim = tol if whole else 0.5 * tol if _REDUCTION * worst < 2 * tol else _REDUCTION * worst
+        aim = 0.5 * tol if _REDUCTION * worst < 2 * tol else _REDUCTION * worst
+        aim = tol if whole and adjust is None else aim
         steps, stopped = sweep.run(aim, max_iter - n_iter, report)
         coef[chosen], scores[chosen] = sweep.result()
         change = coef[chosen] - before
@@ -173,14 +184,17 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None):
         n_iter += steps
         bias, worst = threshold(scores, coef, dual), violation(scores, coef, dual)
         _log.debug("smo: %d of %d variables, %d steps, violation %.3g", len(chosen), len(coef), n_iter, worst)
+        if adjust is not None and not stopped:
+            dual = replace(dual, tube=adjust(dual, state()))
+            bias, worst = threshold(scores, coef, dual), violation(scores, coef, dual)
         stopped = stopped or steps == 0
     computed += 0 if sweep is None else sweep.square.computed
-    square = sweep.square if whole else None
-    return Solution(coef, scores, threshold(scores, coef, dual), worst, n_iter, computed, square)
+    bias = threshold(scores, coef, dual)
+    return replace(state(), square=sweep.square if whole else None)
 
 
 def threshold(scores, coef, dual):
-    """Return b_0: the mean score of free variables, or the middle of the interval that the others allow.
+    """Return b_0: the mean of free variables, or the middle of the interval that the others allow.
 
     Parameters
     ----------
@@ -191,13 +205,14 @@ def threshold(scores, coef, dual):
     -------
     float
     """
-    free = (coef > dual.lower) & (coef < dual.upper)
+    rising, falling = sides(scores, coef, dual)
+    free = rising == falling
     if free.any():
-        return float(scores[free].mean())
-    top, bottom = extremes(scores, coef, dual.lower, dual.upper)
+        return float(rising[free].mean())
+    top, bottom = rising.max(), falling.min()
     if np.isinf(top) or np.isinf(bottom):
         return float(bottom if np.isinf(top) else top)
-    return 0.5 * (top + bottom)
+    return float(0.5 * (top + bottom))
 
 
 def violation(scores, coef, dual):
@@ -212,8 +227,8 @@ def violation(scores, coef, dual):
     -------
     float
     """
-    top, bottom = extremes(scores, coef, dual.lower, dual.upper)
-    return max(0.0, top - bottom)
+    rising, falling = sides(scores, coef, dual)
+    return max(0.0, float(rising.max() - falling.min()))
 
 
 def _largest_sweep(n, values):
@@ -227,22 +242,16 @@ def _choose(scores, coef, dual, bias, largest, least):
     n = len(coef)
     if bias is None and (n > 2 * _FIRST or n > largest):
         return np.unique(np.linspace(0, n - 1, min(largest, _FIRST)).astype(int))
-    rise, fall = coef < dual.upper, coef > dual.lower
-    worth = _worth(scores, coef, dual.lower, dual.upper, bias or 0.0)
-    concerned = int(np.count_nonzero((worth > 0) | (rise & fall)))
+    rising, falling = sides(scores, coef, dual)
+    free, worth = rising == falling, shrinking.wrongness(rising, falling, bias or 0.0)
+    concerned = int(np.count_nonzero((worth > 0) | free))
     size = min(largest, max(2 * _FIRST, least, int(_SPARE * concerned) // LANES * LANES))
     if n <= size:
         return np.arange(n)
-    worth[rise & fall] += 1
+    worth[free] += 1
     # the pair that violates most is always there, so that every sweep gains
-    worth[[np.argmax(np.where(rise, scores, -np.inf)), np.argmin(np.where(fall, scores, np.inf))]] = np.inf
+    worth[[np.argmax(rising), np.argmin(falling)]] = np.inf
     return np.sort(np.argpartition(-worth, size)[:size])
-
-
-def _worth(scores, coef, lower, upper, middle):
-    """Return how far variables are on the wrong side of the threshold, below 0 for those that rest at their bounds."""
-    rise, fall = coef < upper, coef > lower
-    return np.maximum(np.where(rise, scores - middle, -np.inf), np.where(fall, middle - scores, -np.inf))
 
 
 class _Sweep:
@@ -258,8 +267,9 @@ class _Sweep:
         if len(chosen) ** 2 <= _SMALL and work <= _QUICK and self.square.room == np.inf:
             self.square.complete()
 
-    def exchange(self, chosen, scores, coef):
-        """Take other variables, where most are the same; return whether that was done."""
+    def exchange(self, chosen, dual, scores, coef):
+        """Take other variables, where most are the same, or another tube; return whether that was done."""
+        self._dual = dual
         if len(chosen) != len(self.chosen):
             return False
         kept = np.isin(self.chosen, chosen)
@@ -280,7 +290,8 @@ class _Sweep:
     def _load(self, scores, coef):
         c, dual = self.chosen, self._dual
         diagonal = self._rows.diagonal[dual.points[c]]
-        self._variables = Variables.padded(diagonal, scores[c], coef[c], dual.lower[c], dual.upper[c])
+        arrays = diagonal, scores[c], coef[c], dual.lower[c], dual.upper[c]
+        self._variables = Variables.padded(*arrays, tube=dual.tube)
 
     def run(self, tol, max_iter, report):
         """Solve to ``tol``, or as far as the memory goes; return the number of steps and whether to stop."""
@@ -320,10 +331,9 @@ class _Sweep:
         Return the number of steps, whether they were worth copying kernel values for, and whether to stop.
         """
         square, variables = self.square, self._variables
-        near = variables.near()
-        allowed = self._batch + len(near) // 8
-        if len(variables) > _WIDE:
-            near, allowed = self._worst(near), _BLOCK
+        near, all_of_them = shrinking.concerned(variables)
+        # rows of violators are needed anyway, those of variables that only might violate may not be
+        allowed = self._batch + len(near) // 8 if all_of_them else len(near)
         unknown = near[square.slot[near] < 0]
         if not shrinking.few(variables, near) or len(near) ** 2 > _BESIDE * square.values.size:
             return 0, False, False
@@ -331,15 +341,7 @@ class _Sweep:
             return 0, False, False
         square.ensure(unknown)
         steps, stopped = shrinking.solve_near(square.values, square.slot, variables, near, tol, max_iter, report)
-        return steps, steps * len(variables) >= _COPY * len(near) ** 2, stopped
-
-    def _worst(self, near):
-        """Return those of some variables that violate most, as many as a block holds."""
-        if len(near) <= _BLOCK:
-            return near
-        v = self._variables
-        worth = _worth(v.scores[near], v.coef[near], v.lower[near], v.upper[near], v.middle())
-        return np.sort(near[np.argpartition(-worth, _BLOCK)[:_BLOCK]])
+        return steps, shrinking.pays(variables, near, steps), stopped
 
     def _sweep_known(self, tol, max_iter, report):
         """Solve for the variables near the margin whose rows are there, before others are asked for."""
@@ -359,9 +361,8 @@ class _Sweep:
         full = square.room < self._batch
         if not full and len(there) < _IDLE:
             return
-        state = [each[there] for each in (variables.scores, variables.coef, variables.lower, variables.upper)]
         # by violation alone: the first variable of the pair whose second is missing must stay
-        worth = _worth(*state, variables.middle())
+        worth = shrinking.wrongness(*variables.sides(), variables.middle())[there]
         idle = int(np.count_nonzero(worth < 0))
         many = len(there) // 2 if full else idle // 2
         if full or idle > len(there) // 2:
@@ -369,10 +370,9 @@ class _Sweep:
 
     def _wanted(self, missing):
         """Return the variables whose rows to compute together with a missing one: those that violate most."""
-        v, own = self._variables, slice(0, len(self.chosen))
-        scores, coef = v.scores[own], v.coef[own]
-        middle = v.middle()
-        worth = np.where(coef < v.upper[own], scores - middle, middle - scores)
+        own, middle = slice(0, len(self.chosen)), self._variables.middle()
+        rising, falling = (each[own] for each in self._variables.sides())
+        worth = np.where(rising == falling, rising - middle, shrinking.wrongness(rising, falling, middle))
         # nearer to the middle than that they may well never be asked for
         worth[(self.square.slot[own] >= 0) | (worth < _RELEVANT * worth.max())] = -np.inf
         return np.unique(np.append(_largest(worth, self._batch - 1), missing))

@@ -1,7 +1,9 @@
 """The compiled loop of sequential minimal optimisation: two variables at a time, chosen by second-order gain.
 
 Everything here speaks of signed coefficients b_i (y_i alpha_i for a classifier) and of the scores f = t - K b, the
-negative gradient of the dual. A variable may rise while b_i < upper_i and fall while b_i > lower_i.
+negative gradient of the smooth part of the dual. A variable may rise while b_i < upper_i and fall while
+b_i > lower_i. Where b_i = 0 has a price of its own, the tube times |b_i|, it rises by f_i - tube and falls by
+f_i + tube at 0, and both are f_i - tube above and f_i + tube below.
 """
 
 import functools
@@ -16,14 +18,12 @@ LANES = 256
 _FLAT = 1e-12
 # Scores that stay in cache while rows pass.
 _PIECE = 2048
-# Rows and columns of a tile that is transposed.
-_SIDE = 32
 # Nothing compared is a NaN, and saying so lets comparisons run on vectors.
 _VECTORS = frozenset({"contract", "reassoc", "nsz", "nnan"})
 
 
 @functools.partial(compiled, flags=_VECTORS)
-def optimise(K, slots, diagonal, f, coef, lower, upper, groups, tol, max_iter):
+def optimise(K, slots, diagonal, f, coef, lower, upper, tube, groups, tol, max_iter):
     """Solve the dual by pairs of second-order gain, changing ``f`` and ``coef`` in place, until a row is missing.
 
     Each step takes the variable i of largest score among those that may rise, and of those that may fall the j with the
@@ -37,6 +37,8 @@ def optimise(K, slots, diagonal, f, coef, lower, upper, groups, tol, max_iter):
         Which row of K belongs to a variable, negative where none does yet.
     diagonal, f, coef, lower, upper : float64 array (m,)
         A variable with ``lower == upper`` only fills up.
+    tube : float
+        Price of |b_i|, at least 0; where it is above, 0 lies between the bounds, and a step that meets it ends there.
     groups : int array (g + 1,)
         Variables ``groups[k]`` to ``groups[k + 1]``, multiples of ``LANES``, keep their sum: one group, or two in the
         nu form.
@@ -58,20 +60,19 @@ def optimise(K, slots, diagonal, f, coef, lower, upper, groups, tol, max_iter):
     """
     wide()
     m = f.size
-    # added to scores: 0, or -inf where a coefficient is at the bound in question
+    # added to scores and to minus scores: the price of rising and of falling, -inf at the bound in question
     rise, fall, gains = np.empty(m), np.empty(m), np.empty(m, np.float32)
     highs, lows, best = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.float32)
     for t in range(m):
-        rise[t] = 0.0 if coef[t] < upper[t] else -np.inf
-        fall[t] = 0.0 if coef[t] > lower[t] else -np.inf
+        rise[t], fall[t] = _prices(coef[t], lower[t], upper[t], tube)
     row_i = row_j = K[0]
     step, n_iter = 0.0, 0
     while True:
-        start, stop, top, widest = 0, 0, 0.0, -np.inf
+        start, stop, top, bottom, widest = 0, 0, 0.0, 0.0, -np.inf
         for k in range(groups.size - 1):
             high, low = _update(f, row_i, row_j, step, rise, fall, highs, lows, groups[k], groups[k + 1])
             if high + low > widest:
-                start, stop, top, widest = groups[k], groups[k + 1], high, high + low
+                start, stop, top, bottom, widest = groups[k], groups[k + 1], high, low, high + low
         step = 0.0
         if not widest > tol or n_iter >= max_iter:
             return n_iter, -1, widest
@@ -81,20 +82,30 @@ def optimise(K, slots, diagonal, f, coef, lower, upper, groups, tol, max_iter):
         row_i = K[slots[i]]
         won = _gains(row_i, f, fall, diagonal, gains, best, start, stop, diagonal[i], top, 1.0 / widest)
         # gains that underflow leave the pair that violates most
-        j = _first(gains, won, start, stop) if won > 0 else _find(f, fall, -1.0, widest - top, start, stop)
+        j = _first(gains, won, start, stop) if won > 0 else _find(f, fall, -1.0, bottom, start, stop)
         if slots[j] < 0:
             return n_iter, j, widest
         row_j = K[slots[j]]
         floor = _FLAT * (abs(diagonal[i]) + abs(diagonal[j])) + 1e-300
-        step = (top - f[j]) / max(diagonal[i] + diagonal[j] - 2 * np.float64(row_i[j]), floor)
-        room_i, room_j = upper[i] - coef[i], coef[j] - lower[j]
+        step = (top - f[j] + fall[j]) / max(diagonal[i] + diagonal[j] - 2 * np.float64(row_i[j]), floor)
+        end_i = 0.0 if tube > 0 and coef[i] < 0 else upper[i]
+        end_j = 0.0 if tube > 0 and coef[j] > 0 else lower[j]
+        room_i, room_j = end_i - coef[i], coef[j] - end_j
         step = min(step, min(room_i, room_j))
-        # bounds are met exactly: a coefficient is either at a bound or inside
-        coef[i] = upper[i] if step == room_i else coef[i] + step
-        coef[j] = lower[j] if step == room_j else coef[j] - step
-        rise[i], fall[i] = 0.0 if coef[i] < upper[i] else -np.inf, 0.0
-        rise[j], fall[j] = 0.0, 0.0 if coef[j] > lower[j] else -np.inf
+        # bounds and 0 are met exactly: a coefficient is either there or inside
+        coef[i] = end_i if step == room_i else coef[i] + step
+        coef[j] = end_j if step == room_j else coef[j] - step
+        rise[i], fall[i] = _prices(coef[i], lower[i], upper[i], tube)
+        rise[j], fall[j] = _prices(coef[j], lower[j], upper[j], tube)
         n_iter += 1
+
+
+@functools.partial(compiled, inline=True)
+def _prices(coef, lower, upper, tube):
+    """Return what is added to the score of a variable that rises, and to minus the score of one that falls."""
+    rise = (tube if coef < 0 else -tube) if coef < upper else -np.inf
+    fall = (tube if coef > 0 else -tube) if coef > lower else -np.inf
+    return rise, fall
 
 
 @functools.partial(compiled, flags=_VECTORS, inline=True)
@@ -216,20 +227,3 @@ def gather(K, rows, columns, out):
         for j in range(columns.size):
             to[j] = row[columns[j]]
         to[columns.size :] = 0
-
-
-@compiled
-def transpose(source, out):
-    """Copy the transpose of a block to ``out``, tile by tile.
-
-    Parameters
-    ----------
-    source : array (n, m)
-    out : array (m, n)
-    """
-    n, m = source.shape
-    for top in range(0, n, _SIDE):
-        for left in range(0, m, _SIDE):
-            for j in range(left, min(left + _SIDE, m)):
-                for i in range(top, min(top + _SIDE, n)):
-                    out[j, i] = source[i, j]

@@ -1,0 +1,126 @@
+"""Regression in a tube as wide as a prescribed share of the points asks for."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from mercer.solvers.shrinking import sides
+from mercer.solvers.smo import Dual, solve
+
+# Points of the sample on which the width is guessed, where there are more than twice as many.
+_SAMPLE = 2000
+# The first guess is this share of the width that would do around a constant, so that there is something to solve.
+_GUESS = 0.25
+# The guess, and every correction of it, takes a solution whose violation is this share of the width.
+_CLOSE = 0.7
+# Widths this share of the tolerance apart are the same; differences count from this many violations on.
+_SAME, _APART = 0.1, 2
+# A correction divides or multiplies the width by this at most.
+_STRETCH = 4
+# Variables at rest, as a share, that lie nearest to the tube and say how many enter it when it widens.
+_NEAREST = 0.05
+# A sum that is farther off than this share of it is not nearly met.
+_NEARLY = 0.01
+# Corrections of a solution within the tolerance.
+_CORRECTIONS = 50
+
+
+def solve_share(rows, dual, total, *, tol, max_iter, memory, report=None):
+    r"""Solve the dual of a tube whose width is such that the coefficients have a given sum of sizes.
+
+    .. math:: \min_b \tfrac12 b'Kb - t'b \quad\text{s.t.}\quad l \le b \le u,\ \sum_i b_i = 0,\ \sum_i |b_i| \le s
+
+    The width is the multiplier of the last constraint: sweeps of SMO at one width take turns with corrections of it.
+
+    Parameters
+    ----------
+    rows : FusedRows or PlainRows
+    dual : Dual
+        Its tube does not matter.
+    total : float
+        s, above 0.
+    tol, max_iter, memory, report
+        As for `mercer.solvers.smo.solve`.
+
+    Returns
+    -------
+    Solution
+        With ``tube``, the width; the sum is met as well as ``tol`` lets it be known.
+
+    Notes
+    -----
+    The sum falls as the tube widens, and piece by piece in proportion: a secant finds its way, whose first slope counts
+    the points near the tube.
+
+    References
+    ----------
+    Schölkopf, Smola, Williamson, Bartlett, *New support vector algorithms*, Neural Computation 12 (2000), section 3.
+    """
+    means = {"max_iter": max_iter, "memory": memory, "report": report}
+    share, guess = total / dual.upper.sum(), _GUESS * _spread(dual, total)
+    n = len(dual.target)
+    if n > 2 * _SAMPLE:
+        few = np.linspace(0, n - 1, _SAMPLE).astype(int)
+        arrays = dual.target, dual.lower, dual.upper, dual.coef, dual.points
+        small = Dual(*(each[few] for each in arrays), guess)
+        enough = max(tol, _SAME * guess)
+        part = share * small.upper.sum()
+        guess = solve(rows, small, tol=enough, adjust=_Width(part, enough), **means).tube
+    return solve(rows, replace(dual, tube=guess), tol=tol, adjust=_Width(total, tol), **means)
+
+
+def _spread(dual, total):
+    """Return the width of the tube around a constant that the share leaves."""
+    distance = np.abs(dual.target - np.median(dual.target))
+    order = np.argsort(-distance, kind="stable")
+    place = np.searchsorted(np.cumsum(dual.upper[order]), total)
+    return float(distance[order[min(place, len(order) - 1)]])
+
+
+class _Width:
+    """Corrects the width of a tube from solutions that become better and better."""
+
+    def __init__(self, total, tol):
+        self._total, self._tol = total, tol
+        self._low, self._high = 0.0, np.inf
+        self._past, self._settled, self._due = [], 0, np.inf
+
+    def __call__(self, dual, solution):
+        """Return the width to go on with."""
+        width, violation = dual.tube, solution.violation
+        if violation > max(self._tol, min(_CLOSE * width, self._due)):
+            return width
+        # corrections of solutions that are no better than the last one might go on for ever
+        self._due = 0.5 * violation
+        excess = float(np.abs(solution.coef).sum()) - self._total
+        change = excess / self._slope(dual, solution, excess)
+        self._past.append((width, excess, violation))
+        if violation <= self._tol:
+            self._settled += 1
+            self._low = max(self._low, width) if excess > 0 else self._low
+            self._high = min(self._high, width) if excess <= 0 else self._high
+            if abs(excess) > _NEARLY * self._total and all(excess * before > 0 for _, before, _ in self._past):
+                # far from the sum, and always on this side: far enough at least for a secant to tell
+                change = np.copysign(max(abs(change), 2 * _APART * self._tol), excess)
+        wider = min(max(width + change, width / _STRETCH), _STRETCH * width + self._tol)
+        wider = 0.0 if wider <= self._tol and excess < 0 else wider
+        if not self._low <= wider <= self._high:
+            wider = 0.5 * (self._low + self._high) if np.isfinite(self._high) else _STRETCH * width + self._tol
+        same = min(abs(wider - width), self._high - self._low) <= _SAME * self._tol
+        return width if same or self._settled > _CORRECTIONS else wider
+
+    def _slope(self, dual, solution, excess):
+        """Return by how much the sum falls where the tube widens by 1: as it did, or as points lie about the tube."""
+        for width, before, violation in reversed(self._past):
+            apart = dual.tube - width
+            if abs(apart) > _APART * max(violation, solution.violation) and (before - excess) / apart > 0:
+                return (before - excess) / apart
+        rising, falling = sides(solution.scores, solution.coef, dual)
+        # where free variables would be without the tube nobody knows
+        rest = np.flatnonzero((rising != falling) & (dual.upper > dual.lower))
+        if not len(rest):
+            rest = np.arange(len(rising))
+        distance = np.abs(np.abs(solution.scores[rest] - solution.bias) - dual.tube)
+        k = int(np.ceil(_NEAREST * len(rest)))
+        nearest = np.argpartition(distance, k - 1)[:k]
+        return float(dual.upper[rest[nearest]].sum()) / max(2 * float(distance[nearest].max()), 1e-300)
