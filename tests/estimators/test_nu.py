@@ -59,6 +59,20 @@ def test_values_are_those_of_scikit_learn(sample, nu):
     np.testing.assert_allclose(ours.predict(new), theirs.predict(new), atol=1e-5)
 
 
+@pytest.mark.parametrize("n", [2, 3, 5, 9])
+def test_values_of_a_few_points_are_those_of_scikit_learn(sample, n):
+    X, y, _, new, _ = sample
+    ours = NuSVR(C=1.0, kernel=mc.Gaussian(0.3)).fit(X[:n], y[:n])
+    theirs = svm.NuSVR(C=1.0, gamma=0.3, tol=1e-10).fit(X[:n], y[:n])
+    np.testing.assert_allclose(ours.expansion_(new)[:, 0], theirs.predict(new) - theirs.intercept_, atol=1e-5)
+
+
+def test_coefficients_of_a_regression_have_the_sum_that_nu_asks_for(sample):
+    X, y, _, _, weights = sample
+    model = NuSVR(0.3, C=2.0).fit(X, y, weights)
+    np.testing.assert_allclose(np.abs(model.dual_coef_).sum(), 0.3 * 2.0 * weights.sum(), rtol=1e-8)
+
+
 def test_coefficients_have_the_sum_that_nu_asks_for(sample):
     X, _, c, _, weights = sample
     model = NuSVC(0.3).fit(X, c > 0, weights)

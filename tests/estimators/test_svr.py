@@ -48,6 +48,27 @@ def test_predictions_and_objective_are_those_of_scikit_learn(sample, C, epsilon)
     np.testing.assert_allclose(ours.expansion_(new)[:, 0] + ours.intercept_, ours.predict(new), atol=0)
 
 
+def test_many_points_in_float32_reach_the_objective_of_libsvm_to_six_digits():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3000, 4)).astype(np.float32)
+    # a third of the rows twice, with targets of their own
+    X[2000:] = X[:1000]
+    y = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(3000)
+    ours = SVR(5.0, kernel=mc.Gaussian(0.25)).fit(X, y)
+    theirs = Reference(C=5.0, gamma=0.25, epsilon=0.1, tol=1e-6).fit(X, y)
+    b, K = theirs.dual_coef_[0], mc.Gaussian(0.25)(theirs.support_vectors_.astype(np.float64))
+    dual = y[theirs.support_] @ b - 0.1 * np.abs(b).sum() - 0.5 * b @ K @ b
+    np.testing.assert_allclose(ours.certificate_.dual, dual, rtol=1e-6)
+    np.testing.assert_array_equal(ours.support_, theirs.support_)
+
+
+def test_a_tube_around_all_points_needs_none_of_them(sample):
+    X, y, new, _ = sample
+    model = SVR(epsilon=0.51 * np.ptp(y)).fit(X, y)
+    assert len(model.support_) == 0
+    np.testing.assert_allclose(model.predict(new), 0.5 * (y.min() + y.max()), atol=0.02 * np.ptp(y))
+
+
 @pytest.mark.parametrize("loss", ["epsilon", "huber", "squared_epsilon"])
 def test_the_certificate_from_raw_inputs_closes_the_gap(sample, loss):
     X, y, _, weights = sample

@@ -1,6 +1,7 @@
 """Duals between bounds: feasible starts, certificates."""
 
 import numpy as np
+import pytest
 
 from mercer.solvers.box import box_certificate, filled
 from mercer.solvers.smo import Dual
@@ -16,13 +17,14 @@ def test_filled_coefficients_are_feasible_and_have_the_sum(global_random_seed):
         np.testing.assert_allclose(coef.sum(), total, atol=1e-12)
 
 
-def test_the_gap_of_a_certificate_bounds_the_distance_to_the_optimum(global_random_seed):
+@pytest.mark.parametrize("tube", [0.0, 0.4])
+def test_the_gap_of_a_certificate_bounds_the_distance_to_the_optimum(global_random_seed, tube):
     """Weak duality: no feasible point of the dual lies above the primal value of another."""
     rng = np.random.default_rng(global_random_seed)
     n = 12
     A = rng.standard_normal((n, n))
     K, t, upper = A @ A.T, rng.standard_normal(n), rng.random(n)
-    dual = Dual(t, np.zeros(n), upper, np.zeros(n), np.arange(n))
+    dual = Dual(t, np.zeros(n), upper, np.zeros(n), np.arange(n), tube)
 
     def certificate(coef):
         scores = t - K @ coef
@@ -34,3 +36,20 @@ def test_the_gap_of_a_certificate_bounds_the_distance_to_the_optimum(global_rand
     certificates = [certificate(coef) for coef in points]
     assert max(each.dual for each in certificates) <= min(each.primal for each in certificates) + 1e-12
     assert all(each.gap >= 0 for each in certificates)
+
+
+def test_the_primal_of_a_tube_is_the_norm_and_the_errors_beyond_it(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    A, t, coef, bias = rng.standard_normal((9, 9)), rng.standard_normal(9), rng.uniform(-2, 2, 9), 0.1
+    K = A @ A.T
+    dual = Dual(t, np.full(9, -2.0), np.full(9, 2.0), np.zeros(9), np.arange(9), 0.3)
+    coef -= coef.mean()
+    coef[:3] = 0.0, 1.0, -1.0
+    coef[3:] -= coef.sum() / 6
+    error = t - K @ coef - bias
+    primal = 0.5 * coef @ K @ coef + 2 * np.maximum(np.abs(error) - 0.3, 0).sum()
+    certificate = box_certificate(dual, coef, t - K @ coef, bias)
+    np.testing.assert_allclose(certificate.primal, primal, rtol=1e-12)
+    np.testing.assert_allclose(
+        certificate.dual, t @ coef - 0.3 * np.abs(coef).sum() - 0.5 * coef @ K @ coef, rtol=1e-12
+    )

@@ -44,6 +44,24 @@ def test_a_solution_that_stopped_early_is_left_alone(global_random_seed):
     assert polish(mc.Gaussian(0.5), X, rows, dual, early, 1e-3) is early
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_rough_tube_becomes_exact_also_where_variables_leave_0(dtype, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((400, 3))
+    y = np.sin(X[:, 0]) + 0.2 * rng.standard_normal(400)
+    dual = Dual(y, np.full(400, -2.0), np.full(400, 2.0), np.zeros(400), np.arange(400), 0.1)
+    rows = FusedRows(mc.Gaussian(0.5), X, dtype)
+    rough = solve(rows, dual, tol=0.03, max_iter=10**6, memory=np.empty(400 * 1024, dtype))
+    fine = polish(mc.Gaussian(0.5), X, rows, dual, rough, 0.03)
+    error = y - mc.Gaussian(0.5)(X) @ fine.coef - fine.bias
+    free = (fine.coef != 0) & (np.abs(fine.coef) < 2)
+    assert ((rough.coef == 0) != (fine.coef == 0)).any()
+    np.testing.assert_allclose(error[free], 0.1 * np.sign(fine.coef[free]), atol=1e-10)
+    assert (np.abs(error[fine.coef == 0]) <= 0.1 + 1e-10).all()
+    assert (error * np.sign(fine.coef))[np.abs(fine.coef) == 2].min() >= 0.1 - 1e-10
+    assert abs(fine.coef.sum()) < 1e-11
+
+
 def test_only_rows_of_numbers_are_widened():
     assert widened(np.ones((2, 1), np.float32)).dtype == np.float64
     assert widened(["a", "b"]) == ["a", "b"]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mercer.solvers import shrinking
-from mercer.solvers.shrinking import Variables
+from mercer.solvers.shrinking import Variables, sides
 from mercer.solvers.working_set import LANES
 
 
@@ -63,3 +63,22 @@ def test_a_report_ends_the_steps(global_random_seed):
     steps, stopped = shrinking.solve_all(values, slots, variables, 1e-12, 10**9, lambda _: True)
     assert stopped
     assert steps < 10**9
+
+
+def test_sides_are_the_derivatives_of_the_objective_to_both_sides(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    coef, upper = np.array([0.0, 0.5, -0.5, 1.0, -1.0]), np.ones(5)
+    A = rng.standard_normal((5, 5))
+    K, target, tube, h = A @ A.T, rng.standard_normal(5), 0.3, 1e-7
+    box = Variables(np.diag(K), target - K @ coef, coef, -upper, upper, tube)
+    rising, falling = sides(box.scores, coef, box)
+
+    def gain(i, step):
+        moved = coef + step * (np.arange(5) == i)
+        before, after = (b @ target - tube * np.abs(b).sum() - 0.5 * b @ K @ b for b in (coef, moved))
+        return (after - before) / h
+
+    np.testing.assert_allclose(rising[[0, 1, 2, 4]], [gain(i, h) for i in (0, 1, 2, 4)], atol=1e-5)
+    np.testing.assert_allclose(falling[[0, 1, 2, 3]], [-gain(i, -h) for i in (0, 1, 2, 3)], atol=1e-5)
+    assert (rising[3], falling[4]) == (-np.inf, np.inf)
+    np.testing.assert_array_equal(rising == falling, [False, True, True, False, False])

@@ -127,7 +127,8 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None, adjust=N
     report : callable (violation), optional
         Called about ten times a second; the solver stops when it returns True.
     adjust : callable (dual, solution) -> float, optional
-        Called between sweeps, which reduce the violation by parts then: the tube to go on with.
+        Called between sweeps, which reduce the violation by parts then, and until it returns the tube as it is where
+        a solution is one of other tubes, too: the tube to go on with.
 
     Returns
     -------
@@ -184,9 +185,11 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None, adjust=N
         n_iter += steps
         bias, worst = threshold(scores, coef, dual), violation(scores, coef, dual)
         _log.debug("smo: %d of %d variables, %d steps, violation %.3g", len(chosen), len(coef), n_iter, worst)
-        if adjust is not None and not stopped:
-            dual = replace(dual, tube=adjust(dual, state()))
+        while adjust is not None and not stopped and (tube := adjust(dual, state())) != dual.tube:
+            dual = replace(dual, tube=tube)
             bias, worst = threshold(scores, coef, dual), violation(scores, coef, dual)
+            if worst > tol:
+                break
         stopped = stopped or steps == 0
     computed += 0 if sweep is None else sweep.square.computed
     bias = threshold(scores, coef, dual)

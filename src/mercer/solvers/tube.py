@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from mercer.solvers.shrinking import sides
-from mercer.solvers.smo import Dual, solve
+from mercer.solvers.smo import Dual, solve, threshold
 
 # Points of the sample on which the width is guessed, where there are more than twice as many.
 _SAMPLE = 2000
@@ -66,7 +66,10 @@ def solve_share(rows, dual, total, *, tol, max_iter, memory, report=None):
         enough = max(tol, _SAME * guess)
         part = share * small.upper.sum()
         guess = solve(rows, small, tol=enough, adjust=_Width(part, enough), **means).tube
-    return solve(rows, replace(dual, tube=guess), tol=tol, adjust=_Width(total, tol), **means)
+    width = _Width(total, tol)
+    solution = solve(rows, replace(dual, tube=guess), tol=tol, adjust=width, **means)
+    mixed = width.mixed(dual, solution)
+    return mixed if mixed.violation <= tol else solution
 
 
 def _spread(dual, total):
@@ -82,8 +85,8 @@ class _Width:
 
     def __init__(self, total, tol):
         self._total, self._tol = total, tol
-        self._low, self._high = 0.0, np.inf
-        self._past, self._settled, self._due = [], 0, np.inf
+        self._low, self._high, self._sides = 0.0, np.inf, {}
+        self._past, self._settled, self._due, self._known = [], 0, np.inf, -1
 
     def __call__(self, dual, solution):
         """Return the width to go on with."""
@@ -93,12 +96,16 @@ class _Width:
         # corrections of solutions that are no better than the last one might go on for ever
         self._due = 0.5 * violation
         excess = float(np.abs(solution.coef).sum()) - self._total
+        if solution.n_iter == self._known and abs(excess) <= _NEARLY * self._total:
+            return width
+        self._known = solution.n_iter
         change = excess / self._slope(dual, solution, excess)
         self._past.append((width, excess, violation))
         if violation <= self._tol:
             self._settled += 1
             self._low = max(self._low, width) if excess > 0 else self._low
             self._high = min(self._high, width) if excess <= 0 else self._high
+            self._sides[excess > 0] = replace(solution, coef=solution.coef.copy(), scores=solution.scores.copy())
             if abs(excess) > _NEARLY * self._total and all(excess * before > 0 for _, before, _ in self._past):
                 # far from the sum, and always on this side: far enough at least for a secant to tell
                 change = np.copysign(max(abs(change), 2 * _APART * self._tol), excess)
@@ -108,6 +115,25 @@ class _Width:
             wider = 0.5 * (self._low + self._high) if np.isfinite(self._high) else _STRETCH * width + self._tol
         same = min(abs(wider - width), self._high - self._low) <= _SAME * self._tol
         return width if same or self._settled > _CORRECTIONS else wider
+
+    def mixed(self, dual, solution):
+        """Return the mean of solutions with too large and too small a sum that has the sum, or the solution given.
+
+        Where the sum jumps, at a width of its own, all means of its two sides are optimal.
+        """
+        if len(self._sides) < 2:
+            return solution
+        many, few = self._sides[True], self._sides[False]
+        more, less = (float(np.abs(each.coef).sum()) for each in (many, few))
+        share = (self._total - less) / (more - less)
+        coef, scores, width = (
+            share * getattr(many, name) + (1 - share) * getattr(few, name) for name in ("coef", "scores", "tube")
+        )
+        dual = replace(dual, tube=width)
+        rising, falling = sides(scores, coef, dual)
+        violation = max(0.0, float(rising.max() - falling.min()))
+        bias = threshold(scores, coef, dual)
+        return replace(solution, coef=coef, scores=scores, tube=width, bias=bias, violation=violation)
 
     def _slope(self, dual, solution, excess):
         """Return by how much the sum falls where the tube widens by 1: as it did, or as points lie about the tube."""
