@@ -2,6 +2,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -160,6 +161,15 @@ def test_functions_have_one_fingerprint_exactly_when_their_code_and_what_it_uses
     assert before != fingerprint(made(1.0), 1)
     monkeypatch.setitem(globals(), "_SCALE", 3.0)
     assert before != fingerprint(made(1.0))
+
+
+def test_equal_functions_of_two_modules_have_two_fingerprints_since_kept_code_names_the_module():
+    def plus(x):
+        return x + 1
+
+    here, there = (FunctionType(plus.__code__, {"__name__": name}) for name in ("here", "there"))
+    assert fingerprint(here) == fingerprint(FunctionType(plus.__code__, {"__name__": "here"}))
+    assert fingerprint(here) != fingerprint(there)
 
 
 def test_what_uses_an_unknown_object_has_no_fingerprint():

@@ -44,6 +44,25 @@ def test_kernels_on_objects_must_be_given_some():
     check_kernel_implementation(kernel, ["a", "bb", "", "cccc", "dd", "e", "fff"])
 
 
+def test_a_kernel_that_is_written_in_a_function_is_checked_but_for_its_pickle():
+    @dataclass(frozen=True, eq=False)
+    class Written(mc.Radial):
+        gamma: float = 0.5
+        power: float = 1.0
+
+        @staticmethod
+        def profile(xp, s, gamma, power, order=0):
+            value = xp.exp(-gamma * s)
+            for _ in range(order):
+                value = -gamma * power * value
+            return value
+
+    check_kernel_implementation(Written(), X)
+    check_kernel_implementation(mc.Normalized(Written() + mc.Linear()), X)
+    with pytest.raises(AssertionError, match="vjp = central differences does not hold for .*Written"):
+        check_kernel_implementation(Written(power=2.0), X)
+
+
 # --- wrong kernels ---------------------------------------------------------------------------------------------------
 
 

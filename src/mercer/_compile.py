@@ -135,7 +135,8 @@ def dispatcher(function, flags=REORDER, cache=False, inline=False, key=None):
 
 
 def fingerprint(*values):
-    """Return a text that two processes agree on exactly when functions have the same code and use the same values.
+    """Return a text that two processes agree on exactly when functions have the same code, in modules of the same
+    name, and use the same values.
 
     Parameters
     ----------
@@ -179,7 +180,8 @@ def _described(value, seen):
     used = [value.__globals__[name] for name in value.__code__.co_names if name in value.__globals__]
     closed = [cell.cell_contents for cell in value.__closure__ or ()]
     defaults = [*(value.__defaults__ or ()), *sorted((value.__kwdefaults__ or {}).items())]
-    return _all_described([value.__code__, *used, *closed, *defaults], (*seen, value))
+    # kept code names the module, and cannot be read where there is none of that name
+    return _all_described([value.__module__, value.__code__, *used, *closed, *defaults], (*seen, value))
 
 
 def _all_described(values, seen):

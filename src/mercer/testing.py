@@ -146,7 +146,7 @@ def _value(kernel, X):
     _require(type(kernel)(**params) == kernel, "k = type(k)(**get_params())", kernel, params)
     _require(with_params(kernel, params) == kernel, "k = with_params(k, get_params())", kernel, params)
     copies = {"clone": clone(kernel)}
-    if not _holds_function(kernel):
+    if not (_holds_function(kernel) or _is_local(kernel)):
         copies["pickle"] = pickle.loads(pickle.dumps(kernel))
         _require(all(copy == kernel for copy in copies.values()), "copies are equal", kernel, "a copy differs")
     for how, copy in copies.items():
@@ -361,6 +361,11 @@ def _holds_function(kernel):
     """Whether a field, or one of an inner kernel, is a function rather than numbers."""
     values = [getattr(kernel, field.name) for field in fields(kernel)]
     return any(_holds_function(value) if isinstance(value, Kernel) else callable(value) for value in values)
+
+
+def _is_local(kernel):
+    """Whether its class, or that of an inner kernel, is written within a function, where pickle cannot find it."""
+    return "<locals>" in type(kernel).__qualname__ or any(map(_is_local, kernel._parts().values()))
 
 
 def _default_points(kernel):

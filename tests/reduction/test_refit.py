@@ -1,18 +1,11 @@
-"""Refit: descent on scores goes down, its gradients are those of differences, and few vectors that exist are found."""
+"""Refit: few vectors that exist are found, and scores give way to labels only where rows held out speak for it."""
 
 import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.reduction.refit import Data, descend, refit
-
-KERNELS = [
-    mc.Gaussian(0.3),
-    mc.Polynomial(2, 0.3, 1.0),
-    mc.Matern(1.0, 1.5),
-    mc.Gaussian(0.3) + 0.2 * mc.Linear(),
-    mc.Normalized(mc.Polynomial(2)),
-]
+from mercer.reduction import refit as module
+from mercer.reduction.refit import refit
 
 
 def _problem(seed, n=200, m=2, p=4, d=3):
@@ -29,42 +22,6 @@ def _exact(kernel, X, F, Z, ridge):
     return np.sum((A @ B - np.vstack([F, np.zeros((len(Z), F.shape[1]))])) ** 2) / len(X), B
 
 
-def _margins(kernel, X, F, U, Z, B, b, ridge):
-    S = kernel(X, Z) @ B + b
-    short = np.maximum(0, 1 - U * S)
-    return np.sum(abs(U) * (0.1 * (F - S) ** 2 + short**2)) / len(X) + ridge * np.sum(B**2)
-
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_least_squares_is_that_of_lapack_and_its_gradient_that_of_differences(kernel, global_random_seed):
-    rng, X, F, _, Z, _ = _problem(global_random_seed)
-    ridge, step, h = 1e-2, rng.normal(size=Z.shape), 1e-5
-    value, slope, B, b = Data(kernel, X, F).least_squares(Z, ridge)
-    exact, found = _exact(kernel, X, F, Z, ridge)
-    assert value == pytest.approx(exact, rel=1e-5)
-    np.testing.assert_allclose(np.vstack([B, b]), found, rtol=5e-3, atol=5e-4 * abs(found).max())
-    sides = [_exact(kernel, X, F, Z + sign * h * step, ridge)[0] for sign in (1, -1)]
-    scale = np.linalg.norm(slope) * np.linalg.norm(step)
-    assert abs((sides[0] - sides[1]) / (2 * h) - np.sum(slope * step)) < 2e-3 * scale
-
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_the_objective_with_margins_has_the_gradients_of_differences(kernel, global_random_seed):
-    rng, X, F, U, Z, B = _problem(global_random_seed)
-    U[:50], U[40:90, 0], U[80:99, 1] = 0, 0, 0
-    b, ridge, h = rng.normal(size=2), 1e-2, 1e-6
-    value, *slopes = Data(kernel, X, F, U).margins(Z, B, b, ridge)
-    assert value == pytest.approx(_margins(kernel, X, F, U, Z, B, b, ridge), rel=1e-5)
-    steps = [rng.normal(size=each.shape) for each in (Z, B, b)]
-    sides = [
-        _margins(kernel, X, F, U, Z + s * h * steps[0], B + s * h * steps[1], b + s * h * steps[2], ridge)
-        for s in (1, -1)
-    ]
-    along = sum(np.sum(slope * step) for slope, step in zip(slopes, steps, strict=True))
-    scale = sum(np.linalg.norm(slope) * np.linalg.norm(step) for slope, step in zip(slopes, steps, strict=True))
-    assert abs((sides[0] - sides[1]) / (2 * h) - along) < 1e-4 * scale
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scores_of_few_vectors_are_found_again(dtype, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
@@ -75,17 +32,6 @@ def test_scores_of_few_vectors_are_found_again(dtype, global_random_seed):
     found = refit(kernel, Z + 0.1 * rng.normal(size=Z.shape), X, F)
     S = kernel(X.astype(float), found.points) @ found.coef + found.intercept
     assert np.abs(S - F).max() < 2e-3 * np.abs(F).max()
-
-
-def test_both_descents_end_no_higher_than_they_began(global_random_seed):
-    _, X, F, U, Z, _ = _problem(global_random_seed)
-    data = Data(mc.Gaussian(0.3), X, F, U)
-    found, _ = data.matched(Z, 20)
-    ridge = data._ridge(Z)
-    assert data.least_squares(found, ridge)[0] < data.least_squares(Z, ridge)[0]
-    B, b, _ = data.coefficients(found)
-    start = data.margins(found, B, b, data._ridge(found))[0]
-    assert data.decided(found, B, b, 20)[3] < start
 
 
 def test_a_score_in_other_units_changes_nothing_but_the_units(global_random_seed):
@@ -104,15 +50,45 @@ def test_no_passes_leave_the_start_and_solve_for_the_coefficients():
     np.testing.assert_allclose(np.vstack([found.coef, found.intercept]), B, rtol=1e-4, atol=1e-5)
 
 
-def test_descend_finds_the_bottom_of_a_bowl():
-    found, _ = descend(lambda v: (float(v @ v), 2 * v), np.array([3.0, -4.0]), 20)
-    np.testing.assert_allclose(found, 0, atol=1e-6)
+def _priced(monkeypatch, sure, *problem):
+    with monkeypatch.context() as patch:
+        if sure is not None:
+            patch.setattr(module, "_SURE", sure)
+        return refit(mc.Gaussian(1.0), *problem, passes=(10, 128), random_state=0).points
+
+
+def test_scores_far_from_the_boundary_are_given_up_where_labels_gain_by_it(monkeypatch, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.uniform(-3, 3, size=(4000, 2))
+    U = np.where(np.sum(X**2, axis=1, keepdims=True) < 3, 1.0, -1.0)
+    # scores of the right sides, a hill on one half of the disc: one vector either climbs it or covers the disc
+    problem = np.array([[0.1, 0.2]]), X, np.where((X[:, :1] > 0) & (U > 0), 10.0, U), U
+    chosen, loose = (_priced(monkeypatch, sure, *problem) for sure in (None, -1e9))
+    np.testing.assert_array_equal(chosen, loose)
+
+
+def test_scores_that_few_vectors_can_meet_are_kept(monkeypatch, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.uniform(-3, 3, size=(600, 2))
+    Z, F = X[:8], 5 * mc.Gaussian(1.0)(X, X[:8]) @ rng.normal(size=(8, 1))
+    apart = np.abs(F[:, 0]) > 1
+    problem = Z, X[apart], F[apart], np.sign(F[apart])
+    chosen, tight = (_priced(monkeypatch, sure, *problem) for sure in (None, 1e9))
+    np.testing.assert_array_equal(chosen, tight)
+
+
+def test_copies_of_a_row_are_held_out_together():
+    held = module._held_out(30, 3, 0).reshape(3, 10)
+    assert (held == held[0]).all()
+    assert held[0].sum() == 5
 
 
 def test_bad_input_is_refused_with_its_name():
     _, X, F, _, Z, _ = _problem(0)
     with pytest.raises(ValueError, match="do not fit each other"):
         refit(mc.Gaussian(0.3), Z, X[:-1], F)
+    with pytest.raises(ValueError, match="copies = 3 do not fit"):
+        refit(mc.Gaussian(0.3), Z, X, F, copies=3)
     with pytest.raises(ValueError, match="passes"):
         refit(mc.Gaussian(0.3), Z, X, F, passes=(-1, 0))
     with pytest.raises(TypeError, match="gradient"):
