@@ -232,7 +232,7 @@ def test_c17_kernel_values_beyond_the_first_two_to_the_31_are_found():
         slots, f, coef = np.full(width, -1), target.copy(), np.zeros(width)
         slots[:n] = start + np.arange(n)
         bounds = np.minimum(target, 0), np.maximum(target, 0)
-        n_iter, missing, gap = optimise(values, slots, ones, f, coef, *bounds, np.array([0, width]), 1e-6, 10**6)
+        n_iter, missing, gap = optimise(values, slots, ones, f, coef, *bounds, 0.0, np.array([0, width]), 1e-6, 10**6)
         assert missing == -1
         assert gap <= 1e-6
         again = target.copy()
