@@ -14,10 +14,11 @@ RSC-n       construction: n new vectors a machine, one after the other
 RSC2-n      the same, then all vectors of a machine moved at once
 ==========  ===========================================================================================
 
-Coefficients are the best ones for the vectors, thresholds those with the least hinge loss on the training digits. The
-columns 0 to 9 count the test digits (of 2 007) that a machine takes for the wrong side, the next ones are the error of
-all machines together in per cent, ours and the published one, and the relative error in feature space. Times are those
-of the whole row of a method where one run answers for all sizes.
+Coefficients are the best ones for the vectors, thresholds those with the least squared hinge loss on the training
+digits, on which all machines together err less often than with the hinge loss itself. The columns 0 to 9 count the test
+digits (of 2 007) that a machine takes for the wrong side, the next ones are the error of all machines together in per
+cent, ours and the published one, and the relative error in feature space. Times are those of the whole row of a method
+where one run answers for all sizes.
 
 The penalties printed in 1999 for 50, 74, 101, 151, 200 and 234 vectors, 3.34 2.55 1.73 0.62 0.13 0.02, leave 52, 70,
 93, 139, 189 and 221 here with c_i = mean/|alpha_i|, and 21, 24, 150, 235, 251 and 255 with c_i = 1: theirs was the
@@ -32,6 +33,7 @@ import argparse
 import time
 
 import numpy as np
+from scipy.optimize import brentq
 
 import mercer as mc
 from experiments.usps_features import digits
@@ -70,11 +72,14 @@ def trained(name):
 
 
 def threshold(scores, positive):
-    """Return the constant with the least hinge loss on the training digits, as in the machine's own problem."""
-    # the slope of the loss is -p far below, p the number of positive digits, and grows by 1 at every kink
-    kinks = np.sort(np.where(positive, 1, -1) - scores)
-    p = np.count_nonzero(positive)
-    return kinks[p - 1 : p + 1].mean()
+    """Return the constant with the least squared hinge loss on the training digits."""
+    signs = np.where(positive, 1, -1)
+    kinks = signs - scores
+
+    def slope(constant):
+        return -np.sum(signs * np.maximum(0, 1 - signs * (scores + constant)))
+
+    return brentq(slope, kinks.min(), kinks.max())
 
 
 def errors(normals, data):
@@ -117,7 +122,7 @@ def runs(normals, shares, method):
 
 def refined(normals, sizes):
     """Return, for every size, the machines constructed and then refined."""
-    method = mc.Refine(start=STARTS, max_iter=500)
+    method = mc.Refine(start=STARTS, max_iter=3000, tol=1e-12)
     return {n: equal_numbers(normals, [n], method)[n] for n in sizes}
 
 
