@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.solvers.box import box_certificate, filled
+from mercer.solvers.box import box_certificate, filled, ridged_certificate
 from mercer.solvers.smo import Dual
 
 
@@ -53,3 +53,24 @@ def test_the_primal_of_a_tube_is_the_norm_and_the_errors_beyond_it(global_random
     np.testing.assert_allclose(
         certificate.dual, t @ coef - 0.3 * np.abs(coef).sum() - 0.5 * coef @ K @ coef, rtol=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("tube", "bound", "loss"),
+    [
+        (0.3, np.inf, lambda r: 2.5 * np.maximum(np.abs(r) - 0.3, 0) ** 2),
+        (0.0, 1.2, lambda r: np.where(np.abs(r) < 0.24, 2.5 * r**2, 1.2 * np.abs(r) - 0.144)),
+    ],
+    ids=["squared", "huber"],
+)
+def test_the_primal_of_a_ridge_is_the_norm_and_the_loss_of_the_residuals(global_random_seed, tube, bound, loss):
+    rng = np.random.default_rng(global_random_seed)
+    A, t, coef, bias = rng.standard_normal((9, 9)), rng.standard_normal(9), rng.uniform(-0.5, 0.5, 9), 0.1
+    K, ridge = A @ A.T, np.full(9, 0.2)
+    coef -= coef.mean()
+    dual = Dual(t, np.full(9, -bound), np.full(9, bound), np.zeros(9), np.arange(9), tube)
+    certificate = ridged_certificate(dual, ridge, coef, t - K @ coef - ridge * coef, bias)
+    primal = 0.5 * coef @ K @ coef + loss(t - K @ coef - bias).sum()
+    np.testing.assert_allclose(certificate.primal, primal, rtol=1e-12)
+    value = t @ coef - tube * np.abs(coef).sum() - 0.5 * coef @ K @ coef - 0.1 * coef @ coef
+    np.testing.assert_allclose(certificate.dual, value, rtol=1e-12)

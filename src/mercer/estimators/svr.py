@@ -1,5 +1,7 @@
 """SVR: support vector regression with any kernel, by three losses."""
 
+from dataclasses import replace
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d
@@ -8,7 +10,7 @@ from mercer import _points, _validate
 from mercer.estimators import _svm
 from mercer.estimators._hard_tube import hard_tube
 from mercer.estimators._single import Tube, solver
-from mercer.solvers.box import box_certificate
+from mercer.solvers.box import box_certificate, ridged_certificate
 from mercer.solvers.polish import widened
 from mercer.solvers.ridged import Ridged
 from mercer.solvers.smo import Dual
@@ -115,7 +117,7 @@ class SVR(Tube, BaseEstimator):
                 solution = means.optimum(dual, self.tol)
         self._keep(sample, solution.coef, solution)
         self.intercept_ = np.array([solution.bias], sample.dtype)
-        self.certificate_ = box_certificate(dual, solution.coef, solution.scores, solution.bias)
+        self.certificate_ = certificate(self._bounded(dual), ridge, solution.coef, solution.scores, solution.bias)
         self._warn_unfinished(solution.violation, self.tol, solution.gain)
         return self
 
@@ -153,7 +155,13 @@ class SVR(Tube, BaseEstimator):
         else:
             price = self.C * sample.weights
         dual, ridge = self._dual(sample, y, price)
-        return tube_certificate(self, sample, dual, ridge)
+        return tube_certificate(self, sample, self._bounded(dual), ridge)
+
+    def _bounded(self, dual):
+        """Return a dual with the bounds of its loss: the squared one is solved between some, and has none."""
+        if self.loss != "squared_epsilon":
+            return dual
+        return replace(dual, lower=np.full_like(dual.lower, -np.inf), upper=np.full_like(dual.upper, np.inf))
 
 
 def tube(y, epsilon, price):
@@ -178,7 +186,14 @@ def tube_certificate(model, sample, dual, ridge):
     if ridge is not None:
         values = values + ridge * coef
     coef = np.clip(coef, dual.lower, dual.upper)
-    return box_certificate(dual, coef, dual.target - values, float(model.intercept_[0]))
+    return certificate(dual, ridge, coef, dual.target - values, float(model.intercept_[0]))
+
+
+def certificate(dual, ridge, coef, scores, bias):
+    """Return the certificate of a regression, whose kernel matrix has a ridge where its loss is smooth."""
+    if ridge is None:
+        return box_certificate(dual, coef, scores, bias)
+    return ridged_certificate(dual, ridge, coef, scores, bias)
 
 
 def targets(model, y):
