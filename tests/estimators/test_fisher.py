@@ -122,6 +122,12 @@ def test_weights_are_repetitions(sample):
     np.testing.assert_allclose(weighted.predict_proba(new), repeated.predict_proba(new), atol=1e-8)
 
 
+def test_weights_that_are_all_zero_are_refused(sample):
+    X, y, _, _ = sample
+    with pytest.raises(ValueError, match="sample_weight is zero for all samples"):
+        KernelFisher().fit(X, y, np.zeros(len(y)))
+
+
 def test_a_class_without_weight_is_not_there(sample):
     X, y, new, _ = sample
     model = KernelFisher(kernel=mc.Gaussian(0.3)).fit(X, y, (y != "bee").astype(float))

@@ -236,7 +236,8 @@ def test_bad_parameters_are_named(sample, parameters, error, message):
 
 
 @pytest.mark.parametrize(
-    ("weights", "message"), [(-np.ones(50), "[Nn]egative"), (np.zeros(50), "non-zero"), (np.ones(49), "sample_weight")]
+    ("weights", "message"),
+    [(-np.ones(50), "at least 0"), (np.zeros(50), "zero for all"), (np.ones(49), "49 values for 50")],
 )
 def test_bad_weights_are_refused(sample, weights, message):
     with pytest.raises(ValueError, match=message):

@@ -103,12 +103,28 @@ class KernelEstimator(AllOrNothing):
         kernel = as_kernel(self.kernel)
         X = self._rows(X, kernel, reset=True)
         kernel = kernel.resolve(X, sample_weight)
+        self._n_rows = _points.count(X)
         return kernel, np.arange(_points.count(X)) if kernel.tags.points == "indices" else X
 
     def _new_points(self, X):
         """Validate X against the points of the fit."""
         check_is_fitted(self)
         return self._rows(X, self.kernel_, reset=False)
+
+    def _require_training_rows(self, X):
+        """Raise unless X has the columns of the points of the fit, and as many rows as they."""
+        n = _points.count(self._new_points(X))
+        fitted = getattr(self, "_n_rows", None)
+        if fitted is None:
+            raise ValueError(
+                f"{type(self).__name__} was not fitted but made from another model, whose optimum it is not: give that "
+                "one, with its training points."
+            )
+        if n != fitted:
+            raise ValueError(
+                f"X has {n} rows, but {type(self).__name__} was fitted on {fitted}: give all its training points, in "
+                "the order of the fit."
+            )
 
     def _rows(self, X, kernel, reset):
         if kernel.tags.points == "objects" and _are_objects(X):

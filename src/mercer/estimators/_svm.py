@@ -209,7 +209,7 @@ def weights(sample_weight, n):
     if len(bad):
         raise ValueError(f"sample_weight[{bad[0]}] = {given[bad[0]]} must be finite and at least 0.")
     if not given.any():
-        raise ValueError("sample_weight is zero for all samples; give at least two classes a positive weight.")
+        raise ValueError("sample_weight is zero for all samples; give some of them a positive weight.")
     return given
 
 

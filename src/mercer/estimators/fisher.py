@@ -4,9 +4,10 @@ import numpy as np
 import scipy.special
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from mercer import _memory, _points, _validate
+from mercer.estimators import _svm
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import features
 from mercer.solvers.fisher import discriminants
@@ -108,7 +109,7 @@ class KernelFisher(KernelEstimator, ClassNamePrefixFeaturesOutMixin, ClassifierM
         y = validate_data(self, y=y)
         check_classification_targets(y)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, y, ensure_non_negative=True)
+            sample_weight = _svm.weights(sample_weight, len(y))
         kernel, points = self._training_points(X, sample_weight=sample_weight)
         check_consistent_length(points, y)
         if sample_weight is not None:

@@ -8,8 +8,12 @@ from mercer import _memory, _validate
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import features, mean
 from mercer.factor import eigenpairs
+from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
+from mercer.linalg.centred import CentredGram
 from mercer.preimages import preimage
+from mercer.solvers.certificate import Residuals
+from mercer.solvers.polish import widened
 
 # Points taken back to input space at a time: a block of coefficients is then n by this many.
 _BLOCK = 1024
@@ -228,6 +232,16 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
             for rows in blocks
         ]
         return np.concatenate(parts)
+
+    def _certify(self, X, y, sample_weight):
+        """Return the relative residuals of the eigenpairs in float64 from raw inputs."""
+        if sample_weight is not None:
+            raise ValueError("sample_weight must be None for KernelPCA, whose fit takes none.")
+        _, points = self._training_points(X)
+        operator = CentredGram(Gram(self.kernel_, widened(points)))
+        V = np.asarray(self.eigenvectors_, np.float64)
+        errors = operator @ V - V * self.eigenvalues_
+        return Residuals(np.linalg.norm(errors, axis=0) / self.eigenvalues_[0])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

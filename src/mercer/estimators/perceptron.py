@@ -142,7 +142,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         chosen = _chosen(runs)
         self._store(features(kernel, points)[:, chosen].points, [_over(run, chosen) for run in runs], chosen)
         self._rows_seen = len(labels)
-        return self._certify(points, signs)
+        return self._measure(points, signs)
 
     def partial_fit(self, X, y, classes=None):
         """Learn from one more batch, presented once.
@@ -193,7 +193,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
             rows = np.concatenate([self.support_, chosen + self._rows_seen])
             self._store(_points.concatenate([old, new]), runs, rows)
         self._rows_seen += len(labels)
-        return self._certify(points, signs)
+        return self._measure(points, signs)
 
     def decision_function(self, X):
         """Return <w, phi(x)>, or the votes in [-1, 1].
@@ -251,7 +251,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         self.n_mistakes_ = np.array([len(run.rows) for run in runs])
         self.n_iter_ = max(run.n_iter for run in runs)
 
-    def _certify(self, points, signs):
+    def _measure(self, points, signs):
         """Store margins and mistake bounds, recomputed from the examples of this call."""
         lengths = self.expansion_.norms().astype(np.float64)
         lengths[lengths == 0] = np.inf

@@ -4,12 +4,16 @@ from functools import cached_property
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from mercer import _memory, _points, _validate, landmarks
+from mercer.estimators import _svm
 from mercer.estimators._base import KernelEstimator
-from mercer.expansion import features
+from mercer.expansion import Expansion, features
+from mercer.gram import Gram
 from mercer.solvers import ridge
+from mercer.solvers.certificate import Residuals
+from mercer.solvers.polish import widened
 
 # New points whose variance is computed at a time: a block of values is then this by n.
 _BLOCK = 1024
@@ -109,9 +113,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         if self.alpha < 0:
             raise ValueError(f"alpha = {self.alpha!r} must be at least 0.")
         _memory.parse(self.memory)
-        y = validate_data(self, y=y, multi_output=True, y_numeric=True)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, y, ensure_non_negative=True)
+        y, sample_weight = self._validated(y, sample_weight)
         kernel, points = self._training_points(X, sample_weight=sample_weight)
         check_consistent_length(points, y)
 
@@ -131,6 +133,11 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         if found.posterior is not None:
             self.posterior_ = found.posterior
         return self
+
+    def _validated(self, y, sample_weight):
+        """Return targets and weights, or None for equal ones."""
+        y = validate_data(self, y=y, multi_output=True, y_numeric=True)
+        return y, None if sample_weight is None else _svm.weights(sample_weight, len(y))
 
     def _how(self):
         return {"memory": self.memory, "random_state": self.random_state}
@@ -197,6 +204,20 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         if self.expansion_.shape[0] != len(targets) or len(self.posterior_) != len(targets):
             raise AttributeError("loo_residuals_ needs all training points: fit with landmarks=None.")
         return self._like_targets(ridge.loo_residuals(self.expansion_, targets, self.posterior_))
+
+    def _certify(self, X, y, sample_weight):
+        """Return the relative residuals of the normal equations in float64 from raw inputs."""
+        y, weights = self._validated(y, sample_weight)
+        _, points = self._training_points(X, sample_weight=weights)
+        check_consistent_length(points, y)
+        points = widened(points)
+        carriers = points if self.landmarks is None else widened(self.expansion_.points)
+        psi = Expansion(self.kernel_, carriers, np.asarray(self.expansion_.coef, np.float64))
+        onto, weights = Gram(self.kernel_, carriers, points), np.ones(len(y)) if weights is None else weights
+        given = onto @ (weights[:, None] * y.reshape(len(y), -1).astype(np.float64))
+        found = onto @ (weights[:, None] * psi(points)) + self.alpha * psi(carriers)
+        norms = np.linalg.norm(given, axis=0)
+        return Residuals(np.linalg.norm(given - found, axis=0) / np.where(norms > 0, norms, 1.0))
 
     def _like_targets(self, values):
         return values[:, 0] if self.dual_coef_.ndim == 1 else values

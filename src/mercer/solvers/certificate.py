@@ -1,4 +1,4 @@
-"""How far a fitted machine is from its optimum: primal and dual objective, their gap, the worst violation."""
+"""How far a fitted model is from its optimum: objectives, their gap and the worst violation, or residuals."""
 
 from dataclasses import dataclass
 
@@ -27,6 +27,19 @@ class Certificate:
     def gap(self):
         """Primal minus dual objective."""
         return self.primal - self.dual
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Evidence that equations hold, for models that solve a linear system or an eigenproblem.
+
+    Attributes
+    ----------
+    residuals : float64 array (m,)
+        Relative residual of each target or component; rounding at the solution.
+    """
+
+    residuals: np.ndarray
 
 
 def hinge_certificate(dual, coef, scores, bias):
@@ -81,28 +94,45 @@ def total(certificates):
     )
 
 
-def certify(model, X, y, sample_weight=None):
-    """Recompute the certificate of a fitted machine in float64 from raw inputs.
+def certify(model, X, y=None, sample_weight=None):
+    r"""Recompute the certificate of a fitted model in float64 from raw inputs.
+
+    Support vector machines answer with their objectives, and models of equations with residuals: KernelRidge, for each
+    target, with that of its normal equations over the points z_j that carry the solution (all x_i without landmarks),
+
+    .. math:: |K_{zx} W (y - K_{xz} a) - \alpha K_{zz} a| \,/\, |K_{zx} W y|,
+
+    0 wherever the objective has its minimum; KernelPCA, for each component, with that of its eigenvalue,
+
+    .. math:: |H K H v_k - \lambda_k v_k| \,/\, \lambda_1.
 
     Parameters
     ----------
-    model : SVC
-        Fitted.
+    model : SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, KernelRidge or KernelPCA
+        Fitted. Of a search, such as `SVCCV`, its ``best_estimator_``.
     X : points (n)
         The training points, in the order of the fit.
-    y : array (n,)
+    y : array (n,) or (n, m)
+        As in the fit; nothing for a model without.
     sample_weight : array (n,), optional
         As in the fit.
 
     Returns
     -------
-    Certificate
-        With ``primal``, ``dual``, ``gap`` and ``kkt``.
+    Certificate or Residuals
+        With ``primal``, ``dual``, ``gap`` and ``kkt``, or with ``residuals``.
+
+    Raises
+    ------
+    TypeError
+        For a model of another kind.
+    ValueError
+        For other rows than those of the fit, by their number.
 
     Notes
     -----
-    Costs n times the number of support vectors kernel values in float64. Nothing that the solver stored but the
-    coefficients and intercepts is trusted.
+    Costs n times the number of support vectors kernel values in float64, n^2 for residuals, and keeps none. Nothing
+    that the solver stored but the coefficients and intercepts (eigenvectors and eigenvalues) is trusted.
 
     Examples
     --------
@@ -111,5 +141,14 @@ def certify(model, X, y, sample_weight=None):
     >>> model = mc.SVC(kernel="linear").fit(X, y)
     >>> mc.certify(model, X, y).gap < 1e-8
     True
+    >>> mc.certify(mc.KernelRidge(kernel="linear").fit(X, y), X, y).residuals < 1e-12
+    array([ True])
     """
-    return model._certify(X, y, sample_weight)
+    recompute = getattr(type(model), "_certify", None)
+    if recompute is None:
+        raise TypeError(
+            "certify takes a fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, KernelRidge or KernelPCA of Mercer (of "
+            f"a search its best_estimator_), got {type(model).__module__}.{type(model).__name__}."
+        )
+    model._require_training_rows(X)
+    return recompute(model, X, y, sample_weight)
