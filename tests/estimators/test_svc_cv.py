@@ -142,7 +142,7 @@ def test_without_refit_there_is_no_predict():
 def test_the_best_classifier_is_refitted_and_lent():
     X, y = IRIS
     model = SVCCV(mc.Gaussian(0.2), Cs=3).fit(X, y)
-    np.testing.assert_array_equal(model.Cs_, [1e-4, 1.0, 1e4])
+    np.testing.assert_allclose(model.Cs_, [1e-4, 1.0, 1e4], rtol=1e-15)
     np.testing.assert_array_equal(model.decision_function(X), model.best_estimator_.decision_function(X))
     assert model.expansion_.shape[1] == len(model.intercept_) == 3
     with pytest.raises(NotFittedError):

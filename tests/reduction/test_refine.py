@@ -51,7 +51,7 @@ def test_refined_points_have_a_smaller_error_than_those_they_started_from(kernel
     assert refined.expansion.points.dtype == dtype
     if kernel == MORE[0]:
         # all points sit where the kernel has a kink, and no short step away from there helps
-        assert refined.history[-1] <= start.history[-1]
+        assert refined.history[-1] <= start.history[-1] * (1 + 4 * np.finfo(dtype).eps)
     else:
         assert refined.history[-1] < 0.999 * start.history[-1]
     np.testing.assert_allclose(refined.history[:-1], start.history[:-1], rtol=1e-6)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 
 from mercer.reduction.subset import gram, independent, nested
 
@@ -84,7 +83,7 @@ def eliminate(basis):
     values = basis.factor @ basis.coordinates
     left, dropped, bounds = np.arange(len(K)), [], []
     while len(left):
-        eigenvalues, V = scipy.linalg.eigh(K[np.ix_(left, left)], check_finite=False, driver="evd")
+        eigenvalues, V = np.linalg.eigh(K[np.ix_(left, left)])
         # the null space is gone: what is at most 0 is rounding of the smallest
         eigenvalues = np.maximum(eigenvalues, np.finfo(float).eps * eigenvalues[-1])
         A = V @ ((V.T @ values[left]) / eigenvalues[:, None])
