@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer import _namespace, _points
+from mercer._compile import compiled, wide
 
 # Distances lose digits where they are small against the norms: below these shares of them they are recomputed. Sparse
 # rows are not centred, so that the norms may be of any size; for dense rows a share this small is all but coincidence.
@@ -17,6 +18,26 @@ _CANCELLATION = 1e-3
 COINCIDENCE = 1e-6
 # Pairs recomputed at a time.
 _PAIRS = 4096
+
+
+@compiled
+def _subtract(X, centre, out):
+    """Write the rows of X minus a centre, subtracted in float64."""
+    wide()
+    for i in range(len(X)):
+        for k in range(X.shape[1]):
+            out[i, k] = np.float64(X[i, k]) - centre[k]
+
+
+@compiled
+def _sum_squares(X, out):
+    """Write the squared norms of rows, summed in float64."""
+    wide()
+    for i in range(len(X)):
+        total = 0.0
+        for k in range(X.shape[1]):
+            total += np.float64(X[i, k]) * np.float64(X[i, k])
+        out[i] = total
 
 
 class Side:
@@ -83,9 +104,9 @@ class Side:
     def _about(self, centre):
         xp, points = self.xp, self.points
         if xp is _namespace.NUMPY:
-            # a piece at a time, without a second array in float64
             rows = np.empty(points.shape, points.dtype)
-            return np.subtract(points, centre, out=rows, dtype=np.float64, casting="same_kind")
+            _subtract(points, centre, rows)
+            return rows
         return xp.astype(xp.astype(points, xp.float64) - centre, points.dtype)
 
     def sqnorms(self, centre=None):
@@ -105,8 +126,8 @@ class Side:
             with np.errstate(over="ignore"):
                 norms = np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
         elif xp is _namespace.NUMPY:
-            with np.errstate(over="ignore"):
-                norms = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+            norms = np.empty(len(rows))
+            _sum_squares(rows, norms)
         else:
             wide = xp.astype(rows, xp.float64)
             norms = xp.sum(wide * wide, axis=1)
