@@ -73,6 +73,18 @@ def test_coefficients_of_a_regression_have_the_sum_that_nu_asks_for(sample):
     np.testing.assert_allclose(np.abs(model.dual_coef_).sum(), 0.3 * 2.0 * weights.sum(), rtol=1e-8)
 
 
+def test_few_free_coefficients_have_the_sum_that_nu_asks_for(global_random_seed):
+    """Newton's method alone does not find the tube from where the search leaves it."""
+    for seed in range(10):
+        rng = np.random.default_rng([seed, global_random_seed])
+        n, nu, C = int(rng.integers(20, 400)), rng.uniform(0.05, 0.95), 10 ** rng.uniform(-1, 2)
+        X = rng.uniform(-2, 2, (n, 1))
+        y = np.sin(2 * X[:, 0]) + 0.3 * rng.standard_normal(n)
+        model = NuSVR(C=C, nu=nu, kernel=mc.Gaussian(10 ** rng.uniform(-1, 1))).fit(X, y)
+        assert np.abs(model.dual_coef_).sum() == pytest.approx(nu * C * n, rel=1e-9)
+        assert model.certificate_.gap <= 1e-9 * model.certificate_.primal
+
+
 def test_coefficients_have_the_sum_that_nu_asks_for(sample):
     X, _, c, _, weights = sample
     model = NuSVC(0.3).fit(X, c > 0, weights)

@@ -15,7 +15,7 @@ from mercer.solvers.box import box_certificate
 from mercer.solvers.hulls import widest_margin
 from mercer.solvers.polish import polish
 from mercer.solvers.smo import solve
-from mercer.solvers.tube import solve_share
+from mercer.solvers.tube import settled, solve_share
 
 # A margin below this share of what the distance of the classes' means would give counts as none: then a machine of
 # this share is kept.
@@ -266,10 +266,12 @@ class NuSVR(Tube, BaseEstimator):
         return self
 
     def _settled(self, means, line, total, solution):
-        """Return a solution to its last digits: of the sum, or of its tube where no other has that sum."""
-        given = means.kernel, means.points, means.rows, replace(line, tube=solution.tube)
-        found = polish(*given, solution, self.tol, total)
-        return polish(*given, solution, self.tol) if found is solution else found
+        """Return a solution to its last digits."""
+
+        def last_digits(dual, solution, total):
+            return polish(means.kernel, means.points, means.rows, dual, solution, self.tol, total)
+
+        return settled(lambda dual: means.optimum(dual, self.tol), last_digits, line, solution, total)
 
     def _certify(self, X, y, sample_weight):
         """Return the certificate in float64 from raw inputs."""

@@ -8,7 +8,7 @@ from scipy.linalg import cho_factor, cho_solve
 from mercer import _points, _threads
 from mercer.gram import Gram
 from mercer.solvers.divide import LARGE, divided
-from mercer.solvers.shrinking import sides
+from mercer.solvers.shrinking import sides, wrongness
 from mercer.solvers.smo import Dual, solve, threshold
 
 # Free variables solved for at most.
@@ -60,13 +60,27 @@ def polish(kernel, points, rows, dual, solution, tol, total=None):
     rising, falling = sides(solution.scores, solution.coef, dual)
     if (rising == falling).sum() > _FREE or solution.violation > tol:
         return solution
-    close = (np.abs(side - solution.bias) < _MARGIN * tol for side in (rising, falling))
-    near = np.flatnonzero(np.logical_or(rising == falling, np.logical_or(*close)))
-    found = _solved(kernel, points, rows, dual, solution, near, total)
-    if total is not None:
-        met = abs(np.abs(found.coef).sum() - total) <= _ACCURACY * total
-        return found if met and found.violation <= tol else solution
-    return found if found.violation <= solution.violation else solution
+    margin = _MARGIN * tol
+    near = _near(solution, dual, margin)
+    if total is None:
+        found = _solved(kernel, points, rows, dual, solution, np.flatnonzero(near), None)
+        return found if found.violation <= solution.violation else solution
+    found = solution
+    for _ in range(_REPEATS):
+        dual = replace(dual, tube=found.tube)
+        found = _solved(kernel, points, rows, dual, found, np.flatnonzero(near), total)
+        if found.violation <= tol and abs(np.abs(found.coef).sum() - total) <= _ACCURACY * total:
+            return found
+        # a tube that moves far meets variables that were not near
+        margin *= 2
+        near |= _near(found, replace(dual, tube=found.tube), margin)
+    return solution
+
+
+def _near(solution, dual, margin):
+    """Return which variables are free, wrong, or as near to the threshold as that."""
+    rising, falling = sides(solution.scores, solution.coef, dual)
+    return (rising == falling) | (wrongness(rising, falling, solution.bias) > -margin)
 
 
 def optimum(kernel, points, rows, dual, tol, *, max_iter, shared=(), **means):

@@ -21,6 +21,8 @@ _STRETCH = 4
 _NEAREST = 0.05
 # A sum that is farther off than this share of it is not nearly met.
 _NEARLY = 0.01
+# Exact solutions violate by less than this share of the targets.
+_EXACT = 1e-9
 # Corrections of a solution within the tolerance.
 _CORRECTIONS = 50
 
@@ -70,6 +72,42 @@ def solve_share(rows, dual, total, *, tol, max_iter, memory, report=None):
     solution = solve(rows, replace(dual, tube=guess), tol=tol, adjust=width, **means)
     mixed = width.mixed(dual, solution)
     return mixed if mixed.violation <= tol else solution
+
+
+def settled(optimum, polish, dual, solution, total):
+    """Return a solution to its last digits: of the sum, or of its tube where none is known to have that sum.
+
+    Parameters
+    ----------
+    optimum : callable (dual) -> Solution
+    polish : callable (dual, solution, total) -> Solution
+        Gives the solution back where it fails.
+    dual : Dual
+        Its tube does not matter.
+    solution : Solution
+        Of about the sum, as `solve_share` finds it.
+    total : float
+
+    Returns
+    -------
+    Solution
+
+    Notes
+    -----
+    Newton's method finds the tube where it is near. Where it fails, exact solutions for some tubes lead nearer.
+    """
+    adjust = _Width(total, _EXACT * max(1.0, float(np.abs(dual.target).max())))
+    while True:
+        own = replace(dual, tube=solution.tube)
+        found = polish(own, solution, total)
+        if found is not solution:
+            return found
+        solution = polish(own, solution, None)
+        width = adjust(own, solution)
+        if width in (solution.tube, 0.0):
+            return solution
+        found = optimum(replace(dual, tube=width, coef=solution.coef))
+        solution = replace(found, n_iter=solution.n_iter + found.n_iter, tube=width)
 
 
 def _spread(dual, total):
