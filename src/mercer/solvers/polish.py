@@ -26,7 +26,7 @@ _ROUNDING = 1e-12
 # Pairs a variable, and at least, after which SMO that is not done makes way for Newton steps.
 _PATIENCE, _LEAST = 100, 100_000
 # A round that raises the objective and lowers the violation by less than these shares has stalled.
-_GAIN, _FALL = 1e-6, 0.1
+_GAIN, _FALL = 1e-4, 0.1
 # Newton's method from matrices and scores computed anew, which refines what rounding left.
 _REPEATS = 10
 # Variables at a bound whose scores are this many violations from the threshold take part.
@@ -116,7 +116,8 @@ def optimum(kernel, points, rows, dual, tol, *, max_iter, shared=(), **means):
         n_iter, computed = n_iter + found.n_iter, computed + found.computed
         found = replace(found, n_iter=n_iter, computed=computed)
         if not unfinished or n_iter >= max_iter:
-            return polish(kernel, points, rows, dual, found, tol)
+            found = polish(kernel, points, rows, dual, found, tol)
+            return found if best is None or found.violation <= best.violation else replace(best, n_iter=n_iter)
         # the next round takes the memory that the rows lie in
         found = replace(_crossed(kernel, points, rows, dual, found), square=None)
         if found.violation <= tol:

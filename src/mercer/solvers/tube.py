@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from mercer.solvers.shrinking import sides
-from mercer.solvers.smo import Dual, solve, threshold
+from mercer.solvers.smo import Dual, solve, threshold, violation
 
 # Points of the sample on which the width is guessed, where there are more than twice as many.
 _SAMPLE = 2000
@@ -21,8 +21,9 @@ _STRETCH = 4
 _NEAREST = 0.05
 # A sum that is farther off than this share of it is not nearly met.
 _NEARLY = 0.01
-# Exact solutions violate by less than this share of the targets.
-_EXACT = 1e-9
+# The first step from one exact solution to the next, as a share of the width; how many of them, and from which share of
+# the width on two are the same.
+_STEP, _EXACT_WIDTHS, _EXACT = 0.01, 20, 1e-9
 # Corrections of a solution within the tolerance.
 _CORRECTIONS = 50
 
@@ -96,18 +97,49 @@ def settled(optimum, polish, dual, solution, total):
     -----
     Newton's method finds the tube where it is near. Where it fails, exact solutions for some tubes lead nearer.
     """
-    adjust = _Width(total, _EXACT * max(1.0, float(np.abs(dual.target).max())))
-    while True:
+    known = {}
+    for count in range(_EXACT_WIDTHS):
         own = replace(dual, tube=solution.tube)
         found = polish(own, solution, total)
         if found is not solution:
             return found
-        solution = polish(own, solution, None)
-        width = adjust(own, solution)
-        if width in (solution.tube, 0.0):
-            return solution
+        found = polish(own, solution, None)
+        if found is solution:
+            break
+        solution, excess = found, _sum(found) - total
+        known[excess > 0] = solution
+        if len(known) < 2:
+            width = solution.tube * (1 + np.copysign(_STEP * 2**count, excess))
+        else:
+            narrow, wide = known[True].tube, known[False].tube
+            part = 0.5 if count % 2 else (_sum(known[True]) - total) / (_sum(known[True]) - _sum(known[False]))
+            width = narrow + part * (wide - narrow)
+            if not narrow * (1 + _EXACT) < width < wide * (1 - _EXACT):
+                return _mean(known, dual, total)
+        if width <= 0:
+            break
         found = optimum(replace(dual, tube=width, coef=solution.coef))
         solution = replace(found, n_iter=solution.n_iter + found.n_iter, tube=width)
+    return solution
+
+
+def _sum(solution):
+    return float(np.abs(solution.coef).sum())
+
+
+def _mean(known, dual, total):
+    """Return the mean of solutions of too large (True) and too small a sum that has the sum.
+
+    Where the sum jumps, at a width of its own, all means of its two sides are optimal.
+    """
+    many, few = known[True], known[False]
+    share = (total - _sum(few)) / (_sum(many) - _sum(few))
+    coef, scores, width = (
+        share * getattr(many, name) + (1 - share) * getattr(few, name) for name in ("coef", "scores", "tube")
+    )
+    dual = replace(dual, tube=width)
+    bias = threshold(scores, coef, dual)
+    return replace(few, coef=coef, scores=scores, tube=width, bias=bias, violation=violation(scores, coef, dual))
 
 
 def _spread(dual, total):
@@ -155,29 +187,16 @@ class _Width:
         return width if same or self._settled > _CORRECTIONS else wider
 
     def mixed(self, dual, solution):
-        """Return the mean of solutions with too large and too small a sum that has the sum, or the solution given.
-
-        Where the sum jumps, at a width of its own, all means of its two sides are optimal.
-        """
+        """Return the mean of solutions with too large and too small a sum that has the sum, or the solution given."""
         if len(self._sides) < 2:
             return solution
-        many, few = self._sides[True], self._sides[False]
-        more, less = (float(np.abs(each.coef).sum()) for each in (many, few))
-        share = (self._total - less) / (more - less)
-        coef, scores, width = (
-            share * getattr(many, name) + (1 - share) * getattr(few, name) for name in ("coef", "scores", "tube")
-        )
-        dual = replace(dual, tube=width)
-        rising, falling = sides(scores, coef, dual)
-        violation = max(0.0, float(rising.max() - falling.min()))
-        bias = threshold(scores, coef, dual)
-        return replace(solution, coef=coef, scores=scores, tube=width, bias=bias, violation=violation)
+        return replace(_mean(self._sides, dual, self._total), n_iter=solution.n_iter, computed=solution.computed)
 
     def _slope(self, dual, solution, excess):
         """Return by how much the sum falls where the tube widens by 1: as it did, or as points lie about the tube."""
-        for width, before, violation in reversed(self._past):
+        for width, before, known in reversed(self._past):
             apart = dual.tube - width
-            if abs(apart) > _APART * max(violation, solution.violation) and (before - excess) / apart > 0:
+            if abs(apart) > _APART * max(known, solution.violation) and (before - excess) / apart > 0:
                 return (before - excess) / apart
         rising, falling = sides(solution.scores, solution.coef, dual)
         # where free variables would be without the tube nobody knows
