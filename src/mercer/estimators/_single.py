@@ -116,6 +116,7 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
                 + _svm.remedy(gain, self.kernel_, self.support_vectors_),
                 ConvergenceWarning,
             )
+            return
         size = np.linalg.norm(self.dual_coef_)
         _svm.warn_rounded(type(self).__name__, self.kernel_, self.support_vectors_, size, tol)
 
@@ -132,8 +133,11 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
 class Boundary(SingleMachine, OutlierMixin):
     """Mixin of machines that tell points inside from those outside, by ``score_samples`` and ``offset_``."""
 
-    def _warn_coarse(self, sample, scale, violation):
+    def _warn_coarse(self, sample, scale, violation, tol):
         """Warn where a violation, or rounding of kernel values up to a scale, hides what tells points apart."""
+        if violation > tol:
+            # said already
+            return
         n = _points.count(sample.points)
         some = _points.take(sample.points, np.unique(np.linspace(0, n - 1, _COMPARED).astype(int)))
         K = np.asarray(sample.kernel(widened(some)), np.float64)

@@ -355,6 +355,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
                 + _svm.remedy(worst.gain, self.kernel_, self.support_vectors_),
                 ConvergenceWarning,
             )
+            return
         size = np.linalg.norm(self.dual_coef_, axis=0).max()
         _svm.warn_rounded(type(self).__name__, self.kernel_, self.support_vectors_, size, self.tol)
 

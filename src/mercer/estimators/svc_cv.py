@@ -255,6 +255,7 @@ class SVCCV(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 "scale the features (StandardScaler) or lower the largest of Cs.",
                 ConvergenceWarning,
             )
+            return folds
         size = max(np.linalg.norm(coef, axis=0).max() for fold in folds for coef in fold.coef)
         _svm.warn_rounded("SVCCV", problem.kernel, problem.points, size, self.tol)
         return folds

@@ -110,7 +110,7 @@ class SVDD(Boundary, BaseEstimator):
         self.offset_ = -(self.radius_**2)
         self.certificate_ = box_certificate(dual, solution.coef, solution.scores, level)
         self._warn_unfinished(solution.violation, tol)
-        self._warn_coarse(sample, scale, solution.violation)
+        self._warn_coarse(sample, scale, solution.violation, tol)
         return self
 
     @property
