@@ -150,3 +150,10 @@ def test_nonsense_is_refused(make, error, message):
 def test_what_is_no_kernel_is_refused_with_what_would_be(make, wrong):
     with pytest.raises(TypeError, match=r"kernel must be a Kernel, such as mercer\.Gaussian\(0\.5\), got"):
         make(wrong, np.ones((2, 2)))
+
+
+@pytest.mark.parametrize(("given", "name"), [((3, None), "phi"), ((None, "b"), "chi")])
+def test_what_is_no_expansion_has_no_discrepancy(given, name):
+    phi = mc.features(mc.Linear(), np.eye(2))
+    with pytest.raises(TypeError, match=f"{name} must be an Expansion, such as features"):
+        mc.mmd(*(phi if each is None else each for each in given))

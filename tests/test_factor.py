@@ -265,3 +265,15 @@ def test_what_works_in_numpy_alone_refuses_other_libraries():
     for function in (qr, lambda psi: mc.lstsq(psi, X[:, 0], 1.0), lambda psi: svd(psi, 3)):
         with pytest.raises(TypeError, match="phi.* is over a Tensor; move its points to a NumPy array first"):
             function(phi)
+
+
+@pytest.mark.parametrize("tol", [-1, -1e-300])
+def test_a_negative_tolerance_of_qr_is_refused(tol):
+    with pytest.raises(ValueError, match=f"tol = {tol} must be at least 0"):
+        mc.qr(mc.features(mc.Linear(), np.eye(2)), tol)
+
+
+def test_points_far_from_the_origin_are_told_to_come_nearer():
+    X = np.random.default_rng(0).standard_normal((30, 3)) + 1e9
+    with pytest.raises(ValueError, match="far from the origin: subtract their mean"):
+        mc.KernelPCA().fit(X)

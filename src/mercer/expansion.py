@@ -365,7 +365,14 @@ def mmd(phi, chi):
     >>> mc.mmd(mc.features(k, np.array([[0.0], [2.0]])), mc.features(k, np.array([[4.0]])))
     3.0
     """
+    _require_expansion("phi", phi)
+    _require_expansion("chi", chi)
     return float((mean(phi) - mean(chi)).norms()[0])
+
+
+def _require_expansion(name, given):
+    if not isinstance(given, Expansion):
+        raise TypeError(f"{name} must be an Expansion, such as features(kernel, X), got {given!r:.60}.")
 
 
 def _length(rows):

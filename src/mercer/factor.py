@@ -1,12 +1,12 @@
 """Factorisations of a block of vectors of the feature space: singular value decomposition, QR, least squares."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 import scipy.linalg
 
 from mercer import _memory, _namespace, _validate
+from mercer._warn import warn
 from mercer.linalg import centred, cholesky, eigh
 from mercer.linalg.extreme import smallest
 
@@ -140,10 +140,11 @@ def svd(phi, n, centre=True, *, memory="1GB", random_state=None):
     return phi @ (pairs.vectors / s), s
 
 
-def eigenpairs(phi, n, centre=True, *, memory="1GB", random_state=None):
+def eigenpairs(phi, n, centre=True, *, name="n", memory="1GB", random_state=None):
     """Return the leading eigenpairs of the (centred) matrix of inner products, cut to its numerical rank.
 
-    What ``svd`` is made of, for those who want the residuals; the same parameters, errors and warnings.
+    What ``svd`` is made of, for those who want the residuals; the same parameters, errors and warnings. ``name`` is
+    what the user knows n by.
 
     Returns
     -------
@@ -159,7 +160,7 @@ def eigenpairs(phi, n, centre=True, *, memory="1GB", random_state=None):
     """
     m = len(phi)
     if n is not None:
-        _validate.integer("n", n)
+        _validate.integer(name, n)
     operator, pairs = _leading(phi, m if n is None else min(n, m), centre, memory, random_state)
     largest, norm = float(pairs.values[0]), float(np.max(np.asarray(InnerProducts(phi).diagonal(), np.float64)))
     floor = m * _eps(pairs.vectors) * max(largest, _NOISE * norm)
@@ -168,11 +169,12 @@ def eigenpairs(phi, n, centre=True, *, memory="1GB", random_state=None):
     if rank == 0:
         raise ValueError(
             f"no variance: the {m} vectors are {'equal' if centre else 'zero'} up to rounding (largest eigenvalue "
-            f"{largest:.1e}, squared norms up to {norm:.1e}); the points are constant, or the bandwidth is too large."
+            f"{largest:.1e}, squared norms up to {norm:.1e}); the points are constant, the bandwidth is too large, or "
+            "they lie far from the origin: subtract their mean."
         )
     if n is not None and rank < n:
-        warnings.warn(
-            f"n = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned.", UserWarning, stacklevel=3
+        warn(
+            f"{name} = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned.",
         )
     kept = slice(0, rank if n is None else min(rank, n))
     vectors = pairs.vectors[:, kept]
@@ -214,11 +216,9 @@ def warn_if_indefinite(kernel, operator, floor, largest, *, random_state=None):
         return
     least = smallest(operator, random_state=random_state).value
     if least < -floor:
-        warnings.warn(
+        warn(
             f"{type(kernel).__name__} is indefinite on these points: lambda_min / lambda_max = {least / largest:.3g}; "
             "the negative part of the spectrum is cut off.",
-            UserWarning,
-            stacklevel=4,
         )
 
 
@@ -280,7 +280,7 @@ def qr(phi, tol=None, *, memory="1GB"):
     Raises
     ------
     ValueError
-        When all vectors are 0 or ``tol`` is not a number.
+        When all vectors are 0, or ``tol`` is negative or no number.
     TypeError
         For points in arrays of another library; ``svd`` takes them.
 
@@ -304,6 +304,9 @@ def qr(phi, tol=None, *, memory="1GB"):
     require_numpy(phi, "phi")
     inner = InnerProducts(phi)
     tol = _eps(inner) ** 0.5 if tol is None else tol
+    _validate.number("tol", tol)
+    if tol < 0:
+        raise ValueError(f"tol = {tol!r} must be at least 0: it is a share of the largest squared norm.")
     # with coefficients a column of inner products costs as much as all of them
     gram = inner if phi.coef is None else np.asarray(inner.dense(memory), inner.dtype)
     part = cholesky.pivoted(gram, tol=tol)

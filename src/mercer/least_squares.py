@@ -1,7 +1,6 @@
 """Ridge regression of an expansion: the vector whose inner products with a block are nearest to given numbers."""
 
 import logging
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +8,7 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import _memory, _validate
+from mercer._warn import warn
 from mercer.factor import InnerProducts, require_numpy
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.precondition import low_rank_plus_ridge
@@ -183,11 +183,10 @@ def _certify(Y, product, tol, route):
     residual = _relative(Y - product, Y)
     logger.info("least squares by %s: relative residual %.1e", route, residual)
     if residual > tol:
-        warnings.warn(
+        warn(
             f"least squares by {route} left a relative residual of {residual:.1e}, tol = {tol:.0e}; a larger ridge, "
             "or a larger memory= for the direct solver, helps.",
             ConvergenceWarning,
-            stacklevel=5,
         )
     return residual
 

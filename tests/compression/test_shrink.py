@@ -329,3 +329,25 @@ def test_an_exception_of_the_callback_ends_the_run():
 
     with pytest.raises(KeyboardInterrupt):
         mc.compress(model, X, n_vectors=2, callback=stop)
+
+
+@pytest.mark.parametrize("kernel", [mc.Chi2(0.5), mc.Intersection()], ids=repr)
+@pytest.mark.parametrize("model", [mc.SVC(), mc.SVR()], ids=lambda model: type(model).__name__)
+def test_machines_on_histograms_are_compressed_to_histograms(model, kernel, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = np.maximum(rng.normal(size=(80, 5)), 0)
+    y = (X[:, 0] > X[:, 1]).astype(float)
+    small = mc.compress(clone(model).set_params(kernel=kernel).fit(X, y), X, y, n_vectors=5)
+    assert len(small.expansion_.points) == 5
+    assert small.expansion_.points.min() >= 0
+
+
+def test_without_a_seed_answers_repeat_and_the_global_state_is_left_alone():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    model = mc.SVC().fit(X, X[:, 0] > 0)
+    before = np.random.get_state()[1].copy()
+    first, second = (mc.compress(model, X, n_vectors=4).expansion_ for _ in range(2))
+    np.testing.assert_array_equal(first.points, second.points)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)
+    mc.compress(model, X, n_vectors=4, random_state=np.random.default_rng(3))

@@ -1,3 +1,6 @@
+import re
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -60,3 +63,45 @@ def test_a_solver_that_stops_on_unscaled_features_blames_them(model):
         model(kernel=cubic, max_iter=200).fit(100 * X, y)
     with pytest.warns(ConvergenceWarning, match=r"; scale the features .*smaller C.* raise max_iter"):
         model(kernel=cubic, max_iter=5, tol=1e-9).fit(X / 3, y)
+
+
+FAR = {
+    "SVC": mc.SVC(kernel="linear"),
+    "NuSVC": mc.NuSVC(0.6, kernel="linear"),
+    "SVR": mc.SVR(kernel="linear"),
+    "NuSVR": mc.NuSVR(kernel="linear"),
+    "SVCCV": mc.SVCCV("linear", Cs=[1.0], cv=2),
+    "OneClassSVM": mc.OneClassSVM(kernel="linear"),
+    "SVDD": mc.SVDD(kernel="linear"),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+@pytest.mark.parametrize("offset", [1e8, 1e9])
+def test_machines_far_from_the_origin_say_that_rounding_has_the_word(name, offset, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((80, 4))
+    y = (X[:, 0] + 0.5 * rng.standard_normal(80) > 0).astype(float)
+    model = FAR[name]
+    # at the origin there is nothing to say, and any warning is an error
+    model.fit(X, y)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X + offset, y)
+    assert any(
+        re.search("far from the origin.* subtract their mean|violation of .*StandardScaler", str(each.message))
+        for each in caught
+    )
+
+
+def test_no_machine_is_wrong_in_silence(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((80, 4))
+    y = (X[:, 0] + 0.5 * rng.standard_normal(80) > 0).astype(float)
+    near = mc.SVC(kernel="linear", tol=1e-3).fit(X, y)
+    for offset in 10.0 ** np.arange(1, 10):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            far = mc.SVC(kernel="linear", tol=1e-3).fit(X + offset, y)
+        error = np.abs(far.decision_function(X + offset) - near.decision_function(X)).max()
+        assert error < 10 * far.tol or caught, (offset, error)

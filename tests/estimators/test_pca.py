@@ -306,3 +306,9 @@ def test_wrong_scores_are_refused(points):
     kpca = mc.KernelPCA(2, kernel="rbf").fit(points)
     with pytest.raises(ValueError, match=r"\(m, 2\)"):
         kpca.inverse_transform(np.ones((3, 5)))
+
+
+def test_a_rank_below_the_number_of_components_is_told_by_the_name_of_that():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.warns(UserWarning, match="n_components = 10 exceeds the numerical rank 3"):
+        mc.KernelPCA(10).fit(X)

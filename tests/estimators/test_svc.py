@@ -295,3 +295,8 @@ def test_ties_are_broken_by_scores_only_on_request():
         theirs = LIBSVM(gamma=1.0, tol=1e-9, break_ties=break_ties).fit(X, y)
         grid = np.random.default_rng(0).uniform(X.min(0), X.max(0), (500, 4))
         assert (ours.predict(grid) == theirs.predict(grid)).all()
+
+
+def test_numbers_of_rows_come_before_classes():
+    with pytest.raises(ValueError, match="X has 8 rows, y has 5"):
+        mc.SVC().fit(np.arange(16.0).reshape(8, 2), np.zeros(5))

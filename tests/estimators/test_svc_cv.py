@@ -173,3 +173,19 @@ def test_bad_parameters_are_named(params, error, words):
 @pytest.mark.filterwarnings("ignore")
 def test_it_is_an_estimator_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_errors_speak_of_the_search():
+    X, y = IRIS
+    with pytest.raises(ValueError, match="SVCCV needs at least two classes"):
+        SVCCV().fit(X, np.zeros(len(y)))
+    with pytest.raises(ValueError, match="SVCCV requires y"):
+        SVCCV().fit(X, None)
+
+
+@pytest.mark.parametrize("name", ["expansion_", "intercept_"])
+def test_without_refit_there_is_no_expansion_and_the_way_to_one_is_told(name):
+    X, y = IRIS
+    model = SVCCV(mc.Gaussian(0.2), Cs=CS, refit=False).fit(X, y)
+    with pytest.raises(AttributeError, match=r"refit=False, which keeps no classifier: fit SVC\(C="):
+        getattr(model, name)

@@ -82,3 +82,23 @@ def test_points_and_functions_are_checked_by_kind():
         mc.FunctionKernel(_write)(3)
     with pytest.raises(ValueError, match=r"Input X contains NaN at \(0, 0\)"):
         mc.FunctionKernel(_write)(X * np.nan)
+
+
+def of_two_points(x, z):
+    return float(x[0]) * float(z[0]) if x[0] > 0 else 0.0
+
+
+def test_a_function_of_two_points_is_told_how_to_become_one_of_blocks():
+    X = np.arange(6.0).reshape(3, 2)
+    with pytest.raises((ValueError, TypeError)) as caught:
+        mc.FunctionKernel(of_two_points)(X)
+    note = " ".join(caught.value.__notes__)
+    assert "callable kernel of_two_points" in note
+    recipe = note[note.index("lambda X, Z") :].rstrip(".")
+    kernel = mc.FunctionKernel(eval(recipe, {"np": np, "f": of_two_points}))
+    np.testing.assert_array_equal(kernel(X), np.outer(X[:, 0], X[:, 0]))
+
+
+def test_a_shape_of_one_value_is_told_the_same():
+    with pytest.raises(ValueError, match=r"one value per pair, got \(\).*all n m values at once"):
+        mc.FunctionKernel(lambda x, z: float(np.sum(x) * np.sum(z)))(np.eye(3))

@@ -117,3 +117,14 @@ def test_what_does_not_fit_is_refused():
         Refine(max_iter=0)
     with pytest.raises(TypeError, match="a selection"):
         reduce(mc.Expansion(mc.Precomputed(np.eye(5)), np.arange(5), np.ones(5)), 2, method="refine")
+
+
+@pytest.mark.parametrize("kernel", [mc.Chi2(0.5), mc.Intersection()], ids=repr)
+def test_points_of_kernels_of_histograms_stay_where_those_are_defined(kernel, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    # half of all entries lie on the bound, and pull there
+    X = np.maximum(rng.normal(size=(40, 5)), 0)
+    psi = mc.Expansion(kernel, X, rng.normal(size=(40, 2)))
+    refined = reduce(psi, 6, method="refine")
+    assert refined.expansion.points.min() >= 0
+    assert refined.history[-1] <= reduce(psi, 6).history[-1] * (1 + 1e-12)

@@ -93,3 +93,22 @@ def test_bad_input_is_refused_with_its_name():
         refit(mc.Gaussian(0.3), Z, X, F, passes=(-1, 0))
     with pytest.raises(TypeError, match="gradient"):
         refit(mc.Precomputed(np.eye(2)), Z, X, F)
+
+
+@pytest.mark.parametrize("kernel", [mc.Chi2(0.5), mc.Intersection()], ids=repr)
+@pytest.mark.parametrize("labelled", [False, True])
+def test_points_of_kernels_of_histograms_stay_where_those_are_defined(kernel, labelled, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = np.maximum(rng.normal(size=(80, 5)), 0)
+    F = kernel(X, X[:30]) @ rng.normal(size=(30, 1))
+    F -= F.mean()
+    start = X[:4] - 1e-17
+    signs = np.sign(F) if labelled else None
+    found = refit(kernel, start, X, F, signs)
+    still = refit(kernel, start, X, F, signs, passes=(0, 0))
+    assert found.points.min() >= 0
+
+    def missed(answer):
+        return np.square(F - kernel(X, answer.points) @ answer.coef - answer.intercept).sum()
+
+    assert labelled or missed(found) < missed(still)

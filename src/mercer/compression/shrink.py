@@ -3,7 +3,7 @@
 import copy
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from mercer import _points, _validate
 from mercer.compression import families
@@ -11,6 +11,7 @@ from mercer.compression.report import CompressionReport, measure
 from mercer.compression.starts import starts
 from mercer.estimators._svm import alike
 from mercer.expansion import Expansion, sqdist
+from mercer.linalg.generator import generator
 from mercer.reduction import reduce
 from mercer.reduction.refit import refit
 
@@ -51,7 +52,7 @@ def compress(
         ``neighbours(X)`` returns perturbed copies of the rows of X that should be predicted alike, as k arrays stacked
         to (k n, d), row i of each belonging to row i of X: shifted or rotated images, say. In a pipeline they are made
         before its first step.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Starts, folds, and the choice of rows where there are too many.
     callback : callable, optional
         ``callback(done, most)`` after every pass over the data, of how many at most, from 1 anew for every fit; without
@@ -176,14 +177,16 @@ class Task:
     X : rows (n, d) or None
     y : array or None
     copies : list of rows (n, d) or None
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
     callback : callable, optional
         As in `compress`.
     """
 
     def __init__(self, fitted, X, y, copies, random_state, callback=None):
         self.fitted, self.callback = fitted, callback
-        self.seed = check_random_state(random_state).randint(2**31 - 1)
+        rng = generator(random_state)
+        draw = rng.integers if isinstance(rng, np.random.Generator) else rng.randint
+        self.seed = int(draw(2**31 - 1))
         psi = fitted.expansion
         used = np.flatnonzero(psi.coef.any(axis=1)) if psi.coef is not None else np.arange(psi.shape[0])
         self.size = max(1, len(used))

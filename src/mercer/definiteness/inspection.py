@@ -8,7 +8,7 @@ from mercer.definiteness.evidence import asymmetry, find_witness, smallest_eigen
 from mercer.definiteness.profiles import examine
 from mercer.definiteness.proofs import prove
 from mercer.definiteness.report import KernelReport, Statement
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.function import FunctionKernel
 from mercer.manifold.tensors import metric, spectrum
 
@@ -73,9 +73,9 @@ def check_kernel(k, X=None):
         + proved for all rows: exp(-gamma s) of s = |x - z|^2 is completely monotone (Schoenberg 1938)
         + proved for all rows: an inner product
     """
-    if not isinstance(k, Kernel):
-        # whose class says what a callable must be
+    if callable(k) and not isinstance(k, Kernel):
         k = FunctionKernel(k)
+    require_kernel(k)
     if X is None:
         return _by_formula(k)
     k = k.resolve(X)

@@ -1,8 +1,6 @@
 """What estimators share: fits that end or change nothing, kernels that are replaced, points that are validated."""
 
 import functools
-import sys
-import warnings
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -149,20 +147,6 @@ class KernelEstimator(AllOrNothing):
                 n = self.n_features_in_
                 error.add_note(f"X holds the kernel values of new points with all {n} training points, (n_test, {n}).")
             raise
-
-
-def warn(message, category=UserWarning):
-    """Warn with the line outside this package that led here, however deep the caller is.
-
-    Parameters
-    ----------
-    message : str
-    category : type
-    """
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mercer."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
 
 
 def _are_objects(X):

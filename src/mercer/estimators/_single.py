@@ -10,14 +10,18 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer import _memory, _points, _validate
 from mercer._progress import CallbackSupportMixin, progress
+from mercer._warn import warn
 from mercer.estimators import _svm
-from mercer.estimators._base import KernelEstimator, warn
+from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.solvers.polish import optimum, widened
 from mercer.solvers.rows import rows_of
 from mercer.solvers.working_set import LANES
+
+# Points that are compared with each other, and the share of their squared distances that a boundary may be wrong by.
+_COMPARED, _HIDDEN = 200, 0.1
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,9 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
                 + _svm.remedy(gain, self.kernel_, self.support_vectors_),
                 ConvergenceWarning,
             )
+            return
+        size = np.linalg.norm(self.dual_coef_)
+        _svm.warn_rounded(type(self).__name__, self.kernel_, self.support_vectors_, size, tol)
 
     def _values(self, X):
         """Return <phi(x), normal> of new points (n_test,)."""
@@ -125,6 +132,24 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
 
 class Boundary(SingleMachine, OutlierMixin):
     """Mixin of machines that tell points inside from those outside, by ``score_samples`` and ``offset_``."""
+
+    def _warn_coarse(self, sample, scale, violation, tol):
+        """Warn where a violation, or rounding of kernel values up to a scale, hides what tells points apart."""
+        if violation > tol:
+            # said already
+            return
+        n = _points.count(sample.points)
+        some = _points.take(sample.points, np.unique(np.linspace(0, n - 1, _COMPARED).astype(int)))
+        K = np.asarray(sample.kernel(widened(some)), np.float64)
+        spread = 2 * float(K.diagonal().mean() - K.mean())
+        reached = max(float(violation), float(np.finfo(np.float64).eps * scale))
+        if len(K) > 1 and reached > _HIDDEN * spread:
+            warn(
+                f"{type(self).__name__} knows its boundary to {reached:.1g} only, where squared distances of points "
+                f"are {max(spread, 0.0):.1g} on average and k(x, x) is up to {scale:.1g}. Features far from the origin "
+                "do this: subtract their mean (StandardScaler), or give a smaller tol.",
+                ConvergenceWarning,
+            )
 
     def decision_function(self, X):
         """Return ``score_samples(X) - offset_`` of new points, positive inside.

@@ -7,9 +7,11 @@ from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 
 from mercer import _points, _threads, _validate
+from mercer._warn import warn
 from mercer.solvers.hulls import widest_margin
 
 # Hulls at this share of the squared distance of the classes' means meet.
@@ -314,6 +316,31 @@ class Report:
 def alike(X, points):
     """Return dense rows as sparse ones where the points they meet are sparse."""
     return sp.csr_matrix(X) if sp.issparse(points) and not sp.issparse(X) else X
+
+
+def warn_rounded(name, kernel, points, size, tol):
+    """Warn where kernel values are so large that their rounding moves scores by more than the tolerance.
+
+    Parameters
+    ----------
+    name : str
+        Of the estimator.
+    kernel : Kernel
+    points : points (k)
+        Those with coefficients.
+    size : float
+        Root of the sum of squares of the coefficients.
+    tol : float
+        In units of the scores.
+    """
+    largest = float(np.abs(kernel.diag(points)).max()) if _points.count(points) else 0.0
+    noise = float(np.finfo(np.float64).eps) * largest * float(size)
+    if noise > tol:
+        warn(
+            f"{name} knows its scores to {noise:.1g} only, which is above {tol:.3g}: k(x, x) is up to {largest:.1g}, "
+            "and is rounded. Features far from the origin do this: subtract their mean (StandardScaler).",
+            ConvergenceWarning,
+        )
 
 
 def remedy(gain, kernel, points):

@@ -107,7 +107,7 @@ def _at(problem, C):
 def _fitted(model, problem, C, solutions):
     """Return a classifier with the solutions of its machines."""
     fitted = SVC(**model.get_params(deep=False) | {"C": float(C)})
-    for name in ("n_features_in_", "feature_names_in_"):
+    for name in ("n_features_in_", "feature_names_in_", "_n_rows"):
         if hasattr(model, name):
             setattr(fitted, name, getattr(model, name))
     return fitted._keep(_at(problem, C), solutions)

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer import _points, _validate
+from mercer._warn import warn
 from mercer.estimators import _svm
-from mercer.estimators._base import warn
 from mercer.estimators._single import Tube, solver
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import targets, tube, tube_certificate
@@ -161,7 +161,8 @@ class NuSVC(SVC):
         bounds = float((dual.upper - dual.lower).sum())
         warn(
             f"nu = {2 * total / bounds:.6g} leaves no margin between the classes of a machine; kept the one of margin "
-            f"{least:.3g} and nu = {2 * kept / bounds:.6g}. Give a larger nu.",
+            f"{least:.3g} and nu = {2 * kept / bounds:.6g}. Give a larger nu, or, "
+            "where features lie far from the origin, subtract their mean.",
         )
         return replace(found, n_iter=solution.n_iter + found.n_iter), least
 

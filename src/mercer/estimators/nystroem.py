@@ -5,7 +5,8 @@ from numbers import Integral
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from mercer import _memory, _points, _validate
-from mercer.estimators._base import KernelEstimator, warn
+from mercer._warn import warn
+from mercer.estimators._base import KernelEstimator
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import landmarks_for, spectral

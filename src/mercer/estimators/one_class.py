@@ -101,6 +101,7 @@ class OneClassSVM(Boundary, BaseEstimator):
         self.offset_ = -self.intercept_[0]
         self.certificate_ = box_certificate(dual, solution.coef, solution.scores, level)
         self._warn_unfinished(solution.violation, tol)
+        self._warn_coarse(sample, scale, solution.violation, tol)
         return self
 
     def score_samples(self, X):

@@ -130,7 +130,8 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         warn_degenerate(kernel, points)
 
         phi = features(kernel, points)
-        pairs = eigenpairs(phi, self.n_components, memory=self.memory, random_state=self.random_state)
+        how = {"memory": self.memory, "random_state": self.random_state}
+        pairs = eigenpairs(phi, self.n_components, name="n_components", **how)
         scale = np.sqrt(pairs.values).astype(pairs.vectors.dtype)
         if self.whiten:
             scale = scale * (scale / np.sqrt(len(phi)).astype(scale.dtype))

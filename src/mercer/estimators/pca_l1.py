@@ -5,7 +5,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer import _validate
-from mercer.estimators._base import AllOrNothing, warn
+from mercer._warn import warn
+from mercer.estimators._base import AllOrNothing
 from mercer.solvers import pca_l1
 
 

@@ -8,7 +8,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from mercer import _memory, _points, _validate
-from mercer.estimators._base import KernelEstimator, warn
+from mercer._warn import warn
+from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.linalg.generator import generator

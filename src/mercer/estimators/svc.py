@@ -8,12 +8,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from mercer import _memory, _points, _threads, _validate
 from mercer._progress import CallbackSupportMixin, progress
+from mercer._warn import warn
 from mercer.estimators import _pairs, _svm
-from mercer.estimators._base import KernelEstimator, warn
+from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
@@ -230,11 +231,18 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
 
-    def _problem(self, X, y, sample_weight):
-        """Return the points that count, sorted by class, with their prices and machines."""
+    def _problem(self, X, y, sample_weight, name=None):
+        """Return the points that count, sorted by class, with their prices and machines, for whom ``name`` names."""
+        name = type(self).__name__ if name is None else name
         if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
         y = column_or_1d(y, warn=True)
+        # before classes, which rows that are missing may have
+        n = _num_samples(X)
+        if n != len(y):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(y)}."
+            )
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         weights = _svm.weights(sample_weight, len(y))
@@ -242,15 +250,9 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         classes, codes = np.unique(y[kept], return_inverse=True)
         if len(classes) == 1:
             raise ValueError(
-                f"{type(self).__name__} needs at least two classes, got one class, {classes[0]}, among rows of "
-                "positive weight."
+                f"{name} needs at least two classes, got one class, {classes[0]}, among rows of positive weight."
             )
         kernel, points = self._training_points(X, sample_weight=None if sample_weight is None else weights)
-        if _points.count(points) != len(y):
-            raise ValueError(
-                "Found input variables with inconsistent numbers of samples: "
-                f"X has {_points.count(points)} rows, y has {len(y)}."
-            )
         class_weight = _svm.class_weights(self.class_weight, classes, y[kept], weights[kept])
         order = np.argsort(codes, kind="stable")
         codes, kept = codes[order], kept[order]
@@ -353,6 +355,9 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
                 + _svm.remedy(worst.gain, self.kernel_, self.support_vectors_),
                 ConvergenceWarning,
             )
+            return
+        size = np.linalg.norm(self.dual_coef_, axis=0).max()
+        _svm.warn_rounded(type(self).__name__, self.kernel_, self.support_vectors_, size, self.tol)
 
     # --- prediction --------------------------------------------------------------------------------------------------
 

@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer import _memory, _threads, _validate
 from mercer._progress import CallbackSupportMixin, progress
+from mercer._warn import warn
 from mercer.estimators import _folds, _svm, along_prices
-from mercer.estimators._base import KernelEstimator, warn
+from mercer.estimators._base import KernelEstimator
 from mercer.estimators.svc import SVC
 from mercer.solvers.path import LazyValues
 from mercer.solvers.rows import rows_of
@@ -128,7 +129,7 @@ class SVCCV(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimato
         Cs = np.logspace(-4, 4, self._count()) if np.ndim(self.Cs) == 0 else along_prices.prices(self.Cs)
         model = self._classifier(1.0)
         model._check_parameters()
-        problem = model._problem(X, y, sample_weight)
+        problem = model._problem(X, y, sample_weight, type(self).__name__)
         (X,), y = indexable(X), column_or_1d(y)
         weights = _svm.weights(sample_weight, len(y))
         splits = [_folds.split(*each, weights) for each in check_cv(self.cv, y, classifier=True).split(X, y, groups)]
@@ -190,12 +191,21 @@ class SVCCV(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimato
     @property
     def expansion_(self):
         """The normals of the best classifier."""
-        return self.best_estimator_.expansion_
+        return self._best().expansion_
 
     @property
     def intercept_(self):
         """The intercepts of the best classifier."""
-        return self.best_estimator_.intercept_
+        return self._best().intercept_
+
+    def _best(self):
+        check_is_fitted(self)
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError(
+                f"SVCCV was fitted with refit=False, which keeps no classifier: fit SVC(C={self.C_:.6g}), or set "
+                "refit=True."
+            )
+        return self.best_estimator_
 
     def _scorer(self, model, problem) -> Callable:
         if self.scoring is None and self.class_weight is not None:
@@ -245,6 +255,9 @@ class SVCCV(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 "scale the features (StandardScaler) or lower the largest of Cs.",
                 ConvergenceWarning,
             )
+            return folds
+        size = max(np.linalg.norm(coef, axis=0).max() for fold in folds for coef in fold.coef)
+        _svm.warn_rounded("SVCCV", problem.kernel, problem.points, size, self.tol)
         return folds
 
 

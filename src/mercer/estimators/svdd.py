@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer import _points
+from mercer._warn import warn
 from mercer.estimators import _svm
-from mercer.estimators._base import warn
 from mercer.estimators._single import Boundary, solver
 from mercer.estimators.one_class import inner_level
 from mercer.solvers.box import box_certificate, filled
@@ -110,6 +110,7 @@ class SVDD(Boundary, BaseEstimator):
         self.offset_ = -(self.radius_**2)
         self.certificate_ = box_certificate(dual, solution.coef, solution.scores, level)
         self._warn_unfinished(solution.violation, tol)
+        self._warn_coarse(sample, scale, solution.violation, tol)
         return self
 
     @property

@@ -1,13 +1,13 @@
 """Rules that turn data into a bandwidth: ``"scale"`` and ``"median"``."""
 
 import math
-import warnings
 
 import numpy as np
 import scipy.sparse as sp
 
 from mercer import _points, _validate
 from mercer._tiles import Side, Tile
+from mercer._warn import warn
 
 _MEDIAN_ROWS = 1000
 _DEGENERATE_ROWS = 200
@@ -56,10 +56,8 @@ def gamma(value, X, sample_weight=None):
     if not math.isfinite(spread):
         raise ValueError(f'bandwidth rule "{value}" overflows on X; scale X (StandardScaler) first.')
     if not (spread > 0 and math.isfinite(1 / spread)):
-        warnings.warn(
+        warn(
             f'bandwidth rule "{value}": all features are constant up to {spread**0.5:.1g}; 1.0 is used.',
-            UserWarning,
-            stacklevel=2,
         )
         return 1.0
     return float(1 / spread)
@@ -102,10 +100,8 @@ def warn_degenerate(kernel, X):
         (np.mean(coincident), "are the same to it, k(x, z) = k(x, x)", "narrower"),
     ):
         if share > 0.99:
-            warnings.warn(
+            warn(
                 f"{share:.0%} of the pairs of points {what}, with {kernel!r}: take a {change} kernel{_range(points)}.",
-                UserWarning,
-                stacklevel=3,
             )
 
 

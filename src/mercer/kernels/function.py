@@ -9,6 +9,11 @@ from mercer import _points
 from mercer._tiles import Tile
 from mercer.kernels.base import Kernel, Tags
 
+_BLOCKS = (
+    "It is called with two blocks of points, n and m of them, for all n m values at once; a function f of two points "
+    "is the kernel lambda X, Z: np.array([[f(x, z) for z in Z] for x in X])."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class FunctionKernel(Kernel):
@@ -52,12 +57,17 @@ class FunctionKernel(Kernel):
     def _evaluate(self, tile):
         X, Z = tile.X.points, tile.Z.points
         expected = (len(tile.X), len(tile.Z))
-        values = self.function(X, Z)
-        values = values.toarray() if sp.issparse(values) else np.asarray(values)
         name = getattr(self.function, "__name__", repr(self.function))
+        try:
+            values = self.function(X, Z)
+        except Exception as error:
+            error.add_note(f"Raised by the callable kernel {name}. {_BLOCKS}")
+            raise
+        values = values.toarray() if sp.issparse(values) else np.asarray(values)
         if values.shape != expected:
             raise ValueError(
-                f"callable kernel {name} must return shape {expected}, one value per pair, got {values.shape}."
+                f"callable kernel {name} must return shape {expected}, one value per pair, got {values.shape}. "
+                + _BLOCKS
             )
         if values.dtype.kind not in "fiub":
             raise TypeError(f"callable kernel {name} must return real numbers, got dtype {values.dtype}.")

@@ -1,11 +1,11 @@
 """A given matrix as a kernel: its points are row indices."""
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mercer import _points
+from mercer._warn import warn
 from mercer.kernels.base import Kernel, Tags, brief
 
 
@@ -61,11 +61,9 @@ class Precomputed(Kernel):
                 "rounding; symmetrise it, (K + K.T) / 2, if that is meant."
             )
         if len(K) > 1 and size > 0 and not K.diagonal().any() and K.min() == 0:
-            warnings.warn(
+            warn(
                 "The precomputed matrix looks like one of distances, zero on the diagonal and positive elsewhere; "
                 "a matrix D of distances gives one of kernel values by exp(-gamma * D**2).",
-                UserWarning,
-                stacklevel=2,
             )
         return replace(self, matrix=K if gap == 0 else (K + K.T) / 2)
 

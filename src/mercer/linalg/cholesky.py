@@ -2,13 +2,13 @@
 jitter.
 """
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 
 from mercer import _validate
+from mercer._warn import warn
 from mercer.linalg.generator import generator
 
 # Largest share of the mean diagonal that `jittered` adds.
@@ -262,11 +262,9 @@ def jittered(K):
                 break
         else:
             if jitter:
-                warnings.warn(
+                warn(
                     f"the matrix is not positive definite to working precision; jitter {jitter:.1e}, a share of "
                     f"{jitter / mean:.0e} of its mean diagonal, was added. Repeated points or a tiny ridge cause this.",
-                    UserWarning,
-                    stacklevel=2,
                 )
             return L, jitter
     raise ValueError(

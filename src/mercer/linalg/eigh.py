@@ -2,7 +2,6 @@
 
 import logging
 import math
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import _namespace, _validate
+from mercer._warn import warn
 from mercer.linalg.basis import Basis, orthonormal, ritz
 from mercer.linalg.generator import generator
 
@@ -337,11 +337,10 @@ def _warned(pairs):
     xp = _namespace.of(pairs.residuals)
     missed = int(xp.sum(xp.astype(~pairs.converged, xp.int64)))
     if missed:
-        warnings.warn(
+        warn(
             f"{missed} of {pairs.values.shape[0]} eigenpairs did not converge in {pairs.products} products: residuals "
             f"reach {float(xp.max(pairs.residuals)):.1e} |K|, tol = {pairs.tol:.1e}; raise max_products or tol,"
             " or give points whose kernel values differ by more than rounding.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     return pairs

@@ -1,6 +1,5 @@
 """Curves on the surface phi(x): lengths, and geodesics from a point in a direction or between two points."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +7,7 @@ from scipy.integrate import DOP853, OdeSolution, quad_vec, solve_bvp
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import _points, _validate
+from mercer._warn import warn
 from mercer.manifold.tensors import admitted, christoffel, metric
 
 # Relative accuracy of lengths and of geodesics with given start, and the steps these may take.
@@ -155,11 +155,10 @@ def geodesic(k, start, velocity, time=1.0, n_points=50):
             ends.append(solver.t)
             pieces.append(solver.dense_output())
     if solver.status != "finished":
-        warnings.warn(
+        warn(
             f"the geodesic was followed to time {ends[-1]:.6g} of {time:.6g} only, in {len(pieces)} steps: it leaves "
             "every bounded region or comes to a singularity there; shorten time, or go on from its last point.",
             ConvergenceWarning,
-            stacklevel=2,
         )
         times = times[times <= ends[-1]]
     values = OdeSolution(ends, pieces)(times) if pieces else np.concatenate([start, velocity])[:, None]
@@ -221,12 +220,11 @@ def geodesic_between(k, start, end, n_points=50):
         max_nodes=_NODES,
     )
     if not solution.success:
-        warnings.warn(
+        warn(
             f"no geodesic between start and end was found near the straight line: relative residual "
             f"{solution.rms_residuals.max():.1e} with {len(solution.x)} nodes, wanted {_BETWEEN:g}; "
             "join it from shorter ones, or use geodesic with a direction.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     times = np.linspace(0.0, 1.0, n_points)
     values = solution.sol(times)

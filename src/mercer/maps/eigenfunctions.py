@@ -1,11 +1,11 @@
 """The Mercer map: numerical eigenfunctions of the integral operator of a kernel, from a weighted sample."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from mercer import _memory, _validate
+from mercer._warn import warn
 from mercer.expansion import Expansion, features
 from mercer.factor import warn_if_indefinite
 from mercer.gram import Gram
@@ -164,8 +164,7 @@ def _positive_pairs(operator, n, kernel, random_state):
     if rank == 0:
         raise ValueError(f"the kernel has no positive eigenvalue on these {m} points (largest {largest:.1e}).")
     if n is not None and rank < n:
-        warnings.warn(f"n = {n} terms exceed the numerical rank {rank} of {m} points; {rank} are returned.",
-                      UserWarning, stacklevel=3)  # fmt: skip
+        warn(f"n = {n} terms exceed the numerical rank {rank} of {m} points; {rank} are returned.")
     return pairs.values[:rank], np.asarray(pairs.vectors[:, :rank], np.float64)
 
 

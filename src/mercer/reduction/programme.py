@@ -1,6 +1,5 @@
 """The programme of sparse rows: least squares in feature space, with a price on the largest coefficient of a point."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +7,7 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._compile import compiled
+from mercer._warn import warn
 
 # Passes of coordinate descent between two Newton steps: the fewest, and the most where Newton steps are short.
 _PASSES = (10, 320)
@@ -148,11 +148,10 @@ class Programme:
                 # rounding has the last word
                 break
         if found.gap > gap:
-            warnings.warn(
+            warn(
                 f"the programme at lambda = {penalty:.3g} was left at a relative duality gap of {found.gap:.1e}, "
                 f"{gap:.0e} was asked for.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return found
 

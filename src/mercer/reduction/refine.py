@@ -161,6 +161,7 @@ class _Descent:
             (self.points / self.scale).ravel(),
             jac=True,
             method="L-BFGS-B",
+            bounds=scipy.optimize.Bounds(0.0, np.inf) if self.captured.kernel.tags.nonnegative else None,
             options={"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "ftol": tol, "gtol": 0.0},
         )
 

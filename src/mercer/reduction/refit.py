@@ -128,6 +128,8 @@ def refit(kernel, start, X, scores, signs=None, *, copies=1, scale=None, passes=
         raise ValueError(
             f"X {X.shape}, scores {scores.shape}, start {start.shape} and copies = {copies} do not fit each other."
         )
+    # centres of rows are below 0 by rounding
+    start = np.maximum(start, 0) if kernel.tags.nonnegative else start
     for most in passes or ():
         _validate.integer("passes", most, 0)
     scale = np.ones(scores.shape[1]) if scale is None else np.asarray(scale, np.float64)

@@ -6,7 +6,7 @@ The sums over tiles are in float32 on all threads, the equations for coefficient
 import numpy as np
 import scipy.linalg
 from scipy.linalg import solve_triangular
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from mercer import _threads
 from mercer._tiles import Side, Tile
@@ -62,7 +62,9 @@ class Data:
         array (p, d), int
         """
         ridge = self._ridge(Z)
-        found, taken = descend(lambda z: self.least_squares(z.reshape(Z.shape), ridge)[:2], Z.ravel(), passes, callback)
+        found, taken = descend(
+            lambda z: self.least_squares(z.reshape(Z.shape), ridge)[:2], Z.ravel(), passes, callback, self._least(Z, 0)
+        )
         return found.reshape(Z.shape), taken
 
     def decided(self, Z, B, b, match, passes, callback=None):
@@ -99,7 +101,7 @@ class Data:
             )
 
         first = np.concatenate([(steep * Z).ravel(), (L.T @ B).ravel(), b])
-        found, taken = descend(objective, first, passes, callback)
+        found, taken = descend(objective, first, passes, callback, self._least(Z, len(first) - Z.size))
         return *apart(found), objective(found)[0], taken
 
     def least_squares(self, Z, ridge):
@@ -220,6 +222,12 @@ class Data:
             square += float(np.sum((np.asarray(self.kernel(X, Z), np.float64) @ B + b - F) ** 2))
         return B, b, square / n
 
+    def _least(self, Z, others):
+        """Return what points, and so many coefficients after them, are at least; None where that is no bound."""
+        if not self.kernel.tags.nonnegative:
+            return None
+        return np.concatenate([np.zeros(Z.size), np.full(others, -np.inf)])
+
     def _steepness(self, Z, B):
         """Return how much scores change with each point (p,), half way in proportion from the mean of all points."""
         narrow, squares = Z.astype(np.float32), [None] * len(self._sides)
@@ -249,7 +257,7 @@ class Data:
         return _RIDGE * float(np.mean(K * K))
 
 
-def descend(objective, start, passes, callback=None):
+def descend(objective, start, passes, callback=None, least=None):
     """Return the lowest point that L-BFGS finds, and how often it asked for the objective.
 
     Parameters
@@ -260,6 +268,8 @@ def descend(objective, start, passes, callback=None):
     passes : int
         Evaluations at most, after each of which ``callback()`` is called; 0 returns the start.
     callback : callable, optional
+    least : float64 array (k,), optional
+        Lower bounds.
 
     Returns
     -------
@@ -278,7 +288,8 @@ def descend(objective, start, passes, callback=None):
         return value, gradient.ravel()
 
     options = {"maxiter": passes, "maxfun": passes, "maxcor": _MEMORY, "ftol": 1e-12, "gtol": 1e-12}
-    found = minimize(watched, start, jac=True, method="L-BFGS-B", options=options)
+    bounds = None if least is None else Bounds(least, np.inf)
+    found = minimize(watched, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return best[1], int(found.nfev)
 
 

@@ -1,12 +1,12 @@
 """Directions of largest L1 dispersion: PCA-L1, one direction after another or all at once."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import _validate
+from mercer._warn import warn
 from mercer.linalg.generator import generator
 
 # A projection of at most this many eps |x_i| has no sign, and a row of at most this many eps sum |x_j| is zero.
@@ -255,10 +255,9 @@ def _result(X, W, runs):
     residuals = np.array([run.residual for run in runs])
     converged = all(run.converged for run in runs)
     if not converged:
-        warnings.warn(
+        warn(
             f"PCA-L1 did not reach a fixed point, residual {residuals.max():.1e}: raise max_iter.",
             ConvergenceWarning,
-            stacklevel=4,
         )
     return Directions(
         W,
