@@ -20,7 +20,7 @@ _MATCH, _LOOSE, _SURE = 0.1, 0.01, 2.0
 # The trial that shows it takes this share of the passes of the second descent, on half of the rows, for each price.
 _TRIAL = 1 / 8
 # Passes over the data of each descent: at most, at least, and the multiplications that they may take between these.
-_MOST, _LEAST, _WORK = (120, 180), (16, 24), 4.0e11
+_MOST, _LEAST, _WORK = (120, 180), (16, 24), 3.4e11
 # Kernel values of a pass beyond which a descent may take more multiplications, in proportion.
 _LARGE = 1e7
 

@@ -224,7 +224,7 @@ def _newton(K, scores, dual, level, total):
             direction, (level, tube) = _direction(inverse, scores[F], held, sums, missing)
             dual = replace(dual, tube=max(0.0, float(tube)))
         room = np.where(direction > 0, upper - coef[F], coef[F] - lower)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             limits = np.where(direction != 0, room / np.abs(direction), np.inf)
         step = min(1.0, limits.min())
         before = coef[F].copy()
@@ -296,7 +296,7 @@ def _direction(inverse, scores, held, sums, missing):
     inner = bars.T @ solved
     inner[: len(missing), 0] -= missing
     size = np.sqrt(np.maximum(np.diagonal(inner[:, 1:]), 1e-300))
-    levels = np.linalg.lstsq(inner[:, 1:] / (size[:, None] * size), inner[:, 0] / size)[0] / size
+    levels = np.linalg.lstsq(inner[:, 1:] / (size[:, None] * size), inner[:, 0] / size, rcond=None)[0] / size
     direction = solved[:, 0] - solved[:, 1:] @ levels
     direction[~held] -= direction[~held].mean()
     direction[held] = 0
