@@ -110,7 +110,7 @@ class Laplacian(Coordinatewise):
         return xp.where(x > z, one, zero) - xp.where(x < z, one, zero)
 
     # exp(-gamma s), of another s
-    profile = staticmethod(Gaussian.profile)
+    profile = staticmethod(Gaussian.profile)  # pyright: ignore[reportAssignmentType]
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,7 @@ class Chi2(Coordinatewise):
         return xp.where(total > zero, one - xp.const(x, 4.0) * ratio * ratio, zero)
 
     # exp(-gamma s), of another s
-    profile = staticmethod(Gaussian.profile)
+    profile = staticmethod(Gaussian.profile)  # pyright: ignore[reportAssignmentType]
 
 
 @dataclass(frozen=True, eq=False)

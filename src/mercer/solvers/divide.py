@@ -49,7 +49,7 @@ def divided(kernel, points, rows, dual, *, tol, max_iter, memory, report=None):
     """
     parts = split(coordinates(kernel, points), dual.points)
     aim = max(tol, _SHARE * violation(dual.target, dual.coef, dual))
-    found = [None] * len(parts)
+    coef, counts = dual.coef.copy(), np.zeros((len(parts), 2), int)
     # what a part gets does not depend on how many are under way at a time
     share = min(len(memory), _WIDTH**2)
     crews = min(_threads.count(), len(memory) // share)
@@ -64,15 +64,13 @@ def divided(kernel, points, rows, dual, *, tol, max_iter, memory, report=None):
             solution = solve(
                 rows, Dual(*arrays, dual.tube), tol=aim, max_iter=max_iter // len(parts), memory=piece, report=report
             )
-        found[k] = own, solution.coef, solution.n_iter, solution.computed
+        coef[own], counts[k] = solution.coef, (solution.n_iter, solution.computed)
         free.put(piece)
 
     with _threads.limit(crews):
         _threads.run(conquer, len(parts))
-    coef = dual.coef.copy()
-    for own, values, _, _ in found:
-        coef[own] = values
-    return coef, sum(each[2] for each in found), sum(each[3] for each in found)
+    n_iter, computed = counts.sum(axis=0)
+    return coef, int(n_iter), int(computed)
 
 
 def coordinates(kernel, points):
