@@ -21,7 +21,7 @@ from mercer.kernels.bandwidth import warn_degenerate
 from mercer.solvers.certificate import hinge_certificate, total
 from mercer.solvers.polish import optimum, widened
 from mercer.solvers.rows import rows_of, shared_blocks
-from mercer.solvers.smo import Dual
+from mercer.solvers.smo import BESIDE, Dual
 from mercer.solvers.working_set import LANES
 
 
@@ -311,7 +311,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         padded = -(-widest // LANES) * LANES
         # whole lanes of two classes, where each is a group of its own
         most = (padded + 2 * LANES) ** 2
-        values = min(budget // crews // rows.dtype.itemsize, most)
+        values = min(int(budget / (1 + BESIDE)) // crews // rows.dtype.itemsize, most)
         memories = queue.SimpleQueue()
         for _ in range(crews):
             memories.put(np.empty(max(values, 4 * LANES**2), rows.dtype))

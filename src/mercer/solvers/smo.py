@@ -30,7 +30,7 @@ _SPARE = 1.25
 # Steps of a sweep between two looks whether few variables are left near the margin, as a share of all.
 _LOOK = 8
 # Kernel values of variables near the margin that are copied, as a share of those that memory holds.
-_BESIDE = 0.1
+BESIDE = 0.1
 # Variables whose rows are there that are solved for before other rows are asked for.
 _KNOWN = 2048
 # Rows kept although the variables rest at their bounds.
@@ -338,7 +338,7 @@ class _Sweep:
         # rows of violators are needed anyway, those of variables that only might violate may not be
         allowed = self._batch + len(near) // 8 if all_of_them else len(near)
         unknown = near[square.slot[near] < 0]
-        if not shrinking.few(variables, near) or len(near) ** 2 > _BESIDE * square.values.size:
+        if not shrinking.few(variables, near) or len(near) ** 2 > BESIDE * square.values.size:
             return 0, False, False
         if len(unknown) > min(square.room, allowed):
             return 0, False, False
