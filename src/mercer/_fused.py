@@ -223,13 +223,13 @@ class _Plan:
         X = self.X[rows]
         if self._direct:
             return _padded(X)
-        return _bordered(X, 1, 0) if self.radial else X
+        return bordered(X, 1, 0) if self.radial else X
 
     def _right(self, Z):
         if self._direct:
             return _padded(Z)
         # [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2, so that no pass over the tile adds the norms
-        return _bordered(np.ascontiguousarray(Z), -2, 1) if self.radial else Z
+        return bordered(np.ascontiguousarray(Z), -2, 1) if self.radial else Z
 
     def values(self, left, rows, j, block, start=0):
         """Write the values for some rows and the j-th column tile into columns of ``block`` from ``start`` on."""
@@ -266,7 +266,7 @@ def _padded(X):
 
 
 @compiled
-def _bordered(X, factor, place):
+def bordered(X, factor, place):
     """Return rows [factor x, |x|^2, 1], or [factor x, 1, |x|^2] for place 1; norms are summed in float64."""
     wide()
     n, d = X.shape

@@ -2,24 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.reduction.fitting import exact, problem
 
 import mercer as mc
 from mercer.reduction import refit as module
 from mercer.reduction.refit import refit
-
-
-def _problem(seed, n=200, m=2, p=4, d=3):
-    rng = np.random.default_rng(seed)
-    X, F = rng.normal(size=(n, d)), rng.normal(size=(n, m))
-    return rng, X, F, np.sign(rng.normal(size=(n, m))), rng.normal(size=(p, d)), rng.normal(size=(p, m))
-
-
-def _exact(kernel, X, F, Z, ridge):
-    """The least-squares objective per row with the best coefficients, by LAPACK in float64."""
-    K = kernel(X, Z)
-    A = np.vstack([np.column_stack([K, np.ones(len(X))]), np.sqrt(len(X) * ridge) * np.eye(len(Z), len(Z) + 1)])
-    B = np.linalg.lstsq(A, np.vstack([F, np.zeros((len(Z), F.shape[1]))]), rcond=None)[0]
-    return np.sum((A @ B - np.vstack([F, np.zeros((len(Z), F.shape[1]))])) ** 2) / len(X), B
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -35,7 +22,7 @@ def test_scores_of_few_vectors_are_found_again(dtype, global_random_seed):
 
 
 def test_a_score_in_other_units_changes_nothing_but_the_units(global_random_seed):
-    _, X, F, _, Z, _ = _problem(global_random_seed)
+    _, X, F, _, Z, _ = problem(global_random_seed)
     plain = refit(mc.Gaussian(0.3), Z, X, F, passes=(5, 0))
     scaled = refit(mc.Gaussian(0.3), Z, X, F * 64, scale=np.full(2, 64.0), passes=(5, 0))
     np.testing.assert_array_equal(plain.points, scaled.points)
@@ -43,10 +30,10 @@ def test_a_score_in_other_units_changes_nothing_but_the_units(global_random_seed
 
 
 def test_no_passes_leave_the_start_and_solve_for_the_coefficients():
-    _, X, F, _, Z, _ = _problem(0)
+    _, X, F, _, Z, _ = problem(0)
     found = refit(mc.Gaussian(0.3), Z, X, F, passes=(0, 0))
     np.testing.assert_array_equal(found.points, Z)
-    _, B = _exact(mc.Gaussian(0.3), X, F, Z, 0.0)
+    _, B = exact(mc.Gaussian(0.3), X, F, Z, 0.0)
     np.testing.assert_allclose(np.vstack([found.coef, found.intercept]), B, rtol=1e-4, atol=1e-5)
 
 
@@ -84,7 +71,7 @@ def test_copies_of_a_row_are_held_out_together():
 
 
 def test_bad_input_is_refused_with_its_name():
-    _, X, F, _, Z, _ = _problem(0)
+    _, X, F, _, Z, _ = problem(0)
     with pytest.raises(ValueError, match="do not fit each other"):
         refit(mc.Gaussian(0.3), Z, X[:-1], F)
     with pytest.raises(ValueError, match="copies = 3 do not fit"):

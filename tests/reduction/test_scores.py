@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.reduction.fitting import exact, problem
 
 import mercer as mc
 from mercer.reduction.scores import Data, descend
@@ -15,20 +16,6 @@ KERNELS = [
 ]
 
 
-def _problem(seed, n=200, m=2, p=4, d=3):
-    rng = np.random.default_rng(seed)
-    X, F = rng.normal(size=(n, d)), rng.normal(size=(n, m))
-    return rng, X, F, np.sign(rng.normal(size=(n, m))), rng.normal(size=(p, d)), rng.normal(size=(p, m))
-
-
-def _exact(kernel, X, F, Z, ridge):
-    """The least-squares objective per row with the best coefficients, by LAPACK in float64."""
-    K = kernel(X, Z)
-    A = np.vstack([np.column_stack([K, np.ones(len(X))]), np.sqrt(len(X) * ridge) * np.eye(len(Z), len(Z) + 1)])
-    B = np.linalg.lstsq(A, np.vstack([F, np.zeros((len(Z), F.shape[1]))]), rcond=None)[0]
-    return np.sum((A @ B - np.vstack([F, np.zeros((len(Z), F.shape[1]))])) ** 2) / len(X), B
-
-
 def _margins(kernel, X, F, U, Z, B, b, match, ridge):
     S = kernel(X, Z) @ B + b
     short = np.maximum(0, 1 - U * S)
@@ -37,20 +24,20 @@ def _margins(kernel, X, F, U, Z, B, b, match, ridge):
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_least_squares_is_that_of_lapack_and_its_gradient_that_of_differences(kernel, global_random_seed):
-    rng, X, F, _, Z, _ = _problem(global_random_seed)
+    rng, X, F, _, Z, _ = problem(global_random_seed)
     ridge, step, h = 1e-2, rng.normal(size=Z.shape), 1e-5
     value, slope, B, b = Data(kernel, X, F).least_squares(Z, ridge)
-    exact, found = _exact(kernel, X, F, Z, ridge)
-    assert value == pytest.approx(exact, rel=1e-5)
+    expected, found = exact(kernel, X, F, Z, ridge)
+    assert value == pytest.approx(expected, rel=1e-5)
     np.testing.assert_allclose(np.vstack([B, b]), found, rtol=5e-3, atol=5e-4 * abs(found).max())
-    sides = [_exact(kernel, X, F, Z + sign * h * step, ridge)[0] for sign in (1, -1)]
+    sides = [exact(kernel, X, F, Z + sign * h * step, ridge)[0] for sign in (1, -1)]
     scale = np.linalg.norm(slope) * np.linalg.norm(step)
     assert abs((sides[0] - sides[1]) / (2 * h) - np.sum(slope * step)) < 2e-3 * scale
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_the_objective_with_margins_has_the_gradients_of_differences(kernel, global_random_seed):
-    rng, X, F, U, Z, B = _problem(global_random_seed)
+    rng, X, F, U, Z, B = problem(global_random_seed)
     U[:50], U[40:90, 0], U[80:99, 1] = 0, 0, 0
     b, match, ridge, h = rng.normal(size=2), 0.3, 1e-2, 1e-6
     value, *slopes = Data(kernel, X, F, U).margins(Z, B, b, match, ridge)
@@ -66,7 +53,7 @@ def test_the_objective_with_margins_has_the_gradients_of_differences(kernel, glo
 
 
 def test_both_descents_end_no_higher_than_they_began(global_random_seed):
-    _, X, F, U, Z, _ = _problem(global_random_seed)
+    _, X, F, U, Z, _ = problem(global_random_seed)
     data = Data(mc.Gaussian(0.3), X, F, U)
     found, _ = data.matched(Z, 20)
     ridge = data._ridge(Z)
@@ -77,7 +64,7 @@ def test_both_descents_end_no_higher_than_they_began(global_random_seed):
 
 
 def test_rows_on_the_wrong_side_are_counted_for_the_machines_that_concern_them(global_random_seed):
-    rng, X, F, U, Z, B = _problem(global_random_seed, n=3000)
+    rng, X, F, U, Z, B = problem(global_random_seed, n=3000)
     U[rng.random(U.shape) < 0.3] = 0
     b, kernel = rng.normal(size=2), mc.Gaussian(0.3)
     S = kernel(X, Z) @ B + b

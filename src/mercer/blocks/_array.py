@@ -6,7 +6,7 @@ Rows of X are taken a tile at a time, so that no verb but ``dense`` ever holds m
 import array_api_compat
 import numpy as np
 
-from mercer import _points
+from mercer import _points, _transpose
 from mercer._tiles import Side, Tile
 
 _TILE_BYTES = 32 * 2**20
@@ -52,11 +52,7 @@ def mirror(K):
     if isinstance(K, np.ndarray):
         if not K.flags.writeable:
             K = K.copy()
-        for start in range(0, len(K), 512):
-            stop = start + 512
-            K[start:stop, stop:] = K[stop:, start:stop].T
-            block = K[start:stop, start:stop]
-            block[...] = np.tril(block) + np.tril(block, -1).T
+        _transpose.mirror(K, 0, len(K))
         return K
     xp = array_api_compat.array_namespace(K)
     return xp.tril(K) + xp.tril(K, k=-1).T

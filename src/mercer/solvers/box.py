@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer.solvers.certificate import Certificate
-from mercer.solvers.shrinking import sides
+from mercer.solvers.smo import violation
 
 
 def filled(upper, total):
@@ -91,5 +91,4 @@ def box_certificate(dual, coef, scores, bias):
 def _certificate(dual, coef, scores, gap):
     """Return the certificate of a point whose terms of the gap are known."""
     value = 0.5 * float(coef @ (dual.target + scores)) - dual.tube * float(np.abs(coef).sum())
-    rising, falling = sides(scores, coef, dual)
-    return Certificate(value + float(gap.sum()), value, max(0.0, float(rising.max() - falling.min())))
+    return Certificate(value + float(gap.sum()), value, violation(scores, coef, dual))

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer.solvers.smo import violation
+
 
 @dataclass(frozen=True)
 class Certificate:
@@ -64,8 +66,6 @@ def hinge_certificate(dual, coef, scores, bias):
     bound = dual.upper - dual.lower
     slack = np.maximum(0, sign * (scores - bias))
     norm = float(coef @ (dual.target - scores))
-    top = np.max(scores, where=coef < dual.upper, initial=-np.inf)
-    bottom = np.min(scores, where=coef > dual.lower, initial=np.inf)
     value = float(dual.target @ coef) - 0.5 * norm
     if np.isinf(bound).any():
         # the normal, stretched until no point has slack
@@ -73,7 +73,7 @@ def hinge_certificate(dual, coef, scores, bias):
         primal = 0.5 * norm / (1 - worst) ** 2 if worst < 1 else np.inf
     else:
         primal = 0.5 * norm + float(bound @ slack)
-    return Certificate(primal, value, max(0.0, float(top - bottom)))
+    return Certificate(primal, value, violation(scores, coef, dual))
 
 
 def total(certificates):

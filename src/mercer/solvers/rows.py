@@ -117,10 +117,7 @@ class FusedRows:
         self.diagonal = np.asarray(kernel.diag(points.astype(np.float64)), np.float64)
         if kernel._scalar == "radial":
             X = (points - points.mean(axis=0, dtype=np.float64)).astype(dtype)
-            norms = np.einsum("ij,ij->i", X, X, dtype=np.float64).astype(dtype)
-            one = np.ones_like(norms)
-            self._points = X
-            self._left, self._right = np.column_stack([X, norms, one]), np.column_stack([-2 * X, one, norms])
+            self._points, self._left, self._right = X, _fused.bordered(X, 1, 0), _fused.bordered(X, -2, 1)
         else:
             self._points = self._left = self._right = np.ascontiguousarray(points, dtype)
         self.width = self._right.shape[1]

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer import _threads
+from mercer.solvers.rows import run
 from mercer.solvers.working_set import LANES, gather, optimise, subtract
 
 # Variables times steps between two looks at the world, an overhead of a step counted in variables: a tenth of a second.
 _WORK = 100_000_000
 _OVERHEAD = 1000
-# Things a thread takes at a time, and kernel values below which one thread is as fast as several.
-_SLICE, _THREADED = 1024, 1 << 22
+# Things a thread takes at a time.
+_SLICE = 1024
 # Variables above which some are solved for although many are near the margin, and how many.
 _WIDE, _BLOCK = 8192, 4096
 # Times that a step takes for a variable, for copying a kernel value.
@@ -211,10 +212,7 @@ def solve_near(values, slots, variables, near, tol, max_iter, report):
 
 def _apart(function, n, work):
     """Call ``function`` on slices that together are all of n things, on several threads where there is work enough."""
-    if work < _THREADED:
-        function(slice(0, n))
-        return
-    _threads.run(lambda k: function(slice(k * _SLICE, min(n, (k + 1) * _SLICE))), -(-n // _SLICE))
+    run(lambda k: function(slice(k * _SLICE, min(n, (k + 1) * _SLICE))), -(-n // _SLICE), work)
 
 
 def solve_all(values, slots, variables, tol, max_iter, report):

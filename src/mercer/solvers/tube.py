@@ -165,7 +165,7 @@ class _Width:
             return width
         # corrections of solutions that are no better than the last one might go on for ever
         self._due = 0.5 * violation
-        excess = float(np.abs(solution.coef).sum()) - self._total
+        excess = _sum(solution) - self._total
         if solution.n_iter == self._known and abs(excess) <= _NEARLY * self._total:
             return width
         self._known = solution.n_iter
