@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from mercer import _compile, _threads
+from mercer import _compile, _memory, _threads
 from mercer._compile import EXACT, compiled, dispatcher, fingerprint, specialised, wide
 from mercer._tiles import COINCIDENCE, evaluate
 from mercer._transpose import mirror
@@ -56,7 +56,7 @@ def tile(profile, kind, parameters, X, Z, order=0):
         When the profile uses what compiled code cannot.
     """
     plan = _Plan(profile, kind, parameters, X, Z, order)
-    K = np.empty((len(X), len(Z)), X.dtype)
+    K = _memory.empty((len(X), len(Z)), X.dtype)
 
     def fill(rows):
         left = plan.left(rows)

@@ -1,18 +1,23 @@
-"""Sizes of memory: read a budget, see what is there, refuse before allocating.
+"""Memory: read a budget, see what is there, refuse before allocating, allocate what may be touched in part.
 
 Everything that would store on the order of n^2 numbers computes its need first and asks `require`, so that a user reads
 one sentence with two numbers instead of waiting for the operating system to kill the process.
 """
 
 import math
+import mmap
 import os
 import re
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
 
+import numpy as np
+
 _PREFIXES = ("", "k", "M", "G", "T", "P")
 _SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgtp]?)(i?)b\s*", re.IGNORECASE)
+# Bytes from which NumPy asks for huge pages.
+_MANY = 1 << 22
 
 
 def parse(size):
@@ -108,6 +113,36 @@ def require(needed, budget, what, instead):
     texts = ((human(needed, digits), human(limit, digits)) for digits in range(1, 17))
     need, have = next((pair for pair in texts if pair[0] != pair[1]), (f"{needed} B", f"{limit} B"))
     raise MemoryError(f"{what} needs {need}, the budget is {have}; use {instead}.")
+
+
+def empty(shape, dtype):
+    """Return a C-contiguous array of any values, in pages that are taken one by one as they are touched.
+
+    Arrays of NumPy ask the system for huge pages. Where a virtual machine gave its free memory back, a first touch then
+    waits for 2 MiB at a time: 2.7 s per GB were measured, 0.9 s with pages of 4 kB, which cost 0.2 s per GB more than
+    huge ones where the memory is there.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype
+
+    Returns
+    -------
+    array of that shape
+
+    Examples
+    --------
+    >>> from mercer._memory import empty
+    >>> empty((1000, 2000), "float32").shape
+    (1000, 2000)
+    """
+    shape, dtype = np.atleast_1d(shape), np.dtype(dtype)
+    n_bytes = math.prod(shape.tolist()) * dtype.itemsize
+    if n_bytes < _MANY:
+        return np.empty(shape, dtype)
+    # private to the process; lives as long as an array looks at it
+    return np.frombuffer(mmap.mmap(-1, n_bytes, access=mmap.ACCESS_COPY), dtype).reshape(shape)
 
 
 def available(root="/"):

@@ -106,7 +106,8 @@ def test_scores_are_the_expansion_and_the_intercept(digits, multi_class):
 def test_a_small_budget_gives_the_same_machine():
     X, y = make_classification(1500, 6, n_informative=4, flip_y=0.1, random_state=0)
     scores = [mc.SVC(memory=memory).fit(X, y).decision_function(X) for memory in ("1GB", "4MB")]
-    np.testing.assert_allclose(*scores, atol=1e-8)
+    # kernel values that are known are not computed anew where their rounding is below a hundredth of tol
+    np.testing.assert_allclose(*scores, atol=1e-5)
 
 
 # --- no slack ---------------------------------------------------------------------------------------------------------

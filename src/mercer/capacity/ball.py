@@ -86,7 +86,7 @@ def smallest_ball(kernel, X, *, tol=1e-6, memory="1GB"):
     rows = rows_of(kernel, points, tol * scale / np.sqrt(n))
     width = -(-n // LANES) * LANES
     values = min(_memory.parse(memory) // rows.dtype.itemsize, n * width)
-    room = np.empty(max(values, 4 * LANES * width), rows.dtype)
+    room = _memory.empty(max(values, 4 * LANES * width), rows.dtype)
     solution = solve(rows, dual, tol=tol * scale, max_iter=max(10_000_000, 100 * n), memory=room)
     solution = polish(kernel, points, rows, dual, solution, tol * scale)
 

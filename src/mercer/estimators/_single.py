@@ -238,7 +238,7 @@ def solver(estimator, kernel, points, accuracy):
     rows, budget = rows_of(kernel, points, accuracy), _memory.parse(estimator.memory)
     n, item = _points.count(points), rows.dtype.itemsize
     width = -(-n // LANES) * LANES
-    memory = np.empty(max(min(int(budget / (1 + BESIDE)) // item, n * width), 4 * LANES * width), rows.dtype)
+    memory = _memory.empty(max(min(int(budget / (1 + BESIDE)) // item, n * width), 4 * LANES * width), rows.dtype)
     max_iter = max(10_000_000, 100 * n) if estimator.max_iter == -1 else estimator.max_iter
     with progress(estimator, "smo") as step:
         yield Solver(kernel, points, rows, {"memory": memory, "max_iter": max_iter, "report": _svm.Report(step)})

@@ -97,7 +97,8 @@ def _values(machine, rows, budget, dtype):
     needed = size * (size + 256) * dtype.itemsize + (0 if rows.dtype == dtype else size**2 * rows.dtype.itemsize)
     if needed <= budget:
         return StoredValues(rows, machine.rows, dtype)
-    return LazyValues(rows, machine.rows, np.empty(max(budget // rows.dtype.itemsize, 1024 * (size + 256)), rows.dtype))
+    values = max(budget // rows.dtype.itemsize, 1024 * (size + 256))
+    return LazyValues(rows, machine.rows, _memory.empty(values, rows.dtype))
 
 
 def _at(problem, C):

@@ -314,7 +314,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         values = min(int(budget / (1 + BESIDE)) // crews // rows.dtype.itemsize, most)
         memories = queue.SimpleQueue()
         for _ in range(crews):
-            memories.put(np.empty(max(values, 4 * LANES**2), rows.dtype))
+            memories.put(_memory.empty(max(values, 4 * LANES**2), rows.dtype))
         max_iter = max(10_000_000, 100 * widest) if self.max_iter == -1 else self.max_iter
         solutions = [None] * len(machines)
         with progress(self, "smo") as step:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mercer import _memory
 from mercer.solvers import shrinking
 from mercer.solvers.shrinking import Variables
 from mercer.solvers.smo import Dual, Solution, solve, threshold
@@ -27,14 +28,17 @@ class StoredValues:
     def __init__(self, rows, points, dtype):
         m = len(points)
         width = -(-m // LANES) * LANES
-        self._values = np.zeros((m, width), dtype)
+        self._values = _memory.empty((m, width), dtype)
         self._diagonal = np.zeros(width)
         self._diagonal[:m] = rows.diagonal[points]
         self._slots = np.where(np.arange(width) < m, np.arange(width), -1)
         columns = rows.columns(points)
-        out = self._values[:, :m] if rows.dtype == dtype else np.empty((m, m), rows.dtype)
+        own = self._values[:, :m]
+        out = own if rows.dtype == dtype else _memory.empty((m, m), rows.dtype)
         columns(points, out)
-        self._values[:, :m] = out
+        if out is not own:
+            own[:] = out
+        self._values[:, m:] = 0
         # a product rounds the distance of a point to itself
         np.fill_diagonal(self._values, self._diagonal)
 

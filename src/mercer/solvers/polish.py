@@ -10,6 +10,7 @@ from mercer.gram import Gram
 from mercer.solvers.divide import LARGE, divided
 from mercer.solvers.shrinking import sides, wrongness
 from mercer.solvers.smo import Dual, solve, threshold
+from mercer.solvers.working_set import gather
 
 # Free variables solved for at most.
 _FREE = 2000
@@ -31,13 +32,17 @@ _GAIN, _FALL = 1e-4, 0.1
 _REPEATS = 10
 # Variables at a bound whose scores are this many violations from the threshold take part.
 _MARGIN = 10
+# Kernel values whose rounding moves scores by less than this share of the tolerance need not be computed anew.
+_EXACT = 0.01
 
 
 def polish(kernel, points, rows, dual, solution, tol, total=None):
-    r"""Return a solution whose free variables satisfy K b + b_0 = t - epsilon sign(b) to the rounding of float64.
+    r"""Return a solution whose free variables satisfy K b + b_0 = t - epsilon sign(b) to the rounding of K.
 
     Newton steps on the free variables, under the kept sum and as far as the bounds, and 0 in a tube, allow; a variable
-    that meets one is fixed there, one that violates there is freed. Each step lowers the objective.
+    that meets one is fixed there, one that violates there is freed. Each step lowers the objective. Kernel values are
+    those that the solver has where their rounding moves scores by less than a hundredth of ``tol``, which ``violation``
+    then tells; otherwise they are computed anew in float64 from raw inputs.
 
     Parameters
     ----------
@@ -63,6 +68,11 @@ def polish(kernel, points, rows, dual, solution, tol, total=None):
     margin = _MARGIN * tol
     near = _near(solution, dual, margin)
     if total is None:
+        noise = rows.error * float(np.linalg.norm(solution.coef))
+        if solution.square is not None and noise <= _EXACT * tol:
+            found = _refined(rows, dual, solution, np.flatnonzero(near))
+            if found.violation <= _EXACT * tol:
+                return replace(found, violation=max(found.violation, noise))
         found = _solved(kernel, points, rows, dual, solution, np.flatnonzero(near), None)
         return found if found.violation <= solution.violation else solution
     found = solution
@@ -167,9 +177,25 @@ def _solved(kernel, points, rows, dual, solution, near, total):
     far = np.flatnonzero(others)
     if len(far):
         scores -= Gram(kernel, inner, widened(_points.take(points, dual.points[far]))) @ others[far]
+    return _stepped(rows, dual, solution, near, K, scores, None if total is None else total - np.abs(others).sum())
+
+
+def _refined(rows, dual, solution, near):
+    """Return a solution after Newton steps on some variables, with the kernel values that the solver has."""
+    square = solution.square
+    if len(near) > 2 * _FREE or np.count_nonzero(square.slot[near] < 0) > square.room:
+        return solution
+    square.ensure(near)
+    K = np.empty((len(near), len(near)))
+    gather(square.values, square.slot[near], near, K)
+    # the two triangles were rounded on their own
+    K = 0.5 * (K + K.T)
+    return _stepped(rows, dual, solution, near, K, solution.scores[near].copy(), None)
+
+
+def _stepped(rows, dual, solution, near, K, scores, total):
+    """Return a solution after Newton steps on some variables, of given kernel values and scores."""
     arrays = dual.target, dual.lower, dual.upper, solution.coef, dual.points
-    if total is not None:
-        total -= np.abs(others).sum()
     coef, tube = _newton(K, scores, Dual(*(each[near] for each in arrays), dual.tube), solution.bias, total)
     dual = replace(dual, tube=tube)
     change = coef - solution.coef[near]

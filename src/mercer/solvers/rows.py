@@ -44,10 +44,10 @@ def rows_of(kernel, points, accuracy):
         block = np.empty((len(few), len(few)), dtype)
         FusedRows(kernel, sample, dtype).columns(few)(few, block)
         blocks.append(block)
-    error = blocks[0] - blocks[1]
-    np.fill_diagonal(error, 0)
-    rounded = np.sqrt(np.mean(np.square(error))) <= accuracy
-    return FusedRows(kernel, points, np.float32 if rounded else np.float64)
+    difference = blocks[0] - blocks[1]
+    np.fill_diagonal(difference, 0)
+    error = float(np.sqrt(np.mean(np.square(difference))))
+    return FusedRows(kernel, points, np.float32, error) if error <= accuracy else FusedRows(kernel, points, np.float64)
 
 
 class PlainRows:
@@ -64,7 +64,11 @@ class PlainRows:
     diagonal : float64 array (n,)
     width : int
         Multiplications for a kernel value: 1, since nothing is known.
+    error : float
+        NaN: nobody measured it.
     """
+
+    error = np.nan
 
     def __init__(self, kernel, points):
         self._gram = Gram(kernel, points)
@@ -99,49 +103,55 @@ class FusedRows:
     points : array (n, d)
     dtype : dtype
         Of the values.
+    error : float
+        Root mean square error of a value, NaN where nobody measured it.
 
     Attributes
     ----------
     diagonal : float64 array (n,)
     width : int
         Multiplications for a kernel value.
+    error : float
+        As given.
 
     Notes
     -----
-    [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2 on centred points.
+    [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2 on centred points, of which the second factor is stored.
     """
 
-    def __init__(self, kernel, points, dtype):
-        self.dtype = np.dtype(dtype)
+    def __init__(self, kernel, points, dtype, error=np.nan):
+        self.dtype, self.error = np.dtype(dtype), error
         self._formula = kernel.profile, kernel._scalar, kernel._numbers()
-        self.diagonal = np.asarray(kernel.diag(points.astype(np.float64)), np.float64)
-        if kernel._scalar == "radial":
-            X = (points - points.mean(axis=0, dtype=np.float64)).astype(dtype)
-            self._points, self._left, self._right = X, _fused.bordered(X, 1, 0), _fused.bordered(X, -2, 1)
-        else:
-            self._points = self._left = self._right = np.ascontiguousarray(points, dtype)
+        self._radial = kernel._scalar == "radial"
+        # k(x, x) of distances is the same everywhere
+        some = points[:1] if self._radial else points
+        self.diagonal = np.resize(np.asarray(kernel.diag(some.astype(np.float64)), np.float64), len(points))
+        centre = points.mean(axis=0, dtype=np.float64) if self._radial else 0.0
+        own = np.empty(points.shape, dtype)
+        np.subtract(points, centre, out=own, dtype=np.float64, casting="same_kind")
+        self._right = _fused.bordered(own, -2, 1) if self._radial else own
         self.width = self._right.shape[1]
 
     def columns(self, J):
         """Return a function (R, out) that writes the kernel values of points R with points J to ``out``.
 
-        Points J are gathered once, so that few rows at a time cost little.
+        Points J are gathered once, so that few rows at a time cost little; consecutive ones stay where they are.
         """
         profile, scalar, parameters = self._formula
-        right = np.ascontiguousarray(self._right[J].T)
+        right = self._right[_run(J)]
         parameters = tuple(self.dtype.type(value) for value in parameters)
         kind = "clamped" if scalar == "radial" else "plain"
         finish = _fused._epilogue(profile, 0, kind, self.dtype, len(parameters))
 
         def write(R, out):
-            left = self._left[R]
+            left = self._left(R)
             step = min(len(left), _TILE // _TASK_COLUMNS)
             # few rows at a time, as a solver asks for them: wider tiles, or Python takes longer than the product
             width = _TILE // step // LANES * LANES
 
             def fill(task):
                 tile = slice(task * width, (task + 1) * width)
-                other = right[:, tile]
+                other = right[tile].T
                 # in one piece, or the compiled loop does not run on vectors
                 memory = np.empty(step * other.shape[1], self.dtype)
                 with np.errstate(all="ignore"):
@@ -149,22 +159,42 @@ class FusedRows:
                         own = left[start : start + step]
                         block = memory[: len(own) * other.shape[1]].reshape(len(own), -1)
                         np.matmul(own, other, out=block)
-                        finish(own, other, block, 0, parameters)
+                        finish(block, block, block, 0, parameters)
                         out[start : start + step, tile] = block
 
-            run(fill, -(-right.shape[1] // width), len(left) * right.size)
+            run(fill, -(-len(right) // width), len(left) * right.size)
 
         return write
 
     def square(self, J):
         """Return the kernel values between points J, exactly symmetric."""
-        X = self._points[J]
+        X = self._centred(J)
         return _fused.tile(*self._formula, X, X)
 
     def product(self, R, J, weights):
         """Return K[R, J] @ weights (len(R),), summed in float64 over tiles, never storing K."""
-        X, Z = self._points[R], self._points[J]
-        return _fused.matmul(*self._formula, X, Z, weights[:, None])[:, 0].astype(np.float64)
+        return _fused.matmul(*self._formula, self._centred(R), self._centred(J), weights[:, None])[:, 0].astype(
+            np.float64
+        )
+
+    def _centred(self, J):
+        # half of an even number: exact
+        return self._right[J, :-2] * self.dtype.type(-0.5) if self._radial else self._right[J]
+
+    def _left(self, J):
+        if not self._radial:
+            return self._right[J]
+        left = self._right[J]
+        left[:, :-2] *= self.dtype.type(-0.5)
+        left[:, -2:] = left[:, :-3:-1]
+        return left
+
+
+def _run(J):
+    """Return consecutive numbers as a slice, which copies nothing; others as they are."""
+    if len(J) and J[-1] - J[0] == len(J) - 1 and (np.diff(J) == 1).all():
+        return slice(int(J[0]), int(J[-1]) + 1)
+    return J
 
 
 def shared_blocks(rows, pieces, budget):

@@ -18,18 +18,19 @@ _BATCH = 64
 _RELEVANT = 0.5
 # Variables of the first sweep where not all fit: a sample that tells most of the others where they belong.
 _FIRST = 4096
-# A sweep over a part reduces the violation by this factor before it looks at the rest again.
-_REDUCTION = 0.1
+# A sweep over a part reduces the violation by this factor before it looks at the rest again, and by that where nearly
+# all take part that violate or are free.
+_REDUCTION, _DEEP = 0.1, 0.01
 # Columns per row of the block of kernel values where not all fit: not every variable needs its row.
 _SHAPE = 1.2
 # Kernel values that are held, and multiplications for those to compute, below which all rows come at once rather than
 # as steps ask for them.
 _SMALL, _QUICK = 4352**2, 1 << 31
-# A sweep takes variables near the margin beside those that violate, by this factor.
-_SPARE = 1.25
+# A sweep takes others beside the free variables, by this factor, and leaves about so many that violate to the next.
+_SPARE = 1.1
 # Steps of a sweep between two looks whether few variables are left near the margin, as a share of all.
 _LOOK = 8
-# Kernel values of variables near the margin that are copied, as a share of those that memory holds.
+# Kernel values of variables near the margin that are copied, as a share of those that memory has room for.
 BESIDE = 0.1
 # Variables whose rows are there that are solved for before other rows are asked for.
 _KNOWN = 2048
@@ -164,14 +165,15 @@ def solve(rows, dual, *, tol, max_iter, memory, shared=(), report=None, adjust=N
         return Solution(coef, scores, bias, worst, n_iter, computed, tube=dual.tube)
 
     while worst > tol and n_iter < max_iter and not stopped:
-        chosen = _choose(scores, coef, dual, bias, largest, 0 if sweep is None else len(sweep.chosen))
+        chosen, covered = _choose(scores, coef, dual, bias, largest, 0 if sweep is None else len(sweep.chosen))
         whole = len(chosen) == len(coef)
         if sweep is None or not sweep.exchange(chosen, dual, scores, coef):
             computed += 0 if sweep is None else sweep.square.computed
             sweep = _Sweep(rows, dual, chosen, scores, coef, memory, shared if whole else ())
         chosen, before = sweep.chosen, coef[sweep.chosen]
         # a sweep that ends near the tolerance would be followed by one more, for little
-        aim = 0.5 * tol if _REDUCTION * worst < 2 * tol else _REDUCTION * worst
+        aim = worst * (_DEEP if covered and adjust is None else _REDUCTION)
+        aim = 0.5 * tol if aim < 2 * tol else aim
         aim = tol if whole and adjust is None else aim
         steps, stopped = sweep.run(aim, max_iter - n_iter, report)
         coef[chosen], scores[chosen] = sweep.result()
@@ -241,27 +243,32 @@ def _largest_sweep(n, values):
 
 
 def _choose(scores, coef, dual, bias, largest, least):
-    """Return the variables of the next sweep: all, or those that violate most, are free or nearest to the margin."""
+    """Return the variables of the next sweep, and whether nearly all are among them that violate or are free.
+
+    All variables, or those that violate most, are free or nearest to the margin.
+    """
     n = len(coef)
     if bias is None and (n > 2 * _FIRST or n > largest):
-        return np.unique(np.linspace(0, n - 1, min(largest, _FIRST)).astype(int))
+        return np.unique(np.linspace(0, n - 1, min(largest, _FIRST)).astype(int)), False
     rising, falling = sides(scores, coef, dual)
     free, worth = rising == falling, shrinking.wrongness(rising, falling, bias or 0.0)
-    concerned = int(np.count_nonzero((worth > 0) | free))
-    size = min(largest, max(2 * _FIRST, least, int(_SPARE * concerned) // LANES * LANES))
-    if n <= size:
-        return np.arange(n)
-    worth[free] += 1
+    concerned = np.count_nonzero((worth > 0) | free)
+    size = min(largest, max(_FIRST, least, int(_SPARE * np.count_nonzero(free)) // LANES * LANES))
+    if n <= max(size, 2 * _FIRST) and n <= largest:
+        return np.arange(n), True
+    # free variables first, where there is room for those that violate
+    if concerned <= size:
+        worth[free] += 1
     # the pair that violates most is always there, so that every sweep gains
     worth[[np.argmax(rising), np.argmin(falling)]] = np.inf
-    return np.sort(np.argpartition(-worth, size)[:size])
+    return np.sort(np.argpartition(-worth, size)[:size]), concerned <= _SPARE * size
 
 
 class _Sweep:
     """Variables that are solved for while all others stay, with their kernel values."""
 
     def __init__(self, rows, dual, chosen, scores, coef, memory, shared):
-        self.chosen, self._rows, self._dual = chosen, rows, dual
+        self.chosen, self._rows, self._dual, self._beside = chosen, rows, dual, BESIDE * len(memory)
         self._load(scores, coef)
         self.square = Square(rows, dual.points[chosen], memory, LANES, shared)
         self._batch = int(min(_BATCH, max(1, len(self.square.values) // 2)))
@@ -338,7 +345,7 @@ class _Sweep:
         # rows of violators are needed anyway, those of variables that only might violate may not be
         allowed = self._batch + len(near) // 8 if all_of_them else len(near)
         unknown = near[square.slot[near] < 0]
-        if not shrinking.few(variables, near) or len(near) ** 2 > BESIDE * square.values.size:
+        if not shrinking.few(variables, near) or len(near) ** 2 > self._beside:
             return 0, False, False
         if len(unknown) > min(square.room, allowed):
             return 0, False, False
