@@ -2,6 +2,7 @@
 
 import os
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,3 +107,37 @@ def test_a_machine_without_proc_falls_back_to_half_of_its_memory(tmp_path, monke
     assert _memory.available(tmp_path) == _memory._physical() // 2
     monkeypatch.delattr(os, "sysconf", raising=False)
     assert _memory.available(tmp_path) == 4 * 2**30
+
+
+@pytest.mark.parametrize("shape", [7, (3, 4), (0, 5), (2000, 700), 3_000_000])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_an_empty_array_is_any_other_array_that_may_be_written_to(shape, dtype):
+    values, like = _memory.empty(shape, dtype), np.empty(shape, dtype)
+    assert (values.shape, values.dtype, values.strides) == (like.shape, like.dtype, like.strides)
+    assert values.flags.writeable
+    assert values.flags.aligned
+    values[...] = 1
+    assert values.sum() == like.size
+    # another one shares nothing with it
+    _memory.empty(shape, dtype)[...] = 2
+    assert values.sum() == like.size
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="pages are counted where /proc is")
+def test_memory_that_is_not_touched_is_not_taken_and_all_of_it_goes_with_the_array():
+    before = _resident()
+    values = _memory.empty(2**26, np.uint8)
+    assert _resident() - before < 2**24
+    values[: 2**25] = 1
+    assert _resident() - before > 2**24
+    # a view keeps it
+    view = values[1:]
+    del values
+    assert view[0] == 1
+    del view
+    assert _resident() - before < 2**24
+
+
+def _resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

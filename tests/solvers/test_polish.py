@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import mercer as mc
 from mercer.solvers.polish import optimum, polish, widened
 from mercer.solvers.ridged import Ridged
-from mercer.solvers.rows import FusedRows, PlainRows
+from mercer.solvers.rows import FusedRows, PlainRows, rows_of
 from mercer.solvers.smo import Dual, solve
 
 
@@ -26,6 +28,27 @@ def test_a_rough_solution_becomes_exact_in_float64(global_random_seed):
     assert top - bottom < 1e-11
     assert abs(fine.coef.sum()) < 1e-11
     assert ((fine.coef >= dual.lower) & (fine.coef <= dual.upper)).all()
+
+
+def test_known_kernel_values_of_measured_rounding_polish_as_far_as_they_say(global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((1200, 3))
+    y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, 1.0, -1.0)
+    dual = Dual(y, np.minimum(0, y), np.maximum(0, y), np.zeros(1200), np.arange(1200))
+    rows = rows_of(mc.Gaussian(0.5), X, 1e-5)
+    assert rows.dtype == np.float32
+    assert 0 < rows.error < 1e-6
+    rough = solve(rows, dual, tol=1e-3, max_iter=10**6, memory=np.empty(1200 * 1280, np.float32))
+    fine = polish(mc.Gaussian(0.5), X, rows, dual, rough, 1e-3)
+    scores = dual.target - mc.Gaussian(0.5)(X) @ fine.coef
+    top, bottom = scores[fine.coef < dual.upper].max(), scores[fine.coef > dual.lower].min()
+    assert 0 < fine.violation < 1e-5
+    assert top - bottom < 20 * fine.violation
+    assert abs(fine.coef.sum()) < 1e-11
+    assert ((fine.coef >= dual.lower) & (fine.coef <= dual.upper)).all()
+    # a tolerance near the rounding asks for values in float64
+    again = polish(mc.Gaussian(0.5), X, rows, dual, replace(fine, square=rough.square), 20 * fine.violation)
+    scores = dual.target - mc.Gaussian(0.5)(X) @ again.coef
+    assert scores[again.coef < dual.upper].max() - scores[again.coef > dual.lower].min() < 1e-11
 
 
 def test_polishing_never_lowers_the_dual(global_random_seed):

@@ -33,6 +33,17 @@ def test_a_square_holds_the_rows_asked_for(points, kernel):
     assert (square.slot >= 0).sum() == 4
 
 
+@pytest.mark.parametrize("chosen", [np.arange(7, 40), np.arange(40, 7, -1), np.array([3, 5, 4, 6]), np.array([9])])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_of_consecutive_and_of_scattered_points_are_the_same_numbers(points, chosen, dtype):
+    for kernel in (mc.Gaussian(0.1), mc.Polynomial(2, 0.5, 1)):
+        rows, out = FusedRows(kernel, points, dtype), np.empty((50, len(chosen)), dtype)
+        for _ in range(2):
+            # nothing that is stored changes
+            rows.columns(chosen)(np.arange(50), out)
+            np.testing.assert_allclose(out, kernel(points)[:50, chosen], atol=300 * np.finfo(dtype).eps)
+
+
 def test_shared_blocks_change_nothing(points):
     kernel = mc.Gaussian(0.1)
     rows = FusedRows(kernel, points, np.float64)

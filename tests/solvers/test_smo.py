@@ -133,6 +133,18 @@ def test_the_optimum_does_not_depend_on_the_memory(global_random_seed, values):
     assert objectives[1] == pytest.approx(objectives[0], rel=1e-8)
 
 
+def test_more_free_variables_than_a_sweep_holds_take_few_sweeps(global_random_seed, caplog):
+    X = np.random.default_rng(global_random_seed).standard_normal((2000, 12))
+    # kernel values are small off the diagonal, so that hardly any variable meets a bound
+    dual = _classifier(X, C=10.0)
+    with caplog.at_level("DEBUG", logger="mercer"):
+        solution = _solve(mc.Gaussian(1.0), X, dual, tol=1e-3, values=500 * 512)
+    assert solution.violation <= 1e-3
+    assert np.count_nonzero((solution.coef > dual.lower) & (solution.coef < dual.upper)) > 1900
+    # ten at a time they were thousands
+    assert sum("smo:" in record.message for record in caplog.records) < 60
+
+
 def test_memory_for_less_than_a_few_rows_is_refused(points):
     with pytest.raises(ValueError, match="holds 4095 kernel values; the solver needs at least 4096"):
         _solve(mc.Gaussian(0.5), points, _classifier(points), values=4095)

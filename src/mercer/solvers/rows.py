@@ -130,7 +130,7 @@ class FusedRows:
         own = np.empty(points.shape, dtype)
         np.subtract(points, centre, out=own, dtype=np.float64, casting="same_kind")
         self._right = _fused.bordered(own, -2, 1) if self._radial else own
-        self.width = self._right.shape[1]
+        self.width = points.shape[1] + 2 * self._radial
 
     def columns(self, J):
         """Return a function (R, out) that writes the kernel values of points R with points J to ``out``.

@@ -256,9 +256,13 @@ def _choose(scores, coef, dual, bias, largest, least):
     size = min(largest, max(_FIRST, least, int(_SPARE * np.count_nonzero(free)) // LANES * LANES))
     if n <= max(size, 2 * _FIRST) and n <= largest:
         return np.arange(n), True
-    # free variables first, where there is room for those that violate
     if concerned <= size:
         worth[free] += 1
+    else:
+        # as many that should rise as should fall: one that has no partner stays
+        half = size // 2
+        worth[np.argpartition(-rising, half)[:half]] = np.inf
+        worth[np.argpartition(falling, half)[:half]] = np.inf
     # the pair that violates most is always there, so that every sweep gains
     worth[[np.argmax(rising), np.argmin(falling)]] = np.inf
     return np.sort(np.argpartition(-worth, size)[:size]), concerned <= _SPARE * size
