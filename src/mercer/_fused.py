@@ -71,7 +71,7 @@ def tile(profile, kind, parameters, X, Z, order=0):
     return K
 
 
-def matmul(profile, kind, parameters, X, Z, V, pieces=None):
+def matmul(profile, kind, parameters, X, Z, V, pieces=None, keep=None):
     """Return K(X, Z) @ V without storing K, in one sum or in several.
 
     Parameters
@@ -82,6 +82,8 @@ def matmul(profile, kind, parameters, X, Z, V, pieces=None):
         Rounded to the type of X.
     pieces : list of slice, optional
         Runs of rows of Z that are summed over apart from each other.
+    keep : callable (key, function) -> function(), optional
+        Keeps what is prepared of Z, for the next product with it.
 
     Returns
     -------
@@ -92,7 +94,7 @@ def matmul(profile, kind, parameters, X, Z, V, pieces=None):
     -----
     Costs n m (2 d + 2 p + about 30) operations and a copy of Z.
     """
-    plan = _Plan(profile, kind, parameters, X, Z, pieces=pieces)
+    plan = _Plan(profile, kind, parameters, X, Z, pieces=pieces, keep=keep)
     V = np.ascontiguousarray(V, X.dtype)
     result = np.empty((len(X), plan.n_pieces, V.shape[1]), X.dtype)
 
@@ -174,7 +176,7 @@ def apply(profile, parameters, S, order=0):
 class _Plan:
     """How a block is cut into tiles, and how one tile of profile values is computed."""
 
-    def __init__(self, profile, kind, parameters, X, Z, order=0, row_bound=None, pieces=None):
+    def __init__(self, profile, kind, parameters, X, Z, order=0, row_bound=None, pieces=None, keep=None):
         self.X, self.radial = X, kind == "radial"
         self.mirrored = X is Z
         self._direct = self.radial and X.shape[1] <= _DIRECT
@@ -186,7 +188,11 @@ class _Plan:
         cuts = [_cut(piece.stop, _COLUMNS, piece.start) for piece in pieces]
         self.columns = [columns for cut in cuts for columns in cut]
         self.n_pieces, self.owners = len(cuts), [owner for owner, cut in enumerate(cuts) for _ in cut]
-        self._rights = self._prepared(Z)
+        if keep is None:
+            self._rights = self._prepared(Z)
+        else:
+            key = "prepared", kind, tuple((columns.start, columns.stop) for columns in self.columns)
+            self._rights = keep(key, lambda: self._prepared(Z))
         self._parameters = _typed(parameters, X.dtype)
         # an infinite slope at 0 turns the rounding of a distance near 0 into an error a thousand times larger
         self._kinked = self.radial and not self._direct and _has_kink(profile, parameters, X.dtype)
@@ -197,7 +203,8 @@ class _Plan:
         rights = [None] * len(self.columns)
 
         def prepare(j):
-            rights[j] = np.ascontiguousarray(self._right(Z[self.columns[j]]).T)
+            # a copy always: what is kept must not keep Z
+            rights[j] = np.array(self._right(Z[self.columns[j]]).T, order="C")
 
         _threads.run(prepare, len(rights))
         return rights

@@ -46,11 +46,13 @@ class Side:
     Parameters
     ----------
     points : container of n points
+    memo : dict, optional
+        What was worked out of these points before.
     """
 
-    def __init__(self, points):
+    def __init__(self, points, memo=None):
         self.points = points
-        self._memo = {}
+        self._memo = {} if memo is None else memo
 
     def __len__(self):
         return _points.count(self.points)
@@ -79,11 +81,12 @@ class Side:
         """Whether the points are rows of a sparse matrix."""
         return sp.issparse(self.points)
 
-    @cached_property
+    @property
     def centre(self):
         """Mean row in float64, about which distances are computed; None for sparse rows."""
-        if self.sparse:
-            return None
+        return None if self.sparse else self.memo("centre", self._centre)
+
+    def _centre(self):
         return self.xp.mean(self.points, axis=0, dtype=self.xp.float64) if self.xp is _namespace.NUMPY else self._mean()
 
     def _mean(self):

@@ -202,10 +202,7 @@ class Expansion:
         """Return new points and the shared ones as two sides of one type; the shared side is reused where it can be."""
         if X is self._side.points or X is self.points:
             return self._side, self._side
-        new, shared = self._kernel._sides(X, self._side.points)
-        if getattr(shared.points, "dtype", None) == getattr(self._side.points, "dtype", None):
-            shared = self._side
-        return new, shared
+        return self._kernel._beside(X, self._side)
 
     def _values(self, X, Z):
         backend = blocks.pick(self._kernel, X, Z)

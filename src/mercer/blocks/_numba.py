@@ -39,7 +39,7 @@ def matmul(kernel, X, Z, V, pieces=None):
     """Return K(X, Z) @ V (n, p), or one such product a piece of Z (n, q p), as ``_array.matmul`` does."""
     if kernel._scalar is None:
         return _array.matmul(kernel, X, Z, V, pieces, CompiledTile)
-    return _fused.matmul(*_formula(kernel, X, Z), V, pieces)
+    return _fused.matmul(*_formula(kernel, X, Z), V, pieces, Z.memo)
 
 
 def vjp(kernel, X, Z, weights):

@@ -1,10 +1,8 @@
 """Scores of all pairs of classes from packed coefficients, in one pass over the kernel values."""
 
-from itertools import combinations
-
 import numpy as np
 
-from mercer import blocks
+from mercer.estimators._vectors import products
 
 
 def scores(kernel, X, vectors, packed, counts):
@@ -33,10 +31,9 @@ def scores(kernel, X, vectors, packed, counts):
     -----
     Costs n n_sv (2 d + 2 c) operations, where unpacked coefficients would cost n n_sv (2 d + c^2).
     """
-    X, Z = kernel._sides(X, vectors)
     stops = np.cumsum(counts)
     pieces = [slice(int(stop - count), int(stop)) for stop, count in zip(stops, counts, strict=True)]
-    values = blocks.pick(kernel, X, Z).matmul(kernel, X, Z, packed, pieces)
-    i, j = np.array(list(combinations(range(len(counts)), 2))).T
+    values = products(kernel, X, vectors, packed, pieces)
+    i, j = np.triu_indices(len(counts), 1)
     width = len(counts) - 1
     return np.take(values, i * width + j - 1, axis=1) + np.take(values, j * width + i, axis=1)

@@ -13,6 +13,7 @@ from mercer._progress import CallbackSupportMixin, progress
 from mercer._warn import warn
 from mercer.estimators import _svm
 from mercer.estimators._base import KernelEstimator
+from mercer.estimators._vectors import products
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
@@ -128,7 +129,7 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
             # a tube wide enough for all points needs none of them
             return np.zeros(_points.count(X), self.dual_coef_.dtype)
         X = _svm.alike(X, self.support_vectors_)
-        return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)(X)[:, 0]
+        return products(self.kernel_, X, self.support_vectors_, self.dual_coef_)[:, 0]
 
 
 class Boundary(SingleMachine, OutlierMixin):

@@ -229,11 +229,13 @@ def class_weights(class_weight, classes, y, sample_weight):
 
 def votes(scores, n_classes):
     """Return how many pairs each class wins (n, c)."""
-    count = np.zeros((len(scores), n_classes), int)
-    for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        count[:, i] += scores[:, k] > 0
-        count[:, j] += scores[:, k] <= 0
-    return count
+    first, second = np.triu_indices(n_classes, 1)
+    pairs = np.arange(len(first))
+    # a pair that is lost counts for the second class
+    moved = np.zeros((len(pairs), n_classes), np.float32)
+    moved[pairs, first], moved[pairs, second] = 1, -1
+    won = (scores > 0).astype(np.float32)
+    return (won @ moved).astype(int) + np.bincount(second, minlength=n_classes)
 
 
 def separated(problem, rows, dual, tol, *, shared=(), **means):  # noqa: ARG001 - classes are groups of their own here

@@ -15,6 +15,7 @@ from mercer._progress import CallbackSupportMixin, progress
 from mercer._warn import warn
 from mercer.estimators import _pairs, _svm
 from mercer.estimators._base import KernelEstimator
+from mercer.estimators._vectors import products
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
@@ -368,7 +369,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         """Return the scores of all machines (n_test, m)."""
         X = _svm.alike(X, self.support_vectors_)
         if not self._packed():
-            return Gram(self.kernel_, X, self.support_vectors_) @ self.dual_coef_ + self.intercept_
+            return products(self.kernel_, X, self.support_vectors_, self.dual_coef_) + self.intercept_
         return _pairs.scores(self.kernel_, X, self.support_vectors_, self.dual_coef_, self.n_support_) + self.intercept_
 
     def _certify(self, X, y, sample_weight):

@@ -234,6 +234,21 @@ class Kernel:
             X, Z = _points.rows(X, "X", dtype), _points.rows(Z, "Z", dtype)
         return Side(X), Side(Z)
 
+    def _beside(self, X, side):
+        """Validate points next to a side that is known; return their side and that one, in the type of both."""
+        self._require_resolved()
+        X = self._admit(X, "X")
+        if self.tags.points != "rows":
+            return Side(X), side
+        if X.shape[1] != side.points.shape[1]:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but Z has {side.points.shape[1]} features; they must be equal."
+            )
+        dtype = _points.common_dtype(X, side.points)
+        if side.points.dtype != dtype:
+            side = side.memo(dtype, lambda: Side(_points.rows(side.points, "Z", dtype)))
+        return Side(X if X.dtype == dtype else _points.rows(X, "X", dtype)), side
+
     def _parts(self):
         """Return the fields that are kernels."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}

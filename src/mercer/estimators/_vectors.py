@@ -1,0 +1,50 @@
+"""Products with the vectors of a fitted model: what they need of the vectors is worked out once, not at every call."""
+
+import weakref
+
+import numpy as np
+
+from mercer import blocks
+from mercer._tiles import Side
+
+# Rows that are compared to find out whether somebody changed the vectors in place.
+_ROWS = 8
+# Of an array: what was worked out, for as long as the array lives.
+_known = {}
+
+
+def products(kernel, X, vectors, coef, pieces=None):
+    """Return K(X, vectors) @ coef (n, p), or one such product a piece of the vectors (n, q p).
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With its numbers.
+    X : points (n)
+    vectors : points (m)
+        Of a fitted model.
+    coef : array (m, p)
+    pieces : list of slice, optional
+        Runs of vectors that are summed over apart from each other.
+
+    Returns
+    -------
+    array
+    """
+    X, Z = kernel._beside(X, _lasting(kernel, vectors))
+    return blocks.pick(kernel, X, Z).matmul(kernel, X, Z, coef, pieces)
+
+
+def _lasting(kernel, vectors):
+    """Return the side of vectors, with what was worked out of the same array before.
+
+    Only for kernels of one scalar: others may keep views, which would keep the array.
+    """
+    if kernel._scalar is None or not isinstance(vectors, np.ndarray):
+        return kernel._sides(vectors, vectors)[0]
+    key, some = id(vectors), vectors[:: -(-len(vectors) // _ROWS)].tobytes()
+    owner, seen, memo = _known.get(key, (None, None, None))
+    if owner is None or owner() is not vectors or seen != some:
+        memo = kernel._sides(vectors, vectors)[0]._memo
+        _known[key] = weakref.ref(vectors, lambda _: _known.pop(key, None)), some, memo
+    return Side(vectors, memo)
