@@ -16,8 +16,8 @@ import numpy as np
 
 _PREFIXES = ("", "k", "M", "G", "T", "P")
 _SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgtp]?)(i?)b\s*", re.IGNORECASE)
-# Bytes from which NumPy asks for huge pages.
-_MANY = 1 << 22
+# Bytes up to which the C library gives memory anew that was given back, without asking the system.
+_MANY = 1 << 25
 
 
 def parse(size):

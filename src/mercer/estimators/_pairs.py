@@ -31,9 +31,13 @@ def scores(kernel, X, vectors, packed, counts):
     -----
     Costs n n_sv (2 d + 2 c) operations, where unpacked coefficients would cost n n_sv (2 d + c^2).
     """
-    stops = np.cumsum(counts)
-    pieces = [slice(int(stop - count), int(stop)) for stop, count in zip(stops, counts, strict=True)]
-    values = products(kernel, X, vectors, packed, pieces)
+    values = products(kernel, X, vectors, packed, pieces(counts))
     i, j = np.triu_indices(len(counts), 1)
     width = len(counts) - 1
     return np.take(values, i * width + j - 1, axis=1) + np.take(values, j * width + i, axis=1)
+
+
+def pieces(counts):
+    """Return the support vectors of each class as slices, from their numbers."""
+    stops = np.cumsum(counts)
+    return [slice(int(stop - count), int(stop)) for stop, count in zip(stops, counts, strict=True)]

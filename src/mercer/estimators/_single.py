@@ -13,7 +13,7 @@ from mercer._progress import CallbackSupportMixin, progress
 from mercer._warn import warn
 from mercer.estimators import _svm
 from mercer.estimators._base import KernelEstimator
-from mercer.estimators._vectors import products
+from mercer.estimators._vectors import prepare, products
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
@@ -95,6 +95,7 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
         self.support_vectors_ = _points.take(sample.points, used)
         self.dual_coef_ = coef[used, None].astype(sample.dtype)
         self.n_iter_ = solution.n_iter
+        prepare(sample.kernel, self.support_vectors_, self.dual_coef_)
 
     def _stored(self, sample):
         """Return the coefficients (k,) of the sample's points and K b (k,), in float64 from raw inputs."""

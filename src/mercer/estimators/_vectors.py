@@ -35,6 +35,12 @@ def products(kernel, X, vectors, coef, pieces=None):
     return blocks.pick(kernel, X, Z).matmul(kernel, X, Z, coef, pieces)
 
 
+def prepare(kernel, vectors, coef, pieces=None):
+    """Work out now what ``products`` keeps, so that the first prediction does not wait for it."""
+    if kernel._scalar is not None and isinstance(vectors, np.ndarray) and len(vectors):
+        products(kernel, vectors[:1], vectors, coef, pieces)
+
+
 def _lasting(kernel, vectors):
     """Return the side of vectors, with what was worked out of the same array before.
 

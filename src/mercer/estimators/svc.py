@@ -15,7 +15,7 @@ from mercer._progress import CallbackSupportMixin, progress
 from mercer._warn import warn
 from mercer.estimators import _pairs, _svm
 from mercer.estimators._base import KernelEstimator
-from mercer.estimators._vectors import products
+from mercer.estimators._vectors import prepare, products
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
@@ -298,6 +298,8 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             ]
         )
         self._warn_unfinished(solutions)
+        pieces = _pairs.pieces(self.n_support_) if self._packed() else None
+        prepare(self.kernel_, self.support_vectors_, self.dual_coef_, pieces)
         return self
 
     def _solve(self, problem):

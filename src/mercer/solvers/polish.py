@@ -28,6 +28,8 @@ _ROUNDING = 1e-12
 _PATIENCE, _LEAST = 100, 100_000
 # A round that raises the objective and lowers the violation by less than these shares has stalled.
 _GAIN, _FALL = 1e-4, 0.1
+# A violation in tolerances after which Newton's method has lost its way.
+_ASTRAY = 100
 # Newton's method from matrices and scores computed anew, which refines what rounding left.
 _REPEATS = 10
 # Variables at a bound whose scores are this many violations from the threshold take part.
@@ -75,12 +77,16 @@ def polish(kernel, points, rows, dual, solution, tol, total=None):
                 return replace(found, violation=max(found.violation, noise))
         found = _solved(kernel, points, rows, dual, solution, np.flatnonzero(near), None)
         return found if found.violation <= solution.violation else solution
-    found = solution
+    found, worst = solution, np.inf
     for _ in range(_REPEATS):
         dual = replace(dual, tube=found.tube)
         found = _solved(kernel, points, rows, dual, found, np.flatnonzero(near), total)
         if found.violation <= tol and abs(np.abs(found.coef).sum() - total) <= _ACCURACY * total:
             return found
+        # a step that led this far, or nowhere, is of another problem than the one it was computed for
+        if found.violation > min(_ASTRAY * tol, 0.5 * worst):
+            return solution
+        worst = found.violation
         # a tube that moves far meets variables that were not near
         margin *= 2
         near |= _near(found, replace(dual, tube=found.tube), margin)

@@ -278,7 +278,9 @@ class _Sweep:
         self._batch = int(min(_BATCH, max(1, len(self.square.values) // 2)))
         known = sum((part.stop - part.start) ** 2 for part, _ in shared)
         work = 0.5 * (len(chosen) ** 2 - known) * rows.width
-        if len(chosen) ** 2 <= _SMALL and work <= _QUICK and self.square.room == np.inf:
+        # from a start of its own a solver may need few rows
+        started = coef[chosen].any()
+        if not started and len(chosen) ** 2 <= _SMALL and work <= _QUICK and self.square.room == np.inf:
             self.square.complete()
 
     def exchange(self, chosen, dual, scores, coef):
