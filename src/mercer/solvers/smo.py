@@ -26,8 +26,9 @@ _SHAPE = 1.2
 # Kernel values that are held, and multiplications for those to compute, below which all rows come at once rather than
 # as steps ask for them.
 _SMALL, _QUICK = 4352**2, 1 << 31
-# A sweep takes others beside the free variables, by this factor, and leaves about so many that violate to the next.
-_SPARE = 1.1
+# A sweep takes others beside the free variables, by this factor, and of those free or in violation this share at least:
+# wider ones touch more memory for a row, narrower ones meet the rest more often.
+_SPARE, _PART = 1.1, 0.5
 # Steps of a sweep between two looks whether few variables are left near the margin, as a share of all.
 _LOOK = 8
 # Kernel values of variables near the margin that are copied, as a share of those that memory has room for.
@@ -253,7 +254,8 @@ def _choose(scores, coef, dual, bias, largest, least):
     rising, falling = sides(scores, coef, dual)
     free, worth = rising == falling, shrinking.wrongness(rising, falling, bias or 0.0)
     concerned = np.count_nonzero((worth > 0) | free)
-    size = min(largest, max(_FIRST, least, int(_SPARE * np.count_nonzero(free)) // LANES * LANES))
+    wanted = int(max(_SPARE * np.count_nonzero(free), _PART * concerned))
+    size = min(largest, max(_FIRST, least, wanted // LANES * LANES))
     if n <= max(size, 2 * _FIRST) and n <= largest:
         return np.arange(n), True
     if concerned <= size:
