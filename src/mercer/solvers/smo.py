@@ -18,16 +18,14 @@ _BATCH = 64
 _RELEVANT = 0.5
 # Variables of the first sweep where not all fit: a sample that tells most of the others where they belong.
 _FIRST = 4096
-# A sweep over a part reduces the violation by this factor before it looks at the rest again, and by that where nearly
-# all take part that violate or are free.
+# A sweep over a part reduces the violation by this before it looks at the rest again, by that where it has nearly all.
 _REDUCTION, _DEEP = 0.1, 0.01
 # Columns per row of the block of kernel values where not all fit: not every variable needs its row.
 _SHAPE = 1.2
-# Kernel values that are held, and multiplications for those to compute, below which all rows come at once rather than
-# as steps ask for them.
+# Kernel values that are held, and multiplications for those to compute, below which all rows come at once.
 _SMALL, _QUICK = 4352**2, 1 << 31
-# A sweep takes others beside the free variables, by this factor, and of those free or in violation this share at least:
-# wider ones touch more memory for a row, narrower ones meet the rest more often.
+# A sweep takes the free variables and some more, and at least this share of those that are free or violate: wide ones
+# touch more memory for a row, narrow ones meet the rest more often.
 _SPARE, _PART = 1.1, 0.5
 # Steps of a sweep between two looks whether few variables are left near the margin, as a share of all.
 _LOOK = 8
