@@ -110,6 +110,15 @@ def test_a_small_budget_gives_the_same_machine():
     np.testing.assert_allclose(*scores, atol=1e-5)
 
 
+def test_a_price_so_low_that_every_point_is_at_its_bound_leaves_nothing_to_polish(global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((1200, 5))
+    y = np.repeat([0, 1], 600)
+    model = mc.SVC(C=1e-5, kernel=mc.Gaussian(0.2)).fit(X, y)
+    np.testing.assert_allclose(np.abs(model.dual_coef_), 1e-5)
+    assert len(model.support_) == 1200
+    assert mc.certify(model, X, y).kkt == 0
+
+
 # --- no slack ---------------------------------------------------------------------------------------------------------
 
 

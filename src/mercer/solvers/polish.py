@@ -189,7 +189,7 @@ def _solved(kernel, points, rows, dual, solution, near, total):
 def _refined(rows, dual, solution, near):
     """Return a solution after Newton steps on some variables, with the kernel values that the solver has."""
     square = solution.square
-    if len(near) > 2 * _FREE or np.count_nonzero(square.slot[near] < 0) > square.room:
+    if not 0 < len(near) <= 2 * _FREE or np.count_nonzero(square.slot[near] < 0) > square.room:
         return solution
     square.ensure(near)
     K = np.empty((len(near), len(near)))
