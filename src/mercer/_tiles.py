@@ -21,7 +21,7 @@ _PAIRS = 4096
 
 
 @compiled
-def _subtract(X, centre, out):
+def subtract(X, centre, out):
     """Write the rows of X minus a centre, subtracted in float64."""
     wide()
     for i in range(len(X)):
@@ -108,7 +108,7 @@ class Side:
         xp, points = self.xp, self.points
         if xp is _namespace.NUMPY:
             rows = np.empty(points.shape, points.dtype)
-            _subtract(points, centre, rows)
+            subtract(points, centre, rows)
             return rows
         return xp.astype(xp.astype(points, xp.float64) - centre, points.dtype)
 

@@ -37,16 +37,13 @@ def products(kernel, X, vectors, coef, pieces=None):
 
 def prepare(kernel, vectors, coef, pieces=None):
     """Work out now what ``products`` keeps, so that the first prediction does not wait for it."""
-    if kernel._scalar is not None and isinstance(vectors, np.ndarray) and len(vectors):
+    if _keeps(kernel, vectors):
         products(kernel, vectors[:1], vectors, coef, pieces)
 
 
 def _lasting(kernel, vectors):
-    """Return the side of vectors, with what was worked out of the same array before.
-
-    Only for kernels of one scalar: others may keep views, which would keep the array.
-    """
-    if kernel._scalar is None or not isinstance(vectors, np.ndarray):
+    """Return the side of vectors, with what was worked out of the same array before."""
+    if not _keeps(kernel, vectors):
         return kernel._sides(vectors, vectors)[0]
     key, some = id(vectors), vectors[:: -(-len(vectors) // _ROWS)].tobytes()
     owner, seen, memo = _known.get(key, (None, None, None))
@@ -54,3 +51,13 @@ def _lasting(kernel, vectors):
         memo = kernel._sides(vectors, vectors)[0]._memo
         _known[key] = weakref.ref(vectors, lambda _: _known.pop(key, None)), some, memo
     return Side(vectors, memo)
+
+
+def _keeps(kernel, vectors):
+    """Whether what is worked out is kept: kernels of more than one scalar may keep views, which keep the array."""
+    return (
+        kernel._scalar is not None
+        and isinstance(vectors, np.ndarray)
+        and vectors.dtype.kind == "f"
+        and len(vectors) > 0
+    )

@@ -151,7 +151,10 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         self._check_parameters()
         problem = self._problem(X, y, sample_weight)
         solutions = self._solve(problem)
-        return self._keep(problem, solutions)
+        self._keep(problem, solutions)
+        pieces = _pairs.pieces(self.n_support_) if self._packed() else None
+        prepare(self.kernel_, self.support_vectors_, self.dual_coef_, pieces)
+        return self
 
     @property
     def margin_(self):
@@ -298,8 +301,6 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
             ]
         )
         self._warn_unfinished(solutions)
-        pieces = _pairs.pieces(self.n_support_) if self._packed() else None
-        prepare(self.kernel_, self.support_vectors_, self.dual_coef_, pieces)
         return self
 
     def _solve(self, problem):

@@ -226,18 +226,15 @@ class Kernel:
         if X is Z:
             side = Side(self._admit(X, "X"))
             return side, side
-        X, Z = self._admit(X, "X"), self._admit(Z, "Z")
-        if self.tags.points == "rows":
-            if X.shape[1] != Z.shape[1]:
-                raise ValueError(f"X has {X.shape[1]} features, but Z has {Z.shape[1]} features; they must be equal.")
-            dtype = _points.common_dtype(X, Z)
-            X, Z = _points.rows(X, "X", dtype), _points.rows(Z, "Z", dtype)
-        return Side(X), Side(Z)
+        X = self._admit(X, "X")
+        return self._matched(X, Side(self._admit(Z, "Z")))
 
     def _beside(self, X, side):
         """Validate points next to a side that is known; return their side and that one, in the type of both."""
         self._require_resolved()
-        X = self._admit(X, "X")
+        return self._matched(self._admit(X, "X"), side)
+
+    def _matched(self, X, side):
         if self.tags.points != "rows":
             return Side(X), side
         if X.shape[1] != side.points.shape[1]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer import _fused, _points, _threads
+from mercer import _fused, _points, _threads, _tiles
 from mercer._transpose import transpose
 from mercer.gram import Gram
 from mercer.solvers.working_set import LANES, subtract
@@ -126,11 +126,13 @@ class FusedRows:
         # k(x, x) of distances is the same everywhere
         some = points[:1] if self._radial else points
         self.diagonal = np.resize(np.asarray(kernel.diag(some.astype(np.float64)), np.float64), len(points))
-        centre = points.mean(axis=0, dtype=np.float64) if self._radial else 0.0
-        own = np.empty(points.shape, dtype)
-        np.subtract(points, centre, out=own, dtype=np.float64, casting="same_kind")
-        self._right = _fused.bordered(own, -2, 1) if self._radial else own
         self.width = points.shape[1] + 2 * self._radial
+        if self._radial:
+            centred = np.empty(points.shape, dtype)
+            _tiles.subtract(points, points.mean(axis=0, dtype=np.float64), centred)
+            self._right = _fused.bordered(centred, -2, 1)
+        else:
+            self._right = np.ascontiguousarray(points, dtype)
 
     def columns(self, J):
         """Return a function (R, out) that writes the kernel values of points R with points J to ``out``.
