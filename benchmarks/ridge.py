@@ -45,7 +45,7 @@ def process(X, _, new):
 
 def mercer(**parameters):
     def system(X, y, new):
-        from mercer.estimators.ridge import KernelRidge
+        from mercer.estimators.kernel_ridge import KernelRidge
 
         model = KernelRidge(ALPHA, kernel="rbf", random_state=0, **parameters)
         model.fit(X[:500], y[:500]).predict(new)  # compiles

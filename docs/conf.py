@@ -23,14 +23,14 @@ HERE = Path(__file__).parent
 
 GROUPS = {
     "Kernels": ("kernels",),
-    "Matrices and vectors": ("gram", "gram_dask", "expansion"),
+    "Matrices and vectors": ("gram", "expansion"),
     "Factorisations, least squares, projections": ("factor", "least_squares", "projection", "landmarks"),
     "Back to input space": ("preimages",),
     "Fewer vectors": ("reduction", "compression"),
     "Coordinates and geometry": ("maps", "manifold"),
     "Is it a kernel?": ("definiteness", "regularisation"),
     "Capacity": ("capacity",),
-    "Estimators": ("estimators", "solvers.certificate"),
+    "Estimators": ("estimators", "solvers"),
     "Model files": ("formats",),
     "Testing": ("testing",),
     "Pictures": ("plot",),

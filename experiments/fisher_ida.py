@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 
 import mercer as mc
 from mercer import datasets
-from mercer.estimators.fisher import KernelFisher
+from mercer.estimators.kernel_fisher import KernelFisher
 from mercer.estimators.kernelized import Kernelized
 
 SETS = ["ida_banana", "ida_heart", "ida_image", "ida_ringnorm", "ida_waveform"]

@@ -22,7 +22,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import mercer as mc
-from mercer import _memory
+from mercer._compute.memory import parse_memory
 
 _SEND = """
 import os, signal, sys, time
@@ -145,7 +145,7 @@ def main():
     options = parser.parse_args()
     if options.memory_rows:
         taken, seconds = growth(options.memory_rows, options.memory)
-        ratio = taken / _memory.parse(options.memory)
+        ratio = taken / parse_memory(options.memory)
         print(f"fit of {options.memory_rows} rows in {seconds:.1f} s: peak {taken / 1e6:.0f} MB above what was there,")
         print(f"{ratio:.2f} of memory={options.memory!r}", flush=True)
     if options.trials:

@@ -24,7 +24,7 @@ import mercer as mc
 from experiments.usps_features import digits
 from mercer.reduction import MaxNorm, reduce
 from mercer.reduction.max_norm import costs, minimise
-from mercer.reduction.programme import Programme
+from mercer.reduction.row_sparse import Programme
 
 COSTS = {"smoothed": 20.0, "raw": 10.0}
 PUBLISHED = {570: 5.5}

@@ -39,7 +39,7 @@ import mercer as mc
 from experiments.usps_features import digits
 from mercer.reduction.base import Target
 from mercer.reduction.max_norm import costs
-from mercer.reduction.programme import Programme
+from mercer.reduction.row_sparse import Programme
 from mercer.reduction.trace import best
 
 COSTS = {"smoothed": 20.0, "raw": 10.0}

@@ -20,7 +20,7 @@ from sklearn.decomposition import KernelPCA as PeerKernelPCA
 
 import mercer as mc
 from mercer import datasets
-from mercer.estimators.pca import KernelPCA
+from mercer.estimators.kernel_pca import KernelPCA
 from mercer.preimages import preimage
 from mercer.preimages.learned import Learned
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import mercer as mc
-from mercer.blocks import _array
+from mercer._compute import array as _array
 
 rng = np.random.default_rng(0)
 X, Z, V = rng.standard_normal((70, 4)), rng.standard_normal((30, 4)), rng.standard_normal((30, 5))

@@ -76,46 +76,46 @@ class Wrong(mc.Gaussian):
 
 
 class Asymmetric(Wrong):
-    def _evaluate(self, tile):
-        return super()._evaluate(tile) + 1e-3 * tile.X.points[:, :1]
+    def evaluate(self, tile):
+        return super().evaluate(tile) + 1e-3 * tile.X.points[:, :1]
 
 
 class WrongDiagonal(Wrong):
-    def _diagonal(self, side):
-        return super()._diagonal(side) * 1.001
+    def diagonal(self, side):
+        return super().diagonal(side) * 1.001
 
 
 class Indefinite(Wrong):
-    def _evaluate(self, tile):
-        return super()._evaluate(tile) - 0.5
+    def evaluate(self, tile):
+        return super().evaluate(tile) - 0.5
 
-    def _diagonal(self, side):
-        return super()._diagonal(side) - 0.5
+    def diagonal(self, side):
+        return super().diagonal(side) - 0.5
 
 
 class WrongGradient(Wrong):
-    def _vjp(self, tile, W):
-        return 1.01 * super()._vjp(tile, W)
+    def gradient(self, tile, W):
+        return 1.01 * super().gradient(tile, W)
 
 
 class WrongDiagonalGradient(mc.Polynomial):
-    def _diagonal_vjp(self, side, w):
-        return 0.5 * super()._diagonal_vjp(side, w)
+    def diagonal_gradient(self, side, w):
+        return 0.5 * super().diagonal_gradient(side, w)
 
 
 class AlwaysDouble(Wrong):
-    def _evaluate(self, tile):
-        return super()._evaluate(tile).astype(np.float64)
+    def evaluate(self, tile):
+        return super().evaluate(tile).astype(np.float64)
 
 
 class DependsOnNeighbours(Wrong):
     _scalar = None
 
-    def _evaluate(self, tile):
-        return super()._evaluate(tile) + 1e-3 * len(tile.X)
+    def evaluate(self, tile):
+        return super().evaluate(tile) + 1e-3 * len(tile.X)
 
-    def _diagonal(self, side):
-        return super()._diagonal(side) + 1e-3 * len(side)
+    def diagonal(self, side):
+        return super().diagonal(side) + 1e-3 * len(side)
 
 
 class EqualToAll(Wrong):
@@ -147,8 +147,8 @@ class EvaluatesRules(Wrong):
 
 
 class ForgetsSparse(Wrong):
-    def _evaluate(self, tile):
-        return super()._evaluate(tile) * (0.9 if tile.X.sparse else 1.0)
+    def evaluate(self, tile):
+        return super().evaluate(tile) * (0.9 if tile.X.sparse else 1.0)
 
 
 WRONG = [

@@ -59,7 +59,7 @@ from mercer.least_squares import lstsq
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, preimage, ray
 from mercer.projection import project
 from mercer.reduction import L1, Construct, Eigenvector, Greedy, MaxNorm, Merge, Pivoted, Refine, reduce
-from mercer.solvers.certificate import certify
+from mercer.solvers._certify import certify
 
 __version__ = "0.1.0"
 

@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from mercer import _coefficients, _namespace, _points, blocks
+from mercer._compute import pick_backend
+from mercer._compute.coefficients import (
+    coefficient_block,
+    coefficient_columns,
+    coefficient_product,
+    floating,
+    read_only,
+    take_columns,
+)
+from mercer._compute.namespace import put_values
+from mercer._compute.points import join_points
 from mercer.kernels.base import require_kernel
 
 
@@ -50,7 +60,7 @@ class Expansion:
         require_kernel(kernel)
         side, _ = kernel._sides(points, points)
         self._kernel, self._side = kernel, side
-        self._coef = None if coef is None else _coefficients.block(coef, side)
+        self._coef = None if coef is None else coefficient_block(coef, side)
 
     @property
     def kernel(self):
@@ -63,7 +73,7 @@ class Expansion:
         points = self._side.points
         if not isinstance(points, np.ndarray):
             return points
-        return self._side.memo("view", lambda: _coefficients.read_only(points))
+        return self._side.memo("view", lambda: read_only(points))
 
     @property
     def coef(self):
@@ -115,13 +125,13 @@ class Expansion:
         else:
             X, Z = self._kernel._sides(self.points, chi.points)
         values = chi._values(X, Z)
-        return values if self._coef is None else _coefficients.product(self._coef, values)
+        return values if self._coef is None else coefficient_product(self._coef, values)
 
     def norms(self):
         """Return the norms |psi_j| (m,)."""
         xp = self._side.xp
         if self._coef is None:
-            squares = blocks.pick(self._kernel, self._side).diag(self._kernel, self._side)
+            squares = pick_backend(self._kernel, self._side).diag(self._kernel, self._side)
         else:
             values = self._values(self._side, self._side)
             squares = xp.sum(self._coef * values, axis=0, dtype=xp.float64)
@@ -150,7 +160,7 @@ class Expansion:
         xp = X.xp
         coef = xp.eye(len(Z)) if self._coef is None else self._coef
         coef = xp.astype(coef, xp.float64)
-        backend = blocks.pick(self._kernel, X, Z)
+        backend = pick_backend(self._kernel, X, Z)
         columns = [
             backend.vjp(self._kernel, X, Z, lambda rows, j=j: xp.broadcast_to(coef[:, j], (_length(rows), len(Z))))
             for j in range(coef.shape[1])
@@ -159,7 +169,7 @@ class Expansion:
 
     def __matmul__(self, C):
         """Return the block of combinations sum_i C[i, j] psi_i; a vector C gives a block of one."""
-        C = _coefficients.columns(C, self._side)
+        C = coefficient_columns(C, self._side)
         n, m = self.shape
         if C.shape[0] != m:
             raise ValueError(f"{m} vectors need {m} rows of combination coefficients, got shape {tuple(C.shape)}.")
@@ -192,11 +202,11 @@ class Expansion:
         if self._coef is None and not isinstance(j, slice):
             # features of some of the points need no coefficients for the others
             return _from_side(self._kernel, self._side.take(np.arange(len(self))[np.asarray(j)]), None)
-        return self._over(_coefficients.take(self._explicit(), j))
+        return self._over(take_columns(self._explicit(), j))
 
     def _over(self, coef):
         """Return another block over the same points."""
-        return _from_side(self._kernel, self._side, _coefficients.block(coef, self._side))
+        return _from_side(self._kernel, self._side, coefficient_block(coef, self._side))
 
     def _with(self, X):
         """Return new points and the shared ones as two sides of one type; the shared side is reused where it can be."""
@@ -205,7 +215,7 @@ class Expansion:
         return self._kernel._beside(X, self._side)
 
     def _values(self, X, Z):
-        backend = blocks.pick(self._kernel, X, Z)
+        backend = pick_backend(self._kernel, X, Z)
         if self._coef is None:
             return backend.dense(self._kernel, X, Z)
         return backend.matmul(self._kernel, X, Z, self._coef)
@@ -214,7 +224,7 @@ class Expansion:
         """Return the coefficients, the identity written out."""
         if self._coef is not None:
             return self._coef
-        return self._side.xp.eye(len(self._side), dtype=_coefficients.floating(self._side))
+        return self._side.xp.eye(len(self._side), dtype=floating(self._side))
 
     def _combine(self, other, sign):
         if not isinstance(other, Expansion):
@@ -228,8 +238,8 @@ class Expansion:
         left, right = (xp.broadcast_to(b._explicit(), (len(b._side), width)) for b in (self, other))
         if _same_points(self._side, other._side):
             return self._over(left + sign * right)
-        points = _points.concatenate([self._side.points, other._side.points])
-        return Expansion(self._kernel, points, _points.concatenate([left, sign * right]))
+        points = join_points([self._side.points, other._side.points])
+        return Expansion(self._kernel, points, join_points([left, sign * right]))
 
     def _require_same_kernel(self, other):
         if not isinstance(other, Expansion):
@@ -286,7 +296,7 @@ def mean(phi):
     array([[2.]])
     """
     m = len(phi)
-    weights = phi._side.xp.full((m, 1), 1.0 / m, dtype=_coefficients.floating(phi._side))
+    weights = phi._side.xp.full((m, 1), 1.0 / m, dtype=floating(phi._side))
     return phi @ weights
 
 
@@ -326,7 +336,7 @@ def sqdist(psi, chi, paired=False):
     squares = xp.where(squares > 0, squares, xp.zeros_like(squares))
     if psi is chi:
         rows = xp.arange(len(psi))
-        _namespace.put(squares, rows, rows, 0.0)
+        put_values(squares, rows, rows, 0.0)
     return squares
 
 
@@ -336,7 +346,7 @@ def _paired_feature_distances(psi, chi):
     for start in range(0, len(psi), step):
         rows = np.arange(start, min(start + step, len(psi)))
         parts.append(psi._side.xp.linalg.diagonal(sqdist(psi[:, rows], chi[:, rows])))
-    return _points.concatenate(parts)
+    return join_points(parts)
 
 
 def mmd(phi, chi):

@@ -5,9 +5,11 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg
 
-from mercer import _memory, _namespace, _validate
-from mercer._warn import warn
-from mercer.linalg import centred, cholesky, eigh
+from mercer._common import check_integer, check_number, warn
+from mercer._compute.memory import require_memory
+from mercer._compute.namespace import NUMPY, namespace_of
+from mercer.linalg import cholesky, eigh
+from mercer.linalg import operators as centred
 from mercer.linalg.extreme import smallest
 
 # Most landmarks from which Lanczos starts, and their share of the vectors: a tenth of the cost of one product.
@@ -57,14 +59,14 @@ class InnerProducts:
     def dense(self, memory):
         """Return the whole matrix in float64, if it fits into the budget."""
         m = len(self._phi)
-        _memory.require(
+        require_memory(
             8 * m * m,
             memory,
             f"the matrix of inner products of {m} vectors",
             "fewer vectors or components (below an eighth of the vectors no matrix is stored), or a larger memory=",
         )
         M = self._phi.inner(self._phi)
-        xp = _namespace.of(M)
+        xp = namespace_of(M)
         M = xp.astype(M, xp.float64)
         # features give a matrix that is symmetric to the last bit; coefficients leave rounding
         return M if self._phi.coef is None else (M + M.T) / 2
@@ -135,7 +137,7 @@ def svd(phi, n, centre=True, *, memory="1GB", random_state=None):
     (array([50.]), array([1.]))
     """
     pairs = eigenpairs(phi, n, centre, memory=memory, random_state=random_state)
-    xp = _namespace.of(pairs.vectors)
+    xp = namespace_of(pairs.vectors)
     s = xp.astype(xp.sqrt(pairs.values), pairs.vectors.dtype)
     return phi @ (pairs.vectors / s), s
 
@@ -160,7 +162,7 @@ def eigenpairs(phi, n, centre=True, *, name="n", memory="1GB", random_state=None
     """
     m = len(phi)
     if n is not None:
-        _validate.integer(name, n)
+        check_integer(name, n)
     operator, pairs = _leading(phi, m if n is None else min(n, m), centre, memory, random_state)
     largest, norm = float(pairs.values[0]), float(np.max(np.asarray(InnerProducts(phi).diagonal(), np.float64)))
     floor = m * _eps(pairs.vectors) * max(largest, _NOISE * norm)
@@ -180,7 +182,7 @@ def eigenpairs(phi, n, centre=True, *, name="n", memory="1GB", random_state=None
     vectors = pairs.vectors[:, kept]
     if centre:
         # beside a tiny eigenvalue rounding leaves a mean, which division by the singular value would let in
-        vectors = vectors - _namespace.of(vectors).mean(vectors, axis=0)
+        vectors = vectors - namespace_of(vectors).mean(vectors, axis=0)
     return replace(pairs, values=pairs.values[kept], vectors=vectors, residuals=pairs.residuals[kept])
 
 
@@ -229,7 +231,7 @@ def _leading(phi, k, centre, memory, random_state):
         M = inner.dense(memory)
         M = centred.centre(M) if centre else M
         pairs = eigh.dense(M, k)
-        xp = _namespace.of(M)
+        xp = namespace_of(M)
         dtype = xp.float32 if inner.dtype == np.float32 else xp.float64
         return M, replace(pairs, vectors=xp.astype(pairs.vectors, dtype))
     require_numpy(phi, f"phi of {m} vectors")
@@ -304,7 +306,7 @@ def qr(phi, tol=None, *, memory="1GB"):
     require_numpy(phi, "phi")
     inner = InnerProducts(phi)
     tol = _eps(inner) ** 0.5 if tol is None else tol
-    _validate.number("tol", tol)
+    check_number("tol", tol)
     if tol < 0:
         raise ValueError(f"tol = {tol!r} must be at least 0: it is a share of the largest squared norm.")
     # with coefficients a column of inner products costs as much as all of them
@@ -322,7 +324,7 @@ def qr(phi, tol=None, *, memory="1GB"):
 
 def require_numpy(phi, name):
     """Raise a TypeError, for methods that work in NumPy, where the points of a block are arrays of another library."""
-    if _namespace.of(*(a for a in (phi.points, phi.coef) if a is not None)) is not _namespace.NUMPY:
+    if namespace_of(*(a for a in (phi.points, phi.coef) if a is not None)) is not NUMPY:
         raise TypeError(f"{name} is over a {type(phi.points).__name__}; move its points to a NumPy array first.")
 
 

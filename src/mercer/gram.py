@@ -3,8 +3,10 @@
 import array_api_compat
 import numpy as np
 
-from mercer import _coefficients, _memory, blocks
-from mercer._tiles import Tile
+from mercer._compute import pick_backend
+from mercer._compute.coefficients import floating
+from mercer._compute.memory import parse_memory, require_memory
+from mercer._compute.tile import Tile
 from mercer.kernels.base import require_kernel
 
 
@@ -46,8 +48,8 @@ class Gram:
         require_kernel(kernel)
         self._kernel = kernel
         self._X, self._Z = kernel._sides(X, X if Z is None else Z)
-        self._memory = _memory.parse(memory)
-        self._backend = blocks.pick(kernel, self._X, self._Z)
+        self._memory = parse_memory(memory)
+        self._backend = pick_backend(kernel, self._X, self._Z)
 
     @property
     def shape(self):
@@ -57,7 +59,7 @@ class Gram:
     @property
     def dtype(self):
         """Type of the values: that of the points, float64 for points that are not numbers."""
-        return _coefficients.floating(self._X)
+        return floating(self._X)
 
     @property
     def T(self):
@@ -90,7 +92,7 @@ class Gram:
         """
         n, m = self.shape
         needed = n * m * (4 if "float32" in str(self.dtype) else 8)
-        _memory.require(
+        require_memory(
             needed,
             self._memory,
             f"K(X, Z) of {n} x {m} values of {self.dtype}",
@@ -119,7 +121,7 @@ class Gram:
         if not isinstance(index, tuple) or len(index) != 2:
             raise IndexError("a Gram matrix is indexed by rows and columns, G[I, J].")
         rows, columns = (_positions(i, n) for i, n in zip(index, self.shape, strict=True))
-        return self._kernel._evaluate(Tile(self._X.take(rows), self._Z.take(columns)))
+        return self._kernel.evaluate(Tile(self._X.take(rows), self._Z.take(columns)))
 
     def __repr__(self):
         return f"Gram({self._kernel!r}, shape={self.shape})"

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mercer import _points, _validate
+from mercer._common import check_integer
+from mercer._compute.points import as_rows, count_points
 from mercer.gram import Gram
 from mercer.linalg import cholesky
 from mercer.linalg.generator import generator
@@ -66,7 +67,7 @@ def k_means(X, m, random_state=None):
     """
     from sklearn.cluster import KMeans
 
-    X = _points.rows(X)
+    X = as_rows(X)
     _at_most(X, m)
     model = KMeans(m, n_init=1, random_state=generator(random_state)).fit(X)
     return model.cluster_centers_.astype(X.dtype, copy=False)
@@ -151,8 +152,8 @@ def randomly_pivoted(kernel, X, m, random_state=None, tol=None):
 
 def _at_most(X, m):
     """Return the number of points, of which m are to be chosen."""
-    n = _points.count(X)
-    _validate.integer("m", m)
+    n = count_points(X)
+    check_integer("m", m)
     if m > n:
         raise ValueError(f"m = {m} landmarks must be at most {n}, the number of points.")
     return n

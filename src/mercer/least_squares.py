@@ -7,8 +7,8 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import _memory, _validate
-from mercer._warn import warn
+from mercer._common import check_number, warn
+from mercer._compute.memory import parse_memory
 from mercer.factor import InnerProducts, require_numpy
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.precondition import low_rank_plus_ridge
@@ -127,13 +127,13 @@ def solve(inner, Y, ridge, *, memory="1GB", random_state=None):
     """
     m = inner.shape[0]
     Y = _targets(Y, m)
-    _validate.number("ridge", ridge)
+    check_number("ridge", ridge)
     if ridge < 0:
         raise ValueError(f"ridge = {ridge!r} must be at least 0.")
     norm = float(np.max(inner.diagonal()))
     if ridge <= m * np.finfo(np.float64).eps * norm:
         return _minimum_norm(inner.dense(memory), Y, ridge)
-    if 16 * m * m <= _memory.parse(memory):
+    if 16 * m * m <= parse_memory(memory):
         return _direct(inner.dense(memory), Y, ridge)
     return _iterative(inner, Y, ridge, random_state)
 

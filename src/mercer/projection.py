@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer import _namespace
+from mercer._compute.namespace import namespace_of
 from mercer.factor import InnerProducts, qr
 
 
@@ -84,7 +84,7 @@ def projection_error(psi, onto, tol=None):
     psi._require_same_kernel(onto)
     Q = _basis(onto, tol)
     coordinates = Q.inner(psi)
-    xp = _namespace.of(coordinates)
+    xp = namespace_of(coordinates)
     squares = psi.norms() ** 2 - xp.sum(coordinates**2, axis=0)
     return xp.sqrt(xp.where(squares > 0, squares, xp.zeros_like(squares)))
 

@@ -5,11 +5,12 @@ from functools import singledispatch
 import numpy as np
 from scipy.special import gammaln, kve
 
-from mercer import _points, _validate
+from mercer._common import check_positive
+from mercer._compute.points import as_rows
 from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.base import Kernel
-from mercer.kernels.histogram import Laplacian
-from mercer.kernels.inputs import Mapped
+from mercer.kernels.coordinatewise import Laplacian
+from mercer.kernels.mapped import Mapped
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
 
 __all__ = ["energy", "penalise", "penalty", "spectral_density", "transform"]
@@ -204,7 +205,7 @@ def penalise(kernel, values, spacing):
     True
     """
     values = np.asarray(values, np.float64)
-    _validate.positive("spacing", spacing)
+    check_positive("spacing", spacing)
     axes = [2 * np.pi * np.fft.fftfreq(n, spacing) for n in values.shape]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, values.ndim)
     weights = penalty(kernel, grid).reshape(values.shape)
@@ -220,7 +221,7 @@ def _frequencies(kernel, frequencies, d=None):
     if not isinstance(kernel, Kernel):
         raise TypeError(f"kernel must be a Kernel, got {kernel!r}.")
     kernel._require_resolved()
-    frequencies = _points.rows(frequencies, "frequencies", np.float64)
+    frequencies = as_rows(frequencies, "frequencies", np.float64)
     if d is not None and frequencies.shape[1] != d:
         raise ValueError(f"frequencies has {frequencies.shape[1]} columns, but points have {d} features.")
     return frequencies
@@ -228,7 +229,7 @@ def _frequencies(kernel, frequencies, d=None):
 
 def _spectrum(psi, frequencies):
     """Return sum_i C_ij exp(-i w'x_i) (q, m), a block of frequencies at a time."""
-    points = _points.rows(psi.points, "points", np.float64)
+    points = as_rows(psi.points, "points", np.float64)
     coef = np.eye(len(points)) if psi.coef is None else psi.coef
     rows = max(1, _BLOCK // len(points))
     blocks = [np.exp(-1j * (frequencies[i : i + rows] @ points.T)) @ coef for i in range(0, len(frequencies), rows)]

@@ -8,10 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from mercer import _points, blocks
-from mercer._namespace import Namespace
-from mercer._tiles import Tile
-from mercer.blocks import _array
+from mercer._compute import array, pick_backend
+from mercer._compute.namespace import Namespace
+from mercer._compute.points import as_rows, count_points, take_points
+from mercer._compute.tile import Tile
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.kernels import Coordinatewise, Dot, Kernel, Mapped, Normalized, Product, Radial
@@ -60,7 +60,7 @@ def check_kernel_implementation(kernel, X=None):
         law(kernel, X)
     if kernel.tags.points == "rows":
         for law in _ROW_LAWS:
-            law(kernel, _points.rows(X, dtype=np.float64))
+            law(kernel, as_rows(X, dtype=np.float64))
 
 
 def check_expansion_laws(psi, X=None):
@@ -91,7 +91,7 @@ def check_expansion_laws(psi, X=None):
     >>> from mercer.testing import check_expansion_laws
     >>> check_expansion_laws(mc.features(mc.Gaussian(1.0), np.eye(4)) @ np.ones((4, 2)))
     """
-    X = _points.take(psi.points, slice(0, min(6, psi.shape[0]))) if X is None else X
+    X = take_points(psi.points, slice(0, min(6, psi.shape[0]))) if X is None else X
     for law in _EXPANSION_LAWS:
         law(psi, X)
 
@@ -102,7 +102,7 @@ def check_expansion_laws(psi, X=None):
 def _symmetry(kernel, X):
     K = kernel(X)
     _require(bool((K == K.T).all()), "bitwise symmetry of k(X)", kernel, abs(K - K.T).max())
-    _equal("symmetry k(x, z) = k(z, x)", kernel, kernel(X, _half(X)), kernel(X)[:, : _points.count(_half(X))])
+    _equal("symmetry k(x, z) = k(z, x)", kernel, kernel(X, _half(X)), kernel(X)[:, : count_points(_half(X))])
 
 
 def _diagonal(kernel, X):
@@ -120,21 +120,21 @@ def _positive_semidefinite(kernel, X):
 def _verbs(kernel, X):
     """Dense, product, gradient and diagonal agree between the chosen backend and the reference, and between tilings."""
     side = kernel._sides(X, X)[0]
-    chosen = blocks.pick(kernel, side)
+    chosen = pick_backend(kernel, side)
     V = np.linspace(-1, 1, 3 * len(side)).reshape(len(side), 3)
-    reference = _array.dense(kernel, side, side)
+    reference = array.dense(kernel, side, side)
     name = chosen.__name__
     _equal(f"dense of {name} = reference", kernel, chosen.dense(kernel, side, side), reference)
     product = reference @ V.astype(reference.dtype)
-    for backend in (chosen, _array):
+    for backend in (chosen, array):
         _equal(f"matmul of {backend.__name__} = K @ V", kernel, backend.matmul(kernel, side, side, V), product)
         _equal(f"diag of {backend.__name__}", kernel, backend.diag(kernel, side), np.diagonal(reference), reference)
     tiles = [Tile(side.take(slice(i, i + 3)), side, i) for i in range(0, len(side), 3)]
-    _equal("tiles of 3 rows = one tile", kernel, np.concatenate([kernel._evaluate(tile) for tile in tiles]), reference)
+    _equal("tiles of 3 rows = one tile", kernel, np.concatenate([kernel.evaluate(tile) for tile in tiles]), reference)
     _equal("Gram[I, J] = block", kernel, Gram(kernel, X)[[1, 0], 2:5], reference[[1, 0], 2:5], reference)
     if kernel.tags.differentiable and kernel.tags.points == "rows":
         W = np.sin(np.arange(len(side) ** 2)).reshape(reference.shape)
-        expected = _array.vjp(kernel, side, side, W.__getitem__)
+        expected = array.vjp(kernel, side, side, W.__getitem__)
         _equal(f"vjp of {name} = reference", kernel, chosen.vjp(kernel, side, side, W.__getitem__), expected)
 
 
@@ -284,7 +284,7 @@ def _addition(psi, X):
     values = psi(X)
     _agree("(psi + psi)(x) = 2 psi(x)", psi, (psi + psi)(X), 2 * values)
     _agree("(psi - psi)(x) = 0", psi, (psi - psi)(X), 0 * values, values)
-    n = _points.count(X)
+    n = count_points(X)
     chi = Expansion(psi.kernel, X, np.linspace(-1, 1, n).astype(values.dtype))
     _agree("(psi + chi)(x) = psi(x) + chi(x)", psi, (psi + chi)(X), values + chi(X))
     _agree("(chi - psi)(x) = chi(x) - psi(x)", psi, (chi - psi)(X), chi(X) - values)
@@ -299,9 +299,9 @@ def _columns(psi, X):
 
 def _slopes(psi, X):
     if psi.kernel.tags.differentiable and psi.kernel.tags.points == "rows":
-        psi = Expansion(psi.kernel, _points.rows(psi.points, dtype=np.float64), psi.coef)
+        psi = Expansion(psi.kernel, as_rows(psi.points, dtype=np.float64), psi.coef)
         # away from the points themselves, where a kernel may have a kink
-        X = _points.rows(X, dtype=np.float64)
+        X = as_rows(X, dtype=np.float64)
         X = (X.toarray() if sp.issparse(X) else X) + 0.01 * (1 + np.arange(X.shape[1]))
         G = psi.gradient(X)
         differences = _differences(psi, X)
@@ -341,7 +341,7 @@ def _tolerance(values):
 
 
 def _combinations(psi):
-    return np.cos(np.arange(2 * len(psi))).reshape(len(psi), 2).astype(psi(_points.take(psi.points, slice(0, 1))).dtype)
+    return np.cos(np.arange(2 * len(psi))).reshape(len(psi), 2).astype(psi(take_points(psi.points, slice(0, 1))).dtype)
 
 
 def _differences(function, X):
@@ -354,7 +354,7 @@ def _differences(function, X):
 
 
 def _half(X):
-    return _points.take(X, slice(0, _points.count(X) // 2))
+    return take_points(X, slice(0, count_points(X) // 2))
 
 
 def _holds_function(kernel):

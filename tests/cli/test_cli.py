@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import mercer
-from mercer import cli, demo
+from mercer import cli
+from mercer.cli import demo
 
 
 def test_help_is_given_for_every_command(capsys):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import mercer as mc
 from mercer import estimators
-from mercer._progress import CallbackSupportMixin
+from mercer._common import CallbackSupportMixin
 
 RNG = np.random.default_rng(0)
 ROWS, LABELS = RNG.standard_normal((30, 3)), np.arange(30) % 2

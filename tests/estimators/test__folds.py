@@ -6,9 +6,9 @@ from sklearn.datasets import load_iris
 
 import mercer as mc
 from mercer.estimators._folds import Fold, Found, results, split
-from mercer.estimators.along_prices import with_values
+from mercer.estimators._svc_path import with_values
 from mercer.estimators.svc import SVC
-from mercer.solvers.rows import rows_of
+from mercer.solvers.svm.rows import rows_of
 
 X, Y = load_iris(return_X_y=True)
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
-from mercer.estimators.one_class import OneClassSVM
+from mercer.estimators.one_class_svm import OneClassSVM
 from mercer.estimators.svdd import SVDD
 
 

@@ -7,7 +7,7 @@ from sklearn.svm import SVC
 
 import mercer as mc
 from experiments import fisher_ida
-from mercer.estimators.fisher import KernelFisher
+from mercer.estimators.kernel_fisher import KernelFisher
 from mercer.estimators.kernelized import Kernelized
 
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer._tiles import evaluate
+from mercer._compute.tile import evaluate_profile
 
 S = np.linspace(0.0, 6.0, 40)
 X = np.random.default_rng(1).standard_normal((8, 3))
 
 
 def _profile(kernel, s, order=0):
-    return evaluate(kernel.profile, s, kernel._numbers(), order)
+    return evaluate_profile(kernel.profile, s, kernel._numbers(), order)
 
 
 def test_the_rational_quadratic_tends_to_the_gaussian_and_equals_cauchy_for_alpha_one():

@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
 from mercer.linalg import eigh
-from mercer.linalg.centred import CentredGram, centre
+from mercer.linalg.operators import CentredGram, centre
 
 N = 300
 

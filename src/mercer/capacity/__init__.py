@@ -4,6 +4,10 @@ Everything takes a kernel and points, or a fitted model and the points it was fi
 how surely, on what it rests, and whether it says anything here; `report` puts all of them beside the true error.
 """
 
+from mercer.capacity._model import Machine, machine, machines
+from mercer.capacity._pac_bayes import pac_bayes
+from mercer.capacity._report import Report, report
+from mercer.capacity._srm import Choice, srm
 from mercer.capacity.ball import Ball, smallest_ball
 from mercer.capacity.bound import Bound
 from mercer.capacity.complexity import local_complexity, local_rademacher, rademacher
@@ -18,8 +22,7 @@ from mercer.capacity.entropy import (
     log_entropy_number,
     log_feature_entropy_number,
 )
-from mercer.capacity.gibbs import pac_bayes
-from mercer.capacity.left_out import (
+from mercer.capacity.leave_one_out import (
     jaakkola_haussler,
     leave_one_out,
     opper_winther,
@@ -27,9 +30,6 @@ from mercer.capacity.left_out import (
     support_fraction,
     xi_alpha,
 )
-from mercer.capacity.nested import Choice, srm
-from mercer.capacity.reading import Machine, machine, machines
-from mercer.capacity.reports import Report, report
 from mercer.capacity.scoring import Resubstitution, ridge_score, span_score
 from mercer.capacity.span import leave_one_out_outputs, leave_one_out_predictions, span_rule, squared_spans
 from mercer.capacity.vc import vc_bound, vc_confidence, vc_margin

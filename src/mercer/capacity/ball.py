@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _memory
+from mercer._compute.memory import allocate, parse_memory
 from mercer.expansion import Expansion, features
-from mercer.solvers.box import box_certificate, filled
-from mercer.solvers.polish import polish
-from mercer.solvers.rows import rows_of
-from mercer.solvers.smo import Dual, solve
-from mercer.solvers.working_set import LANES
+from mercer.solvers.svm.duals import box_certificate, filled
+from mercer.solvers.svm.newton import polish
+from mercer.solvers.svm.rows import rows_of
+from mercer.solvers.svm.smo import Dual, solve
+from mercer.solvers.svm.working_set import LANES
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ def smallest_ball(kernel, X, *, tol=1e-6, memory="1GB"):
     dual = Dual(diagonal / 2, np.zeros(n), np.full(n, 2.0), filled(np.full(n, 2.0), 1.0), np.arange(n))
     rows = rows_of(kernel, points, tol * scale / np.sqrt(n))
     width = -(-n // LANES) * LANES
-    values = min(_memory.parse(memory) // rows.dtype.itemsize, n * width)
-    room = _memory.empty(max(values, 4 * LANES * width), rows.dtype)
+    values = min(parse_memory(memory) // rows.dtype.itemsize, n * width)
+    room = allocate(max(values, 4 * LANES * width), rows.dtype)
     solution = solve(rows, dual, tol=tol * scale, max_iter=max(10_000_000, 100 * n), memory=room)
     solution = polish(kernel, points, rows, dual, solution, tol * scale)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mercer import _validate
+from mercer._common import check_number
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Bound:
 
 def probability(confidence):
     """Return a confidence, or say that it is none."""
-    _validate.number("confidence", confidence)
+    check_number("confidence", confidence)
     if not 0 < confidence < 1:
         raise ValueError(f"confidence = {confidence!r} must lie between 0 and 1.")
     return float(confidence)

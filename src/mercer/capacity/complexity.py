@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from mercer import _validate
+from mercer._common import check_positive
+from mercer.capacity._model import augmented
 from mercer.capacity.bound import Bound, probability
-from mercer.capacity.reading import augmented
 
 # Norms at margin 1 that the union bound pays for: 2^-20 to 2^20.
 _OCTAVES = np.arange(-20, 21)
@@ -95,7 +95,7 @@ def local_complexity(spectrum, r):
     >>> mc.capacity.local_complexity(plain, 0.125)
     0.5
     """
-    _validate.positive("r", r)
+    check_positive("r", r)
     values, rest = _of_plain(spectrum)
     return float(np.sqrt(2 / spectrum.n * (np.minimum(r, values / spectrum.n).sum() + rest / spectrum.n)))
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer import _validate
+from mercer._common import check_integer
 from mercer.capacity.bound import Bound, probability
 from mercer.capacity.eigenvalues import spectrum
 
@@ -44,7 +44,7 @@ def kpca_residual(kernel, X, n_components, *, confidence=0.95, memory="1GB", ran
     >>> bound.vacuous, bound.confidence
     (False, 0.95)
     """
-    _validate.integer("n_components", n_components)
+    check_integer("n_components", n_components)
     delta = 1 - probability(confidence)
     kernel = kernel.resolve(X)
     found = spectrum(kernel, X, n_components, centre=False, memory=memory, random_state=random_state)

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.special import gammaln
 
+from mercer.capacity._model import require
 from mercer.capacity.bound import Bound, probability
-from mercer.capacity.reading import require
 
 
 def sample_compression(machine, *, confidence=0.95):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer import _validate
+from mercer._common import check_positive
 
 
 def log_covering_number(spectrum, epsilon, radius=1.0):
@@ -48,8 +48,8 @@ def log_covering_number(spectrum, epsilon, radius=1.0):
     >>> mc.capacity.log_covering_number(plain, 1.5), mc.capacity.log_covering_number(plain, 0.1) > 5
     (0.0, True)
     """
-    _validate.positive("epsilon", epsilon)
-    _validate.positive("radius", radius)
+    check_positive("epsilon", epsilon)
+    check_positive("radius", radius)
     if spectrum.centred:
         raise ValueError("covering numbers need the plain Gram matrix: spectrum(kernel, X, centre=False).")
     axes = radius * np.sqrt(spectrum.values / spectrum.n)

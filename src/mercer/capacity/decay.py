@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gamma, gammaincc
 
-from mercer import _validate
+from mercer._common import check_number, check_positive
 
 # Powers p of exp(-a j^p) that are tried.
 _POWERS = np.linspace(0.2, 3.0, 57)
@@ -36,7 +36,7 @@ class ExponentialDecay:
 
     def __post_init__(self):
         for name in ("rate", "power", "scale"):
-            _validate.positive(name, getattr(self, name))
+            check_positive(name, getattr(self, name))
 
     def log_values(self, j):
         """Return log lambda_j."""
@@ -75,8 +75,8 @@ class PolynomialDecay:
     scale: float = 1.0
 
     def __post_init__(self):
-        _validate.positive("scale", self.scale)
-        _validate.number("power", self.power)
+        check_positive("scale", self.scale)
+        check_number("power", self.power)
         if not self.power > 1:
             raise ValueError(f"power = {self.power!r} must be above 1: eigenvalues of a kernel have a finite sum.")
 

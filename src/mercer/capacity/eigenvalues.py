@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _validate
+from mercer._common import check_positive
 from mercer.expansion import features, mean
 from mercer.factor import eigenpairs
 from mercer.linalg.eigh import DENSE_ORDER
@@ -23,7 +23,7 @@ class Spectrum:
         Eigenvalues of the (centred) Gram matrix above rounding, descending; ``values / n`` estimate those of the
         integral operator.
     sides : array (k,)
-        Side lengths of the axis-parallel box that holds the mapped points, from their coordinates
+        Points lengths of the axis-parallel box that holds the mapped points, from their coordinates
         sqrt(lambda_j) v_ij: the largest minus the smallest.
     suprema : array (k,)
         max_i |psi_j(x_i)| of the eigenfunctions, psi_j(x_i) = sqrt(n) v_ij, whose squares have mean 1.
@@ -73,7 +73,7 @@ class Spectrum:
         Williamson, Smola, Schoelkopf, *Generalization performance of regularization networks and support vector
         machines via entropy numbers of compact operators*, IEEE Trans. Inform. Theory 47 (2001).
         """
-        _validate.positive("bound", bound)
+        check_positive("bound", bound)
         return 2 * bound * np.sqrt(self.values / self.n)
 
 
@@ -175,7 +175,7 @@ def effective_dimension(spectrum, ridge):
     >>> mc.capacity.effective_dimension(mc.capacity.spectrum(mc.Linear(), X, centre=False), 1.0)
     (1.0, 1.0)
     """
-    _validate.positive("ridge", ridge)
+    check_positive("ridge", ridge)
     values = spectrum.values
     known = float(np.sum(values / (values + ridge)))
     rest, count = spectrum.trace - float(values.sum()), spectrum.n - len(values)

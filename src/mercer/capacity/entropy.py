@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer import _validate
+from mercer._common import check_positive
 from mercer.capacity.decay import ListedDecay
 
 # The two bounds of an entropy number differ by this factor.
@@ -137,7 +137,7 @@ def log_feature_entropy_number(decay, log_n, bound=1.0):
     >>> bool(mc.capacity.log_feature_entropy_number(mc.capacity.PolynomialDecay(3.0), 1e4) < 0)
     True
     """
-    _validate.positive("bound", bound)
+    check_positive("bound", bound)
     log_n = _logarithms(log_n)
     shares = {share: decay.log_power_sum(1 - share) for share in _SHARES}
     means = _Means(decay.log_values, log_n.max() / (0.5 * _SHARES[0]), _MOST)

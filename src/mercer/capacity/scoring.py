@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 
-from mercer import _points
+from mercer._compute.points import count_points
 from mercer.capacity.span import leave_one_out_predictions
 
 
@@ -36,7 +36,7 @@ class Resubstitution:
         X : points (n)
         y, groups : ignored
         """
-        everything = np.arange(_points.count(X))
+        everything = np.arange(count_points(X))
         yield everything, everything
 
     def get_n_splits(self, X=None, y=None, groups=None):

@@ -4,9 +4,10 @@ import numpy as np
 import scipy.linalg
 from sklearn.base import is_classifier
 
-from mercer import _memory, _points
+from mercer._compute.memory import require_memory
+from mercer._compute.points import count_points, take_points
+from mercer.capacity._model import machines, require
 from mercer.capacity.bound import Bound
-from mercer.capacity.reading import machines, require
 from mercer.gram import Gram
 
 # Part of the mean of k(x, x) added to the diagonal: dependent vectors have a span of 0, not of rounding.
@@ -190,8 +191,8 @@ def span_rule(model, X, y, sample_weight=None, *, memory="1GB"):
 def _to_margin(machine, free, bound, affine, memory):
     """Return the squared spans of vectors on the margin and of those at their bounds."""
     m = len(free)
-    _memory.require(16 * m * m, memory, f"the matrix of {m} support vectors on the margin", "a smaller C")
-    on_margin = _points.take(machine.points, free)
+    require_memory(16 * m * m, memory, f"the matrix of {m} support vectors on the margin", "a smaller C")
+    on_margin = take_points(machine.points, free)
     K = np.asarray(Gram(machine.kernel, on_margin, memory=2**62).dense(), np.float64)
     jitter = _JITTER * max(float(np.mean(np.abs(K.diagonal()))), 1e-300)
     inverse = _inverse(K, jitter)
@@ -206,7 +207,7 @@ def _to_margin(machine, free, bound, affine, memory):
     others = np.empty(len(bound))
     for start in range(0, len(bound), _BLOCK):
         some = bound[start : start + _BLOCK]
-        columns = np.asarray(machine.kernel(on_margin, _points.take(machine.points, some)), np.float64)
+        columns = np.asarray(machine.kernel(on_margin, take_points(machine.points, some)), np.float64)
         left = machine.diagonal[some] - np.einsum("ij,ij->j", columns, inverse @ columns)
         others[start : start + _BLOCK] = left + (1 - u @ columns) ** 2 / total if affine else left
     return np.maximum(own, 0), np.maximum(others, 0)
@@ -226,13 +227,13 @@ def _inverse(K, jitter):
 def _nearest_opponent(machine, p):
     """Return the squared distance to the nearest support vector of the other sign."""
     others = np.flatnonzero(machine.coef * np.sign(machine.coef[p]) < 0)
-    values = machine.kernel(_points.take(machine.points, np.array([p])), _points.take(machine.points, others))[0]
+    values = machine.kernel(take_points(machine.points, np.array([p])), take_points(machine.points, others))[0]
     return max(0.0, float(np.min(machine.diagonal[p] + machine.diagonal[others] - 2 * values)))
 
 
 def _everywhere(machine, model, X, j):
     """Return the outputs of a machine at all points, those it was not fitted to included."""
-    n = _points.count(X)
+    n = count_points(X)
     if len(machine) == n:
         return machine.outputs
     points = np.arange(n) if machine.kernel.tags.points == "indices" else X

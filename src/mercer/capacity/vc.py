@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer import _validate
+from mercer._common import check_integer, check_number, check_positive
 from mercer.capacity.ball import smallest_ball
 from mercer.capacity.bound import Bound, probability
 
@@ -37,8 +37,8 @@ def vc_confidence(h, n, confidence=0.95):
     >>> round(mc.capacity.vc_confidence(3, 10_000), 4)
     0.0581
     """
-    _validate.positive("h", h)
-    _validate.integer("n", n)
+    check_positive("h", h)
+    check_integer("n", n)
     eta = 1 - probability(confidence)
     if h > n:
         return np.inf
@@ -71,7 +71,7 @@ def vc_bound(training_error, h, n, confidence=0.95):
     >>> mc.capacity.vc_bound(0.1, 3, 10_000).value < 0.16
     True
     """
-    _validate.number("training_error", training_error)
+    check_number("training_error", training_error)
     if not 0 <= training_error <= 1:
         raise ValueError(f"training_error = {training_error!r} must lie between 0 and 1.")
     value = float(training_error) + vc_confidence(h, n, confidence)

@@ -150,7 +150,7 @@ def _info(options, progress):
 
 
 def _demo(options, progress):
-    from mercer import demo
+    from mercer.cli import demo
 
     try:
         return demo.write(options.folder, progress)

@@ -2,7 +2,7 @@
 
 from sklearn.base import is_classifier, is_outlier_detector
 
-from mercer._memory import human
+from mercer._compute.memory import human_bytes as human
 from mercer.cli import models, tables
 from mercer.cli.failure import Failure, naming
 from mercer.cli.products import Product

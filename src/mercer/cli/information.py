@@ -1,6 +1,6 @@
 """mercer info: what a model file holds."""
 
-from mercer._memory import human
+from mercer._compute.memory import human_bytes as human
 from mercer.cli import models, tables
 from mercer.formats import model_card
 

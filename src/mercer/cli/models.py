@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mercer import _points
+from mercer._compute.points import take_points
 from mercer.cli.failure import Failure, naming
 from mercer.compression import families
 from mercer.expansion import Expansion
@@ -133,5 +133,5 @@ def with_one_vector(source):
     """
     fitted = families.read(source.steps[-1][1] if hasattr(source, "steps") else source)
     psi = fitted.expansion
-    point = families.dense(_points.take(psi.points, np.array([0])))
+    point = families.dense(take_points(psi.points, np.array([0])))
     return fitted.with_vectors(Expansion(psi.kernel, point, psi._explicit()[:1]), fitted.intercept)

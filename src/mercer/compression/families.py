@@ -14,15 +14,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.estimators._single import SingleMachine
+from mercer.estimators.kernel_pca import KernelPCA
+from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.nu import NuSVC, NuSVR
-from mercer.estimators.one_class import OneClassSVM
-from mercer.estimators.pca import KernelPCA
-from mercer.estimators.ridge import KernelRidge
+from mercer.estimators.one_class_svm import OneClassSVM
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import SVR
 from mercer.expansion import Expansion, features, mean
 from mercer.factor import InnerProducts
-from mercer.formats.fitted import as_expansion
+from mercer.formats._as_expansion import as_expansion
 from mercer.formats.libsvm import machine_type, read_model
 from mercer.least_squares import solve
 

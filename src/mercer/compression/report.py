@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
-from mercer.formats.known import storable
+from mercer.formats.allowlist import storable
 
 # A number or a row of coordinates has changed when it moved by more than this share of their standard deviation.
 _MOVED = 0.1

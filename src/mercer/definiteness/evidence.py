@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from mercer import _points
+from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.linalg import eigh
@@ -48,11 +48,11 @@ def try_pairs(kernel, X):
     -------
     Pairs
     """
-    n = _points.count(X)
+    n = count_points(X)
     if n < eigh.DENSE_ORDER:
         return Pairs(np.arange(n), np.asarray(kernel(X)))
     rows = np.linspace(0, n - 1, _TRIED).astype(int)
-    return Pairs(rows, np.asarray(kernel(_points.take(X, rows))))
+    return Pairs(rows, np.asarray(kernel(take_points(X, rows))))
 
 
 def asymmetry(pairs):
@@ -88,7 +88,7 @@ def smallest_eigenpair(kernel, X, pairs):
     O(n^3) below 2 000 points, whose matrix is there; from there on, Lanczos on products that never keep the matrix,
     O(n^2) each.
     """
-    operator = pairs.K if len(pairs.rows) == _points.count(X) else Gram(kernel, X)
+    operator = pairs.K if len(pairs.rows) == count_points(X) else Gram(kernel, X)
     return smallest(operator, max_products=_PRODUCTS, random_state=0)
 
 
@@ -113,7 +113,7 @@ def find_witness(kernel, X, pairs, vector):
         Recomputed in extended precision from the coefficients and the kernel's values.
     """
     for rows in _candidates(kernel, X, pairs, vector):
-        points = _points.take(X, rows)
+        points = take_points(X, rows)
         points = points.toarray() if sp.issparse(points) else points
         values = np.asarray(kernel(points))
         K = values.astype(np.float64)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mercer._tiles import Side, evaluate
+from mercer._compute.points import Points
+from mercer._compute.tile import evaluate_profile
 from mercer.definiteness.report import Statement
 
 # Orders of derivatives that a profile states.
@@ -55,7 +56,7 @@ def _dot(kernel, X):
     ]
     if X is None:
         return said
-    squares = np.asarray(Side(X).sqnorms(), np.float64)
+    squares = np.asarray(Points(X).sqnorms(), np.float64)
     s = np.linspace(squares.min(), squares.max(), _GRID)
     value, slope, bend = (_derivative(kernel, s, order) for order in range(3))
     where = f"neighbourhoods of points of length {np.sqrt(s[0]):.4g} to {np.sqrt(s[-1]):.4g}"
@@ -74,7 +75,7 @@ def _dot(kernel, X):
 def _radial(kernel, X):
     reach = 1.0
     if X is not None:
-        centred = Side(X)
+        centred = Points(X)
         # no pair is farther apart than twice the largest distance to the centre
         reach = 4 * float(np.max(np.asarray(centred.sqnorms(None if centred.sparse else centred.centre))))
     s = np.linspace(reach / _GRID, max(reach, np.finfo(float).tiny), _GRID)
@@ -102,4 +103,4 @@ def _signs(values, where, refuted, kept):
 
 
 def _derivative(kernel, s, order):
-    return np.asarray(evaluate(kernel.profile, s, kernel._numbers(), order=order), np.float64)
+    return np.asarray(evaluate_profile(kernel.profile, s, kernel._numbers(), order=order), np.float64)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from mercer.definiteness.report import Statement
 from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.conformal import Conformal
+from mercer.kernels.coordinatewise import Chi2, Intersection, Laplacian
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
+from mercer.kernels.feature_map import FeatureMap
 from mercer.kernels.function import FunctionKernel
-from mercer.kernels.histogram import Chi2, Intersection, Laplacian
-from mercer.kernels.inputs import FeatureMap, Mapped
+from mercer.kernels.mapped import Mapped
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
 

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer import _points
+from mercer._compute.points import count_points
 from mercer.kernels.base import with_params
 from mercer.kernels.shorthand import as_kernel
 
@@ -101,8 +101,8 @@ class KernelEstimator(AllOrNothing):
         kernel = as_kernel(self.kernel)
         X = self._rows(X, kernel, reset=True)
         kernel = kernel.resolve(X, sample_weight)
-        self._n_rows = _points.count(X)
-        return kernel, np.arange(_points.count(X)) if kernel.tags.points == "indices" else X
+        self._n_rows = count_points(X)
+        return kernel, np.arange(count_points(X)) if kernel.tags.points == "indices" else X
 
     def _new_points(self, X):
         """Validate X against the points of the fit."""
@@ -111,7 +111,7 @@ class KernelEstimator(AllOrNothing):
 
     def _require_training_rows(self, X):
         """Raise unless X has the columns of the points of the fit, and as many rows as they."""
-        n = _points.count(self._new_points(X))
+        n = count_points(self._new_points(X))
         fitted = getattr(self, "_n_rows", None)
         if fitted is None:
             raise ValueError(
@@ -130,7 +130,7 @@ class KernelEstimator(AllOrNothing):
         if kernel.tags.points == "indices" and hasattr(X, "tocsr"):
             raise TypeError("A sparse precomputed matrix is not taken: pass a dense array, X.toarray().")
         if not kernel.tags.sparse and hasattr(X, "tocsr"):
-            kernel._admit(X, "X")
+            kernel.admit(X, "X")
         try:
             return validate_data(
                 self,

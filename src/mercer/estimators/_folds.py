@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from mercer import _points
-from mercer.estimators import along_prices
+from mercer._compute.points import take_points
+from mercer.estimators import _svc_path as along_prices
 from mercer.estimators.svc import SVC
 from mercer.expansion import Expansion
-from mercer.solvers.path import along
+from mercer.solvers.svm.path import along
 
 
 class Found:
@@ -46,8 +46,8 @@ class Found:
         result[seen < 0] = 0
         if len(other) and len(used):
             points = self._problem.points
-            psi = Expansion(self._problem.kernel, _points.take(points, machine.rows[used]), coef[used])
-            result[seen < 0] = psi(_points.take(points, other))
+            psi = Expansion(self._problem.kernel, take_points(points, machine.rows[used]), coef[used])
+            result[seen < 0] = psi(take_points(points, other))
         return result
 
 
@@ -67,7 +67,7 @@ class Fold(SVC):
             return self._found.scores[self._k]
         columns = []
         for machine, coef, bias in zip(self._problem_.machines, self._found.coef, self._found.bias, strict=True):
-            points = _points.take(self._problem_.points, machine.rows)
+            points = take_points(self._problem_.points, machine.rows)
             columns.append(Expansion(self.kernel_, points, coef[:, self._k])(X)[:, 0] + bias[self._k])
         return np.column_stack(columns)
 

@@ -8,19 +8,19 @@ from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from mercer import _memory, _points, _validate
-from mercer._progress import CallbackSupportMixin, progress
-from mercer._warn import warn
+from mercer._common import CallbackSupportMixin, check_integer, check_positive, progress, warn
+from mercer._compute.memory import allocate, parse_memory
+from mercer._compute.points import count_points, take_points
 from mercer.estimators import _svm
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators._vectors import prepare, products
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.solvers.polish import optimum, widened
-from mercer.solvers.rows import rows_of
-from mercer.solvers.smo import BESIDE
-from mercer.solvers.working_set import LANES
+from mercer.solvers.svm.newton import optimum, widened
+from mercer.solvers.svm.rows import rows_of
+from mercer.solvers.svm.smo import BESIDE
+from mercer.solvers.svm.working_set import LANES
 
 # Points that are compared with each other, and the share of their squared distances that a boundary may be wrong by.
 _COMPARED, _HIDDEN = 200, 0.1
@@ -66,24 +66,24 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
         return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)
 
     def _check_solver(self):
-        _validate.positive("tol", self.tol)
-        _memory.parse(self.memory)
+        check_positive("tol", self.tol)
+        parse_memory(self.memory)
         if self.max_iter != -1:
-            _validate.integer("max_iter", self.max_iter)
+            check_integer("max_iter", self.max_iter)
 
     def _sample(self, X, sample_weight, n=None):
         """Return the points that count; ``n`` is how many there must be."""
         # a list of objects has no shape to ask
         given = None if sample_weight is None else _svm.weights(sample_weight, _num_samples(X) if n is None else n)
         kernel, points = self._training_points(X, sample_weight=given)
-        size = _points.count(points)
+        size = count_points(points)
         if n is not None and size != n:
             raise ValueError(
                 f"Found input variables with inconsistent numbers of samples: X has {size} rows, y has {n}."
             )
         weights = np.ones(size) if given is None else given
         kept = np.flatnonzero(weights > 0)
-        points = points if len(kept) == size else _points.take(points, kept)
+        points = points if len(kept) == size else take_points(points, kept)
         warn_degenerate(kernel, points)
         return Sample(kernel, points, kept, weights[kept])
 
@@ -92,7 +92,7 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
         used = np.flatnonzero(coef)
         self.kernel_ = sample.kernel
         self.support_ = sample.kept[used]
-        self.support_vectors_ = _points.take(sample.points, used)
+        self.support_vectors_ = take_points(sample.points, used)
         self.dual_coef_ = coef[used, None].astype(sample.dtype)
         self.n_iter_ = solution.n_iter
         prepare(sample.kernel, self.support_vectors_, self.dual_coef_)
@@ -107,7 +107,7 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
             return coef, np.zeros(len(coef))
         coef[support] = self.dual_coef_[:, 0]
         points = widened(sample.points)
-        gram = Gram(self.kernel_, points, _points.take(points, support))
+        gram = Gram(self.kernel_, points, take_points(points, support))
         return coef, np.asarray(gram @ coef[support], np.float64)
 
     def _warn_unfinished(self, violation, tol, gain=np.nan):
@@ -128,7 +128,7 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
         X = self._new_points(X)
         if not len(self.dual_coef_):
             # a tube wide enough for all points needs none of them
-            return np.zeros(_points.count(X), self.dual_coef_.dtype)
+            return np.zeros(count_points(X), self.dual_coef_.dtype)
         X = _svm.alike(X, self.support_vectors_)
         return products(self.kernel_, X, self.support_vectors_, self.dual_coef_)[:, 0]
 
@@ -141,8 +141,8 @@ class Boundary(SingleMachine, OutlierMixin):
         if violation > tol:
             # said already
             return
-        n = _points.count(sample.points)
-        some = _points.take(sample.points, np.unique(np.linspace(0, n - 1, _COMPARED).astype(int)))
+        n = count_points(sample.points)
+        some = take_points(sample.points, np.unique(np.linspace(0, n - 1, _COMPARED).astype(int)))
         K = np.asarray(sample.kernel(widened(some)), np.float64)
         spread = 2 * float(K.diagonal().mean() - K.mean())
         reached = max(float(violation), float(np.finfo(np.float64).eps * scale))
@@ -208,7 +208,7 @@ class Solver:
     points : points (n)
     rows : FusedRows or PlainRows
     means : dict
-        ``max_iter``, ``memory`` and ``report`` of `mercer.solvers.smo.solve`.
+        ``max_iter``, ``memory`` and ``report`` of `mercer.solvers.svm.smo.solve`.
     """
 
     kernel: object
@@ -237,10 +237,10 @@ def solver(estimator, kernel, points, accuracy):
     ------
     Solver
     """
-    rows, budget = rows_of(kernel, points, accuracy), _memory.parse(estimator.memory)
-    n, item = _points.count(points), rows.dtype.itemsize
+    rows, budget = rows_of(kernel, points, accuracy), parse_memory(estimator.memory)
+    n, item = count_points(points), rows.dtype.itemsize
     width = -(-n // LANES) * LANES
-    memory = _memory.empty(max(min(int(budget / (1 + BESIDE)) // item, n * width), 4 * LANES * width), rows.dtype)
+    memory = allocate(max(min(int(budget / (1 + BESIDE)) // item, n * width), 4 * LANES * width), rows.dtype)
     max_iter = max(10_000_000, 100 * n) if estimator.max_iter == -1 else estimator.max_iter
     with progress(estimator, "smo") as step:
         yield Solver(kernel, points, rows, {"memory": memory, "max_iter": max_iter, "report": _svm.Report(step)})

@@ -10,9 +10,10 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 
-from mercer import _points, _threads, _validate
-from mercer._warn import warn
-from mercer.solvers.hulls import widest_margin
+from mercer._common import check_positive, warn
+from mercer._compute.points import count_points
+from mercer._compute.threads import limit_threads
+from mercer.solvers.svm.max_margin import widest_margin
 
 # Hulls at this share of the squared distance of the classes' means meet.
 _TOUCHING = 1e-9
@@ -181,7 +182,7 @@ def unpack(packed, codes, n_classes):
 def check_price(C):
     """Raise unless C is a number above 0; infinity is one."""
     if not (isinstance(C, Real) and np.inf == C):
-        _validate.positive("C", C)
+        check_positive("C", C)
 
 
 def weights(sample_weight, n):
@@ -248,7 +249,7 @@ def separated(problem, rows, dual, tol, *, shared=(), **means):  # noqa: ARG001 
     dual : Dual
     tol : float
     **means
-        As for `mercer.solvers.nu.solve_sums`.
+        As for `mercer.solvers.svm.two_constraints.solve_sums`.
 
     Returns
     -------
@@ -292,7 +293,7 @@ def in_margins(solution, margin):
 
 def alone(train, k):
     """Train one of several machines that are under way at a time, in one thread."""
-    with _threads.limit(1):
+    with limit_threads(1):
         train(k)
 
 
@@ -335,7 +336,7 @@ def warn_rounded(name, kernel, points, size, tol):
     tol : float
         In units of the scores.
     """
-    largest = float(np.abs(kernel.diag(points)).max()) if _points.count(points) else 0.0
+    largest = float(np.abs(kernel.diag(points)).max()) if count_points(points) else 0.0
     noise = float(np.finfo(np.float64).eps) * largest * float(size)
     if noise > tol:
         warn(
@@ -360,7 +361,7 @@ def remedy(gain, kernel, points):
     -------
     str
     """
-    largest = float(np.abs(kernel.diag(points)).max()) if _points.count(points) else 0.0
+    largest = float(np.abs(kernel.diag(points)).max()) if count_points(points) else 0.0
     scale, slack = "scale the features (StandardScaler)", "allow more slack (smaller C, larger nu or epsilon)"
     if largest > _LARGE:
         scale = f"k(x, x) is up to {largest:.1g}, next to which C leaves hardly any slack: {scale}"

@@ -4,8 +4,8 @@ import weakref
 
 import numpy as np
 
-from mercer import blocks
-from mercer._tiles import Side
+from mercer._compute import pick_backend
+from mercer._compute.points import Points
 
 # Rows that are compared to find out whether somebody changed the vectors in place.
 _ROWS = 8
@@ -32,7 +32,7 @@ def products(kernel, X, vectors, coef, pieces=None):
     array
     """
     X, Z = kernel._beside(X, _lasting(kernel, vectors))
-    return blocks.pick(kernel, X, Z).matmul(kernel, X, Z, coef, pieces)
+    return pick_backend(kernel, X, Z).matmul(kernel, X, Z, coef, pieces)
 
 
 def prepare(kernel, vectors, coef, pieces=None):
@@ -50,7 +50,7 @@ def _lasting(kernel, vectors):
     if owner is None or owner() is not vectors or seen != some:
         memo = kernel._sides(vectors, vectors)[0]._memo
         _known[key] = weakref.ref(vectors, lambda _: _known.pop(key, None)), some, memo
-    return Side(vectors, memo)
+    return Points(vectors, memo)
 
 
 def _keeps(kernel, vectors):

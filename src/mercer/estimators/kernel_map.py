@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import _memory, _points
+from mercer._compute.memory import parse_memory
+from mercer._compute.points import count_points
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
@@ -128,7 +129,7 @@ class KernelMap(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         -------
         self
         """
-        _memory.parse(self.memory)
+        parse_memory(self.memory)
         kernel, points = self._training_points(X)
         warn_degenerate(kernel, points)
         phi, options = features(kernel, points), {"memory": self.memory, "random_state": self.random_state}
@@ -160,7 +161,7 @@ class KernelMap(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
             return self.fit(X)
         X = self._new_points(X)
         coordinates = extended(self.coordinates_, X, self.tol, self._room())
-        seen = self.n_samples_seen_ + _points.count(X)
+        seen = self.n_samples_seen_ + count_points(X)
         if self.centre:
             # about the old origin the earlier points have mean 0
             coordinates = recentred(coordinates, coordinates(X).sum(axis=0, dtype=np.float64) / seen)

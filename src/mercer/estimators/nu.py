@@ -5,17 +5,17 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer import _points, _validate
-from mercer._warn import warn
+from mercer._common import check_positive, warn
+from mercer._compute.points import count_points
 from mercer.estimators import _svm
 from mercer.estimators._single import Tube, solver
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import targets, tube, tube_certificate
-from mercer.solvers.box import box_certificate
-from mercer.solvers.hulls import widest_margin
-from mercer.solvers.polish import polish
-from mercer.solvers.smo import solve
-from mercer.solvers.tube import settled, solve_share
+from mercer.solvers.svm.duals import box_certificate
+from mercer.solvers.svm.max_margin import widest_margin
+from mercer.solvers.svm.newton import polish
+from mercer.solvers.svm.nu_svr import settled, solve_share
+from mercer.solvers.svm.smo import solve
 
 # A margin below this share of what the distance of the classes' means would give counts as none: then a machine of
 # this share is kept.
@@ -111,7 +111,7 @@ class NuSVC(SVC):
 
     def _check_parameters(self):
         super()._check_parameters()
-        _validate.positive("nu", self.nu)
+        check_positive("nu", self.nu)
         if self.nu > 1:
             raise ValueError(f"nu = {self.nu!r} must be at most 1: it is a share of the training points.")
 
@@ -240,13 +240,13 @@ class NuSVR(Tube, BaseEstimator):
         self
         """
         self._check_solver()
-        _validate.positive("C", self.C)
-        _validate.positive("nu", self.nu)
+        check_positive("C", self.C)
+        check_positive("nu", self.nu)
         if self.nu > 1:
             raise ValueError(f"nu = {self.nu!r} must be at most 1: it is a share of the training points.")
         y = targets(self, y)
         sample = self._sample(X, sample_weight, len(y))
-        n, price = _points.count(sample.points), self.C * sample.weights
+        n, price = count_points(sample.points), self.C * sample.weights
         total = self.nu * float(price.sum())
         line = tube(y[sample.kept], 0.0, price)
         with solver(self, sample.kernel, sample.points, self.tol / (price.max() * np.sqrt(n))) as means:

@@ -4,8 +4,9 @@ from numbers import Integral
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from mercer import _memory, _points, _validate
-from mercer._warn import warn
+from mercer._common import check_integer, warn
+from mercer._compute.memory import parse_memory
+from mercer._compute.points import count_points
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
@@ -89,8 +90,8 @@ class Nystroem(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         -------
         self
         """
-        _memory.parse(self.memory)
-        _validate.integer("n_components", self.n_components)
+        parse_memory(self.memory)
+        check_integer("n_components", self.n_components)
         kernel, points = self._training_points(X)
         warn_degenerate(kernel, points)
         given = not isinstance(self.landmarks, str)
@@ -103,7 +104,7 @@ class Nystroem(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         asked = len(phi) if given else self.n_components
         if len(basis) < asked:
             warn(
-                f"{asked} features were asked for, but {len(phi)} landmarks of {_points.count(points)} points have "
+                f"{asked} features were asked for, but {len(phi)} landmarks of {count_points(points)} points have "
                 f"numerical rank {len(basis)}: that many are returned.",
             )
         self.kernel_, self.landmarks_, self.expansion_ = kernel, chosen, basis

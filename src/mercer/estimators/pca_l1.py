@@ -4,8 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer import _validate
-from mercer._warn import warn
+from mercer._common import check_integer, warn
 from mercer.estimators._base import AllOrNothing
 from mercer.solvers import pca_l1
 
@@ -91,7 +90,7 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self
         """
         if self.n_components is not None:
-            _validate.integer("n_components", self.n_components)
+            check_integer("n_components", self.n_components)
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
         m = min(X.shape) if self.n_components is None else self.n_components
         if m > min(X.shape):

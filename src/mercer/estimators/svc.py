@@ -10,20 +10,21 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
-from mercer import _memory, _points, _threads, _validate
-from mercer._progress import CallbackSupportMixin, progress
-from mercer._warn import warn
+from mercer._common import CallbackSupportMixin, check_integer, check_positive, progress, warn
+from mercer._compute.memory import allocate, parse_memory
+from mercer._compute.points import take_points
+from mercer._compute.threads import count_threads, limit_threads, run_tasks
 from mercer.estimators import _pairs, _svm
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators._vectors import prepare, products
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.solvers.certificate import hinge_certificate, total
-from mercer.solvers.polish import optimum, widened
-from mercer.solvers.rows import rows_of, shared_blocks
-from mercer.solvers.smo import BESIDE, Dual
-from mercer.solvers.working_set import LANES
+from mercer.solvers._certify import hinge_certificate, total
+from mercer.solvers.svm.newton import optimum, widened
+from mercer.solvers.svm.rows import rows_of, shared_blocks
+from mercer.solvers.svm.smo import BESIDE, Dual
+from mercer.solvers.svm.working_set import LANES
 
 
 class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -225,10 +226,10 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
 
     def _check_parameters(self):
         _svm.check_price(self.C)
-        _validate.positive("tol", self.tol)
-        _memory.parse(self.memory)
+        check_positive("tol", self.tol)
+        parse_memory(self.memory)
         if self.max_iter != -1:
-            _validate.integer("max_iter", self.max_iter)
+            check_integer("max_iter", self.max_iter)
         for name, known in (("multi_class", ("ovo", "ovr")), ("decision_function_shape", ("ovr", "ovo"))):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} = {getattr(self, name)!r} must be one of {known}.")
@@ -260,7 +261,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         class_weight = _svm.class_weights(self.class_weight, classes, y[kept], weights[kept])
         order = np.argsort(codes, kind="stable")
         codes, kept = codes[order], kept[order]
-        points = points if np.array_equal(kept, np.arange(len(y))) else _points.take(points, kept)
+        points = points if np.array_equal(kept, np.arange(len(y))) else take_points(points, kept)
         warn_degenerate(kernel, points)
         return _svm.Problem(
             kernel, points, classes, codes, kept, class_weight, self.C * class_weight[codes] * weights[kept],
@@ -289,7 +290,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         packed = _svm.pack([each.coef for each in solutions], codes, len(self.classes_), self._paired())
         used = np.flatnonzero((packed != 0).any(axis=1))
         self.support_ = problem.order[used]
-        self.support_vectors_ = _points.take(problem.points, used)
+        self.support_vectors_ = take_points(problem.points, used)
         self.n_support_ = np.bincount(codes[used], minlength=len(self.classes_))
         self.dual_coef_ = packed[used].astype(problem.dtype)
         self.intercept_ = np.array([each.bias for each in solutions]).astype(problem.dtype)
@@ -305,20 +306,20 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
 
     def _solve(self, problem):
         """Return the solutions of all machines, several at a time on the pool of threads."""
-        machines, budget = problem.machines, _memory.parse(self.memory)
+        machines, budget = problem.machines, parse_memory(self.memory)
         widest = max(len(machine.rows) for machine in machines)
         accuracy = self.tol / (problem.prices.max() * np.sqrt(widest))
         rows = rows_of(problem.kernel, problem.points, accuracy)
         shared = shared_blocks(rows, problem.pieces, budget // 2) if len(machines) > 1 else {}
         budget -= sum(block.nbytes for block in shared.values())
-        crews = min(_threads.count(), len(machines))
+        crews = min(count_threads(), len(machines))
         padded = -(-widest // LANES) * LANES
         # whole lanes of two classes, where each is a group of its own
         most = (padded + 2 * LANES) ** 2
         values = min(int(budget / (1 + BESIDE)) // crews // rows.dtype.itemsize, most)
         memories = queue.SimpleQueue()
         for _ in range(crews):
-            memories.put(_memory.empty(max(values, 4 * LANES**2), rows.dtype))
+            memories.put(allocate(max(values, 4 * LANES**2), rows.dtype))
         max_iter = max(10_000_000, 100 * widest) if self.max_iter == -1 else self.max_iter
         solutions = [None] * len(machines)
         with progress(self, "smo") as step:
@@ -339,8 +340,8 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
                 for k in range(len(machines)):
                     train(k)
             else:
-                with _threads.limit(crews):
-                    _threads.run(lambda k: _svm.alone(train, k), len(machines))
+                with limit_threads(crews):
+                    run_tasks(lambda k: _svm.alone(train, k), len(machines))
         return solutions
 
     def _optimum(self, problem, rows, dual, **means):
@@ -387,7 +388,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         coef[support] = self.dual_coef_
         if self._paired():
             coef = _svm.unpack(coef, problem.codes, len(self.classes_))
-        values = Gram(self.kernel_, points, _points.take(points, support)) @ coef[support]
+        values = Gram(self.kernel_, points, take_points(points, support)) @ coef[support]
         parts = []
         for k, machine in enumerate(problem.machines):
             dual = self._dual(problem, machine, coef[machine.rows, k])

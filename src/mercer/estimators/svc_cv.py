@@ -12,14 +12,15 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer import _memory, _threads, _validate
-from mercer._progress import CallbackSupportMixin, progress
-from mercer._warn import warn
-from mercer.estimators import _folds, _svm, along_prices
+from mercer._common import CallbackSupportMixin, check_integer, progress, warn
+from mercer._compute.memory import parse_memory
+from mercer._compute.threads import limit_threads, run_tasks
+from mercer.estimators import _folds, _svm
+from mercer.estimators import _svc_path as along_prices
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators.svc import SVC
-from mercer.solvers.path import LazyValues
-from mercer.solvers.rows import rows_of
+from mercer.solvers.svm.path import LazyValues
+from mercer.solvers.svm.rows import rows_of
 
 
 class SVCCV(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -217,7 +218,7 @@ class SVCCV(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimato
         return scorer
 
     def _count(self):
-        _validate.integer("Cs", self.Cs)
+        check_integer("Cs", self.Cs)
         return self.Cs
 
     def _classifier(self, C):
@@ -234,20 +235,20 @@ class SVCCV(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimato
         """Return what every fold found: coefficients, thresholds and scores of held-out rows."""
         rows = rows_of(problem.kernel, problem.points, np.inf)
         folds = [_folds.Found(problem, train, test, len(Cs)) for train, test in splits]
-        shared = along_prices.with_values(problem, rows, _memory.parse(self.memory), np.float32)
+        shared = along_prices.with_values(problem, rows, parse_memory(self.memory), np.float32)
         with progress(self, "smo") as step:
             report = _svm.Report(step)
             for m, (machine, values) in enumerate(shared):
 
                 def train(i, m=m, machine=machine, values=values):
-                    with _threads.limit(1):
+                    with limit_threads(1):
                         folds[i].solve(m, machine, values, Cs, self.tol, report)
 
                 if isinstance(values, LazyValues):
                     for fold in folds:
                         fold.solve(m, machine, values, Cs, self.tol, report)
                 else:
-                    _threads.run(train, len(folds))
+                    run_tasks(train, len(folds))
         worst = max(fold.violation for fold in folds)
         if worst > self.tol:
             warn(

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer import _points
-from mercer._warn import warn
+from mercer._common import warn
+from mercer._compute.points import count_points
 from mercer.estimators import _svm
 from mercer.estimators._single import Boundary, solver
-from mercer.estimators.one_class import inner_level
-from mercer.solvers.box import box_certificate, filled
-from mercer.solvers.polish import widened
-from mercer.solvers.smo import Dual
+from mercer.estimators.one_class_svm import inner_level
+from mercer.solvers.svm.duals import box_certificate, filled
+from mercer.solvers.svm.newton import widened
+from mercer.solvers.svm.smo import Dual
 
 
 class SVDD(Boundary, BaseEstimator):
@@ -152,7 +152,7 @@ class SVDD(Boundary, BaseEstimator):
 
     def _dual(self, sample):
         """Return the dual: coefficients of sum 1."""
-        n, mass = _points.count(sample.points), float(sample.weights.sum())
+        n, mass = count_points(sample.points), float(sample.weights.sum())
         price = 10 / mass if self.C is None else self.C
         if price * mass < 1:
             warn(

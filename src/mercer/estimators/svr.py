@@ -6,14 +6,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d
 
-from mercer import _points, _validate
+from mercer._common import check_number
+from mercer._compute.points import count_points
 from mercer.estimators import _svm
 from mercer.estimators._hard_tube import hard_tube
 from mercer.estimators._single import Tube, solver
-from mercer.solvers.box import box_certificate, ridged_certificate
-from mercer.solvers.polish import widened
-from mercer.solvers.ridged import Ridged
-from mercer.solvers.smo import Dual
+from mercer.solvers.svm.duals import box_certificate, ridged_certificate
+from mercer.solvers.svm.newton import widened
+from mercer.solvers.svm.ridged import Ridged
+from mercer.solvers.svm.smo import Dual
 
 _LOSSES = ("epsilon", "huber", "squared_epsilon")
 
@@ -105,7 +106,7 @@ class SVR(Tube, BaseEstimator):
         sample = self._sample(X, sample_weight, len(y))
         hard = np.isposinf(self.C)
         dual, ridge = self._dual(sample, y, np.ones(len(sample.kept)) if hard else self.C * sample.weights)
-        n, points = _points.count(sample.points), sample.points
+        n, points = count_points(sample.points), sample.points
         kernel = sample.kernel
         if ridge is not None:
             kernel, points = Ridged(kernel, widened(points), ridge), np.arange(n)
@@ -123,7 +124,7 @@ class SVR(Tube, BaseEstimator):
 
     def _check_parameters(self):
         self._check_solver()
-        _validate.number("epsilon", self.epsilon)
+        check_number("epsilon", self.epsilon)
         if self.loss not in _LOSSES:
             raise ValueError(f"loss = {self.loss!r} must be one of {_LOSSES}.")
         _svm.check_price(self.C)

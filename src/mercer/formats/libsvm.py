@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from mercer.estimators._svm import unpack
 from mercer.expansion import Expansion
-from mercer.formats.fitted import FittedScores, GivenValues, ModelFileError, as_expansion
+from mercer.formats._as_expansion import FittedScores, GivenValues, ModelFileError, as_expansion
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.radial import Gaussian

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.formats.fitted import FittedScores, GivenValues, as_expansion
+from mercer.formats._as_expansion import FittedScores, GivenValues, as_expansion
 from mercer.kernels.algebra import Scaled
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
 from mercer.kernels.function import FunctionKernel

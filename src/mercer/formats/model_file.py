@@ -10,7 +10,7 @@ The layout, version 1, numbers little-endian:
     arrays      one after the other in the order of the header, zeros after each up to a multiple of 64
 
 ``arrays`` tells dtype, shape and order of each array; where it lies follows from that, and the last ends the file.
-``model`` is a tree of nodes (`mercer.formats.values`) that refers to the arrays by their number.
+``model`` is a tree of nodes (`mercer.formats.codec`) that refers to the arrays by their number.
 """
 
 import contextlib
@@ -30,10 +30,11 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import _memory, _points
+from mercer._compute.memory import human_bytes, require_memory
+from mercer._compute.points import count_points
 from mercer.expansion import Expansion
-from mercer.formats.fitted import FittedScores, ModelFileError
-from mercer.formats.values import Decoder, Encoder, shape_of
+from mercer.formats._as_expansion import FittedScores, ModelFileError
+from mercer.formats.codec import Decoder, Encoder, shape_of
 from mercer.kernels.base import Kernel
 
 MARK = b"\x93MERCER\n"
@@ -154,7 +155,7 @@ def load(path, memory="1GB"):
         raise ModelFileError(f"{path} is no regular file.")
     with open(path, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
-        _memory.require(size, memory, f"the model file {path.name}", f'load(path, memory="{_memory.human(size)}")')
+        require_memory(size, memory, f"the model file {path.name}", f'load(path, memory="{human_bytes(size)}")')
         content = np.empty(size, np.uint8)
         read = 0
         while read < size and (count := file.readinto(memoryview(content)[read : read + _CHUNK])):
@@ -207,7 +208,7 @@ def _count_rows(containers):
     found = set()
     for points in {id(points): points for points in containers}.values():
         dense = isinstance(points, np.ndarray)
-        for i in range(_points.count(points)):
+        for i in range(count_points(points)):
             if dense:
                 found.add(points[i].tobytes())
             elif sp.issparse(points):

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.pipeline import Pipeline
 
-from mercer import _memory
-from mercer.formats.fitted import FittedScores, as_expansion
+from mercer._compute.memory import require_memory
+from mercer.formats._as_expansion import FittedScores, as_expansion
 from mercer.formats.libsvm import machine_type
 from mercer.formats.tracing import NORMS, PAIRS, Symbol, ordered, trace
 from mercer.kernels.dot import Linear
@@ -153,7 +153,7 @@ def portable(model, dtype):
     answer = _answer(model, scores)
     labels = [-1, 1] if answer == "inlier" else None if answer == "values" else _labels(scores.classes)
     n, d = psi.points.shape
-    _memory.require(8 * n * (d + len(psi)), _LARGEST, f"a model of {n} vectors of {d} features",
+    require_memory(8 * n * (d + len(psi)), _LARGEST, f"a model of {n} vectors of {d} features",
                     "mercer.compress(model, X, n_vectors=...) and export what it returns")  # fmt: skip
     points = (psi.points.toarray() if sp.issparse(psi.points) else np.asarray(psi.points)).astype(np.float64)
     coef = np.eye(n) if psi.coef is None else np.asarray(psi.coef, np.float64)

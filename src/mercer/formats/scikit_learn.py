@@ -12,15 +12,15 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
-from mercer import _points
+from mercer._compute.points import take_points
 from mercer.estimators._svm import unpack
 from mercer.expansion import Expansion
-from mercer.formats.fitted import FittedScores, GivenValues, as_expansion
+from mercer.formats._as_expansion import FittedScores, GivenValues, as_expansion
 from mercer.kernels.algebra import Constant, Normalized, Power
+from mercer.kernels.coordinatewise import Chi2, Laplacian
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
 from mercer.kernels.function import FunctionKernel
-from mercer.kernels.histogram import Chi2, Laplacian
-from mercer.kernels.inputs import Mapped
+from mercer.kernels.mapped import Mapped
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
 
@@ -71,7 +71,7 @@ def _support(model):
     rows = model.support_ if len(model.support_) else np.zeros(1, int)
     if callable(model.kernel):
         # kept under a private name: the public support vectors of a callable are empty
-        return FunctionKernel(model.kernel), _points.take(model._BaseLibSVM__Xfit, rows)
+        return FunctionKernel(model.kernel), take_points(model._BaseLibSVM__Xfit, rows)
     if model.kernel == "precomputed":
         return FunctionKernel(GivenValues(model.shape_fit_[0])), np.asarray(rows)
     # the value of a rule such as gamma="scale" is kept under a private name only

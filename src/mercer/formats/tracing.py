@@ -10,11 +10,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from mercer._namespace import Namespace
-from mercer._tiles import evaluate
+from mercer._compute.namespace import Namespace
+from mercer._compute.tile import evaluate_profile
 from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.dot import Dot
-from mercer.kernels.inputs import Mapped
+from mercer.kernels.mapped import Mapped
 from mercer.kernels.radial import Radial
 
 # What a kernel is a function of: <x, z>, |x - z|^2, |x|^2 and |z|^2.
@@ -113,7 +113,7 @@ def _symbol(value):
 
 
 class _Symbols:
-    """What `mercer._namespace.Namespace` asks of an array library, of symbols; of parameters, numbers."""
+    """What `mercer._compute.namespace.Namespace` asks of an array library, of symbols; of parameters, numbers."""
 
     @staticmethod
     def exp(s):
@@ -193,7 +193,7 @@ def _(kernel: Dot):
 @trace.register
 def _(kernel: Radial):
     # distances are rounded in proportion to the norms; nothing bounds what that does where the slope is infinite
-    slope = evaluate(kernel.profile, np.zeros(1), kernel._numbers(), order=1)
+    slope = evaluate_profile(kernel.profile, np.zeros(1), kernel._numbers(), order=1)
     return _symbol(kernel.profile(_XP, Symbol("sqdist", smooth=bool(np.isfinite(slope))), *kernel._numbers()))
 
 

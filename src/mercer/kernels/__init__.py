@@ -3,10 +3,11 @@
 from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, Tags
 from mercer.kernels.conformal import Conformal
+from mercer.kernels.coordinatewise import Chi2, Coordinatewise, Intersection, Laplacian
 from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
+from mercer.kernels.feature_map import FeatureMap
 from mercer.kernels.function import FunctionKernel
-from mercer.kernels.histogram import Chi2, Coordinatewise, Intersection, Laplacian
-from mercer.kernels.inputs import FeatureMap, Mapped
+from mercer.kernels.mapped import Mapped
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, Radial, RationalQuadratic
 

@@ -8,7 +8,7 @@ from numbers import Real
 
 import numpy as np
 
-from mercer import _validate
+from mercer._common import check_integer, check_number, check_positive
 from mercer.kernels.base import Kernel, Tags, refuse_infinite
 
 
@@ -43,9 +43,9 @@ class Composite(Kernel):
             nonnegative=any(tag.nonnegative for tag in tags),
         )
 
-    def _admit(self, points, name):
+    def admit(self, points, name):
         for part in self._parts().values():
-            points = part._admit(points, name)
+            points = part.admit(points, name)
         return points
 
 
@@ -83,7 +83,7 @@ class Constant(Kernel):
     value: float = 1.0
 
     def __post_init__(self):
-        _validate.number("value", self.value)
+        check_number("value", self.value)
         if self.value < 0:
             raise ValueError(f"a kernel plus {self.value!r} need not be a kernel: the constant must be at least 0.")
 
@@ -92,18 +92,18 @@ class Constant(Kernel):
         """Positive semidefinite."""
         return Tags(sparse=True)
 
-    def _evaluate(self, tile):
+    def evaluate(self, tile):
         shape, like = (len(tile.X), len(tile.Z)), tile.X.points
         return tile.xp.full(shape, self.value, dtype=like.dtype, device=getattr(like, "device", None))
 
-    def _diagonal(self, side):
+    def diagonal(self, side):
         like = side.points
         return side.xp.full((len(side),), self.value, dtype=like.dtype, device=getattr(like, "device", None))
 
-    def _vjp(self, tile, W):
+    def gradient(self, tile, W):
         return tile.xp.zeros(tuple(tile.X.points.shape), dtype=tile.xp.float64)
 
-    def _diagonal_vjp(self, side, w):
+    def diagonal_gradient(self, side, w):
         return side.xp.zeros(tuple(side.points.shape), dtype=side.xp.float64)
 
 
@@ -128,19 +128,19 @@ class Sum(Composite):
     def __post_init__(self):
         _require_same_points(self)
 
-    def _evaluate(self, tile):
+    def evaluate(self, tile):
         with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.left._evaluate(tile) + self.right._evaluate(tile))
+            return refuse_infinite(self, self.left.evaluate(tile) + self.right.evaluate(tile))
 
-    def _diagonal(self, side):
+    def diagonal(self, side):
         with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.left._diagonal(side) + self.right._diagonal(side))
+            return refuse_infinite(self, self.left.diagonal(side) + self.right.diagonal(side))
 
-    def _vjp(self, tile, W):
-        return self.left._vjp(tile, W) + self.right._vjp(tile, W)
+    def gradient(self, tile, W):
+        return self.left.gradient(tile, W) + self.right.gradient(tile, W)
 
-    def _diagonal_vjp(self, side, w):
-        return self.left._diagonal_vjp(side, w) + self.right._diagonal_vjp(side, w)
+    def diagonal_gradient(self, side, w):
+        return self.left.diagonal_gradient(side, w) + self.right.diagonal_gradient(side, w)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,21 +164,21 @@ class Product(Composite):
     def __post_init__(self):
         _require_same_points(self)
 
-    def _evaluate(self, tile):
+    def evaluate(self, tile):
         with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.left._evaluate(tile) * self.right._evaluate(tile))
+            return refuse_infinite(self, self.left.evaluate(tile) * self.right.evaluate(tile))
 
-    def _diagonal(self, side):
+    def diagonal(self, side):
         with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.left._diagonal(side) * self.right._diagonal(side))
+            return refuse_infinite(self, self.left.diagonal(side) * self.right.diagonal(side))
 
-    def _vjp(self, tile, W):
-        left, right = self.left._evaluate(tile), self.right._evaluate(tile)
-        return self.left._vjp(tile, W * right) + self.right._vjp(tile, W * left)
+    def gradient(self, tile, W):
+        left, right = self.left.evaluate(tile), self.right.evaluate(tile)
+        return self.left.gradient(tile, W * right) + self.right.gradient(tile, W * left)
 
-    def _diagonal_vjp(self, side, w):
-        left, right = self.left._diagonal(side), self.right._diagonal(side)
-        return self.left._diagonal_vjp(side, w * right) + self.right._diagonal_vjp(side, w * left)
+    def diagonal_gradient(self, side, w):
+        left, right = self.left.diagonal(side), self.right.diagonal(side)
+        return self.left.diagonal_gradient(side, w * right) + self.right.diagonal_gradient(side, w * left)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,21 +203,21 @@ class Scaled(Composite):
 
     def __post_init__(self):
         require_kernels(self, "kernel")
-        _validate.positive("factor", self.factor)
+        check_positive("factor", self.factor)
 
-    def _evaluate(self, tile):
+    def evaluate(self, tile):
         with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.factor * self.kernel._evaluate(tile))
+            return refuse_infinite(self, self.factor * self.kernel.evaluate(tile))
 
-    def _diagonal(self, side):
+    def diagonal(self, side):
         with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.factor * self.kernel._diagonal(side))
+            return refuse_infinite(self, self.factor * self.kernel.diagonal(side))
 
-    def _vjp(self, tile, W):
-        return self.factor * self.kernel._vjp(tile, W)
+    def gradient(self, tile, W):
+        return self.factor * self.kernel.gradient(tile, W)
 
-    def _diagonal_vjp(self, side, w):
-        return self.factor * self.kernel._diagonal_vjp(side, w)
+    def diagonal_gradient(self, side, w):
+        return self.factor * self.kernel.diagonal_gradient(side, w)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,23 +242,23 @@ class Power(Composite):
 
     def __post_init__(self):
         require_kernels(self, "kernel")
-        _validate.integer("degree", self.degree)
+        check_integer("degree", self.degree)
 
-    def _evaluate(self, tile):
-        return self._raise(self.kernel._evaluate(tile))
+    def evaluate(self, tile):
+        return self._raise(self.kernel.evaluate(tile))
 
-    def _diagonal(self, side):
-        return self._raise(self.kernel._diagonal(side))
+    def diagonal(self, side):
+        return self._raise(self.kernel.diagonal(side))
 
     def _raise(self, values):
         with np.errstate(over="ignore"):
             return refuse_infinite(self, values**self.degree)
 
-    def _vjp(self, tile, W):
-        return self.kernel._vjp(tile, W * self.degree * self.kernel._evaluate(tile) ** (self.degree - 1))
+    def gradient(self, tile, W):
+        return self.kernel.gradient(tile, W * self.degree * self.kernel.evaluate(tile) ** (self.degree - 1))
 
-    def _diagonal_vjp(self, side, w):
-        return self.kernel._diagonal_vjp(side, w * self.degree * self.kernel._diagonal(side) ** (self.degree - 1))
+    def diagonal_gradient(self, side, w):
+        return self.kernel.diagonal_gradient(side, w * self.degree * self.kernel.diagonal(side) ** (self.degree - 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,17 +281,17 @@ class Exp(Composite):
     def __post_init__(self):
         require_kernels(self, "kernel")
 
-    def _evaluate(self, tile):
-        return refuse_infinite(self, _exp(tile.xp, self.kernel._evaluate(tile)))
+    def evaluate(self, tile):
+        return refuse_infinite(self, _exp(tile.xp, self.kernel.evaluate(tile)))
 
-    def _diagonal(self, side):
-        return refuse_infinite(self, _exp(side.xp, self.kernel._diagonal(side)))
+    def diagonal(self, side):
+        return refuse_infinite(self, _exp(side.xp, self.kernel.diagonal(side)))
 
-    def _vjp(self, tile, W):
-        return self.kernel._vjp(tile, W * self._evaluate(tile))
+    def gradient(self, tile, W):
+        return self.kernel.gradient(tile, W * self.evaluate(tile))
 
-    def _diagonal_vjp(self, side, w):
-        return self.kernel._diagonal_vjp(side, w * self._diagonal(side))
+    def diagonal_gradient(self, side, w):
+        return self.kernel.diagonal_gradient(side, w * self.diagonal(side))
 
 
 def _exp(xp, values):
@@ -324,7 +324,7 @@ class Normalized(Composite):
         return side.memo((self, "inverse norms"), lambda: self._compute_inverse_norms(side))
 
     def _compute_inverse_norms(self, side):
-        xp, squares = side.xp, self.kernel._diagonal(side)
+        xp, squares = side.xp, self.kernel.diagonal(side)
         least = float(xp.min(squares))
         if least < 0:
             raise ValueError(f"{self!r} has no norms to divide by: k(x, x) = {least:.3g} is negative for some x.")
@@ -332,21 +332,21 @@ class Normalized(Composite):
         roots = xp.sqrt(xp.where(positive, squares, xp.ones_like(squares)))
         return xp.where(positive, 1 / roots, xp.zeros_like(squares))
 
-    def _evaluate(self, tile):
+    def evaluate(self, tile):
         X, Z = self._inverse_norms(tile.X), self._inverse_norms(tile.Z)
-        values = self.kernel._evaluate(tile) * (X[:, None] * Z[None, :])
+        values = self.kernel.evaluate(tile) * (X[:, None] * Z[None, :])
         # k(x, x) / k(x, x) is 1 whatever rounding said
         return tile.fill_diagonal(values, tile.xp.where(X > 0, tile.xp.ones_like(X), X))
 
-    def _diagonal(self, side):
+    def diagonal(self, side):
         inverse = self._inverse_norms(side)
         return side.xp.where(inverse > 0, side.xp.ones_like(inverse), inverse)
 
-    def _vjp(self, tile, W):
+    def gradient(self, tile, W):
         X, Z = self._inverse_norms(tile.X), self._inverse_norms(tile.Z)
-        through_norm = tile.xp.sum(W * self.kernel._evaluate(tile) * X[:, None] * Z[None, :], axis=1) * X**2 / 2
-        direct = self.kernel._vjp(tile, W * X[:, None] * Z[None, :])
-        return direct - self.kernel._diagonal_vjp(tile.X, through_norm)
+        through_norm = tile.xp.sum(W * self.kernel.evaluate(tile) * X[:, None] * Z[None, :], axis=1) * X**2 / 2
+        direct = self.kernel.gradient(tile, W * X[:, None] * Z[None, :])
+        return direct - self.kernel.diagonal_gradient(tile.X, through_norm)
 
-    def _diagonal_vjp(self, side, w):
+    def diagonal_gradient(self, side, w):
         return side.xp.zeros(tuple(side.points.shape), dtype=side.xp.float64)

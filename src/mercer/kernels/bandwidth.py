@@ -5,9 +5,9 @@ import math
 import numpy as np
 import scipy.sparse as sp
 
-from mercer import _points, _validate
-from mercer._tiles import Side, Tile
-from mercer._warn import warn
+from mercer._common import check_positive, warn
+from mercer._compute.points import Points, as_rows, count_points, take_points
+from mercer._compute.tile import Tile
 
 _MEDIAN_ROWS = 1000
 _DEGENERATE_ROWS = 200
@@ -31,7 +31,7 @@ def check(name, value):
         if value not in _RULES:
             raise ValueError(f'{name} = {value!r} is no bandwidth rule; use "scale", "median" or a positive number.')
         return
-    _validate.positive(name, value)
+    check_positive(name, value)
 
 
 def gamma(value, X, sample_weight=None):
@@ -51,7 +51,7 @@ def gamma(value, X, sample_weight=None):
     """
     if not isinstance(value, str):
         return float(value)
-    X = _points.rows(X)
+    X = as_rows(X)
     spread = _RULES[value](X, sample_weight)
     if not math.isfinite(spread):
         raise ValueError(f'bandwidth rule "{value}" overflows on X; scale X (StandardScaler) first.')
@@ -85,10 +85,10 @@ def warn_degenerate(kernel, X):
         When |k(x, z)| < 1e-300 sqrt(k(x, x) k(z, z)) for more than 99 % of the pairs, or |phi(x) - phi(z)|^2 is below
         1e-12 (float32: 1e-6) of the larger k(x, x); with the values of gamma or length to try for rows of numbers.
     """
-    n = _points.count(X)
+    n = count_points(X)
     if n < 2 or not _has_rule(kernel):
         return
-    points = _points.take(X, _evenly_spaced(n, _DEGENERATE_ROWS))
+    points = take_points(X, _evenly_spaced(n, _DEGENERATE_ROWS))
     K, own = _numpy(kernel(points)), _numpy(kernel.diag(points))
     i, j = np.triu_indices(len(K), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -113,7 +113,7 @@ def _range(points):
     """Return bandwidths to try as the end of a sentence, empty where the points have no distances or no differences."""
     if len(getattr(points, "shape", ())) != 2:
         return ""
-    spread = _median(_points.rows(points), None)
+    spread = _median(as_rows(points), None)
     if not (spread > 0 and math.isfinite(1 / spread)):
         return ""
     low, high = 0.1 / spread, 10 / spread
@@ -158,7 +158,7 @@ def _weights(sample_weight, n):
 def _median(X, sample_weight):
     n = X.shape[0]
     rows = _evenly_spaced(n, _MEDIAN_ROWS)
-    side = Side(X[rows] if sp.issparse(X) else _numpy(X)[rows])
+    side = Points(X[rows] if sp.issparse(X) else _numpy(X)[rows])
     i, j = np.triu_indices(len(rows), 1)
     distances = Tile(side, side, 0).sqdist[i, j]
     if sample_weight is None:

@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from mercer import _namespace, _points
-from mercer._tiles import Side, Tile
+from mercer._compute.namespace import namespace_of
+from mercer._compute.points import Points, as_rows, common_dtype
+from mercer._compute.tile import Tile
 
 # Numbers of an array that the repr of a kernel shows.
 _SHOWN = 8
@@ -81,7 +82,7 @@ class Kernel:
             float32 when all points are float32, else float64.
         """
         X, Z = self._sides(X, X if Z is None else Z)
-        return self._evaluate(Tile(X, Z, 0 if X is Z else None))
+        return self.evaluate(Tile(X, Z, 0 if X is Z else None))
 
     def diag(self, X):
         """Return k(x, x) for every point.
@@ -95,7 +96,7 @@ class Kernel:
         array (n,)
         """
         side, _ = self._sides(X, X)
-        return self._diagonal(side)
+        return self.diagonal(side)
 
     def vjp(self, X, Z, W):
         """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i, computed in float64.
@@ -119,11 +120,11 @@ class Kernel:
         self._require_gradient()
         X, Z = self._sides(X, Z)
         xp = X.xp
-        wide = [Side(_points.rows(side.points, dtype=xp.float64)) for side in (X, Z)]
+        wide = [Points(as_rows(side.points, dtype=xp.float64)) for side in (X, Z)]
         W = xp.astype(xp.asarray(W), xp.float64, copy=False)
         if tuple(W.shape) != (len(X), len(Z)):
             raise ValueError(f"W must have shape {(len(X), len(Z))}, one weight per pair, got {tuple(W.shape)}.")
-        gradient = self._vjp(Tile(wide[0], wide[1]), W)
+        gradient = self.gradient(Tile(wide[0], wide[1]), W)
         return xp.astype(gradient, X.points.dtype, copy=False)
 
     def resolve(self, X, sample_weight=None):
@@ -196,21 +197,21 @@ class Kernel:
 
     # --- what subclasses state -------------------------------------------------------------------------------------
 
-    def _evaluate(self, tile):
+    def evaluate(self, tile):
         raise NotImplementedError
 
-    def _diagonal(self, side):
+    def diagonal(self, side):
         raise NotImplementedError
 
-    def _vjp(self, tile, W):
+    def gradient(self, tile, W):
         raise TypeError(self._no_gradient())
 
-    def _diagonal_vjp(self, side, w):
+    def diagonal_gradient(self, side, w):
         raise TypeError(self._no_gradient())
 
-    def _admit(self, points, name):
+    def admit(self, points, name):
         """Validate points of this kernel's kind; families other than rows of numbers override it."""
-        points = _points.rows(points, name)
+        points = as_rows(points, name)
         if not self.tags.sparse and hasattr(points, "tocsr"):
             raise TypeError(
                 f"{type(self).__name__} does not take sparse rows; pass {name}.toarray(), or use a kernel of inner "
@@ -224,27 +225,27 @@ class Kernel:
         """Validate two containers of points and return their sides, the same one where they are the same object."""
         self._require_resolved()
         if X is Z:
-            side = Side(self._admit(X, "X"))
+            side = Points(self.admit(X, "X"))
             return side, side
-        X = self._admit(X, "X")
-        return self._matched(X, Side(self._admit(Z, "Z")))
+        X = self.admit(X, "X")
+        return self._matched(X, Points(self.admit(Z, "Z")))
 
     def _beside(self, X, side):
         """Validate points next to a side that is known; return their side and that one, in the type of both."""
         self._require_resolved()
-        return self._matched(self._admit(X, "X"), side)
+        return self._matched(self.admit(X, "X"), side)
 
     def _matched(self, X, side):
         if self.tags.points != "rows":
-            return Side(X), side
+            return Points(X), side
         if X.shape[1] != side.points.shape[1]:
             raise ValueError(
                 f"X has {X.shape[1]} features, but Z has {side.points.shape[1]} features; they must be equal."
             )
-        dtype = _points.common_dtype(X, side.points)
+        dtype = common_dtype(X, side.points)
         if side.points.dtype != dtype:
-            side = side.memo(dtype, lambda: Side(_points.rows(side.points, "Z", dtype)))
-        return Side(X if X.dtype == dtype else _points.rows(X, "X", dtype)), side
+            side = side.memo(dtype, lambda: Points(as_rows(side.points, "Z", dtype)))
+        return Points(X if X.dtype == dtype else as_rows(X, "X", dtype)), side
 
     def _parts(self):
         """Return the fields that are kernels."""
@@ -295,7 +296,7 @@ def require_kernel(kernel):
 
 def refuse_infinite(kernel, values):
     """Return the values of a kernel, or raise a ValueError when one of them overflowed."""
-    xp = _namespace.of(values)
+    xp = namespace_of(values)
     if not (math.isfinite(float(xp.max(values))) and math.isfinite(float(xp.min(values)))):
         raise ValueError(f"{kernel!r} overflows {values.dtype}; scale X (StandardScaler) first.")
     return values

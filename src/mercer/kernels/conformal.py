@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer import _coefficients
+from mercer._compute.coefficients import floating
 from mercer.kernels.algebra import Composite, require_kernels
 from mercer.kernels.base import Kernel, refuse_infinite
 
@@ -52,26 +52,26 @@ class Conformal(Composite):
         if not bool(xp.all(xp.isfinite(values))):
             raise ValueError("c returned NaN or infinity.")
         values = xp.reshape(values, (len(side),))
-        return xp.astype(values, _coefficients.floating(side))
+        return xp.astype(values, floating(side))
 
     def _slope(self, side):
         return side.memo((self, "slope"), lambda: self.c.gradient(side.points).reshape(side.points.shape))
 
-    def _evaluate(self, tile):
+    def evaluate(self, tile):
         X, Z = self._factor(tile.X), self._factor(tile.Z)
         with np.errstate(over="ignore", invalid="ignore"):
-            return refuse_infinite(self, (X[:, None] * Z[None, :]) * self.kernel._evaluate(tile))
+            return refuse_infinite(self, (X[:, None] * Z[None, :]) * self.kernel.evaluate(tile))
 
-    def _diagonal(self, side):
+    def diagonal(self, side):
         with np.errstate(over="ignore", invalid="ignore"):
-            return refuse_infinite(self, self._factor(side) ** 2 * self.kernel._diagonal(side))
+            return refuse_infinite(self, self._factor(side) ** 2 * self.kernel.diagonal(side))
 
-    def _vjp(self, tile, W):
+    def gradient(self, tile, W):
         X, Z = self._factor(tile.X), self._factor(tile.Z)
-        pulled = tile.xp.sum(W * self.kernel._evaluate(tile) * Z[None, :], axis=1)
-        return self.kernel._vjp(tile, W * X[:, None] * Z[None, :]) + pulled[:, None] * self._slope(tile.X)
+        pulled = tile.xp.sum(W * self.kernel.evaluate(tile) * Z[None, :], axis=1)
+        return self.kernel.gradient(tile, W * X[:, None] * Z[None, :]) + pulled[:, None] * self._slope(tile.X)
 
-    def _diagonal_vjp(self, side, w):
+    def diagonal_gradient(self, side, w):
         c = self._factor(side)
-        pulled = 2 * w * c * self.kernel._diagonal(side)
-        return self.kernel._diagonal_vjp(side, w * c**2) + pulled[:, None] * self._slope(side)
+        pulled = 2 * w * c * self.kernel.diagonal(side)
+        return self.kernel.diagonal_gradient(side, w * c**2) + pulled[:, None] * self._slope(side)

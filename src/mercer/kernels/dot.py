@@ -4,8 +4,8 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mercer import _validate
-from mercer._tiles import evaluate
+from mercer._common import check_integer, check_number
+from mercer._compute.tile import evaluate_profile
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Tags
 
@@ -41,7 +41,7 @@ class Dot(Kernel):
         """Positive semidefinite, on dense or sparse rows."""
         return Tags(sparse=True)
 
-    def _evaluate(self, tile):
+    def evaluate(self, tile):
         self._refuse_overflow(tile.X, tile.Z)
         return tile.dot(self.profile, self._numbers())
 
@@ -49,18 +49,18 @@ class Dot(Kernel):
         for side in (X, Z):
             side.memo(("finite", self), lambda side=side: _check_range(self, side))
 
-    def _diagonal(self, side):
+    def diagonal(self, side):
         self._refuse_overflow(side, side)
-        return evaluate(self.profile, side.sqnorms(), self._numbers())
+        return evaluate_profile(self.profile, side.sqnorms(), self._numbers())
 
-    def _vjp(self, tile, W):
+    def gradient(self, tile, W):
         # d/dx k = k'(s) z
         Z = tile.Z.points
         Q = W * tile.dot(self.profile, self._numbers(), order=1)
         return Q @ Z
 
-    def _diagonal_vjp(self, side, w):
-        slope = evaluate(self.profile, side.sqnorms(), self._numbers(), order=1)
+    def diagonal_gradient(self, side, w):
+        slope = evaluate_profile(self.profile, side.sqnorms(), self._numbers(), order=1)
         X = side.points.toarray() if side.sparse else side.points
         return 2 * (w * slope)[:, None] * X
 
@@ -70,7 +70,7 @@ def _check_range(kernel, side):
     xp = side.xp
     largest = xp.max(side.sqnorms())
     extremes = xp.stack([largest, -largest])
-    if not bool(xp.all(xp.isfinite(evaluate(kernel.profile, extremes, kernel._numbers())))):
+    if not bool(xp.all(xp.isfinite(evaluate_profile(kernel.profile, extremes, kernel._numbers())))):
         raise ValueError(
             f"{kernel!r} overflows {side.points.dtype}: the largest row has norm {float(largest) ** 0.5:.3g}; "
             "scale X (StandardScaler) or lower the degree or gamma."
@@ -122,9 +122,9 @@ class Polynomial(Dot):
     _rules: ClassVar = {"gamma": bandwidth.gamma}
 
     def __post_init__(self):
-        _validate.integer("degree", self.degree)
+        check_integer("degree", self.degree)
         bandwidth.check("gamma", self.gamma)
-        _validate.number("coef0", self.coef0)
+        check_number("coef0", self.coef0)
 
     @property
     def tags(self):
@@ -167,7 +167,7 @@ class Sigmoid(Dot):
 
     def __post_init__(self):
         bandwidth.check("gamma", self.gamma)
-        _validate.number("coef0", self.coef0)
+        check_number("coef0", self.coef0)
 
     @property
     def tags(self):

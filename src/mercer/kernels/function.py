@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from mercer import _points
-from mercer._tiles import Tile
+from mercer._compute.points import as_rows
+from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, Tags
 
 _BLOCKS = (
@@ -46,15 +46,15 @@ class FunctionKernel(Kernel):
         """Nothing is known; no gradient."""
         return Tags(positive_semidefinite=None, points="objects", sparse=True, differentiable=False)
 
-    def _admit(self, points, name):
+    def admit(self, points, name):
         if not (hasattr(points, "shape") or hasattr(points, "__len__")):
             raise TypeError(f"{name} must be an array or a list of points, got {type(points).__name__}.")
         if isinstance(points, np.ndarray) and points.dtype.kind in "fiub" and points.ndim == 2:
-            points = _points.rows(points, name).view()
+            points = as_rows(points, name).view()
             points.flags.writeable = False
         return points
 
-    def _evaluate(self, tile):
+    def evaluate(self, tile):
         X, Z = tile.X.points, tile.Z.points
         expected = (len(tile.X), len(tile.Z))
         name = getattr(self.function, "__name__", repr(self.function))
@@ -78,6 +78,6 @@ class FunctionKernel(Kernel):
             raise ValueError(f"callable kernel {name} returned NaN or infinity, first at {first}.")
         return values
 
-    def _diagonal(self, side):
+    def diagonal(self, side):
         singles = (side.take(slice(i, i + 1)) for i in range(len(side)))
-        return np.concatenate([self._evaluate(Tile(one, one))[0] for one in singles])
+        return np.concatenate([self.evaluate(Tile(one, one))[0] for one in singles])

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer import _points
-from mercer._warn import warn
+from mercer._common import warn
+from mercer._compute.points import as_rows
 from mercer.kernels.base import Kernel, Tags, brief
 
 
@@ -46,7 +46,7 @@ class Precomputed(Kernel):
         """
         if self.matrix is not None:
             return self
-        K = _points.rows(X, "X")
+        K = as_rows(X, "X")
         K = K.toarray() if hasattr(K, "toarray") else K
         if K.shape[0] != K.shape[1]:
             raise ValueError(
@@ -72,13 +72,13 @@ class Precomputed(Kernel):
         """Nothing is known before the matrix is looked at; no gradient."""
         return Tags(positive_semidefinite=None, points="indices", differentiable=False)
 
-    def _admit(self, points, name):
+    def admit(self, points, name):
         self._require_resolved()
         n = len(self.matrix)
         if not hasattr(points, "shape"):
             points = np.asarray(points)
         if len(points.shape) == 2:
-            points = _points.rows(points, name)
+            points = as_rows(points, name)
             points = points.toarray() if hasattr(points, "toarray") else points
             if points.shape[1] != n:
                 raise ValueError(
@@ -93,13 +93,13 @@ class Precomputed(Kernel):
     def _unresolved(self):
         return ("matrix", None) if self.matrix is None else None
 
-    def _evaluate(self, tile):
+    def evaluate(self, tile):
         if len(tile.Z.points.shape) == 2:
             raise ValueError("Precomputed knows no kernel values between two new points: Z must be training indices.")
         X = tile.X.points
         return X[:, tile.Z.points] if len(X.shape) == 2 else self.matrix[X][:, tile.Z.points]
 
-    def _diagonal(self, side):
+    def diagonal(self, side):
         if len(side.points.shape) == 2:
             raise ValueError("Precomputed does not know k(x, x) of new points, only their values with training points.")
         return self.matrix[side.points, side.points]

@@ -4,8 +4,8 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mercer import _validate
-from mercer._tiles import evaluate
+from mercer._common import check_positive
+from mercer._compute.tile import evaluate_profile
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Tags
 
@@ -47,7 +47,7 @@ class Radial(Kernel):
         """Positive semidefinite, on dense or sparse rows."""
         return Tags(sparse=True)
 
-    def _evaluate(self, tile):
+    def evaluate(self, tile):
         self._refuse_overflow(tile.X, tile.Z)
         return tile.radial(self.profile, self._numbers())
 
@@ -57,11 +57,11 @@ class Radial(Kernel):
         for side in (X, Z):
             side.sqnorms(centre)
 
-    def _diagonal(self, side):
+    def diagonal(self, side):
         zeros = side.xp.zeros(len(side), dtype=side.points.dtype, device=getattr(side.points, "device", None))
-        return evaluate(self.profile, zeros, self._numbers())
+        return evaluate_profile(self.profile, zeros, self._numbers())
 
-    def _vjp(self, tile, W):
+    def gradient(self, tile, W):
         # d/dx k = 2 k'(s) (x - z); where k' is infinite x = z, and the pair pulls nowhere
         xp = tile.xp
         slope = tile.radial(self.profile, self._numbers(), order=1)
@@ -71,7 +71,7 @@ class Radial(Kernel):
             X = X.toarray()
         return 2 * (xp.sum(Q, axis=1)[:, None] * X - Q @ Z)
 
-    def _diagonal_vjp(self, side, w):
+    def diagonal_gradient(self, side, w):
         return side.xp.zeros(tuple(side.points.shape), dtype=side.xp.float64)
 
 
@@ -194,7 +194,7 @@ class RationalQuadratic(Radial):
 
     def __post_init__(self):
         bandwidth.check("length", self.length)
-        _validate.positive("alpha", self.alpha)
+        check_positive("alpha", self.alpha)
 
     @staticmethod
     def profile(xp, s, length, alpha, order=0):

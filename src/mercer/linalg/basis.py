@@ -1,6 +1,6 @@
 """An orthonormal basis Q of a growing space, its image W = K Q, and the Ritz pairs of K in it."""
 
-from mercer import _namespace
+from mercer._compute.namespace import namespace_of
 
 
 class Basis:
@@ -13,7 +13,7 @@ class Basis:
     """
 
     def __init__(self, start):
-        xp = self._xp = _namespace.of(start)
+        xp = self._xp = namespace_of(start)
         self._new = orthonormal(start)
         n = start.shape[0]
         self._Q, self._W = xp.empty((n, 0), dtype=xp.float64), xp.empty((n, 0), dtype=xp.float64)
@@ -71,7 +71,7 @@ class Basis:
 
 def ritz(H):
     """Return eigenvalues, descending, and eigenvectors of a small matrix that is symmetric up to rounding."""
-    xp = _namespace.of(H)
+    xp = namespace_of(H)
     values, Y = xp.linalg.eigh((H + H.T) / 2)
     return xp.flip(values), xp.flip(Y, axis=1)
 
@@ -90,7 +90,7 @@ def orthonormal(V):
 
 
 def _orthonormal_once(V):
-    xp = _namespace.of(V)
+    xp = namespace_of(V)
     norms = xp.linalg.vector_norm(V, axis=0)
     V = V[:, norms > 0] / norms[norms > 0]
     if V.shape[1] == 0:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _validate
+from mercer._common import check_integer, check_positive
 
 logger = logging.getLogger(__name__)
 
@@ -66,8 +66,8 @@ def solve(operator, B, precondition=None, *, tol=1e-10, max_iter=1000):
     array([[1. ],
            [0.5]])
     """
-    _validate.positive("tol", tol)
-    _validate.integer("max_iter", max_iter)
+    check_positive("tol", tol)
+    check_integer("max_iter", max_iter)
     B = np.asarray(B, np.float64)
     precondition = precondition or _identity
     target = tol * _norms(B)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mercer import _validate
-from mercer._warn import warn
+from mercer._common import check_integer, check_number, warn
 from mercer.linalg.generator import generator
 
 # Largest share of the mean diagonal that `jittered` adds.
@@ -134,9 +133,9 @@ class _Partial:
     def __init__(self, gram, rank, tol):
         n = gram.shape[0]
         if rank is not None:
-            _validate.integer("rank", rank)
+            check_integer("rank", rank)
         if tol is not None:
-            _validate.number("tol", tol)
+            check_number("tol", tol)
         self.gram, self.rank = gram, n if rank is None else min(rank, n)
         self.diagonal = np.array(gram.diagonal(), dtype=np.float64)
         if not (np.isfinite(self.diagonal).all() and self.diagonal.min() >= 0):

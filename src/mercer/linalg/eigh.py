@@ -8,8 +8,8 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import _namespace, _validate
-from mercer._warn import warn
+from mercer._common import check_integer, warn
+from mercer._compute.namespace import namespace_of
 from mercer.linalg.basis import Basis, orthonormal, ritz
 from mercer.linalg.generator import generator
 
@@ -127,7 +127,7 @@ def dense(K, k):
             f"a matrix of order {n} has more entries than LAPACK counts (order {_LAPACK_ORDER}); "
             "ask for fewer eigenpairs by lanczos, which needs products only."
         )
-    xp = _namespace.of(K)
+    xp = namespace_of(K)
     wide = xp.astype(K, xp.float64)
     norm, pairs = float(xp.max(xp.linalg.vector_norm(wide, axis=0))), None
     if not math.isfinite(norm):
@@ -200,10 +200,10 @@ def lanczos(operator, k, *, start=None, block=None, tol=None, max_products=200, 
     (array([1.  , 0.5 , 0.333]), True)
     """
     n = order(operator, k)
-    _validate.integer("max_products", max_products)
+    check_integer("max_products", max_products)
     width = min(max(k + 8, _LEAST_BLOCK), _MOST_BLOCK) if block is None else block
-    _validate.integer("block", width)
-    xp = _namespace.of(np.empty(0) if start is None else start)
+    check_integer("block", width)
+    xp = namespace_of(np.empty(0) if start is None else start)
     if max(3 * width, 2 * k) >= n:
         logger.info("%d eigenpairs of order %d: the dense solver takes over from Lanczos", k, n)
         return dense(operator @ xp.eye(n), k)
@@ -277,8 +277,8 @@ def randomised(operator, k, *, oversample=10, tol=1e-6, max_products=100, random
     array([1.  , 0.5 , 0.25])
     """
     n = order(operator, k)
-    _validate.integer("max_products", max_products)
-    _validate.integer("oversample", oversample, least=0)
+    check_integer("max_products", max_products)
+    check_integer("oversample", oversample, least=0)
     block = generator(random_state).standard_normal((n, min(n, k + oversample)))
     for products in range(1, max_products + 1):
         basis = Basis(block)
@@ -296,7 +296,7 @@ def order(operator, k):
     n = operator.shape[0]
     if operator.shape[1] != n:
         raise ValueError(f"eigenpairs need a square operator, got shape {tuple(operator.shape)}.")
-    _validate.integer("k", k)
+    check_integer("k", k)
     if k > n:
         raise ValueError(f"k = {k} eigenpairs must be at most {n}, the order of the operator.")
     return n
@@ -312,7 +312,7 @@ def _lapack_qr(K, k):
 
 
 def _library(K, k):
-    xp = _namespace.of(K)
+    xp = namespace_of(K)
     return xp.flip(xp.linalg.eigh(K)[1], axis=1)[:, :k]
 
 
@@ -320,7 +320,7 @@ def _certified(values, V, W, norm, dtype, tol, products):
     """Return pairs with their residuals |W - V diag(values)| / norm, signs chosen, vectors in the type of the
     operator.
     """
-    xp = _namespace.of(V)
+    xp = namespace_of(V)
     residuals = xp.linalg.vector_norm(W - V * values, axis=0)
     if norm > 0:
         residuals = residuals / norm
@@ -334,7 +334,7 @@ def _certified(values, V, W, norm, dtype, tol, products):
 
 def _warned(pairs):
     """Return the pairs, after a warning when some residuals are above the tolerance."""
-    xp = _namespace.of(pairs.residuals)
+    xp = namespace_of(pairs.residuals)
     missed = int(xp.sum(xp.astype(~pairs.converged, xp.int64)))
     if missed:
         warn(

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import _namespace
+from mercer._compute.namespace import namespace_of
 from mercer.linalg import eigh
 
 
@@ -62,7 +62,7 @@ def smallest(operator, *, max_products=20, random_state=None):
     n = eigh.order(operator, 1)
     rounding = n * float(np.finfo(np.float32 if "float32" in str(operator.dtype) else np.float64).eps)
     if n < eigh.DENSE_ORDER:
-        xp = _namespace.of(operator)
+        xp = namespace_of(operator)
         K = np.asarray(operator @ xp.eye(n, dtype=xp.float64), np.float64)
         values, vectors = scipy.linalg.eigh((K + K.T) / 2, subset_by_index=[0, 0], driver="evr", check_finite=False)
         return Smallest(float(values[0]), rounding * float(scipy.linalg.norm(K)), vectors[:, 0])

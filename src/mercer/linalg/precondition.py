@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer import _validate
+from mercer._common import check_positive
 
 
 def low_rank_plus_ridge(factor, ridge):
@@ -38,7 +38,7 @@ def low_rank_plus_ridge(factor, ridge):
     array([[0.5, 0. ],
            [0. , 1. ]])
     """
-    _validate.positive("ridge", ridge)
+    check_positive("ridge", ridge)
     U, s, _ = np.linalg.svd(np.asarray(factor, np.float64), full_matrices=False)
     shrink = 1 / (s[:, None] ** 2 + ridge) - 1 / ridge
 

@@ -4,9 +4,9 @@ A kernel with derivatives maps input space to a smooth surface. Its metric, curv
 follow from derivatives of k(x, z) at z = x alone, taken exactly.
 """
 
+from mercer.manifold._magnify import magnified
 from mercer.manifold.curvature import ricci, riemann, scalar_curvature
 from mercer.manifold.geodesics import Geodesic, geodesic, geodesic_between, length
-from mercer.manifold.magnification import magnified
 from mercer.manifold.tensors import christoffel, inverse_metric, metric
 from mercer.manifold.volume import density, determinant, log_volume_element, volume_element
 

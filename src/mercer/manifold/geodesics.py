@@ -6,8 +6,8 @@ import numpy as np
 from scipy.integrate import DOP853, OdeSolution, quad_vec, solve_bvp
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import _points, _validate
-from mercer._warn import warn
+from mercer._common import check_integer, check_positive, warn
+from mercer._compute.points import as_rows
 from mercer.manifold.tensors import admitted, christoffel, metric
 
 # Relative accuracy of lengths and of geodesics with given start, and the steps these may take.
@@ -135,8 +135,8 @@ def geodesic(k, start, velocity, time=1.0, n_points=50):
     """
     start, velocity = _point(k, start, "start"), _point(k, velocity, "velocity")
     _require_same_length(start, "start", velocity, "velocity")
-    _validate.positive("time", time)
-    _validate.integer("n_points", n_points, 2)
+    check_positive("time", time)
+    check_integer("n_points", n_points, 2)
     times = np.linspace(0.0, float(time), n_points)
     N = len(start)
     size = max(float(np.abs(start).max()), float(np.abs(velocity).max()) * time)
@@ -207,7 +207,7 @@ def geodesic_between(k, start, end, n_points=50):
     """
     start, end = _point(k, start, "start"), _point(k, end, "end")
     _require_same_length(start, "start", end, "end")
-    _validate.integer("n_points", n_points, 2)
+    check_integer("n_points", n_points, 2)
     N, mesh = len(start), np.linspace(0.0, 1.0, 11)
     straight = start[:, None] + (end - start)[:, None] * mesh
     guess = np.concatenate([straight, np.repeat((end - start)[:, None], len(mesh), axis=1)])
@@ -260,7 +260,7 @@ def _point(k, x, name):
     x = np.asarray(x)
     if x.ndim != 1:
         raise ValueError(f"{name} must be one point, shape (N,), got shape {x.shape}.")
-    x = _points.rows(x[None, :], name)
+    x = as_rows(x[None, :], name)
     if name != "velocity":
         x = admitted(k, x, name)
     return x[0].astype(np.float64)

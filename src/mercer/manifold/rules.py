@@ -4,7 +4,8 @@ from functools import singledispatch
 
 import numpy as np
 
-from mercer._tiles import Side, evaluate
+from mercer._compute.points import Points
+from mercer._compute.tile import evaluate_profile
 from mercer.expansion import Expansion
 from mercer.kernels import (
     Conformal,
@@ -82,7 +83,7 @@ def _without_derivatives(kernel):
 @jet.register(Dot)
 def _dot(kernel, X, Z, order):
     s = inner_product(X, Z, order)
-    return s.compose(lambda j: evaluate(kernel.profile, s.terms[0, 0], kernel._numbers(), j))
+    return s.compose(lambda j: evaluate_profile(kernel.profile, s.terms[0, 0], kernel._numbers(), j))
 
 
 @jet.register(Radial)
@@ -92,7 +93,7 @@ def _radial(kernel, X, Z, order):
 
 
 def _radial_derivative(kernel, s, j):
-    values = evaluate(kernel.profile, s, kernel._numbers(), j)
+    values = evaluate_profile(kernel.profile, s, kernel._numbers(), j)
     infinite = ~np.isfinite(values) & (s == 0)
     if j == 1 and infinite.any():
         raise TypeError(
@@ -191,7 +192,7 @@ def _feature_map(kernel, X, Z, order):
             f"{kernel!r} has no second derivatives, which Christoffel symbols, curvature and geodesics need; metric, "
             "volume element and lengths work."
         )
-    (phi, J), (chi, K) = ((kernel._features(Side(points)), kernel.jacobian(points)) for points in (X, Z))
+    (phi, J), (chi, K) = ((kernel._features(Points(points)), kernel.jacobian(points)) for points in (X, Z))
     terms = {
         (0, 0): np.einsum("nD,nD->n", phi, chi),
         (1, 0): np.einsum("nDa,nD->na", J, chi),
@@ -229,7 +230,7 @@ def derivatives(c, X, order, kernel):
         When c lacks a derivative.
     """
     n, N = X.shape
-    found = [np.asarray(kernel._factor(Side(X)), np.float64)]
+    found = [np.asarray(kernel._factor(Points(X)), np.float64)]
     for name, shape in [("gradient", (n, N)), ("hessian", (n, N, N))][:order]:
         if not hasattr(c, name):
             raise TypeError(

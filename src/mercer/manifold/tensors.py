@@ -3,7 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from mercer import _memory, _points
+from mercer._compute.memory import require_memory
+from mercer._compute.points import as_rows
 from mercer.manifold.rules import jet, require_rules
 
 # Entries of all arrays that are worked on at a time.
@@ -168,7 +169,7 @@ def pointwise(function, k, X, out, work, memory):
     X = admitted(k, X)
     n, N = X.shape
     largest = 8 * _COPIES * N**work
-    _memory.require(
+    require_memory(
         8 * n * N**out + largest,
         memory,
         f"a tensor of {out} indices at {n} points of {N} dimensions",
@@ -188,8 +189,8 @@ def admitted(k, X, name="X"):
         raise TypeError(
             f"{name} must be dense: a metric has an entry for every pair of features; pass {name}.toarray()."
         )
-    X = _points.rows(np.asarray(X), name)
-    k._admit(X, name)
+    X = as_rows(np.asarray(X), name)
+    k.admit(X, name)
     return X
 
 

@@ -1,13 +1,13 @@
 """From input space to coordinates: the nonlinear projection trick, empirical, Mercer, monomial and Fourier maps."""
 
-from mercer.maps.choice import chosen, landmarks_for
+from mercer.maps._extend import extended, recentred
+from mercer.maps._select_landmarks import chosen, landmarks_for
 from mercer.maps.coordinates import Coordinates, project_on, spectral, triangular
 from mercer.maps.eigenfunctions import MercerMap, mercer_map
 from mercer.maps.empirical import nonsymmetric_whitening, whitened
 from mercer.maps.fourier import FourierFeatures, random_fourier
-from mercer.maps.incremental import extended, recentred
-from mercer.maps.landmarked import within
 from mercer.maps.monomials import monomial_count, ordered_monomials, unordered_monomials
+from mercer.maps.over_landmarks import within
 
 __all__ = [
     "Coordinates",

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _coefficients, _memory, _validate
+from mercer._common import check_number
+from mercer._compute.coefficients import floating
+from mercer._compute.memory import require_memory
 from mercer.expansion import Expansion, mean
 from mercer.factor import eigenpairs, qr
 
@@ -227,7 +229,7 @@ def triangular(phi, centre=True, tol=None, *, memory="1GB"):
     if not centre:
         return at(zero(phi), qr(phi, tol)[0])
     require_matrix(n, memory)
-    centring = np.eye(n, dtype=_coefficients.floating(phi._side)) - np.asarray(1 / n, _coefficients.floating(phi._side))
+    centring = np.eye(n, dtype=floating(phi._side)) - np.asarray(1 / n, floating(phi._side))
     return at(mean(phi), qr(phi @ centring, tol, memory=memory)[0])
 
 
@@ -302,14 +304,14 @@ def whole_spectrum(phi, centre, memory, random_state):
 
 def zero(phi):
     """Return the vector 0 over the points of a block."""
-    return phi @ np.zeros((len(phi), 1), dtype=_coefficients.floating(phi._side))
+    return phi @ np.zeros((len(phi), 1), dtype=floating(phi._side))
 
 
 def share(tol):
     """Return a relative threshold as a number, 0 for the default, or raise."""
     if tol is None:
         return 0.0
-    _validate.number("tol", tol)
+    check_number("tol", tol)
     if not 0 <= tol < 1:
         raise ValueError(f"tol = {tol!r} must be at least 0 and below 1, a share of the largest eigenvalue.")
     return tol
@@ -317,7 +319,7 @@ def share(tol):
 
 def require_matrix(n, memory):
     """Raise a MemoryError that speaks of landmarks where a matrix of n x n numbers exceeds the budget."""
-    _memory.require(
+    require_memory(
         8 * n * n,
         memory,
         f"the kernel matrix of {n} points",

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _memory, _validate
-from mercer._warn import warn
+from mercer._common import check_integer, check_positive, warn
+from mercer._compute.memory import require_memory
 from mercer.expansion import Expansion, features
 from mercer.factor import warn_if_indefinite
 from mercer.gram import Gram
@@ -142,7 +142,7 @@ class _Weighted:
 
     def dense(self):
         m = self.shape[0]
-        _memory.require(8 * m * m, self._memory, f"the kernel matrix of {m} points", "fewer terms n, below m / 8")
+        require_memory(8 * m * m, self._memory, f"the kernel matrix of {m} points", "fewer terms n, below m / 8")
         return self._root * np.asarray(self._gram[:, :], np.float64) * self._root.T
 
 
@@ -150,7 +150,7 @@ def _positive_pairs(operator, n, kernel, random_state):
     """Return the leading eigenvalues above rounding and their eigenvectors."""
     m = operator.shape[0]
     if n is not None:
-        _validate.integer("n", n)
+        check_integer("n", n)
     k = m if n is None else min(n, m)
     if m <= eigh.DENSE_ORDER or 8 * k >= m:
         operator = operator.dense()
@@ -181,7 +181,7 @@ def _normalised(weights, m):
 
 def _fewest(errors, tol):
     """Return the fewest terms whose error is at most ``tol``."""
-    _validate.positive("tol", tol)
+    check_positive("tol", tol)
     enough = np.flatnonzero(errors <= tol)
     if not len(enough):
         raise ValueError(

@@ -5,7 +5,7 @@ kernel values.
 import numpy as np
 import scipy.linalg
 
-from mercer import _points
+from mercer._compute.points import as_rows
 from mercer.expansion import mean
 from mercer.maps.coordinates import at, whole_spectrum, zero
 
@@ -108,7 +108,7 @@ def nonsymmetric_whitening(K):
     array([[0.5   , 0.    ],
            [0.    , 0.3333]])
     """
-    K = _points.rows(K, "K")
+    K = as_rows(K, "K")
     left, s, _ = scipy.linalg.svd(K, full_matrices=False, check_finite=False)
     kept = s > max(K.shape) * np.finfo(K.dtype).eps * s[0]
     if not kept.any():

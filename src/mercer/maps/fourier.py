@@ -5,9 +5,10 @@ from functools import singledispatch
 
 import numpy as np
 
-from mercer import _points, _validate
+from mercer._common import check_integer
+from mercer._compute.points import as_rows
 from mercer.kernels.base import Kernel
-from mercer.kernels.histogram import Laplacian
+from mercer.kernels.coordinatewise import Laplacian
 from mercer.kernels.radial import Gaussian, Matern
 from mercer.linalg.generator import generator
 
@@ -44,7 +45,7 @@ class FourierFeatures:
         -------
         array (n, 2 m)
         """
-        X = _points.rows(X)
+        X = as_rows(X)
         d, m = self.frequencies.shape
         if X.shape[1] != d:
             raise ValueError(f"X has {X.shape[1]} features, but the frequencies are for {d}; they must be equal.")
@@ -101,8 +102,8 @@ def random_fourier(kernel, n_features_in, m, *, orthogonal=False, random_state=N
     >>> bool(abs(z[0] @ z[1] - np.exp(-0.625)) < 0.02)
     True
     """
-    _validate.integer("n_features_in", n_features_in)
-    _validate.integer("m", m)
+    check_integer("n_features_in", n_features_in)
+    check_integer("m", m)
     if isinstance(kernel, Kernel):
         kernel._require_resolved()
     return FourierFeatures(_frequencies(kernel, n_features_in, m, orthogonal, generator(random_state)))

@@ -5,7 +5,9 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from mercer import _memory, _points, _validate
+from mercer._common import check_integer
+from mercer._compute.memory import require_memory
+from mercer._compute.points import as_rows
 
 
 def monomial_count(n_variables, degree):
@@ -31,8 +33,8 @@ def monomial_count(n_variables, degree):
     >>> monomial_count(256, 5)
     9525431552
     """
-    _validate.integer("n_variables", n_variables)
-    _validate.integer("degree", degree)
+    check_integer("n_variables", n_variables)
+    check_integer("degree", degree)
     return math.comb(n_variables + degree - 1, degree)
 
 
@@ -71,7 +73,7 @@ def ordered_monomials(X, degree, *, memory="1GB"):
     array([[4., 6., 6., 9.]])
     """
     X = _dense_rows(X)
-    _validate.integer("degree", degree)
+    check_integer("degree", degree)
     n, N = X.shape
     # two tables of products are there at a time
     _require(X, N**degree, 2 * n * X.dtype.itemsize, f"ordered products of {degree} of {N} variables", memory)
@@ -138,7 +140,7 @@ def unordered_monomials(X, degree, *, memory="1GB"):
 
 
 def _dense_rows(X):
-    X = _points.rows(X)
+    X = as_rows(X)
     if hasattr(X, "tocsr"):
         raise TypeError("monomials are dense; pass X.toarray().")
     return X
@@ -146,7 +148,7 @@ def _dense_rows(X):
 
 def _require(X, count, each, what, memory):
     subject = f"a table of {count} {what} for {len(X)} points"
-    _memory.require(count * each, memory, subject, "Polynomial(degree, 1, 0), whose kernel values need none of them")
+    require_memory(count * each, memory, subject, "Polynomial(degree, 1, 0), whose kernel values need none of them")
 
 
 def _finite(products, degree):

@@ -1,13 +1,13 @@
 """Back to input space: points z whose features phi(z) are near given vectors of the feature space."""
 
+from mercer.preimages._preimage import preimage
+from mercer.preimages._ray import Ray, ray
 from mercer.preimages.base import Found, Method, PreImage
 from mercer.preimages.distances import Distances
 from mercer.preimages.exact import Exact
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
 from mercer.preimages.learned import Learned
-from mercer.preimages.rays import Ray, ray
-from mercer.preimages.search import preimage
 
 __all__ = [
     "Distances",

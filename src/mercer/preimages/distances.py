@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _validate
+from mercer._common import check_integer
 from mercer.kernels.dot import Dot
 from mercer.kernels.radial import Radial
 from mercer.preimages.base import Found
@@ -54,7 +54,7 @@ class Distances:
     normalise: bool = False
 
     def __post_init__(self):
-        _validate.integer("neighbours", self.neighbours)
+        check_integer("neighbours", self.neighbours)
 
     def require(self, kernel):
         """Raise a TypeError unless the kernel is a monotone function of the distance or of the inner product."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _validate
-from mercer._tiles import evaluate
+from mercer._common import check_positive
+from mercer._compute.tile import evaluate_profile
 from mercer.kernels.dot import Dot
 from mercer.kernels.radial import Radial
 from mercer.preimages.base import Found
@@ -48,7 +48,7 @@ class Exact:
     tol: float = 1e-10
 
     def __post_init__(self):
-        _validate.positive("tol", self.tol)
+        check_positive("tol", self.tol)
 
     def require(self, kernel):
         """Raise a TypeError unless the kernel is a monotone function of the distance or of the inner product."""
@@ -92,7 +92,7 @@ def _by_products(psi, start):
 def _steep(kernel, size):
     """Return the largest size / 2^j within which the slope stays above a quarter of that at 0."""
     while True:
-        slopes = np.abs(evaluate(kernel.profile, np.array([-size, 0.0, size]), kernel._numbers(), order=1))
+        slopes = np.abs(evaluate_profile(kernel.profile, np.array([-size, 0.0, size]), kernel._numbers(), order=1))
         if min(slopes[0], slopes[2]) >= slopes[1] / 4:
             return size
         size /= 2

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _validate
-from mercer._tiles import Side, evaluate
-from mercer.blocks import _array
+from mercer._common import check_integer, check_number, check_positive
+from mercer._compute.array import tiles
+from mercer._compute.points import Points
+from mercer._compute.tile import evaluate_profile
 from mercer.kernels.radial import Radial
 from mercer.preimages.descent import Descent, Elsewhere
 from mercer.preimages.objective import spread, weights
@@ -66,10 +67,10 @@ class FixedPoint:
     normalise: bool = False
 
     def __post_init__(self):
-        _validate.integer("max_iter", self.max_iter)
-        _validate.positive("tol", self.tol)
-        _validate.integer("restarts", self.restarts, least=0)
-        _validate.number("pull", self.pull)
+        check_integer("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
+        check_integer("restarts", self.restarts, least=0)
+        check_number("pull", self.pull)
         if self.pull < 0:
             raise ValueError(f"pull = {self.pull!r} must be at least 0.")
 
@@ -134,12 +135,12 @@ class _WeightedMean:
         self.touching = _TOUCHING * scale**2
         # k falls as kink |x - z| at x = z; 0 for the smooth kernels, whose derivative in |x - z|^2 is finite there
         near = np.array([0.0, 1e-8 * self.touching])
-        slope = evaluate(self.profile, near, self.numbers, order=1)
+        slope = evaluate_profile(self.profile, near, self.numbers, order=1)
         self.kink = 0.0 if np.isfinite(slope[0]) else 2 * np.sqrt(near[1]) * abs(slope[1])
-        self.top = evaluate(self.profile, np.zeros(1), self.numbers)[0]
+        self.top = evaluate_profile(self.profile, np.zeros(1), self.numbers)[0]
 
     def __call__(self, z, columns):
-        parts = [self._tile(tile, z[rows], columns[rows]) for rows, tile in _array.tiles(Side(z), self.psi._side)]
+        parts = [self._tile(tile, z[rows], columns[rows]) for rows, tile in tiles(Points(z), self.psi._side)]
         return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
 
     def _tile(self, tile, z, columns):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _validate
+from mercer._common import check_integer, check_number, check_positive
 from mercer.preimages.descent import Descent, Elsewhere
 from mercer.preimages.objective import Distance
 
@@ -55,11 +55,11 @@ class Gradient:
     memory: int = 8
 
     def __post_init__(self):
-        _validate.integer("max_iter", self.max_iter)
-        _validate.positive("tol", self.tol)
-        _validate.integer("restarts", self.restarts, least=0)
-        _validate.number("pull", self.pull)
-        _validate.integer("memory", self.memory)
+        check_integer("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
+        check_integer("restarts", self.restarts, least=0)
+        check_number("pull", self.pull)
+        check_integer("memory", self.memory)
         if self.pull < 0:
             raise ValueError(f"pull = {self.pull!r} must be at least 0.")
 

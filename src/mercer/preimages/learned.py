@@ -8,11 +8,11 @@ from functools import lru_cache
 import numpy as np
 import scipy.linalg
 
-from mercer import _validate
+from mercer._common import check_integer, check_positive
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.kernels.inputs import Mapped
+from mercer.kernels.mapped import Mapped
 from mercer.kernels.radial import Matern
 from mercer.least_squares import lstsq
 from mercer.preimages.base import Found
@@ -93,10 +93,10 @@ class Learned:
             raise TypeError(f"noise must be a function (X, rng) -> corrupted X, or None; got {self.noise!r}.")
         if not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel must be a Kernel, got {self.kernel!r}.")
-        _validate.integer("copies", self.copies)
-        _validate.integer("landmarks", self.landmarks)
-        _validate.positive("ridge", self.ridge)
-        _validate.integer("random_state", self.random_state, least=0)
+        check_integer("copies", self.copies)
+        check_integer("landmarks", self.landmarks)
+        check_positive("ridge", self.ridge)
+        check_integer("random_state", self.random_state, least=0)
 
     def require(self, kernel):
         """Take every kernel: least squares needs values only."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from mercer._tiles import Side
-from mercer.blocks import _array
+from mercer._compute.array import tiles
+from mercer._compute.points import Points
 
 # Where both value and slope of psi are below this share of |psi| |phi(z)|, phi(z) is as good as orthogonal to it.
 _ORTHOGONAL = 1e-6
@@ -31,8 +31,8 @@ def paired_values(psi, z):
     array([3., 8.])
     """
     values = np.empty(len(z))
-    for rows, tile in _array.tiles(Side(z), psi._side):
-        values[rows] = np.einsum("ij,ij->i", weights(psi, np.arange(len(z))[rows]), psi.kernel._evaluate(tile))
+    for rows, tile in tiles(Points(z), psi._side):
+        values[rows] = np.einsum("ij,ij->i", weights(psi, np.arange(len(z))[rows]), psi.kernel.evaluate(tile))
     return values
 
 
@@ -64,10 +64,10 @@ def paired(psi, z, columns):
            [2.]]))
     """
     values, gradient = np.empty(len(z)), np.empty(z.shape)
-    for rows, tile in _array.tiles(Side(z), psi._side):
+    for rows, tile in tiles(Points(z), psi._side):
         W = weights(psi, columns[rows])
-        values[rows] = np.einsum("ij,ij->i", W, psi.kernel._evaluate(tile))
-        gradient[rows] = psi.kernel._vjp(tile, W)
+        values[rows] = np.einsum("ij,ij->i", W, psi.kernel.evaluate(tile))
+        gradient[rows] = psi.kernel.gradient(tile, W)
     return values, gradient
 
 
@@ -112,12 +112,12 @@ class Distance:
 
     def __call__(self, z, columns):
         """Return values (r,), gradients (r, d), and whether each point feels psi at all (r,)."""
-        kernel, side = self.psi.kernel, Side(z)
+        kernel, side = self.psi.kernel, Points(z)
         inner, slope = paired(self.psi, z, columns)
         apart = z - self.anchor[columns]
-        squares = kernel._diagonal(side)
+        squares = kernel.diagonal(side)
         values = squares - 2 * inner + self.pull * np.einsum("ij,ij->i", apart, apart)
-        gradient = kernel._diagonal_vjp(side, np.ones(len(z))) - 2 * slope + 2 * self.pull * apart
+        gradient = kernel.diagonal_gradient(side, np.ones(len(z))) - 2 * slope + 2 * self.pull * apart
         return values, gradient, _felt(inner, gradient, self.norms[columns] * np.sqrt(np.abs(squares)), self.width)
 
 
@@ -153,13 +153,13 @@ class Quotient:
 
     def __call__(self, z, columns):
         """Return values (r,), gradients (r, d), and whether each point feels psi at all (r,)."""
-        kernel, side = self.psi.kernel, Side(z)
+        kernel, side = self.psi.kernel, Points(z)
         inner, slope = paired(self.psi, z, columns)
-        squares = kernel._diagonal(side)
+        squares = kernel.diagonal(side)
         # where k(z, z) <= 0 there is no direction to take multiples of
         there = squares > 0
         scale = np.where(there, inner, 0) / np.where(there, squares, 1)
-        gradient = kernel._diagonal_vjp(side, scale**2) - 2 * scale[:, None] * slope
+        gradient = kernel.diagonal_gradient(side, scale**2) - 2 * scale[:, None] * slope
         size = self.norms[columns] * np.sqrt(np.abs(squares))
         return -scale * inner, gradient, there & _felt(inner, slope, size, self.width)
 

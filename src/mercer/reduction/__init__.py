@@ -1,5 +1,6 @@
 """Reduced sets: vectors of the feature space written with fewer points, and the error that it costs."""
 
+from mercer.reduction._reduce import reduce
 from mercer.reduction.base import Method, Reduction, Stage, Target
 from mercer.reduction.construct import Construct
 from mercer.reduction.eigenvector import Eigenvector
@@ -9,7 +10,6 @@ from mercer.reduction.max_norm import MaxNorm
 from mercer.reduction.merge import Merge
 from mercer.reduction.pivoted import Pivoted
 from mercer.reduction.refine import Refine
-from mercer.reduction.search import reduce
 
 __all__ = [
     "Construct",

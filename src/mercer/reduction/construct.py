@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _memory, _threads, _validate
+from mercer._common import check_integer, check_positive
+from mercer._compute.memory import parse_memory, require_memory
+from mercer._compute.threads import serial_blas
 from mercer.expansion import Expansion
 from mercer.kernels.radial import Radial
 from mercer.preimages.descent import dense_rows
@@ -67,10 +69,10 @@ class Construct:
     memory: str | int = "1GB"
 
     def __post_init__(self):
-        _validate.integer("starts", self.starts)
-        _validate.integer("max_iter", self.max_iter)
-        _validate.positive("tol", self.tol)
-        _memory.parse(self.memory)
+        check_integer("starts", self.starts)
+        check_integer("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
+        parse_memory(self.memory)
 
     def require(self, psi):
         """Raise a TypeError unless psi is over rows of numbers and its kernel has a gradient."""
@@ -82,7 +84,7 @@ class Construct:
         radial = isinstance(psi.kernel, Radial) and smooth(psi.kernel)
         options = {"max_iter": self.max_iter, "tol": self.tol, "restarts": 0}
         for size in range(n_vectors):
-            with _threads.serial_blas():
+            with serial_blas():
                 start, chi = dense_rows(psi, run.steepest(self.starts)), run.approximation()
                 if radial:
                     residual = ResidualMean(psi, chi, total)
@@ -150,7 +152,7 @@ class _Growth:
         if self.size < have:
             return
         size = min(len(self.pool), max(64, 2 * have))
-        _memory.require(
+        require_memory(
             4 * size * n,
             self.memory,
             f"the basis of {size} vectors at {n} points",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mercer._compile import compiled
+from mercer._compute.compile import compiled
 from mercer.reduction.subset import gram, independent, nested
 
 # Numbers that the compiled loop touches before Python looks for Ctrl-C: a few tenths of a second.

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _validate
+from mercer._common import check_positive
 from mercer.reduction.max_norm import costs
 from mercer.reduction.path import path
-from mercer.reduction.programme import Programme
+from mercer.reduction.row_sparse import Programme
 from mercer.reduction.subset import gram
 
 
@@ -57,7 +57,7 @@ class L1:
     memory: str | int = "1GB"
 
     def __post_init__(self):
-        _validate.positive("gap", self.gap)
+        check_positive("gap", self.gap)
 
     def require(self, psi):
         """Take every expansion; an indefinite Gram matrix is refused when it is there."""

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _points, _validate
+from mercer._common import check_positive
+from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.reduction.base import Target
 from mercer.reduction.path import path
-from mercer.reduction.programme import Programme
+from mercer.reduction.row_sparse import Programme
 from mercer.reduction.subset import gram
 
 
@@ -56,7 +57,7 @@ class MaxNorm:
     memory: str | int = "1GB"
 
     def __post_init__(self):
-        _validate.positive("gap", self.gap)
+        check_positive("gap", self.gap)
 
     def require(self, psi):
         """Take every expansion; an indefinite Gram matrix is refused when it is there."""
@@ -144,8 +145,8 @@ def minimise(psi, penalty, *, weighted=True, gap=1e-4, memory="1GB"):
     >>> found.expansion.points, found.expansion.coef.round(6), bool(found.gap < 1e-4)
     (array([[1., 0.]]), array([[ 2., -2.]]), True)
     """
-    _validate.positive("penalty", penalty)
-    _validate.positive("gap", gap)
+    check_positive("penalty", penalty)
+    check_positive("gap", gap)
     target = Target(psi)
     programme = _programme(target, weighted, memory)
     found = programme.solve(penalty, gap)
@@ -153,7 +154,7 @@ def minimise(psi, penalty, *, weighted=True, gap=1e-4, memory="1GB"):
     # an expansion has a point, if only one without coefficients
     kept = kept if len(kept) else np.arange(1)
     return Certified(
-        Expansion(psi.kernel, _points.take(target.points, kept), found.coef[kept]),
+        Expansion(psi.kernel, take_points(target.points, kept), found.coef[kept]),
         Expansion(psi.kernel, target.points, found.dual),
         found.primal,
         found.bound,

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.optimize
 
-from mercer import _memory, _threads, _validate
-from mercer._tiles import Side, Tile, evaluate
+from mercer._common import check_integer
+from mercer._compute.memory import parse_memory, require_memory
+from mercer._compute.points import Points
+from mercer._compute.threads import serial_blas
+from mercer._compute.tile import Tile, evaluate_profile
 from mercer.kernels.radial import Radial
 from mercer.preimages.descent import dense_rows
 from mercer.reduction.base import Stage
@@ -59,8 +62,8 @@ class Merge:
     memory: str | int = "1GB"
 
     def __post_init__(self):
-        _validate.integer("steps", self.steps, least=3)
-        _memory.parse(self.memory)
+        check_integer("steps", self.steps, least=3)
+        parse_memory(self.memory)
 
     def require(self, psi):
         """Raise a TypeError unless psi is over rows of numbers and its kernel is radial."""
@@ -71,7 +74,7 @@ class Merge:
     def find(self, target, n_vectors, tol):  # noqa: ARG002
         """Yield sets from one point up, each what was left before more were merged."""
         n = len(target.coef)
-        _memory.require(
+        require_memory(
             16 * n * n,
             self.memory,
             f"distances and costs of the pairs of {n} points",
@@ -85,7 +88,7 @@ class Merge:
                 wanted = min(pairs.count - 1, int(_RATIO * pairs.count))
             if pairs.count == 1:
                 break
-            with _threads.serial_blas():
+            with serial_blas():
                 pairs.merge()
         for rows in reversed(sets):
             yield Stage(pairs.points, rows)
@@ -97,11 +100,11 @@ class _Pairs:
     def __init__(self, target, steps):
         n = len(target.coef)
         self.profile, self.numbers = target.kernel.profile, target.kernel._numbers()
-        self.top = evaluate(self.profile, np.zeros(1), self.numbers)[0]
+        self.top = evaluate_profile(self.profile, np.zeros(1), self.numbers)[0]
         self.h = np.linspace(0, 1, steps)
         self.points = np.empty((2 * n - 1, target.points.shape[1]))
         self.points[:n], self.coef = dense_rows(target.psi, np.arange(n)), target.coef.copy()
-        side = Side(self.points[:n])
+        side = Points(self.points[:n])
         self.sqdist = Tile(side, side, 0).sqdist
         # which of the points each slot holds, and what merging it with each other slot costs
         self.slots, self.alive, self.count, self.used = np.arange(n), np.ones(n, bool), n, n
@@ -168,4 +171,4 @@ class _Pairs:
         return float(fine.x) if fine.fun < tried[k] else float(self.h[k])
 
     def _profile(self, s):
-        return evaluate(self.profile, np.asarray(s, np.float64), self.numbers)
+        return evaluate_profile(self.profile, np.asarray(s, np.float64), self.numbers)

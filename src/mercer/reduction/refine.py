@@ -6,8 +6,9 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from mercer import _points, _validate, blocks
-from mercer._tiles import Side
+from mercer._common import check_integer, check_positive
+from mercer._compute import pick_backend
+from mercer._compute.points import Points, take_points
 from mercer.preimages.objective import spread
 from mercer.reduction.base import Method, Stage
 from mercer.reduction.construct import Construct, require_gradient
@@ -67,8 +68,8 @@ class Refine:
     def __post_init__(self):
         if isinstance(self.start, type) or not isinstance(self.start, Method):
             raise TypeError(f"start must be a record such as Construct(), got {self.start!r}.")
-        _validate.integer("max_iter", self.max_iter)
-        _validate.positive("tol", self.tol)
+        check_integer("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
 
     def require(self, psi):
         """Raise a TypeError unless the start can take psi, and new points can be looked for."""
@@ -89,7 +90,7 @@ class Refine:
             yield from self._refined(target, trace.stages[-1])
 
     def _refined(self, target, stage):
-        points = _points.take(stage.points, stage.rows)
+        points = take_points(stage.points, stage.rows)
         points = points.toarray() if hasattr(points, "toarray") else points
         descent = _Descent(target, points)
         try:
@@ -126,12 +127,12 @@ class Captured:
         -------
         float, array (s, d)
         """
-        kernel, side, shared = self.kernel, Side(Z), self.target.psi._side
+        kernel, side, shared = self.kernel, Points(Z), self.target.psi._side
         K = kernel(Z)
         K[np.diag_indices_from(K)] += _RIDGE * np.trace(K) / len(K)
         B = self.target.psi(Z)
         A = _solve(K, B)
-        backend = blocks.pick(kernel, side, shared)
+        backend = pick_backend(kernel, side, shared)
         gradient = backend.vjp(kernel, side, side, lambda rows: A[rows] @ A.T)
         gradient -= backend.vjp(kernel, side, shared, lambda rows: A[rows] @ self.coef)
         return -np.einsum("ij,ij->", A, B), 2 * gradient
@@ -157,7 +158,7 @@ class _Descent:
 
     def run(self, max_iter, tol):
         scipy.optimize.minimize(
-            self._evaluate,
+            self.evaluate,
             (self.points / self.scale).ravel(),
             jac=True,
             method="L-BFGS-B",
@@ -165,7 +166,7 @@ class _Descent:
             options={"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "ftol": tol, "gtol": 0.0},
         )
 
-    def _evaluate(self, flat):
+    def evaluate(self, flat):
         Z = flat.reshape(self.points.shape) * self.scale
         value, gradient = self.captured(Z)
         if value < self.value:

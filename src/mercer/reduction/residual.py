@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from mercer._tiles import Side, evaluate
-from mercer.blocks import _array
+from mercer._compute.array import tiles
+from mercer._compute.points import Points
+from mercer._compute.tile import evaluate_profile
 from mercer.preimages.fixed_point import steps
 from mercer.preimages.objective import spread
 
@@ -49,29 +50,29 @@ class Residual:
 
     def inner(self, z):
         """Return <rho_j, phi(z)> (r, m)."""
-        return self._inner(self._tiles(Side(z)))
+        return self._inner(self._tiles(Points(z)))
 
     def __call__(self, z, columns):  # noqa: ARG002
         """Return values (r,), gradients (r, d), and whether each point feels the residuals at all (r,)."""
-        kernel, side = self.kernel, Side(z)
+        kernel, side = self.kernel, Points(z)
         tiles = self._tiles(side)
         inner = self._inner(tiles)
-        squares = kernel._diagonal(side)
+        squares = kernel.diagonal(side)
         # where k(z, z) <= 0 there is no direction to take multiples of
         there = squares > 0
         scale = np.where(there[:, None], inner, 0) / np.where(there, squares, 1)[:, None]
         values = np.einsum("ij,ij->i", scale, inner)
-        gradient = kernel._diagonal_vjp(side, np.einsum("ij,ij->i", scale, scale))
+        gradient = kernel.diagonal_gradient(side, np.einsum("ij,ij->i", scale, scale))
         for tile, coef in tiles:
-            gradient -= 2 * kernel._vjp(tile, scale @ coef.T)
+            gradient -= 2 * kernel.gradient(tile, scale @ coef.T)
         return -values, gradient, there & (values > _ORTHOGONAL * self.squares)
 
     def _tiles(self, side):
         # a few points against all: one tile each
-        return [(next(_array.tiles(side, part))[1], coef) for part, coef in self.parts]
+        return [(next(tiles(side, part))[1], coef) for part, coef in self.parts]
 
     def _inner(self, tiles):
-        return sum(self.kernel._evaluate(tile) @ coef for tile, coef in tiles)
+        return sum(self.kernel.evaluate(tile) @ coef for tile, coef in tiles)
 
 
 class ResidualMean(Residual):
@@ -92,7 +93,7 @@ class ResidualMean(Residual):
     def __call__(self, z, columns):  # noqa: ARG002
         """Return values (r,), steps (r, d), and whether they can be followed (r,)."""
         profile, numbers = self.kernel.profile, self.kernel._numbers()
-        tiles = self._tiles(Side(z))
+        tiles = self._tiles(Points(z))
         inner = self._inner(tiles)
         values = np.einsum("ij,ij->i", inner, inner)
         force, denominator, weight = np.zeros(z.shape), np.zeros(len(z)), np.zeros(len(z))
@@ -105,7 +106,7 @@ class ResidualMean(Residual):
             denominator -= 2 * total
             weight += 2 * np.abs(Q, out=Q).sum(axis=1)
         step, sound = steps(force, denominator, weight, np.zeros(len(z)))
-        top = evaluate(profile, np.zeros(1), numbers)[0]
+        top = evaluate_profile(profile, np.zeros(1), numbers)[0]
         return -values / top, step, sound & (values > _ORTHOGONAL * top * self.squares)
 
 
@@ -120,4 +121,4 @@ def smooth(kernel):
     -------
     bool
     """
-    return bool(np.isfinite(evaluate(kernel.profile, np.zeros(1), kernel._numbers(), order=1)[0]))
+    return bool(np.isfinite(evaluate_profile(kernel.profile, np.zeros(1), kernel._numbers(), order=1)[0]))

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.linalg
 
-from mercer import _points
+from mercer._compute.points import count_points, join_points, take_points
 
 # Points added at a time: within a block they are eliminated one by one.
 _BLOCK = 64
@@ -54,7 +54,7 @@ class Span:
         self._left = target.squares.copy()
 
     def __len__(self):
-        return 0 if self.points is None else _points.count(self.points)
+        return 0 if self.points is None else count_points(self.points)
 
     @property
     def coordinates(self):
@@ -95,7 +95,7 @@ class Span:
         corner = np.asarray(self.target.kernel(points), np.float64)
         if not len(self.kept):
             return np.empty((0, len(corner))), corner
-        across = np.asarray(self.target.kernel(_points.take(self.points, self.kept), points), np.float64)
+        across = np.asarray(self.target.kernel(take_points(self.points, self.kept), points), np.float64)
         T = scipy.linalg.solve_triangular(self.factor, across, lower=True)
         return T, corner - T.T @ T
 
@@ -112,7 +112,7 @@ class Span:
         values = self.target.psi(points) if values is None else values
         for start in range(0, len(values), _BLOCK):
             rows = slice(start, start + _BLOCK)
-            self._add(_points.take(points, rows), values[rows])
+            self._add(take_points(points, rows), values[rows])
 
     def _add(self, points, values):
         T, S = self.project(points)
@@ -120,7 +120,7 @@ class Span:
         self._top = max(self._top, own.max())
         before = len(self)
         floor = (before + len(own)) * self.target.eps * self._top
-        self.points = points if before == 0 else _points.concatenate([self.points, points])
+        self.points = points if before == 0 else join_points([self.points, points])
         values = values - T.T @ self.coordinates
         self._reserve(len(self.kept) + len(own))
         for j in range(len(own)):

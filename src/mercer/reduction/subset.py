@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from mercer import _memory
+from mercer._compute.memory import require_memory
 from mercer.gram import Gram
 from mercer.linalg import cholesky
 from mercer.reduction.base import Stage
@@ -46,7 +46,7 @@ def gram(target, memory, matrices=1):
     """
     lazy = Gram(target.kernel, target.points, memory=memory)
     n = lazy.shape[0]
-    _memory.require(
+    require_memory(
         8 * matrices * n * n,
         memory,
         f"{matrices} matrices of {n} x {n} points" if matrices > 1 else f"the Gram matrix of {n} points",

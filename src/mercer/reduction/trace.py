@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer import _points
+from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.reduction.span import Span
 
@@ -126,7 +126,7 @@ class Trace:
         Expansion, array (m,)
         """
         stage, original = self.stages[index], self.target.original
-        points = _points.take(stage.points, stage.rows)
+        points = take_points(stage.points, stage.rows)
         dtype = getattr(original.points, "dtype", None)
         if hasattr(points, "astype"):
             points = points.astype(dtype)
@@ -145,7 +145,7 @@ class Trace:
             self._span, latest = Span(self.target), None
         fresh = stage.rows[0 if latest is None else len(latest.rows) :]
         if len(fresh):
-            self._span.add(_points.take(stage.points, fresh))
+            self._span.add(take_points(stage.points, fresh))
         self._latest = stage
         return self._span.residuals()
 

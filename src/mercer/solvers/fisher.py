@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer import _validate
+from mercer._common import check_positive
 from mercer.expansion import Expansion
 from mercer.factor import InnerProducts
 from mercer.least_squares import solve
@@ -98,7 +98,7 @@ def discriminants(phi, classes, mu, weights=None, *, memory="1GB", random_state=
     (array([25.]), array([[-5.],
            [ 5.]]))
     """
-    _validate.positive("mu", mu)
+    check_positive("mu", mu)
     weights = np.ones(len(phi)) if weights is None else checked(weights, len(phi))
     sizes = _sizes(classes, weights)
     D, root = _contrasts(sizes), np.sqrt(weights)[:, None]

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import _validate
-from mercer._warn import warn
+from mercer._common import check_integer, warn
 from mercer.linalg.generator import generator
 
 # A projection of at most this many eps |x_i| has no sign, and a row of at most this many eps sum |x_j| is zero.
@@ -221,7 +220,7 @@ def _perturbed(X, P, ties, rng):
 def _prepared(X, m, n_init, max_iter, random_state):
     """Return rows of entries up to 1 in float64, the length below which a row is zero, and the generator."""
     for name, value in {"n_init": n_init, "max_iter": max_iter, "m": m}.items():
-        _validate.integer(name, value)
+        check_integer(name, value)
     X = np.asarray(X, np.float64)
     largest = np.abs(X).max(initial=0.0)
     if largest == 0:

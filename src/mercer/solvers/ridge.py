@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mercer import _memory, _points, _validate
+from mercer._common import check_number
+from mercer._compute.memory import require_memory
+from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.factor import InnerProducts, svd
 from mercer.least_squares import solve
@@ -172,7 +174,7 @@ def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB"):
     """
     _nonnegative(alpha)
     m = len(onto)
-    _memory.require(24 * m * m, memory, f"three matrices of order {m}, the number of landmarks,", "fewer landmarks")
+    require_memory(24 * m * m, memory, f"three matrices of order {m}, the number of landmarks,", "fewer landmarks")
     Q = _basis(onto, memory)
     _, root = weighted(phi, weights)
     N, right = _normal_equations(Q, phi.points, root, root * np.asarray(Y, np.float64).reshape(len(root), -1))
@@ -198,7 +200,7 @@ def _normal_equations(Q, points, root, targets):
     N, right = np.zeros((len(Q), len(Q))), np.zeros((len(Q), targets.shape[1]))
     for start in range(0, len(root), _ROWS):
         rows = slice(start, start + _ROWS)
-        F = root[rows] * np.asarray(Q(_points.take(points, rows)), np.float64)
+        F = root[rows] * np.asarray(Q(take_points(points, rows)), np.float64)
         N += F.T @ F
         right += F.T @ targets[rows]
     return N, right
@@ -253,7 +255,7 @@ def posterior(phi, alpha, weights=None, *, memory="1GB"):
     _nonnegative(alpha)
     n = len(phi)
     instead = "landmarks=, whose posterior is of their number, or a larger memory="
-    _memory.require(16 * n * n, memory, f"the posterior of {n} points", instead)
+    require_memory(16 * n * n, memory, f"the posterior of {n} points", instead)
     inner, root = weighted(phi, weights)
     M = inner.dense(memory)
     np.fill_diagonal(M, M.diagonal() + alpha)
@@ -301,7 +303,7 @@ def loo_residuals(psi, Y, R):
     residuals = np.empty(np.shape(Y))
     residuals[seen] = np.asarray(psi.coef, np.float64)[seen] / inverse[seen, None]
     if not seen.all():
-        unseen = _points.take(psi.points, np.flatnonzero(~seen))
+        unseen = take_points(psi.points, np.flatnonzero(~seen))
         residuals[~seen] = Y[~seen] - psi(unseen)
     return residuals
 
@@ -353,7 +355,7 @@ def ridge_path(phi, Y, alphas, weights=None, *, memory="1GB"):
         raise ValueError(f"alphas = {alphas} must be a list of finite numbers above 0.")
     n, (inner, root) = len(phi), weighted(phi, weights)
     Y = np.asarray(Y, np.float64).reshape(len(root), -1)
-    _memory.require(24 * n * n, memory, f"three matrices of order {n}, the number of points,", "a larger memory=")
+    require_memory(24 * n * n, memory, f"three matrices of order {n}, the number of points,", "a larger memory=")
     M = inner.dense(memory)
     values, V = _spectrum(M, alphas.min())
     coef, errors = np.empty((len(alphas), *Y.shape)), np.empty((len(alphas), *Y.shape))
@@ -381,6 +383,6 @@ def _spectrum(M, least):
 
 
 def _nonnegative(alpha):
-    _validate.number("alpha", alpha)
+    check_number("alpha", alpha)
     if alpha < 0:
         raise ValueError(f"alpha = {alpha!r} must be at least 0.")

@@ -1,0 +1,107 @@
+"""The four verbs on a block of kernel values for any array-API namespace: dense, matmul, vjp, diag. The reference.
+
+Rows of X are taken a tile at a time, so that no verb but ``dense`` ever holds more than a tile of values.
+"""
+
+import array_api_compat
+import numpy as np
+
+from mercer._compute.loops import mirror as mirror_triangle
+from mercer._compute.points import Points, as_rows, join_points
+from mercer._compute.tile import Tile
+
+_TILE_BYTES = 32 * 2**20
+_COLUMNS = 512
+
+
+def tiles(X, Z, tile=Tile, bytes_each=8):
+    """Yield the tiles of a block with the rows they cover.
+
+    Parameters
+    ----------
+    X, Z : Points
+        The same object when the block is a Gram matrix of one set of points.
+    tile : type
+        Tile or a subclass of it.
+    bytes_each : int
+        Bytes of a value.
+
+    Yields
+    ------
+    slice, Tile
+    """
+    step = row_step(len(Z), bytes_each)
+    for start in range(0, len(X), step):
+        rows = slice(start, min(start + step, len(X)))
+        yield rows, tile(X if step >= len(X) else X.take(rows), Z, start if X is Z else None)
+
+
+def row_step(m, bytes_each=8):
+    """Return how many rows of m values make a tile: a multiple of 8 that does not depend on the number of threads."""
+    return max(8, _TILE_BYTES // (bytes_each * max(m, 1)) // 8 * 8)
+
+
+def dense(kernel, X, Z, tile=Tile):
+    """Return K(X, Z) (n, m); exactly symmetric when X is Z."""
+    parts = [kernel.evaluate(each) for _, each in tiles(X, Z, tile)]
+    K = parts[0] if len(parts) == 1 else join_points(parts)
+    return mirror(K) if X is Z else K
+
+
+def mirror(K):
+    """Copy the lower triangle onto the upper, so that tiles rounded differently leave no asymmetry."""
+    if isinstance(K, np.ndarray):
+        if not K.flags.writeable:
+            K = K.copy()
+        mirror_triangle(K, 0, len(K))
+        return K
+    xp = array_api_compat.array_namespace(K)
+    return xp.tril(K) + xp.tril(K, k=-1).T
+
+
+def matmul(kernel, X, Z, V, pieces=None, tile=Tile):
+    """Return K(X, Z) @ V (n, p), summed in float64 over tiles of at most 512 columns.
+
+    With ``pieces``, q slices of the rows of Z: p columns K(X, Z[piece]) @ V[piece] for one after the other (n, q p).
+    """
+    return join_points([product(kernel.evaluate(each), V, pieces) for _, each in tiles(X, Z, tile)])
+
+
+def product(K, V, pieces=None):
+    """Return K @ V in the type of K, summed in float64 over tiles of at most 512 columns; one product a piece."""
+    if pieces is not None:
+        xp = array_api_compat.array_namespace(K)
+        return xp.concat([product(K[:, piece], V[piece, :]) for piece in pieces], axis=1)
+    if isinstance(K, np.ndarray):
+        V = np.asarray(V, K.dtype)
+        if K.dtype == np.float64:
+            return K @ V
+        total = np.zeros((len(K), V.shape[1]))
+        for start in range(0, K.shape[1], _COLUMNS):
+            total += K[:, start : start + _COLUMNS] @ V[start : start + _COLUMNS]
+        return total.astype(K.dtype)
+    xp = array_api_compat.array_namespace(K)
+    V = xp.astype(V, K.dtype)
+    if K.dtype == xp.float64:
+        return K @ V
+    total = xp.zeros((K.shape[0], V.shape[1]), dtype=xp.float64, device=array_api_compat.device(K))
+    for start in range(0, K.shape[1], _COLUMNS):
+        stop = min(start + _COLUMNS, K.shape[1])
+        total += xp.astype(K[:, start:stop] @ V[start:stop, :], xp.float64)
+    return xp.astype(total, K.dtype)
+
+
+def vjp(kernel, X, Z, weights, tile=Tile):
+    """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), in float64.
+
+    ``weights`` is a function of a slice of rows that returns their weights (r, m), so that W is never whole.
+    """
+    xp = X.xp
+    wide = Points(as_rows(Z.points, dtype=xp.float64))
+    same = wide if X is Z else Points(as_rows(X.points, dtype=xp.float64))
+    return join_points([kernel.gradient(each, weights(rows)) for rows, each in tiles(same, wide, tile)])
+
+
+def diag(kernel, X):
+    """Return k(x, x) (n,)."""
+    return kernel.diagonal(X)

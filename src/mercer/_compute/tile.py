@@ -1,0 +1,166 @@
+"""A tile: some rows of X against Z, and the scalars of the pairs that kernels are functions of.
+
+This is the one computation of inner products and distances. Kernels take a tile and return values; what a tile works
+out (centred rows, norms, distances) it works out once, however many parts of a composite kernel ask for it.
+"""
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
+from mercer._compute.points import Points
+
+# Distances lose digits where they are small against the norms: below these shares of them they are recomputed. Sparse
+# rows are not centred, so that the norms may be of any size; for dense rows a share this small is all but coincidence.
+_CANCELLATION = 1e-3
+COINCIDENCE = 1e-6
+# Pairs recomputed at a time.
+_PAIRS = 4096
+
+
+class Tile:
+    """Rows of X against all rows of Z.
+
+    Parameters
+    ----------
+    X, Z : Points
+        n and m points.
+    offset : int, optional
+        When the rows of X are rows ``offset``, ``offset + 1``, ... of Z: their distances to themselves are exactly 0.
+    """
+
+    def __init__(self, X, Z, offset=None):
+        self.X, self.Z, self.offset = X, Z, offset
+
+    @property
+    def xp(self):
+        """Array namespace of the values."""
+        return namespace_of(self.X.points, self.Z.points)
+
+    def through(self, key, function):
+        """Return the tile of mapped points; Z is mapped once for all tiles that share it."""
+        Z = self.Z.memo(key, lambda: Points(function(self.Z.points)))
+        X = Z if self.X is self.Z else self.X.memo(key, lambda: Points(function(self.X.points)))
+        return type(self)(X, Z, self.offset)
+
+    @cached_property
+    def products(self):
+        """Inner products <x, z> (n, m)."""
+        return _products(self.X.points, self.Z.points)
+
+    @cached_property
+    def centred(self):
+        """Rows of X and of Z about the mean of Z: a translation changes no distance, and saves the digits."""
+        return self.X.about(self.Z.centre), self.Z.about(self.Z.centre)
+
+    @cached_property
+    def sqdist(self):
+        """Squared Euclidean distances (n, m), at least 0, exactly 0 between a point and itself."""
+        if self.X.sparse or self.Z.sparse:
+            return self._sparse_sqdist()
+        xp, centre = self.xp, self.Z.centre
+        # norms first: they refuse what overflows, and added to each other leave the sum symmetric to the last bit
+        size = self.X.sqnorms(centre)[:, None] + self.Z.sqnorms(centre)[None, :]
+        s = _products(*self.centred)
+        s *= -2
+        s += size
+        s = np.maximum(s, 0, out=s) if xp is NUMPY else xp.clip(s, 0)
+        size *= COINCIDENCE
+        close = s < size
+        if bool(xp.any(close)):
+            self._recompute(s, *xp.nonzero(close))
+        return self.fill_diagonal(s, 0.0)
+
+    def _recompute(self, s, rows, columns):
+        xp, (X, Z) = self.xp, self.centred
+        for start in range(0, rows.shape[0], _PAIRS):
+            stop = min(start + _PAIRS, rows.shape[0])
+            i, j = rows[start:stop], columns[start:stop]
+            difference = xp.take(X, i, axis=0) - xp.take(Z, j, axis=0)
+            put_values(s, i, j, xp.sum(difference * difference, axis=1))
+
+    def fill_diagonal(self, values, own):
+        """Set the values of each point with itself, where the tile knows which these are.
+
+        Parameters
+        ----------
+        values : array (n, m)
+            Changed in place.
+        own : array (n,), or a number
+
+        Returns
+        -------
+        array (n, m)
+        """
+        if self.offset is not None:
+            rows = self.xp.arange(values.shape[0])
+            put_values(values, rows, rows + self.offset, own)
+        return values
+
+    def _sparse_sqdist(self):
+        X, Z = self.X.points, self.Z.points
+        size = self.X.sqnorms()[:, None] + self.Z.sqnorms()[None, :]
+        s = np.maximum(size - 2 * _products(X, Z), 0)
+        close = np.argwhere(s < _CANCELLATION * size)
+        for part in np.array_split(close, max(1, len(close) // _PAIRS)):
+            difference = _densify(X[part[:, 0]]) - _densify(Z[part[:, 1]])
+            s[part[:, 0], part[:, 1]] = np.einsum("ij,ij->i", difference, difference)
+        return self.fill_diagonal(s, 0.0)
+
+    def radial(self, profile, parameters, order=0):
+        """Return a profile, or its derivative, of the squared distances (n, m)."""
+        return _apply(self.xp, profile, self.sqdist, parameters, order)
+
+    def dot(self, profile, parameters, order=0):
+        """Return a profile, or its derivative, of the inner products (n, m)."""
+        return _apply(self.xp, profile, self.products, parameters, order)
+
+    def coordinatewise(self, term):
+        """Return sum_k term(x_k, z_k) (n, m), one coordinate after the other."""
+        xp = self.xp
+        X, Z = self.X.points, self.Z.points
+        total = xp.zeros((X.shape[0], Z.shape[0]), dtype=X.dtype, device=getattr(X, "device", None))
+        math = Namespace(xp)
+        # whoever takes the sums sees to it that they are finite
+        with np.errstate(over="ignore"):
+            for k in range(X.shape[1]):
+                total += term(math, X[:, k][:, None], Z[:, k][None, :])
+        return total
+
+
+def evaluate_profile(profile, s, parameters, order=0):
+    """Return a profile of an array of scalars, silent where a derivative is infinite.
+
+    Parameters
+    ----------
+    profile : function (xp, s, *parameters, order)
+    s : array
+    parameters : tuple of float
+    order : int
+
+    Returns
+    -------
+    array of the shape of s
+    """
+    return _apply(namespace_of(s), profile, s, parameters, order)
+
+
+def _apply(xp, profile, s, parameters, order):
+    # a parameter beyond the type of s would turn infinite, and 0 times it NaN: the largest number does what it means
+    largest = float(xp.finfo(s.dtype).max)
+    parameters = [max(-largest, min(largest, value)) for value in parameters]
+    # derivatives that are infinite at 0 say so by dividing by 0; overflow is reported by whoever checks finiteness
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        return profile(Namespace(xp), s, *parameters, order=order)
+
+
+def _products(X, Z):
+    # the same array on both sides makes NumPy call syrk: half the work and exactly symmetric
+    T = X @ Z.T
+    return T.toarray() if sp.issparse(T) else T
+
+
+def _densify(rows):
+    return rows.toarray() if sp.issparse(rows) else rows

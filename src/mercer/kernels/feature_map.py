@@ -1,0 +1,76 @@
+"""FeatureMap: the kernel phi(x)'phi(z) of an explicit feature map."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.kernels.base import Kernel, Tags
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap(Kernel):
+    """Kernel of an explicit feature map, <phi(x), phi(z)>: positive semidefinite whatever phi is.
+
+    Parameters
+    ----------
+    phi : callable
+        Points (n) to features (n, D), row by row.
+    jacobian : callable, optional
+        Rows (n, d) to derivatives (n, D, d) of the features; without it the kernel has no gradient.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> k = mc.FeatureMap(lambda X: np.column_stack([X[:, 0], X[:, 0] ** 2]))
+    >>> k(np.array([[2.0]]))
+    array([[20.]])
+    """
+
+    phi: object
+    jacobian: object = None
+
+    def __post_init__(self):
+        for name in ("phi", "jacobian"):
+            value = getattr(self, name)
+            if not (callable(value) or (name == "jacobian" and value is None)):
+                raise TypeError(f"{name} must be a function of points, got {value!r}.")
+
+    @property
+    def tags(self):
+        """Positive semidefinite, on any points phi takes."""
+        return Tags(points="objects", sparse=True, differentiable=self.jacobian is not None)
+
+    def admit(self, points, name):
+        return points
+
+    def _features(self, side):
+        return side.memo(self, lambda: self._checked(side))
+
+    def _checked(self, side):
+        features = self.phi(side.points)
+        if getattr(features, "ndim", 0) != 2 or features.shape[0] != len(side):
+            raise ValueError(
+                f"phi must return one row of features per point: expected ({len(side)}, D), "
+                f"got {getattr(features, 'shape', type(features).__name__)}."
+            )
+        if not np.isfinite(float(features.sum())):
+            raise ValueError("phi returned NaN or infinity.")
+        return features
+
+    def evaluate(self, tile):
+        X = self._features(tile.X)
+        return X @ (X if tile.Z is tile.X else self._features(tile.Z)).T
+
+    def diagonal(self, side):
+        features = self._features(side)
+        return (features * features).sum(axis=1)
+
+    def gradient(self, tile, W):
+        if self.jacobian is None:
+            raise TypeError("FeatureMap has no gradient; give jacobian=, a function X -> (n, D, d).")
+        return np.einsum("nD,nDd->nd", W @ self._features(tile.Z), self.jacobian(tile.X.points))
+
+    def diagonal_gradient(self, side, w):
+        if self.jacobian is None:
+            raise TypeError("FeatureMap has no gradient; give jacobian=, a function X -> (n, D, d).")
+        return 2 * np.einsum("n,nD,nDd->nd", w, self._features(side), self.jacobian(side.points))

@@ -1,0 +1,60 @@
+"""Kernels whose surface is magnified near a decision boundary."""
+
+import numpy as np
+
+from mercer._common import check_positive
+from mercer.expansion import Expansion
+from mercer.kernels import Conformal, Gaussian
+
+
+def magnified(model, width):
+    r"""Return the kernel of a fitted support vector machine, magnified around its support vectors.
+
+    .. math:: \tilde k(x, z) = c(x)\, k(x, z)\, c(z), \qquad c(x) = \sum_i \exp(-|x - x_i|^2 / (2 w^2))
+
+    over the support vectors x_i. They lie near the boundary, where the surface gains volume by c^N and more by the
+    slope of c, so that a machine trained again with this kernel has more room there. It is one line,
+    ``Conformal(k, Expansion(Gaussian(1 / (2 * w**2)), support_vectors, ones))``.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With ``kernel_`` and ``support_vectors_``, rows of numbers.
+    width : float
+        w, above 0. Amari and Wu take sigma / sqrt(N) for a Gaussian kernel of width sigma in N dimensions.
+
+    Returns
+    -------
+    Conformal
+
+    Raises
+    ------
+    TypeError
+        When the model has no support vectors that are rows, as with a precomputed kernel.
+    ValueError
+        When width is not above 0.
+
+    References
+    ----------
+    Amari, Wu, *Improving support vector machine classifiers by modifying kernel functions*, Neural Networks 12 (1999),
+    783-789.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> svc = mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, X[:, 0] > 0)
+    >>> k = mc.manifold.magnified(svc, 0.5)
+    >>> near, far = mc.manifold.volume_element(k, np.array([[0.0, 0.0], [6.0, 0.0]]))
+    >>> bool(near > 100 * far)
+    True
+    """
+    check_positive("width", width)
+    missing = [name for name in ("kernel_", "support_vectors_") if not hasattr(model, name)]
+    if missing:
+        raise TypeError(f"{type(model).__name__} has no {' and no '.join(missing)}; magnified takes a fitted SVC.")
+    if model.kernel_.tags.points != "rows":
+        raise TypeError(f"{model.kernel_!r} takes {model.kernel_.tags.points}; magnified needs rows of numbers.")
+    vectors = np.asarray(model.support_vectors_)
+    bumps = Expansion(Gaussian(0.5 / float(width) ** 2), vectors, np.ones(len(vectors), vectors.dtype))
+    return Conformal(model.kernel_, bumps)

@@ -1,0 +1,135 @@
+"""Coordinates that grow: each new point that is not in the span adds the axis of its residual."""
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.linalg
+
+from mercer._common import check_number
+from mercer._compute.points import join_points, take_points
+from mercer.expansion import Expansion, features
+from mercer.linalg import cholesky
+
+
+def extended(coordinates, X, tol=None, most=None):
+    r"""Return coordinates with an axis more for every direction in which new points leave the span.
+
+    .. math:: Y \leftarrow \begin{pmatrix} Y & y \\ 0 & y_{r+1} \end{pmatrix}
+
+    Earlier axes, the origin, and the coordinates of earlier points stay as they are; the new coordinates of earlier
+    points are 0. From an empty span this is a pivoted Cholesky factorisation.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+        r axes over n points.
+    X : points (b)
+    tol : float, optional
+        Points whose squared residual is at most ``tol`` times the largest |phi(x)|^2 add no axis; eps^(1/2) of the type
+        when left out.
+    most : int, optional
+        Most axes to add.
+
+    Returns
+    -------
+    Coordinates
+        r + p axes over n + p points.
+
+    Raises
+    ------
+    TypeError
+        For a precomputed kernel, which knows no values between new points.
+
+    Notes
+    -----
+    O(n b) kernel values and O(n b r) operations; the new axes are orthonormal to the old to about eps / tol.
+
+    References
+    ----------
+    Zhao et al., *A two-phase incremental kernel PCA*, Complexity (2019): phase one.
+    Kwak, *Nonlinear projection trick in kernel methods*, IEEE TNNLS 24 (2013), lemma 5.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.maps import extended, triangular
+    >>> start = triangular(mc.features(mc.Linear(), np.array([[2.0, 0.0]])), centre=False)
+    >>> extended(start, np.array([[3.0, 4.0]]))(np.array([[3.0, 4.0]]))
+    array([[3., 4.]])
+    """
+    kernel = coordinates.basis.kernel
+    if kernel.tags.points == "indices":
+        raise TypeError(
+            f"{type(kernel).__name__} knows no kernel values between new points, so that its span cannot grow; fit on "
+            "the matrix of all points, or give a kernel and the points."
+        )
+    phi = features(kernel, X)
+    norms = phi.norms()
+    tol = np.finfo(norms.dtype).eps ** 0.5 if tol is None else tol
+    check_number("tol", tol)
+    Y = np.asarray(coordinates(X), np.float64)
+    rest = _residual_products(coordinates, phi, Y)
+    # the threshold is a share of the norms of phi, not of the residuals
+    norm, largest = float(norms.max()) ** 2, float(rest.diagonal().max())
+    if not largest > tol * norm or most == 0:
+        return coordinates
+    part = cholesky.pivoted(rest, most, tol * norm / largest)
+    return _joined(coordinates, take_points(X, part.pivots), Y[part.pivots], part.factor[part.pivots], norms.dtype)
+
+
+def recentred(coordinates, shift):
+    """Return coordinates about the point of the subspace that had the coordinates ``shift``.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+        r orthonormal axes.
+    shift : array (r,)
+
+    Returns
+    -------
+    Coordinates
+        Whose values are those of before, less ``shift``. No kernel values are needed.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.maps import recentred, triangular
+    >>> start = triangular(mc.features(mc.Linear(), np.array([[2.0]])), centre=False)
+    >>> recentred(start, np.array([1.0]))(np.array([[3.0]]))
+    array([[2.]])
+    """
+    intercept = coordinates.intercept
+    shift = np.asarray(shift, intercept.dtype)
+    return replace(
+        coordinates,
+        origin=coordinates.origin + coordinates.basis @ shift[:, None],
+        intercept=intercept - shift,
+        square=coordinates.square + float(shift @ shift - 2 * intercept @ shift),
+    )
+
+
+def _residual_products(coordinates, phi, Y):
+    """Return the inner products of the residuals of new points with each other (b, b)."""
+    centre = np.asarray(coordinates.origin(phi.points), np.float64)
+    M = np.asarray(phi.inner(phi), np.float64) - centre - centre.T + coordinates.square - Y @ Y.T
+    # rounding alone can make a squared norm negative
+    np.fill_diagonal(M, np.maximum(M.diagonal(), 0))
+    return M
+
+
+def _joined(coordinates, points, Y, L, dtype):
+    """Return coordinates with the axes (phi(points) - mu - basis Y') L^-T behind the others."""
+    basis, origin = coordinates.basis, coordinates.origin
+    inverse = scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans="T", check_finite=False)
+    new = -(origin.coef + basis.coef @ Y.T) @ inverse
+    below = np.hstack([np.zeros((len(L), len(basis))), inverse])
+    coef = np.vstack([np.hstack([basis.coef, new]), below]).astype(dtype)
+    joined = join_points([basis.points, points])
+    along = origin(points)[:, 0] - coordinates.square + Y @ coordinates.intercept
+    return replace(
+        coordinates,
+        basis=Expansion(basis.kernel, joined, coef),
+        origin=Expansion(basis.kernel, joined, np.vstack([origin.coef, np.zeros((len(L), 1), dtype)])),
+        intercept=np.concatenate([coordinates.intercept, -(along @ inverse)]).astype(dtype),
+    )

@@ -1,0 +1,103 @@
+"""Coordinates over landmarks: the principal axes of many points within the span of few."""
+
+import logging
+
+import numpy as np
+
+from mercer._compute.points import take_points
+from mercer.factor import InnerProducts
+from mercer.linalg import eigh
+from mercer.maps.coordinates import at, share, spectral
+
+logger = logging.getLogger(__name__)
+
+# Rows whose coordinates are there at one time.
+_ROWS = 4096
+
+
+def within(onto, phi, centre=True, tol=None, *, memory="1GB", random_state=None):
+    """Return coordinates of many vectors in the span of few: the principal axes of their projections.
+
+    Where the few span the many these are the spectral coordinates; otherwise origin and axes are those of the
+    projections, and what they leave out is the residual. No n x n matrix is there at any time.
+
+    Parameters
+    ----------
+    onto : Expansion
+        m vectors, the features of landmarks.
+    phi : Expansion
+        n vectors: features, without coefficients.
+    centre : bool
+        Take the mean of the projections as origin.
+    tol : float, optional
+        Axes whose eigenvalue is at most ``tol`` times the largest are cut; n eps when left out, and never less.
+    memory : str or int
+        Bytes that the m x m matrix may take.
+    random_state : int, RandomState, Generator or None
+
+    Returns
+    -------
+    Coordinates
+        At most m axes, over the points of ``onto``.
+
+    Raises
+    ------
+    ValueError
+        When the projections have no variance.
+    MemoryError
+        When the m x m matrix is larger than the budget.
+
+    Notes
+    -----
+    n m kernel values and O(n m^2 + m^3) operations.
+
+    References
+    ----------
+    Williams, Seeger, *Using the Nystroem method to speed up kernel machines*, NIPS 13 (2001).
+    Kwak (2013), theorem 2, with another set of points for the span.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.maps import within
+    >>> k, X = mc.Linear(), np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
+    >>> within(mc.features(k, X[1:]), mc.features(k, X))(X).round(6)
+    array([[-2.],
+           [ 0.],
+           [ 2.]])
+    """
+    tol = share(tol)
+    basis = spectral(onto, False, memory=memory, random_state=random_state).basis
+    average, scatter = _moments(basis, phi, centre)
+    pairs = eigh.dense(scatter, len(scatter))
+    values, axes = pairs.values, pairs.vectors
+    dtype = InnerProducts(phi).dtype
+    # the noise of inner products is not variance
+    norm = float(np.max(np.asarray(phi.norms(), np.float64) ** 2))
+    floor = max(tol * values[0], len(phi) * np.finfo(dtype).eps * max(values[0], 8 * norm))
+    kept = values > floor
+    if not kept.any():
+        raise ValueError(
+            f"no variance: the projections of the {len(phi)} points onto the span of {len(onto)} landmarks are equal "
+            "up to rounding; choose other landmarks or a smaller bandwidth."
+        )
+    logger.info("%d coordinates of %d vectors over %d landmarks", int(kept.sum()), len(phi), len(onto))
+    return at(basis @ average.astype(dtype), basis @ axes[:, kept].astype(dtype))
+
+
+def _moments(basis, phi, centre):
+    """Return the mean (r, 1) and the scatter (r, r) of the inner products of vectors with a basis, a few rows at a
+    time.
+    """
+    # taken off first, the mean over the landmarks leaves little to cancel later
+    n, r = len(phi), len(basis)
+    shift = np.asarray(basis(basis.points), np.float64).mean(axis=0) if centre else np.zeros(r)
+    total, scatter = np.zeros(r), np.zeros((r, r))
+    for start in range(0, n, _ROWS):
+        C = np.asarray(basis(take_points(phi.points, slice(start, start + _ROWS))), np.float64) - shift
+        total += C.sum(axis=0)
+        scatter += C.T @ C
+    if not centre:
+        return np.zeros((r, 1)), scatter
+    total /= n
+    return (shift + total)[:, None], scatter - n * np.outer(total, total)

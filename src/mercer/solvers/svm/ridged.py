@@ -1,0 +1,51 @@
+"""A kernel with a ridge on its diagonal: what a quadratic loss adds to the dual of a machine."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer._compute.points import take_points
+from mercer.kernels.base import Kernel, Tags
+
+
+@dataclass(frozen=True, eq=False)
+class Ridged(Kernel):
+    """k(x_i, x_j) + ridge_i [i = j] on the indices of given points: copies of a point have their own ridge.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    points : points (n)
+    ridge : float64 array (n,)
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> Ridged(mc.Linear(), np.array([[2.0], [2.0]]), np.full(2, 0.5))(np.arange(2))
+    array([[4.5, 4. ],
+           [4. , 4.5]])
+    """
+
+    kernel: Kernel
+    points: object
+    ridge: np.ndarray
+
+    @property
+    def tags(self):
+        """Nothing is known; no gradient."""
+        return Tags(positive_semidefinite=None, points="indices", differentiable=False)
+
+    def admit(self, points, name):
+        return points
+
+    def evaluate(self, tile):
+        own, other = np.asarray(tile.X.points), np.asarray(tile.Z.points)
+        values = self.kernel(take_points(self.points, own), take_points(self.points, other)).astype(np.float64)
+        i, j = np.nonzero(own[:, None] == other)
+        values[i, j] += self.ridge[own[i]]
+        return values
+
+    def diagonal(self, side):
+        own = np.asarray(side.points)
+        return self.kernel.diag(take_points(self.points, own)).astype(np.float64) + self.ridge[own]

@@ -1,0 +1,113 @@
+# Every use takes a kernel, points and coefficients, whether it needs them or not.
+# ruff: noqa: ARG005
+"""The reference backend: tiles of any size give what one block gives, exactly symmetric, summed in float64."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tests.reference.instances import ROWS
+
+import mercer as mc
+from mercer._compute import array
+from mercer._compute.points import Points
+
+X = np.random.default_rng(0).random((45, 3))
+Z = np.random.default_rng(1).random((30, 3))
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    """Tiles of eight rows."""
+    monkeypatch.setattr(array, "_TILE_BYTES", 1)
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("name", ROWS)
+def test_small_tiles_give_the_values_of_one_block(name):
+    kernel = ROWS[name]
+    side, other = kernel._sides(X, Z)
+    V, W = np.cos(np.arange(60.0)).reshape(30, 2), np.sin(np.arange(45.0 * 30)).reshape(45, 30)
+    whole = kernel(X, Z)
+    np.testing.assert_allclose(array.dense(kernel, side, other), whole, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(array.matmul(kernel, side, other, V), whole @ V, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(array.diag(kernel, side), np.diagonal(kernel(X)), rtol=1e-12)
+    if kernel.tags.differentiable:
+        gradient = array.vjp(kernel, side, other, W.__getitem__)
+        np.testing.assert_allclose(gradient, kernel.vjp(X, Z, W), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ROWS)
+def test_tiles_of_one_set_of_points_make_a_symmetric_block(name, dtype):
+    side = Points(X.astype(dtype))
+    K = array.dense(ROWS[name], side, side)
+    assert K.dtype == dtype
+    assert (K == K.T).all()
+
+
+@pytest.mark.usefixtures("small_tiles")
+def test_sparse_rows_come_in_tiles_too():
+    kernel = mc.Gaussian(2.0) + mc.Linear()
+    S = sp.csr_array(X * (X > 0.5))
+    K = array.dense(kernel, *kernel._sides(S, S))
+    np.testing.assert_allclose(K, kernel(S.toarray()), rtol=1e-12)
+
+
+def test_products_of_many_columns_keep_digits_that_float32_sums_lose():
+    K = np.full((1, 2**20), 1.0, np.float32)
+    V = np.full((2**20, 1), 0.1, np.float32)
+    exact = 2**20 * float(np.float32(0.1))
+    assert abs(float(array.product(K, V)[0, 0]) / exact - 1) < 1e-6
+
+
+def test_mirroring_copies_the_lower_triangle_of_large_blocks():
+    K = np.random.default_rng(2).random((1100, 1100))
+    mirrored = array.mirror(K.copy())
+    np.testing.assert_array_equal(np.tril(mirrored), np.tril(K))
+    np.testing.assert_array_equal(mirrored, mirrored.T)
+
+
+def test_rows_of_a_tile_depend_on_the_shape_alone():
+    assert array.row_step(10**9) == 8
+    assert array.row_step(1000) % 8 == 0
+    assert array.row_step(1000) * 1000 * 8 <= array._TILE_BYTES
+
+
+# --- arrays of other libraries ---------------------------------------------------------------------------------------
+
+# one of each kind; the laws of test_testing.py hold every kernel to the values of NumPy
+PORTABLE = ["gaussian", "matern12", "poly3", "intersection", "normalized_linear", "mixed_columns"]
+COEF = np.cos(np.arange(90.0)).reshape(45, 2)
+USES = {
+    "G.dense": lambda k, A, B, C: mc.Gram(k, A, B).dense(),
+    "G @ V": lambda k, A, B, C: mc.Gram(k, B, A) @ C,
+    "G @ v": lambda k, A, B, C: mc.Gram(k, B, A) @ C[:, 0],
+    "G[I, J]": lambda k, A, B, C: mc.Gram(k, A, B)[1:3, [0, 2]],
+    "G.diagonal": lambda k, A, B, C: mc.Gram(k, A).diagonal(),
+    "psi(X)": lambda k, A, B, C: mc.Expansion(k, A, C)(B),
+    "psi.inner": lambda k, A, B, C: mc.Expansion(k, A, C).inner(mc.features(k, B)),
+    "psi.norms": lambda k, A, B, C: mc.Expansion(k, A, C).norms(),
+    "psi + chi": lambda k, A, B, C: (mc.Expansion(k, A, C) + mc.features(k, B)[:, 0])(B),
+    "psi[:, j]": lambda k, A, B, C: mc.Expansion(k, A, C)[:, 1](B),
+    "mean": lambda k, A, B, C: mc.mean(mc.features(k, A))(B),
+    "sqdist": lambda k, A, B, C: mc.sqdist(mc.features(k, A), mc.features(k, B)),
+    "sqdist paired": lambda k, A, B, C: mc.sqdist(mc.features(k, B), mc.features(k, A[:30, :]), paired=True),
+    "gradient": lambda k, A, B, C: mc.Expansion(k, A, C).gradient(B),
+}
+
+
+@pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+@pytest.mark.parametrize("name", PORTABLE)
+def test_grams_and_expansions_of_other_libraries_equal_those_of_numpy(name, library):
+    xp = pytest.importorskip(library, reason=f"{library} is not installed")
+    kernel = ROWS[name]
+    for dtype, tolerance in ((np.float64, 1e-10), (np.float32, 1e-4)):
+        here = [array.astype(dtype) for array in (X, Z, COEF)]
+        there = [xp.asarray(array) for array in here]
+        for use, function in USES.items():
+            expected, result = function(kernel, *here), function(kernel, *there)
+            assert type(result) is type(there[0]), use
+            assert np.asarray(result).dtype == dtype, use
+            size = max(float(abs(expected).max()), 1.0)
+            np.testing.assert_allclose(np.asarray(result), expected, rtol=0, atol=tolerance * size, err_msg=use)

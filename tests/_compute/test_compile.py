@@ -1,0 +1,197 @@
+import importlib.util
+import os
+import subprocess
+import sys
+from types import FunctionType
+
+import numpy as np
+import pytest
+
+from mercer._compute import compile as _compile
+from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised
+
+SOURCE = "def total(values):\n    result = 0.0\n    for value in values:\n        result += value\n    return result\n"
+
+
+@compiled
+def half(x):
+    return x * 0.5
+
+
+@compiled
+def halves(values):
+    _compile.wide()
+    for i in range(values.size):
+        values[i] = half(values[i])
+
+
+@pytest.fixture
+def total(tmp_path, monkeypatch):
+    """A function in a file whose machine code is kept beside it."""
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    (tmp_path / "module.py").write_text(SOURCE)
+    spec = importlib.util.spec_from_file_location("module", tmp_path / "module.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    _compile._warn_once.cache_clear()
+    return module.total
+
+
+def kept(tmp_path):
+    return sorted(path for path in tmp_path.rglob("*") if path.suffix in (".nbi", ".nbc"))
+
+
+def test_importing_what_is_compiled_does_not_import_numba():
+    code = "import sys; from mercer._compute import compile, loops, threads; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_compiled_functions_call_each_other():
+    values = np.arange(100.0)
+    halves(values)
+    np.testing.assert_array_equal(values, np.arange(100.0) / 2)
+
+
+def test_nan_and_infinity_survive_reordered_sums():
+    @compiled
+    def total_and_quotient(values, zero):
+        total = 0.0
+        for value in values:
+            total += value
+        return total, values[0] / zero
+
+    with np.errstate(all="ignore"):
+        for special in (np.nan, np.inf, -np.inf):
+            values = np.ones(64)
+            values[40] = special
+            total, quotient = total_and_quotient(values, 0.0)
+            np.testing.assert_array_equal((total, quotient), (special, np.inf))
+
+
+def test_machine_code_is_kept_and_found_again(total, tmp_path):
+    dispatcher(total, cache=True)(np.ones(3))
+    again = dispatcher(total, cache=True)
+    again(np.ones(3))
+    assert len(kept(tmp_path)) == 2
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+def test_a_folder_that_others_can_write_to_is_not_used(total, tmp_path):
+    folder = tmp_path / "__pycache__"
+    folder.mkdir()
+    folder.chmod(0o777)
+    assert dispatcher(total, cache=True)(np.ones(3)) == 3
+    assert kept(tmp_path) == []
+
+
+def test_a_folder_of_another_user_is_not_used(total, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: os.stat(tmp_path).st_uid + 1)
+    assert dispatcher(total, cache=True)(np.ones(3)) == 3
+    assert kept(tmp_path) == []
+
+
+def test_without_any_folder_functions_are_compiled_and_not_kept(total, tmp_path, monkeypatch):
+    from numba.core import caching
+
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+    assert dispatcher(total, cache=True)(np.ones(3)) == 3
+    assert kept(tmp_path) == []
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", ["truncated", "zeros", "random", "empty"])
+def test_a_damaged_cache_costs_a_warning_and_heals(total, tmp_path, suffix, damage):
+    dispatcher(total, cache=True)(np.ones(3))
+    (path,) = (path for path in kept(tmp_path) if path.suffix == suffix)
+    content = path.read_bytes()
+    path.write_bytes(
+        {
+            "truncated": content[: len(content) // 2],
+            "zeros": bytes(len(content)),
+            "random": np.random.default_rng(0).bytes(len(content)),
+            "empty": b"",
+        }[damage]
+    )
+    with pytest.warns(RuntimeWarning, match="damaged"):
+        assert dispatcher(total, cache=True)(np.ones(3)) == 3
+    assert dispatcher(total, cache=True)(np.ones(3)) == 3
+
+
+def test_the_order_is_a_constant_of_the_compilation():
+    from mercer._compute import fastmath
+
+    def profile(xp, s, gamma, order=0):
+        value = xp.abs(gamma * s)
+        for _ in range(order):
+            value = -gamma * value
+        return value
+
+    def value(order):
+        derivative = specialised(profile, order)
+        # a module is an argument inside compiled code only
+        return dispatcher(lambda s, gamma: derivative(fastmath, s, gamma))(2.0, 3.0)
+
+    for order in range(4):
+        assert value(order) == 6.0 * (-3.0) ** order
+
+
+def test_exact_arithmetic_is_not_reordered():
+    def rounded(x):
+        return (x + 6755399441055744.0) - 6755399441055744.0
+
+    assert dispatcher(rounded, EXACT)(2.7) == 3.0
+
+
+_SCALE = 2.0
+
+
+def _scaled(x):
+    return _SCALE * x
+
+
+def test_functions_have_one_fingerprint_exactly_when_their_code_and_what_it_uses_agree(monkeypatch):
+    def made(offset):
+        return lambda x: _scaled(x) + offset
+
+    before = fingerprint(made(1.0))
+    assert before == fingerprint(made(1.0))
+    assert before != fingerprint(made(1.5))
+    assert before != fingerprint(made(1.0), 1)
+    monkeypatch.setitem(globals(), "_SCALE", 3.0)
+    assert before != fingerprint(made(1.0))
+
+
+def test_equal_functions_of_two_modules_have_two_fingerprints_since_kept_code_names_the_module():
+    def plus(x):
+        return x + 1
+
+    here, there = (FunctionType(plus.__code__, {"__name__": name}) for name in ("here", "there"))
+    assert fingerprint(here) == fingerprint(FunctionType(plus.__code__, {"__name__": "here"}))
+    assert fingerprint(here) != fingerprint(there)
+
+
+def test_what_uses_an_unknown_object_has_no_fingerprint():
+    unknown = object()
+    assert fingerprint(lambda: unknown) is None
+
+
+def test_a_closure_over_compiled_code_is_read_from_disk_by_the_next_process(tmp_path):
+    code = (
+        "import numpy as np, mercer as mc\n"
+        "from mercer._compute import loops\n"
+        "mc.Gaussian(0.5)(np.zeros((2, 12)))\n"
+        "mc.Gram(mc.Gaussian(0.5), np.ones((4, 12))) @ np.ones(4)\n"
+        "loops = [loops._loop(mc.Gaussian.profile, 0, kind) for kind in ('clamped', 'direct')]\n"
+        "print(sum(sum(loop.stats.cache_hits.values()) for loop in loops),"
+        " sum(sum(loop.stats.cache_misses.values()) for loop in loops))"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    runs = [
+        subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    ]
+    hits, misses = zip(*(map(int, run.split()) for run in runs), strict=True)
+    assert hits[0] == 0 < misses[0]
+    assert misses[1] == 0 < hits[1]

@@ -1,0 +1,88 @@
+"""Compiled blocks agree with the reference, whatever the kernel, the type and the cut into tiles."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer._compute import array
+from mercer._compute import fused as _numba
+from mercer._compute.points import Points
+from mercer._compute.threads import limit_threads
+
+KERNELS = [
+    mc.Gaussian(0.7),
+    mc.Matern(1.3, 0.5),
+    mc.Polynomial(3, 0.5, 1.0),
+    mc.Gaussian(1.0) * mc.Polynomial(2) + 0.5,
+    mc.Normalized(mc.Matern(2.0, 2.5) + mc.Linear()),
+    mc.Mapped(mc.Gaussian(1.0), np.array([0, 2])),
+    mc.Laplacian(0.7),
+]
+
+
+@pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])
+def sides(request, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    return Points(rng.random((70, 12)).astype(request.param)), Points(rng.random((55, 12)).astype(request.param))
+
+
+@pytest.fixture(params=[None, 9], ids=["one tile", "many tiles"])
+def cut(request, monkeypatch):
+    if request.param:
+        monkeypatch.setattr(array, "row_step", lambda *_: request.param)
+
+
+@pytest.mark.usefixtures("cut")
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+def test_values_products_and_gradients_are_those_of_the_reference(kernel, sides, global_random_seed):
+    X, Z = sides
+    rng = np.random.default_rng(global_random_seed + 1)
+    V, W = rng.standard_normal((55, 3)).astype(X.points.dtype), rng.standard_normal((70, 55))
+    eps = float(np.finfo(X.points.dtype).eps)
+    for ours, expected in [
+        (_numba.dense(kernel, X, Z), array.dense(kernel, X, Z)),
+        (_numba.dense(kernel, X, X), array.dense(kernel, X, X)),
+        (_numba.matmul(kernel, X, Z, V), array.matmul(kernel, X, Z, V)),
+        (_numba.vjp(kernel, X, Z, W.__getitem__), array.vjp(kernel, X, Z, W.__getitem__)),
+    ]:
+        # tens of roundings a value, and the slope of the kernel's scalar
+        np.testing.assert_allclose(ours, expected, atol=200 * eps * abs(expected).max())
+
+
+@pytest.mark.usefixtures("cut")
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+def test_a_gram_matrix_is_symmetric_to_the_bit_with_an_exact_diagonal(kernel, sides):
+    X = sides[0]
+    K = _numba.dense(kernel, X, X)
+    assert (K == K.T).all()
+    if isinstance(kernel, (mc.Gaussian, mc.Matern, mc.Laplacian, mc.Normalized)):
+        assert (np.diag(K) == 1).all()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+def test_results_do_not_depend_on_the_number_of_threads(kernel, sides):
+    X, Z = sides
+    V = np.linspace(-1, 1, 55).reshape(-1, 1).astype(X.points.dtype)
+    results = []
+    for threads in (1, 2, 4):
+        with limit_threads(threads):
+            results.append((_numba.dense(kernel, X, X), _numba.matmul(kernel, X, Z, V)))
+    for dense, product in results[1:]:
+        assert (dense == results[0][0]).all()
+        assert (product == results[0][1]).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_points_that_nearly_coincide_keep_their_digits_under_a_kernel_with_a_kink(dtype, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    eps = float(np.finfo(dtype).eps)
+    X = rng.random((60, 40)).astype(dtype)
+    Z = np.concatenate([X[:20] + 1e3 * eps * rng.random((20, 40)).astype(dtype), X[20:40]])
+    distance = np.sqrt(((X[:, None].astype(np.longdouble) - Z[None]) ** 2).sum(axis=-1))
+    # the slope of the kernel in the distance is 10
+    np.testing.assert_allclose(mc.Gram(mc.Matern(0.1, 0.5), X, Z).dense(), np.exp(-10 * distance), atol=50 * eps)
+
+
+def test_a_bandwidth_beyond_float32_gives_numbers():
+    X = np.linspace(0, 1, 60, dtype=np.float32).reshape(5, 12)
+    assert (mc.Gram(mc.Gaussian(1e300), X).dense() == np.eye(5, dtype=np.float32)).all()

@@ -1,0 +1,211 @@
+import numpy as np
+import pytest
+
+from mercer._compute import loops
+from mercer._compute.loops import mirror, transpose
+from mercer._compute.threads import limit_threads
+
+FLOATS = [np.float32, np.float64]
+# on both sides of the change from differences to a matrix product, and of a row of four
+DIMENSIONS = [1, 3, 8, 9, 50]
+
+
+@pytest.fixture
+def rng(global_random_seed):
+    return np.random.default_rng(global_random_seed)
+
+
+def gaussian(xp, s, gamma, order=0):
+    value = xp.exp(-gamma * s)
+    return value if order == 0 else (-gamma) ** order * value
+
+
+def exponential(xp, s, length, order=0):
+    """Matern of smoothness 1/2, whose slope is infinite at 0."""
+    u = xp.sqrt(s) / length
+    return xp.exp(-u) if order == 0 else -xp.exp(-u) / (xp.const(s, 2.0) * length * length * u)
+
+
+def cubic(xp, s, gamma, coef0, order=0):
+    base = gamma * s + coef0
+    return xp.power(base, xp.const(s, 3)) if order == 0 else xp.const(s, 3) * gamma * base * base
+
+
+def points(dtype, d, rng, n=70, m=1100):
+    """Rows of norm about 1: fewer than a tile against more than two."""
+    return ((rng.normal(size=(k, d)) / np.sqrt(d)).astype(dtype) for k in (n, m))
+
+
+def sqdist(X, Z):
+    X, Z = X.astype(np.longdouble), Z.astype(np.longdouble)
+    return sum((X[:, k][:, None] - Z[:, k][None, :]) ** 2 for k in range(X.shape[1]))
+
+
+def bound(dtype, gamma, *points):
+    """The error promised for a Gaussian kernel: by the type, and by cancellation in distances."""
+    largest = max(float(np.max(np.sum(p.astype(float) ** 2, axis=1))) for p in points)
+    return (1e-6 if dtype == np.float32 else 1e-12) + 4 * np.finfo(dtype).eps * gamma * largest
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("gamma", [1e-3, 0.7, 50.0])
+def test_gaussian_values_agree_with_extended_precision(dtype, d, gamma, rng):
+    X, Z = points(dtype, d, rng)
+    K = loops.tile(gaussian, "radial", (gamma,), X, Z)
+    exact = np.exp(-np.longdouble(dtype(gamma)) * sqdist(X, Z))
+    assert K.dtype == dtype
+    assert np.max(np.abs(K - exact)) <= bound(dtype, gamma, X, Z)
+    assert K.min() >= 0
+    assert K.max() <= 1
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_dot_product_values_agree_with_extended_precision(dtype, d, rng):
+    X, Z = points(dtype, d, rng)
+    K = loops.tile(cubic, "dot", (0.5, 1.0), X, Z)
+    size = np.abs(X.astype(np.longdouble)) @ np.abs(Z.astype(np.longdouble)).T
+    exact = (0.5 * (X.astype(np.longdouble) @ Z.astype(np.longdouble).T) + 1) ** 3
+    assert np.all(np.abs(K - exact) <= 8 * np.finfo(dtype).eps * (1 + size) ** 3)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("p", [1, 3])
+def test_a_product_is_that_of_the_dense_block(dtype, d, p, rng):
+    X, Z = points(dtype, d, rng)
+    V = rng.normal(size=(len(Z), p)).astype(dtype)
+    product = loops.matmul(gaussian, "radial", (0.7,), X, Z, V)
+    K = loops.tile(gaussian, "radial", (0.7,), X, Z).astype(np.float64)
+    assert product.dtype == dtype
+    assert np.all(np.abs(product - K @ V) <= 16 * np.finfo(dtype).eps * (K @ np.abs(V)))
+
+
+def test_sums_across_tiles_do_not_lose_float32_digits(rng):
+    # a float32 running sum of 200 000 ones and halves loses three digits
+    X, Z = np.zeros((1, 2), np.float32), np.zeros((200_000, 2), np.float32)
+    V = rng.choice([1.0, 1.5], size=(200_000, 1)).astype(np.float32)
+    product = loops.matmul(gaussian, "radial", (1.0,), X, Z, V)[0, 0]
+    assert abs(product / V.sum(dtype=float) - 1) <= np.finfo(np.float32).eps
+
+
+@pytest.mark.parametrize("d", [3, 50])
+@pytest.mark.parametrize("kind", ["radial", "dot"])
+def test_results_are_the_same_bit_for_bit_on_any_number_of_threads(d, kind, rng):
+    X, Z = points(np.float32, d, rng, 700, 1100)
+    V, W = rng.normal(size=(1100, 2)), rng.normal(size=(700, 1100))
+    results = []
+    for threads in (1, 2, 4):
+        with limit_threads(threads):
+            block = (gaussian, kind, (0.7,), X, Z)
+            parts = loops.tile(*block), loops.matmul(*block, V), loops.gradient(*block, W)
+            results.append([part.tobytes() for part in parts])
+    assert results[0] == results[1] == results[2]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("d", [3, 50])
+def test_a_block_of_points_with_themselves_is_symmetric_with_an_exact_diagonal(dtype, d, rng):
+    X = (rng.normal(size=(1100, d)) + 10).astype(dtype)
+    K = loops.tile(exponential, "radial", (1.0,), X, X)
+    np.testing.assert_array_equal(K, K.T)
+    np.testing.assert_array_equal(np.diag(K), 1)
+    np.testing.assert_array_equal(loops.matmul(exponential, "radial", (1e-6,), X, X, np.eye(1100, 1)), np.eye(1100, 1))
+    P = loops.tile(cubic, "dot", (0.1, 1.0), X, X)
+    np.testing.assert_array_equal(P, P.T)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("d", DIMENSIONS)
+@pytest.mark.parametrize("kind", ["radial", "dot"])
+def test_a_gradient_is_the_sum_of_its_pairs(dtype, d, kind, rng):
+    X, Z = points(dtype, d, rng, 40, 1100)
+    W = rng.normal(size=(40, 1100))
+    G = loops.gradient(gaussian, kind, (0.7,), X, Z, W)
+    Xl, Zl = X.astype(np.longdouble), Z.astype(np.longdouble)
+    s = sqdist(X, Z) if kind == "radial" else Xl @ Zl.T
+    Q = -np.longdouble(dtype(0.7)) * np.exp(-np.longdouble(dtype(0.7)) * s) * W
+    exact = 2 * (Q.sum(1)[:, None] * Xl - Q @ Zl) if kind == "radial" else Q @ Zl
+    size = np.max(np.abs(Q) @ (1 + np.abs(Zl)))
+    assert G.dtype == dtype
+    assert np.max(np.abs(G - exact)) <= 16 * np.finfo(dtype).eps * size
+    np.testing.assert_array_equal(G, loops.gradient(gaussian, kind, (0.7,), X, Z, lambda rows: W[rows]))
+
+
+@pytest.mark.parametrize("d", [3, 50])
+def test_a_gradient_agrees_with_differences_of_the_product(d, rng):
+    X, Z = points(np.float64, d, rng, 5, 600)
+    w = rng.normal(size=(600, 1))
+    G = loops.gradient(gaussian, "radial", (0.7,), X, Z, np.broadcast_to(w.T, (5, 600)))
+    direction = rng.normal(size=X.shape)
+    step = 1e-5
+    ahead, behind = (loops.matmul(gaussian, "radial", (0.7,), X + h * direction, Z, w) for h in (step, -step))
+    np.testing.assert_allclose((G * direction).sum(1), (ahead - behind)[:, 0] / (2 * step), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("d", [3, 50])
+def test_a_kink_pulls_nowhere(d, rng):
+    X = rng.normal(size=(30, d))
+    alone = loops.gradient(exponential, "radial", (1.0,), X, X, np.eye(30))
+    np.testing.assert_array_equal(alone, np.zeros((30, d)))
+    assert np.isfinite(loops.gradient(exponential, "radial", (1.0,), X, X, np.ones((30, 30)))).all()
+
+
+def test_what_is_not_finite_stays_in_its_row(rng):
+    X, Z = points(np.float64, 20, rng)
+    X[3, 4], X[5, 6] = np.nan, np.inf
+    clean = np.delete(np.arange(len(X)), [3, 5])
+    K = loops.tile(gaussian, "radial", (0.7,), X, Z)
+    assert np.isnan(K[3]).all()
+    np.testing.assert_array_equal(K[clean], loops.tile(gaussian, "radial", (0.7,), X, Z)[clean])
+    assert np.isfinite(K[clean]).all()
+
+
+@pytest.mark.parametrize(("n", "m", "d"), [(0, 5, 2), (5, 0, 2), (3, 4, 0), (0, 0, 30), (1, 1, 1)])
+@pytest.mark.parametrize("kind", ["radial", "dot"])
+def test_empty_blocks_have_their_shape(n, m, d, kind):
+    X, Z = np.ones((n, d)), np.ones((m, d))
+    block = (gaussian, kind, (0.7,), X, Z)
+    s = 0.0 if kind == "radial" else float(d)
+    np.testing.assert_allclose(loops.tile(*block), np.full((n, m), np.exp(-0.7 * s)))
+    np.testing.assert_allclose(loops.matmul(*block, np.ones((m, 2))), np.full((n, 2), m * np.exp(-0.7 * s)))
+    assert loops.gradient(*block, np.ones((n, m))).shape == (n, d)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_scalars_are_replaced_in_place(dtype, order, rng):
+    for shape in ((), (7,), (4, 5), (2, 3, 4), (0, 3)):
+        S = np.asarray(rng.uniform(size=shape).astype(dtype))
+        expected = (-0.7) ** order * np.exp(-0.7 * S)
+        assert loops.apply(gaussian, (0.7,), S, order) is S
+        np.testing.assert_allclose(S, expected, rtol=8 * np.finfo(dtype).eps)
+
+
+def test_a_profile_that_compiled_code_cannot_run_is_named(rng):
+    def profile(xp, s, order=0):
+        return open(xp.exp(s), order)
+
+    X, Z = points(np.float64, 2, rng)
+    with pytest.raises(TypeError, match="profile cannot be compiled: use only arithmetic"):
+        loops.tile(profile, "radial", (), X, Z)
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (32, 64), (70, 33)])
+def test_blocks_are_transposed_into_part_of_a_larger_array(shape):
+    block = np.random.default_rng(0).random(shape)
+    whole = np.zeros((shape[1] + 2, shape[0] + 3))
+    transpose(block, whole[1:-1, 2:-1])
+    np.testing.assert_array_equal(whole[1:-1, 2:-1], block.T)
+    whole[1:-1, 2:-1] = 0
+    assert not whole.any()
+
+
+@pytest.mark.parametrize("cuts", [(0, 100), (0, 31, 33, 100), (0, 64, 100)])
+def test_pieces_mirror_the_lower_triangle(cuts):
+    K = np.random.default_rng(0).random((100, 100))
+    mirrored = K.copy()
+    for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
+        mirror(mirrored, start, stop)
+    np.testing.assert_array_equal(mirrored, np.tril(K) + np.tril(K, -1).T)

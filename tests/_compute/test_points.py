@@ -1,0 +1,166 @@
+"""Points: what is taken as rows of numbers, what is refused and how the refusal reads."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from mercer._compute.points import as_rows, common_dtype, count_points, join_points, take_points
+
+X = np.array([[0.0, 1.5, 2.0], [3.0, 0.0, 5.25]])
+
+
+@pytest.mark.parametrize(
+    ("given_as", "dtype"),
+    [
+        (X.astype(np.float32), np.float32),
+        (X.astype(np.float16), np.float64),
+        (X.astype(np.longdouble), np.float64),
+        (X.astype(">f8"), np.float64),
+        (X.astype(">f4"), np.float32),
+        (X.astype(object), np.float64),
+        (X.tolist(), np.float64),
+        (pd.DataFrame(X), np.float64),
+        (pd.DataFrame(X).astype("Float64"), np.float64),
+        (pd.DataFrame(X.astype(np.float32)), np.float32),
+        (pl.DataFrame(X), np.float64),
+        (np.asfortranarray(X), np.float64),
+        (X[::-1][::-1], np.float64),
+        (np.ma.masked_array(X), np.float64),
+    ],
+)
+def test_rows_keep_their_values_in_the_nearest_floating_type(given_as, dtype):
+    rows = as_rows(given_as)
+    assert type(rows) is np.ndarray
+    assert rows.dtype == dtype
+    np.testing.assert_array_equal(rows, X)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.int64, np.uint64, ">i4"])
+def test_whole_numbers_become_float64(dtype):
+    rows = as_rows(np.array([[0, 1], [1, 1]], dtype))
+    assert rows.dtype == np.float64
+    np.testing.assert_array_equal(rows, [[0, 1], [1, 1]])
+
+
+def test_floating_rows_are_not_copied_and_read_only_ones_are_taken():
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    assert as_rows(X) is X
+    assert np.shares_memory(as_rows(frozen), frozen)
+
+
+def test_a_memory_map_is_taken(tmp_path):
+    np.save(tmp_path / "X.npy", X)
+    rows = as_rows(np.load(tmp_path / "X.npy", mmap_mode="r"))
+    np.testing.assert_array_equal(rows, X)
+
+
+@pytest.mark.parametrize("make", [sp.csr_matrix, sp.csr_array, sp.csc_array, sp.coo_array, sp.bsr_array, sp.lil_array])
+def test_sparse_rows_become_canonical_csr(make):
+    rows = as_rows(make(X))
+    assert rows.format == "csr"
+    assert rows.has_canonical_format
+    np.testing.assert_array_equal(rows.toarray(), X)
+
+
+def test_duplicate_entries_add_up_and_the_given_matrix_stays_as_it_is():
+    S = sp.csr_array((np.array([1.0, 2.0, 0.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 3))
+    np.testing.assert_array_equal(as_rows(S).toarray(), [[0, 3, 0], [0, 0, 0]])
+    assert S.data.tolist() == [1.0, 2.0, 0.0]
+
+
+def test_sparse_indices_may_have_64_bits():
+    S = sp.csr_array(X)
+    S.indices, S.indptr = S.indices.astype(np.int64), S.indptr.astype(np.int64)
+    np.testing.assert_array_equal(as_rows(S).toarray(), X)
+
+
+@given(
+    hnp.arrays(
+        st.sampled_from([np.float32, np.float64, np.int16, bool, np.dtype(">f4"), np.float16]),
+        hnp.array_shapes(min_dims=2, max_dims=2, max_side=6),
+        elements=st.integers(0, 1),
+    ),
+    st.sampled_from([1, -1, 2]),
+    st.sampled_from([1, -1]),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_strides_orders_and_types_change_no_value(A, step, across, transpose):
+    view = A[::step, ::across].T if transpose else A[::step, ::across]
+    np.testing.assert_array_equal(as_rows(view), view.astype(np.float64))
+
+
+def _with(value, kind=np.array):
+    bad = X.copy()
+    bad[1, 2] = value
+    return kind(bad)
+
+
+BAD = {
+    "NaN": (_with(np.nan), ValueError, r"Input X contains NaN at \(1, 2\); remove or impute"),
+    "inf": (_with(np.inf), ValueError, r"Input X contains infinity at \(1, 2\)"),
+    "minus inf in float32": (_with(-np.inf, lambda A: A.astype(np.float32)), ValueError, r"infinity at \(1, 2\)"),
+    "NaN in CSR": (_with(np.nan, sp.csr_array), ValueError, r"Input X contains NaN at \(1, 2\)"),
+    "NaN in CSC": (_with(np.nan, sp.csc_array), ValueError, r"Input X contains NaN at \(1, 2\)"),
+    "beyond float64": (np.full((1, 1), np.longdouble("1e4000")), ValueError, r"infinity at \(0, 0\)"),
+    "no rows": (X[:0], ValueError, r"at least one row and one column, got shape \(0, 3\)"),
+    "no columns": (X[:, :0], ValueError, r"at least one row and one column, got shape \(2, 0\)"),
+    "one dimension": (X[0], ValueError, r"two dimensions .*got shape \(3,\); one point is a row: X.reshape\(1, -1\)"),
+    "three dimensions": (X[None], ValueError, r"got shape \(1, 2, 3\)"),
+    "a number": (3.0, ValueError, r"got shape \(\)"),
+    "None": (None, ValueError, "two dimensions"),
+    "ragged lists": ([[1, 2], [3]], ValueError, "X must be a table of numbers, one row per point"),
+    "complex": (X.astype(complex), TypeError, "real numbers, got dtype complex128; Complex data not supported"),
+    "complex CSR": (sp.csr_array(X.astype(complex)), TypeError, "real numbers, got dtype complex128"),
+    "strings": (np.array([["a", "b"]]), TypeError, "real numbers, got dtype <U1; .* take a list of them"),
+    "objects": (np.array([[object()]]), TypeError, "real numbers, got dtype object"),
+    "dates": (np.array([["2020-01-01"]], "M8[D]"), TypeError, r"real numbers, got dtype datetime64\[D\]\.$"),
+    "masked": (np.ma.masked_greater(X, 2), TypeError, "masked array; fill or drop its 2 masked entries"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_rows_are_refused_by_name_value_and_advice(name):
+    given_as, error, message = BAD[name]
+    with pytest.raises(error, match=message):
+        as_rows(given_as)
+
+
+def test_the_refusal_calls_the_points_what_the_caller_calls_them():
+    with pytest.raises(ValueError, match=r"Input landmarks contains NaN at \(1, 2\)"):
+        as_rows(_with(np.nan), "landmarks")
+
+
+def test_large_but_finite_values_are_no_infinity():
+    huge = np.full((2, 2), 1.7e308)
+    np.testing.assert_array_equal(as_rows(huge), huge)
+
+
+def test_missing_values_of_data_frames_are_refused():
+    frame = pd.DataFrame({"a": pd.array([1.0, None], dtype="Float64")})
+    with pytest.raises((ValueError, TypeError), match=r"NaN at \(1, 0\)|real numbers"):
+        as_rows(frame)
+
+
+def test_counting_taking_and_joining_work_for_every_container():
+    for points in (X, sp.csr_array(X), np.arange(2), ["ab", "c"]):
+        joined = join_points([points, take_points(points, slice(1, 2))])
+        assert count_points(joined) == 3
+        chosen = take_points(joined, np.array([2, 0]))
+        assert count_points(chosen) == 2
+        assert type(chosen) is type(points)
+    assert take_points(["a", "b", "c"], np.array([2, 0])) == ["c", "a"]
+    np.testing.assert_array_equal(take_points(X, np.array([1, 0, 1])), X[[1, 0, 1]])
+
+
+def test_the_common_type_is_single_only_if_all_are():
+    single = X.astype(np.float32)
+    assert common_dtype(single, single) == np.float32
+    assert common_dtype(single, X) == np.float64
+    assert common_dtype(sp.csr_array(single), X) == np.float64

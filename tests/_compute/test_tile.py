@@ -1,0 +1,112 @@
+"""Tiles: one computation of products and distances, accurate wherever the data lie, exact where points coincide."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tests.reference import naive
+
+import mercer as mc
+from mercer._compute.points import Points
+from mercer._compute.tile import Tile, evaluate_profile
+
+CONTAINERS = {"dense": np.asarray, "sparse": sp.csr_array}
+
+
+def _points(n, d, offset=0.0, dtype=np.float64, seed=0):
+    return (np.random.default_rng(seed).standard_normal((n, d)) + offset).astype(dtype)
+
+
+def _exact(X, Z):
+    return ((X.astype(naive.Real)[:, None, :] - Z.astype(naive.Real)[None, :, :]) ** 2).sum(axis=2)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("offset", [0, 1e3, 1e6, 1e9])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_squared_distances_are_accurate_at_every_offset(dtype, offset, container):
+    X, Z = _points(30, 20, offset, dtype), _points(10, 20, offset, dtype, seed=1)
+    make, exact = CONTAINERS[container], _exact(X, Z)
+    s = Tile(Points(make(X)), Points(make(Z))).sqdist
+    # rows are centred in float64 and rounded once: the error is that of their norms
+    assert abs(s - exact).max() <= 32 * np.finfo(dtype).eps * max(1, naive.radius(np.vstack([X, Z])) ** 2)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_distances_of_coincident_points_in_two_arrays_are_zero(dtype, container):
+    X = _points(50, 40, 3.0, dtype)
+    make = CONTAINERS[container]
+    s = Tile(Points(make(X)), Points(make(X[:20].copy()))).sqdist
+    assert (np.diagonal(s) == 0).all()
+    assert (s >= 0).all()
+
+
+def test_nearly_coincident_points_keep_their_distance():
+    X = _points(5, 30)
+    Z = X + 1e-7 * _points(5, 30, seed=2)
+    s = np.diagonal(Tile(Points(X), Points(Z)).sqdist)
+    np.testing.assert_allclose(s, np.diagonal(_exact(X, Z)).astype(float), rtol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_distances_of_points_to_themselves_are_symmetric_to_the_last_bit(dtype):
+    side = Points(_points(40, 7, 1e4, dtype))
+    s = Tile(side, side, 0).sqdist
+    assert (s == s.T).all()
+    assert (np.diagonal(s) == 0).all()
+
+
+def test_a_tile_of_rows_knows_which_of_its_columns_they_are():
+    side = Points(_points(9, 3))
+    s = Tile(side.take(slice(4, 7)), side, 4).sqdist
+    assert (s[np.arange(3), np.arange(4, 7)] == 0).all()
+    np.testing.assert_allclose(s, Tile(side, side, 0).sqdist[4:7], atol=1e-14)
+
+
+def test_a_row_of_a_tile_does_not_depend_on_the_others():
+    Z = Points(_points(20, 6, 1e5))
+    X = _points(8, 6, 1e5, seed=3)
+    alone = [Tile(Points(X[i : i + 1]), Z).sqdist[0] for i in range(8)]
+    together = Tile(Points(np.vstack([X, X + 1e3])), Z).sqdist[:8]
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+
+
+def test_norms_that_overflow_are_refused_with_the_largest_entry():
+    for points in (np.array([[1e200, 0.0]]), sp.csr_array([[0.0, 1e200]])):
+        with pytest.raises(ValueError, match=r"overflow float64: a row has entries up to 1e\+200; scale X"):
+            Points(points).sqnorms()
+    with pytest.raises(ValueError, match="overflow float32"):
+        Points(np.array([[1e20]], np.float32)).sqnorms()
+
+
+def test_what_a_side_has_worked_out_is_worked_out_once_and_is_not_pickled():
+    side, calls = Points(_points(3, 2)), []
+    assert [side.memo("key", lambda: calls.append(1) or 7) for _ in range(3)] == [7, 7, 7]
+    assert len(calls) == 1
+    assert side.__getstate__()["_memo"] == {}
+    assert side.take(slice(0, 2))._memo == {}
+
+
+def test_points_are_mapped_once_for_all_tiles():
+    side, calls = Points(_points(4, 2)), []
+
+    def double(points):
+        calls.append(len(points))
+        return 2 * points
+
+    tile = Tile(side, side, 0)
+    first, second = tile.through("double", double), tile.through("double", double)
+    assert calls == [4]
+    assert first.X is first.Z is second.Z
+    np.testing.assert_allclose(first.sqdist, 4 * tile.sqdist)
+
+
+def test_coordinatewise_sums_equal_a_loop_over_coordinates():
+    X, Z = _points(6, 4), _points(5, 4, seed=1)
+    sums = Tile(Points(X), Points(Z)).coordinatewise(mc.Laplacian.term)
+    np.testing.assert_allclose(sums, abs(X[:, None] - Z[None]).sum(axis=2), rtol=1e-14)
+
+
+def test_profiles_may_be_infinite_without_a_warning():
+    slope = evaluate_profile(mc.Matern.profile, np.zeros(2), (1.0, 0.5), order=1)
+    assert (slope == -np.inf).all()

@@ -1,0 +1,58 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import mercer as mc
+from mercer.capacity import machine, pac_bayes
+from mercer.capacity._pac_bayes import _largest
+
+
+def learned(n, gap, seed=0):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(n, 2)), np.resize([0, 1], n)
+    X[:, 0] += gap * (2 * y - 1)
+    return machine(mc.SVC(kernel=mc.Linear()).fit(X, y), X, y)
+
+
+@pytest.mark.parametrize("q", [0.0, 0.01, 0.3, 0.9])
+@pytest.mark.parametrize("budget", [1e-4, 0.05, 1.0])
+def test_the_inverse_of_the_divergence_is_its_inverse(q, budget):
+    p = _largest(q, budget)
+    kl = (q * np.log(q / p) if q else 0) + (1 - q) * np.log((1 - q) / (1 - p))
+    assert p >= q
+    assert np.isclose(kl, budget, rtol=1e-6)
+
+
+def test_machines_drawn_err_as_often_as_the_normal_law_says():
+    # the sum over points of erfc is the mean error of w + noise, by the law of large numbers
+    own = learned(200, 1.0)
+    rng, mu = np.random.default_rng(1), 4.0
+    features = np.column_stack([own.points, np.ones(200)])
+    w = np.append(own.coef @ own.points, own.bias)
+    drawn = mu * w / np.linalg.norm(w) + rng.normal(size=(4000, 3))
+    simulated = np.mean(own.targets * (drawn @ features.T) <= 0)
+    cosines = own.margins / (np.linalg.norm(w) * np.linalg.norm(features, axis=1))
+    assert abs(simulated - norm.sf(mu * cosines).mean()) < 0.01
+
+
+def test_it_says_more_of_more_points_and_of_wider_margins():
+    assert pac_bayes(learned(2000, 3.0)).value < pac_bayes(learned(200, 3.0)).value < 1
+    assert pac_bayes(learned(500, 3.0)).value < pac_bayes(learned(500, 1.0)).value
+
+
+def test_more_confidence_costs(global_random_seed):
+    own = learned(500, 2.0, global_random_seed)
+    assert pac_bayes(own, confidence=0.999).value > pac_bayes(own, confidence=0.9).value
+
+
+def test_the_scale_of_the_outputs_does_not_matter():
+    own = learned(300, 2.0)
+    larger = replace(own, outputs=8 * own.outputs, norm=8 * own.norm, bias=8 * own.bias)
+    assert np.isclose(pac_bayes(own).value, pac_bayes(larger).value)
+
+
+def test_a_machine_that_is_always_wrong_is_known_to_be_bad():
+    own = learned(300, 3.0)
+    assert pac_bayes(replace(own, outputs=-own.outputs)).vacuous

@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.cli.demo import compressing
+
+
+@pytest.fixture(scope="module")
+def outcome(tiny):
+    said = []
+    found = compressing.run(tiny, said.append, sizes=(5, 15))
+    assert said == ["compressing to 15 vectors", "compressing to 5 vectors"]
+    return found
+
+
+def test_rows_go_from_the_peer_to_the_smallest(outcome):
+    assert [row.name for row in outcome.rows] == ["scikit-learn", "Mercer, all vectors", "compressed", "compressed"]
+    assert [row.vectors for row in outcome.rows[2:]] == [15, 5]
+    sizes = [row.size for row in outcome.rows[1:]]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_accuracy_is_that_of_the_predictions(outcome):
+    for row in outcome.rows:
+        assert row.accuracy == pytest.approx(np.mean(row.model.predict(outcome.test) == outcome.labels))
+    assert outcome.rows[0].accuracy == outcome.rows[1].accuracy > 0.8
+
+
+def test_the_chapter_has_a_line_for_each_model_and_two_pictures(outcome):
+    heading, text = compressing.chapter(outcome)
+    assert heading == "Fewer vectors"
+    assert text.count("<td>compressed</td>") == 2
+    assert text.count("<img ") == 2
+    assert f"keeps {outcome.rows[1].vectors} as support vectors" in text
+
+
+def test_images_are_the_vectors_by_the_digit_that_weighs_them_most(outcome):
+    model = outcome.rows[2].model
+    images = compressing._images(model).images.reshape(-1, 64)[:15]
+    psi = model.expansion_
+    places = [int(np.flatnonzero((psi.points == image).all(axis=1))[0]) for image in images]
+    assert sorted(places) == list(range(15))
+    pairs = [(i, j) for i in range(10) for j in range(i + 1, 10)]
+    heaviest = [
+        np.argmax([sum(abs(psi.coef[place, k]) for k, pair in enumerate(pairs) if c in pair) for c in range(10)])
+        for place in places
+    ]
+    assert heaviest == sorted(heaviest)
+
+
+def test_the_lines_of_code_on_the_page_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(compressing.SNIPPET, {})
+    assert "20 after" in capsys.readouterr().out
+    assert mc.load("digits.mercer").expansion_.shape[0] == 20

@@ -1,0 +1,34 @@
+import base64
+import io
+import re
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from mercer.cli.demo import pictures
+from mercer.plot import ImageGridDisplay
+
+
+@pytest.fixture
+def display():
+    return ImageGridDisplay(np.random.default_rng(0).random((1, 2, 3, 3)), titles=["row"])
+
+
+def test_a_png_has_the_size_asked_for(display):
+    image = imread(io.BytesIO(pictures.png(display, (2.0, 1.0))))
+    assert image.shape == (144, 288, 4)
+    assert image[0, 0, 3] == 0
+
+
+def test_letters_are_dark_on_light_pages_and_light_on_dark_ones(display):
+    light, dark = (imread(io.BytesIO(pictures.png(display, (2.0, 1.0), theme))) for theme in ("light", "dark"))
+    assert light.tobytes() != dark.tobytes()
+
+
+def test_a_figure_holds_both_pictures_and_says_what_is_seen(display):
+    text = pictures.figure(display, (2.0, 1.0), 'two "images"', "<b>caption</b>")
+    assert len(re.findall('data:image/png;base64,([^"]+)', text)) == 2
+    assert all(base64.b64decode(code)[:4] == b"\x89PNG" for code in re.findall('base64,([^"]+)', text))
+    assert 'alt="two &quot;images&quot;"' in text
+    assert "<figcaption><b>caption</b></figcaption>" in text

@@ -1,0 +1,101 @@
+"""Refit: few vectors that exist are found, and scores give way to labels only where rows held out speak for it."""
+
+import numpy as np
+import pytest
+from tests.reduction.fitting import exact, problem
+
+import mercer as mc
+from mercer.compression import refit as module
+from mercer.compression.refit import refit
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_of_few_vectors_are_found_again(dtype, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.uniform(-1, 1, size=(400, 2)).astype(dtype)
+    Z, B = np.array([[0.5, 0.5], [-0.5, 0.3], [0.1, -0.6]]), rng.normal(size=(3, 2)) + 2
+    kernel = mc.Gaussian(2.0)
+    F = kernel(X.astype(float), Z) @ B + 0.3
+    found = refit(kernel, Z + 0.1 * rng.normal(size=Z.shape), X, F)
+    S = kernel(X.astype(float), found.points) @ found.coef + found.intercept
+    assert np.abs(S - F).max() < 2e-3 * np.abs(F).max()
+
+
+def test_a_score_in_other_units_changes_nothing_but_the_units(global_random_seed):
+    _, X, F, _, Z, _ = problem(global_random_seed)
+    plain = refit(mc.Gaussian(0.3), Z, X, F, passes=(5, 0))
+    scaled = refit(mc.Gaussian(0.3), Z, X, F * 64, scale=np.full(2, 64.0), passes=(5, 0))
+    np.testing.assert_array_equal(plain.points, scaled.points)
+    np.testing.assert_allclose(64 * plain.coef, scaled.coef, rtol=1e-12)
+
+
+def test_no_passes_leave_the_start_and_solve_for_the_coefficients():
+    _, X, F, _, Z, _ = problem(0)
+    found = refit(mc.Gaussian(0.3), Z, X, F, passes=(0, 0))
+    np.testing.assert_array_equal(found.points, Z)
+    _, B = exact(mc.Gaussian(0.3), X, F, Z, 0.0)
+    np.testing.assert_allclose(np.vstack([found.coef, found.intercept]), B, rtol=1e-4, atol=1e-5)
+
+
+def _priced(monkeypatch, sure, *problem):
+    with monkeypatch.context() as patch:
+        if sure is not None:
+            patch.setattr(module, "_SURE", sure)
+        return refit(mc.Gaussian(1.0), *problem, passes=(10, 128), random_state=0).points
+
+
+def test_scores_far_from_the_boundary_are_given_up_where_labels_gain_by_it(monkeypatch, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.uniform(-3, 3, size=(4000, 2))
+    U = np.where(np.sum(X**2, axis=1, keepdims=True) < 3, 1.0, -1.0)
+    # scores of the right sides, a hill on one half of the disc: one vector either climbs it or covers the disc
+    problem = np.array([[0.1, 0.2]]), X, np.where((X[:, :1] > 0) & (U > 0), 10.0, U), U
+    chosen, loose = (_priced(monkeypatch, sure, *problem) for sure in (None, -1e9))
+    np.testing.assert_array_equal(chosen, loose)
+
+
+def test_scores_that_few_vectors_can_meet_are_kept(monkeypatch, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.uniform(-3, 3, size=(600, 2))
+    Z, F = X[:8], 5 * mc.Gaussian(1.0)(X, X[:8]) @ rng.normal(size=(8, 1))
+    apart = np.abs(F[:, 0]) > 1
+    problem = Z, X[apart], F[apart], np.sign(F[apart])
+    chosen, tight = (_priced(monkeypatch, sure, *problem) for sure in (None, 1e9))
+    np.testing.assert_array_equal(chosen, tight)
+
+
+def test_copies_of_a_row_are_held_out_together():
+    held = module._held_out(30, 3, 0).reshape(3, 10)
+    assert (held == held[0]).all()
+    assert held[0].sum() == 5
+
+
+def test_bad_input_is_refused_with_its_name():
+    _, X, F, _, Z, _ = problem(0)
+    with pytest.raises(ValueError, match="do not fit each other"):
+        refit(mc.Gaussian(0.3), Z, X[:-1], F)
+    with pytest.raises(ValueError, match="copies = 3 do not fit"):
+        refit(mc.Gaussian(0.3), Z, X, F, copies=3)
+    with pytest.raises(ValueError, match="passes"):
+        refit(mc.Gaussian(0.3), Z, X, F, passes=(-1, 0))
+    with pytest.raises(TypeError, match="gradient"):
+        refit(mc.Precomputed(np.eye(2)), Z, X, F)
+
+
+@pytest.mark.parametrize("kernel", [mc.Chi2(0.5), mc.Intersection()], ids=repr)
+@pytest.mark.parametrize("labelled", [False, True])
+def test_points_of_kernels_of_histograms_stay_where_those_are_defined(kernel, labelled, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = np.maximum(rng.normal(size=(80, 5)), 0)
+    F = kernel(X, X[:30]) @ rng.normal(size=(30, 1))
+    F -= F.mean()
+    start = X[:4] - 1e-17
+    signs = np.sign(F) if labelled else None
+    found = refit(kernel, start, X, F, signs)
+    still = refit(kernel, start, X, F, signs, passes=(0, 0))
+    assert found.points.min() >= 0
+
+    def missed(answer):
+        return np.square(F - kernel(X, answer.points) @ answer.coef - answer.intercept).sum()
+
+    assert labelled or missed(found) < missed(still)

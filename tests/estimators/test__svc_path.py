@@ -1,0 +1,61 @@
+"""svc_path: each of its classifiers is the one that SVC finds alone."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import mercer as mc
+from mercer.estimators._svc_path import limit, prices, svc_path, with_values
+from mercer.estimators.svc import SVC
+from mercer.solvers.svm.path import LazyValues, StoredValues
+from mercer.solvers.svm.rows import rows_of
+
+X, Y = load_iris(return_X_y=True)
+LABELS = np.array(["b", "a", "c"])[Y]
+CS = [10.0, 0.1, 1.0]
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("memory", ["1GB", 60_000], ids=["stored", "lazy"])
+def test_each_classifier_is_that_of_its_price_alone(multi_class, memory):
+    path = svc_path(X, LABELS, CS, kernel=mc.Gaussian(0.2), multi_class=multi_class, memory=memory)
+    for C, model in zip(CS, path, strict=True):
+        alone = SVC(C, kernel=mc.Gaussian(0.2), multi_class=multi_class).fit(X, LABELS)
+        assert C == model.C
+        assert mc.certify(model, X, LABELS).kkt < 1e-9
+        np.testing.assert_allclose(model.certificate_.dual, alone.certificate_.dual, rtol=1e-5)
+        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-7)
+        np.testing.assert_array_equal(model.predict(X), alone.predict(X))
+
+
+def test_a_precomputed_matrix_and_class_weights_are_taken():
+    K = mc.Gaussian(0.2)(X)
+    (model,) = svc_path(K, Y, [2.0], kernel="precomputed", class_weight={0: 2.0, 1: 0.5})
+    alone = SVC(2.0, kernel="precomputed", class_weight={0: 2.0, 1: 0.5}).fit(K, Y)
+    np.testing.assert_allclose(model.decision_function(K), alone.decision_function(K), atol=1e-7)
+
+
+def test_weights_of_samples_are_factors_of_every_price():
+    weights = np.arange(150) % 3
+    for C, model in zip(CS, svc_path(X, Y, CS, kernel=mc.Gaussian(0.2), sample_weight=weights), strict=True):
+        alone = SVC(C, kernel=mc.Gaussian(0.2)).fit(X, Y, weights)
+        np.testing.assert_allclose(model.decision_function(X), alone.decision_function(X), atol=1e-7)
+        assert not (model.support_ % 3 == 0).any()
+
+
+@pytest.mark.parametrize(("Cs", "words"), [([1.0, 0.0], r"Cs\[1\] = 0"), ([], "at least one"), ([[1.0]], "shape")])
+def test_prices_are_checked(Cs, words):
+    with pytest.raises(ValueError, match=words):
+        prices(Cs)
+    with pytest.raises(ValueError, match=words):
+        svc_path(X, Y, Cs, kernel="rbf")
+
+
+def test_machines_over_the_same_rows_share_their_values_within_the_budget():
+    problem = SVC(kernel=mc.Gaussian(0.2), multi_class="ovr")._problem(X, Y, None)
+    rows = rows_of(problem.kernel, problem.points, np.inf)
+    found = list(with_values(problem, rows, 10**9, np.float32))
+    assert len({id(values) for _, values in found}) == 1
+    assert isinstance(found[0][1], StoredValues)
+    assert isinstance(next(with_values(problem, rows, 10**4, np.float32))[1], LazyValues)
+    assert limit(found[0][0]) == 10_000_000

@@ -1,0 +1,221 @@
+"""KernelFisher: scikit-learn's linear discriminant analysis in feature space, and the contract."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits, load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer as mc
+from mercer.estimators.kernel_fisher import KernelFisher
+
+SETTINGS = [
+    KernelFisher(),
+    KernelFisher(kernel="linear"),
+    KernelFisher(1, kernel=mc.Matern(length=2.0), mu=1.0),
+    KernelFisher(kernel=mc.Gaussian("scale") + mc.Linear(), mu=0.1, memory="1kB"),
+]
+
+
+@parametrize_with_checks(SETTINGS)
+def test_scikit_learn_finds_no_fault(estimator, check):
+    check(estimator)
+
+
+class Shrunk:
+    """Covariances with mu / n on the diagonal."""
+
+    def __init__(self, share):
+        self.share = share
+
+    def fit(self, Z):
+        self.covariance_ = np.cov(Z.T, bias=True) + self.share * np.eye(Z.shape[1])
+        return self
+
+
+@pytest.fixture
+def sample(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    labels = rng.integers(0, 3, 90)
+    X = rng.standard_normal((90, 3)) + 1.5 * np.eye(3)[labels]
+    new = rng.standard_normal((20, 3))
+    return X, np.array(["ant", "bee", "cat"])[labels], new, rng.integers(0, 4, 90).astype(float)
+
+
+def aligned(scores, reference):
+    """Return scores with the signs of a reference."""
+    return scores * np.sign(np.sum(scores * reference, axis=0))
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Polynomial(2, 1.0, 1.0), mc.Linear()])
+@pytest.mark.parametrize("two", [False, True], ids=["three classes", "two classes"])
+def test_it_is_linear_discriminant_analysis_on_coordinates_of_the_feature_space(sample, kernel, two):
+    X, y, new, _ = sample
+    X, y = (X[y != "cat"], y[y != "cat"]) if two else (X, y)
+    mu = 0.1
+    pca = mc.KernelPCA(kernel=kernel).fit(X)
+    theirs = LinearDiscriminantAnalysis(solver="eigen", covariance_estimator=Shrunk(mu / len(X)))
+    theirs.fit(pca.transform(X), y)
+    Z, ours = pca.transform(new), KernelFisher(kernel=kernel, mu=mu).fit(X, y)
+    # coordinates of new points along the smallest eigenvalues are known to few digits, and the reference uses them all
+    expected = theirs.transform(Z) - theirs.transform(pca.transform(X)).mean(axis=0)
+    np.testing.assert_allclose(aligned(ours.transform(new), expected), expected, atol=1e-7)
+    np.testing.assert_allclose(ours.decision_function(new), _centred(theirs.decision_function(Z), ours, new), atol=1e-6)
+    np.testing.assert_allclose(ours.predict_proba(new), theirs.predict_proba(Z), atol=1e-6)
+    assert (ours.predict(new) == theirs.predict(Z)).all()
+
+
+def _centred(theirs, ours, new):
+    """Return decisions with what is common to all classes replaced by ours; two classes have nothing common."""
+    if theirs.ndim == 1:
+        return theirs
+    return theirs - theirs.mean(axis=1)[:, None] + ours.decision_function(new).mean(axis=1)[:, None]
+
+
+def test_directions_solve_the_direct_eigenproblem(sample):
+    X, y, _, _ = sample
+    kernel, H = mc.Gaussian(0.3), np.eye(90) - 1 / 90
+    model = KernelFisher(kernel=kernel, mu=0.01).fit(X, y)
+    K = H @ kernel(X) @ H
+    means = np.array([K[:, y == c].mean(axis=1) for c in model.classes_])[np.searchsorted(model.classes_, y)]
+    between, within = means.T @ means, (K - means).T @ (K - means)
+    A = model.expansion_.coef
+    left = between @ A
+    right = (within + 0.01 * K) @ A * model.eigenvalues_
+    np.testing.assert_allclose(left, right, atol=1e-10 * np.abs(left).max())
+
+
+def test_means_are_those_of_the_transformed_classes(sample):
+    X, y, _, _ = sample
+    model = KernelFisher().fit(X, y)
+    Z = model.transform(X)
+    np.testing.assert_allclose(model.means_, [Z[y == c].mean(axis=0) for c in model.classes_], atol=1e-9)
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(model.priors_, [(y == c).mean() for c in model.classes_], atol=1e-15)
+    np.testing.assert_allclose(model.expansion_(X) + model.intercept_, Z, atol=0)
+
+
+def test_far_from_the_origin_a_linear_kernel_still_separates(sample):
+    X, y, _, _ = sample
+    near, far = KernelFisher(kernel="linear", mu=1.0).fit(X, y), KernelFisher(kernel="linear", mu=1.0).fit(X + 1e5, y)
+    np.testing.assert_allclose(far.transform(X + 1e5), near.transform(X), atol=1e-2)
+
+
+def test_fewer_components_are_the_first_ones(sample):
+    X, y, new, _ = sample
+    every, one = KernelFisher(kernel="rbf").fit(X, y), KernelFisher(1, kernel="rbf").fit(X, y)
+    np.testing.assert_allclose(one.transform(new)[:, 0], every.transform(new)[:, 0], atol=1e-12)
+    assert one.decision_function(new).shape == (20, 3)
+    assert list(one.get_feature_names_out()) == ["kernelfisher0"]
+
+
+def test_weights_are_repetitions(sample):
+    X, y, new, weights = sample
+    rows = np.repeat(np.arange(90), weights.astype(int))
+    weighted, repeated = KernelFisher().fit(X, y, weights), KernelFisher().fit(X[rows], y[rows])
+    np.testing.assert_allclose(weighted.transform(new), repeated.transform(new), atol=1e-8)
+    np.testing.assert_allclose(weighted.predict_proba(new), repeated.predict_proba(new), atol=1e-8)
+
+
+def test_weights_that_are_all_zero_are_refused(sample):
+    X, y, _, _ = sample
+    with pytest.raises(ValueError, match="sample_weight is zero for all samples"):
+        KernelFisher().fit(X, y, np.zeros(len(y)))
+
+
+def test_a_class_without_weight_is_not_there(sample):
+    X, y, new, _ = sample
+    model = KernelFisher(kernel=mc.Gaussian(0.3)).fit(X, y, (y != "bee").astype(float))
+    assert list(model.classes_) == ["ant", "cat"]
+    alone = KernelFisher(kernel=mc.Gaussian(0.3)).fit(X[y != "bee"], y[y != "bee"])
+    np.testing.assert_allclose(model.decision_function(new), alone.decision_function(new), atol=1e-9)
+
+
+def test_precomputed_rows_give_the_decisions_of_the_points(sample):
+    X, y, new, weights = sample
+    kernel = mc.Gaussian(0.3)
+    direct = KernelFisher(kernel=kernel).fit(X, y, weights)
+    given = KernelFisher(kernel="precomputed").fit(kernel(X), y, weights)
+    np.testing.assert_allclose(given.transform(kernel(new, X)), direct.transform(new), atol=1e-8)
+
+
+def test_sparse_rows_give_the_decisions_of_dense_ones(sample):
+    X, y, new, weights = sample
+    X, new = np.where(X > 0, X, 0.0), np.where(new > 0, new, 0.0)
+    for kernel in ("linear", "poly", mc.Gaussian(0.3)):
+        dense = KernelFisher(kernel=kernel, mu=0.1).fit(X, y, weights)
+        sparse = KernelFisher(kernel=kernel, mu=0.1).fit(sp.csr_array(X), y, weights)
+        np.testing.assert_allclose(sparse.decision_function(sp.csr_array(new)), dense.decision_function(new), atol=1e-6)
+
+
+def test_float32_stays_float32_and_agrees_with_float64(sample):
+    X, y, new, _ = sample
+    wide = KernelFisher(mu=0.1).fit(X, y)
+    narrow = KernelFisher(mu=0.1).fit(X.astype(np.float32), y)
+    Z = narrow.transform(new.astype(np.float32))
+    assert Z.dtype == narrow.predict_proba(new.astype(np.float32)).dtype == np.float32
+    np.testing.assert_allclose(Z, wide.transform(new), atol=5e-3)
+
+
+def test_digits_are_told_apart_in_nine_dimensions():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:900] / 16, y[:900]
+    model = KernelFisher(kernel="rbf", mu=0.01).fit(X[:600], y[:600])
+    assert model.transform(X).shape == (900, 9)
+    linear = LinearDiscriminantAnalysis().fit(X[:600], y[:600])
+    assert model.score(X[600:], y[600:]) > linear.score(X[600:], y[600:])
+
+
+def test_it_works_in_pipelines_and_grid_searches():
+    X, y = load_iris(return_X_y=True)
+    pipeline = make_pipeline(KernelFisher(kernel="rbf"), KNeighborsClassifier(3))
+    grid = {"kernelfisher__kernel__gamma": [0.05, 0.5], "kernelfisher__mu": [0.01, 1.0]}
+    assert GridSearchCV(pipeline, grid, cv=3).fit(X, y).best_score_ > 0.94
+
+
+def test_a_fitted_model_does_not_change_with_the_data_or_the_parameters(sample):
+    X, y, new, _ = sample
+    mine = X.copy()
+    model = KernelFisher(kernel="rbf").fit(mine, y)
+    before = model.decision_function(new)
+    mine[:] = 0
+    model.set_params(kernel__gamma=100.0, mu=5.0)
+    assert (model.decision_function(new) == before).all()
+
+
+def test_an_unfitted_model_says_so(sample):
+    model = KernelFisher()
+    for method in (model.predict, model.transform, model.decision_function, model.predict_proba):
+        with pytest.raises(NotFittedError):
+            method(sample[0])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"mu": 0.0}, ValueError, "mu = 0.0 must be above 0"),
+        ({"mu": "auto"}, TypeError, "mu must be a number"),
+        ({"n_components": 0}, ValueError, "n_components = 0 must be at least 1"),
+        ({"n_components": 3}, ValueError, "n_components = 3 must be at most 2, one less than the number of classes"),
+        ({"kernel": "rfb"}, ValueError, "'rfb' is none of"),
+        ({"memory": "lots"}, ValueError, "memory"),
+        ({"kernel": mc.Sigmoid(4.0)}, ValueError, "indefinite"),
+    ],
+)
+def test_bad_parameters_are_named(sample, parameters, error, message):
+    X, y, _, _ = sample
+    with pytest.raises(error, match=message):
+        KernelFisher(**parameters).fit(X, y)
+
+
+def test_one_class_has_no_discriminant(sample):
+    X, y, _, _ = sample
+    with pytest.raises(ValueError, match="at least two classes, got 1 class"):
+        KernelFisher().fit(X, np.full(90, "ant"))
+    with pytest.raises(ValueError, match="at least two classes, got 1 class"):
+        KernelFisher().fit(X, y, (y == "bee").astype(float))

@@ -1,0 +1,314 @@
+"""KernelPCA: the theory's equivalences, the way back, and scikit-learn's contract."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.decomposition import KernelPCA as ReferenceKernelPCA
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer as mc
+
+SETTINGS = [
+    mc.KernelPCA(),
+    mc.KernelPCA(2, kernel="rbf"),
+    mc.KernelPCA(2, kernel=mc.Matern(length="median"), whiten=True),
+    mc.KernelPCA(2, kernel="poly", preimage="gradient"),
+    mc.KernelPCA(2, kernel=mc.Gaussian("median") + mc.Linear(), preimage=mc.Gradient(max_iter=5)),
+    mc.KernelPCA(3, kernel=mc.Normalized(mc.Polynomial(2)), memory="200MB", random_state=0),
+]
+
+
+@parametrize_with_checks(SETTINGS)
+def test_scikit_learn_finds_no_fault(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def points(global_random_seed):
+    return np.random.default_rng(global_random_seed).standard_normal((60, 4))
+
+
+def aligned(scores, reference):
+    """Return scores with the signs of a reference."""
+    return scores * np.sign(np.sum(scores * reference, axis=0))
+
+
+def test_the_linear_kernel_gives_linear_pca(points):
+    ours, theirs = mc.KernelPCA(4).fit(points), PCA(4).fit(points)
+    scores, expected = ours.transform(points), theirs.transform(points)
+    np.testing.assert_allclose(aligned(scores, expected), expected, atol=1e-12)
+    np.testing.assert_allclose(ours.explained_variance_ratio_, theirs.explained_variance_ratio_, atol=1e-13)
+    np.testing.assert_allclose(ours.eigenvalues_ / (len(points) - 1), theirs.explained_variance_, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "parameters"),
+    [
+        (mc.Gaussian(0.3), {"kernel": "rbf", "gamma": 0.3}),
+        (mc.Polynomial(3, 0.5, 1.0), {"kernel": "poly", "degree": 3, "gamma": 0.5, "coef0": 1.0}),
+        (mc.Normalized(mc.Linear()), {"kernel": "cosine"}),
+    ],
+)
+def test_scores_agree_with_scikit_learn(points, kernel, parameters):
+    new = points[::-1] + 0.1
+    ours = mc.KernelPCA(3, kernel=kernel).fit(points)
+    theirs = ReferenceKernelPCA(3, eigen_solver="dense", **parameters).fit(points)
+    expected = theirs.transform(new)
+    np.testing.assert_allclose(aligned(ours.transform(new), expected), expected, atol=1e-10)
+    np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-10)
+
+
+def test_eigenpairs_satisfy_the_eigenvalue_equation(points):
+    kpca = mc.KernelPCA(10, kernel=mc.Gaussian(0.3)).fit(points)
+    K = mc.Gaussian(0.3)(points)
+    H = np.eye(60) - 1 / 60
+    V, values = kpca.eigenvectors_, kpca.eigenvalues_
+    residual = np.linalg.norm(H @ K @ H @ V - V * values, axis=0) / values[0]
+    assert residual.max() <= 1e-13 * np.sqrt(60)
+    np.testing.assert_allclose(V.T @ V, np.eye(10), atol=1e-13)
+
+
+def test_many_points_take_the_lazy_solver_to_the_same_scores(global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((2300, 3))
+    lazy = mc.KernelPCA(6, kernel=mc.Gaussian(0.2), random_state=0).fit(X)
+    exact = mc.KernelPCA(6, kernel=mc.Precomputed()).fit(mc.Gaussian(0.2)(X))
+    np.testing.assert_allclose(lazy.eigenvalues_, exact.eigenvalues_, rtol=1e-11)
+    K = mc.Gram(mc.Gaussian(0.2), X)
+    V = lazy.eigenvectors_
+    HKHV = K @ V - (K @ V).mean(axis=0)
+    assert (np.linalg.norm(HKHV - V * lazy.eigenvalues_, axis=0) / lazy.eigenvalues_[0]).max() <= 1e-13 * np.sqrt(2300)
+
+
+def test_fit_transform_is_fit_then_transform(points):
+    for whiten in (False, True):
+        kpca = mc.KernelPCA(5, kernel="rbf", whiten=whiten)
+        np.testing.assert_allclose(kpca.fit_transform(points), kpca.fit(points).transform(points), atol=1e-11)
+
+
+def test_precomputed_rows_give_the_scores_of_the_points(points):
+    kernel = mc.Gaussian(0.3)
+    direct = mc.KernelPCA(4, kernel=kernel).fit(points)
+    given = mc.KernelPCA(4, kernel="precomputed").fit(kernel(points))
+    new = points[:7] + 0.2
+    np.testing.assert_allclose(given.transform(kernel(new, points)), direct.transform(new), atol=1e-11)
+
+
+def test_sparse_rows_give_the_scores_of_dense_ones(points):
+    dense = np.where(points > 0, points, 0.0)
+    for kernel in ("linear", "poly", mc.Gaussian(0.3)):
+        expected = mc.KernelPCA(3, kernel=kernel).fit(dense).transform(dense[:5])
+        for container in (sp.csr_matrix, sp.csc_array, sp.coo_matrix):
+            ours = mc.KernelPCA(3, kernel=kernel).fit(container(dense)).transform(container(dense[:5]))
+            np.testing.assert_allclose(ours, expected, atol=1e-9)
+
+
+def test_a_list_of_strings_has_components():
+    words = ["kernel", "kernels", "colonel", "margin", "margins", "merging"]
+
+    def shared_letters(A, B):
+        return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+
+    kpca = mc.KernelPCA(3, kernel=shared_letters).fit(words)
+    np.testing.assert_allclose(kpca.fit_transform(words), kpca.transform(words), atol=1e-12)
+    assert kpca.transform(["colonels"]).shape == (1, 3)
+
+
+def test_float32_stays_float32_and_agrees_with_float64(points):
+    wide, narrow = (mc.KernelPCA(3, kernel=mc.Gaussian(0.3)).fit(points.astype(t)) for t in (np.float64, np.float32))
+    scores = narrow.transform(points.astype(np.float32))
+    assert scores.dtype == narrow.eigenvectors_.dtype == np.float32
+    np.testing.assert_allclose(np.abs(scores), np.abs(wide.transform(points)), atol=2e-4)
+
+
+def test_scores_do_not_depend_on_rotation_or_offset(points, global_random_seed):
+    Q = np.linalg.qr(np.random.default_rng(global_random_seed).standard_normal((4, 4)))[0]
+    kpca = mc.KernelPCA(5, kernel=mc.Gaussian(0.3))
+    expected = kpca.fit_transform(points)
+    np.testing.assert_allclose(np.abs(kpca.fit_transform(points @ Q + 1e6)), np.abs(expected), atol=1e-8)
+
+
+def test_repeated_fits_are_bitwise_equal(points):
+    kpca = mc.KernelPCA(5, kernel="rbf", random_state=0)
+    first = kpca.fit_transform(points)
+    assert all((clone(kpca).fit_transform(points) == first).all() for _ in range(5))
+
+
+def test_whitened_scores_have_unit_variance_and_no_correlation(points):
+    scores = mc.KernelPCA(6, kernel="rbf", whiten=True).fit_transform(points)
+    np.testing.assert_allclose(scores.mean(axis=0), 0, atol=1e-11)
+    np.testing.assert_allclose(scores.T @ scores / len(points), np.eye(6), atol=1e-11)
+
+
+def test_no_shorter_orthogonal_directions_have_unit_variance(points, global_random_seed):
+    """The optimality of kernel PCA: competitors of unit variance that are orthogonal too are longer, each in turn."""
+    kernel, m = mc.Gaussian(0.3), 4
+    ours = mc.KernelPCA(m, kernel=kernel, whiten=True).fit(points).expansion_.norms()
+    basis = mc.KernelPCA(12, kernel=kernel).fit(points)
+    variance = basis.eigenvalues_ / len(points)
+    rng = np.random.default_rng(global_random_seed)
+    for _ in range(200):
+        directions = np.linalg.qr(rng.standard_normal((12, m)))[0]
+        # directions are orthonormal; dividing by the standard deviation of the scores gives unit variance
+        lengths = np.sort(1 / np.sqrt(np.einsum("ij,i,ij->j", directions, variance, directions)))
+        assert (lengths >= ours - 1e-12).all()
+
+
+def test_reconstruct_gives_the_projections_with_the_mean(points):
+    kernel = mc.Gaussian(0.3)
+    for whiten in (False, True):
+        kpca = mc.KernelPCA(5, kernel=kernel, whiten=whiten).fit(points)
+        psi = kpca.reconstruct(kpca.transform(points[:4]))
+        phi = mc.features(kernel, points)
+        # Pythagoras about the mean: |phi - mu|^2 = |P phi - mu|^2 + |phi - P phi|^2
+        centred = mc.sqdist(phi[:, np.arange(4)], mc.mean(phi)).ravel()
+        inside = mc.sqdist(psi, mc.mean(phi)).ravel()
+        outside = mc.sqdist(psi, phi[:, np.arange(4)], paired=True)
+        np.testing.assert_allclose(inside + outside, centred, atol=1e-11)
+
+
+def test_all_components_of_a_linear_kernel_bring_the_points_back(points):
+    kpca = mc.KernelPCA(4, kernel="linear").fit(points)
+    np.testing.assert_allclose(kpca.inverse_transform(kpca.transform(points)), points, atol=1e-8)
+
+
+def test_linear_denoising_is_the_projection_of_pca(points):
+    ours, theirs = mc.KernelPCA(2).fit(points), PCA(2).fit(points)
+    noisy = points[:9] + 0.3
+    np.testing.assert_allclose(ours.denoise(noisy), theirs.inverse_transform(theirs.transform(noisy)), atol=1e-7)
+
+
+def test_denoising_brings_points_nearer_to_the_circle():
+    angle = np.linspace(0, 2 * np.pi, 80, endpoint=False)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    noisy = circle + 0.15 * np.random.default_rng(0).standard_normal(circle.shape)
+    kpca = mc.KernelPCA(8, kernel=mc.Gaussian(2.0)).fit(circle)
+    denoised = kpca.denoise(noisy)
+    distance = np.abs(np.linalg.norm(denoised, axis=1) - 1)
+    assert distance.max() < 0.25 * np.abs(np.linalg.norm(noisy, axis=1) - 1).max()
+
+
+def test_blocks_of_points_are_denoised_as_one_at_a_time(points, monkeypatch):
+    kpca = mc.KernelPCA(3, kernel=mc.Gaussian(0.3)).fit(points)
+    whole = kpca.denoise(points[:10])
+    monkeypatch.setattr("mercer.estimators.kernel_pca._BLOCK", 3)
+    np.testing.assert_allclose(kpca.denoise(points[:10]), whole, atol=1e-8)
+
+
+@pytest.fixture
+def three_clusters(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    centres = np.array([[-0.5, -0.2], [0.0, 0.6], [0.5, 0.0]])
+    return np.repeat(centres, 30, axis=0) + 0.1 * rng.standard_normal((90, 2))
+
+
+@pytest.mark.parametrize("gain", [0.1, 1.0, 5.0, 10.0])
+def test_the_tanh_toy_works_on_the_positive_part_of_its_spectrum(three_clusters, gain):
+    kernel = mc.Sigmoid(gain, 1.0)
+    spectrum = np.linalg.eigvalsh(_centred(kernel(three_clusters)))
+    with pytest.warns(UserWarning, match="lambda_min") as caught:
+        kpca = mc.KernelPCA(2, kernel=kernel).fit(three_clusters)
+    assert f"{spectrum[0] / spectrum[-1]:.2g}"[:4] in str(caught[0].message)
+    np.testing.assert_allclose(kpca.eigenvalues_, spectrum[-1:-3:-1], rtol=1e-9)
+    scores = kpca.transform(three_clusters)
+    assert np.isfinite(scores).all()
+    # two components tell the three clusters apart
+    labels = np.repeat([0, 1, 2], 30)
+    assert KNeighborsClassifier(5).fit(scores, labels).score(scores, labels) > 0.95
+
+
+def _centred(K):
+    K = K - K.mean(axis=0)
+    return K - K.mean(axis=1)[:, None]
+
+
+@pytest.mark.parametrize("n_components", [1, 2, None])
+def test_the_verdict_on_an_indefinite_kernel_does_not_depend_on_the_number_of_components(points, n_components):
+    with pytest.warns(UserWarning, match="lambda_min"):
+        kpca = mc.KernelPCA(n_components, kernel=mc.Sigmoid(4.0)).fit(points)
+    assert (kpca.eigenvalues_ > 0).all()
+
+
+def test_more_components_than_the_rank_are_cut_with_a_warning(points):
+    with pytest.warns(UserWarning, match="4"):
+        kpca = mc.KernelPCA(10, kernel="linear").fit(points)
+    assert kpca.n_components_ == 4
+    assert kpca.transform(points).shape == (60, 4)
+
+
+def test_points_without_variance_are_an_error():
+    with pytest.warns(UserWarning, match="constant|narrower"), pytest.raises(ValueError, match="no variance"):
+        mc.KernelPCA(1, kernel="rbf").fit(np.ones((10, 3)))
+
+
+def test_asymmetric_precomputed_matrices_are_refused():
+    K = np.eye(5)
+    K[0, 1] = 0.5
+    with pytest.raises(ValueError, match="not symmetric"):
+        mc.KernelPCA(2, kernel="precomputed").fit(K)
+
+
+def test_grid_search_reaches_into_kernels():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:200] / 16, y[:200]
+    pipeline = make_pipeline(mc.KernelPCA(10, kernel=mc.Gaussian(0.1) + mc.Linear()), KNeighborsClassifier(3))
+    search = GridSearchCV(pipeline, {"kernelpca__kernel__left__gamma": [0.05, 0.1]}, cv=2).fit(X, y)
+    assert search.best_estimator_[0].kernel_.left.gamma in (0.05, 0.1)
+    shorthand = GridSearchCV(make_pipeline(mc.KernelPCA(10, kernel="rbf"), KNeighborsClassifier(3)),
+                             {"kernelpca__kernel__gamma": [0.05, 0.1]}, cv=2).fit(X, y)  # fmt: skip
+    assert shorthand.best_estimator_[0].kernel_.gamma in (0.05, 0.1)
+
+
+def test_the_given_kernel_is_left_as_it_is(points):
+    kpca = mc.KernelPCA(2, kernel="rbf").fit(points)
+    assert kpca.kernel == "rbf"
+    assert kpca.kernel_ == mc.Gaussian("scale").resolve(points)
+
+
+def test_a_fitted_model_does_not_change_with_the_data_or_the_parameters(points):
+    mine = points.copy()
+    kpca = mc.KernelPCA(2, kernel="rbf").fit(mine)
+    before = kpca.transform(points)
+    mine[:] = 0
+    kpca.set_params(kernel__gamma=100.0)
+    assert (kpca.transform(points) == before).all()
+
+
+def test_an_unfitted_model_says_so(points):
+    for method in (mc.KernelPCA().transform, mc.KernelPCA().inverse_transform, mc.KernelPCA().denoise):
+        with pytest.raises(NotFittedError):
+            method(points)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"n_components": 0}, ValueError, "n_components = 0 must be at least 1"),
+        ({"n_components": 1.5}, TypeError, "n_components must be a whole number"),
+        ({"kernel": "rfb"}, ValueError, "'rfb' is none of"),
+        ({"kernel": 3}, TypeError, "kernel must be"),
+        ({"memory": "lots"}, ValueError, "memory"),
+        ({"kernel": mc.Chi2(1.0)}, ValueError, "must not be negative"),
+    ],
+)
+def test_bad_parameters_are_named(points, parameters, error, message):
+    with pytest.raises(error, match=message):
+        mc.KernelPCA(**parameters).fit(points)
+
+
+def test_wrong_scores_are_refused(points):
+    kpca = mc.KernelPCA(2, kernel="rbf").fit(points)
+    with pytest.raises(ValueError, match=r"\(m, 2\)"):
+        kpca.inverse_transform(np.ones((3, 5)))
+
+
+def test_a_rank_below_the_number_of_components_is_told_by_the_name_of_that():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.warns(UserWarning, match="n_components = 10 exceeds the numerical rank 3"):
+        mc.KernelPCA(10).fit(X)

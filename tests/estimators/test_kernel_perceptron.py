@@ -1,0 +1,188 @@
+"""KernelPerceptron: separation, its certificate, batches, several classes, and scikit-learn's contract."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer as mc
+from mercer.estimators.kernel_perceptron import KernelPerceptron
+
+SETTINGS = [
+    KernelPerceptron(),
+    KernelPerceptron(mc.Matern(length="median"), averaged=True),
+    KernelPerceptron(mc.Laplacian("scale"), voted=True),
+    KernelPerceptron(mc.Gaussian(5.0), max_iter=3, shuffle=True, random_state=0, memory="10kB"),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(SETTINGS)
+def test_scikit_learn_finds_no_fault(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def moons(global_random_seed):
+    return make_moons(150, noise=0.08, random_state=global_random_seed)
+
+
+def test_moons_are_separated_within_the_reported_bound(moons):
+    X, y = moons
+    model = KernelPerceptron(mc.Gaussian(5.0)).fit(X, y)
+    signed = np.where(y == 1, 1, -1) * model.decision_function(X)
+    assert model.margin_[0] == pytest.approx(signed.min() / model.expansion_.norms()[0])
+    assert model.margin_[0] > 0
+    assert model.mistake_bound_[0] == pytest.approx(1 / model.margin_[0] ** 2)
+    assert model.n_mistakes_[0] <= model.mistake_bound_[0]
+    assert (model.predict(X) == y).all()
+
+
+def test_the_expansion_counts_the_mistakes(moons):
+    X, y = moons
+    model = KernelPerceptron(mc.Gaussian(5.0)).fit(X, y)
+    np.testing.assert_array_equal(model.expansion_.points, X[model.support_])
+    assert np.abs(model.expansion_.coef).sum() == model.n_mistakes_[0]
+    np.testing.assert_array_equal(model.decision_function(X), model.expansion_(X)[:, 0] + model.intercept_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("form", [{}, {"averaged": True}, {"voted": True}])
+def test_batches_presented_once_are_one_pass(form):
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    X, y, kernel = X[order], y[order], mc.Gaussian(0.5)
+    whole = KernelPerceptron(kernel, max_iter=1, **form).fit(X, y)
+    parts = KernelPerceptron(kernel, **form)
+    for rows in np.array_split(np.arange(len(y)), 7):
+        parts.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+    np.testing.assert_array_equal(parts.support_, whole.support_)
+    np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), atol=1e-12)
+
+
+def test_a_batch_without_mistakes_adds_no_point(moons):
+    X, y = moons
+    model = KernelPerceptron(mc.Gaussian(5.0)).fit(X, y)
+    points = len(model.expansion_.points)
+    model.partial_fit(X[:20], y[:20])
+    assert len(model.expansion_.points) == points
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_averages_and_votes_err_less_than_the_last_vector_where_classes_overlap():
+    """Ten draws of two overlapping Gaussians."""
+    errors = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, 600)
+        X = rng.standard_normal((600, 2)) + y[:, None]
+        forms = ({}, {"averaged": True}, {"voted": True})
+        fitted = [KernelPerceptron(mc.Gaussian(0.2), max_iter=5, **form).fit(X[:200], y[:200]) for form in forms]
+        errors.append([1 - model.score(X[200:], y[200:]) for model in fitted])
+    last, averaged, voted = np.mean(errors, axis=0)
+    assert averaged < last - 0.02
+    assert voted < last - 0.02
+
+
+def test_several_classes_are_learned_one_against_the_rest():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    kernel = mc.Gaussian(10.0)
+    model = KernelPerceptron(kernel).fit(X, names)
+    assert model.decision_function(X).shape == (150, 3)
+    for c, name in enumerate(model.classes_):
+        one = KernelPerceptron(kernel).fit(X, names == name)
+        assert one.n_mistakes_[0] == model.n_mistakes_[c]
+        np.testing.assert_allclose(one.decision_function(X), model.decision_function(X)[:, c], atol=1e-12)
+    assert model.score(X, names) > 0.95
+
+
+def test_a_small_budget_changes_nothing(moons):
+    X, y = moons
+    stored, lazy = (KernelPerceptron(mc.Gaussian(5.0), memory=m).fit(X, y) for m in ("1GB", "1kB"))
+    np.testing.assert_array_equal(stored.support_, lazy.support_)
+    np.testing.assert_array_equal(stored.decision_function(X), lazy.decision_function(X))
+
+
+def test_precomputed_and_sparse_points_give_the_same_model(moons):
+    X, y = moons
+    kernel = mc.Gaussian(5.0)
+    expected = KernelPerceptron(kernel).fit(X, y)
+    given = KernelPerceptron("precomputed").fit(kernel(X), y)
+    np.testing.assert_allclose(given.decision_function(kernel(X[:9], X)), expected.decision_function(X[:9]), atol=1e-12)
+    sparse = KernelPerceptron(kernel).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.decision_function(sp.csr_array(X)), expected.decision_function(X), atol=1e-9)
+    sparse.partial_fit(sp.csr_array(X + 0.5), 1 - y)
+    assert sparse.score(sp.csr_array(X + 0.5), 1 - y) > 0.5
+
+
+def test_strings_can_be_told_apart():
+    words, y = ["kernel", "kernels", "colonel", "margin", "margins", "merging"], [0, 0, 0, 1, 1, 1]
+
+    def shared_letters(A, B):
+        return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+
+    model = KernelPerceptron(shared_letters).fit(words, y)
+    assert model.predict(words).tolist() == y
+    assert model.partial_fit(["margarine", "colonels"], [1, 0]).predict(["kernels"]) == [0]
+
+
+def test_float32_stays_float32(moons):
+    X, y = moons
+    model = KernelPerceptron(mc.Gaussian(5.0)).fit(X.astype(np.float32), y)
+    assert model.decision_function(X.astype(np.float32)).dtype == np.float32
+
+
+def test_the_same_seed_gives_the_same_mistakes(moons):
+    X, y = moons
+    first, second = (KernelPerceptron(shuffle=True, random_state=3).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(first.mistakes_[0].times, second.mistakes_[0].times)
+
+
+def test_classes_that_overlap_are_reported_with_the_number_of_mistakes():
+    X = np.array([[0.0], [0.0], [1.0]])
+    with pytest.warns(ConvergenceWarning, match="the last of 5 passes still made 2 mistakes on 3 examples"):
+        model = KernelPerceptron(mc.Gaussian(1.0), max_iter=5).fit(X, [0, 1, 1])
+    assert model.margin_[0] <= 0
+    assert np.isinf(model.mistake_bound_[0])
+
+
+def test_grid_search_reaches_the_kernel(moons):
+    search = GridSearchCV(KernelPerceptron(averaged=True), {"kernel__gamma": [0.1, 5.0]}, cv=3)
+    with pytest.warns(ConvergenceWarning):
+        search.fit(*moons)
+    assert search.best_estimator_.kernel_.gamma == 5.0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"max_iter": 0}, ValueError, "max_iter = 0 must be at least 1"),
+        ({"averaged": True, "voted": True}, ValueError, "exclude one another"),
+        ({"kernel": "rfb"}, ValueError, "'rfb' is none of"),
+        ({"memory": "lots"}, ValueError, "memory"),
+    ],
+)
+def test_bad_parameters_are_named(moons, parameters, error, message):
+    with pytest.raises(error, match=message):
+        KernelPerceptron(**parameters).fit(*moons)
+
+
+def test_bad_batches_are_refused(moons):
+    X, y = moons
+    with pytest.raises(ValueError, match="classes must be given"):
+        KernelPerceptron().partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"label 2 is none of the classes \[0, 1\]"):
+        KernelPerceptron().fit(X, y).partial_fit(X[:2], [0, 2])
+    with pytest.raises(TypeError, match="precomputed"):
+        KernelPerceptron("precomputed").partial_fit(np.eye(3), [0, 1, 1], classes=[0, 1])
+    with pytest.raises(ValueError, match="one class"):
+        KernelPerceptron().fit(X, np.zeros(len(X)))
+
+
+def test_an_unfitted_model_says_so(moons):
+    with pytest.raises(NotFittedError):
+        KernelPerceptron().predict(moons[0])

@@ -1,0 +1,244 @@
+"""KernelRidge: scikit-learn's numbers, the Gaussian process behind them, what is left out, and the contract."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.kernel_ridge import KernelRidge as Reference
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer as mc
+from mercer.estimators.kernel_ridge import KernelRidge
+
+SETTINGS = [
+    KernelRidge(),
+    KernelRidge(0.1, kernel="rbf"),
+    KernelRidge(kernel=mc.Matern(length=2.0), memory="1kB"),
+    KernelRidge(kernel=mc.Gaussian("scale") + mc.Linear(), landmarks=1000),
+    KernelRidge(0.0, kernel="poly"),
+]
+
+
+@parametrize_with_checks(SETTINGS)
+def test_scikit_learn_finds_no_fault(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def sample(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((50, 3))
+    Y = np.column_stack([np.sin(X[:, 0]), X[:, 1] * X[:, 2]]) + 0.1 * rng.standard_normal((50, 2))
+    return X, Y, rng.standard_normal((20, 3)), rng.integers(0, 4, 50).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "parameters"),
+    [
+        (mc.Gaussian(0.3), {"kernel": "rbf", "gamma": 0.3}),
+        (mc.Polynomial(2, 0.5, 1.0), {"kernel": "poly", "degree": 2, "gamma": 0.5, "coef0": 1.0}),
+        (mc.Laplacian(0.2), {"kernel": "laplacian", "gamma": 0.2}),
+        ("linear", {}),
+    ],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_predictions_and_coefficients_are_those_of_scikit_learn(sample, kernel, parameters, weighted):
+    X, Y, new, weights = sample
+    weights = weights if weighted else None
+    ours = KernelRidge(0.1, kernel=kernel).fit(X, Y, weights)
+    theirs = Reference(alpha=0.1, **parameters).fit(X, Y, weights)
+    np.testing.assert_allclose(ours.predict(new), theirs.predict(new), atol=1e-10)
+    np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-10)
+    np.testing.assert_allclose(ours.expansion_(new) + ours.intercept_, ours.predict(new), atol=0)
+    assert ours.residual_ <= 1e-12
+
+
+def test_one_target_gives_vectors_and_several_give_columns(sample):
+    X, Y, new, _ = sample
+    one, two = (KernelRidge(0.1, kernel="rbf").fit(X, y) for y in (Y[:, 0], Y))
+    assert one.predict(new).shape == (20,)
+    assert one.dual_coef_.shape == one.loo_residuals_.shape == (50,)
+    np.testing.assert_allclose(two.predict(new)[:, 0], one.predict(new), atol=1e-12)
+    np.testing.assert_allclose(two.loo_residuals_[:, 0], one.loo_residuals_, atol=1e-12)
+
+
+def test_mean_and_variance_are_those_of_a_gaussian_process(sample):
+    X, Y, new, _ = sample
+    process = GaussianProcessRegressor(RBF(1 / np.sqrt(0.6)), alpha=0.1, optimizer=None).fit(X, Y[:, 0])
+    mean, deviation = process.predict(new, return_std=True)
+    ours = KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, Y[:, 0])
+    np.testing.assert_allclose(ours.predict(new), mean, atol=1e-10)
+    np.testing.assert_allclose(ours.variance(new), deviation**2, atol=1e-10)
+
+
+def test_weights_are_variances_of_the_noise(sample):
+    X, Y, new, weights = sample
+    weights = weights + 0.5
+    process = GaussianProcessRegressor(RBF(1 / np.sqrt(0.6)), alpha=0.1 / weights, optimizer=None).fit(X, Y[:, 0])
+    ours = KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, Y[:, 0], weights)
+    np.testing.assert_allclose(ours.variance(new), process.predict(new, return_std=True)[1] ** 2, atol=1e-10)
+
+
+def test_variance_comes_a_block_at_a_time(sample, monkeypatch):
+    X, Y, new, _ = sample
+    model = KernelRidge(0.1, kernel="rbf").fit(X, Y)
+    whole = model.variance(new)
+    monkeypatch.setattr("mercer.estimators.kernel_ridge._BLOCK", 3)
+    np.testing.assert_allclose(model.variance(new), whole, atol=1e-13)
+
+
+def test_leave_one_out_residuals_are_those_of_leaving_out(sample):
+    X, Y, _, _ = sample
+    model = KernelRidge(0.1, kernel=mc.Gaussian(0.3))
+    expected = Y - cross_val_predict(clone(model), X, Y, cv=LeaveOneOut())
+    np.testing.assert_allclose(model.fit(X, Y).loo_residuals_, expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("landmarks", [None, "given"])
+def test_weights_are_repetitions(sample, landmarks):
+    X, Y, new, weights = sample
+    rows = np.repeat(np.arange(50), weights.astype(int))
+    model = KernelRidge(0.1, kernel="rbf", landmarks=None if landmarks is None else new)
+    weighted, repeated = clone(model).fit(X, Y, weights), clone(model).fit(X[rows], Y[rows])
+    np.testing.assert_allclose(weighted.predict(new), repeated.predict(new), atol=1e-10)
+    np.testing.assert_allclose(weighted.variance(new), repeated.variance(new), atol=1e-8)
+
+
+def test_landmarks_carry_the_answer_and_its_variance(sample):
+    X, Y, new, _ = sample
+    full = KernelRidge(0.1, kernel=mc.Gaussian(0.02)).fit(X, Y)
+    few = KernelRidge(0.1, kernel=mc.Gaussian(0.02), landmarks=30, random_state=0).fit(X, Y)
+    assert few.expansion_.shape == (30, 2)
+    np.testing.assert_allclose(few.predict(new), full.predict(new), atol=1e-3)
+    np.testing.assert_allclose(few.variance(new), full.variance(new), atol=1e-3)
+    assert not hasattr(few, "loo_residuals_")
+
+
+def test_points_of_no_weight_are_no_landmarks(sample):
+    X, Y, _, weights = sample
+    model = KernelRidge(0.1, kernel="rbf", landmarks=40).fit(X, Y, weights)
+    assert {tuple(z) for z in model.expansion_.points}.isdisjoint({tuple(x) for x in X[weights == 0]})
+
+
+def test_a_linear_kernel_is_linear_ridge_regression(sample):
+    X, Y, new, _ = sample
+    theirs = Ridge(0.7, fit_intercept=False).fit(X, Y)
+    np.testing.assert_allclose(KernelRidge(0.7).fit(X, Y).predict(new), theirs.predict(new), atol=1e-12)
+
+
+def test_without_a_ridge_repeated_rows_give_a_finite_answer(sample):
+    X, Y, _, _ = sample
+    twice, targets = np.repeat(X[:10], 2, axis=0), np.repeat(Y[:10], 2, axis=0)
+    for alpha in (0.0, 1e-18, 1e-3):
+        model = KernelRidge(alpha, kernel=mc.Gaussian(1.0)).fit(twice, targets)
+        np.testing.assert_allclose(model.predict(X[:10]), Y[:10], atol=1e-6 + 10 * alpha)
+
+
+def test_precomputed_rows_give_the_predictions_of_the_points(sample):
+    X, Y, new, weights = sample
+    kernel = mc.Gaussian(0.3)
+    for landmarks in (None, 20):
+        direct = KernelRidge(0.1, kernel=kernel, landmarks=landmarks).fit(X, Y, weights)
+        given = KernelRidge(0.1, kernel="precomputed", landmarks=landmarks).fit(kernel(X), Y, weights)
+        np.testing.assert_allclose(given.predict(kernel(new, X)), direct.predict(new), atol=1e-10)
+    with pytest.raises(ValueError, match=r"does not know k\(x, x\) of new points"):
+        given.variance(kernel(new, X))
+
+
+def test_sparse_rows_give_the_predictions_of_dense_ones(sample):
+    X, Y, new, _ = sample
+    X, new = np.where(X > 0, X, 0.0), np.where(new > 0, new, 0.0)
+    for kernel in ("linear", "poly", mc.Gaussian(0.3)):
+        for landmarks in (None, 20):
+            model = KernelRidge(0.1, kernel=kernel, landmarks=landmarks)
+            dense, sparse = clone(model).fit(X, Y), clone(model).fit(sp.csr_array(X), Y)
+            np.testing.assert_allclose(sparse.predict(sp.csr_array(new)), dense.predict(new), atol=1e-8)
+            np.testing.assert_allclose(sparse.variance(sp.csr_array(new)), dense.variance(new), atol=1e-8)
+
+
+def test_a_list_of_strings_is_regressed_on():
+    words = ["kernel", "kernels", "colonel", "margin", "margins", "merging"]
+
+    def shared_letters(A, B):
+        return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+
+    model = KernelRidge(1e-3, kernel=shared_letters).fit(words, [len(word) for word in words])
+    assert model.predict(["kernels"]).shape == model.variance(["kernels"]).shape == (1,)
+    assert model.variance(["kernels"])[0] < model.variance(["fuzzy"])[0]
+
+
+def test_float32_stays_float32_and_agrees_with_float64(sample):
+    X, Y, new, _ = sample
+    for landmarks in (None, 20):
+        model = KernelRidge(0.1, kernel=mc.Gaussian(0.3), landmarks=landmarks)
+        wide, narrow = clone(model).fit(X, Y), clone(model).fit(X.astype(np.float32), Y.astype(np.float32))
+        predicted = narrow.predict(new.astype(np.float32))
+        assert predicted.dtype == narrow.dual_coef_.dtype == narrow.variance(new.astype(np.float32)).dtype == np.float32
+        np.testing.assert_allclose(predicted, wide.predict(new), atol=2e-3)
+
+
+def test_a_second_fit_forgets_the_posterior_of_the_first(sample):
+    X, Y, new, _ = sample
+    model = KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, Y)
+    first = model.variance(new)
+    model.set_params(alpha=5.0)
+    np.testing.assert_array_equal(model.variance(new), first)
+    assert (model.fit(X, Y).variance(new) > first).all()
+    model.set_params(landmarks=10).fit(X, Y)
+    assert len(model.posterior_) <= 10
+
+
+def test_grid_search_finds_ridge_and_bandwidth(sample):
+    X, Y, _, _ = sample
+    grid = {"alpha": [1e-2, 1.0], "kernel__gamma": [0.1, 1.0]}
+    search = GridSearchCV(KernelRidge(kernel="rbf"), grid, cv=3).fit(X, Y)
+    theirs = GridSearchCV(Reference(kernel="rbf"), {"alpha": [1e-2, 1.0], "gamma": [0.1, 1.0]}, cv=3).fit(X, Y)
+    assert search.best_score_ == pytest.approx(theirs.best_score_, abs=1e-10)
+
+
+def test_what_the_memory_does_not_hold_is_refused_only_where_it_is_needed(sample):
+    X, Y, new, _ = sample
+    small = KernelRidge(0.1, kernel="rbf", memory="10kB").fit(X, Y)
+    np.testing.assert_allclose(small.predict(new), KernelRidge(0.1, kernel="rbf").fit(X, Y).predict(new), atol=1e-6)
+    with pytest.raises(MemoryError, match=r"posterior of 50 points needs .* use landmarks="):
+        small.variance(new)
+
+
+def test_an_unfitted_model_says_so(sample):
+    X = sample[0]
+    for method in (KernelRidge().predict, KernelRidge().variance):
+        with pytest.raises(NotFittedError):
+            method(X)
+    assert not hasattr(KernelRidge(), "posterior_")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"alpha": -1.0}, ValueError, "alpha = -1.0 must be at least 0"),
+        ({"alpha": [1.0, 2.0]}, TypeError, "alpha must be a number"),
+        ({"landmarks": 0}, ValueError, "landmarks = 0 must be at least 1"),
+        ({"landmarks": "many"}, TypeError, "landmarks must be a whole number"),
+        ({"kernel": "rfb"}, ValueError, "'rfb' is none of"),
+        ({"memory": "lots"}, ValueError, "memory"),
+        ({"kernel": mc.Sigmoid(4.0), "alpha": 1e-3}, ValueError, "indefinite"),
+    ],
+)
+def test_bad_parameters_are_named(sample, parameters, error, message):
+    X, Y, _, _ = sample
+    with pytest.raises(error, match=message):
+        KernelRidge(**parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [(-np.ones(50), "at least 0"), (np.zeros(50), "zero for all"), (np.ones(49), "49 values for 50")],
+)
+def test_bad_weights_are_refused(sample, weights, message):
+    with pytest.raises(ValueError, match=message):
+        KernelRidge().fit(sample[0], sample[1], weights)

@@ -1,0 +1,93 @@
+"""OneClassSVM: scikit-learn's numbers, shares from tiny to one, weights, containers and bad input."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.svm import OneClassSVM as Reference
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer as mc
+from mercer.estimators.one_class_svm import OneClassSVM
+
+
+def shortcomings(estimator):
+    """Return the checks that hand points to an estimator whose X is a matrix of kernel values."""
+    reason = "the check passes 300 x 2 points as a precomputed matrix; scikit-learn's OneClassSVM fails it too"
+    names = ("check_outliers_train", "check_outliers_fit_predict")
+    return dict.fromkeys(names, reason) if estimator.kernel == "precomputed" else {}
+
+
+@parametrize_with_checks(
+    [OneClassSVM(), OneClassSVM(0.1, kernel="linear"), OneClassSVM(kernel="precomputed")],
+    expected_failed_checks=shortcomings,
+)
+def test_scikit_learn_finds_no_fault(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def sample(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    return rng.standard_normal((200, 3)), rng.standard_normal((20, 3)), rng.integers(0, 3, 200)
+
+
+@pytest.mark.parametrize("nu", [0.01, 0.1, 0.5, 0.9])
+def test_scores_and_objective_are_those_of_scikit_learn(sample, nu):
+    X, new, _ = sample
+    ours = OneClassSVM(nu, kernel=mc.Gaussian(0.3)).fit(X)
+    theirs = Reference(nu=nu, gamma=0.3, tol=1e-10).fit(X)
+    np.testing.assert_allclose(ours.decision_function(new), theirs.decision_function(new), atol=1e-5)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+    b, K = theirs.dual_coef_[0], mc.Gaussian(0.3)(theirs.support_vectors_)
+    np.testing.assert_allclose(ours.certificate_.dual, -0.5 * b @ K @ b / b.sum() ** 2, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("nu", [1e-9, 1e-6, 1e-3, 0.03, 0.3, 0.99, 1.0])
+def test_at_most_the_share_nu_is_rejected(sample, nu, dtype):
+    X = sample[0].astype(dtype)
+    model = OneClassSVM(nu).fit(X)
+    assert (model.predict(X) < 0).mean() <= nu
+    assert len(model.support_) >= nu * len(X) * (1 - 1e-9)
+    assert model.offset_ == -model.intercept_[0]
+    np.testing.assert_allclose(model.score_samples(X) - model.offset_, model.decision_function(X), atol=0)
+
+
+@pytest.mark.parametrize("nu", [1e-9, 0.2])
+def test_the_certificate_from_raw_inputs_closes_the_gap(sample, nu):
+    X, _, weights = sample
+    certificate = mc.certify(OneClassSVM(nu).fit(X, sample_weight=weights), X, None, weights)
+    assert abs(certificate.gap) <= 1e-8 * abs(certificate.primal)
+    assert certificate.kkt <= 1e-9
+
+
+def test_a_weight_of_two_is_a_row_given_twice(sample):
+    X, new, weights = sample
+    weighted = OneClassSVM(0.2).fit(X, sample_weight=weights).decision_function(new)
+    repeated = OneClassSVM(0.2).fit(np.repeat(X, weights, axis=0)).decision_function(new)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-8)
+
+
+def test_precomputed_sparse_callables_and_copies_give_the_same_scores(sample):
+    X, new, _ = sample
+    kernel = mc.Gaussian(0.3)
+    expected = OneClassSVM(kernel=kernel).fit(X).decision_function(new)
+    given = OneClassSVM(kernel="precomputed").fit(kernel(X)).decision_function(kernel(new, X))
+    sparse = OneClassSVM(kernel=kernel).fit(sp.csr_array(X)).decision_function(sp.csr_array(new))
+    called = OneClassSVM(kernel=lambda A, B: kernel(A, B)).fit(X).decision_function(new)
+    copied = pickle.loads(pickle.dumps(OneClassSVM(kernel=kernel).fit(X))).decision_function(new)
+    for values in (given, sparse, called, copied):
+        np.testing.assert_allclose(values, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize(("nu", "message"), [(0, "nu = 0 must be above 0"), (1.1, "nu = 1.1 must be at most 1")])
+def test_a_share_that_is_none_is_named(sample, nu, message):
+    with pytest.raises(ValueError, match=message):
+        OneClassSVM(nu).fit(sample[0])
+
+
+def test_weights_that_are_all_zero_are_refused(sample):
+    with pytest.raises(ValueError, match="sample_weight is zero"):
+        OneClassSVM().fit(sample[0], sample_weight=np.zeros(200))

@@ -1,0 +1,147 @@
+"""Models as C: what a compiler makes of them gives Mercer's scores and labels."""
+
+import ctypes
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from tests.reference.exported import CASES, X, Y, fitted, said
+
+import mercer as mc
+from mercer.formats import to_c, write_libsvm
+from mercer.formats.c import source
+
+COMPILER = next((found for name in ("gcc", "cc", "clang") if (found := shutil.which(name))), None)
+WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2"]
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler (gcc, cc or clang) is on the PATH")
+
+
+class Compiled:
+    """A model that a C compiler made from what `to_c` wrote.
+
+    Parameters
+    ----------
+    model : estimator
+    dtype : str
+    folder : Path
+    prefix : str
+    """
+
+    def __init__(self, model, dtype, folder, prefix="model"):
+        written, library = folder / f"{prefix}.c", folder / f"{prefix}.so"
+        to_c(model, written, dtype, prefix)
+        subprocess.run([COMPILER, *WARNINGS, "-shared", "-fPIC", "-o", library, written, "-lm"], check=True, timeout=60)
+        self.library, self.prefix, self.dtype = ctypes.CDLL(str(library)), prefix, np.dtype(dtype)
+        getattr(self.library, f"{prefix}_scores").restype = None
+
+    def scores(self, points, m):
+        out = np.empty((len(points), m), self.dtype)
+        self._call("scores", points, out)
+        return out
+
+    def places(self, points):
+        return np.array(self._call("predict", points))
+
+    def labels(self, kind, n):
+        return list((kind * n).in_dll(self.library, f"{self.prefix}_labels"))
+
+    def _call(self, name, *arrays):
+        arrays = [np.ascontiguousarray(each, self.dtype) if i == 0 else each for i, each in enumerate(arrays)]
+        function = getattr(self.library, f"{self.prefix}_{name}")
+        function.argtypes = [ctypes.c_void_p] * len(arrays)
+        starts = [(each.ctypes.data, each.strides[0]) for each in arrays]
+        return [function(*(start + i * step for start, step in starts)) for i in range(len(arrays[0]))]
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("case", CASES)
+def test_a_compiled_model_gives_the_scores_and_labels_of_python(case, dtype, tmp_path, global_random_seed):
+    model = fitted(case)
+    expected = said(model, dtype, global_random_seed)
+    compiled = Compiled(model, dtype, tmp_path)
+    expected.assert_agrees(compiled.scores(expected.points, expected.scores.shape[1]))
+    if hasattr(model, "classes_") or hasattr(model, "offset_"):
+        labels = getattr(model, "classes_", np.array([-1, 1]))
+        if labels.dtype.kind == "U":
+            assert [text.decode() for text in compiled.labels(ctypes.c_char_p, len(labels))] == labels.tolist()
+        else:
+            assert compiled.labels(ctypes.c_longlong, len(labels)) == labels.tolist()
+        expected.assert_same_labels(labels[compiled.places(expected.points)])
+    else:
+        assert not hasattr(compiled.library, "model_predict")
+
+
+@needs_compiler
+def test_two_models_link_into_one_program_and_scores_may_overwrite_the_point(tmp_path):
+    first, second = fitted("Gaussian"), fitted("ridge of two targets")
+    to_c(first, tmp_path / "a.c", prefix="first")
+    to_c(second, tmp_path / "b.c", prefix="second_1")
+    sources = [tmp_path / "a.c", tmp_path / "b.c"]
+    library = tmp_path / "both.so"
+    subprocess.run([COMPILER, *WARNINGS, "-shared", "-fPIC", "-o", library, *sources, "-lm"], check=True, timeout=60)
+    both, point = ctypes.CDLL(str(library)), X[0].copy()
+    for name, model in (("first", first), ("second_1", second)):
+        values = point.copy()
+        call = getattr(both, f"{name}_scores")
+        call.argtypes, call.restype = [ctypes.c_void_p] * 2, None
+        call(values.ctypes.data, values.ctypes.data)
+        expected = mc.as_expansion(model)(point[None])[0]
+        np.testing.assert_allclose(values[: len(expected)], expected, rtol=1e-11)
+
+
+@needs_compiler
+def test_extreme_numbers_and_labels_survive(tmp_path):
+    coef = np.array([[5e-324, 1.7976931348623157e308], [-0.1, 1 / 3]])
+    psi = mc.Expansion(mc.Polynomial(1, 1.0, 0.0), np.array([[1.0, 0.0], [0.0, -1e-300]]), coef)
+    compiled = Compiled(mc.formats.FittedScores(psi, np.zeros(2)), "float64", tmp_path)
+    points = np.array([[1.0, 0.0], [0.0, -1e300]])
+    np.testing.assert_array_equal(compiled.scores(points, 2), coef)
+    labels = np.array([-(2**63), 2**63 - 1])
+    compiled = Compiled(mc.SVC(kernel="linear").fit(X[Y < 2], labels[Y[Y < 2]]), "float64", tmp_path, "P_2")
+    assert compiled.labels(ctypes.c_longlong, 2) == labels.tolist()
+
+
+def test_the_file_says_how_to_call_it_and_defines_no_other_names():
+    text = source(fitted("three classes by name"), "float32", "iris")
+    head = text[: text.index("*/")]
+    assert "void iris_scores(const float *x, float *out);" in head
+    assert "4 numbers" in head
+    assert "3 scores" in head
+    assert "extern const char *const iris_labels[3];" in head
+    body = text[text.index("*/") :]
+    assert all(name.startswith("iris_") for name in re.findall(r"^[a-z][a-z *]*?(\w+)[\[(]", body, re.MULTILINE))
+    assert not re.search(r"\d\.\d+(e[+-]\d+)?[^f\d.e]", body), "a constant of type double"
+    assert "alloc" not in body
+
+
+def test_a_title_cannot_end_its_comment():
+    model = mc.SVR(kernel="linear").fit(X, Y)
+    model.__class__ = type("*/ int x; /*", (mc.SVR,), {})
+    assert source(model).count("*/") == 1
+
+
+def test_a_text_model_of_libsvm_gives_the_same_vectors(tmp_path):
+    model = fitted("Gaussian")
+    write_libsvm(model, tmp_path / "model")
+    text = source(tmp_path / "model")
+    assert f"model_coef[{3 * len(model.support_)}]" in text
+    assert "model_labels[3]" in text
+
+
+@pytest.mark.parametrize("prefix", ["", "2x", "a-b", "_model", "é", "int x", "a" * 65, 3], ids=str)
+def test_a_prefix_that_is_no_name_is_refused(prefix, tmp_path):
+    with pytest.raises(ValueError, match="prefix = .* must be a letter"):
+        to_c(fitted("SVR"), tmp_path / "model.c", prefix=prefix)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_c_cannot_say_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="character 0"):
+        source(mc.SVC().fit(X[Y < 2], np.array(["a\0b", "c"])[Y[Y < 2]]))
+    with pytest.raises(TypeError, match="Laplacian cannot be exported"):
+        to_c(mc.SVC(kernel=mc.Laplacian(1.0)).fit(X, Y), tmp_path / "model.c")
+    with pytest.raises(ValueError, match="dtype = 'half'"):
+        to_c(fitted("SVR"), tmp_path / "model.c", "half")

@@ -1,0 +1,127 @@
+"""Parts of a model that contradict one another are told before anything is predicted."""
+
+import copy
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from tests.formats.golden import make
+
+import mercer as mc
+from mercer.formats import FittedScores
+from mercer.formats.consistency import require_agreement
+from mercer.maps.coordinates import Coordinates
+
+MODELS = make.models()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_a_fit_leaves_agrees(name):
+    assert require_agreement(MODELS[name]) is MODELS[name]
+
+
+def column(j, value):
+    def change(array):
+        array = array.copy()
+        array[j] = value
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute", "change", "complaint"),
+    [
+        ("SVC", "n_support_", column(0, -1), "add up"),
+        ("SVC", "n_support_", lambda a: a.astype(float), "dtype float64"),
+        ("SVC", "n_support_", lambda a: a[:2], "c of 'c' is"),
+        ("SVC", "intercept_", lambda a: a[:1], "3 classes make 3 machines"),
+        ("SVC", "intercept_", column(0, np.nan), "not finite"),
+        ("SVC", "dual_coef_", lambda a: a[:, :1], "1 columns for 3 classes"),
+        ("SVC", "dual_coef_", lambda a: a.tolist(), "must be an array"),
+        ("SVC", "support_vectors_", lambda a: a[:, :2], "has 2 columns, not 3"),
+        ("SVC", "support_vectors_", lambda a: a[1:], "s of 's'"),
+        ("SVC", "support_vectors_", lambda a: a.astype(int), "must hold floats"),
+        ("SVC", "classes_", lambda a: a[:1], "there must be two|is 1"),
+        ("SVC", "n_features_in_", lambda _: 3.0, "whole number"),
+        ("SVC", "n_features_in_", lambda _: 0, "above 0"),
+        ("SVC", "kernel_", lambda _: "rbf", "must be a kernel"),
+        ("SVC", "kernel_", lambda _: mc.Gaussian(), "not resolved"),
+        ("SVC", "multi_class", lambda _: "ovr", "dual_coef_ has 2 columns"),
+        ("SVC", "feature_names_in_", lambda _: np.array(["a"], object), "name columns"),
+        ("SVC", "feature_names_in_", lambda _: np.array([1, 2, 3], object), "must be strings"),
+        ("SVR", "dual_coef_", lambda a: a[:, 0], "1 dimensions"),
+        ("SVR", "intercept_", lambda a: float(a[0]), "must be an array"),
+        ("KernelPCA", "expansion_", lambda psi: psi[:, :2], "m of 'm' is"),
+        ("KernelPCA", "expansion_", lambda _: None, "NoneType|no "),
+        ("KernelRidge", "dual_coef_", lambda a: a[:, :1], "m of 'n m"),
+        ("KernelPerceptron", "mistakes_", lambda runs: runs[:1], "one entry a vector"),
+        ("KernelPerceptron", "mistakes_", lambda runs: tuple(runs), "must be a list"),
+        ("PCAL1", "components_", lambda a: a[:, :2], "d of 'm d' is 3"),
+    ],
+)
+def test_contradictions_are_named(name, attribute, change, complaint):
+    model = copy.copy(MODELS[name])
+    vars(model)[attribute] = change(vars(model).get(attribute))
+    with pytest.raises((ValueError, AttributeError, TypeError), match=complaint):
+        require_agreement(model)
+
+
+@pytest.mark.parametrize(
+    "missing", ["support_vectors_", "dual_coef_", "intercept_", "classes_", "kernel_", "n_support_"]
+)
+def test_a_missing_part_is_told_by_the_scores_of_one_point(missing):
+    model = copy.copy(MODELS["SVC"])
+    del vars(model)[missing]
+    with pytest.raises((ValueError, AttributeError)):
+        require_agreement(model)
+
+
+@pytest.mark.parametrize("name", ["SVC", "SVC-one-vs-rest-float32", "SVR", "KernelPCA", "KernelRidge"])
+def test_vectors_that_were_constructed_belong_to_no_class_and_are_no_training_rows(name):
+    model, vectors = copy.copy(MODELS[name]), make.NEW.astype(MODELS[name].expansion_.points.dtype)
+    coef = np.cos(np.arange(4 * len(model.intercept_))).reshape(4, -1).astype(vectors.dtype)
+    state = vars(model)
+    for attribute in ("support_", "n_support_", "_asked"):
+        state.pop(attribute, None)
+    if "support_vectors_" in state:
+        model.support_vectors_, model.dual_coef_ = vectors, coef
+    else:
+        model.expansion_, state["dual_coef_"] = mc.Expansion(model.kernel_, vectors, coef), coef
+    assert require_agreement(model) is model
+
+
+def test_rows_of_mistakes_are_points_of_the_model():
+    model = copy.copy(MODELS["KernelPerceptron"])
+    run = model.mistakes_[0]
+    beyond = type(run)(run.rows + 100, run.signs, run.times, run.seen, run.n_iter, run.last)
+    model.mistakes_ = [beyond, *model.mistakes_[1:]]
+    with pytest.raises(ValueError, match="rows of mistakes_ must be between"):
+        require_agreement(model)
+
+
+def test_steps_of_a_pipeline_fit_together():
+    narrow = StandardScaler().fit(make.X[:, :2])
+    with pytest.raises(ValueError, match="SVC takes 3 columns, StandardScaler gives 2"):
+        require_agreement(make_pipeline(narrow, MODELS["SVC"]))
+    with pytest.raises(ValueError, match="SVC cannot be before the last step"):
+        require_agreement(make_pipeline(MODELS["SVC"], narrow))
+
+
+def test_records_fit_together():
+    psi = MODELS["Expansion"]
+    with pytest.raises(ValueError, match=r"intercept has shape \(1,\), not \(2,\)"):
+        require_agreement(FittedScores(psi, np.zeros(1)))
+    with pytest.raises(ValueError, match="origin has 2 vectors"):
+        require_agreement(Coordinates(psi, psi, np.zeros(2), 0.0))
+    with pytest.raises(ValueError, match="matrix must be square"):
+        require_agreement(mc.Precomputed(np.zeros((2, 3))))
+
+
+def test_a_model_that_gives_no_finite_scores_is_refused():
+    model = copy.copy(MODELS["KernelRidge"])
+    psi = model.expansion_
+    model.expansion_ = mc.Expansion(psi.kernel, psi.points, np.full(psi.shape, 1e308))
+    with pytest.raises(ValueError, match="finite"):
+        require_agreement(model)

@@ -1,0 +1,150 @@
+"""Models as ONNX graphs: onnxruntime gives Mercer's scores and labels."""
+
+import builtins
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from tests.reference.exported import CASES, TARGET, X, Y, fitted, said
+
+import mercer as mc
+from mercer.formats import onnx as onnx_graph
+from mercer.formats import register_onnx_converters, to_onnx, write_libsvm
+
+onnx = pytest.importorskip("onnx", reason='onnx is not installed: pip install "mercer[onnx]"')
+onnxruntime = pytest.importorskip("onnxruntime", reason='onnxruntime is not installed: pip install "mercer[onnx]"')
+
+
+def outputs(proto, points):
+    """Return what onnxruntime computes of points, by the names of the outputs."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(None, {"X": points}), strict=True))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("case", CASES)
+def test_onnxruntime_gives_the_scores_and_labels_of_python(case, dtype, global_random_seed):
+    model = fitted(case)
+    expected = said(model, dtype, global_random_seed)
+    found = outputs(to_onnx(model, dtype), expected.points)
+    expected.assert_agrees(found["scores"])
+    assert ("label" in found) == (hasattr(model, "classes_") or hasattr(model, "offset_"))
+    if "label" in found:
+        expected.assert_same_labels(found["label"])
+
+
+def test_a_text_model_of_libsvm_becomes_a_graph(tmp_path):
+    model = fitted("Gaussian")
+    write_libsvm(model, tmp_path / "model")
+    expected = said(model, "float64", 0, n=200)
+    found = outputs(to_onnx(tmp_path / "model", "float64"), expected.points)
+    expected.assert_agrees(found["scores"])
+    expected.assert_same_labels(found["label"])
+
+
+@pytest.mark.parametrize(
+    "kernel", [mc.Linear() * 0.0001 + 2.0, mc.Normalized(mc.Linear()), mc.Linear() + 0.5], ids=repr
+)
+def test_points_without_a_norm_have_scores_too(kernel):
+    psi = mc.Expansion(kernel, np.array([[0.0, 0.0], [1.0, 2.0]]), np.ones((2, 1)))
+    points = np.array([[0.0, 0.0], [0.5, -1.0]])
+    found = outputs(to_onnx(mc.formats.FittedScores(psi, np.array([0.25])), "float64"), points)
+    np.testing.assert_allclose(found["scores"], psi(points) + 0.25, rtol=1e-14)
+
+
+def test_a_constant_kernel_has_a_value_for_every_pair():
+    psi = mc.Expansion(mc.kernels.algebra.Constant(3.0), np.zeros((2, 1)), np.array([[1.0], [1.0]]))
+    found = outputs(to_onnx(mc.formats.FittedScores(psi, np.zeros(1)), "float64"), np.ones((5, 1)))
+    np.testing.assert_array_equal(found["scores"], np.full((5, 1), 6.0))
+
+
+def test_points_far_from_the_origin_lose_no_digits(global_random_seed):
+    # days since 1970: plain squares of these are 1e9 times the squared distances
+    days = 20_000 + np.random.default_rng(global_random_seed).random((300, 1)) * 8
+    model = mc.SVR(kernel=mc.Gaussian(1.0)).fit(days, np.sin(days[:, 0]))
+    found = outputs(to_onnx(model, "float64"), days)["scores"][:, 0]
+    assert abs(found - model.predict(days)).max() <= 1e-12 * abs(found).max()
+
+
+def test_a_graph_says_what_it_takes_and_gives_and_uses_standard_operators_only():
+    proto = to_onnx(fitted("three classes by name"), "float32")
+    assert [entry.domain for entry in proto.opset_import] == [""]
+    types = onnx.TensorProto
+    found = {each.name: each.type.tensor_type for each in [*proto.graph.input, *proto.graph.output]}
+    assert {name: each.elem_type for name, each in found.items()} == {
+        "X": types.FLOAT,
+        "label": types.STRING,
+        "scores": types.FLOAT,
+    }
+    assert {name: [d.dim_value for d in each.shape.dim][1:] for name, each in found.items()} == {
+        "X": [4],
+        "label": [],
+        "scores": [3],
+    }
+    assert proto.graph.doc_string.startswith("NuSVC, ")
+    onnx.checker.check_model(proto, full_check=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (mc.SVC(kernel="rbf"), np.array(["a", "b", "c"])[Y]),
+        (mc.SVC(kernel="poly"), Y),
+        (mc.SVCCV(Cs=[1.0, 10.0], cv=2), Y),
+        (mc.OneClassSVM(nu=0.2), None),
+        (mc.NuSVR(), TARGET),
+        (mc.KernelRidge(alpha=0.1, kernel="rbf"), np.column_stack([TARGET, Y])),
+        (mc.KernelPCA(2, kernel="rbf"), None),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_pipeline_becomes_one_graph(model, y, dtype, global_random_seed):
+    skl2onnx = pytest.importorskip("skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"')
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    register_onnx_converters()
+    register_onnx_converters()
+    pipeline = make_pipeline(StandardScaler(), model).fit(X, y)
+    kind = DoubleTensorType if dtype == "float64" else FloatTensorType
+    proto = skl2onnx.convert_sklearn(pipeline, initial_types=[("X", kind([None, 4]))])
+    expected = said(pipeline[-1], "float64", global_random_seed)
+    raw = pipeline[0].inverse_transform(expected.points).astype(dtype)
+    scores = mc.as_expansion(pipeline[-1])(pipeline[0].transform(raw.astype(np.float64)))
+    found = outputs(proto, raw)
+    tolerance = {"float32": 1e-5, "float64": 1e-12}[dtype] * abs(scores).max()
+    assert found["scores"].dtype == dtype
+    assert abs(found["scores"] - scores).max() <= tolerance
+    if "label" in found:
+        clear = (abs(scores) > tolerance).all(axis=1)
+        np.testing.assert_array_equal(found["label"][clear], pipeline.predict(raw)[clear])
+
+
+def test_a_pipeline_of_whole_numbers_becomes_a_graph_of_float32():
+    skl2onnx = pytest.importorskip("skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"')
+    from skl2onnx.common.data_types import Int64TensorType
+
+    register_onnx_converters()
+    points = np.round(10 * X).astype(np.int64)
+    model = mc.SVC(kernel="rbf").fit(points, Y)
+    proto = skl2onnx.convert_sklearn(model, initial_types=[("X", Int64TensorType([None, 4]))])
+    np.testing.assert_array_equal(outputs(proto, points)["label"], model.predict(points))
+
+
+def test_without_the_packages_the_error_names_the_extra(monkeypatch):
+    plain = builtins.__import__
+
+    def without(name, *arguments):
+        if name.partition(".")[0] in ("onnx", "skl2onnx"):
+            raise ModuleNotFoundError(f"No module named {name!r}")
+        return plain(name, *arguments)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    onnx_graph._require_onnx.cache_clear()
+    for call in (lambda: to_onnx(fitted("SVR")), register_onnx_converters):
+        with pytest.raises(ModuleNotFoundError, match=r'pip install "mercer\[onnx\]"'):
+            call()

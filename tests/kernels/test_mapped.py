@@ -1,0 +1,68 @@
+"""Kernels of mapped inputs: the map taken by hand gives the same, bad maps are refused."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+
+X = np.random.default_rng(0).standard_normal((8, 3))
+G = mc.Gaussian(0.5)
+
+
+@pytest.mark.parametrize(
+    ("A", "mapped"),
+    [
+        (np.array([1.0, 0.0, 2.0]), X * [1, 0, 2]),
+        (np.array([[1.0, 2.0, 0.0]]), X @ np.array([[1.0], [2.0], [0.0]])),
+        (np.array([2, 0]), X[:, [2, 0]]),
+        (np.array([-1, 0, 0]), X[:, [2, 0, 0]]),
+        (np.array([1], np.uint8), X[:, [1]]),
+    ],
+    ids=["factors", "map", "columns", "repeated", "uint8"],
+)
+def test_a_mapped_kernel_is_the_kernel_of_the_mapped_points(A, mapped):
+    kernel, W = mc.Mapped(G, A), np.cos(np.arange(64.0)).reshape(8, 8)
+    np.testing.assert_allclose(kernel(X), G(mapped), rtol=1e-13)
+    np.testing.assert_allclose(kernel.diag(X), G.diag(mapped))
+    back = (np.eye(3)[A] if A.dtype.kind != "f" else np.diag(A) if A.ndim == 1 else A).T
+    np.testing.assert_allclose(kernel.vjp(X, X, W), G.vjp(mapped, mapped, W) @ back.T, atol=1e-13)
+
+
+def test_a_long_map_is_quoted_by_its_shape():
+    assert repr(mc.Mapped(G, np.array([2, 0]))) == "Mapped(kernel=Gaussian(gamma=0.5), A=array([2, 0]))"
+    assert repr(mc.Mapped(G, np.ones((4, 3)))) == "Mapped(kernel=Gaussian(gamma=0.5), A=<array of shape (4, 3)>)"
+
+
+def test_bandwidths_are_resolved_on_mapped_points():
+    kernel = mc.Mapped(mc.Gaussian(), np.array([2, 0])).resolve(X)
+    assert kernel.kernel.gamma == mc.Gaussian().resolve(X[:, [2, 0]]).gamma
+
+
+def test_inner_kernels_see_what_is_mapped():
+    with pytest.raises(ValueError, match="mapped X must not be negative"):
+        mc.Mapped(mc.Chi2(1.0), np.array([0, 1]))(X)
+    assert np.isfinite(mc.Mapped(mc.Chi2(1.0), np.array([0]))(abs(X))).all()
+
+
+@pytest.mark.parametrize(
+    ("A", "error", "message"),
+    [
+        (np.ones(2), ValueError, r"A has shape \(2,\), but X has 3 features"),
+        (np.ones((2, 4)), ValueError, r"A has shape \(2, 4\), but X has 3 features"),
+        (np.array([5]), ValueError, r"A names columns \[5\], but X has 3 features"),
+        (np.array([-4]), ValueError, r"A names columns \[-4\], but X has 3 features"),
+        (np.array([], int), ValueError, r"mapped X must have at least one row and one column, got shape \(8, 0\)"),
+        ([1.0, 2.0, 3.0], TypeError, "A must be a NumPy array"),
+        (np.array([np.nan, 1, 1]), ValueError, "A must be finite"),
+        (np.eye(3, dtype=int), TypeError, "A linear map A must be floating"),
+        (np.array(["a"]), TypeError, "floating or integer"),
+    ],
+)
+def test_bad_maps_are_refused(A, error, message):
+    with pytest.raises(error, match=message):
+        mc.Mapped(G, A)(X)
+
+
+def test_only_kernels_can_be_mapped():
+    with pytest.raises(TypeError, match="kernel of Mapped must be a Kernel, got 'rbf'"):
+        mc.Mapped("rbf", np.ones(3))

@@ -1,0 +1,108 @@
+"""Two sums kept: the optimum against an outsider, in parts as in one piece, and its last digits."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import mercer as mc
+from mercer.solvers.svm.newton import polish
+from mercer.solvers.svm.rows import FusedRows
+from mercer.solvers.svm.smo import Dual, Solution
+from mercer.solvers.svm.two_constraints import priced, settle, solve_sums
+from mercer.solvers.svm.working_set import LANES
+
+
+def problem(n, seed, dtype=np.float64):
+    """Return a kernel, points, rows and the dual of 2 n variables, n a group, with bounds of their own."""
+    rng = np.random.default_rng(seed)
+    kernel, X = mc.Gaussian(0.5), rng.standard_normal((2 * n, 3))
+    bounds = np.concatenate([rng.random(n) + 0.1, -rng.random(n) - 0.1])
+    target = 0.3 * rng.standard_normal(2 * n)
+    dual = Dual(target, np.minimum(bounds, 0), np.maximum(bounds, 0), np.zeros(2 * n), np.arange(2 * n))
+    return kernel, X, FusedRows(kernel, X, dtype), dual
+
+
+def optimum(rows, dual, total, tol, side=4 * LANES, max_iter=10**6):
+    split = len(dual.points) // 2
+    memory = np.empty(side**2, rows.dtype)
+    return solve_sums(rows, dual, split, total, tol=lambda _: tol, max_iter=max_iter, memory=memory)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
+def test_the_optimum_is_that_of_a_general_solver(share, global_random_seed):
+    n = 8
+    kernel, X, rows, dual = problem(n, global_random_seed)
+    total = share * min(dual.upper.sum(), -dual.lower.sum())
+    solution, _ = optimum(rows, dual, total, 1e-9)
+    K = kernel(X)
+    constraints = [
+        {"type": "eq", "fun": lambda b: b[:n].sum() - total},
+        {"type": "eq", "fun": lambda b: b[n:].sum() + total},
+    ]
+    found = minimize(
+        lambda b: 0.5 * b @ K @ b - dual.target @ b, solution.coef, jac=lambda b: K @ b - dual.target, method="SLSQP",
+        bounds=list(zip(dual.lower, dual.upper, strict=True)), constraints=constraints, options={"ftol": 1e-14},
+    )  # fmt: skip
+    own = 0.5 * solution.coef @ K @ solution.coef - dual.target @ solution.coef
+    assert own <= found.fun + 1e-9
+    np.testing.assert_allclose([solution.coef[:n].sum(), -solution.coef[n:].sum()], total, rtol=1e-12)
+    assert (solution.coef >= dual.lower).all()
+    assert (solution.coef <= dual.upper).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_free_variables_are_settled_to_the_last_digits_and_sums_kept(dtype, global_random_seed):
+    n, total, tol = 150, 20.0, 1e-4
+    kernel, X, rows, dual = problem(n, global_random_seed, dtype)
+    solution, price = optimum(rows, dual, total, tol)
+    solution, price = settle(kernel, X, rows, dual, n, total, solution, price, tol)
+    scores = priced(dual, n, price).target - kernel(X) @ solution.coef
+    free = (solution.coef > dual.lower) & (solution.coef < dual.upper)
+    assert free[:n].any()
+    assert free[n:].any()
+    np.testing.assert_allclose(scores[free], solution.bias, atol=1e-9)
+    np.testing.assert_allclose([solution.coef[:n].sum(), -solution.coef[n:].sum()], total, rtol=1e-9)
+    assert scores[solution.coef < dual.upper].max() <= solution.bias + 1e-6
+    assert scores[solution.coef > dual.lower].min() >= solution.bias - 1e-6
+
+
+def test_sweeps_over_parts_find_the_same_optimum():
+    # more than the sample, and memory for the rows of a part only
+    _, _, rows, dual = problem(2500, 0, np.float32)
+    whole, first = optimum(rows, dual, 30.0, 1e-3, side=5632)
+    parts, second = optimum(rows, dual, 30.0, 1e-3, side=2048)
+    assert max(whole.violation, parts.violation) <= 1e-3
+
+    def objective(solution, price):
+        image = priced(dual, 2500, price).target - solution.scores
+        return 0.5 * solution.coef @ image - dual.target @ solution.coef
+
+    np.testing.assert_allclose(objective(parts, second), objective(whole, first), rtol=1e-5)
+
+
+def test_a_start_with_the_right_sums_is_taken():
+    _, _, rows, dual = problem(50, 3)
+    solution, price = optimum(rows, dual, 5.0, 1e-8)
+    again, same = optimum(rows, Dual(dual.target, dual.lower, dual.upper, solution.coef, dual.points), 5.0, 1e-7)
+    assert again.n_iter == 0
+    assert (again.coef == solution.coef).all()
+    np.testing.assert_allclose(same, price, rtol=1e-12)
+
+
+def test_steps_end_where_they_are_told():
+    _, _, rows, dual = problem(200, 1)
+    assert optimum(rows, dual, 20.0, 1e-12, max_iter=5)[0].n_iter == 5
+
+
+def test_a_solution_that_violates_too_much_is_left_alone():
+    kernel, X, rows, dual = problem(20, 2)
+    rough = Solution(np.zeros(40), dual.target, 0.0, 1.0, 0, 0)
+    assert settle(kernel, X, rows, dual, 20, 1.0, rough, 0.0, 1e-3) == (rough, 0.0)
+
+
+def test_a_price_is_the_dual_that_polishing_sees(global_random_seed):
+    kernel, X, rows, dual = problem(60, global_random_seed)
+    solution, price = optimum(rows, dual, 6.0, 1e-6)
+    same = polish(kernel, X, rows, priced(dual, 60, price), solution, 1e-6)
+    np.testing.assert_allclose(same.coef, solution.coef, atol=1e-3)
+    assert same.violation <= 1e-9

@@ -1,0 +1,112 @@
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.solvers.svm.working_set import LANES, gather, optimise, subtract
+
+
+def _problem(seed, n=300):
+    X = np.random.default_rng(seed).standard_normal((n, 3))
+    width = -(-n // LANES) * LANES
+    K = np.zeros((n, width))
+    K[:, :n] = mc.Gaussian(0.5)(X)
+    y = np.zeros(width)
+    y[:n] = np.where(X[:, 0] > 0.1, 1.0, -1.0)
+    slots = np.full(width, -1)
+    slots[:n] = np.arange(n)
+    ones = np.zeros(width)
+    ones[:n] = 1
+    return K, slots, ones, y
+
+
+def test_steps_lead_to_the_optimum_and_keep_the_sum(global_random_seed):
+    K, slots, ones, y = _problem(global_random_seed)
+    f, coef = y.copy(), np.zeros(len(y))
+    groups = np.array([0, len(y)])
+    lower, upper = np.minimum(0, y), np.maximum(0, y)
+    n_iter, missing, gap = optimise(K, slots, ones, f, coef, lower, upper, 0.0, groups, 1e-9, 10**6)
+    assert missing == -1
+    assert gap <= 1e-9
+    assert n_iter > 0
+    assert abs(coef.sum()) < 1e-12
+    np.testing.assert_allclose(f[:300], y[:300] - K[:, :300] @ coef[:300], atol=1e-12)
+
+
+def test_a_missing_row_is_asked_for_before_anything_changes(global_random_seed):
+    K, slots, ones, y = _problem(global_random_seed)
+    f, coef = y.copy(), np.zeros(len(y))
+    n_iter, missing, _ = optimise(
+        *(K, np.full_like(slots, -1), ones, f, coef, np.minimum(0, y), np.maximum(0, y), 0.0),
+        *(np.array([0, len(y)]), 1e-9, 100),
+    )
+    assert (n_iter, f[missing]) == (0, 1.0)
+    assert (f == y).all()
+
+
+def test_groups_keep_their_sums_apart(global_random_seed):
+    K, slots, ones, _ = _problem(global_random_seed, n=2 * LANES)
+    f, coef = -K[:, :LANES].sum(axis=1) * 0.2, np.zeros(2 * LANES)
+    coef[:LANES] = 0.2
+    f[LANES:] += 3
+    before = f + K @ coef
+    n_iter, _, gap = optimise(
+        K, slots, ones, f, coef, np.zeros_like(f), np.ones_like(f), 0.0, np.array([0, LANES, 2 * LANES]), 1e-8, 10**5
+    )
+    assert n_iter > 0
+    assert gap <= 1e-8
+    np.testing.assert_allclose([coef[:LANES].sum(), coef[LANES:].sum()], [0.2 * LANES, 0], atol=1e-10)
+    np.testing.assert_allclose(f, before - K @ coef, atol=1e-9)
+
+
+def test_rows_are_subtracted_in_float64_and_gathered_as_they_are(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    K, f = rng.standard_normal((6, 5000)).astype(np.float32), rng.standard_normal(5000)
+    rows, weights, columns = np.array([4, 1]), np.array([1e6, -3.0]), np.array([7, 4999, 0])
+    expected = f - weights @ K[rows].astype(np.float64)
+    subtract(K, rows, weights, f)
+    np.testing.assert_allclose(f, expected, rtol=1e-12, atol=1e-9)
+    out = np.ones((2, 5), np.float32)
+    gather(K, rows, columns, out)
+    np.testing.assert_array_equal(out[:, :3], K[np.ix_(rows, columns)])
+    assert not out[:, 3:].any()
+
+
+def _tube(seed, tube, dtype=np.float64):
+    K, slots, ones, _ = _problem(seed)
+    f, coef, upper = np.zeros(len(K[0])), np.zeros(len(K[0])), 2 * ones
+    f[:300] = np.random.default_rng(seed).standard_normal(300)
+    groups = np.array([0, len(f)])
+    result = optimise(K.astype(dtype), slots, ones, f, coef, -upper, upper, tube, groups, 1e-9, 10**6)
+    return K[:, :300], f[:300], coef[:300], result
+
+
+def test_steps_in_a_tube_lead_to_the_optimum_of_the_two_variables_to_a_point(global_random_seed):
+    K, f, coef, (_, missing, gap) = _tube(global_random_seed, 0.3)
+    target = f + K @ coef
+    assert missing == -1
+    assert gap <= 1e-9
+    # the same dual with a variable above and one below 0
+    twice = np.zeros((600, 768))
+    twice[:, :600] = np.tile(K, (2, 2))
+    both, parts, lower, upper, ones = (np.zeros(768) for _ in range(5))
+    both[:600] = np.concatenate([target - 0.3, target + 0.3])
+    lower[300:600], upper[:300], ones[:600] = -2, 2, 1
+    slots = np.where(np.arange(768) < 600, np.arange(768), -1)
+    optimise(twice, slots, ones, both, parts, lower, upper, 0.0, np.array([0, 768]), 1e-9, 10**6)
+    np.testing.assert_allclose(K @ coef, K @ (parts[:300] + parts[300:600]), atol=1e-7)
+
+
+def test_zero_is_met_exactly_and_scores_there_are_within_the_tube(global_random_seed):
+    _, f, coef, _ = _tube(global_random_seed, 0.3)
+    free = (coef != 0) & (np.abs(coef) < 2)
+    assert 0 < (coef == 0).sum() < 300
+    level = np.mean(f[free] - 0.3 * np.sign(coef[free]))
+    np.testing.assert_allclose(f[free] - 0.3 * np.sign(coef[free]), level, atol=1e-8)
+    assert (np.abs(f[coef == 0] - level) <= 0.3 + 1e-8).all()
+
+
+def test_a_tube_that_holds_all_scores_moves_nothing(global_random_seed):
+    _, f, coef, (n_iter, _, gap) = _tube(global_random_seed, 10.0)
+    assert n_iter == 0
+    assert gap == pytest.approx(np.ptp(f) - 20)
+    assert not coef.any()

@@ -1,0 +1,150 @@
+import numpy as np
+import pytest
+import sklearn.svm
+
+import mercer as mc
+from mercer.solvers._certify import Certificate, hinge_certificate, total
+from mercer.solvers.svm.smo import Dual
+
+
+def test_a_problem_solved_by_hand_has_no_gap():
+    # x = -1 and 1, linear kernel: w = 1, b = 0, alpha = 1/2 each
+    dual = Dual(np.array([-1.0, 1.0]), np.array([-9.0, 0.0]), np.array([0.0, 9.0]), np.zeros(2), np.arange(2))
+    coef = np.array([-0.5, 0.5])
+    certificate = hinge_certificate(dual, coef, dual.target - np.array([-1.0, 1.0]), 0.0)
+    assert (certificate.primal, certificate.dual, certificate.gap, certificate.kkt) == (0.5, 0.5, 0.0, 0.0)
+
+
+def test_the_start_has_the_gap_of_doing_nothing():
+    dual = Dual(np.array([-1.0, 1.0]), np.array([-9.0, 0.0]), np.array([0.0, 9.0]), np.zeros(2), np.arange(2))
+    certificate = hinge_certificate(dual, np.zeros(2), dual.target, 0.0)
+    assert (certificate.primal, certificate.dual, certificate.kkt) == (18.0, 0.0, 2.0)
+
+
+def test_objectives_add_up_and_the_worst_violation_counts():
+    certificate = total([Certificate(3.0, 2.0, 0.1), Certificate(1.0, 1.0, 0.5)])
+    assert (certificate.primal, certificate.dual, certificate.gap, certificate.kkt) == (4.0, 3.0, 1.0, 0.5)
+
+
+def test_a_changed_coefficient_is_noticed(global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((80, 2))
+    y = (X[:, 0] > 0.2 * X[:, 1]).astype(int)
+    model = mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y)
+    before = mc.certify(model, X, y)
+    model.dual_coef_ = model.dual_coef_ * 0.9
+    after = mc.certify(model, X, y)
+    assert before.kkt < 1e-10 < 1e-3 < after.kkt
+    assert after.dual < before.dual
+    assert after.gap > before.gap
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_certificates_bracket_the_optimum(global_random_seed, weighted):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((80, 2))
+    y = (X[:, 0] > 0.3 * rng.standard_normal(80)).astype(int)
+    weights = rng.uniform(0, 2, 80) * (rng.random(80) > 0.2) if weighted else None
+    rough = mc.SVC(kernel=mc.Gaussian(0.5), max_iter=20)
+    with pytest.warns(UserWarning, match="stopped after 20 steps"):
+        rough.fit(X, y, sample_weight=weights)
+    optimum = mc.certify(mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y, sample_weight=weights), X, y, weights).dual
+    certificate = mc.certify(rough, X, y, weights)
+    assert certificate.dual < optimum < certificate.primal
+
+
+def ridge_sample(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 3))
+    Y = np.column_stack([np.sin(X[:, 0]), X[:, 1] * X[:, 2]])
+    return X, Y, rng.integers(0, 4, 40).astype(float)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("landmarks", [None, 7])
+@pytest.mark.parametrize("moved", [0.0, 0.1])
+def test_ridge_residuals_are_those_of_its_normal_equations(global_random_seed, weighted, landmarks, moved):
+    X, Y, weights = ridge_sample(global_random_seed)
+    weights = weights if weighted else None
+    model = mc.KernelRidge(0.3, kernel=mc.Gaussian(0.5), landmarks=landmarks, random_state=0).fit(X, Y, weights)
+    rng = np.random.default_rng(global_random_seed)
+    Z, A = model.expansion_.points, model.expansion_.coef
+    A = A * (1 + moved * rng.uniform(-1, 1, A.shape))
+    model.expansion_ = mc.Expansion(model.kernel_, Z, A)
+    squares = np.exp(-0.5 * ((Z[:, None] - X) ** 2).sum(axis=2))
+    own = np.exp(-0.5 * ((Z[:, None] - Z) ** 2).sum(axis=2))
+    W = np.ones(40) if weights is None else weights
+    given = squares @ (W[:, None] * Y)
+    gradient = given - squares @ (W[:, None] * (squares.T @ A)) - 0.3 * own @ A
+    expected = np.linalg.norm(gradient, axis=0) / np.linalg.norm(given, axis=0)
+    residuals = mc.certify(model, X, Y, weights).residuals
+    np.testing.assert_allclose(residuals, expected, rtol=1e-6, atol=1e-13)
+    assert (residuals > 1e-3).all() if moved else (residuals < 1e-10).all()
+
+
+def test_a_ridge_of_zero_has_no_residual_where_it_cannot_reach_its_targets(global_random_seed):
+    X, Y, _ = ridge_sample(global_random_seed)
+    model = mc.KernelRidge(0.0, kernel="linear").fit(X, Y[:, 0])
+    assert np.abs(model.predict(X) - Y[:, 0]).max() > 0.01
+    assert mc.certify(model, X, Y[:, 0]).residuals < 1e-12
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), "linear", "precomputed"])
+@pytest.mark.parametrize("moved", [0.0, 0.1])
+def test_residuals_of_components_are_those_of_their_eigenpairs(global_random_seed, kernel, moved):
+    X, _, _ = ridge_sample(global_random_seed)
+    X = X @ X.T if kernel == "precomputed" else X
+    model = mc.KernelPCA(3, kernel=kernel).fit(X)
+    model.eigenvectors_ = model.eigenvectors_ + moved * np.random.default_rng(0).standard_normal((40, 3))
+    K = X if kernel == "precomputed" else np.asarray(model.kernel_(X, X))
+    H = np.eye(40) - 1 / 40
+    V, values = model.eigenvectors_, model.eigenvalues_
+    expected = np.linalg.norm(H @ K @ H @ V - V * values, axis=0) / values[0]
+    residuals = mc.certify(model, X).residuals
+    np.testing.assert_allclose(residuals, expected, rtol=1e-6, atol=1e-13)
+    assert (residuals > 1e-3).all() if moved else (residuals < 1e-12).all()
+
+
+def test_components_have_no_weights_to_certify():
+    X = np.arange(8.0).reshape(4, 2)
+    with pytest.raises(ValueError, match="sample_weight must be None for KernelPCA"):
+        mc.certify(mc.KernelPCA().fit(X), X, sample_weight=np.ones(4))
+
+
+@pytest.mark.parametrize(
+    "model", [mc.KernelFisher(), mc.KernelPerceptron(), mc.Nystroem(), mc.SVCCV(), sklearn.svm.SVC(), mc.SVC, 3]
+)
+def test_what_has_no_certificate_is_told_what_has_one(model):
+    with pytest.raises(TypeError, match="SVDD, KernelRidge or KernelPCA.*best_estimator_"):
+        mc.certify(model, np.eye(2), [0, 1])
+
+
+MODELS = [
+    mc.SVC(), mc.NuSVC(0.3), mc.SVR(), mc.NuSVR(), mc.OneClassSVM(), mc.SVDD(), mc.KernelRidge(kernel="rbf"),
+    mc.KernelPCA(kernel="rbf"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_other_rows_than_those_of_the_fit_are_refused_by_number(model, tmp_path):
+    X, Y, _ = ridge_sample(0)
+    y = (Y[:, 0] > 0).astype(float)
+    model = mc.load(mc.save(model.fit(X, y), tmp_path / "model") or tmp_path / "model")
+    for n in (12, 39):
+        with pytest.raises(ValueError, match=f"X has {n} rows, but {type(model).__name__} was fitted on 40"):
+            mc.certify(model, X[:n], y[:n])
+    with pytest.raises(ValueError, match="expecting 3 features"):
+        mc.certify(model, X[:, :2], y)
+    assert model.n_features_in_ == 3
+    found = mc.certify(model, X, y)
+    assert (found.residuals < 1e-8).all() if hasattr(found, "residuals") else found.kkt < 1e-2
+
+
+@pytest.mark.parametrize(
+    "model", [each for each in MODELS if not isinstance(each, mc.SVDD)], ids=lambda model: type(model).__name__
+)
+def test_a_compressed_model_is_no_optimum_to_certify(model):
+    X, Y, _ = ridge_sample(0)
+    y = (Y[:, 0] > 0).astype(float)
+    small = mc.compress(model.fit(X, y), n_vectors=3, random_state=0)
+    with pytest.raises(ValueError, match=f"{type(model).__name__} was not fitted but made from another model"):
+        mc.certify(small, X, y)

@@ -1,0 +1,186 @@
+"""Checks of single arguments, warnings that name the user's line, progress of iterative fits."""
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import GridSearchCV
+
+import mercer as mc
+from mercer._common import CallbackSupportMixin, check_integer, check_number, check_positive, progress, warn
+
+
+@pytest.mark.parametrize("value", [1, 0.5, np.float32(2), np.int8(3), 1e-308, Fraction(1, 3)])
+def test_positive_numbers_of_every_type_pass(value):
+    check_positive("gamma", value)
+    check_number("gamma", -value)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (0, ValueError, "gamma = 0 must be above 0"),
+        (-1.5, ValueError, "gamma = -1.5 must be above 0"),
+        (np.nan, ValueError, "gamma = nan must be finite"),
+        (-np.inf, ValueError, "gamma = -inf must be finite"),
+        (10**400, ValueError, "gamma must be at most 1.8e308"),
+        (True, TypeError, "gamma must be a number, got True of type bool"),
+        (None, TypeError, "gamma must be a number, got None of type NoneType"),
+        ("1", TypeError, "gamma must be a number, got '1' of type str"),
+        (1j, TypeError, "gamma must be a number, got 1j of type complex"),
+        ([1.0], TypeError, r"gamma must be a number, got \[1.0\] of type list"),
+    ],
+)
+def test_what_is_no_positive_number_is_refused_with_name_and_value(value, error, message):
+    with pytest.raises(error, match=message):
+        check_positive("gamma", value)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (0, ValueError, "degree = 0 must be at least 1"),
+        (2.0, TypeError, "degree must be a whole number, got 2.0 of type float"),
+        (True, TypeError, "degree must be a whole number, got True of type bool"),
+    ],
+)
+def test_what_is_no_whole_number_in_range_is_refused_with_name_and_value(value, error, message):
+    with pytest.raises(error, match=message):
+        check_integer("degree", value)
+
+
+def test_whole_numbers_may_start_elsewhere():
+    check_integer("n", np.int64(0), least=0)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 5])
+def test_frames_of_the_package_are_passed_over(depth):
+    inside = {"__name__": "mercer.anything", "warn": warn}
+    exec("def fall(k):\n    return fall(k - 1) if k else warn('look out', RuntimeWarning)", inside)
+    with pytest.warns(RuntimeWarning, match="look out") as caught:
+        inside["fall"](depth)
+    assert [each.filename for each in caught] == [__file__]
+
+
+ROWS = np.random.default_rng(0).standard_normal((30, 3))
+LAYERS = {
+    "bandwidth rule": lambda: mc.SVR().fit(np.ones((4, 2)), np.arange(4.0)),
+    "kernel too narrow": lambda: mc.OneClassSVM(kernel=mc.Gaussian(1e9)).fit(ROWS),
+    "rank": lambda: mc.KernelPCA(10).fit(ROWS),
+    "indefinite kernel": lambda: mc.KernelPCA(2, kernel=mc.Sigmoid(1.0, -1.0)).fit(ROWS),
+    "matrix of distances": lambda: mc.Precomputed().resolve(1.0 - np.eye(3)),
+    "fixed point": lambda: mc.PCAL1(1, max_iter=1).fit(ROWS),
+}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_warnings_of_all_layers_name_the_line_of_the_user(layer):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        LAYERS[layer]()
+    assert {each.filename for each in caught} == {__file__}
+
+
+with_callbacks_only = pytest.mark.skipif(
+    not hasattr(CallbackSupportMixin, "set_callbacks"), reason="scikit-learn before 1.9 has no callbacks"
+)
+
+
+class Iterative(CallbackSupportMixin, BaseEstimator):
+    """Count to `max_iter`, and fail at `fail_at`."""
+
+    def __init__(self, max_iter=4, bound=4, fail_at=None):
+        self.max_iter = max_iter
+        self.bound = bound
+        self.fail_at = fail_at
+
+    def fit(self, X=None, y=None):
+        with progress(self, "count", self.bound) as step:
+            for i in range(self.max_iter):
+                if i == self.fail_at:
+                    raise ArithmeticError("failed")
+                if step(i, gap=0.5**i):
+                    break
+        self.n_iter_ = i + 1
+        return self
+
+    def score(self, X, y=None):
+        return 0.0
+
+
+class Recorder:
+    """A callback that keeps what it hears and asks to stop after step `stop_at`."""
+
+    def __init__(self, stop_at=None):
+        self.stop_at = stop_at
+        self.events = []
+
+    def setup(self, estimator, context):
+        self.events.append(("setup", context.task_name, context.max_subtasks))
+
+    def teardown(self, estimator, context):
+        self.events.append(("teardown",))
+
+    def on_fit_task_begin(self, estimator, context):
+        self.events.append(("begin", context.task_id))
+
+    def on_fit_task_end(self, estimator, context, *, metadata=None):
+        self.events.append(("end", metadata))
+        return metadata is not None and metadata["iteration"] == self.stop_at
+
+    @property
+    def steps(self):
+        return [metadata for kind, *rest in self.events if kind == "end" for metadata in rest if metadata]
+
+
+def test_without_callbacks_nothing_happens():
+    assert Iterative().fit().n_iter_ == 4
+    with progress(object(), "any") as step:
+        assert step(0, gap=1.0) is False
+
+
+@with_callbacks_only
+def test_each_step_is_one_task_with_its_numbers_between_setup_and_teardown():
+    recorder = Recorder()
+    Iterative().set_callbacks(recorder).fit()
+    assert recorder.events[0] == ("setup", "count", 4)
+    assert recorder.events[-2:] == [("end", None), ("teardown",)]
+    assert recorder.steps == [{"iteration": i, "gap": 0.5**i} for i in range(4)]
+
+
+@with_callbacks_only
+def test_a_callback_stops_the_fit():
+    assert Iterative().set_callbacks(Recorder(stop_at=1)).fit().n_iter_ == 2
+
+
+@with_callbacks_only
+def test_teardown_comes_after_a_failure_and_the_estimator_can_be_fitted_again():
+    recorder = Recorder()
+    estimator = Iterative(fail_at=2).set_callbacks(recorder)
+    for _ in range(2):
+        with pytest.raises(ArithmeticError, match="failed"):
+            estimator.fit()
+        assert recorder.events[-1] == ("teardown",)
+    assert [event[0] for event in recorder.events].count("setup") == 2
+
+
+@with_callbacks_only
+@pytest.mark.parametrize(("bound", "reported"), [(2, 2), (None, 4), (-1, 4)])
+def test_more_steps_than_announced_are_not_reported_and_do_not_end_the_fit(bound, reported):
+    recorder = Recorder()
+    assert Iterative(bound=bound).set_callbacks(recorder).fit().n_iter_ == 4
+    assert len(recorder.steps) == reported
+
+
+@with_callbacks_only
+def test_callbacks_of_a_search_reach_the_estimator_inside():
+    class Propagated(Recorder):
+        max_propagation_depth = None
+
+    recorder = Propagated()
+    search = GridSearchCV(Iterative(), {"max_iter": [2, 3]}, cv=2, refit=False).set_callbacks(recorder)
+    search.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+    assert len(recorder.steps) == 2 * (2 + 3)
+    assert recorder.events[-1] == ("teardown",)
