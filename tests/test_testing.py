@@ -109,7 +109,7 @@ class AlwaysDouble(Wrong):
 
 
 class DependsOnNeighbours(Wrong):
-    _scalar = None
+    scalar = None
 
     def evaluate(self, tile):
         return super().evaluate(tile) + 1e-3 * len(tile.X)
@@ -139,10 +139,10 @@ class WrongSlope(Wrong):
 
 
 class EvaluatesRules(Wrong):
-    def _require_resolved(self):
+    def require_resolved(self):
         pass
 
-    def _numbers(self):
+    def numbers(self):
         return (1.0 if isinstance(self.gamma, str) else self.gamma,)
 
 

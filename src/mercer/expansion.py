@@ -58,8 +58,8 @@ class Expansion:
 
     def __init__(self, kernel, points, coef=None):
         require_kernel(kernel)
-        side, _ = kernel._sides(points, points)
-        self._kernel, self._side = kernel, side
+        side, _ = kernel.admit_pair(points, points)
+        self._kernel, self.prepared = kernel, side
         self._coef = None if coef is None else coefficient_block(coef, side)
 
     @property
@@ -70,10 +70,10 @@ class Expansion:
     @property
     def points(self):
         """The shared points (n), read-only."""
-        points = self._side.points
+        points = self.prepared.points
         if not isinstance(points, np.ndarray):
             return points
-        return self._side.memo("view", lambda: read_only(points))
+        return self.prepared.memo("view", lambda: read_only(points))
 
     @property
     def coef(self):
@@ -83,7 +83,7 @@ class Expansion:
     @property
     def shape(self):
         """Numbers of points and of vectors (n, m)."""
-        n = len(self._side)
+        n = len(self.prepared)
         return n, n if self._coef is None else self._coef.shape[1]
 
     def __len__(self):
@@ -119,21 +119,21 @@ class Expansion:
         -------
         array (m, p)
         """
-        self._require_same_kernel(chi)
-        if _same_points(self._side, chi._side):
-            X = Z = self._side
+        require_same_kernel(self, chi)
+        if _same_points(self.prepared, chi.prepared):
+            X = Z = self.prepared
         else:
-            X, Z = self._kernel._sides(self.points, chi.points)
+            X, Z = self._kernel.admit_pair(self.points, chi.points)
         values = chi._values(X, Z)
         return values if self._coef is None else coefficient_product(self._coef, values)
 
     def norms(self):
         """Return the norms |psi_j| (m,)."""
-        xp = self._side.xp
+        xp = self.prepared.xp
         if self._coef is None:
-            squares = pick_backend(self._kernel, self._side).diag(self._kernel, self._side)
+            squares = pick_backend(self._kernel, self.prepared).diag(self._kernel, self.prepared)
         else:
-            values = self._values(self._side, self._side)
+            values = self._values(self.prepared, self.prepared)
             squares = xp.sum(self._coef * values, axis=0, dtype=xp.float64)
             squares = xp.astype(squares, values.dtype)
         # rounding, or an indefinite kernel, can leave a negative square
@@ -155,7 +155,7 @@ class Expansion:
         TypeError
             When the kernel has no gradient.
         """
-        self._kernel._require_gradient()
+        self._kernel.require_gradient()
         X, Z = self._with(X)
         xp = X.xp
         coef = xp.eye(len(Z)) if self._coef is None else self._coef
@@ -169,7 +169,7 @@ class Expansion:
 
     def __matmul__(self, C):
         """Return the block of combinations sum_i C[i, j] psi_i; a vector C gives a block of one."""
-        C = coefficient_columns(C, self._side)
+        C = coefficient_columns(C, self.prepared)
         n, m = self.shape
         if C.shape[0] != m:
             raise ValueError(f"{m} vectors need {m} rows of combination coefficients, got shape {tuple(C.shape)}.")
@@ -186,7 +186,7 @@ class Expansion:
 
     def __mul__(self, factor):
         """Return every vector times a number, or vector j times factor[j]."""
-        return self._over(self._explicit() * factor)
+        return self._over(self.dense_coef() * factor)
 
     __rmul__ = __mul__
 
@@ -201,18 +201,18 @@ class Expansion:
         j = [j] if isinstance(j, (int, np.integer)) else j
         if self._coef is None and not isinstance(j, slice):
             # features of some of the points need no coefficients for the others
-            return _from_side(self._kernel, self._side.take(np.arange(len(self))[np.asarray(j)]), None)
-        return self._over(take_columns(self._explicit(), j))
+            return _from_side(self._kernel, self.prepared.take(np.arange(len(self))[np.asarray(j)]), None)
+        return self._over(take_columns(self.dense_coef(), j))
 
     def _over(self, coef):
         """Return another block over the same points."""
-        return _from_side(self._kernel, self._side, coefficient_block(coef, self._side))
+        return _from_side(self._kernel, self.prepared, coefficient_block(coef, self.prepared))
 
     def _with(self, X):
         """Return new points and the shared ones as two sides of one type; the shared side is reused where it can be."""
-        if X is self._side.points or X is self.points:
-            return self._side, self._side
-        return self._kernel._beside(X, self._side)
+        if X is self.prepared.points or X is self.points:
+            return self.prepared, self.prepared
+        return self._kernel.admit_beside(X, self.prepared)
 
     def _values(self, X, Z):
         backend = pick_backend(self._kernel, X, Z)
@@ -220,35 +220,26 @@ class Expansion:
             return backend.dense(self._kernel, X, Z)
         return backend.matmul(self._kernel, X, Z, self._coef)
 
-    def _explicit(self):
+    def dense_coef(self):
         """Return the coefficients, the identity written out."""
         if self._coef is not None:
             return self._coef
-        return self._side.xp.eye(len(self._side), dtype=floating(self._side))
+        return self.prepared.xp.eye(len(self.prepared), dtype=floating(self.prepared))
 
     def _combine(self, other, sign):
         if not isinstance(other, Expansion):
             return NotImplemented
-        self._require_same_kernel(other)
+        require_same_kernel(self, other)
         m, p = len(self), len(other)
         if m != p and 1 not in (m, p):
             raise ValueError(f"blocks of {m} and {p} vectors cannot be added: numbers must agree, or one of them be 1.")
-        xp = self._side.xp
+        xp = self.prepared.xp
         width = max(m, p)
-        left, right = (xp.broadcast_to(b._explicit(), (len(b._side), width)) for b in (self, other))
-        if _same_points(self._side, other._side):
+        left, right = (xp.broadcast_to(b.dense_coef(), (len(b.prepared), width)) for b in (self, other))
+        if _same_points(self.prepared, other.prepared):
             return self._over(left + sign * right)
-        points = join_points([self._side.points, other._side.points])
+        points = join_points([self.prepared.points, other.prepared.points])
         return Expansion(self._kernel, points, join_points([left, sign * right]))
-
-    def _require_same_kernel(self, other):
-        if not isinstance(other, Expansion):
-            raise TypeError(f"expected an Expansion, got {type(other).__name__}.")
-        if other._kernel is not self._kernel and other._kernel != self._kernel:
-            raise ValueError(
-                "vectors of different feature spaces have no inner product or sum: "
-                f"{self._kernel!r} and {other._kernel!r}."
-            )
 
 
 def features(kernel, X):
@@ -296,7 +287,7 @@ def mean(phi):
     array([[2.]])
     """
     m = len(phi)
-    weights = phi._side.xp.full((m, 1), 1.0 / m, dtype=floating(phi._side))
+    weights = phi.prepared.xp.full((m, 1), 1.0 / m, dtype=floating(phi.prepared))
     return phi @ weights
 
 
@@ -324,14 +315,14 @@ def sqdist(psi, chi, paired=False):
     array([[0., 9.],
            [9., 0.]])
     """
-    psi._require_same_kernel(chi)
+    require_same_kernel(psi, chi)
     if paired:
         if len(psi) != len(chi):
             raise ValueError(f"paired distances need equally many vectors, got {len(psi)} and {len(chi)}.")
         if psi.coef is None and chi.coef is None:
             return _paired_feature_distances(psi, chi)
         return (psi - chi).norms() ** 2
-    xp = psi._side.xp
+    xp = psi.prepared.xp
     squares = psi.norms()[:, None] ** 2 + chi.norms()[None, :] ** 2 - 2 * psi.inner(chi)
     squares = xp.where(squares > 0, squares, xp.zeros_like(squares))
     if psi is chi:
@@ -345,7 +336,7 @@ def _paired_feature_distances(psi, chi):
     parts, step = [], 256
     for start in range(0, len(psi), step):
         rows = np.arange(start, min(start + step, len(psi)))
-        parts.append(psi._side.xp.linalg.diagonal(sqdist(psi[:, rows], chi[:, rows])))
+        parts.append(psi.prepared.xp.linalg.diagonal(sqdist(psi[:, rows], chi[:, rows])))
     return join_points(parts)
 
 
@@ -399,5 +390,15 @@ def _same_points(left, right):
 def _from_side(kernel, side, coef):
     """Return an expansion of points that are already validated, sharing what their side has computed."""
     psi = object.__new__(Expansion)
-    psi._kernel, psi._side, psi._coef = kernel, side, coef
+    psi._kernel, psi.prepared, psi._coef = kernel, side, coef
     return psi
+
+
+def require_same_kernel(psi, chi):
+    """Raise unless two blocks are expansions with the same kernel."""
+    if not isinstance(chi, Expansion):
+        raise TypeError(f"expected an Expansion, got {type(chi).__name__}.")
+    if chi.kernel is not psi.kernel and chi.kernel != psi.kernel:
+        raise ValueError(
+            f"vectors of different feature spaces have no inner product or sum: {psi.kernel!r} and {chi.kernel!r}."
+        )

@@ -47,7 +47,7 @@ class Gram:
     def __init__(self, kernel, X, Z=None, memory="1GB"):
         require_kernel(kernel)
         self._kernel = kernel
-        self._X, self._Z = kernel._sides(X, X if Z is None else Z)
+        self._X, self._Z = kernel.admit_pair(X, X if Z is None else Z)
         self._memory = parse_memory(memory)
         self._backend = pick_backend(kernel, self._X, self._Z)
 

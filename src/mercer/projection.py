@@ -3,6 +3,7 @@
 import numpy as np
 
 from mercer._compute.namespace import namespace_of
+from mercer.expansion import require_same_kernel
 from mercer.factor import InnerProducts, qr
 
 
@@ -45,7 +46,7 @@ def project(psi, onto, tol=None):
     >>> project(mc.features(k, np.array([[3.0, 4.0]])), onto).coef
     array([[3.]])
     """
-    psi._require_same_kernel(onto)
+    require_same_kernel(psi, onto)
     Q = _basis(onto, tol)
     return Q @ Q.inner(psi)
 
@@ -81,7 +82,7 @@ def projection_error(psi, onto, tol=None):
     >>> projection_error(mc.features(k, np.array([[3.0, 4.0]])), onto)
     array([4.])
     """
-    psi._require_same_kernel(onto)
+    require_same_kernel(psi, onto)
     Q = _basis(onto, tol)
     coordinates = Q.inner(psi)
     xp = namespace_of(coordinates)

@@ -220,7 +220,7 @@ def penalise(kernel, values, spacing):
 def _frequencies(kernel, frequencies, d=None):
     if not isinstance(kernel, Kernel):
         raise TypeError(f"kernel must be a Kernel, got {kernel!r}.")
-    kernel._require_resolved()
+    kernel.require_resolved()
     frequencies = as_rows(frequencies, "frequencies", np.float64)
     if d is not None and frequencies.shape[1] != d:
         raise ValueError(f"frequencies has {frequencies.shape[1]} columns, but points have {d} features.")

@@ -119,7 +119,7 @@ def _positive_semidefinite(kernel, X):
 
 def _verbs(kernel, X):
     """Dense, product, gradient and diagonal agree between the chosen backend and the reference, and between tilings."""
-    side = kernel._sides(X, X)[0]
+    side = kernel.admit_pair(X, X)[0]
     chosen = pick_backend(kernel, side)
     V = np.linspace(-1, 1, 3 * len(side)).reshape(len(side), 3)
     reference = array.dense(kernel, side, side)
@@ -155,7 +155,7 @@ def _value(kernel, X):
 
 def _refusal(kernel, X):
     """A rule in place of a number is refused until it is resolved."""
-    for name in kernel._rules:
+    for name in kernel.rules:
         open_kernel = replace(kernel, **{name: "scale"})
         try:
             open_kernel(X)
@@ -241,12 +241,12 @@ def _profile(kernel, _):
         return
     s, h = np.linspace(0.2, 2.0, 25), 1e-4
     for order in range(1, 5):
-        below = [kernel.profile(Namespace(np), t, *kernel._numbers(), order=order - 1) for t in (s - h, s + h)]
-        stated = kernel.profile(Namespace(np), s, *kernel._numbers(), order=order)
+        below = [kernel.profile(Namespace(np), t, *kernel.numbers(), order=order - 1) for t in (s - h, s + h)]
+        stated = kernel.profile(Namespace(np), s, *kernel.numbers(), order=order)
         scale = max(abs(stated).max(), abs(below[0]).max(), 1e-300)
         error = abs(stated - (below[1] - below[0]) / (2 * h)).max() / scale
         _require(error < 1e-6, f"profile of order {order} = slope of order {order - 1}", kernel, error)
-        narrow = kernel.profile(Namespace(np), s.astype(np.float32), *kernel._numbers(), order=order)
+        narrow = kernel.profile(Namespace(np), s.astype(np.float32), *kernel.numbers(), order=order)
         _require(narrow.dtype == np.float32, f"profile of order {order} keeps float32", kernel, narrow.dtype)
 
 
@@ -365,7 +365,7 @@ def _holds_function(kernel):
 
 def _is_local(kernel):
     """Whether its class, or that of an inner kernel, is written within a function, where pickle cannot find it."""
-    return "<locals>" in type(kernel).__qualname__ or any(map(_is_local, kernel._parts().values()))
+    return "<locals>" in type(kernel).__qualname__ or any(map(_is_local, kernel.parts().values()))
 
 
 def _default_points(kernel):
@@ -382,4 +382,4 @@ def _n_features(kernel):
         return kernel.A.shape[-1] if kernel.A.dtype.kind == "f" else max(3, int(abs(kernel.A).max()) + 1)
     if hasattr(kernel, "c") and isinstance(kernel.c, Expansion):
         return kernel.c.points.shape[1]
-    return max([3, *(_n_features(part) for part in kernel._parts().values())])
+    return max([3, *(_n_features(part) for part in kernel.parts().values())])

@@ -128,7 +128,7 @@ def _with_rule(kernel):
     """Return the kernel as one of a type that has a bandwidth."""
 
     class Ruled(type(kernel)):
-        _rules = {"gamma": None}
+        rules = {"gamma": None}
 
     return Ruled(kernel.function)
 

@@ -47,7 +47,7 @@ def test_messages_quote_the_shape_of_a_matrix_not_its_numbers():
     assert repr(mc.Precomputed()) == "Precomputed()"
     assert repr(mc.Precomputed().resolve(K)) == "Precomputed(matrix=<array of shape (8, 8)>)"
     with pytest.raises(TypeError) as refusal:
-        mc.SVC(kernel="precomputed").fit(K, X[:, 0] > 0).kernel_._require_gradient()
+        mc.SVC(kernel="precomputed").fit(K, X[:, 0] > 0).kernel_.require_gradient()
     assert len(str(refusal.value)) < 120
 
 

@@ -11,7 +11,7 @@ X = np.random.default_rng(1).standard_normal((8, 3))
 
 
 def _profile(kernel, s, order=0):
-    return evaluate_profile(kernel.profile, s, kernel._numbers(), order)
+    return evaluate_profile(kernel.profile, s, kernel.numbers(), order)
 
 
 def test_the_rational_quadratic_tends_to_the_gaussian_and_equals_cauchy_for_alpha_one():

@@ -29,14 +29,14 @@ class CompiledTile(Tile):
 
 def dense(kernel, X, Z):
     """Return K(X, Z) (n, m); exactly symmetric when X is Z."""
-    if kernel._scalar is None:
+    if kernel.scalar is None:
         return array.dense(kernel, X, Z, CompiledTile)
     return loops.tile(*_formula(kernel, X, Z))
 
 
 def matmul(kernel, X, Z, V, pieces=None):
     """Return K(X, Z) @ V (n, p), or one such product a piece of Z (n, q p), as ``array.matmul`` does."""
-    if kernel._scalar is None:
+    if kernel.scalar is None:
         return array.matmul(kernel, X, Z, V, pieces, CompiledTile)
     return loops.matmul(*_formula(kernel, X, Z), V, pieces, Z.memo)
 
@@ -46,7 +46,7 @@ def vjp(kernel, X, Z, weights):
 
     ``weights`` is a function of a slice of rows that returns their weights (r, m), so that W is never whole.
     """
-    if kernel._scalar is None:
+    if kernel.scalar is None:
         return array.vjp(kernel, X, Z, weights, CompiledTile)
     return loops.gradient(*_formula(kernel, X, Z), weights)
 
@@ -56,6 +56,6 @@ diag = array.diag
 
 def _formula(kernel, X, Z):
     """Return the profile, the scalar it takes, its parameters, and the rows that scalar is computed of."""
-    kernel._refuse_overflow(X, Z)
-    rows = (X.about(Z.centre), Z.about(Z.centre)) if kernel._scalar == "radial" else (X.contiguous, Z.contiguous)
-    return kernel.profile, kernel._scalar, kernel._numbers(), *rows
+    kernel.refuse_overflow(X, Z)
+    rows = (X.about(Z.centre), Z.about(Z.centre)) if kernel.scalar == "radial" else (X.contiguous, Z.contiguous)
+    return kernel.profile, kernel.scalar, kernel.numbers(), *rows

@@ -134,4 +134,4 @@ def with_one_vector(source):
     fitted = families.read(source.steps[-1][1] if hasattr(source, "steps") else source)
     psi = fitted.expansion
     point = families.dense(take_points(psi.points, np.array([0])))
-    return fitted.with_vectors(Expansion(psi.kernel, point, psi._explicit()[:1]), fitted.intercept)
+    return fitted.with_vectors(Expansion(psi.kernel, point, psi.dense_coef()[:1]), fitted.intercept)

@@ -192,7 +192,7 @@ class Task:
         used = np.flatnonzero(psi.coef.any(axis=1)) if psi.coef is not None else np.arange(psi.shape[0])
         self.size = max(1, len(used))
         self.used = used if len(used) else np.zeros(1, int)
-        self.original = fitted.with_vectors(Expansion(psi.kernel, psi.points, psi._explicit()), fitted.intercept)
+        self.original = fitted.with_vectors(Expansion(psi.kernel, psi.points, psi.dense_coef()), fitted.intercept)
         self.X, self.y = X, y
         if X is None:
             return

@@ -123,7 +123,7 @@ def refit(kernel, start, X, scores, signs=None, *, copies=1, scale=None, passes=
     >>> fit.points.round(2), fit.coef.round(2)
     (array([[0.3]]), array([[1.]]))
     """
-    kernel._require_gradient()
+    kernel.require_gradient()
     start, X, scores = np.asarray(start, np.float64), np.asarray(X), np.asarray(scores, np.float64)
     if len(X) != len(scores) or X.shape[1] != start.shape[1] or len(X) % copies:
         raise ValueError(

@@ -87,7 +87,7 @@ def check_kernel(k, X=None):
 
 
 def _by_formula(k):
-    if rule := k._unresolved():
+    if rule := k.unresolved():
         raise ValueError(f"{rule[0]} = {rule[1]!r} needs points to be resolved on: check_kernel(k, X).")
     proof = prove(k)
     return KernelReport(k, 0, None, proof.holds, None, None, None, None, (*proof.statements, *examine(k, None)))

@@ -41,7 +41,7 @@ def examine(kernel, X):
     ----------
     Burges, *Geometry and invariance in kernel based methods*, Advances in Kernel Methods (1999).
     """
-    return {"dot": _dot, "radial": _radial}.get(kernel._scalar, lambda *_: [])(kernel, X)
+    return {"dot": _dot, "radial": _radial}.get(kernel.scalar, lambda *_: [])(kernel, X)
 
 
 def _dot(kernel, X):
@@ -103,4 +103,4 @@ def _signs(values, where, refuted, kept):
 
 
 def _derivative(kernel, s, order):
-    return np.asarray(evaluate_profile(kernel.profile, s, kernel._numbers(), order=order), np.float64)
+    return np.asarray(evaluate_profile(kernel.profile, s, kernel.numbers(), order=order), np.float64)

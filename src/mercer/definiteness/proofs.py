@@ -84,7 +84,7 @@ def _below(proof):
 
 def _closed(rule, kernel):
     """Return the proof of a kernel that is positive semidefinite if all its parts are."""
-    parts = [prove(part) for part in kernel._parts().values()]
+    parts = [prove(part) for part in kernel.parts().values()]
     below = tuple(line for part in parts for line in _below(part))
     where = next((part.where for part in parts if part.where not in (_ROWS, _ORIGIN)), _ROWS)
     if all(part.holds for part in parts):

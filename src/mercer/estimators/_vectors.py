@@ -31,7 +31,7 @@ def products(kernel, X, vectors, coef, pieces=None):
     -------
     array
     """
-    X, Z = kernel._beside(X, _lasting(kernel, vectors))
+    X, Z = kernel.admit_beside(X, _lasting(kernel, vectors))
     return pick_backend(kernel, X, Z).matmul(kernel, X, Z, coef, pieces)
 
 
@@ -44,11 +44,11 @@ def prepare(kernel, vectors, coef, pieces=None):
 def _lasting(kernel, vectors):
     """Return the side of vectors, with what was worked out of the same array before."""
     if not _keeps(kernel, vectors):
-        return kernel._sides(vectors, vectors)[0]
+        return kernel.admit_pair(vectors, vectors)[0]
     key, some = id(vectors), vectors[:: -(-len(vectors) // _ROWS)].tobytes()
     owner, seen, memo = _known.get(key, (None, None, None))
     if owner is None or owner() is not vectors or seen != some:
-        memo = kernel._sides(vectors, vectors)[0]._memo
+        memo = kernel.admit_pair(vectors, vectors)[0]._memo
         _known[key] = weakref.ref(vectors, lambda _: _known.pop(key, None)), some, memo
     return Points(vectors, memo)
 
@@ -56,8 +56,5 @@ def _lasting(kernel, vectors):
 def _keeps(kernel, vectors):
     """Whether what is worked out is kept: kernels of more than one scalar may keep views, which keep the array."""
     return (
-        kernel._scalar is not None
-        and isinstance(vectors, np.ndarray)
-        and vectors.dtype.kind == "f"
-        and len(vectors) > 0
+        kernel.scalar is not None and isinstance(vectors, np.ndarray) and vectors.dtype.kind == "f" and len(vectors) > 0
     )

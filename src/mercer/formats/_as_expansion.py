@@ -188,5 +188,5 @@ def _of_ball(fitted: SVDD):
 
 def _has_constant_diagonal(kernel: Kernel):
     if isinstance(kernel, _CLOSED):
-        return all(_has_constant_diagonal(part) for part in kernel._parts().values())
+        return all(_has_constant_diagonal(part) for part in kernel.parts().values())
     return isinstance(kernel, _CONSTANT)

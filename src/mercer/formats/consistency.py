@@ -126,7 +126,7 @@ def _(model: BaseEstimator):
         _require(type(sizes["d"]) is int and sizes["d"] > 0, "n_features_in_ must be a whole number above 0")
     if "kernel_" in state:
         _require(isinstance(model.kernel_, Kernel), "kernel_ must be a kernel")
-        model.kernel_._require_resolved()
+        model.kernel_.require_resolved()
     for name, layout in _LAYOUTS[type(model).__name__].items():
         if name in state and state[name] is not None:
             _require_layout(name, state[name], layout, sizes)

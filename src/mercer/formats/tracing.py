@@ -187,14 +187,14 @@ def trace(kernel):
 
 @trace.register
 def _(kernel: Dot):
-    return _symbol(kernel.profile(_XP, Symbol("dot"), *kernel._numbers()))
+    return _symbol(kernel.profile(_XP, Symbol("dot"), *kernel.numbers()))
 
 
 @trace.register
 def _(kernel: Radial):
     # distances are rounded in proportion to the norms; nothing bounds what that does where the slope is infinite
-    slope = evaluate_profile(kernel.profile, np.zeros(1), kernel._numbers(), order=1)
-    return _symbol(kernel.profile(_XP, Symbol("sqdist", smooth=bool(np.isfinite(slope))), *kernel._numbers()))
+    slope = evaluate_profile(kernel.profile, np.zeros(1), kernel.numbers(), order=1)
+    return _symbol(kernel.profile(_XP, Symbol("sqdist", smooth=bool(np.isfinite(slope))), *kernel.numbers()))
 
 
 @trace.register

@@ -33,7 +33,7 @@ class Composite(Kernel):
     @property
     def tags(self):
         """Proved, sparse rows and gradients where every part has them; no negative numbers where one takes none."""
-        tags = [part.tags for part in self._parts().values()]
+        tags = [part.tags for part in self.parts().values()]
         kinds = {tag.points for tag in tags}
         return Tags(
             positive_semidefinite=True if all(tag.positive_semidefinite for tag in tags) else None,
@@ -44,7 +44,7 @@ class Composite(Kernel):
         )
 
     def admit(self, points, name):
-        for part in self._parts().values():
+        for part in self.parts().values():
             points = part.admit(points, name)
         return points
 
@@ -59,7 +59,7 @@ def require_kernels(kernel, *names):
 
 def _require_same_points(kernel):
     require_kernels(kernel, "left", "right")
-    kinds = {name: part.tags.points for name, part in kernel._parts().items()}
+    kinds = {name: part.tags.points for name, part in kernel.parts().items()}
     if len(set(kinds.values())) > 1:
         raise ValueError(f"{type(kernel).__name__} joins kernels on different kinds of points: {kinds}.")
 

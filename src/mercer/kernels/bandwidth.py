@@ -106,7 +106,7 @@ def warn_degenerate(kernel, X):
 
 
 def _has_rule(kernel):
-    return bool(kernel._rules) or any(_has_rule(part) for part in kernel._parts().values())
+    return bool(kernel.rules) or any(_has_rule(part) for part in kernel.parts().values())
 
 
 def _range(points):

@@ -61,9 +61,9 @@ class Kernel:
 
     __array_ufunc__ = None
     # parameters that may be a bandwidth rule, with the function that turns rule and data into a number
-    _rules: ClassVar = {}
+    rules: ClassVar = {}
     # "radial" or "dot" where the kernel is a profile of that one scalar
-    _scalar: ClassVar = None
+    scalar: ClassVar = None
 
     # --- evaluation ------------------------------------------------------------------------------------------------
 
@@ -81,7 +81,7 @@ class Kernel:
         array (n, m)
             float32 when all points are float32, else float64.
         """
-        X, Z = self._sides(X, X if Z is None else Z)
+        X, Z = self.admit_pair(X, X if Z is None else Z)
         return self.evaluate(Tile(X, Z, 0 if X is Z else None))
 
     def diag(self, X):
@@ -95,7 +95,7 @@ class Kernel:
         -------
         array (n,)
         """
-        side, _ = self._sides(X, X)
+        side, _ = self.admit_pair(X, X)
         return self.diagonal(side)
 
     def vjp(self, X, Z, W):
@@ -117,8 +117,8 @@ class Kernel:
         TypeError
             When the kernel has no gradient.
         """
-        self._require_gradient()
-        X, Z = self._sides(X, Z)
+        self.require_gradient()
+        X, Z = self.admit_pair(X, Z)
         xp = X.xp
         wide = [Points(as_rows(side.points, dtype=xp.float64)) for side in (X, Z)]
         W = xp.astype(xp.asarray(W), xp.float64, copy=False)
@@ -140,10 +140,10 @@ class Kernel:
         Kernel
             ``self`` where there is nothing to resolve.
         """
-        if self._unresolved() is None:
+        if self.unresolved() is None:
             return self
-        values = {name: part.resolve(X, sample_weight) for name, part in self._parts().items()}
-        values |= {name: rule(getattr(self, name), X, sample_weight) for name, rule in self._rules.items()}
+        values = {name: part.resolve(X, sample_weight) for name, part in self.parts().items()}
+        values |= {name: rule(getattr(self, name), X, sample_weight) for name, rule in self.rules.items()}
         return replace(self, **values)
 
     @property
@@ -164,7 +164,7 @@ class Kernel:
         """
         params = {field.name: getattr(self, field.name) for field in fields(self)}
         if deep:
-            for name, part in self._parts().items():
+            for name, part in self.parts().items():
                 params |= {f"{name}__{key}": value for key, value in part.get_params().items()}
         return params
 
@@ -221,18 +221,18 @@ class Kernel:
 
     # --- shared ----------------------------------------------------------------------------------------------------
 
-    def _sides(self, X, Z):
+    def admit_pair(self, X, Z):
         """Validate two containers of points and return their sides, the same one where they are the same object."""
-        self._require_resolved()
+        self.require_resolved()
         if X is Z:
             side = Points(self.admit(X, "X"))
             return side, side
         X = self.admit(X, "X")
         return self._matched(X, Points(self.admit(Z, "Z")))
 
-    def _beside(self, X, side):
+    def admit_beside(self, X, side):
         """Validate points next to a side that is known; return their side and that one, in the type of both."""
-        self._require_resolved()
+        self.require_resolved()
         return self._matched(self.admit(X, "X"), side)
 
     def _matched(self, X, side):
@@ -247,12 +247,12 @@ class Kernel:
             side = side.memo(dtype, lambda: Points(as_rows(side.points, "Z", dtype)))
         return Points(X if X.dtype == dtype else as_rows(X, "X", dtype)), side
 
-    def _parts(self):
+    def parts(self):
         """Return the fields that are kernels."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, Kernel)}
 
-    def _numbers(self):
+    def numbers(self):
         """Return the parameters of the profile, as floats."""
         return tuple(float(getattr(self, field.name)) for field in fields(self))
 
@@ -260,18 +260,18 @@ class Kernel:
         """Return the fields as hashable values: arrays by their bytes."""
         return tuple(_hashable(getattr(self, field.name)) for field in fields(self))
 
-    def _unresolved(self):
+    def unresolved(self):
         """Return the path and rule of a parameter that is still a rule, or None."""
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, str):
                 return field.name, value
-            if isinstance(value, Kernel) and (inner := value._unresolved()):
+            if isinstance(value, Kernel) and (inner := value.unresolved()):
                 return f"{field.name}.{inner[0]}", inner[1]
         return None
 
-    def _require_resolved(self):
-        if rule := self._unresolved():
+    def require_resolved(self):
+        if rule := self.unresolved():
             raise ValueError(
                 f"{type(self).__name__} is not resolved, {rule[0]} = {rule[1]!r}: "
                 "call kernel.resolve(X) with the training points first (estimators do)."
@@ -280,7 +280,7 @@ class Kernel:
     def _no_gradient(self):
         return f"{type(self).__name__} has no gradient in its points."
 
-    def _require_gradient(self):
+    def require_gradient(self):
         if not self.tags.differentiable:
             raise TypeError(f"{self!r} has no gradient in its points; a method without gradients is needed.")
 
@@ -341,7 +341,7 @@ def with_params(kernel, params):
             name, rest = path.split("__", 1)
             nested.setdefault(name, {})[rest] = value
     known = {field.name for field in fields(kernel)}
-    parts = {**kernel._parts(), **{name: part for name, part in own.items() if isinstance(part, Kernel)}}
+    parts = {**kernel.parts(), **{name: part for name, part in own.items() if isinstance(part, Kernel)}}
     for name in [*own, *nested]:
         if name not in known or (name in nested and name not in parts):
             raise ValueError(

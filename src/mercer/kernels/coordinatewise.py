@@ -39,7 +39,7 @@ class Coordinatewise(Kernel):
         """Return the order-th derivative in the sum."""
 
     def evaluate(self, tile):
-        return refuse_infinite(self, evaluate_profile(self.profile, self._sum(tile), self._numbers()))
+        return refuse_infinite(self, evaluate_profile(self.profile, self._sum(tile), self.numbers()))
 
     def _sum(self, tile):
         return tile.coordinatewise(self.term)
@@ -47,11 +47,11 @@ class Coordinatewise(Kernel):
     def diagonal(self, side):
         with np.errstate(over="ignore"):
             own = side.xp.sum(self.term(Namespace(side.xp), side.points, side.points), axis=1)
-        return refuse_infinite(self, evaluate_profile(self.profile, own, self._numbers()))
+        return refuse_infinite(self, evaluate_profile(self.profile, own, self.numbers()))
 
     def gradient(self, tile, W):
         xp, X, Z = tile.xp, tile.X.points, tile.Z.points
-        Q = W * evaluate_profile(self.profile, self._sum(tile), self._numbers(), order=1)
+        Q = W * evaluate_profile(self.profile, self._sum(tile), self.numbers(), order=1)
         math = Namespace(xp)
         columns = [
             xp.sum(Q * self.term(math, X[:, k][:, None], Z[:, k][None, :], order=1), axis=1) for k in range(X.shape[1])
@@ -62,7 +62,7 @@ class Coordinatewise(Kernel):
         # both arguments move: twice the derivative in the first
         math, X = Namespace(side.xp), side.points
         total = side.xp.sum(self.term(math, X, X), axis=1)
-        slope = evaluate_profile(self.profile, total, self._numbers(), order=1)
+        slope = evaluate_profile(self.profile, total, self.numbers(), order=1)
         return 2 * (w * slope)[:, None] * self.term(math, X, X, order=1)
 
 
@@ -94,7 +94,7 @@ class Laplacian(Coordinatewise):
     """
 
     gamma: float | str = "scale"
-    _rules: ClassVar = {"gamma": bandwidth.gamma}
+    rules: ClassVar = {"gamma": bandwidth.gamma}
 
     def __post_init__(self):
         bandwidth.check("gamma", self.gamma)
@@ -130,7 +130,7 @@ class Chi2(Coordinatewise):
     """
 
     gamma: float | str = 1.0
-    _rules: ClassVar = {"gamma": bandwidth.gamma}
+    rules: ClassVar = {"gamma": bandwidth.gamma}
 
     def __post_init__(self):
         bandwidth.check("gamma", self.gamma)

@@ -29,7 +29,7 @@ class Dot(Kernel):
     array([[81.]])
     """
 
-    _scalar: ClassVar = "dot"
+    scalar: ClassVar = "dot"
 
     @staticmethod
     @abstractmethod
@@ -42,25 +42,25 @@ class Dot(Kernel):
         return Tags(sparse=True)
 
     def evaluate(self, tile):
-        self._refuse_overflow(tile.X, tile.Z)
-        return tile.dot(self.profile, self._numbers())
+        self.refuse_overflow(tile.X, tile.Z)
+        return tile.dot(self.profile, self.numbers())
 
-    def _refuse_overflow(self, X, Z):
+    def refuse_overflow(self, X, Z):
         for side in (X, Z):
             side.memo(("finite", self), lambda side=side: _check_range(self, side))
 
     def diagonal(self, side):
-        self._refuse_overflow(side, side)
-        return evaluate_profile(self.profile, side.sqnorms(), self._numbers())
+        self.refuse_overflow(side, side)
+        return evaluate_profile(self.profile, side.sqnorms(), self.numbers())
 
     def gradient(self, tile, W):
         # d/dx k = k'(s) z
         Z = tile.Z.points
-        Q = W * tile.dot(self.profile, self._numbers(), order=1)
+        Q = W * tile.dot(self.profile, self.numbers(), order=1)
         return Q @ Z
 
     def diagonal_gradient(self, side, w):
-        slope = evaluate_profile(self.profile, side.sqnorms(), self._numbers(), order=1)
+        slope = evaluate_profile(self.profile, side.sqnorms(), self.numbers(), order=1)
         X = side.points.toarray() if side.sparse else side.points
         return 2 * (w * slope)[:, None] * X
 
@@ -70,7 +70,7 @@ def _check_range(kernel, side):
     xp = side.xp
     largest = xp.max(side.sqnorms())
     extremes = xp.stack([largest, -largest])
-    if not bool(xp.all(xp.isfinite(evaluate_profile(kernel.profile, extremes, kernel._numbers())))):
+    if not bool(xp.all(xp.isfinite(evaluate_profile(kernel.profile, extremes, kernel.numbers())))):
         raise ValueError(
             f"{kernel!r} overflows {side.points.dtype}: the largest row has norm {float(largest) ** 0.5:.3g}; "
             "scale X (StandardScaler) or lower the degree or gamma."
@@ -119,7 +119,7 @@ class Polynomial(Dot):
     degree: int = 3
     gamma: float | str = 1.0
     coef0: float = 1.0
-    _rules: ClassVar = {"gamma": bandwidth.gamma}
+    rules: ClassVar = {"gamma": bandwidth.gamma}
 
     def __post_init__(self):
         check_integer("degree", self.degree)
@@ -163,7 +163,7 @@ class Sigmoid(Dot):
 
     gamma: float | str = 1.0
     coef0: float = 0.0
-    _rules: ClassVar = {"gamma": bandwidth.gamma}
+    rules: ClassVar = {"gamma": bandwidth.gamma}
 
     def __post_init__(self):
         bandwidth.check("gamma", self.gamma)

@@ -51,7 +51,7 @@ class Mapped(Composite):
 
     def resolve(self, X, sample_weight=None):
         """Return the kernel with inner rules resolved on the mapped points."""
-        if self._unresolved() is None:
+        if self.unresolved() is None:
             return self
         return replace(self, kernel=self.kernel.resolve(self._map(self.admit(X, "X")), sample_weight))
 

@@ -73,7 +73,7 @@ class Precomputed(Kernel):
         return Tags(positive_semidefinite=None, points="indices", differentiable=False)
 
     def admit(self, points, name):
-        self._require_resolved()
+        self.require_resolved()
         n = len(self.matrix)
         if not hasattr(points, "shape"):
             points = np.asarray(points)
@@ -90,7 +90,7 @@ class Precomputed(Kernel):
             raise ValueError(f"{name} must be row indices between 0 and {n - 1}, or rows of {n} kernel values.")
         return points
 
-    def _unresolved(self):
+    def unresolved(self):
         return ("matrix", None) if self.matrix is None else None
 
     def evaluate(self, tile):

@@ -35,7 +35,7 @@ class Radial(Kernel):
            [0.5, 1. ]])
     """
 
-    _scalar: ClassVar = "radial"
+    scalar: ClassVar = "radial"
 
     @staticmethod
     @abstractmethod
@@ -48,10 +48,10 @@ class Radial(Kernel):
         return Tags(sparse=True)
 
     def evaluate(self, tile):
-        self._refuse_overflow(tile.X, tile.Z)
-        return tile.radial(self.profile, self._numbers())
+        self.refuse_overflow(tile.X, tile.Z)
+        return tile.radial(self.profile, self.numbers())
 
-    def _refuse_overflow(self, X, Z):
+    def refuse_overflow(self, X, Z):
         # norms are refused where squared distances would overflow; sparse rows have no centre
         centre = None if X.sparse or Z.sparse else Z.centre
         for side in (X, Z):
@@ -59,12 +59,12 @@ class Radial(Kernel):
 
     def diagonal(self, side):
         zeros = side.xp.zeros(len(side), dtype=side.points.dtype, device=getattr(side.points, "device", None))
-        return evaluate_profile(self.profile, zeros, self._numbers())
+        return evaluate_profile(self.profile, zeros, self.numbers())
 
     def gradient(self, tile, W):
         # d/dx k = 2 k'(s) (x - z); where k' is infinite x = z, and the pair pulls nowhere
         xp = tile.xp
-        slope = tile.radial(self.profile, self._numbers(), order=1)
+        slope = tile.radial(self.profile, self.numbers(), order=1)
         Q = W * xp.where(xp.isfinite(slope), slope, xp.zeros_like(slope))
         X, Z = tile.centred
         if tile.X.sparse:
@@ -93,7 +93,7 @@ class Gaussian(Radial):
     """
 
     gamma: float | str = "scale"
-    _rules: ClassVar = {"gamma": bandwidth.gamma}
+    rules: ClassVar = {"gamma": bandwidth.gamma}
 
     def __post_init__(self):
         bandwidth.check("gamma", self.gamma)
@@ -128,7 +128,7 @@ class Matern(Radial):
 
     length: float | str = 1.0
     nu: float = 1.5
-    _rules: ClassVar = {"length": bandwidth.length}
+    rules: ClassVar = {"length": bandwidth.length}
 
     def __post_init__(self):
         bandwidth.check("length", self.length)
@@ -190,7 +190,7 @@ class RationalQuadratic(Radial):
 
     length: float | str = 1.0
     alpha: float = 1.0
-    _rules: ClassVar = {"length": bandwidth.length}
+    rules: ClassVar = {"length": bandwidth.length}
 
     def __post_init__(self):
         bandwidth.check("length", self.length)
@@ -225,7 +225,7 @@ class Cauchy(Radial):
     """
 
     gamma: float | str = "scale"
-    _rules: ClassVar = {"gamma": bandwidth.gamma}
+    rules: ClassVar = {"gamma": bandwidth.gamma}
 
     def __post_init__(self):
         bandwidth.check("gamma", self.gamma)

@@ -68,7 +68,7 @@ def require_rules(kernel):
         raise TypeError(f"k must be a Kernel, got {kernel!r} of type {type(kernel).__name__}.")
     if jet.dispatch(type(kernel)) is jet.dispatch(object):
         raise _without_derivatives(kernel)
-    for part in kernel._parts().values():
+    for part in kernel.parts().values():
         require_rules(part)
 
 
@@ -83,7 +83,7 @@ def _without_derivatives(kernel):
 @jet.register(Dot)
 def _dot(kernel, X, Z, order):
     s = inner_product(X, Z, order)
-    return s.compose(lambda j: evaluate_profile(kernel.profile, s.terms[0, 0], kernel._numbers(), j))
+    return s.compose(lambda j: evaluate_profile(kernel.profile, s.terms[0, 0], kernel.numbers(), j))
 
 
 @jet.register(Radial)
@@ -93,7 +93,7 @@ def _radial(kernel, X, Z, order):
 
 
 def _radial_derivative(kernel, s, j):
-    values = evaluate_profile(kernel.profile, s, kernel._numbers(), j)
+    values = evaluate_profile(kernel.profile, s, kernel.numbers(), j)
     infinite = ~np.isfinite(values) & (s == 0)
     if j == 1 and infinite.any():
         raise TypeError(
@@ -245,7 +245,7 @@ def derivatives(c, X, order, kernel):
 def _of_expansion(c, X, order, _kernel):
     if len(c) != 1:
         raise ValueError(f"c must return one value per point; this Expansion has {len(c)} vectors: take c[:, j].")
-    Z, coef = np.asarray(c.points, np.float64), np.asarray(c._explicit(), np.float64)[:, 0]
+    Z, coef = np.asarray(c.points, np.float64), np.asarray(c.dense_coef(), np.float64)[:, 0]
     m, N = Z.shape
     rows = max(1, _ENTRIES // (m * N**order))
     parts = [_of_rows(c.kernel, X[i : i + rows], Z, coef, order) for i in range(0, len(X), rows)]

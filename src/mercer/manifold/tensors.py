@@ -184,7 +184,7 @@ def pointwise(function, k, X, out, work, memory):
 def admitted(k, X, name="X"):
     """Return points as dense rows that the kernel takes."""
     require_rules(k)
-    k._require_resolved()
+    k.require_resolved()
     if sp.issparse(X):
         raise TypeError(
             f"{name} must be dense: a metric has an entry for every pair of features; pass {name}.toarray()."

@@ -229,7 +229,7 @@ def triangular(phi, centre=True, tol=None, *, memory="1GB"):
     if not centre:
         return at(zero(phi), qr(phi, tol)[0])
     require_matrix(n, memory)
-    centring = np.eye(n, dtype=floating(phi._side)) - np.asarray(1 / n, floating(phi._side))
+    centring = np.eye(n, dtype=floating(phi.prepared)) - np.asarray(1 / n, floating(phi.prepared))
     return at(mean(phi), qr(phi @ centring, tol, memory=memory)[0])
 
 
@@ -304,7 +304,7 @@ def whole_spectrum(phi, centre, memory, random_state):
 
 def zero(phi):
     """Return the vector 0 over the points of a block."""
-    return phi @ np.zeros((len(phi), 1), dtype=floating(phi._side))
+    return phi @ np.zeros((len(phi), 1), dtype=floating(phi.prepared))
 
 
 def share(tol):

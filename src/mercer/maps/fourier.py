@@ -105,7 +105,7 @@ def random_fourier(kernel, n_features_in, m, *, orthogonal=False, random_state=N
     check_integer("n_features_in", n_features_in)
     check_integer("m", m)
     if isinstance(kernel, Kernel):
-        kernel._require_resolved()
+        kernel.require_resolved()
     return FourierFeatures(_frequencies(kernel, n_features_in, m, orthogonal, generator(random_state)))
 
 

@@ -96,7 +96,7 @@ def _squared_distances(psi, order, values):
 
 
 def _neighbour_norms(psi):
-    return psi._side.sqnorms()
+    return psi.prepared.sqnorms()
 
 
 def _neighbours(psi, order):

@@ -79,7 +79,7 @@ class Exact:
 
 
 def _by_products(psi, start):
-    kernel, side = psi.kernel, psi._side
+    kernel, side = psi.kernel, psi.prepared
     size = float(np.mean(side.sqnorms())) or 1.0
     s = _steep(kernel, size)
     t = s / np.sqrt(size)
@@ -92,7 +92,7 @@ def _by_products(psi, start):
 def _steep(kernel, size):
     """Return the largest size / 2^j within which the slope stays above a quarter of that at 0."""
     while True:
-        slopes = np.abs(evaluate_profile(kernel.profile, np.array([-size, 0.0, size]), kernel._numbers(), order=1))
+        slopes = np.abs(evaluate_profile(kernel.profile, np.array([-size, 0.0, size]), kernel.numbers(), order=1))
         if min(slopes[0], slopes[2]) >= slopes[1] / 4:
             return size
         size /= 2

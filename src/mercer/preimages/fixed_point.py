@@ -131,7 +131,7 @@ class _WeightedMean:
 
     def __init__(self, psi, pull, anchor, scale):
         self.psi, self.pull, self.anchor = psi, pull, anchor
-        self.profile, self.numbers = psi.kernel.profile, psi.kernel._numbers()
+        self.profile, self.numbers = psi.kernel.profile, psi.kernel.numbers()
         self.touching = _TOUCHING * scale**2
         # k falls as kink |x - z| at x = z; 0 for the smooth kernels, whose derivative in |x - z|^2 is finite there
         near = np.array([0.0, 1e-8 * self.touching])
@@ -140,7 +140,7 @@ class _WeightedMean:
         self.top = evaluate_profile(self.profile, np.zeros(1), self.numbers)[0]
 
     def __call__(self, z, columns):
-        parts = [self._tile(tile, z[rows], columns[rows]) for rows, tile in tiles(Points(z), self.psi._side)]
+        parts = [self._tile(tile, z[rows], columns[rows]) for rows, tile in tiles(Points(z), self.psi.prepared)]
         return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
 
     def _tile(self, tile, z, columns):

@@ -18,7 +18,7 @@ def require_monotone(kernel, negative):
     """
     s = np.geomspace(1e-8, 1e8, 401)
     s = np.concatenate([-s[::-1], s]) if negative else s
-    slope = evaluate_profile(kernel.profile, s, kernel._numbers(), order=1)
+    slope = evaluate_profile(kernel.profile, s, kernel.numbers(), order=1)
     if not ((slope >= 0).all() or (slope <= 0).all()):
         raise TypeError(
             f"{kernel!r} takes a value at several {'inner products' if negative else 'distances'}, as even degrees do; "
@@ -68,7 +68,7 @@ def invert(kernel, values, scale, negative):
 
 
 def _profile(kernel, s, order=0):
-    return evaluate_profile(kernel.profile, s, kernel._numbers(), order)
+    return evaluate_profile(kernel.profile, s, kernel.numbers(), order)
 
 
 def _from_zero(gap, values):

@@ -31,7 +31,7 @@ def paired_values(psi, z):
     array([3., 8.])
     """
     values = np.empty(len(z))
-    for rows, tile in tiles(Points(z), psi._side):
+    for rows, tile in tiles(Points(z), psi.prepared):
         values[rows] = np.einsum("ij,ij->i", weights(psi, np.arange(len(z))[rows]), psi.kernel.evaluate(tile))
     return values
 
@@ -64,7 +64,7 @@ def paired(psi, z, columns):
            [2.]]))
     """
     values, gradient = np.empty(len(z)), np.empty(z.shape)
-    for rows, tile in tiles(Points(z), psi._side):
+    for rows, tile in tiles(Points(z), psi.prepared):
         W = weights(psi, columns[rows])
         values[rows] = np.einsum("ij,ij->i", W, psi.kernel.evaluate(tile))
         gradient[rows] = psi.kernel.gradient(tile, W)
@@ -74,7 +74,7 @@ def paired(psi, z, columns):
 def weights(psi, columns):
     """Return the coefficients of chosen vectors as rows (r, n)."""
     if psi.coef is None:
-        W = np.zeros((len(columns), len(psi._side)))
+        W = np.zeros((len(columns), len(psi.prepared)))
         W[np.arange(len(columns)), columns] = 1
         return W
     return psi.coef.T[columns]
@@ -183,7 +183,7 @@ def spread(psi):
     float
         What steps and tolerances in input space are measured by, since it moves with the points.
     """
-    side = psi._side
+    side = psi.prepared
     # sparse rows have no centre, and are measured about their mean by the difference of two means
     mean = np.asarray(side.points.mean(axis=0)).ravel() if side.sparse else np.zeros(1)
     total = float(np.mean(side.sqnorms(side.centre)) - mean @ mean)

@@ -99,7 +99,7 @@ class _Pairs:
 
     def __init__(self, target, steps):
         n = len(target.coef)
-        self.profile, self.numbers = target.kernel.profile, target.kernel._numbers()
+        self.profile, self.numbers = target.kernel.profile, target.kernel.numbers()
         self.top = evaluate_profile(self.profile, np.zeros(1), self.numbers)[0]
         self.h = np.linspace(0, 1, steps)
         self.points = np.empty((2 * n - 1, target.points.shape[1]))

@@ -127,7 +127,7 @@ class Captured:
         -------
         float, array (s, d)
         """
-        kernel, side, shared = self.kernel, Points(Z), self.target.psi._side
+        kernel, side, shared = self.kernel, Points(Z), self.target.psi.prepared
         K = kernel(Z)
         K[np.diag_indices_from(K)] += _RIDGE * np.trace(K) / len(K)
         B = self.target.psi(Z)

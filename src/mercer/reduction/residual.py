@@ -41,7 +41,7 @@ class Residual:
     def __init__(self, psi, chi, squares):
         self.kernel, self.squares = psi.kernel, squares
         coef = np.eye(len(psi)) if psi.coef is None else psi.coef
-        self.parts = [(psi._side, coef)] + ([] if chi is None else [(chi._side, -chi.coef)])
+        self.parts = [(psi.prepared, coef)] + ([] if chi is None else [(chi.prepared, -chi.coef)])
         self.width = spread(psi)
 
     def size(self, start):
@@ -92,7 +92,7 @@ class ResidualMean(Residual):
 
     def __call__(self, z, columns):  # noqa: ARG002
         """Return values (r,), steps (r, d), and whether they can be followed (r,)."""
-        profile, numbers = self.kernel.profile, self.kernel._numbers()
+        profile, numbers = self.kernel.profile, self.kernel.numbers()
         tiles = self._tiles(Points(z))
         inner = self._inner(tiles)
         values = np.einsum("ij,ij->i", inner, inner)
@@ -121,4 +121,4 @@ def smooth(kernel):
     -------
     bool
     """
-    return bool(np.isfinite(evaluate_profile(kernel.profile, np.zeros(1), kernel._numbers(), order=1)[0]))
+    return bool(np.isfinite(evaluate_profile(kernel.profile, np.zeros(1), kernel.numbers(), order=1)[0]))

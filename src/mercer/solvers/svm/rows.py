@@ -35,7 +35,7 @@ def rows_of(kernel, points, accuracy):
     FusedRows or PlainRows
         The first for kernels of one scalar on dense rows; others evaluate the kernel as it is.
     """
-    if kernel._scalar is None or not isinstance(points, np.ndarray):
+    if kernel.scalar is None or not isinstance(points, np.ndarray):
         return PlainRows(kernel, points)
     if len(points) <= _FEW:
         return FusedRows(kernel, points, np.float64)
@@ -123,8 +123,8 @@ class FusedRows:
 
     def __init__(self, kernel, points, dtype, error=np.nan):
         self.dtype, self.error = np.dtype(dtype), error
-        self._formula = kernel.profile, kernel._scalar, kernel._numbers()
-        self._radial = kernel._scalar == "radial"
+        self._formula = kernel.profile, kernel.scalar, kernel.numbers()
+        self._radial = kernel.scalar == "radial"
         # k(x, x) of distances is the same everywhere
         some = points[:1] if self._radial else points
         self.diagonal = np.resize(np.asarray(kernel.diag(some.astype(np.float64)), np.float64), len(points))
