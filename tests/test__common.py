@@ -9,7 +9,15 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
 
 import mercer as mc
-from mercer._common import CallbackSupportMixin, check_integer, check_number, check_positive, progress, warn
+from mercer._common import (
+    CallbackSupportMixin,
+    check_integer,
+    check_number,
+    check_positive,
+    check_weights,
+    progress,
+    warn,
+)
 
 
 @pytest.mark.parametrize("value", [1, 0.5, np.float32(2), np.int8(3), 1e-308, Fraction(1, 3)])
@@ -53,6 +61,30 @@ def test_what_is_no_whole_number_in_range_is_refused_with_name_and_value(value, 
 
 def test_whole_numbers_may_start_elsewhere():
     check_integer("n", np.int64(0), least=0)
+
+
+@pytest.mark.parametrize(("given", "weights"), [(None, [1, 1]), (3, [3, 3]), ([0, 2], [0, 2])])
+def test_weights_are_ones_for_none_equal_for_a_number_and_float64(given, weights):
+    checked = check_weights("sample_weight", given, 2)
+    np.testing.assert_array_equal(checked, weights)
+    assert checked.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([1.0, -1.0, -2.0], r"weights\[1\] = -1.0 must be finite and at least 0"),
+        ([1.0, 1.0, np.nan], r"weights\[2\] = nan must be finite"),
+        ([np.inf, 1.0, 1.0], r"weights\[0\] = inf must be finite"),
+        ([0.0, 0.0, 0.0], "weights must not all be 0"),
+        ([1.0, 1.0], r"weights must have shape \(3,\), one weight for each point; got shape \(2,\)"),
+        (np.ones((3, 1)), r"got shape \(3, 1\)"),
+        ("balanced", "weights must be numbers, one for each of 3 points, got 'balanced'; .* class_weight"),
+    ],
+)
+def test_invalid_weights_are_refused_with_name_and_value(given, message):
+    with pytest.raises(ValueError, match=message):
+        check_weights("weights", given, 3)
 
 
 @pytest.mark.parametrize("depth", [0, 1, 5])

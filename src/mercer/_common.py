@@ -10,6 +10,8 @@ import warnings
 from contextlib import contextmanager
 from numbers import Integral, Real
 
+import numpy as np
+
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:
@@ -52,6 +54,29 @@ def check_integer(name, value, least=1):
         raise TypeError(f"{name} must be a whole number, got {value!r} of type {type(value).__name__}.")
     if value < least:
         raise ValueError(f"{name} = {value!r} must be at least {least}.")
+
+
+def check_weights(name, weights, n):
+    """Return the weights of n points in float64 (n,): ones for None, n times the same for a number; or raise."""
+    if weights is None:
+        return np.ones(n)
+    try:
+        weights = np.asarray(weights, np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be numbers, one for each of {n} points, got {weights!r:.40}; weights of classes are the "
+            "parameter class_weight of a classifier."
+        ) from None
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise ValueError(f"{name} must have shape ({n},), one weight for each point; got shape {weights.shape}.")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        raise ValueError(f"{name}[{bad[0]}] = {weights[bad[0]]} must be finite and at least 0.")
+    if not weights.any():
+        raise ValueError(f"{name} must not all be 0; give at least one point a positive weight.")
+    return weights
 
 
 def warn(message, category=UserWarning):

@@ -89,7 +89,7 @@ def test_a_rank_below_the_number_of_landmarks_is_said(points):
     [
         ({"n_components": 0}, ValueError, "n_components = 0 must be at least 1"),
         ({"landmarks": 5}, TypeError, "their number is n_components"),
-        ({"landmarks": "best"}, ValueError, "'best' for choosing landmarks is none of"),
+        ({"landmarks": "best"}, ValueError, "rule = 'best' must be"),
         ({"landmarks": np.ones((2, 3))}, ValueError, "landmarks have 3 features, but X has 4"),
         ({"memory": 100}, MemoryError, "kernel matrix of 60 points needs"),
     ],

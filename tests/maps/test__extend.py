@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.maps import extended, recentred, spectral, triangular
+from mercer.maps import extend, recentred, spectral, triangular
 
 KERNEL = mc.Gaussian(0.8)
 
@@ -20,7 +20,7 @@ def start(request, points):
 
 
 def test_new_axes_are_orthonormal_to_the_old_and_what_is_stored_is_true(start, points):
-    grown = extended(start, points[25:])
+    grown = extend(start, points[25:])
     r = len(grown.basis)
     assert r == len(start.basis) + 15
     np.testing.assert_allclose(grown.basis.inner(grown.basis), np.eye(r), atol=1e-9)
@@ -31,31 +31,31 @@ def test_new_axes_are_orthonormal_to_the_old_and_what_is_stored_is_true(start, p
 def test_a_new_point_gets_its_residual_as_the_new_coordinate(start, points):
     x = points[30:31]
     before, residual = start(x), start.residual(x)
-    after = extended(start, x)(x)
+    after = extend(start, x)(x)
     np.testing.assert_allclose(after[:, :-1], before, atol=1e-12)
     np.testing.assert_allclose(after[:, -1], residual, atol=1e-9)
-    np.testing.assert_allclose(extended(start, x)(points[:25]), np.c_[start(points[:25]), np.zeros(25)], atol=1e-9)
+    np.testing.assert_allclose(extend(start, x)(points[:25]), np.c_[start(points[:25]), np.zeros(25)], atol=1e-9)
 
 
 def test_one_point_at_a_time_spans_what_all_at_once_do(start, points):
     grown = start
     for i in range(25, 40):
-        grown = extended(grown, points[i : i + 1])
-    Y, expected = grown(points), extended(start, points[25:])(points)
+        grown = extend(grown, points[i : i + 1])
+    Y, expected = grown(points), extend(start, points[25:])(points)
     np.testing.assert_allclose(Y @ Y.T, expected @ expected.T, atol=1e-9)
     assert grown.residual(points).max() < 1e-6
 
 
 def test_repeated_points_add_one_axis_or_none(start, points):
-    assert extended(start, points[:10]) is start
-    assert len(extended(start, np.repeat(points[30:31], 4, axis=0)).basis) == len(start.basis) + 1
+    assert extend(start, points[:10]) is start
+    assert len(extend(start, np.repeat(points[30:31], 4, axis=0)).basis) == len(start.basis) + 1
 
 
 def test_the_most_axes_and_the_tolerance_are_kept_to(start, points):
-    grown = extended(start, points[25:], most=4)
+    grown = extend(start, points[25:], most=4)
     assert len(grown.basis) == len(start.basis) + 4
-    assert extended(start, points[25:], most=0) is start
-    loose = extended(start, points[25:], tol=0.1)
+    assert extend(start, points[25:], most=0) is start
+    loose = extend(start, points[25:], tol=0.1)
     assert (loose.residual(points) ** 2).max() <= 0.1
     assert len(loose.basis) < len(start.basis) + 15
 
@@ -71,7 +71,7 @@ def test_moving_the_origin_shifts_coordinates_and_keeps_residuals(start, points)
 
 def test_an_uncentred_cholesky_factor_grows_to_that_of_all_points(points):
     kernel = mc.Gaussian(3.0)
-    grown = extended(triangular(mc.features(kernel, points[:25]), centre=False), points[25:])
+    grown = extend(triangular(mc.features(kernel, points[:25]), centre=False), points[25:])
     T = grown(points)
     np.testing.assert_allclose(T @ T.T, kernel(points), atol=1e-12)
 
@@ -79,4 +79,4 @@ def test_an_uncentred_cholesky_factor_grows_to_that_of_all_points(points):
 def test_a_precomputed_span_cannot_grow():
     kernel = mc.Precomputed().resolve(np.eye(3))
     with pytest.raises(TypeError, match="cannot grow"):
-        extended(spectral(mc.features(kernel, np.arange(3))), np.arange(2))
+        extend(spectral(mc.features(kernel, np.arange(3))), np.arange(2))

@@ -5,7 +5,7 @@ import pytest
 
 import mercer as mc
 from mercer import landmarks
-from mercer.maps import project_on, spectral, triangular, whitened, within
+from mercer.maps import onto_landmarks, project_on, spectral, triangular, whitened
 
 SEVEN = np.array(
     [
@@ -81,8 +81,8 @@ def test_axes_are_orthonormal_and_training_points_have_no_residual(points, centr
     for record in (
         spectral(phi, centre),
         triangular(phi, centre),
-        within(phi, phi, centre),
-        within(mc.features(mc.Gaussian(0.8), points[::-1].copy()), phi, centre),
+        onto_landmarks(phi, phi, centre),
+        onto_landmarks(mc.features(mc.Gaussian(0.8), points[::-1].copy()), phi, centre),
     ):
         r = len(record.basis)
         assert r == (39 if centre else 40)
@@ -100,7 +100,7 @@ def test_distances_of_new_points_hold_however_fast_the_spectrum_decays(gamma, ce
     new, kernel = X[:40] + 0.3, mc.Gaussian(gamma)
     phi = mc.features(kernel, X)
     expected = mc.sqdist(mc.features(kernel, new), phi)
-    for record in (spectral(phi, centre), whitened(phi, centre), within(phi, phi, centre)):
+    for record in (spectral(phi, centre), whitened(phi, centre), onto_landmarks(phi, phi, centre)):
         Y, Z = record(new), record(X)
         ours = np.sum((Y[:, None] - Z) ** 2, axis=2) + record.residual(new)[:, None] ** 2
         np.testing.assert_allclose(ours, expected, atol=1e-8)
@@ -130,7 +130,7 @@ def test_inner_products_of_vectors_of_the_span_are_dot_products_of_their_coordin
     rng = np.random.default_rng(global_random_seed)
     phi = mc.features(mc.Gaussian(0.8), points)
     f, g = phi @ rng.standard_normal((40, 2)), phi @ rng.standard_normal((40, 3))
-    for record in (spectral(phi, False), triangular(phi, False), within(phi, phi, False)):
+    for record in (spectral(phi, False), triangular(phi, False), onto_landmarks(phi, phi, False)):
         expected = f.inner(g)
         np.testing.assert_allclose(record.of(f) @ record.of(g).T, expected, atol=1e-10 * np.abs(expected).max())
 
@@ -166,7 +166,7 @@ def test_the_projection_on_a_vector_is_that_of_feature_space(points):
 
 def test_vectors_and_coordinates_are_inverse(points):
     phi = mc.features(mc.Gaussian(0.8), points)
-    for record in (spectral(phi), triangular(phi), within(mc.features(mc.Gaussian(0.8), points[:9]), phi)):
+    for record in (spectral(phi), triangular(phi), onto_landmarks(mc.features(mc.Gaussian(0.8), points[:9]), phi)):
         Y = np.random.default_rng(0).standard_normal((4, len(record.basis)))
         np.testing.assert_allclose(record.of(record.vectors(Y) - record.origin), Y, atol=1e-8)
         with pytest.raises(ValueError, match="coordinates must have shape"):

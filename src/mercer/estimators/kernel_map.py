@@ -11,7 +11,7 @@ from mercer._compute.points import count_points
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.maps import extended, landmarks_for, recentred, spectral, within
+from mercer.maps import extend, onto_landmarks, recentred, select_landmarks, spectral
 from mercer.preimages import preimage
 
 # Points taken back to input space at a time: a block of coefficients is then n by this many.
@@ -136,8 +136,8 @@ class KernelMap(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if self.landmarks is None:
             coordinates = spectral(phi, self.centre, self.tol, **options)
         else:
-            chosen = landmarks_for(kernel, points, self.landmarks, self.rule, self.random_state)
-            coordinates = within(features(kernel, chosen), phi, self.centre, self.tol, **options)
+            chosen = select_landmarks(kernel, points, self.landmarks, self.rule, self.random_state)
+            coordinates = onto_landmarks(features(kernel, chosen), phi, self.centre, self.tol, **options)
         self.kernel_, self.n_samples_seen_ = kernel, len(phi)
         return self._keep(coordinates)
 
@@ -160,7 +160,7 @@ class KernelMap(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if not hasattr(self, "expansion_"):
             return self.fit(X)
         X = self._new_points(X)
-        coordinates = extended(self.coordinates_, X, self.tol, self._room())
+        coordinates = extend(self.coordinates_, X, self.tol, self._room())
         seen = self.n_samples_seen_ + count_points(X)
         if self.centre:
             # about the old origin the earlier points have mean 0

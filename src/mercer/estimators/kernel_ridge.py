@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from mercer import landmarks
 from mercer._common import check_integer, check_number
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points
@@ -14,6 +13,7 @@ from mercer.estimators import _svm
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
+from mercer.maps import select_landmarks
 from mercer.solvers import ridge
 from mercer.solvers._certify import Residuals
 from mercer.solvers.svm.newton import widened
@@ -146,18 +146,18 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         return {"memory": self.memory, "random_state": self.random_state}
 
     def _landmarks(self, phi, weights):
-        """Return the features of the landmarks, none of weight 0, or None where all points carry the answer."""
+        """Return the features of the landmarks, none of weight 0, or None where the span is that of all points."""
         if self.landmarks is None:
             return None
-        if not np.isscalar(self.landmarks):
-            return features(phi.kernel, self.landmarks)
-        check_integer("landmarks", self.landmarks)
-        if self.landmarks >= len(phi):
-            return None
-        if weights is not None:
-            phi = phi[:, np.flatnonzero(weights)]
-        m = min(self.landmarks, len(phi))
-        return phi[:, landmarks.randomly_pivoted(phi.kernel, phi.points, m, self.random_state)]
+        if np.isscalar(self.landmarks):
+            check_integer("landmarks", self.landmarks)
+            if self.landmarks >= len(phi):
+                return None
+            if weights is not None:
+                phi = phi[:, np.flatnonzero(weights)]
+        return features(
+            phi.kernel, select_landmarks(phi.kernel, phi.points, self.landmarks, random_state=self.random_state)
+        )
 
     def predict(self, X):
         """Return predictions for new points.

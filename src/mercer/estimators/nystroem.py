@@ -10,7 +10,7 @@ from mercer._compute.points import count_points
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.maps import landmarks_for, spectral
+from mercer.maps import select_landmarks, spectral
 
 
 class Nystroem(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -98,7 +98,7 @@ class Nystroem(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         if given and isinstance(self.landmarks, Integral):
             raise TypeError(f"landmarks = {self.landmarks!r} must be a rule or points; their number is n_components.")
         wanted = self.landmarks if given else self.n_components
-        chosen = landmarks_for(kernel, points, wanted, self.landmarks, self.random_state)
+        chosen = select_landmarks(kernel, points, wanted, self.landmarks, self.random_state)
         phi = features(kernel, chosen)
         basis = spectral(phi, False, memory=self.memory, random_state=self.random_state).basis
         asked = len(phi) if given else self.n_components

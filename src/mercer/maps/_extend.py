@@ -11,7 +11,7 @@ from mercer.expansion import Expansion, features
 from mercer.linalg import cholesky
 
 
-def extended(coordinates, X, tol=None, most=None):
+def extend(coordinates, X, tol=None, most=None):
     r"""Return coordinates with an axis more for every direction in which new points leave the span.
 
     .. math:: Y \leftarrow \begin{pmatrix} Y & y \\ 0 & y_{r+1} \end{pmatrix}
@@ -52,9 +52,9 @@ def extended(coordinates, X, tol=None, most=None):
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.maps import extended, triangular
+    >>> from mercer.maps import extend, triangular
     >>> start = triangular(mc.features(mc.Linear(), np.array([[2.0, 0.0]])), centre=False)
-    >>> extended(start, np.array([[3.0, 4.0]]))(np.array([[3.0, 4.0]]))
+    >>> extend(start, np.array([[3.0, 4.0]]))(np.array([[3.0, 4.0]]))
     array([[3., 4.]])
     """
     kernel = coordinates.basis.kernel

@@ -189,7 +189,7 @@ def spectral(phi, centre=True, tol=None, *, memory="1GB", random_state=None):
     kept = values > tol * values[0]
     logger.info("%d coordinates of %d vectors", int(kept.sum()), len(phi))
     basis = phi @ (vectors[:, kept] / np.sqrt(values[kept]).astype(vectors.dtype))
-    return at(mean(phi) if centre else zero(phi), basis)
+    return coordinates_about(mean(phi) if centre else zero(phi), basis)
 
 
 def triangular(phi, centre=True, tol=None, *, memory="1GB"):
@@ -227,10 +227,10 @@ def triangular(phi, centre=True, tol=None, *, memory="1GB"):
     """
     n = len(phi)
     if not centre:
-        return at(zero(phi), qr(phi, tol)[0])
+        return coordinates_about(zero(phi), qr(phi, tol)[0])
     require_matrix(n, memory)
     centring = np.eye(n, dtype=floating(phi.prepared)) - np.asarray(1 / n, floating(phi.prepared))
-    return at(mean(phi), qr(phi @ centring, tol, memory=memory)[0])
+    return coordinates_about(mean(phi), qr(phi @ centring, tol, memory=memory)[0])
 
 
 def project_on(Y, beta):
@@ -273,7 +273,7 @@ def project_on(Y, beta):
     return np.outer(Y @ unit, unit)
 
 
-def at(origin, basis):
+def coordinates_about(origin, basis):
     """Return the coordinates of an origin and a basis, with their inner products worked out.
 
     Parameters

@@ -7,7 +7,7 @@ import scipy.linalg
 
 from mercer._compute.points import as_rows
 from mercer.expansion import mean
-from mercer.maps.coordinates import at, whole_spectrum, zero
+from mercer.maps.coordinates import coordinates_about, whole_spectrum, zero
 
 
 def whitened(phi, centre=False, *, memory="1GB", random_state=None):
@@ -66,7 +66,7 @@ def whitened(phi, centre=False, *, memory="1GB", random_state=None):
     V, values = whole_spectrum(phi, centre, memory, random_state)
     root = (V / np.sqrt(values).astype(V.dtype)) @ V.T
     # the rows of V are the coordinates of an isometry, which leaves all formulas of an orthonormal basis as they are
-    return at(mean(phi) if centre else zero(phi), phi @ root)
+    return coordinates_about(mean(phi) if centre else zero(phi), phi @ root)
 
 
 def nonsymmetric_whitening(K):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.maps import spectral, within
+from mercer.maps import onto_landmarks, spectral
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def points(global_random_seed):
 def test_all_points_as_landmarks_give_the_spectral_coordinates(points, centre):
     kernel = mc.Gaussian(0.8)
     phi, new = mc.features(kernel, points), points + 0.4
-    record, expected = within(mc.features(kernel, points[::-1].copy()), phi, centre), spectral(phi, centre)
+    record, expected = onto_landmarks(mc.features(kernel, points[::-1].copy()), phi, centre), spectral(phi, centre)
     Y, Z = record(new), expected(new)
     np.testing.assert_allclose(Y @ Y.T, Z @ Z.T, atol=1e-10)
     np.testing.assert_allclose(np.abs(Y[:, :5]), np.abs(Z[:, :5]), atol=1e-9)
@@ -25,7 +25,7 @@ def test_all_points_as_landmarks_give_the_spectral_coordinates(points, centre):
 
 def test_axes_over_landmarks_are_principal_axes_of_the_projections(points):
     kernel = mc.Gaussian(0.4)
-    record = within(mc.features(kernel, points[:12]), mc.features(kernel, points))
+    record = onto_landmarks(mc.features(kernel, points[:12]), mc.features(kernel, points))
     Y = record(points)
     scatter = Y.T @ Y
     np.testing.assert_allclose(Y.mean(axis=0), 0, atol=1e-12)
@@ -36,15 +36,15 @@ def test_axes_over_landmarks_are_principal_axes_of_the_projections(points):
 def test_rows_in_several_tiles_give_the_same_axes(points, monkeypatch):
     kernel = mc.Gaussian(0.4)
     onto, phi = mc.features(kernel, points[:12]), mc.features(kernel, points)
-    whole = within(onto, phi)(points)
-    monkeypatch.setattr("mercer.maps.over_landmarks._ROWS", 7)
-    np.testing.assert_allclose(within(onto, phi)(points), whole, atol=1e-9)
+    whole = onto_landmarks(onto, phi)(points)
+    monkeypatch.setattr("mercer.maps._onto_landmarks._ROWS", 7)
+    np.testing.assert_allclose(onto_landmarks(onto, phi)(points), whole, atol=1e-9)
 
 
 def test_centring_survives_a_mean_that_dwarfs_the_variance(points):
     """A wide kernel: all features nearly equal, the centred eigenvalues 1e-5 of the others."""
     phi = mc.features(mc.Gaussian(1e-5), points)
-    lengths = np.sum(within(phi, phi)(points) ** 2, axis=0)[:3]
+    lengths = np.sum(onto_landmarks(phi, phi)(points) ** 2, axis=0)[:3]
     np.testing.assert_allclose(lengths, mc.svd(phi, 3)[1] ** 2, rtol=1e-6)
 
 
@@ -52,6 +52,6 @@ def test_projections_without_variance_and_bad_thresholds_are_refused(points):
     flat = np.repeat(points[:1], 5, axis=0)
     kernel = mc.Gaussian(0.8)
     with pytest.raises(ValueError, match="5 points onto the span of 40 landmarks are equal"):
-        within(mc.features(kernel, points), mc.features(kernel, flat))
+        onto_landmarks(mc.features(kernel, points), mc.features(kernel, flat))
     with pytest.raises(ValueError, match="tol = 2"):
-        within(mc.features(kernel, points), mc.features(kernel, points), tol=2)
+        onto_landmarks(mc.features(kernel, points), mc.features(kernel, points), tol=2)

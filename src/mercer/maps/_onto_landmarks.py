@@ -7,7 +7,7 @@ import numpy as np
 from mercer._compute.points import take_points
 from mercer.factor import InnerProducts
 from mercer.linalg import eigh
-from mercer.maps.coordinates import at, share, spectral
+from mercer.maps.coordinates import coordinates_about, share, spectral
 
 logger = logging.getLogger(__name__)
 
@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 _ROWS = 4096
 
 
-def within(onto, phi, centre=True, tol=None, *, memory="1GB", random_state=None):
+def onto_landmarks(onto, phi, centre=True, tol=None, *, memory="1GB", random_state=None):
     """Return coordinates of many vectors in the span of few: the principal axes of their projections.
 
     Where the few span the many these are the spectral coordinates; otherwise origin and axes are those of the
@@ -59,9 +59,9 @@ def within(onto, phi, centre=True, tol=None, *, memory="1GB", random_state=None)
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.maps import within
+    >>> from mercer.maps import onto_landmarks
     >>> k, X = mc.Linear(), np.array([[0.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
-    >>> within(mc.features(k, X[1:]), mc.features(k, X))(X).round(6)
+    >>> onto_landmarks(mc.features(k, X[1:]), mc.features(k, X))(X).round(6)
     array([[-2.],
            [ 0.],
            [ 2.]])
@@ -82,7 +82,7 @@ def within(onto, phi, centre=True, tol=None, *, memory="1GB", random_state=None)
             "up to rounding; choose other landmarks or a smaller bandwidth."
         )
     logger.info("%d coordinates of %d vectors over %d landmarks", int(kept.sum()), len(phi), len(onto))
-    return at(basis @ average.astype(dtype), basis @ axes[:, kept].astype(dtype))
+    return coordinates_about(basis @ average.astype(dtype), basis @ axes[:, kept].astype(dtype))
 
 
 def _moments(basis, phi, centre):
