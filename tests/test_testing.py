@@ -77,7 +77,7 @@ class Wrong(mc.Gaussian):
 
 class Asymmetric(Wrong):
     def evaluate(self, tile):
-        return super().evaluate(tile) + 1e-3 * tile.X.points[:, :1]
+        return super().evaluate(tile) + 1e-3 * tile.X.container[:, :1]
 
 
 class WrongDiagonal(Wrong):

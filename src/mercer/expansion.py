@@ -70,7 +70,7 @@ class Expansion:
     @property
     def points(self):
         """The shared points (n), read-only."""
-        points = self.prepared.points
+        points = self.prepared.container
         if not isinstance(points, np.ndarray):
             return points
         return self.prepared.memo("view", lambda: read_only(points))
@@ -165,7 +165,7 @@ class Expansion:
             backend.vjp(self._kernel, X, Z, lambda rows, j=j: xp.broadcast_to(coef[:, j], (_length(rows), len(Z))))
             for j in range(coef.shape[1])
         ]
-        return xp.astype(xp.stack(columns, axis=1), X.points.dtype, copy=False)
+        return xp.astype(xp.stack(columns, axis=1), X.container.dtype, copy=False)
 
     def __matmul__(self, C):
         """Return the block of combinations sum_i C[i, j] psi_i; a vector C gives a block of one."""
@@ -210,7 +210,7 @@ class Expansion:
 
     def _with(self, X):
         """Return new points and the shared ones as two sides of one type; the shared side is reused where it can be."""
-        if X is self.prepared.points or X is self.points:
+        if X is self.prepared.container or X is self.points:
             return self.prepared, self.prepared
         return self._kernel.admit_beside(X, self.prepared)
 
@@ -238,7 +238,7 @@ class Expansion:
         left, right = (xp.broadcast_to(b.dense_coef(), (len(b.prepared), width)) for b in (self, other))
         if _same_points(self.prepared, other.prepared):
             return self._over(left + sign * right)
-        points = join_points([self.prepared.points, other.prepared.points])
+        points = join_points([self.prepared.container, other.prepared.container])
         return Expansion(self._kernel, points, join_points([left, sign * right]))
 
 
@@ -379,11 +379,11 @@ def _length(rows):
 
 def _same_points(left, right):
     """Return whether two sides hold the very same points: one object, or two views of the same memory."""
-    if left is right or left.points is right.points:
+    if left is right or left.container is right.container:
         return True
-    if not (isinstance(left.points, np.ndarray) and isinstance(right.points, np.ndarray)):
+    if not (isinstance(left.container, np.ndarray) and isinstance(right.container, np.ndarray)):
         return False
-    views = [(p.__array_interface__["data"][0], p.shape, p.strides, p.dtype) for p in (left.points, right.points)]
+    views = [(p.__array_interface__["data"][0], p.shape, p.strides, p.dtype) for p in (left.container, right.container)]
     return views[0] == views[1]
 
 

@@ -37,8 +37,8 @@ def cut(request, monkeypatch):
 def test_values_products_and_gradients_are_those_of_the_reference(kernel, sides, global_random_seed):
     X, Z = sides
     rng = np.random.default_rng(global_random_seed + 1)
-    V, W = rng.standard_normal((55, 3)).astype(X.points.dtype), rng.standard_normal((70, 55))
-    eps = float(np.finfo(X.points.dtype).eps)
+    V, W = rng.standard_normal((55, 3)).astype(X.container.dtype), rng.standard_normal((70, 55))
+    eps = float(np.finfo(X.container.dtype).eps)
     for ours, expected in [
         (_numba.dense(kernel, X, Z), array.dense(kernel, X, Z)),
         (_numba.dense(kernel, X, X), array.dense(kernel, X, X)),
@@ -62,7 +62,7 @@ def test_a_gram_matrix_is_symmetric_to_the_bit_with_an_exact_diagonal(kernel, si
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
 def test_results_do_not_depend_on_the_number_of_threads(kernel, sides):
     X, Z = sides
-    V = np.linspace(-1, 1, 55).reshape(-1, 1).astype(X.points.dtype)
+    V = np.linspace(-1, 1, 55).reshape(-1, 1).astype(X.container.dtype)
     results = []
     for threads in (1, 2, 4):
         with limit_threads(threads):

@@ -5,9 +5,9 @@ import numpy as np
 from mercer._compute import array
 
 
-def pick_backend(kernel, *sides):
+def pick_backend(kernel, *points):
     """Return the backend for a kernel and its points: chosen by these alone, never by their number."""
-    if kernel.tags.points == "rows" and all(isinstance(side.points, np.ndarray) for side in sides):
+    if kernel.tags.points == "rows" and all(isinstance(each.container, np.ndarray) for each in points):
         # imported here, since compiled loops are not needed by other containers
         from mercer._compute import fused
 

@@ -97,8 +97,8 @@ def vjp(kernel, X, Z, weights, tile=Tile):
     ``weights`` is a function of a slice of rows that returns their weights (r, m), so that W is never whole.
     """
     xp = X.xp
-    wide = Points(as_rows(Z.points, dtype=xp.float64))
-    same = wide if X is Z else Points(as_rows(X.points, dtype=xp.float64))
+    wide = Points(as_rows(Z.container, dtype=xp.float64))
+    same = wide if X is Z else Points(as_rows(X.container, dtype=xp.float64))
     return join_points([kernel.gradient(each, weights(rows)) for rows, each in tiles(same, wide, tile)])
 
 

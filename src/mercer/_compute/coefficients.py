@@ -6,27 +6,29 @@ import numpy as np
 from mercer._compute.namespace import NUMPY, namespace_of
 
 
-def coefficient_block(coef, side):
-    """Return coefficients over the points of a side, as a read-only block (n, m) of finite numbers.
+def coefficient_block(coef, points):
+    """Return coefficients over points, as a read-only block (n, m) of finite numbers.
 
     Raises
     ------
     ValueError
         When their number is not that of the points, or one of them is not finite.
     """
-    coef = coefficient_columns(coef, side)
-    if coef.shape[0] != len(side):
-        raise ValueError(f"{len(side)} points need {len(side)} rows of coefficients, got shape {tuple(coef.shape)}.")
+    coef = coefficient_columns(coef, points)
+    if coef.shape[0] != len(points):
+        raise ValueError(
+            f"{len(points)} points need {len(points)} rows of coefficients, got shape {tuple(coef.shape)}."
+        )
     xp = namespace_of(coef)
     if not bool(xp.all(xp.isfinite(coef))):
         raise ValueError("coef contains NaN or infinity.")
     return read_only(coef) if isinstance(coef, np.ndarray) else coef
 
 
-def coefficient_columns(C, side):
+def coefficient_columns(C, points):
     """Return numbers as a block of columns: a vector becomes one column, and whole numbers become float64."""
     if not array_api_compat.is_array_api_obj(C):
-        C = side.xp.asarray(C)
+        C = points.xp.asarray(C)
     if C.ndim == 1:
         C = C[:, None]
     if C.ndim != 2:
@@ -54,9 +56,9 @@ def read_only(array):
     return array
 
 
-def floating(side):
+def floating(points):
     """Return the floating type of a block over these points: float64 where they are not numbers."""
-    dtype, xp = getattr(side.points, "dtype", None), side.xp
+    dtype, xp = getattr(points.container, "dtype", None), points.xp
     narrow, wide = (np.dtype(xp.float32), np.dtype(xp.float64)) if xp is NUMPY else (xp.float32, xp.float64)
     return narrow if dtype == narrow else wide
 

@@ -205,19 +205,19 @@ class Points:
     """
 
     def __init__(self, points, memo=None):
-        self.points = points
+        self.container = points
         self._memo = {} if memo is None else memo
 
     def __len__(self):
-        return count_points(self.points)
+        return count_points(self.container)
 
     def __getstate__(self):
         # what was computed can be computed again: a pickle carries the points alone
-        return {"points": self.points, "_memo": {}}
+        return {"container": self.container, "_memo": {}}
 
     def take(self, rows):
         """Return the side of some of the points; nothing computed is carried over."""
-        return Points(take_points(self.points, rows))
+        return Points(take_points(self.container, rows))
 
     def memo(self, key, compute):
         """Return ``compute()``, worked out once per side and key."""
@@ -228,12 +228,12 @@ class Points:
     @property
     def xp(self):
         """Array namespace of the points (NumPy for sparse rows and for objects)."""
-        return namespace_of(self.points)
+        return namespace_of(self.container)
 
     @property
     def sparse(self):
         """Whether the points are rows of a sparse matrix."""
-        return sp.issparse(self.points)
+        return sp.issparse(self.container)
 
     @property
     def centre(self):
@@ -241,25 +241,25 @@ class Points:
         return None if self.sparse else self.memo("centre", self._centre)
 
     def _centre(self):
-        return self.xp.mean(self.points, axis=0, dtype=self.xp.float64) if self.xp is NUMPY else self._mean()
+        return self.xp.mean(self.container, axis=0, dtype=self.xp.float64) if self.xp is NUMPY else self._mean()
 
     def _mean(self):
-        return self.xp.mean(self.xp.astype(self.points, self.xp.float64), axis=0)
+        return self.xp.mean(self.xp.astype(self.container, self.xp.float64), axis=0)
 
     @cached_property
     def contiguous(self):
         """The rows as a C-contiguous array."""
-        return np.ascontiguousarray(self.points)
+        return np.ascontiguousarray(self.container)
 
     def about(self, centre):
         """Return the rows minus a centre, in the type of the rows; subtracted in float64."""
         if centre is None:
-            return self.points
+            return self.container
         # the centre is kept with the result, so that its id cannot come to mean another array
         return self.memo(("about", id(centre)), lambda: (centre, self._about(centre)))[1]
 
     def _about(self, centre):
-        xp, points = self.xp, self.points
+        xp, points = self.xp, self.container
         if xp is NUMPY:
             rows = np.empty(points.shape, points.dtype)
             subtract_centre(points, centre, rows)
@@ -290,12 +290,12 @@ class Points:
             norms = xp.sum(wide * wide, axis=1)
         largest = float(xp.max(norms))
         # 4 |x|^2 bounds every squared distance between two rows
-        if not 4 * largest <= float(xp.finfo(self.points.dtype).max):
+        if not 4 * largest <= float(xp.finfo(self.container.dtype).max):
             raise ValueError(
-                f"Squared norms and distances overflow {self.points.dtype}: a row has entries up to "
+                f"Squared norms and distances overflow {self.container.dtype}: a row has entries up to "
                 f"{self._largest():.3g}; scale X (StandardScaler) first."
             )
-        return xp.astype(norms, self.points.dtype)
+        return xp.astype(norms, self.container.dtype)
 
     def _largest(self):
-        return float(abs(self.points).max()) if self.sparse else float(self.xp.max(self.xp.abs(self.points)))
+        return float(abs(self.container).max()) if self.sparse else float(self.xp.max(self.xp.abs(self.container)))

@@ -37,18 +37,18 @@ class Tile:
     @property
     def xp(self):
         """Array namespace of the values."""
-        return namespace_of(self.X.points, self.Z.points)
+        return namespace_of(self.X.container, self.Z.container)
 
     def through(self, key, function):
         """Return the tile of mapped points; Z is mapped once for all tiles that share it."""
-        Z = self.Z.memo(key, lambda: Points(function(self.Z.points)))
-        X = Z if self.X is self.Z else self.X.memo(key, lambda: Points(function(self.X.points)))
+        Z = self.Z.memo(key, lambda: Points(function(self.Z.container)))
+        X = Z if self.X is self.Z else self.X.memo(key, lambda: Points(function(self.X.container)))
         return type(self)(X, Z, self.offset)
 
     @cached_property
     def products(self):
         """Inner products <x, z> (n, m)."""
-        return _products(self.X.points, self.Z.points)
+        return _products(self.X.container, self.Z.container)
 
     @cached_property
     def centred(self):
@@ -100,7 +100,7 @@ class Tile:
         return values
 
     def _sparse_sqdist(self):
-        X, Z = self.X.points, self.Z.points
+        X, Z = self.X.container, self.Z.container
         size = self.X.sqnorms()[:, None] + self.Z.sqnorms()[None, :]
         s = np.maximum(size - 2 * _products(X, Z), 0)
         close = np.argwhere(s < _CANCELLATION * size)
@@ -120,7 +120,7 @@ class Tile:
     def coordinatewise(self, term):
         """Return sum_k term(x_k, z_k) (n, m), one coordinate after the other."""
         xp = self.xp
-        X, Z = self.X.points, self.Z.points
+        X, Z = self.X.container, self.Z.container
         total = xp.zeros((X.shape[0], Z.shape[0]), dtype=X.dtype, device=getattr(X, "device", None))
         math = Namespace(xp)
         # whoever takes the sums sees to it that they are finite

@@ -93,18 +93,18 @@ class Constant(Kernel):
         return Tags(sparse=True)
 
     def evaluate(self, tile):
-        shape, like = (len(tile.X), len(tile.Z)), tile.X.points
+        shape, like = (len(tile.X), len(tile.Z)), tile.X.container
         return tile.xp.full(shape, self.value, dtype=like.dtype, device=getattr(like, "device", None))
 
-    def diagonal(self, side):
-        like = side.points
-        return side.xp.full((len(side),), self.value, dtype=like.dtype, device=getattr(like, "device", None))
+    def diagonal(self, points):
+        like = points.container
+        return points.xp.full((len(points),), self.value, dtype=like.dtype, device=getattr(like, "device", None))
 
     def gradient(self, tile, W):
-        return tile.xp.zeros(tuple(tile.X.points.shape), dtype=tile.xp.float64)
+        return tile.xp.zeros(tuple(tile.X.container.shape), dtype=tile.xp.float64)
 
-    def diagonal_gradient(self, side, w):
-        return side.xp.zeros(tuple(side.points.shape), dtype=side.xp.float64)
+    def diagonal_gradient(self, points, w):
+        return points.xp.zeros(tuple(points.container.shape), dtype=points.xp.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,15 +132,15 @@ class Sum(Composite):
         with np.errstate(over="ignore"):
             return refuse_infinite(self, self.left.evaluate(tile) + self.right.evaluate(tile))
 
-    def diagonal(self, side):
+    def diagonal(self, points):
         with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.left.diagonal(side) + self.right.diagonal(side))
+            return refuse_infinite(self, self.left.diagonal(points) + self.right.diagonal(points))
 
     def gradient(self, tile, W):
         return self.left.gradient(tile, W) + self.right.gradient(tile, W)
 
-    def diagonal_gradient(self, side, w):
-        return self.left.diagonal_gradient(side, w) + self.right.diagonal_gradient(side, w)
+    def diagonal_gradient(self, points, w):
+        return self.left.diagonal_gradient(points, w) + self.right.diagonal_gradient(points, w)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,17 +168,17 @@ class Product(Composite):
         with np.errstate(over="ignore"):
             return refuse_infinite(self, self.left.evaluate(tile) * self.right.evaluate(tile))
 
-    def diagonal(self, side):
+    def diagonal(self, points):
         with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.left.diagonal(side) * self.right.diagonal(side))
+            return refuse_infinite(self, self.left.diagonal(points) * self.right.diagonal(points))
 
     def gradient(self, tile, W):
         left, right = self.left.evaluate(tile), self.right.evaluate(tile)
         return self.left.gradient(tile, W * right) + self.right.gradient(tile, W * left)
 
-    def diagonal_gradient(self, side, w):
-        left, right = self.left.diagonal(side), self.right.diagonal(side)
-        return self.left.diagonal_gradient(side, w * right) + self.right.diagonal_gradient(side, w * left)
+    def diagonal_gradient(self, points, w):
+        left, right = self.left.diagonal(points), self.right.diagonal(points)
+        return self.left.diagonal_gradient(points, w * right) + self.right.diagonal_gradient(points, w * left)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,15 +209,15 @@ class Scaled(Composite):
         with np.errstate(over="ignore"):
             return refuse_infinite(self, self.factor * self.kernel.evaluate(tile))
 
-    def diagonal(self, side):
+    def diagonal(self, points):
         with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.factor * self.kernel.diagonal(side))
+            return refuse_infinite(self, self.factor * self.kernel.diagonal(points))
 
     def gradient(self, tile, W):
         return self.factor * self.kernel.gradient(tile, W)
 
-    def diagonal_gradient(self, side, w):
-        return self.factor * self.kernel.diagonal_gradient(side, w)
+    def diagonal_gradient(self, points, w):
+        return self.factor * self.kernel.diagonal_gradient(points, w)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,8 +247,8 @@ class Power(Composite):
     def evaluate(self, tile):
         return self._raise(self.kernel.evaluate(tile))
 
-    def diagonal(self, side):
-        return self._raise(self.kernel.diagonal(side))
+    def diagonal(self, points):
+        return self._raise(self.kernel.diagonal(points))
 
     def _raise(self, values):
         with np.errstate(over="ignore"):
@@ -257,8 +257,10 @@ class Power(Composite):
     def gradient(self, tile, W):
         return self.kernel.gradient(tile, W * self.degree * self.kernel.evaluate(tile) ** (self.degree - 1))
 
-    def diagonal_gradient(self, side, w):
-        return self.kernel.diagonal_gradient(side, w * self.degree * self.kernel.diagonal(side) ** (self.degree - 1))
+    def diagonal_gradient(self, points, w):
+        return self.kernel.diagonal_gradient(
+            points, w * self.degree * self.kernel.diagonal(points) ** (self.degree - 1)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,14 +286,14 @@ class Exp(Composite):
     def evaluate(self, tile):
         return refuse_infinite(self, _exp(tile.xp, self.kernel.evaluate(tile)))
 
-    def diagonal(self, side):
-        return refuse_infinite(self, _exp(side.xp, self.kernel.diagonal(side)))
+    def diagonal(self, points):
+        return refuse_infinite(self, _exp(points.xp, self.kernel.diagonal(points)))
 
     def gradient(self, tile, W):
         return self.kernel.gradient(tile, W * self.evaluate(tile))
 
-    def diagonal_gradient(self, side, w):
-        return self.kernel.diagonal_gradient(side, w * self.diagonal(side))
+    def diagonal_gradient(self, points, w):
+        return self.kernel.diagonal_gradient(points, w * self.diagonal(points))
 
 
 def _exp(xp, values):
@@ -320,11 +322,11 @@ class Normalized(Composite):
     def __post_init__(self):
         require_kernels(self, "kernel")
 
-    def _inverse_norms(self, side):
-        return side.memo((self, "inverse norms"), lambda: self._compute_inverse_norms(side))
+    def _inverse_norms(self, points):
+        return points.memo((self, "inverse norms"), lambda: self._compute_inverse_norms(points))
 
-    def _compute_inverse_norms(self, side):
-        xp, squares = side.xp, self.kernel.diagonal(side)
+    def _compute_inverse_norms(self, points):
+        xp, squares = points.xp, self.kernel.diagonal(points)
         least = float(xp.min(squares))
         if least < 0:
             raise ValueError(f"{self!r} has no norms to divide by: k(x, x) = {least:.3g} is negative for some x.")
@@ -338,9 +340,9 @@ class Normalized(Composite):
         # k(x, x) / k(x, x) is 1 whatever rounding said
         return tile.fill_diagonal(values, tile.xp.where(X > 0, tile.xp.ones_like(X), X))
 
-    def diagonal(self, side):
-        inverse = self._inverse_norms(side)
-        return side.xp.where(inverse > 0, side.xp.ones_like(inverse), inverse)
+    def diagonal(self, points):
+        inverse = self._inverse_norms(points)
+        return points.xp.where(inverse > 0, points.xp.ones_like(inverse), inverse)
 
     def gradient(self, tile, W):
         X, Z = self._inverse_norms(tile.X), self._inverse_norms(tile.Z)
@@ -348,5 +350,5 @@ class Normalized(Composite):
         direct = self.kernel.gradient(tile, W * X[:, None] * Z[None, :])
         return direct - self.kernel.diagonal_gradient(tile.X, through_norm)
 
-    def diagonal_gradient(self, side, w):
-        return side.xp.zeros(tuple(side.points.shape), dtype=side.xp.float64)
+    def diagonal_gradient(self, points, w):
+        return points.xp.zeros(tuple(points.container.shape), dtype=points.xp.float64)

@@ -158,9 +158,9 @@ def _weights(sample_weight, n):
 def _median(X, sample_weight):
     n = X.shape[0]
     rows = _evenly_spaced(n, _MEDIAN_ROWS)
-    side = Points(X[rows] if sp.issparse(X) else _numpy(X)[rows])
+    points = Points(X[rows] if sp.issparse(X) else _numpy(X)[rows])
     i, j = np.triu_indices(len(rows), 1)
-    distances = Tile(side, side, 0).sqdist[i, j]
+    distances = Tile(points, points, 0).sqdist[i, j]
     if sample_weight is None:
         return float(np.median(distances)) if len(distances) else 0.0
     # a weight of w counts as w copies of the row, which are at distance 0 from each other

@@ -44,8 +44,8 @@ class Kernel:
     """Base of all kernels; subclasses are frozen dataclasses of numbers, arrays and other kernels.
 
     A subclass states four things of a tile (rows of X against rows of Z), and everything else follows:
-    ``_evaluate(tile)`` the values, ``_diagonal(side)`` the values k(x, x), ``_vjp(tile, W)`` and
-    ``_diagonal_vjp(side, w)`` the gradients in x of sum_ij W_ij k(x_i, z_j) and of sum_i w_i k(x_i, x_i).
+    ``evaluate(tile)`` the values, ``diagonal(points)`` the values k(x, x), ``gradient(tile, W)`` and
+    ``diagonal_gradient(points, w)`` the gradients in x of sum_ij W_ij k(x_i, z_j) and of sum_i w_i k(x_i, x_i).
 
     Kernels are equal when their type and the content of their fields are equal, and hash accordingly.
 
@@ -95,8 +95,7 @@ class Kernel:
         -------
         array (n,)
         """
-        side, _ = self.admit_pair(X, X)
-        return self.diagonal(side)
+        return self.diagonal(self.admit_pair(X, X)[0])
 
     def vjp(self, X, Z, W):
         """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i, computed in float64.
@@ -120,12 +119,12 @@ class Kernel:
         self.require_gradient()
         X, Z = self.admit_pair(X, Z)
         xp = X.xp
-        wide = [Points(as_rows(side.points, dtype=xp.float64)) for side in (X, Z)]
+        wide = [Points(as_rows(points.container, dtype=xp.float64)) for points in (X, Z)]
         W = xp.astype(xp.asarray(W), xp.float64, copy=False)
         if tuple(W.shape) != (len(X), len(Z)):
             raise ValueError(f"W must have shape {(len(X), len(Z))}, one weight per pair, got {tuple(W.shape)}.")
         gradient = self.gradient(Tile(wide[0], wide[1]), W)
-        return xp.astype(gradient, X.points.dtype, copy=False)
+        return xp.astype(gradient, X.container.dtype, copy=False)
 
     def resolve(self, X, sample_weight=None):
         """Return the kernel with rules such as ``gamma="scale"`` replaced by the numbers they give on X.
@@ -200,13 +199,13 @@ class Kernel:
     def evaluate(self, tile):
         raise NotImplementedError
 
-    def diagonal(self, side):
+    def diagonal(self, points):
         raise NotImplementedError
 
     def gradient(self, tile, W):
         raise TypeError(self._no_gradient())
 
-    def diagonal_gradient(self, side, w):
+    def diagonal_gradient(self, points, w):
         raise TypeError(self._no_gradient())
 
     def admit(self, points, name):
@@ -222,30 +221,30 @@ class Kernel:
     # --- shared ----------------------------------------------------------------------------------------------------
 
     def admit_pair(self, X, Z):
-        """Validate two containers of points and return their sides, the same one where they are the same object."""
+        """Validate two containers and return them as ``Points``, the same object twice where X is Z."""
         self.require_resolved()
         if X is Z:
-            side = Points(self.admit(X, "X"))
-            return side, side
+            points = Points(self.admit(X, "X"))
+            return points, points
         X = self.admit(X, "X")
         return self._matched(X, Points(self.admit(Z, "Z")))
 
-    def admit_beside(self, X, side):
-        """Validate points next to a side that is known; return their side and that one, in the type of both."""
+    def admit_beside(self, X, Z):
+        """Validate a container to go with known ``Points`` Z; return both, in one floating type."""
         self.require_resolved()
-        return self._matched(self.admit(X, "X"), side)
+        return self._matched(self.admit(X, "X"), Z)
 
-    def _matched(self, X, side):
+    def _matched(self, X, Z):
         if self.tags.points != "rows":
-            return Points(X), side
-        if X.shape[1] != side.points.shape[1]:
+            return Points(X), Z
+        if X.shape[1] != Z.container.shape[1]:
             raise ValueError(
-                f"X has {X.shape[1]} features, but Z has {side.points.shape[1]} features; they must be equal."
+                f"X has {X.shape[1]} features, but Z has {Z.container.shape[1]} features; they must be equal."
             )
-        dtype = common_dtype(X, side.points)
-        if side.points.dtype != dtype:
-            side = side.memo(dtype, lambda: Points(as_rows(side.points, "Z", dtype)))
-        return Points(X if X.dtype == dtype else as_rows(X, "X", dtype)), side
+        dtype = common_dtype(X, Z.container)
+        if Z.container.dtype != dtype:
+            Z = Z.memo(dtype, lambda: Points(as_rows(Z.container, "Z", dtype)))
+        return Points(X if X.dtype == dtype else as_rows(X, "X", dtype)), Z
 
     def parts(self):
         """Return the fields that are kernels."""

@@ -41,37 +41,37 @@ class Conformal(Composite):
         tags = super().tags
         return replace(tags, differentiable=tags.differentiable and hasattr(self.c, "gradient"), sparse=False)
 
-    def _factor(self, side):
-        return side.memo((self, "c"), lambda: self._checked_factor(side))
+    def _factor(self, points):
+        return points.memo((self, "c"), lambda: self._checked_factor(points))
 
-    def _checked_factor(self, side):
-        xp = side.xp
-        values = xp.asarray(self.c(side.points))
-        if tuple(values.shape) not in ((len(side),), (len(side), 1)):
-            raise ValueError(f"c must return one value per point, ({len(side)},), got shape {tuple(values.shape)}.")
+    def _checked_factor(self, points):
+        xp = points.xp
+        values = xp.asarray(self.c(points.container))
+        if tuple(values.shape) not in ((len(points),), (len(points), 1)):
+            raise ValueError(f"c must return one value per point, ({len(points)},), got shape {tuple(values.shape)}.")
         if not bool(xp.all(xp.isfinite(values))):
             raise ValueError("c returned NaN or infinity.")
-        values = xp.reshape(values, (len(side),))
-        return xp.astype(values, floating(side))
+        values = xp.reshape(values, (len(points),))
+        return xp.astype(values, floating(points))
 
-    def _slope(self, side):
-        return side.memo((self, "slope"), lambda: self.c.gradient(side.points).reshape(side.points.shape))
+    def _slope(self, points):
+        return points.memo((self, "slope"), lambda: self.c.gradient(points.container).reshape(points.container.shape))
 
     def evaluate(self, tile):
         X, Z = self._factor(tile.X), self._factor(tile.Z)
         with np.errstate(over="ignore", invalid="ignore"):
             return refuse_infinite(self, (X[:, None] * Z[None, :]) * self.kernel.evaluate(tile))
 
-    def diagonal(self, side):
+    def diagonal(self, points):
         with np.errstate(over="ignore", invalid="ignore"):
-            return refuse_infinite(self, self._factor(side) ** 2 * self.kernel.diagonal(side))
+            return refuse_infinite(self, self._factor(points) ** 2 * self.kernel.diagonal(points))
 
     def gradient(self, tile, W):
         X, Z = self._factor(tile.X), self._factor(tile.Z)
         pulled = tile.xp.sum(W * self.kernel.evaluate(tile) * Z[None, :], axis=1)
         return self.kernel.gradient(tile, W * X[:, None] * Z[None, :]) + pulled[:, None] * self._slope(tile.X)
 
-    def diagonal_gradient(self, side, w):
-        c = self._factor(side)
-        pulled = 2 * w * c * self.kernel.diagonal(side)
-        return self.kernel.diagonal_gradient(side, w * c**2) + pulled[:, None] * self._slope(side)
+    def diagonal_gradient(self, points, w):
+        c = self._factor(points)
+        pulled = 2 * w * c * self.kernel.diagonal(points)
+        return self.kernel.diagonal_gradient(points, w * c**2) + pulled[:, None] * self._slope(points)

@@ -44,13 +44,13 @@ class Coordinatewise(Kernel):
     def _sum(self, tile):
         return tile.coordinatewise(self.term)
 
-    def diagonal(self, side):
+    def diagonal(self, points):
         with np.errstate(over="ignore"):
-            own = side.xp.sum(self.term(Namespace(side.xp), side.points, side.points), axis=1)
+            own = points.xp.sum(self.term(Namespace(points.xp), points.container, points.container), axis=1)
         return refuse_infinite(self, evaluate_profile(self.profile, own, self.numbers()))
 
     def gradient(self, tile, W):
-        xp, X, Z = tile.xp, tile.X.points, tile.Z.points
+        xp, X, Z = tile.xp, tile.X.container, tile.Z.container
         Q = W * evaluate_profile(self.profile, self._sum(tile), self.numbers(), order=1)
         math = Namespace(xp)
         columns = [
@@ -58,10 +58,10 @@ class Coordinatewise(Kernel):
         ]
         return xp.stack(columns, axis=1)
 
-    def diagonal_gradient(self, side, w):
+    def diagonal_gradient(self, points, w):
         # both arguments move: twice the derivative in the first
-        math, X = Namespace(side.xp), side.points
-        total = side.xp.sum(self.term(math, X, X), axis=1)
+        math, X = Namespace(points.xp), points.container
+        total = points.xp.sum(self.term(math, X, X), axis=1)
         slope = evaluate_profile(self.profile, total, self.numbers(), order=1)
         return 2 * (w * slope)[:, None] * self.term(math, X, X, order=1)
 

@@ -46,33 +46,33 @@ class Dot(Kernel):
         return tile.dot(self.profile, self.numbers())
 
     def refuse_overflow(self, X, Z):
-        for side in (X, Z):
-            side.memo(("finite", self), lambda side=side: _check_range(self, side))
+        for points in (X, Z):
+            points.memo(("finite", self), lambda points=points: _check_range(self, points))
 
-    def diagonal(self, side):
-        self.refuse_overflow(side, side)
-        return evaluate_profile(self.profile, side.sqnorms(), self.numbers())
+    def diagonal(self, points):
+        self.refuse_overflow(points, points)
+        return evaluate_profile(self.profile, points.sqnorms(), self.numbers())
 
     def gradient(self, tile, W):
         # d/dx k = k'(s) z
-        Z = tile.Z.points
+        Z = tile.Z.container
         Q = W * tile.dot(self.profile, self.numbers(), order=1)
         return Q @ Z
 
-    def diagonal_gradient(self, side, w):
-        slope = evaluate_profile(self.profile, side.sqnorms(), self.numbers(), order=1)
-        X = side.points.toarray() if side.sparse else side.points
+    def diagonal_gradient(self, points, w):
+        slope = evaluate_profile(self.profile, points.sqnorms(), self.numbers(), order=1)
+        X = points.container.toarray() if points.sparse else points.container
         return 2 * (w * slope)[:, None] * X
 
 
-def _check_range(kernel, side):
+def _check_range(kernel, points):
     """Raise before any block is computed when some |<x, z>| <= max |x|^2 gives no finite value."""
-    xp = side.xp
-    largest = xp.max(side.sqnorms())
+    xp = points.xp
+    largest = xp.max(points.sqnorms())
     extremes = xp.stack([largest, -largest])
     if not bool(xp.all(xp.isfinite(evaluate_profile(kernel.profile, extremes, kernel.numbers())))):
         raise ValueError(
-            f"{kernel!r} overflows {side.points.dtype}: the largest row has norm {float(largest) ** 0.5:.3g}; "
+            f"{kernel!r} overflows {points.container.dtype}: the largest row has norm {float(largest) ** 0.5:.3g}; "
             "scale X (StandardScaler) or lower the degree or gamma."
         )
 

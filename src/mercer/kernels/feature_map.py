@@ -43,14 +43,14 @@ class FeatureMap(Kernel):
     def admit(self, points, name):
         return points
 
-    def _features(self, side):
-        return side.memo(self, lambda: self._checked(side))
+    def _features(self, points):
+        return points.memo(self, lambda: self._checked(points))
 
-    def _checked(self, side):
-        features = self.phi(side.points)
-        if getattr(features, "ndim", 0) != 2 or features.shape[0] != len(side):
+    def _checked(self, points):
+        features = self.phi(points.container)
+        if getattr(features, "ndim", 0) != 2 or features.shape[0] != len(points):
             raise ValueError(
-                f"phi must return one row of features per point: expected ({len(side)}, D), "
+                f"phi must return one row of features per point: expected ({len(points)}, D), "
                 f"got {getattr(features, 'shape', type(features).__name__)}."
             )
         if not np.isfinite(float(features.sum())):
@@ -61,16 +61,16 @@ class FeatureMap(Kernel):
         X = self._features(tile.X)
         return X @ (X if tile.Z is tile.X else self._features(tile.Z)).T
 
-    def diagonal(self, side):
-        features = self._features(side)
+    def diagonal(self, points):
+        features = self._features(points)
         return (features * features).sum(axis=1)
 
     def gradient(self, tile, W):
         if self.jacobian is None:
             raise TypeError("FeatureMap has no gradient; give jacobian=, a function X -> (n, D, d).")
-        return np.einsum("nD,nDd->nd", W @ self._features(tile.Z), self.jacobian(tile.X.points))
+        return np.einsum("nD,nDd->nd", W @ self._features(tile.Z), self.jacobian(tile.X.container))
 
-    def diagonal_gradient(self, side, w):
+    def diagonal_gradient(self, points, w):
         if self.jacobian is None:
             raise TypeError("FeatureMap has no gradient; give jacobian=, a function X -> (n, D, d).")
-        return 2 * np.einsum("n,nD,nDd->nd", w, self._features(side), self.jacobian(side.points))
+        return 2 * np.einsum("n,nD,nDd->nd", w, self._features(points), self.jacobian(points.container))

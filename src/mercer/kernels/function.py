@@ -55,7 +55,7 @@ class FunctionKernel(Kernel):
         return points
 
     def evaluate(self, tile):
-        X, Z = tile.X.points, tile.Z.points
+        X, Z = tile.X.container, tile.Z.container
         expected = (len(tile.X), len(tile.Z))
         name = getattr(self.function, "__name__", repr(self.function))
         try:
@@ -78,6 +78,6 @@ class FunctionKernel(Kernel):
             raise ValueError(f"callable kernel {name} returned NaN or infinity, first at {first}.")
         return values
 
-    def diagonal(self, side):
-        singles = (side.take(slice(i, i + 1)) for i in range(len(side)))
+    def diagonal(self, points):
+        singles = (points.take(slice(i, i + 1)) for i in range(len(points)))
         return np.concatenate([self.evaluate(Tile(one, one))[0] for one in singles])

@@ -88,17 +88,17 @@ class Mapped(Composite):
     def evaluate(self, tile):
         return self.kernel.evaluate(tile.through(self, self._map))
 
-    def diagonal(self, side):
-        return self.kernel.diagonal(self._through(side))
+    def diagonal(self, points):
+        return self.kernel.diagonal(self._through(points))
 
     def gradient(self, tile, W):
-        return self._back(self.kernel.gradient(tile.through(self, self._map), W), tile.X.points.shape[1])
+        return self._back(self.kernel.gradient(tile.through(self, self._map), W), tile.X.container.shape[1])
 
-    def diagonal_gradient(self, side, w):
-        return self._back(self.kernel.diagonal_gradient(self._through(side), w), side.points.shape[1])
+    def diagonal_gradient(self, points, w):
+        return self._back(self.kernel.diagonal_gradient(self._through(points), w), points.container.shape[1])
 
-    def _through(self, side):
-        return side.memo(self, lambda: type(side)(self._map(side.points)))
+    def _through(self, points):
+        return points.memo(self, lambda: type(points)(self._map(points.container)))
 
 
 def _like(A, X):

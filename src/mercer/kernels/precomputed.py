@@ -94,12 +94,12 @@ class Precomputed(Kernel):
         return ("matrix", None) if self.matrix is None else None
 
     def evaluate(self, tile):
-        if len(tile.Z.points.shape) == 2:
+        if len(tile.Z.container.shape) == 2:
             raise ValueError("Precomputed knows no kernel values between two new points: Z must be training indices.")
-        X = tile.X.points
-        return X[:, tile.Z.points] if len(X.shape) == 2 else self.matrix[X][:, tile.Z.points]
+        X = tile.X.container
+        return X[:, tile.Z.container] if len(X.shape) == 2 else self.matrix[X][:, tile.Z.container]
 
-    def diagonal(self, side):
-        if len(side.points.shape) == 2:
+    def diagonal(self, points):
+        if len(points.container.shape) == 2:
             raise ValueError("Precomputed does not know k(x, x) of new points, only their values with training points.")
-        return self.matrix[side.points, side.points]
+        return self.matrix[points.container, points.container]

@@ -54,11 +54,13 @@ class Radial(Kernel):
     def refuse_overflow(self, X, Z):
         # norms are refused where squared distances would overflow; sparse rows have no centre
         centre = None if X.sparse or Z.sparse else Z.centre
-        for side in (X, Z):
-            side.sqnorms(centre)
+        for points in (X, Z):
+            points.sqnorms(centre)
 
-    def diagonal(self, side):
-        zeros = side.xp.zeros(len(side), dtype=side.points.dtype, device=getattr(side.points, "device", None))
+    def diagonal(self, points):
+        zeros = points.xp.zeros(
+            len(points), dtype=points.container.dtype, device=getattr(points.container, "device", None)
+        )
         return evaluate_profile(self.profile, zeros, self.numbers())
 
     def gradient(self, tile, W):
@@ -71,8 +73,8 @@ class Radial(Kernel):
             X = X.toarray()
         return 2 * (xp.sum(Q, axis=1)[:, None] * X - Q @ Z)
 
-    def diagonal_gradient(self, side, w):
-        return side.xp.zeros(tuple(side.points.shape), dtype=side.xp.float64)
+    def diagonal_gradient(self, points, w):
+        return points.xp.zeros(tuple(points.container.shape), dtype=points.xp.float64)
 
 
 @dataclass(frozen=True, eq=False)

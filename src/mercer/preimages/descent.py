@@ -168,5 +168,5 @@ def nearest(psi, values, count):
 
 def dense_rows(psi, rows):
     """Return some points of an expansion as a dense float64 array."""
-    points = psi.prepared.points[rows]
+    points = psi.prepared.container[rows]
     return np.asarray(points.toarray() if psi.prepared.sparse else points, np.float64)

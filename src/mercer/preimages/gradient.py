@@ -89,7 +89,7 @@ class Gradient:
         """
         width, threshold = objective.width, self.tol * objective.size(start) / objective.width
         floor = 0.0 if psi.kernel.tags.nonnegative else -np.inf
-        rule = _LimitedMemory(start, self.memory, width, psi.prepared.points.mean(axis=0), floor)
+        rule = _LimitedMemory(start, self.memory, width, psi.prepared.container.mean(axis=0), floor)
         elsewhere = Elsewhere(psi, start, self.restarts)
 
         def bounded(z, columns):

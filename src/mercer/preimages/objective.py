@@ -185,6 +185,6 @@ def spread(psi):
     """
     side = psi.prepared
     # sparse rows have no centre, and are measured about their mean by the difference of two means
-    mean = np.asarray(side.points.mean(axis=0)).ravel() if side.sparse else np.zeros(1)
+    mean = np.asarray(side.container.mean(axis=0)).ravel() if side.sparse else np.zeros(1)
     total = float(np.mean(side.sqnorms(side.centre)) - mean @ mean)
     return total**0.5 if total > 0 else 1.0

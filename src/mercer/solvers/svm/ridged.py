@@ -40,12 +40,12 @@ class Ridged(Kernel):
         return points
 
     def evaluate(self, tile):
-        own, other = np.asarray(tile.X.points), np.asarray(tile.Z.points)
+        own, other = np.asarray(tile.X.container), np.asarray(tile.Z.container)
         values = self.kernel(take_points(self.points, own), take_points(self.points, other)).astype(np.float64)
         i, j = np.nonzero(own[:, None] == other)
         values[i, j] += self.ridge[own[i]]
         return values
 
-    def diagonal(self, side):
-        own = np.asarray(side.points)
+    def diagonal(self, points):
+        own = np.asarray(points.container)
         return self.kernel.diag(take_points(self.points, own)).astype(np.float64) + self.ridge[own]
