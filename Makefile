@@ -17,7 +17,7 @@ TEST_ENV := MPLBACKEND=Agg SCIPY_ARRAY_API=1
 TEST_HOW := -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-all check bench reproduce floor docs clean help
+.PHONY: demo test test-all check mutants bench reproduce floor docs clean help
 
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,9 @@ check: $(VENV)/.with-dev ## style, format, types and the direction of imports
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
+
+mutants: $(VENV)/.with-dev ## the mutation check: 110 small changes of the code that the tests should notice; an hour
+	$(BIN)/python -m tools.mutate --jobs $(WORKERS)
 
 bench: $(VENV)/.with-bench ## the tables of benchmarks, peers beside Mercer, one after the other
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done

@@ -1,0 +1,115 @@
+"""Mutants: which changes are made, the seed that draws them, and their end in a small project."""
+
+import json
+
+import pytest
+from tools.mutate import candidates, draw, main, mirror, mutants
+
+TOY = """\
+def positive_part(x):
+    return max(x, 0)
+
+
+def untested(x):
+    return x * 3
+"""
+TEST = """\
+from mercer.toy import positive_part
+
+
+def test_a_negative_number_has_no_positive_part():
+    assert [positive_part(x) for x in (-2, 0, 3)] == [0, 0, 3]
+"""
+
+
+def changed(source):
+    """Return the sources of all mutants."""
+    return [mutant.apply(source) for mutant in mutants(source)]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("y = 0", ["y = 1"]),
+        ("y = 2", ["y = 1", "y = 3"]),
+        ("y = 0.5", ["y = 1.0", "y = 1.5"]),
+        ("y = 1e-9", ["y = 1.000000001"]),
+        ("y = a + b", ["y = a - b"]),
+        ("y = (a) / (\n    b)", ["y = (a) * (\n    b)"]),
+        ("y = a ** b", ["y = a * b"]),
+        ("y += a", ["y -= a"]),
+        ("y = -a", ["y = a"]),
+        ("y = ~a | b", ["y = a | b", "y = ~a & b"]),
+        ("y = not a", ["y =  a"]),
+        ("y = a and b or c", ["y = a or b or c", "y = a and b and c"]),
+        ("y = a < b", ["y = a > b"]),
+        ("y = a >= b == c", ["y = a <= b == c", "y = a >= b != c"]),
+        ("y = a is None", ["y = a is not None"]),
+        ("y = a not in b", ["y = a in b"]),
+        ("y = max(a, b)", ["y = min(a, b)"]),
+        ("y = np.minimum(a, b).all()", ["y = np.maximum(a, b).all()", "y = np.minimum(a, b).any()"]),
+    ],
+)
+def test_each_operator_makes_the_change_that_is_expected(source, expected):
+    assert sorted(changed(source)) == sorted(expected)
+
+
+def test_the_bound_of_a_comparison_with_a_number_is_moved():
+    assert {*changed("y = a < 0")} == {"y = a < 1", "y = a > 0", "y = a <= 0"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""Text with 1 + 2."""',
+        '__all__ = ["a"][0:1]',
+        "def f(a: Literal[1]) -> Tuple[2]: pass",
+        "@compiled(inline=1)\ndef f(): pass",
+        'raise ValueError("at most " + str(2))',
+        'y = f"{a + 1}"',
+        'y = "a" + b',
+        'warnings.warn("a", stacklevel=2)',
+        "_log.debug(a + b)",
+        "y = True",
+    ],
+)
+def test_texts_annotations_messages_and_logging_are_left(source):
+    assert changed(source) == []
+
+
+def test_a_change_is_made_at_its_place_after_letters_of_several_bytes():
+    assert changed("y = 'é'; z = 0  # é") == ["y = 'é'; z = 1  # é"]
+
+
+def test_the_same_seed_draws_the_same_mutants():
+    groups = {"a": mutants(TOY * 5, "a.py"), "b": mutants(TOY * 5, "b.py")}
+    first = draw(groups, 5, seed=0)
+    assert first == draw(groups, 5, seed=0) != draw(groups, 5, seed=1)
+    assert [len(found) for found in first.values()] == [3, 2]
+
+
+def test_a_test_file_has_the_place_of_its_source_file():
+    assert str(mirror("src/mercer/solvers/svm/smo.py")) == "tests/solvers/svm/test_smo.py"
+
+
+def test_in_a_small_project_tested_changes_are_killed_and_others_survive(tmp_path, capsys):
+    for name, text in {
+        "src/mercer/__init__.py": "",
+        "src/mercer/toy.py": TOY,
+        "src/mercer/no_test.py": TOY,
+        "tests/test_toy.py": TEST,
+        "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["src"]\n',
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert {m.path for m in candidates([""], tmp_path)[""]} == {"src/mercer/toy.py"}
+
+    file = tmp_path / "results.json"
+    code = main(["--files", "src/mercer/toy.py", "--count", "9", "--json", str(file)], tmp_path)
+
+    results = {row["after"]: row["outcome"] for row in json.loads(file.read_text(encoding="utf-8"))}
+    assert results == {"min": "killed", "1": "killed", "/": "survived", "2": "survived", "4": "survived"}
+    assert code == 1
+    assert "2 of    5 killed, 40 %" in capsys.readouterr().out
+    assert (tmp_path / "src/mercer/toy.py").read_text(encoding="utf-8") == TOY
