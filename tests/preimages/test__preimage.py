@@ -1,4 +1,4 @@
-"""The door: what it chooses, what it refuses, and what it certifies."""
+"""preimage: the automatic method, refused arguments, and recomputed distances."""
 
 import numpy as np
 import pytest
@@ -11,10 +11,10 @@ from mercer.preimages import Distances, FixedPoint, Gradient, preimage
 X = np.random.default_rng(0).normal(size=(20, 3))
 
 
-def test_auto_takes_the_fixed_point_for_radial_kernels_and_the_gradient_for_others_and_says_so():
+def test_auto_is_the_fixed_point_for_radial_kernels_and_the_gradient_for_others_with_the_reason():
     radial = preimage(mc.mean(mc.features(mc.Cauchy(1.0), X)))
     assert radial.method == FixedPoint()
-    assert radial.reason == "Cauchy is radial, which the fixed point is for"
+    assert radial.reason == "Cauchy is radial: the fixed-point iteration applies"
     other = preimage(mc.mean(mc.features(mc.Polynomial(2), X)))
     assert other.method == Gradient()
     assert other.reason == "Polynomial is not radial, but has a gradient"
@@ -29,7 +29,7 @@ def test_a_string_is_the_record_with_its_defaults(method):
 
 
 @pytest.mark.parametrize("method", ["fixed_point", "gradient", "distances", "exact"])
-def test_the_certificate_is_the_distance_of_the_points_as_returned(method):
+def test_sqdist_is_the_distance_of_the_points_as_returned(method):
     psi = mc.features(mc.Gaussian(0.5), X.astype(np.float32)) @ np.abs(
         np.random.default_rng(1).normal(size=(20, 3)) / 9
     )
@@ -39,8 +39,8 @@ def test_the_certificate_is_the_distance_of_the_points_as_returned(method):
     np.testing.assert_allclose(answer.sqdist, again, rtol=1e-10)
 
 
-def test_psi_is_taken_as_it_is_without_a_mean():
-    # a centred eigenvector sums to 0; with a mean added the certificate would differ by |mean|^2
+def test_no_mean_is_added_to_psi():
+    # the coefficients of a centred eigenvector sum to 0; an added mean would change the distance by |mean|^2
     psi = mc.features(mc.Gaussian(0.5), X) @ np.where(np.arange(20) % 2, 1.0, -1.0)
     answer = preimage(psi)
     np.testing.assert_allclose(answer.sqdist, psi.norms() ** 2 + 1 - 2 * psi(answer.points).diagonal(), rtol=1e-12)
@@ -51,7 +51,7 @@ def test_sparse_rows_give_the_points_of_dense_ones():
     np.testing.assert_allclose(sparse.points, preimage(mc.mean(mc.features(mc.Gaussian(0.5), X))).points, atol=1e-6)
 
 
-def test_features_come_back_to_their_own_points():
+def test_the_preimage_of_a_feature_is_its_point():
     answer = preimage(mc.features(mc.Gaussian(0.5), X))
     np.testing.assert_allclose(answer.points, X, atol=1e-6)
     np.testing.assert_allclose(answer.sqdist, 0, atol=1e-12)
@@ -80,19 +80,19 @@ def test_denoised_digits_are_nearer_to_the_clean_ones_than_the_noisy_ones():
     ("make", "error", "message"),
     [
         (lambda: preimage(X), TypeError, "psi must be an Expansion.*got ndarray"),
-        (lambda: preimage(mc.features(mc.Gaussian(1.0), X), "mds"), ValueError, "method = 'mds' is none of"),
+        (lambda: preimage(mc.features(mc.Gaussian(1.0), X), "mds"), ValueError, "method = 'mds' must be one of"),
         (
             lambda: preimage(mc.features(mc.Gaussian(1.0), X), FixedPoint),
             TypeError,
-            "method must be a string or a record",
+            "method = .* must be a string or a record",
         ),
-        (lambda: preimage(mc.features(mc.Gaussian(1.0), X), 3), TypeError, "method must be a string or a record"),
+        (lambda: preimage(mc.features(mc.Gaussian(1.0), X), 3), TypeError, "method = 3 must be a string or a record"),
         (lambda: preimage(mc.features(mc.Gaussian(1.0), X), start=X[:2]), ValueError, r"start has shape \(2, 3\)"),
         (lambda: preimage(mc.features(mc.Gaussian(1.0), X), start=X * np.nan), ValueError, "start contains NaN"),
         (
             lambda: preimage(mc.features(mc.Precomputed().resolve(np.eye(3)), np.arange(3))),
             TypeError,
-            "Precomputed knows indices",
+            "pre-images need input points, and Precomputed has only indices",
         ),
         (
             lambda: preimage(mc.features(mc.FunctionKernel(lambda A, B: np.ones((len(A), len(B)))), ["a", "b"])),
@@ -107,6 +107,6 @@ def test_denoised_digits_are_nearer_to_the_clean_ones_than_the_noisy_ones():
         (lambda: mc.features(mc.Gaussian(), X), ValueError, "resolve"),
     ],
 )
-def test_what_has_no_way_back_is_refused_with_what_works(make, error, message):
+def test_wrong_arguments_are_refused_with_a_remedy(make, error, message):
     with pytest.raises(error, match=message):
         make()

@@ -1,4 +1,4 @@
-"""Rays: the nearest multiple of a feature, whatever the sign, under radial and other kernels."""
+"""ray: the nearest multiple of a feature, of either sign, for radial and other kernels."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_the_gradient_of_the_quotient_vanishes(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("factor", [-1.0, 7.0, -1e-3])
-def test_a_multiple_of_a_vector_has_the_same_ray(kernel, factor):
+def test_multiples_of_a_vector_have_the_same_point(kernel, factor):
     psi = mc.features(kernel, X) @ COEF
     answer, other = ray(psi), ray(factor * psi)
     np.testing.assert_allclose(other.points, answer.points, atol=1e-4)
@@ -66,10 +66,10 @@ def test_fixed_point_and_gradient_agree():
     np.testing.assert_allclose(left.sqdist, right.sqdist, rtol=1e-9)
 
 
-def test_a_ray_is_never_farther_than_the_pre_image_from_the_same_start():
+def test_the_ray_is_at_least_as_near_as_the_pre_image_it_starts_from():
     psi = mc.features(mc.Polynomial(3), X) @ np.abs(COEF)
-    there = preimage(psi)
-    assert (ray(psi, start=there.points).sqdist <= there.sqdist + 1e-9 * psi.norms() ** 2).all()
+    nearest = preimage(psi)
+    assert (ray(psi, start=nearest.points).sqdist <= nearest.sqdist + 1e-9 * psi.norms() ** 2).all()
 
 
 def test_the_vector_0_gives_the_multiple_0():
@@ -79,14 +79,14 @@ def test_the_vector_0_gives_the_multiple_0():
     assert np.isfinite(answer.points).all()
 
 
-def test_float32_points_come_back_as_float32():
+def test_float32_points_give_float32_points():
     psi = mc.features(mc.Gaussian(5.0), X.astype(np.float32)) @ COEF.astype(np.float32)
     answer = ray(psi)
     assert answer.points.dtype == np.float32
     np.testing.assert_allclose(answer.scale, ray(mc.features(mc.Gaussian(5.0), X) @ COEF).scale, rtol=1e-4)
 
 
-def test_what_does_not_fit_is_refused_by_name():
+def test_wrong_arguments_are_refused_by_name():
     psi = mc.features(mc.Gaussian(5.0), X) @ COEF
     with pytest.raises(ValueError, match="pull"):
         ray(psi, method=FixedPoint(pull=1.0))

@@ -1,4 +1,4 @@
-"""Every method keeps to the protocol."""
+"""Every pre-image method follows the protocol, and `preimage` accepts methods of users."""
 
 import dataclasses
 
@@ -12,7 +12,7 @@ RECORDS = [FixedPoint(), Gradient(), Distances(), Exact(), Learned()]
 
 
 @pytest.mark.parametrize("method", RECORDS, ids=lambda m: type(m).__name__)
-def test_a_method_is_a_frozen_value_that_requires_and_finds(method):
+def test_a_method_is_a_frozen_dataclass_with_require_and_find(method):
     assert isinstance(method, Method)
     assert method == type(method)()
     assert hash(method) == hash(type(method)())
@@ -21,7 +21,7 @@ def test_a_method_is_a_frozen_value_that_requires_and_finds(method):
 
 
 @pytest.mark.parametrize("method", RECORDS, ids=lambda m: type(m).__name__)
-def test_what_is_found_has_one_entry_per_vector_and_a_reason_for_each_failure(method):
+def test_found_has_one_entry_per_vector_and_a_reason_for_each_failure(method):
     X = np.random.default_rng(0).normal(size=(20, 3))
     psi = mc.features(mc.Gaussian(0.5), X) @ np.random.default_rng(1).normal(size=(20, 4))
     found = method.find(psi, X[:4])
@@ -32,7 +32,7 @@ def test_what_is_found_has_one_entry_per_vector_and_a_reason_for_each_failure(me
     assert [reason == "" for reason in found.reasons] == found.converged.tolist()
 
 
-def test_a_method_of_ones_own_is_taken_through_the_same_door():
+def test_preimage_accepts_a_method_of_the_user():
     @dataclasses.dataclass(frozen=True)
     class Stay:
         def require(self, kernel):

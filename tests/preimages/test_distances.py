@@ -1,4 +1,4 @@
-"""Feature distances give the place in input space: exact for features, Kwok and Tsang's formula otherwise."""
+"""Distances: exact for features, Kwok and Tsang's formula for other vectors."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ DOT = [mc.Linear(), mc.Polynomial(3), mc.Polynomial(5, 0.2, 1.0), mc.Sigmoid(0.1
 
 
 @pytest.mark.parametrize("kernel", [*RADIAL, *DOT], ids=repr)
-def test_features_are_placed_where_they_come_from(kernel):
+def test_the_preimage_of_a_feature_is_its_point(kernel):
     answer = preimage(mc.features(kernel, X), "distances")
     assert answer.converged.all(), answer.reason
     np.testing.assert_allclose(answer.points, X, atol=1e-6)
@@ -30,7 +30,7 @@ def test_the_formula_of_kwok_and_tsang_for_vectors_off_the_sphere():
     np.testing.assert_allclose(preimage(psi, Distances(k)).points[0], U @ place + X[order].mean(axis=0), atol=1e-9)
 
 
-def test_a_neighbour_alone_is_the_answer():
+def test_a_single_neighbour_is_the_preimage():
     psi = mc.features(mc.Gaussian(0.3), X) @ np.eye(40)[:, :5] * 0.9
     np.testing.assert_array_equal(preimage(psi, Distances(neighbours=1)).points, X[:5])
 
@@ -44,17 +44,17 @@ def test_normalising_moves_points_unless_the_profile_is_an_exponential():
     assert np.abs(preimage(mean, Distances(normalise=True)).points - preimage(mean, Distances()).points).max() > 1e-3
 
 
-def test_values_no_feature_takes_are_reported_and_leave_numbers():
+def test_values_outside_the_range_of_the_profile_are_reported_and_points_are_finite():
     answer = preimage(-mc.features(mc.Gaussian(0.3), X[:20])[:, :2], "distances")
     assert not answer.converged.any()
-    assert "no feature takes" in answer.reason
+    assert "no feature has" in answer.reason
     assert np.isfinite(answer.points).all()
 
 
-def test_kernels_that_do_not_fit_are_refused_with_what_works():
+def test_unsupported_kernels_are_refused_with_a_remedy():
     with pytest.raises(TypeError, match=r"needs a Radial or Dot kernel.*method='gradient'"):
         preimage(mc.features(mc.Laplacian(1.0), X), "distances")
-    with pytest.raises(TypeError, match="even degrees"):
+    with pytest.raises(TypeError, match="even degree"):
         preimage(mc.features(mc.Polynomial(2), X), "distances")
     with pytest.raises(TypeError, match="sphere"):
         preimage(mc.features(mc.Polynomial(3), X), Distances(normalise=True))

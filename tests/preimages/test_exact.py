@@ -1,4 +1,4 @@
-"""Exact pre-images: features give their points back to ten digits, other vectors are said to have none."""
+"""Exact: pre-images of features have ten digits; other vectors are reported to have none."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def points(d, seed=0):
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("d", [1, 2, 5, 40])
-def test_features_give_their_points_back(kernel, d):
+def test_the_preimage_of_a_feature_is_its_point(kernel, d):
     X = points(d)
     # the start is not the answer already
     answer = preimage(mc.features(kernel, X), "exact", X + 0.3)
@@ -39,7 +39,7 @@ def test_features_give_their_points_back(kernel, d):
 
 
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.2), mc.Cauchy(0.2)], ids=repr)
-def test_points_far_from_the_origin_are_as_good(kernel):
+def test_points_far_from_the_origin_have_the_same_accuracy(kernel):
     X = points(3) + 1000
     np.testing.assert_allclose(preimage(mc.features(kernel, X), "exact").points, X, atol=1e-9)
 
@@ -55,7 +55,7 @@ def test_a_feature_written_as_a_combination_of_others_is_recognised():
 
 
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.2), mc.Polynomial(3)], ids=repr)
-def test_a_feature_with_noise_has_no_pre_image_and_its_distance_is_said(kernel):
+def test_a_feature_with_noise_has_no_pre_image_and_its_distance_is_reported(kernel):
     X = points(3)
     psi = mc.features(kernel, X) @ (np.eye(8)[:, :2] + 1e-3 * np.random.default_rng(1).normal(size=(8, 2)))
     answer = preimage(psi, "exact")
@@ -66,7 +66,7 @@ def test_a_feature_with_noise_has_no_pre_image_and_its_distance_is_said(kernel):
     )
 
 
-def test_vectors_outside_the_range_of_the_profile_leave_numbers():
+def test_vectors_outside_the_range_of_the_profile_give_finite_points():
     for kernel in (mc.Gaussian(0.2), mc.Sigmoid(0.2)):
         answer = preimage(-5 * mc.features(kernel, points(3)), "exact")
         assert np.isfinite(answer.points).all()
@@ -82,7 +82,7 @@ def test_float32_is_exact_to_its_own_digits():
 
 
 def test_even_degrees_and_other_kernels_are_refused_with_the_reason():
-    with pytest.raises(TypeError, match=r"even degrees.*method='gradient'"):
+    with pytest.raises(TypeError, match=r"even degree.*method='gradient'"):
         preimage(mc.features(mc.Polynomial(2), points(2)), "exact")
     with pytest.raises(TypeError, match=r"needs a Radial or Dot kernel; got Laplacian"):
         preimage(mc.features(mc.Laplacian(1.0), points(2)), "exact")

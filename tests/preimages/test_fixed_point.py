@@ -1,4 +1,4 @@
-"""The fixed point on every kind of vector: stationary, never worse than the start, never a NaN, moved by motions."""
+"""FixedPoint: weighted means, stationary points for every kind of vector, never farther than the start, never NaN."""
 
 import numpy as np
 import pytest
@@ -80,8 +80,8 @@ def test_an_outside_optimiser_from_the_answer_finds_nothing_nearer(kernel, kind)
         assert value(psi[:, j], polished.x[None])[0] >= answer.sqdist[j] - 1e-8 * psi.norms()[j]
 
 
-def test_kernel_with_a_kink_stops_at_the_point_that_holds_it():
-    # psi = phi(x) + a weak pull: |slope of the others| is below the kink's, so that x itself is the minimum
+def test_a_kernel_with_a_kink_converges_to_a_point_of_psi_where_it_is_the_minimum():
+    # the slope of the other term is below that of the kink at x, so x is the minimum
     X = np.array([[0.0, 0.0], [1.0, 0.0]])
     psi = mc.features(mc.Matern(1.0, 0.5), X) @ np.array([1.0, 0.3])
     answer = preimage(psi, FixedPoint())
@@ -91,7 +91,7 @@ def test_kernel_with_a_kink_stops_at_the_point_that_holds_it():
     assert (mc.sqdist(psi, mc.features(psi.kernel, ring)) > answer.sqdist).all()
 
 
-def test_kernel_with_a_kink_leaves_a_point_whose_hold_is_too_weak():
+def test_a_kernel_with_a_kink_leaves_a_point_of_psi_with_a_small_coefficient():
     X = np.array([[0.0, 0.0], [0.3, 0.2], [0.3, -0.2], [0.35, 0.1], [0.35, -0.1]])
     psi = mc.features(mc.Matern(1.0, 0.5), X) @ np.array([0.5, 1.0, 1.0, 1.0, 1.0])
     answer = preimage(psi, FixedPoint(), X[:1])
@@ -101,7 +101,7 @@ def test_kernel_with_a_kink_leaves_a_point_whose_hold_is_too_weak():
 
 @pytest.mark.parametrize("gamma", [0.01, 0.5, 5.0, 500.0, 5e4])
 @pytest.mark.parametrize("distance", [1, 10, 1e3, 1e6])
-def test_two_hundred_starts_far_away_give_no_nan_and_nothing_worse_than_the_start(gamma, distance):
+def test_far_starts_give_no_nan_and_no_point_farther_than_the_start(gamma, distance):
     rng = np.random.default_rng(4)
     start = distance * rng.normal(size=(200, 2))
     psi = block(mc.Gaussian(gamma), "denoised")
@@ -112,7 +112,7 @@ def test_two_hundred_starts_far_away_give_no_nan_and_nothing_worse_than_the_star
     assert answer.converged.all(), answer.reason
 
 
-def test_a_vector_on_the_far_side_of_all_features_is_reported_with_the_reason():
+def test_a_vector_with_negative_inner_products_is_reported_with_the_reason():
     phi = mc.features(mc.Gaussian(1.0), clusters())
     answer = preimage(-phi[:, :2], "fixed_point")
     assert not answer.converged.any()
@@ -120,7 +120,7 @@ def test_a_vector_on_the_far_side_of_all_features_is_reported_with_the_reason():
     assert np.isfinite(answer.points).all()
 
 
-def test_a_budget_too_small_is_reported():
+def test_too_few_iterations_are_reported():
     answer = preimage(block(mc.Gaussian(10.0), "denoised"), FixedPoint(max_iter=1, tol=1e-12))
     assert not answer.converged.all()
     assert "max_iter = 1 reached" in answer.reason
@@ -134,7 +134,7 @@ def test_the_default_start_is_the_nearest_point_in_feature_space():
 
 
 @pytest.mark.parametrize("kernel", RADIAL, ids=repr)
-def test_a_motion_of_the_points_moves_the_pre_images(kernel):
+def test_a_rigid_motion_of_the_points_moves_the_pre_images(kernel):
     angle = 0.7
     rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     here = preimage(block(kernel, "denoised"), FixedPoint(tol=1e-9))
@@ -144,14 +144,14 @@ def test_a_motion_of_the_points_moves_the_pre_images(kernel):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_many_columns_are_one_at_a_time(kind):
+def test_a_block_gives_the_points_of_its_columns(kind):
     psi = block(mc.Gaussian(10.0), kind)
     together = preimage(psi, FixedPoint(tol=1e-8))
     alone = [preimage(psi[:, j], FixedPoint(tol=1e-8)).points[0] for j in range(len(psi))]
     np.testing.assert_allclose(together.points, alone, atol=1e-7)
 
 
-def test_float32_points_come_back_as_float32_with_a_certificate_in_float64():
+def test_float32_points_give_float32_pre_images_with_float64_distances():
     exact = preimage(block(mc.Gaussian(10.0), "denoised"))
     answer = preimage(block(mc.Gaussian(10.0), "denoised", clusters().astype(np.float32)))
     assert answer.points.dtype == np.float32
@@ -160,7 +160,7 @@ def test_float32_points_come_back_as_float32_with_a_certificate_in_float64():
     np.testing.assert_allclose(answer.sqdist, exact.sqdist, atol=1e-5)
 
 
-def test_an_infinite_pull_keeps_the_start_and_none_leaves_the_plain_minimum():
+def test_a_large_pull_keeps_the_start_and_a_tiny_one_changes_nothing():
     psi = block(mc.Gaussian(10.0), "denoised")
     start = psi.points[::9] + 0.05
     np.testing.assert_allclose(preimage(psi, FixedPoint(pull=1e9), start).points, start, atol=1e-6)
@@ -176,7 +176,7 @@ def test_a_pull_and_the_gradient_method_agree():
     np.testing.assert_allclose(left.points, preimage(psi, Gradient(pull=2.0, tol=1e-9), start).points, atol=1e-5)
 
 
-def test_normalising_strengthens_psi_against_a_pull_and_changes_nothing_without():
+def test_normalising_matters_only_with_a_pull():
     psi = 0.1 * block(mc.Gaussian(10.0), "denoised")
     start = psi.points[::9] + 0.05
     np.testing.assert_allclose(
@@ -199,7 +199,7 @@ def test_options_out_of_range_are_refused_by_name(options, message):
         FixedPoint(**options)
 
 
-def test_a_kernel_that_is_not_radial_is_refused_with_what_works():
+def test_a_kernel_that_is_not_radial_is_refused_with_a_remedy():
     psi = mc.features(mc.Polynomial(3), clusters())
     with pytest.raises(TypeError, match=r"needs a Radial kernel.*got Polynomial.*method='gradient'"):
         preimage(psi, "fixed_point")

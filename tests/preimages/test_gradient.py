@@ -1,4 +1,4 @@
-"""Quasi-Newton descent: agrees with the fixed point and with SciPy, under any kernel that has a gradient."""
+"""Gradient agrees with the fixed point and with SciPy for every differentiable kernel."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_it_agrees_with_the_fixed_point_where_both_apply(gamma):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_the_gradient_vanishes_and_nothing_is_worse_than_the_start(kernel):
+def test_the_gradient_vanishes_and_no_point_is_farther_than_the_start(kernel):
     psi = mc.features(kernel, X) @ COEF
     start = X[[0, 7, 15, 25]]
     answer = preimage(psi, Gradient(tol=1e-8), start)
@@ -60,7 +60,7 @@ def test_linear_kernel_gives_the_vector_itself():
     np.testing.assert_allclose(preimage(psi, Gradient(tol=1e-10)).points, COEF.T @ X, atol=1e-8)
 
 
-def test_many_columns_are_one_at_a_time():
+def test_a_block_gives_the_points_of_its_columns():
     psi = mc.features(mc.Polynomial(3), X) @ COEF
     alone = [preimage(psi[:, j], Gradient(tol=1e-9)).points[0] for j in range(4)]
     np.testing.assert_allclose(preimage(psi, Gradient(tol=1e-9)).points, alone, atol=1e-7)
@@ -68,7 +68,7 @@ def test_many_columns_are_one_at_a_time():
 
 @pytest.mark.parametrize("gamma", [0.5, 50.0])
 @pytest.mark.parametrize("distance", [10, 1e3, 1e6])
-def test_starts_on_a_plain_out_of_reach_restart_at_points_of_psi(gamma, distance):
+def test_starts_in_a_flat_region_restart_at_points_of_psi(gamma, distance):
     psi = mc.features(mc.Gaussian(gamma), X) @ COEF
     start = distance * np.array([[1.0, 0.0], [0.0, -1.0], [-1.0, 1.0], [1.0, 1.0]])
     answer, usual = preimage(psi, "gradient", start), preimage(psi, "gradient")
@@ -83,7 +83,7 @@ def test_sparse_rows_give_the_same_points():
     np.testing.assert_allclose(sparse.points, preimage(mc.features(kernel, X) @ COEF).points, atol=1e-7)
 
 
-def test_a_minimum_at_infinity_is_no_convergence():
+def test_a_minimum_at_infinity_does_not_converge():
     answer = preimage(-mc.mean(mc.features(mc.Gaussian(50.0), X)), Gradient())
     assert not answer.converged.any()
     assert np.isfinite(answer.points).all()
@@ -98,7 +98,7 @@ def test_options_out_of_range_are_refused_by_name(options, message):
         Gradient(**options)
 
 
-def test_a_kernel_without_a_gradient_is_refused_with_what_works():
+def test_a_kernel_without_a_gradient_is_refused_with_a_remedy():
     psi = mc.features(mc.FunctionKernel(lambda A, B: A @ B.T), X)
     with pytest.raises(TypeError, match=r"needs a kernel with a gradient.*method='learned'"):
         preimage(psi, "gradient")
@@ -114,22 +114,22 @@ HISTOGRAMS = [
 
 
 @pytest.mark.parametrize("kernel", HISTOGRAMS, ids=repr)
-@pytest.mark.parametrize("way", [mc.preimage, mc.ray], ids=["preimage", "ray"])
-def test_kernels_of_histograms_get_points_without_negative_numbers(kernel, way):
+@pytest.mark.parametrize("function", [mc.preimage, mc.ray], ids=["preimage", "ray"])
+def test_kernels_of_histograms_give_non_negative_points(kernel, function):
     counts = np.where(RNG.random((30, 6)) < 0.4, 0, RNG.random((30, 6)))
     psi = mc.svd(mc.features(kernel, counts), 3)[0] + mc.features(kernel, counts)[:, :3]
-    answer = way(psi, start=counts[:3])
+    answer = function(psi, start=counts[:3])
     assert (answer.points >= 0).all()
-    # the distance is that of the points returned, and nothing is farther from psi than the start
+    # sqdist is that of the returned points, and none is farther from psi than the start
     found = mc.features(kernel, answer.points) * getattr(answer, "scale", 1.0)
     np.testing.assert_allclose(answer.sqdist, mc.sqdist(psi, found, paired=True), atol=1e-10)
     start = mc.features(kernel, counts[:3])
-    multiple = np.diag(psi.inner(start)) / start.norms() ** 2 if way is mc.ray else 1.0
+    multiple = np.diag(psi.inner(start)) / start.norms() ** 2 if function is mc.ray else 1.0
     assert (answer.sqdist <= mc.sqdist(psi, start * multiple, paired=True) + 1e-12).all()
 
 
 def test_at_the_bound_it_is_as_low_as_scipy_with_bounds():
-    counts = np.random.default_rng(3).random((30, 4)) * [0, 1, 1, 1]  # a bin that is always empty
+    counts = np.random.default_rng(3).random((30, 4)) * [0, 1, 1, 1]  # the first bin is always empty
     psi = mc.features(mc.Chi2(0.5), counts) @ (COEF[:, :3] / COEF[:, :3].sum(axis=0))
     start = counts[:3] + 0.3
     objective, answer = Distance(psi, 0.0, start), preimage(psi, "gradient", start)
@@ -141,7 +141,7 @@ def test_at_the_bound_it_is_as_low_as_scipy_with_bounds():
         assert objective(answer.points[[j]], np.array([j]))[0][0] <= theirs.fun + 1e-6
 
 
-def test_a_start_outside_of_the_kernel_is_refused_by_name():
+def test_a_start_outside_the_domain_of_the_kernel_is_refused():
     phi = mc.features(mc.Intersection(), np.ones((1, 2)))
     with pytest.raises(ValueError, match=r"start must not be negative, but start\[0, 1\] = -1"):
         preimage(phi, start=np.array([[1.0, -1.0]]))

@@ -1,10 +1,11 @@
-"""A profile and its inverse undo each other, whatever the profile."""
+"""The inverse of every monotone profile, and the refusal of profiles that are not monotone."""
 
 import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.preimages.inverse import invert, require_monotone
+from mercer.preimages import Exact
+from mercer.preimages.inverse import invert, require_invertible
 
 RADIAL = [
     mc.Gaussian(0.7),
@@ -25,7 +26,7 @@ def along(kernel, s):
 
 @pytest.mark.parametrize("kernel", RADIAL, ids=repr)
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_squared_distances_come_back_from_kernel_values(kernel, scale):
+def test_squared_distances_are_recovered_from_kernel_values(kernel, scale):
     s = np.concatenate([[0.0], np.geomspace(1e-4, 10, 30)])
     found, inside = invert(kernel, along(kernel, s), scale, negative=False)
     assert inside.all()
@@ -34,7 +35,7 @@ def test_squared_distances_come_back_from_kernel_values(kernel, scale):
 
 @pytest.mark.parametrize("kernel", DOT, ids=repr)
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_inner_products_come_back_from_kernel_values(kernel, scale):
+def test_inner_products_are_recovered_from_kernel_values(kernel, scale):
     s = np.linspace(-4, 4, 41)
     found, inside = invert(kernel, along(kernel, s), scale, negative=True)
     assert inside.all()
@@ -43,7 +44,7 @@ def test_inner_products_come_back_from_kernel_values(kernel, scale):
     np.testing.assert_allclose(along(kernel, found), along(kernel, s), rtol=1e-11, atol=1e-13)
 
 
-def test_values_no_feature_takes_are_said_to_be_outside():
+def test_values_outside_the_range_of_the_profile_are_marked():
     assert (
         invert(mc.Gaussian(1.0), np.array([0.0, -0.1, 1.1, 1.0, 0.5]), 1.0, False)[1].tolist()
         == [False] * 3 + [True] * 2
@@ -58,10 +59,10 @@ def test_values_no_feature_takes_are_said_to_be_outside():
 
 @pytest.mark.parametrize("kernel", [mc.Polynomial(2), mc.Polynomial(4, 1.0, 0.0)], ids=repr)
 def test_even_degrees_are_refused_with_the_reason(kernel):
-    with pytest.raises(TypeError, match=r"takes a value at several inner products.*method='gradient'"):
-        require_monotone(kernel, negative=True)
+    with pytest.raises(TypeError, match=r"Exact needs a monotone .* at several inner products.*method='gradient'"):
+        require_invertible(Exact(), kernel)
 
 
 @pytest.mark.parametrize("kernel", [*RADIAL, *DOT], ids=repr)
-def test_monotone_profiles_are_let_through(kernel):
-    assert require_monotone(kernel, negative=kernel in DOT) is None
+def test_monotone_profiles_are_accepted(kernel):
+    assert require_invertible(Exact(), kernel) is None

@@ -1,4 +1,4 @@
-"""Learned: exact where the coordinates are in the feature space, near the conditional mean where there is noise."""
+"""Learned: exact if coordinates are linear in the features, near the conditional mean with noise."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def error(points, truth):
     return np.mean(np.sum((points - truth) ** 2, axis=1))
 
 
-def test_every_combination_of_points_comes_back_where_coordinates_are_linear():
+def test_linear_combinations_of_points_are_exact_for_the_linear_kernel():
     rng = np.random.default_rng(0)
     X, C = rng.standard_normal((20, 3)), rng.standard_normal((20, 4))
     found = find(Learned(ridge=1e-9), mc.features(mc.Linear(), X) @ C)
@@ -31,7 +31,7 @@ def test_every_combination_of_points_comes_back_where_coordinates_are_linear():
 
 
 @pytest.mark.parametrize("kernel", [mc.Gaussian(1.0), mc.Laplacian(0.5), mc.Polynomial(3)])
-def test_answers_are_those_of_the_ridge_formula(kernel):
+def test_points_are_those_of_the_ridge_formula(kernel):
     rng = np.random.default_rng(1)
     X, C = rng.standard_normal((30, 2)), rng.standard_normal((30, 5))
     K = kernel(X)
@@ -39,7 +39,7 @@ def test_answers_are_those_of_the_ridge_formula(kernel):
     np.testing.assert_allclose(find(Learned(ridge=0.3), mc.features(kernel, X) @ C).points, formula, atol=1e-9)
 
 
-def test_preimage_certifies_the_answer():
+def test_preimage_recomputes_the_distances():
     psi = mc.features(mc.Gaussian(1.0), CIRCLE) @ np.eye(120)[:, :5]
     answer = preimage(psi, Learned(ridge=1e-6))
     np.testing.assert_allclose(answer.points, CIRCLE[:5], atol=1e-3)
@@ -48,7 +48,7 @@ def test_preimage_certifies_the_answer():
     assert answer.converged.all()
 
 
-def test_on_a_line_the_answer_is_near_the_conditional_mean():
+def test_in_one_dimension_the_result_is_near_the_conditional_mean():
     # two clean points at -1 and 1 with noise of variance v: the mean of the clean point given x is tanh(x / v)
     clean = np.repeat([[-1.0], [1.0]], 100, axis=0)
     method = Learned(noise=lambda X, rng: X + 0.7 * rng.standard_normal(X.shape), copies=50, ridge=10.0)
@@ -57,35 +57,35 @@ def test_on_a_line_the_answer_is_near_the_conditional_mean():
     assert np.max(np.abs(found.points - np.tanh(x / 0.49))) < 0.1
 
 
-def test_noise_off_a_circle_is_removed_better_than_by_the_linear_answer():
+def test_noise_on_a_circle_is_removed_better_than_by_the_linear_fit():
     rng = np.random.default_rng(2)
     noisy = gaussian(CIRCLE, rng)
     found = find(Learned(noise=gaussian), mc.features(mc.Gaussian(1.0), CIRCLE), noisy)
-    # all the linear answer can do on a circle is to shrink: variance 1/2 against noise of variance 0.04
+    # the best linear fit on a circle is a multiple: variance 1/2 against noise of variance 0.04
     linear = noisy * 0.5 / 0.54
     assert error(found.points, CIRCLE) < 0.8 * error(linear, CIRCLE)
 
 
-def test_answers_stay_in_the_box_of_clean_points_and_far_starts_are_harmless():
+def test_results_lie_in_the_bounding_box_of_clean_points_for_any_start():
     starts = np.array([[1e6, -1e6], [0.0, 0.0], [1.5, 1.5]])
     found = find(Learned(noise=gaussian), mc.features(mc.Gaussian(1.0), CIRCLE) @ np.ones((120, 3)), starts)
     assert np.isfinite(found.points).all()
     assert (np.abs(found.points) <= 1).all()
 
 
-def test_only_points_and_start_decide_once_the_noise_is_known():
+def test_with_noise_the_result_depends_only_on_points_and_start():
     method, phi = Learned(noise=gaussian), mc.features(mc.Gaussian(1.0), CIRCLE)
     starts = gaussian(CIRCLE[:4], np.random.default_rng(3))
     first = find(method, phi @ np.eye(120)[:, :4], starts).points
     other = mc.features(mc.Gaussian(3.0), CIRCLE) @ np.ones((120, 4))
     np.testing.assert_array_equal(first, find(method, other, starts).points)
-    # in parts or at once, and again after other points were learned
+    # in parts or at once, and again after a fit on other points
     find(method, mc.features(mc.Gaussian(1.0), CIRCLE[:50])[:, :1])
     again = np.concatenate([find(method, other[:, [i]], starts[[i]]).points for i in range(4)])
     np.testing.assert_allclose(again, first, atol=1e-12)
 
 
-def test_columns_without_variance_and_repeated_points_leave_numbers():
+def test_constant_columns_and_repeated_points_are_handled():
     clean = np.column_stack([np.repeat([0.0, 1.0], 20), np.full(40, 3.0)])
     phi = mc.features(mc.Gaussian(1.0), clean)
     for size in (0.0, 0.1):
@@ -94,19 +94,19 @@ def test_columns_without_variance_and_repeated_points_leave_numbers():
         np.testing.assert_allclose(found.points, [[0.0, 3.0], [1.0, 3.0]], atol=0.1)
 
 
-def test_few_landmarks_cost_little_accuracy_on_a_smooth_set():
+def test_few_landmarks_lose_little_accuracy_on_a_smooth_set():
     noisy, phi = gaussian(CIRCLE, np.random.default_rng(4)), mc.features(mc.Gaussian(1.0), CIRCLE)
-    all_of_them, some = (
+    full, few = (
         error(find(Learned(noise=gaussian, landmarks=m), phi, noisy).points, CIRCLE) for m in (120, 40)
     )
-    assert some < 1.2 * all_of_them
+    assert few < 1.2 * full
 
 
 @pytest.mark.parametrize(
     ("noise", "message"),
     [(lambda X, _: X[:, :1], r"must keep the shape \(120, 2\)"), (lambda X, _: X * np.nan, "NaN or infinity")],
 )
-def test_a_noise_that_returns_other_things_is_refused(noise, message):
+def test_a_noise_function_with_a_wrong_result_is_refused(noise, message):
     with pytest.raises(ValueError, match=message):
         find(Learned(noise=noise), mc.features(mc.Gaussian(1.0), CIRCLE))
 
@@ -126,7 +126,7 @@ def test_options_are_checked_when_given(options, error, message):
         Learned(**options)
 
 
-def test_a_kernel_without_gradient_has_a_learned_way_back():
+def test_a_kernel_without_a_gradient_has_learned_pre_images():
     X = np.random.default_rng(0).standard_normal((30, 2))
     phi = mc.features(mc.FeatureMap(lambda A: np.column_stack([A, A**2])), X)
     found = mc.preimage(phi[:, :3], Learned(ridge=1e-8))
@@ -134,7 +134,7 @@ def test_a_kernel_without_gradient_has_a_learned_way_back():
     np.testing.assert_allclose(found.sqdist, 0, atol=1e-8)
 
 
-def test_kernels_of_histograms_get_points_without_negative_numbers():
+def test_kernels_of_histograms_give_non_negative_points():
     counts = np.random.default_rng(1).random((30, 5)) ** 4
     phi = mc.features(mc.Chi2(0.5), counts)
     answer = mc.preimage(mc.svd(phi, 3)[0], "learned")

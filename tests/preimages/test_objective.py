@@ -1,4 +1,4 @@
-"""Objectives agree with distances of expansions, and their gradients with differences of their values."""
+"""Objectives equal distances of expansions, and their gradients equal differences of their values."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_paired_values_and_gradients_are_those_of_the_expansion(kernel):
     np.testing.assert_allclose(gradient, psi.gradient(Z)[np.arange(4), COLUMNS], rtol=1e-12, atol=1e-12)
 
 
-def test_features_and_their_written_out_identity_give_the_same_pairs():
+def test_features_equal_their_product_with_the_identity():
     phi = mc.features(mc.Gaussian(0.7), DATA)
     for left, right in zip(paired(phi, Z, COLUMNS), paired(phi @ np.eye(12), Z, COLUMNS), strict=True):
         np.testing.assert_array_equal(left, right)
@@ -42,7 +42,7 @@ def test_gradients_agree_with_central_differences(kernel, make):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
-def test_distance_and_quotient_are_squared_distances_less_the_squared_norm(kernel):
+def test_distance_and_quotient_are_squared_distances_minus_the_squared_norm(kernel):
     psi = block(kernel)[:, COLUMNS]
     phi, pairs = mc.features(kernel, Z), np.arange(4)
     np.testing.assert_allclose(
@@ -54,13 +54,13 @@ def test_distance_and_quotient_are_squared_distances_less_the_squared_norm(kerne
     )
 
 
-def test_a_plain_out_of_reach_of_psi_is_recognised():
+def test_points_where_psi_has_no_influence_are_recognised():
     psi = block(mc.Gaussian(1.0))
-    felt = Distance(psi, 0.0, Z)(np.array([DATA[0], [50.0, 0.0, 0.0]]), np.array([0, 0]))[2]
-    assert felt.tolist() == [True, False]
+    influence = Distance(psi, 0.0, Z)(np.array([DATA[0], [50.0, 0.0, 0.0]]), np.array([0, 0]))[2]
+    assert influence.tolist() == [True, False]
 
 
-def test_spread_moves_with_the_points_and_is_the_same_for_sparse_rows():
+def test_spread_does_not_depend_on_the_mean_and_is_the_same_for_sparse_rows():
     there = spread(mc.features(mc.Gaussian(1.0), DATA))
     np.testing.assert_allclose(there, np.sqrt(((DATA - DATA.mean(axis=0)) ** 2).sum(axis=1).mean()), rtol=1e-12)
     np.testing.assert_allclose(spread(mc.features(mc.Gaussian(1.0), DATA + 100)), there, rtol=1e-9)

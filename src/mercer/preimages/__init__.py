@@ -1,4 +1,4 @@
-"""Back to input space: points z whose features phi(z) are near given vectors of the feature space."""
+"""Pre-images: points z of input space whose features phi(z) are near given vectors of the feature space."""
 
 from mercer.preimages._preimage import preimage
 from mercer.preimages._ray import Ray, ray

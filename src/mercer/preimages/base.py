@@ -1,4 +1,4 @@
-"""What a way back to input space takes and gives: the protocol of methods, and the record of an answer."""
+"""The protocol of pre-image methods (`Method`, `Found`) and the result of `preimage` (`PreImage`)."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -11,16 +11,16 @@ from mercer.kernels.base import Kernel
 
 @dataclass(frozen=True)
 class Found:
-    """What a method found, before anybody checked it.
+    """The points that a pre-image method returns to `preimage`.
 
     Attributes
     ----------
     points : array (m, d)
         One point of input space per vector, finite, float64.
     converged : array of bool (m,)
-        Whether the method's own criterion was met.
+        Whether the method's criterion was met.
     n_iter : array of int (m,)
-        Iterations spent on each point; 0 where nothing is iterated.
+        Iterations per point; 0 where the method does not iterate.
     reasons : tuple of str (m,)
         Why a point did not converge; empty where it did.
     """
@@ -33,14 +33,15 @@ class Found:
 
 @runtime_checkable
 class Method(Protocol):
-    """A way from m vectors of the feature space to m points: a frozen dataclass of options with these two methods.
+    """A pre-image method: a frozen dataclass of options with the methods `require` and `find`.
 
-    ``preimage`` calls ``require`` before anything is computed, hands ``find`` validated float64 data, recomputes the
-    distances of the points it gets, and casts them to the type of the data. A method neither validates nor certifies.
+    `preimage` calls `require` before it computes anything, passes validated float64 data to `find`, recomputes the
+    distances of the points that `find` returns, and casts these to the type of the data. A method neither validates
+    its input nor computes the distances of its answer.
     """
 
     def require(self, kernel: Kernel) -> None:
-        """Raise a TypeError unless the method can take the kernel: what is missing, and what works instead.
+        """Raise a TypeError unless the method applies to the kernel; the message names a method that does.
 
         Parameters
         ----------
@@ -54,36 +55,37 @@ class Method(Protocol):
         Parameters
         ----------
         psi : Expansion
-            m vectors over n points, both in float64; taken exactly as it is, without a mean.
+            m vectors over n points, both in float64; no mean is added.
         start : array (m, d)
-            Where to start, in float64; methods that do not start anywhere leave it alone.
+            Starting points in float64; methods that do not iterate may ignore them.
 
         Returns
         -------
         Found
-            Never a NaN: a point that cannot be improved is where it started, with a reason.
+            Without NaN: a point that cannot be improved stays at its start, with a reason.
         """
         ...
 
 
 @dataclass(frozen=True)
 class PreImage:
-    """Points whose features are near the vectors asked for, with the certificate.
+    """Points whose features are near the given vectors, with their distances.
 
     Attributes
     ----------
     points : array (m, d)
         In the type of the expansion's points.
     sqdist : array (m,)
-        |psi_j - phi(z_j)|^2 of these very points, recomputed in float64; below about 1e-14 |psi_j|^2 it is rounding.
+        |psi_j - phi(z_j)|^2 of the returned points, recomputed in float64; values below about 1e-14 |psi_j|^2 are
+        rounding errors.
     converged : array of bool (m,)
-        Whether the method's own criterion was met.
+        Whether the method's criterion was met.
     n_iter : array of int (m,)
-        Iterations spent on each point.
+        Iterations per point.
     method : Method
-        The record that was used, with all its options.
+        The method that was used, with all its options.
     reason : str
-        Why this method, and why points did not converge, if some did not.
+        Why this method was used, and why points did not converge, if some did not.
     """
 
     points: np.ndarray
@@ -92,3 +94,14 @@ class PreImage:
     n_iter: np.ndarray
     method: Method
     reason: str
+
+
+def choose_method(method, names, protocol, example):
+    """Return the method for a string or a record, or raise an error that lists the strings."""
+    if isinstance(method, str):
+        if method not in names:
+            raise ValueError(f"method = {method!r} must be one of {list(names)}, or a record such as {example}.")
+        return names[method]()
+    if isinstance(method, type) or not isinstance(method, protocol):
+        raise TypeError(f"method = {method!r} must be a string or a record such as {example}.")
+    return method

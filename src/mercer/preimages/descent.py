@@ -1,108 +1,114 @@
-"""Monotone descent of many points at once, each on an objective of its own and at its own pace.
+"""Monotone descent of many points at once, each with its own objective, step length and stopping time.
 
-Every active point has one trial pending, all trials are evaluated together, and a point moves only if its value falls.
-A rule proposes the trials: fixed-point steps, or directions of limited memory.
+Every active point has one trial per iteration, all trials are evaluated together, and a point moves only if its value
+falls. A step rule proposes the trials: fixed-point steps or quasi-Newton directions.
 """
 
 import numpy as np
 
+from mercer._common import check_integer, check_number, check_positive
 from mercer.preimages.base import Found
 
-# Halvings after which a direction holds no lower value that rounding can see.
+# Halvings of a step after which no lower value can be told from rounding.
 _HALVINGS = 40
 # Differences of values below this share of a value are rounding.
 _ROUNDING = 1e-14
 
 
+def check_options(method):
+    """Raise unless the options that the iterative methods share are in range."""
+    check_integer("max_iter", method.max_iter)
+    check_positive("tol", method.tol)
+    check_integer("restarts", method.restarts, least=0)
+    check_number("pull", method.pull)
+    if method.pull < 0:
+        raise ValueError(f"pull = {method.pull!r} must be at least 0.")
+
+
+def row_dot(a, b):
+    """Return the inner products of the rows of two arrays."""
+    return np.einsum("ij,ij->i", a, b)
+
+
 class Descent:
-    """The state of m points on their way down.
+    """The state of m points during their descent.
 
     Parameters
     ----------
     evaluate : callable
-        ``evaluate(z, columns)`` returns values (r,), the vectors (r, d) that rule and stopping are about (steps or
-        gradients), and whether these can be followed (r,).
+        ``evaluate(z, columns)`` returns values (r,), vectors (r, d) (steps or gradients) from which the rule makes
+        trials, and whether these vectors are valid (r,).
     rule : object
-        ``propose(rows, z, v, level)`` returns trials and the decreases asked of them, ``level`` counting the failed
-        trials; ``accept(rows, moved, before, after)`` and ``forget(rows)`` keep its memory.
+        ``propose(rows, z, v, failures)`` returns trials and the required decreases, with ``failures`` the number of
+        rejected trials; ``accept(rows, moved, before, after)`` and ``forget(rows)`` update its memory.
     start : array (m, d)
-    threshold : array (m,)
-        A point with |v| at most this is stationary.
-    elsewhere : callable
-        ``elsewhere(columns, attempt)`` returns other points to start from, and whether there are any.
+    tolerance : array (m,)
+        A point with |v| at most this has converged.
+    restart : callable
+        ``restart(columns, attempt)`` returns new starting points, and whether there are any.
     """
 
-    def __init__(self, evaluate, rule, start, threshold, elsewhere):
+    def __init__(self, evaluate, rule, start, tolerance, restart):
         m = len(start)
-        self.evaluate, self.rule, self.threshold, self.elsewhere = evaluate, rule, threshold, elsewhere
+        self.evaluate, self.rule, self.tolerance, self.restart = evaluate, rule, tolerance, restart
         self.z = start.copy()
-        self.value, self.v, self.sound = evaluate(self.z, np.arange(m))
-        self.level, self.attempt, self.n_iter = (np.zeros(m, int) for _ in range(3))
+        self.value, self.v, self.valid = evaluate(self.z, np.arange(m))
+        self.failures, self.attempt, self.n_iter = (np.zeros(m, int) for _ in range(3))
         self.active = np.ones(m, bool)
         self.best, self.lowest = start.copy(), np.full(m, np.inf)
         self.converged, self.reasons = np.zeros(m, bool), [""] * m
 
     def run(self, max_iter):
-        """Go down until every point has stopped, or for max_iter trials.
-
-        Parameters
-        ----------
-        max_iter : int
-
-        Returns
-        -------
-        Found
-            The lowest point of every descent; its value is never above that of the start.
-        """
-        self._settle(np.arange(len(self.z)))
+        """Return the lowest point of every descent, after ``max_iter`` trials at most; none is above its start."""
+        self._stop_or_restart(np.arange(len(self.z)))
         for _ in range(max_iter):
             rows = np.flatnonzero(self.active)
             if not len(rows):
                 break
             self._advance(rows)
-            self._settle(rows)
+            self._stop_or_restart(rows)
         self._stop(np.flatnonzero(self.active), False, f"max_iter = {max_iter} reached")
         return Found(self.best, self.converged, self.n_iter, tuple(self.reasons))
 
     def _advance(self, rows):
-        trial, demand = self.rule.propose(rows, self.z[rows], self.v[rows], self.level[rows])
-        value, v, sound = self.evaluate(trial, rows)
+        trial, demand = self.rule.propose(rows, self.z[rows], self.v[rows], self.failures[rows])
+        value, v, valid = self.evaluate(trial, rows)
         self.n_iter[rows] += 1
         lower = self._lower(rows, value, v, demand)
-        self.level[rows[~lower]] += 1
+        self.failures[rows[~lower]] += 1
         moved = rows[lower]
         self.rule.accept(moved, trial[lower] - self.z[moved], self.v[moved], v[lower])
-        self.z[moved], self.value[moved], self.level[moved] = trial[lower], value[lower], 0
-        self.v[moved], self.sound[moved] = v[lower], sound[lower]
+        self.z[moved], self.value[moved], self.failures[moved] = trial[lower], value[lower], 0
+        self.v[moved], self.valid[moved] = v[lower], valid[lower]
 
     def _lower(self, rows, value, v, demand):
-        """Return which trials go down: by the decrease asked for or, where rounding hides that, to a shorter v."""
+        """Return which trials have the required decrease or, where rounding hides it, a shorter v."""
         old = self.value[rows]
         same = value <= old + _ROUNDING * np.abs(old)
         shorter = np.linalg.norm(v, axis=1) < np.linalg.norm(self.v[rows], axis=1)
         return (value < old - demand) | (same & shorter)
 
-    def _settle(self, rows):
-        """Stop points that are stationary or stuck; send those that lost psi elsewhere, until none of them is lost."""
+    def _stop_or_restart(self, rows):
+        """Stop points that have converged or cannot move; restart those with an invalid v until all are valid."""
         while len(rows):
-            sound, length = self.sound[rows], np.linalg.norm(self.v[rows], axis=1)
-            stationary = sound & (length <= self.threshold[rows])
+            valid, length = self.valid[rows], np.linalg.norm(self.v[rows], axis=1)
+            stationary = valid & (length <= self.tolerance[rows])
             self._stop(rows[stationary], True, "")
-            stuck = sound & ~stationary & (self.level[rows] > _HALVINGS)
+            stuck = valid & ~stationary & (self.failures[rows] > _HALVINGS)
             self._stop(rows[stuck], False, "no step along the direction lowers the objective further")
-            rows = self._restart(rows[~sound])
+            rows = self._restarted(rows[~valid])
 
-    def _restart(self, rows):
+    def _restarted(self, rows):
         if not len(rows):
             return rows
-        self._stop(rows, False, "the denominator is near zero: phi(z) is nearly orthogonal to psi or on its far side")
+        self._stop(rows, False, "the denominator is near zero: <psi, phi(z)> is nearly 0 or negative")
         self.attempt[rows] += 1
-        points, there = self.elsewhere(rows, self.attempt[rows])
+        points, there = self.restart(rows, self.attempt[rows])
         rows = rows[there]
         self.rule.forget(rows)
-        self.z[rows], self.level[rows], self.active[rows] = points[there], 0, True
+        self.z[rows], self.failures[rows], self.active[rows] = points[there], 0, True
         if len(rows):
-            self.value[rows], self.v[rows], self.sound[rows] = self.evaluate(self.z[rows], rows)
+            self.value[rows], self.v[rows], self.valid[rows] = self.evaluate(self.z[rows], rows)
         return rows
 
     def _stop(self, rows, converged, reason):
@@ -113,17 +119,10 @@ class Descent:
             self.reasons[row] = reason
 
 
-class Elsewhere:
-    """The points of an expansion in the order in which they fit each vector, looked up only when a start fails.
+class Restarts:
+    """New starting points: the points of psi nearest to each vector, without ``start``, at most ``restarts`` of them.
 
-    Parameters
-    ----------
-    psi : Expansion
-        m vectors, float64.
-    start : array (m, d)
-        What was tried first, and is not offered again.
-    restarts : int
-        Points offered to a vector at most.
+    The order of the points is computed only for vectors whose start fails.
     """
 
     def __init__(self, psi, start, restarts):
@@ -131,13 +130,13 @@ class Elsewhere:
         self.order = {}
 
     def __call__(self, columns, attempt):
-        """Return points (r, d) for the given attempts, and whether there are that many (r,)."""
+        """Return the points (r, d) for the given attempts, and whether there are that many (r,)."""
         missing = [j for j in columns if j not in self.order]
         if missing and self.restarts:
             self.order |= dict(zip(missing, self._ranked(np.array(missing)), strict=True))
-        chosen = [self.order.get(j, [])[k - 1 : k] for j, k in zip(columns, attempt, strict=True)]
-        there = np.array([len(rows) > 0 for rows in chosen])
-        return dense_rows(self.psi, np.array([rows[0] if len(rows) else 0 for rows in chosen])), there
+        rows = [self.order.get(j, [])[k - 1 : k] for j, k in zip(columns, attempt, strict=True)]
+        there = np.array([len(each) > 0 for each in rows])
+        return dense_rows(self.psi, np.array([each[0] if len(each) else 0 for each in rows])), there
 
     def _ranked(self, columns):
         order = nearest(self.psi, self.psi[:, columns](self.psi.points), self.restarts + 1)
@@ -146,22 +145,7 @@ class Elsewhere:
 
 
 def nearest(psi, values, count):
-    """Return the points of an expansion nearest to each vector in feature space.
-
-    Parameters
-    ----------
-    psi : Expansion
-        Over n points.
-    values : array (n, m)
-        <phi(x_i), psi_j>.
-    count : int
-        How many points.
-
-    Returns
-    -------
-    integer array (min(count, n), m)
-        Nearest first.
-    """
+    """Return which points are nearest to each vector in feature space (count, m), from ``values`` = psi(points)."""
     squares = psi.kernel.diag(psi.points)[:, None] - 2 * values
     return np.argsort(squares, axis=0, kind="stable")[:count]
 

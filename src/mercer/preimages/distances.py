@@ -1,24 +1,25 @@
-"""Pre-images from distances: feature distances to neighbours give input distances, and these give the place."""
+"""Pre-images by multidimensional scaling (Kwok and Tsang): distances to neighbours determine the point."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from mercer._common import check_integer
-from mercer.kernels.dot import Dot
 from mercer.kernels.radial import Radial
 from mercer.preimages.base import Found
 from mercer.preimages.descent import dense_rows, nearest
 from mercer.preimages.fixed_point import normalised
-from mercer.preimages.inverse import invert, require_monotone
+from mercer.preimages.inverse import invert, require_invertible
 
-# Vectors placed at a time, and singular values of the neighbours that count as none.
-_BLOCK, _RANK = 64, 1e-10
+# Vectors per block.
+_BLOCK = 64
+# Singular values of the neighbours below this share of the largest count as 0.
+_RANK = 1e-10
 
 
 @dataclass(frozen=True)
 class Distances:
-    r"""Multidimensional scaling among the nearest points of psi, by linear algebra alone.
+    r"""Pre-image by multidimensional scaling among the nearest points of psi, the method of Kwok and Tsang (2004).
 
     If psi were phi(z), its values <psi, phi(x_i)> = k(x_i, z) would give the distances from z to its neighbours x_i by
     the inverse profile (a logarithm for the Gaussian kernel); z is the point of their affine span with these distances,
@@ -26,15 +27,15 @@ class Distances:
     .. math:: z = \bar x + U \hat z, \qquad \hat z = -\tfrac12 \Lambda^{-1} V' (d^2 - d_0^2),
 
     where U Lambda V' are the centred neighbours and d_0 their distances from their mean. For kernels of the inner
-    product the profile gives <x_i, z>, and at |psi|^2 = k(z, z) it gives |z|^2.
+    product the profile gives <x_i, z>, and at |psi|^2 = k(z, z) it gives |z|^2. Only linear algebra, no iteration.
 
     Parameters
     ----------
     neighbours : int
-        Points of psi, nearest in feature space, that place each z.
+        Number of points of psi, nearest in feature space, from which each z is computed.
     normalise : bool
         Scale psi to the sphere of the features, |psi|^2 = k(z, z), first (radial kernels only). For the Gaussian kernel
-        this lengthens all squared distances alike, which moves no point.
+        this adds the same constant to all squared distances and changes no point.
 
     References
     ----------
@@ -58,11 +59,9 @@ class Distances:
 
     def require(self, kernel):
         """Raise a TypeError unless the kernel is a monotone function of the distance or of the inner product."""
-        if not isinstance(kernel, (Radial, Dot)):
-            raise TypeError(f"Distances needs a Radial or Dot kernel; got {kernel!r}. Use method='gradient'.")
+        require_invertible(self, kernel)
         if self.normalise and not isinstance(kernel, Radial):
-            raise TypeError(f"normalise=True needs features on a sphere, those of a Radial kernel; got {kernel!r}.")
-        require_monotone(kernel, negative=isinstance(kernel, Dot))
+            raise TypeError(f"normalise=True needs a Radial kernel, whose features lie on a sphere; got {kernel!r}.")
 
     def find(self, psi, start):
         """Return a point for every vector; O(n^2 m) for the values of psi, then a small SVD each."""
@@ -75,28 +74,25 @@ class Distances:
         for first in range(0, len(start), _BLOCK):
             block = slice(first, first + _BLOCK)
             points[block] = _place(_neighbours(psi, order[:, block]), squares[:, block].T)
-        good = inside & np.isfinite(points).all(axis=1)
-        points[~np.isfinite(points).all(axis=1)] = start[~np.isfinite(points).all(axis=1)]
-        reason = "psi takes values at its neighbours that no feature takes there"
-        return Found(points, good, np.zeros(len(start), int), tuple("" if ok else reason for ok in good))
+        finite = np.isfinite(points).all(axis=1)
+        points[~finite] = start[~finite]
+        converged = inside & finite
+        reason = "psi has values at its neighbours that no feature has there"
+        return Found(points, converged, np.zeros(len(start), int), tuple("" if ok else reason for ok in converged))
 
 
 def _squared_distances(psi, order, values):
-    """Return squared input distances to the neighbours (k, m), and whether the profile takes all of the values (m,)."""
+    """Return squared input distances to the neighbours (k, m), and whether the profile attains all values (m,)."""
     kernel = psi.kernel
     if isinstance(kernel, Radial):
         squares, inside = invert(kernel, values, 1.0, negative=False)
-        # out of reach: farther than anything the profile tells from 0, but no farther than twice the farthest neighbour
+        # values outside the range of the profile: distance 0, or twice that of the farthest neighbour
         farthest = np.max(np.where(inside, squares, 0), axis=0)
         return np.where(inside, squares, np.where(values > 0, 0, 4 * farthest)), inside.all(axis=0)
     products, inside = invert(kernel, values, 1.0, negative=True)
     length, there = invert(kernel, psi.norms() ** 2, 1.0, negative=True)
-    norms = np.asarray(_neighbour_norms(psi))[order]
+    norms = np.asarray(psi.prepared.sqnorms())[order]
     return norms + length - 2 * products, inside.all(axis=0) & there & (length >= 0)
-
-
-def _neighbour_norms(psi):
-    return psi.prepared.sqnorms()
 
 
 def _neighbours(psi, order):
@@ -106,7 +102,7 @@ def _neighbours(psi, order):
 
 
 def _place(neighbours, squares):
-    """Return the points of spans of neighbours (m, k, d) at the squared distances (m, k), by least squares."""
+    """Return the points in the spans of neighbours (m, k, d) at squared distances (m, k), by least squares."""
     mean = neighbours.mean(axis=1, keepdims=True)
     U, size, V = np.linalg.svd(neighbours - mean, full_matrices=False)
     own = np.einsum("mkd,mkd->mk", neighbours - mean, neighbours - mean)

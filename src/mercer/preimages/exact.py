@@ -1,4 +1,4 @@
-"""Exact pre-images, read off the values of psi at the points of a basis, where there are any."""
+"""Exact pre-images from the values of psi at the points of an orthonormal basis, for vectors that are some phi(z)."""
 
 from dataclasses import dataclass
 
@@ -6,16 +6,15 @@ import numpy as np
 
 from mercer._common import check_positive
 from mercer._compute.tile import evaluate_profile
-from mercer.kernels.dot import Dot
 from mercer.kernels.radial import Radial
 from mercer.preimages.base import Found
-from mercer.preimages.inverse import invert, require_monotone
+from mercer.preimages.inverse import invert, require_invertible
 from mercer.preimages.objective import Distance, spread
 
 
 @dataclass(frozen=True)
 class Exact:
-    r"""Pre-image of a vector that is phi(z), by inverting the profile at the points of an orthonormal basis b_i.
+    r"""Pre-image of a vector that is phi(z), by the inverse profile at the points of an orthonormal basis b_i.
 
     For k(x, z) = f(<x, z>), and for k(x, z) = g(|x - z|^2) by polarisation about the start a,
 
@@ -24,7 +23,7 @@ class Exact:
         z = a + \sum_i \tfrac1{4t} [g^{-1}(\psi(a - t b_i)) - g^{-1}(\psi(a + t b_i))] b_i,
 
     with psi(x) = <psi, phi(x)>. The length t keeps the values where the profile is neither flat nor vanishing. The
-    formula always gives a point; whether it is a pre-image is checked by its distance, and said.
+    formula always gives a point; its distance shows whether it is a pre-image, and the result reports it.
 
     Parameters
     ----------
@@ -52,45 +51,38 @@ class Exact:
 
     def require(self, kernel):
         """Raise a TypeError unless the kernel is a monotone function of the distance or of the inner product."""
-        if not isinstance(kernel, (Radial, Dot)):
-            raise TypeError(f"Exact needs a Radial or Dot kernel; got {kernel!r}. Use method='gradient'.")
-        require_monotone(kernel, negative=isinstance(kernel, Dot))
+        require_invertible(self, kernel)
 
     def find(self, psi, start):
         """Return a point for every vector; d n m kernel values for inner products, 2 d n each for distances."""
-        route = _by_distances if isinstance(psi.kernel, Radial) else _by_products
-        points = route(psi, start)
-        lost = ~np.isfinite(points).all(axis=1)
-        points[lost] = start[lost]
-        return self._checked(psi, points)
-
-    def _checked(self, psi, points):
-        columns = np.arange(len(points))
+        points = (_from_distances if isinstance(psi.kernel, Radial) else _from_products)(psi, start)
+        failed = ~np.isfinite(points).all(axis=1)
+        points[failed] = start[failed]
         squares = psi.norms() ** 2
-        distance = Distance(psi, 0.0, points)(points, columns)[0] + squares
+        distance = Distance(psi, 0.0, points)(points, np.arange(len(points)))[0] + squares
         bound = self.tol * (squares + np.abs(psi.kernel.diag(points)))
-        # an indefinite kernel can make it negative, which is no distance at all
+        # under an indefinite kernel the squared distance may be negative
         exact = np.abs(distance) <= bound
         reasons = tuple(
-            "" if good else f"no exact pre-image: |psi - phi(z)|^2 = {far:.3g}, above {limit:.3g} of rounding"
+            "" if good else f"no exact pre-image: |psi - phi(z)|^2 = {far:.3g} exceeds the tolerance {limit:.3g}"
             for good, far, limit in zip(exact, distance, bound, strict=True)
         )
         return Found(points, exact, np.zeros(len(points), int), reasons)
 
 
-def _by_products(psi, start):
-    kernel, side = psi.kernel, psi.prepared
-    size = float(np.mean(side.sqnorms())) or 1.0
+def _from_products(psi, start):
+    kernel, points = psi.kernel, psi.prepared
+    size = float(np.mean(points.sqnorms())) or 1.0
     s = _steep(kernel, size)
     t = s / np.sqrt(size)
     basis = _general_basis(start.shape[1])
     products, _ = invert(kernel, psi(t * basis), s, negative=True)
-    # a value no feature takes sends its coordinate to the end of the range; what is left is checked by its distance
+    # values outside the range of the profile give the ends of the range; the distance shows the failure
     return np.clip(products / t, -1e3 * np.sqrt(size), 1e3 * np.sqrt(size)).T @ basis
 
 
 def _steep(kernel, size):
-    """Return the largest size / 2^j within which the slope stays above a quarter of that at 0."""
+    """Return the largest size / 2^j within which the slope is at least a quarter of that at 0."""
     while True:
         slopes = np.abs(evaluate_profile(kernel.profile, np.array([-size, 0.0, size]), kernel.numbers(), order=1))
         if min(slopes[0], slopes[2]) >= slopes[1] / 4:
@@ -99,10 +91,10 @@ def _steep(kernel, size):
 
 
 def _general_basis(d):
-    """Return an orthonormal basis (d, d) in which data with many zeros, such as images, have none.
+    """Return an orthonormal basis (d, d), the reflection of the first axis to the diagonal.
 
-    Where a profile is flat at 0 a coordinate 0 cannot be told from a small one. This is the reflection that takes the
-    first axis to the diagonal.
+    Where a profile is flat at 0, a coordinate 0 cannot be told from a small one; in this basis, data with many zeros,
+    such as images, have none.
     """
     u = np.full(d, -1 / np.sqrt(d))
     u[0] += 1
@@ -110,17 +102,17 @@ def _general_basis(d):
     return np.eye(d) - (2 / length if length > 0 else 0) * np.outer(u, u)
 
 
-def _by_distances(psi, start):
+def _from_distances(psi, start):
     kernel, d = psi.kernel, start.shape[1]
     top = kernel.diag(start[:1])
-    # a step over which the profile halves; the spread of the points where it does so nowhere near
+    # the distance at which the profile is half its maximum; the spread of the points if there is none
     half, _ = invert(kernel, top / 2, spread(psi) ** 2, negative=False)
     t = float(np.sqrt(half[0]))
     points = np.empty(start.shape)
     for j, a in enumerate(start):
         values = psi[:, j](np.concatenate([a - t * np.eye(d), a + t * np.eye(d)]))[:, 0]
         squares, inside = invert(kernel, values, half[0], negative=False)
-        # no distance is far enough for a value of 0 or less
+        # a value of 0 or less corresponds to an infinite distance
         before, after = np.where(inside | (values > 0), squares, np.nan).reshape(2, d)
         points[j] = a + (before - after) / (4 * t)
     return points

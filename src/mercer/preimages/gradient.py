@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import check_integer, check_number, check_positive
-from mercer.preimages.descent import Descent, Elsewhere
+from mercer._common import check_integer
+from mercer.preimages.descent import Descent, Restarts, check_options, row_dot
 from mercer.preimages.objective import Distance
 
-# Sufficient decrease of Armijo's rule, and the curvature below which a pair of steps is not remembered.
+# Sufficient decrease of Armijo's rule, and the relative curvature below which a pair of steps is not stored.
 _ARMIJO, _CURVATURE = 1e-4, 1e-10
 
 
@@ -16,23 +16,22 @@ _ARMIJO, _CURVATURE = 1e-4, 1e-10
 class Gradient:
     """Limited-memory quasi-Newton descent (L-BFGS) of |psi - phi(z)|^2 = k(z, z) - 2 <psi, phi(z)> + |psi|^2.
 
-    Every point has its own memory and its own backtracking line search, and all are evaluated together. Where the
-    kernel takes no negative numbers, as those of histograms, steps end at 0, and what counts is the gradient without
-    the coordinates that it would push below.
+    Every point has its own memory and backtracking line search; all points are evaluated together. For kernels on
+    non-negative data, such as histograms, coordinates are bounded below by 0 (projected steps and gradients).
 
     Parameters
     ----------
     max_iter : int
-        Trials per point, restarts included.
+        Trials per point, including those after restarts.
     tol : float
         A point has converged when the gradient times the spread of the points of psi is at most ``tol`` times
         |psi| max(|psi|, |phi(start)|); for a ray, |psi|^2.
     restarts : int
-        Points of psi to start from where the objective is flat and psi out of reach, nearest in feature space first.
+        Number of new starts, at the nearest points of psi in feature space, where the objective is flat.
     pull : float
-        Weight lambda of lambda |z - start|^2 added to the objective, at least 0.
+        Weight lambda of the term lambda |z - start|^2 added to the objective; at least 0.
     memory : int
-        Steps remembered per point.
+        Steps stored per point.
 
     References
     ----------
@@ -55,31 +54,26 @@ class Gradient:
     memory: int = 8
 
     def __post_init__(self):
-        check_integer("max_iter", self.max_iter)
-        check_positive("tol", self.tol)
-        check_integer("restarts", self.restarts, least=0)
-        check_number("pull", self.pull)
+        check_options(self)
         check_integer("memory", self.memory)
-        if self.pull < 0:
-            raise ValueError(f"pull = {self.pull!r} must be at least 0.")
 
     def require(self, kernel):
         """Raise a TypeError unless the kernel has a gradient."""
         if not kernel.tags.differentiable:
-            raise TypeError(f"Gradient needs a kernel with a gradient, got {kernel!r}. Use method='learned'.")
+            raise TypeError(f"Gradient needs a kernel with a gradient, got {kernel!r}; use method='learned'.")
 
     def find(self, psi, start):
-        """Return a point for every vector; O(n d) per trial and point, m d (2 memory) numbers kept."""
+        """Return a point for every vector; O(n d) per trial and point, with 2 m d memory numbers stored."""
         return self.minimise(Distance(psi, self.pull, start), psi, start)
 
     def minimise(self, objective, psi, start):
-        """Return points where an objective of psi and z is stationary.
+        """Return points where an objective is stationary.
 
         Parameters
         ----------
         objective : callable
-            ``objective(z, columns)`` returns values, gradients, and whether psi is felt there; ``width`` is the spread
-            of the points and ``size(start)`` that of the values.
+            ``objective(z, columns)`` returns values, gradients, and whether psi has an influence there; ``width`` is
+            the spread of the points and ``size(start)`` the size of the values.
         psi : Expansion
         start : array (m, d)
 
@@ -87,22 +81,21 @@ class Gradient:
         -------
         Found
         """
-        width, threshold = objective.width, self.tol * objective.size(start) / objective.width
+        width, tolerance = objective.width, self.tol * objective.size(start) / objective.width
         floor = 0.0 if psi.kernel.tags.nonnegative else -np.inf
         rule = _LimitedMemory(start, self.memory, width, psi.prepared.container.mean(axis=0), floor)
-        elsewhere = Elsewhere(psi, start, self.restarts)
 
         def bounded(z, columns):
-            values, gradient, felt = objective(z, columns)
-            return values, np.where((z <= floor) & (gradient > 0), 0.0, gradient), felt
+            values, gradient, valid = objective(z, columns)
+            return values, np.where((z <= floor) & (gradient > 0), 0.0, gradient), valid
 
-        return Descent(bounded, rule, start, threshold, elsewhere).run(self.max_iter)
+        return Descent(bounded, rule, start, tolerance, Restarts(psi, start, self.restarts)).run(self.max_iter)
 
 
 class _LimitedMemory:
-    """Propose z + t p, p the quasi-Newton direction by the two-loop recursion, t halved after each failure.
+    """Step rule z + t p, with p the L-BFGS direction (two-loop recursion) and t halved after each failure.
 
-    No coordinate goes below the floor: the step is cut off there.
+    Steps are cut so that no coordinate falls below the floor.
     """
 
     def __init__(self, start, memory, width, centre, floor):
@@ -111,38 +104,38 @@ class _LimitedMemory:
         self.scale = np.zeros(len(start))
         self.width, self.centre, self.floor = width, np.asarray(centre).ravel(), floor
 
-    def propose(self, rows, z, v, level):
+    def propose(self, rows, z, v, failures):
         direction = self._direction(rows, v)
         direction[(z <= self.floor) & (direction < 0)] = 0
-        slope = _dot(direction, v)
+        slope = row_dot(direction, v)
         uphill = ~(slope < 0)
         direction[uphill] = -v[uphill]
-        # no farther than the data are wide, or the point is from them: beyond, values may overflow
+        # longer steps than the spread of the data, or the distance to their mean, may overflow
         farthest = np.maximum(self.width, np.linalg.norm(z - self.centre, axis=1))
         length = np.maximum(np.linalg.norm(direction, axis=1), np.finfo(float).tiny)
-        t = np.minimum(1, farthest / length) * 0.5**level
+        t = np.minimum(1, farthest / length) * 0.5**failures
         full = t[:, None] * direction
         step = np.maximum(full, self.floor - z)
-        # what was learned off the floor misleads on it
+        # the curvature changes where a coordinate reaches the floor
         self.forget(rows[(step > full).any(axis=1)])
-        return z + step, np.maximum(0, -_ARMIJO * _dot(step, v))
+        return z + step, np.maximum(0, -_ARMIJO * row_dot(step, v))
 
     def _direction(self, rows, gradient):
         steps, changes, inverse = self.steps[:, rows], self.changes[:, rows], self.inverse[:, rows]
         q, shares = gradient.copy(), np.zeros(inverse.shape)
         for i in reversed(range(len(steps))):
-            shares[i] = inverse[i] * _dot(steps[i], q)
+            shares[i] = inverse[i] * row_dot(steps[i], q)
             q -= shares[i][:, None] * changes[i]
         first = 0.1 * self.width / np.maximum(np.linalg.norm(gradient, axis=1), np.finfo(float).tiny)
         q *= np.where(self.scale[rows] > 0, self.scale[rows], first)[:, None]
         for i in range(len(steps)):
-            q += (shares[i] - inverse[i] * _dot(changes[i], q))[:, None] * steps[i]
+            q += (shares[i] - inverse[i] * row_dot(changes[i], q))[:, None] * steps[i]
         return -q
 
     def accept(self, rows, moved, before, after):
         change = after - before
-        curvature, size = _dot(moved, change), _dot(change, change)
-        useful = curvature > _CURVATURE * np.sqrt(size * _dot(moved, moved))
+        curvature, size = row_dot(moved, change), row_dot(change, change)
+        useful = curvature > _CURVATURE * np.sqrt(size * row_dot(moved, moved))
         rows, moved, change, curvature = rows[useful], moved[useful], change[useful], curvature[useful]
         for memory, latest in ((self.steps, moved), (self.changes, change), (self.inverse, 1 / curvature)):
             memory[:-1, rows] = memory[1:, rows]
@@ -151,7 +144,3 @@ class _LimitedMemory:
 
     def forget(self, rows):
         self.inverse[:, rows], self.scale[rows] = 0, 0
-
-
-def _dot(a, b):
-    return np.einsum("ij,ij->i", a, b)

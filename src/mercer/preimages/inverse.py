@@ -1,49 +1,35 @@
-"""Inverses of monotone profiles: from a kernel value back to the distance or inner product it was computed of."""
+"""Inverses of monotone profiles: from a kernel value to the squared distance or inner product of its points."""
 
 import numpy as np
 
 from mercer._compute.tile import evaluate_profile
+from mercer.kernels.dot import Dot
+from mercer.kernels.radial import Radial
 
 _DOUBLINGS, _STEPS = 100, 200
 
 
-def require_monotone(kernel, negative):
-    """Raise a TypeError unless the profile of a kernel is monotone.
-
-    Parameters
-    ----------
-    kernel : Radial or Dot
-    negative : bool
-        Whether the scalar may be negative, as inner products are and squared distances are not.
-    """
+def require_invertible(method, kernel):
+    """Raise a TypeError unless a kernel is a monotone function of the distance or of the inner product."""
+    name = type(method).__name__
+    if not isinstance(kernel, (Radial, Dot)):
+        raise TypeError(f"{name} needs a Radial or Dot kernel; got {kernel!r}. Use method='gradient'.")
     s = np.geomspace(1e-8, 1e8, 401)
-    s = np.concatenate([-s[::-1], s]) if negative else s
-    slope = evaluate_profile(kernel.profile, s, kernel.numbers(), order=1)
+    s = np.concatenate([-s[::-1], s]) if isinstance(kernel, Dot) else s
+    slope = _profile(kernel, s, order=1)
     if not ((slope >= 0).all() or (slope <= 0).all()):
+        kind = "inner products" if isinstance(kernel, Dot) else "distances"
         raise TypeError(
-            f"{kernel!r} takes a value at several {'inner products' if negative else 'distances'}, as even degrees do; "
-            "they cannot be read off its values. Use method='gradient'."
+            f"{name} needs a monotone profile, but {kernel!r} has the same value at several {kind}, as polynomials of "
+            "even degree do. Use method='gradient'."
         )
 
 
 def invert(kernel, values, scale, negative):
-    """Return s with profile(s) = value, by bracketing, Newton steps and bisection, whatever the profile.
+    """Return s with profile(s) = value, and whether the profile attains the value, by bracketed Newton steps.
 
-    Parameters
-    ----------
-    kernel : Radial or Dot
-        Of a monotone profile.
-    values : array
-    scale : float
-        Size of s to look at first; above 0.
-    negative : bool
-        Whether s may be negative.
-
-    Returns
-    -------
-    array, array of bool
-        s to the last digits the value holds, and whether the profile takes the value at all: where it does not, s is
-        the nearest end of the range that could be reached.
+    ``scale`` is the size of s to try first, ``negative`` whether s may be negative. Where the profile does not attain
+    the value, s is the nearest end of its range.
 
     Examples
     --------
@@ -73,12 +59,12 @@ def _profile(kernel, s, order=0):
 
 def _from_zero(gap, values):
     zero = np.zeros(values.shape)
-    # a value beyond that at 0 by rounding alone is the value at 0
+    # a value that exceeds the one at 0 by rounding only is the value at 0
     return zero, gap(zero) <= 1e-13 * np.abs(values)
 
 
 def _bracket(gap, s, side):
-    """Double s until the solution lies between s and 0, or give up; return s and whether it does."""
+    """Double s until the solution lies between s and 0; return s, and whether it does."""
     outside = side * gap(s) <= 0
     for _ in range(_DOUBLINGS):
         if not outside.any():
@@ -96,7 +82,7 @@ def _root(kernel, gap, sign, low, high):
         with np.errstate(all="ignore"):
             newton = s - value / (sign * _profile(kernel, s, order=1))
         inside = np.isfinite(newton) & (newton >= low) & (newton <= high)
-        # bisection now and then, since Newton steps alone may creep along one side of a bracket
+        # every third step bisects: Newton steps alone may converge slowly from one side
         following = np.where(inside & (step % 3 < 2), newton, 0.5 * (low + high))
         following = np.where(value == 0, s, following)
         done = np.abs(following - s) <= 2 * np.finfo(float).eps * np.abs(s)

@@ -1,4 +1,4 @@
-"""Learned pre-images: the coordinates of input space as vectors of the feature space, found by least squares."""
+"""Learned pre-images (Bakir et al.): the coordinates of input space regressed on features by least squares."""
 
 import logging
 from collections.abc import Callable
@@ -19,47 +19,47 @@ from mercer.preimages.base import Found
 
 logger = logging.getLogger(__name__)
 
-# Rows whose kernel values are summed at a time.
+# Rows of kernel values per block of the normal equations.
 _ROWS = 4096
 
 
 @dataclass(frozen=True)
 class Learned:
-    r"""Least squares from features to points: linear in psi or, told what the noise is, a denoiser of the points.
+    r"""Least squares from features to points (Bakir et al. 2003): linear in psi or, given the noise, a denoiser.
 
-    Without ``noise`` the coordinates of the points x_i of psi are regressed on their features: d vectors W of feature
-    space, and every psi goes to
+    Without ``noise`` the coordinates of the points x_i of psi are regressed on their features. This gives d vectors W
+    of feature space, and the pre-image of psi is
 
     .. math:: z = W'\psi, \qquad W = \arg\min \sum_i |x_i - W'\phi(x_i)|^2 + \mathrm{ridge}\, |W|^2.
 
-    With ``noise`` the points of psi are taken as clean, and of psi nothing else counts. They are corrupted ``copies``
-    times, and the clean points are regressed on the corrupted ones: the answer estimates the mean of a clean point
-    given its corrupted ``start``. The regression has three parts. The linear answer x B comes first, and shrinks the
-    inputs to A x with A = (B B')^(1/4), between the metric of the inputs, which counts all the noise, and that of the
-    linear answers, which forgets what they lost. Kernel ridge regression follows, with ``kernel`` on A x, over
-    corrupted points as landmarks (Nystroem). Last, answers are projected onto the smallest box around the clean
-    points, which brings them nearer to every point in it.
+    With ``noise`` the points of psi are taken as clean data, and the result depends on psi only through them. They are
+    corrupted ``copies`` times, and the clean points are regressed on the corrupted ones: the result estimates the mean
+    of a clean point given its corrupted ``start``. The regression has three steps. A linear least-squares fit x B
+    comes first; its inputs are then scaled to A x with A = (B B')^(1/4), a metric between that of the inputs (where all
+    noise counts) and that of the linear fit (where directions that B removes are lost). Kernel ridge regression on A x
+    with ``kernel`` follows, over corrupted points as landmarks (Nystroem). Last, the results are projected onto the
+    bounding box of the clean points, which brings them nearer to every point in it.
 
     Parameters
     ----------
     noise : callable, optional
         ``noise(X, rng)`` returns corrupted copies of the rows X (n, d), drawn with the NumPy Generator.
     kernel : Kernel
-        Of the regression on corrupted points; rules are resolved on the shrunk landmarks. Where columns have
-        neighbours, as pixels have, a sum of kernels of small groups of them helps.
+        Kernel of the regression on corrupted points; rules are resolved on the scaled landmarks. Where columns have
+        neighbours, as pixels have, a sum of kernels on small groups of columns helps.
     copies : int
         Corrupted copies of every point.
     landmarks : int
-        Corrupted points that carry the answer; at most the number of points of psi.
+        Corrupted points that span the regression function; at most the number of points of psi.
     ridge : float
-        Above 0; the larger, the smoother.
+        Regularisation parameter, positive; larger values give smoother functions.
     random_state : int
         Seed of corruption and landmarks.
 
     Notes
     -----
     Without noise O(n^3) once and O(n (n + d)) per vector. With it copies n landmarks^2 + landmarks^3 operations and
-    copies n landmarks kernel values once, and landmarks (d + kernel) per point. What was learned last is remembered.
+    copies n landmarks kernel values once, and landmarks (d + kernel) per point. The latest regression is cached.
 
     References
     ----------
@@ -99,15 +99,15 @@ class Learned:
         check_integer("random_state", self.random_state, least=0)
 
     def require(self, kernel):
-        """Take every kernel: least squares needs values only."""
+        """Accept every kernel: least squares needs only kernel values."""
 
     def find(self, psi, start):
-        """Return W'psi, or with noise the clean points expected behind the corrupted ``start``; nothing is iterated."""
+        """Return W'psi, or with noise the expected clean points given the corrupted ``start``."""
         points = psi.points if isinstance(psi.points, np.ndarray) else psi.points.toarray()
         m = len(psi)
         if self.noise is None:
             found = psi.inner(_coordinates(psi.kernel, _Rows(points), self.ridge))
-            # the nearest point that the kernel takes
+            # the nearest point on which the kernel is defined
             found = np.maximum(found, 0) if psi.kernel.tags.nonnegative else found
         else:
             found = _denoiser(self, _Rows(points))(start)
@@ -115,7 +115,7 @@ class Learned:
 
 
 class _Rows:
-    """Rows that are equal, and hash, by content, so that what was learned from them can be looked up."""
+    """Rows with equality and hash by content, as keys of the caches below."""
 
     def __init__(self, points):
         self.points = points
@@ -129,37 +129,26 @@ class _Rows:
         return self._hash
 
 
-@dataclass(frozen=True)
-class _Denoiser:
-    """x -> mean + W'phi(A x), projected onto a box."""
-
-    expansion: Expansion
-    mean: np.ndarray
-    box: tuple[np.ndarray, np.ndarray]
-
-    def __call__(self, X):
-        return np.clip(self.mean + self.expansion(X), *self.box)
-
-
-# One entry each: a long block of vectors comes in parts, over the same points.
+# One entry is enough: a long block of vectors is processed in parts over the same points.
 @lru_cache(maxsize=1)
 def _coordinates(kernel, rows, ridge):
-    """Return the d vectors whose inner products with phi(x_i) are nearest to the coordinates of x_i."""
+    """Return the d vectors W whose inner products with phi(x_i) approximate the coordinates of x_i."""
     return lstsq(features(kernel, rows.points), rows.points, ridge)
 
 
 @lru_cache(maxsize=1)
 def _denoiser(method, rows):
-    """Learn the way from corrupted to clean rows."""
+    """Return the regression of clean on corrupted rows, the function x -> mean + W'phi(A x) projected onto the box."""
     clean, rng = rows.points, np.random.default_rng(method.random_state)
     corrupted = np.concatenate([_corrupt(method.noise, clean, rng) for _ in range(method.copies)])
     mean = clean.mean(axis=0)
     targets = np.tile(clean - mean, (method.copies, 1))
-    chosen = rng.permutation(len(clean))[: method.landmarks]
-    landmarks = _corrupt(method.noise, clean, rng)[chosen]
-    kernel = Mapped(method.kernel, _shrinkage(corrupted, targets)).resolve(landmarks)
+    subset = rng.permutation(len(clean))[: method.landmarks]
+    landmarks = _corrupt(method.noise, clean, rng)[subset]
+    kernel = Mapped(method.kernel, _scaling(corrupted, targets)).resolve(landmarks)
     coef = _nystroem(kernel, landmarks, corrupted, targets, method.ridge)
-    return _Denoiser(Expansion(kernel, landmarks, coef), mean, (clean.min(axis=0), clean.max(axis=0)))
+    fit, low, high = Expansion(kernel, landmarks, coef), clean.min(axis=0), clean.max(axis=0)
+    return lambda X: np.clip(mean + fit(X), low, high)
 
 
 def _corrupt(noise, clean, rng):
@@ -171,8 +160,8 @@ def _corrupt(noise, clean, rng):
     return corrupted
 
 
-def _shrinkage(corrupted, targets):
-    """Return A = (B B')^(1/4) (d, d), where B is the linear least squares answer, cut to its numerical rank."""
+def _scaling(corrupted, targets):
+    """Return A = (B B')^(1/4) (d, d), where B is the linear least-squares fit, truncated to its numerical rank."""
     B = np.linalg.lstsq(corrupted - corrupted.mean(axis=0), targets, rcond=None)[0]
     U, s, _ = np.linalg.svd(B)
     return (U * np.sqrt(s)) @ U.T
@@ -181,9 +170,10 @@ def _shrinkage(corrupted, targets):
 def _nystroem(kernel, Z, X, Y, ridge):
     """Return c (m, d) that minimises |K(X, Z) c - Y|^2 + ridge tr c'K(Z, Z) c, by its normal equations in float64.
 
-    A floor of 10 eps trace on the diagonal keeps directions that are rounding alone out of the answer.
+    10 eps trace is added to the diagonal, so that directions of rounding errors have no effect.
     """
-    normal, right = ridge * Gram(kernel, Z).dense(), np.zeros((len(Z), Y.shape[1]))
+    normal = ridge * Gram(kernel, Z).dense()
+    right = np.zeros((len(Z), Y.shape[1]))
     for start in range(0, len(X), _ROWS):
         K = Gram(kernel, X[start : start + _ROWS], Z).dense()
         normal += K.T @ K
