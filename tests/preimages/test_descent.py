@@ -36,7 +36,8 @@ def test_each_point_reaches_the_minimum_of_its_own_objective():
 
 
 def test_too_few_iterations_are_reported_and_no_point_is_above_its_start():
-    found = Descent(lambda z, j: bowls(z / 10, j), Downhill(), np.full((3, 1), 9.0), np.full(3, 1e-9), no_restart).run(2)
+    found = Descent(lambda z, j: bowls(z / 10, j), Downhill(), np.full((3, 1), 9.0), np.full(3, 1e-9), no_restart)
+    found = found.run(2)
     assert not found.converged.any()
     assert set(found.reasons) == {"max_iter = 2 reached"}
     assert (bowls(found.points / 10, np.arange(3))[0] <= bowls(np.full((3, 1), 0.9), np.arange(3))[0]).all()

@@ -96,9 +96,7 @@ def test_constant_columns_and_repeated_points_are_handled():
 
 def test_few_landmarks_lose_little_accuracy_on_a_smooth_set():
     noisy, phi = gaussian(CIRCLE, np.random.default_rng(4)), mc.features(mc.Gaussian(1.0), CIRCLE)
-    full, few = (
-        error(find(Learned(noise=gaussian, landmarks=m), phi, noisy).points, CIRCLE) for m in (120, 40)
-    )
+    full, few = (error(find(Learned(noise=gaussian, landmarks=m), phi, noisy).points, CIRCLE) for m in (120, 40))
     assert few < 1.2 * full
 
 
