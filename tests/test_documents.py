@@ -34,6 +34,15 @@ def test_local_links_lead_somewhere(document):
     assert [target for target in local if not (document.parent / target).exists()] == []
 
 
+def test_the_map_of_the_code_names_files_and_folders_that_exist():
+    text = _text(ROOT / "README.md").partition("## Where to find what")[2].partition("\n## ")[0]
+    named = re.findall(r"(?:_?\w+/)+(?:\w+\.py)?|\b_?\w+\.py", text)
+    assert len(named) > 30
+    source = ROOT / "src" / "mercer"
+    inside = [name for name in named if not name.startswith(("src/", "tests/"))]
+    assert [name for name in inside if not any(source.rglob(f"*{name.rstrip('/')}"))] == []
+
+
 def test_no_file_names_a_path_of_a_machine():
     found = [f"{path.relative_to(ROOT)}: {match[0]}" for path in _texts() for match in HOME.finditer(_text(path))]
     assert found == []
