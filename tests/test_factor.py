@@ -10,7 +10,7 @@ from sklearn.decomposition import KernelPCA as TheirKernelPCA
 
 import mercer as mc
 from mercer import factor
-from mercer.factor import InnerProducts, eigenpairs, qr, svd
+from mercer.factor import eigenpairs, qr, svd
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((250, 4))
@@ -206,20 +206,6 @@ def test_qr_reveals_the_rank_and_refuses_nothing_but_zero():
     assert R.shape == (4, 250)
     with pytest.raises(ValueError, match="all 3 vectors are 0"):
         qr(mc.features(mc.Linear(), np.zeros((3, 2))))
-
-
-@pytest.mark.parametrize("phi", [PHI, BLOCK], ids=["features", "coefficients"])
-def test_inner_products_are_a_matrix_in_every_way(phi):
-    M, inner = InnerProducts(phi), phi.inner(phi)
-    m = len(phi)
-    V = np.random.default_rng(2).standard_normal((m, 3))
-    scale = np.abs(inner).max()
-    assert M.shape == (m, m)
-    np.testing.assert_allclose(M @ V, inner @ V, atol=1e-12 * m * scale)
-    np.testing.assert_allclose(M.diagonal(), inner.diagonal(), rtol=1e-12)
-    np.testing.assert_allclose(M[np.ix_([1, 5], [2, 0, 3])], inner[np.ix_([1, 5], [2, 0, 3])], atol=1e-12 * scale)
-    np.testing.assert_allclose(M[:, [4]], inner[:, [4]], atol=1e-12 * scale)
-    np.testing.assert_array_equal(M.dense("1GB"), M.dense("1GB").T)
 
 
 def test_centred_directions_beside_tiny_eigenvalues_let_no_mean_in(global_random_seed):

@@ -6,70 +6,15 @@ import numpy as np
 import scipy.linalg
 
 from mercer._common import check_integer, check_number, warn
-from mercer._compute.memory import require_memory
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer.linalg import cholesky, eigh
-from mercer.linalg import operators as centred
 from mercer.linalg.extreme import smallest
+from mercer.linalg.operators import Centred, InnerProducts, centred, epsilon
 
 # Most landmarks from which Lanczos starts, and their share of the vectors: a tenth of the cost of one product.
 _START_POINTS, _START_SHARE, _START_TOL = 1_000, 10, 1e-3
 # Rounding of an inner product that kernels leave behind, in eps |phi|^2; centring shows it where all vectors are equal.
 _NOISE = 8
-
-
-class InnerProducts:
-    """The matrix <psi_i, psi_j> of a block of m vectors, lazy, with the names of a ``Gram``.
-
-    Parameters
-    ----------
-    phi : Expansion
-        m vectors.
-
-    Examples
-    --------
-    >>> import numpy as np, mercer as mc
-    >>> from mercer.factor import InnerProducts
-    >>> M = InnerProducts(mc.features(mc.Linear(), np.array([[1.0], [2.0]])))
-    >>> M.shape, M @ np.ones((2, 1)), M.diagonal()
-    ((2, 2), array([[3.], [6.]]), array([1., 4.]))
-    """
-
-    __array_ufunc__ = None
-
-    def __init__(self, phi):
-        self._phi = phi
-        self.shape = (len(phi), len(phi))
-        dtypes = [getattr(a, "dtype", None) for a in (phi.points, phi.coef)]
-        self.dtype = np.float32 if "float32" in str(dtypes[0]) and "float64" not in str(dtypes[1]) else np.float64
-
-    def __matmul__(self, V):
-        """Return the products with a block of columns (m, p), never storing the matrix."""
-        return self._phi.inner(self._phi @ V)
-
-    def diagonal(self):
-        """Return the squared norms (m,)."""
-        return self._phi.norms() ** 2
-
-    def __getitem__(self, index):
-        """Return the block of rows I and columns J."""
-        I, J = (np.ravel(np.arange(len(self._phi))[i]) for i in index)  # noqa: E741
-        return self._phi[:, I].inner(self._phi[:, J])
-
-    def dense(self, memory):
-        """Return the whole matrix in float64, if it fits into the budget."""
-        m = len(self._phi)
-        require_memory(
-            8 * m * m,
-            memory,
-            f"the matrix of inner products of {m} vectors",
-            "fewer vectors or components (below an eighth of the vectors no matrix is stored), or a larger memory=",
-        )
-        M = self._phi.inner(self._phi)
-        xp = namespace_of(M)
-        M = xp.astype(M, xp.float64)
-        # features give a matrix that is symmetric to the last bit; coefficients leave rounding
-        return M if self._phi.coef is None else (M + M.T) / 2
 
 
 def svd(phi, n, centre=True, *, memory="1GB", random_state=None):
@@ -160,12 +105,15 @@ def eigenpairs(phi, n, centre=True, *, name="n", memory="1GB", random_state=None
     >>> mc.factor.eigenpairs(phi, 1).values
     array([2.])
     """
-    m = len(phi)
+    m, inner = len(phi), InnerProducts(phi, memory)
     if n is not None:
         check_integer(name, n)
-    operator, pairs = _leading(phi, m if n is None else min(n, m), centre, memory, random_state)
-    largest, norm = float(pairs.values[0]), float(np.max(np.asarray(InnerProducts(phi).diagonal(), np.float64)))
-    floor = m * _eps(pairs.vectors) * max(largest, _NOISE * norm)
+    k = m if n is None else min(n, m)
+    operator, pairs = eigh.leading(
+        Centred(inner) if centre else inner, k, lambda: _start(phi, k + 8, centre), random_state=random_state
+    )
+    largest, norm = float(pairs.values[0]), float(np.max(np.asarray(inner.diagonal(), np.float64)))
+    floor = m * epsilon(inner) * max(largest, _NOISE * norm)
     warn_if_indefinite(phi.kernel, operator, floor, largest, random_state=random_state)
     rank = int((pairs.values > floor).sum())
     if rank == 0:
@@ -179,10 +127,11 @@ def eigenpairs(phi, n, centre=True, *, name="n", memory="1GB", random_state=None
             f"{name} = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned.",
         )
     kept = slice(0, rank if n is None else min(rank, n))
-    vectors = pairs.vectors[:, kept]
+    xp = namespace_of(pairs.vectors)
+    vectors = xp.astype(pairs.vectors[:, kept], xp.float32 if inner.dtype == np.float32 else xp.float64)
     if centre:
         # beside a tiny eigenvalue rounding leaves a mean, which division by the singular value would let in
-        vectors = vectors - namespace_of(vectors).mean(vectors, axis=0)
+        vectors = vectors - xp.mean(vectors, axis=0)
     return replace(pairs, values=pairs.values[kept], vectors=vectors, residuals=pairs.residuals[kept])
 
 
@@ -224,35 +173,19 @@ def warn_if_indefinite(kernel, operator, floor, largest, *, random_state=None):
         )
 
 
-def _leading(phi, k, centre, memory, random_state):
-    """Return the operator whose eigenpairs are sought, and the k leading ones, certified."""
-    m, inner = len(phi), InnerProducts(phi)
-    if m <= eigh.DENSE_ORDER or 8 * k >= m:
-        M = inner.dense(memory)
-        M = centred.centre(M) if centre else M
-        pairs = eigh.dense(M, k)
-        xp = namespace_of(M)
-        dtype = xp.float32 if inner.dtype == np.float32 else xp.float64
-        return M, replace(pairs, vectors=xp.astype(pairs.vectors, dtype))
-    require_numpy(phi, f"phi of {m} vectors")
-    operator = centred.CentredGram(inner) if centre else inner
-    start = _start(phi, k + 8, centre)
-    return operator, eigh.lanczos(operator, k, start=start, random_state=random_state)
-
-
 def _start(phi, count, centre):
-    """Return approximate leading eigenvectors (m, count): those of evenly spaced features, extended to all by a thin
-    product.
+    """Return approximate leading eigenvectors (m, count): those of evenly spaced features, extended by a thin product.
 
-    With coefficients every vector reaches over all points, so that a few cost as much as all: None.
+    None with coefficients, where every vector is a sum over all points and a few cost as much as all.
     """
     m = len(phi)
+    require_numpy(phi, f"phi of {m} vectors")
     size = min(_START_POINTS, m // _START_SHARE)
     if phi.coef is not None or size < count:
         return None
     some = phi[:, np.linspace(0, m - 1, size).astype(int)]
     M = np.asarray(some.inner(some), np.float64)
-    vectors = eigh.lanczos(centred.centre(M) if centre else M, count, tol=_START_TOL).vectors
+    vectors = eigh.lanczos(centred(M) if centre else M, count, tol=_START_TOL).vectors
     return np.asarray(phi.inner(some @ vectors), np.float64)
 
 
@@ -304,13 +237,13 @@ def qr(phi, tol=None, *, memory="1GB"):
     (1, array([[ 5., 10.]]))
     """
     require_numpy(phi, "phi")
-    inner = InnerProducts(phi)
-    tol = _eps(inner) ** 0.5 if tol is None else tol
+    inner = InnerProducts(phi, memory)
+    tol = epsilon(inner) ** 0.5 if tol is None else tol
     check_number("tol", tol)
     if tol < 0:
         raise ValueError(f"tol = {tol!r} must be at least 0: it is a share of the largest squared norm.")
     # with coefficients a column of inner products costs as much as all of them
-    gram = inner if phi.coef is None else np.asarray(inner.dense(memory), inner.dtype)
+    gram = inner if phi.coef is None else np.asarray(inner.dense(), inner.dtype)
     part = cholesky.pivoted(gram, tol=tol)
     if not len(part.pivots):
         raise ValueError(f"all {len(phi)} vectors are 0: there is nothing to orthonormalise.")
@@ -331,7 +264,3 @@ def require_numpy(phi, name):
 def _inverse_transpose(L):
     """Return the inverse of the transpose of a lower triangular matrix."""
     return scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans="T", check_finite=False)
-
-
-def _eps(array):
-    return float(np.finfo(np.float32 if "float32" in str(array.dtype) else np.float64).eps)

@@ -9,8 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import check_number, warn
 from mercer._compute.memory import parse_memory
-from mercer.factor import InnerProducts, require_numpy
+from mercer.factor import require_numpy
 from mercer.linalg import cg, cholesky, eigh
+from mercer.linalg.operators import InnerProducts, Shifted
 from mercer.linalg.precondition import low_rank_plus_ridge
 
 logger = logging.getLogger(__name__)
@@ -93,7 +94,7 @@ def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
     array([[20.]])
     """
     require_numpy(phi, "phi")
-    inner = InnerProducts(phi)
+    inner = InnerProducts(phi, memory)
     solved = solve(inner, Y, ridge, memory=memory, random_state=random_state)
     return phi @ solved.coef.astype(inner.dtype)
 
@@ -119,7 +120,7 @@ def solve(inner, Y, ridge, *, memory="1GB", random_state=None):
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.factor import InnerProducts
+    >>> from mercer.linalg.operators import InnerProducts
     >>> from mercer.least_squares import solve
     >>> solve(InnerProducts(mc.features(mc.Linear(), np.eye(2))), np.array([2.0, 4.0]), 1.0).coef
     array([[1.],
@@ -132,9 +133,9 @@ def solve(inner, Y, ridge, *, memory="1GB", random_state=None):
         raise ValueError(f"ridge = {ridge!r} must be at least 0.")
     norm = float(np.max(inner.diagonal()))
     if ridge <= m * np.finfo(np.float64).eps * norm:
-        return _minimum_norm(inner.dense(memory), Y, ridge)
+        return _minimum_norm(inner.dense(), Y, ridge)
     if 16 * m * m <= parse_memory(memory):
-        return _direct(inner.dense(memory), Y, ridge)
+        return _direct(inner.dense(), Y, ridge)
     return _iterative(inner, Y, ridge, random_state)
 
 
@@ -172,7 +173,7 @@ def _direct(M, Y, ridge):
 
 def _iterative(inner, Y, ridge, random_state):
     part = cholesky.randomly_pivoted(inner, int(_PIVOTS * inner.shape[0] ** 0.5), random_state)
-    shifted = _Shifted(inner, ridge)
+    shifted = Shifted(inner, ridge)
     tol = _TOL["float32" if inner.dtype == np.float32 else "float64"]
     solution = cg.solve(shifted, Y, low_rank_plus_ridge(part.factor, ridge), tol=tol / 2)
     route = f"{solution.n_iter} steps of conjugate gradients"
@@ -193,13 +194,3 @@ def _certify(Y, product, tol, route):
 
 def _relative(error, Y):
     return float(np.linalg.norm(error) / max(np.linalg.norm(Y), np.finfo(np.float64).tiny))
-
-
-class _Shifted:
-    """The operator M + ridge I."""
-
-    def __init__(self, operator, ridge):
-        self._operator, self._ridge, self.shape = operator, ridge, operator.shape
-
-    def __matmul__(self, V):
-        return np.asarray(self._operator @ V, np.float64) + self._ridge * V

@@ -1,10 +1,9 @@
 """Orthogonal projection of vectors of the feature space onto a span, and its error."""
 
-import numpy as np
-
 from mercer._compute.namespace import namespace_of
 from mercer.expansion import require_same_kernel
-from mercer.factor import InnerProducts, qr
+from mercer.factor import qr
+from mercer.linalg.operators import InnerProducts, epsilon
 
 
 def project(psi, onto, tol=None):
@@ -91,4 +90,4 @@ def projection_error(psi, onto, tol=None):
 
 
 def _basis(onto, tol):
-    return qr(onto, np.finfo(InnerProducts(onto).dtype).eps ** (2 / 3) if tol is None else tol)[0]
+    return qr(onto, epsilon(InnerProducts(onto)) ** (2 / 3) if tol is None else tol)[0]

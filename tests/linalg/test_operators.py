@@ -1,34 +1,120 @@
-"""Centring: the lazy operator and the matrix are H K H."""
+"""Operators: every part of the protocol gives the same matrix, the one that a dense product gives."""
 
 import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.linalg.operators import CentredGram, centre
+from mercer.linalg.operators import Centred, InnerProducts, Negated, Shifted, Weighted, centred, epsilon
 
-X = np.random.default_rng(0).standard_normal((60, 3))
-H = np.eye(60) - 1 / 60
+rng = np.random.default_rng(0)
+X, SCALE = rng.standard_normal((30, 3)), rng.integers(0, 4, 30).astype(float)
+W = SCALE / SCALE.sum()
+KERNEL = mc.Gaussian(0.4)
+K, PHI = KERNEL(X), mc.features(KERNEL, X)
+COEF = rng.standard_normal((30, 20))
+H, UNIFORM = np.eye(30) - W, np.eye(30) - 1 / 30
+CASES = {
+    "features": (InnerProducts(PHI), K),
+    "combinations": (InnerProducts(PHI @ COEF), COEF.T @ K @ COEF),
+    "weighted": (Weighted(InnerProducts(PHI), SCALE), np.diag(SCALE) @ K @ np.diag(SCALE)),
+    "centred": (Centred(InnerProducts(PHI)), UNIFORM @ K @ UNIFORM),
+    "centred with weights": (Centred(InnerProducts(PHI), W), H @ K @ H.T),
+    "centred Gram": (Centred(mc.Gram(KERNEL, X)), UNIFORM @ K @ UNIFORM),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_part_of_the_protocol_gives_the_same_matrix(name):
+    operator, expected = CASES[name]
+    n, scale = len(expected), np.abs(expected).max()
+    V, rows = rng.standard_normal((n, 2)), np.array([3, 1, 7])
+    assert operator.shape == (n, n)
+    assert operator.dtype == np.float64
+    np.testing.assert_allclose(operator.dense(), expected, atol=1e-14 * scale)
+    np.testing.assert_allclose(operator @ V, expected @ V, atol=1e-13 * scale)
+    np.testing.assert_allclose(operator.diagonal(), expected.diagonal(), atol=1e-14 * scale)
+    np.testing.assert_allclose(operator[np.ix_(rows, [2, 0])], expected[np.ix_(rows, [2, 0])], atol=1e-14 * scale)
+    np.testing.assert_allclose(operator[rows, :5], expected[rows, :5], atol=1e-14 * scale)
+
+
+@pytest.mark.parametrize("name", ["features", "combinations", "centred"])
+def test_stored_matrices_are_symmetric_to_the_last_bit(name):
+    M = CASES[name][0].dense()
+    np.testing.assert_array_equal(M, M.T)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_lazy_operator_is_the_centred_matrix(dtype):
-    G = mc.Gram(mc.Gaussian(0.5), X.astype(dtype))
-    V = np.random.default_rng(1).standard_normal((60, 4))
-    product = CentredGram(G) @ V
+def test_a_centred_product_is_summed_in_float64(dtype):
+    G = mc.Gram(KERNEL, X.astype(dtype))
+    product = Centred(G) @ rng.standard_normal((30, 4))
+    assert Centred(G).dtype == dtype
     assert product.dtype == np.float64
-    np.testing.assert_allclose(product, H @ G.dense() @ H @ V, atol=1e-13 if dtype is np.float64 else 1e-5)
     np.testing.assert_allclose(product.sum(axis=0), 0, atol=1e-13)
 
 
+def test_centring_costs_one_product_with_a_block_of_equal_width():
+    class Counted:
+        shape, dtype, widths = (30, 30), np.float64, []
+
+        def __matmul__(self, V):
+            self.widths.append(V.shape)
+            return K @ V
+
+    operator = Counted()
+    Centred(operator) @ np.ones((30, 4))
+    Centred(operator, W) @ np.ones((30, 4))
+    assert operator.widths == [(30, 4), (30, 4)]
+
+
+def test_means_are_the_products_with_the_mean():
+    np.testing.assert_allclose(CASES["centred"][0].means, K.mean(axis=0), atol=1e-14)
+    np.testing.assert_allclose(CASES["centred with weights"][0].means, K @ W, atol=1e-14)
+
+
+def test_shifted_and_negated_operators_are_sums_and_opposites():
+    V = rng.standard_normal((30, 2))
+    np.testing.assert_allclose(Shifted(InnerProducts(PHI), 0.5) @ V, K @ V + 0.5 * V, atol=1e-13)
+    np.testing.assert_allclose(Negated(InnerProducts(PHI)) @ V, -K @ V, atol=1e-13)
+    single = InnerProducts(mc.features(KERNEL, X.astype(np.float32)))
+    assert (Shifted(single, 1.0) @ V).dtype == np.float64
+    assert Negated(single).dtype == Shifted(single, 1.0).dtype == np.float32
+
+
+def test_the_type_of_inner_products_is_the_wider_one_of_points_and_coefficients():
+    narrow = mc.features(KERNEL, X.astype(np.float32))
+    assert InnerProducts(narrow).dtype == np.float32
+    assert InnerProducts(narrow @ COEF.astype(np.float32)).dtype == np.float32
+    assert InnerProducts(mc.Expansion(KERNEL, X, COEF.astype(np.float32))).dtype == np.float64
+    assert InnerProducts(narrow).dense().dtype == np.float64
+
+
+def test_a_stored_matrix_keeps_to_the_budget_of_memory():
+    assert InnerProducts(PHI, 8 * 30 * 30).dense().shape == (30, 30)
+    with pytest.raises(MemoryError, match=r"inner products of 30 vectors needs 7\.200 kB"):
+        Weighted(InnerProducts(PHI, 8 * 30 * 30 - 1), SCALE).dense()
+
+
+def test_the_matrix_of_a_precomputed_kernel_is_left_alone():
+    given = K.copy()
+    operator = InnerProducts(mc.features(mc.Precomputed().resolve(given), np.arange(30)))
+    Weighted(operator, SCALE).dense()
+    Centred(operator).dense()
+    np.testing.assert_array_equal(given, K)
+
+
 def test_a_centred_matrix_is_symmetric_to_the_bit_and_leaves_its_argument_alone():
-    K = mc.Gaussian(0.5)(X)
     before = K.copy()
-    C = centre(K)
+    C = centred(K)
     np.testing.assert_array_equal(C, C.T)
+    np.testing.assert_allclose(C, UNIFORM @ K @ UNIFORM, atol=1e-15)
     np.testing.assert_array_equal(K, before)
-    np.testing.assert_allclose(C, H @ K @ H, atol=1e-15)
 
 
-def test_centring_a_matrix_forgets_where_the_data_lie():
-    shifted = centre(mc.Linear()(X + 100.0))
-    np.testing.assert_allclose(shifted, centre(mc.Linear()(X)), atol=1e-10)
+def test_centring_forgets_where_the_data_lie():
+    shifted = centred(mc.Linear()(X + 100.0))
+    np.testing.assert_allclose(shifted, centred(mc.Linear()(X)), atol=1e-10)
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [(np.float32, 2.0**-23), (np.float64, 2.0**-52), (np.int64, 2.0**-52)])
+def test_epsilon_is_that_of_the_type_of_the_values(dtype, expected):
+    assert epsilon(np.zeros(2, dtype)) == expected

@@ -21,10 +21,10 @@ from mercer.estimators.one_class_svm import OneClassSVM
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import SVR
 from mercer.expansion import Expansion, features, mean
-from mercer.factor import InnerProducts
 from mercer.formats._as_expansion import as_expansion
 from mercer.formats.libsvm import machine_type, read_model
 from mercer.least_squares import solve
+from mercer.linalg.operators import InnerProducts
 
 SUPPORTED = (
     "fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge and KernelPCA of Mercer and of scikit-learn, "

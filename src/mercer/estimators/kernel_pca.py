@@ -11,7 +11,7 @@ from mercer.expansion import features, mean
 from mercer.factor import eigenpairs
 from mercer.gram import Gram
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.linalg.operators import CentredGram
+from mercer.linalg.operators import Centred
 from mercer.preimages import preimage
 from mercer.solvers._certify import Residuals
 from mercer.solvers.svm.newton import widened
@@ -240,7 +240,7 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if sample_weight is not None:
             raise ValueError("sample_weight must be None for KernelPCA, whose fit takes none.")
         _, points = self._training_points(X)
-        operator = CentredGram(Gram(self.kernel_, widened(points)))
+        operator = Centred(Gram(self.kernel_, widened(points)))
         V = np.asarray(self.eigenvectors_, np.float64)
         errors = operator @ V - V * self.eigenvalues_
         return Residuals(np.linalg.norm(errors, axis=0) / self.eigenvalues_[0])

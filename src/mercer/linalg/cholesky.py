@@ -9,6 +9,7 @@ import scipy.linalg
 
 from mercer._common import check_integer, check_number, warn
 from mercer.linalg.generator import generator
+from mercer.linalg.operators import epsilon
 
 # Largest share of the mean diagonal that `jittered` adds.
 _MOST_JITTER = 1e-6
@@ -144,8 +145,7 @@ class _Partial:
                 "semidefinite matrix; an indefinite kernel has none."
             )
         self.trace, self.lost = self.diagonal.sum(), 0.0
-        least = n * float(np.finfo(np.float32 if "float32" in str(gram.dtype) else np.float64).eps)
-        self.floor = max(least, tol or 0.0) * self.diagonal.max()
+        self.floor = max(n * epsilon(gram), tol or 0.0) * self.diagonal.max()
         # columns of the factor are kept as rows, so that a block of them lies together
         self._rows = np.empty((min(self.rank, 64), n))
         self.pivots = np.empty(0, dtype=np.intp)

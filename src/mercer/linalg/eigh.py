@@ -1,4 +1,4 @@
-"""Leading eigenpairs of a symmetric operator: dense, block Lanczos, randomised; each pair comes with its residual."""
+"""Leading eigenpairs of a symmetric operator, by LAPACK or block Lanczos, each with its residual."""
 
 import logging
 import math
@@ -239,56 +239,16 @@ def lanczos(operator, k, *, start=None, block=None, tol=None, max_products=200, 
     return _warned(pairs)
 
 
-def randomised(operator, k, *, oversample=10, tol=1e-6, max_products=100, random_state=None):
-    """Return the k leading eigenpairs of a positive semidefinite operator by subspace iteration on random vectors.
+def leading(operator, k, start=None, *, random_state=None):
+    """Return an operator, stored where the dense solver needs it, and its k leading eigenpairs.
 
-    Multiplies a block by the operator and orthonormalises it until every residual is below ``tol``, rather than a fixed
-    number of times: the last components converge last. Little memory, (k + oversample) n
-    numbers, but more products than ``lanczos``; meant for moderate accuracy of a spectrum that decays.
-
-    Parameters
-    ----------
-    operator : symmetric operator (n, n)
-    k : int
-    oversample : int
-    tol : float
-        Residual to reach, relative to |K|.
-    max_products : int
-    random_state : int, RandomState, Generator or None
-
-    Returns
-    -------
-    Eigenpairs
-
-    Warns
-    -----
-    ConvergenceWarning
-        When a pair is above ``tol``.
-
-    References
-    ----------
-    Halko, Martinsson, Tropp, *Finding structure with randomness*, SIAM Review 53 (2011), algorithm 4.4.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.linalg import eigh
-    >>> eigh.randomised(np.diag(0.5 ** np.arange(100.0)), 3).values
-    array([1.  , 0.5 , 0.25])
+    The dense solver for order at most 2 000 or k >= n / 8, otherwise Lanczos from the vectors that ``start()`` returns.
     """
-    n = order(operator, k)
-    check_integer("max_products", max_products)
-    check_integer("oversample", oversample, least=0)
-    block = generator(random_state).standard_normal((n, min(n, k + oversample)))
-    for products in range(1, max_products + 1):
-        basis = Basis(block)
-        basis.multiply(operator)
-        values, V, W = basis.pairs(k)
-        pairs = _certified(values, V, W, float(np.max(np.abs(basis.values))), operator.dtype, tol, products)
-        if bool(pairs.converged.all()):
-            break
-        block = basis.image
-    return _warned(pairs)
+    if operator.shape[0] <= DENSE_ORDER or 8 * k >= operator.shape[0]:
+        operator = operator.dense()
+        return operator, dense(operator, k)
+    start = None if start is None else start()
+    return operator, lanczos(operator, k, start=start, random_state=random_state)
 
 
 def order(operator, k):

@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._compute.namespace import namespace_of
 from mercer.linalg import eigh
+from mercer.linalg.operators import Negated, epsilon
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def smallest(operator, *, max_products=20, random_state=None):
     (-1.0, array([0., 1.]))
     """
     n = eigh.order(operator, 1)
-    rounding = n * float(np.finfo(np.float32 if "float32" in str(operator.dtype) else np.float64).eps)
+    rounding = n * epsilon(operator)
     if n < eigh.DENSE_ORDER:
         xp = namespace_of(operator)
         K = np.asarray(operator @ xp.eye(n, dtype=xp.float64), np.float64)
@@ -71,19 +72,3 @@ def smallest(operator, *, max_products=20, random_state=None):
         warnings.simplefilter("ignore", ConvergenceWarning)
         pairs = eigh.lanczos(Negated(operator), 1, tol=1e-6, max_products=max_products, random_state=random_state)
     return Smallest(-float(pairs.values[0]), (float(pairs.residuals[0]) + rounding) * pairs.norm, pairs.vectors[:, 0])
-
-
-class Negated:
-    """The operator -K, whose largest eigenvalues are the smallest of K.
-
-    Parameters
-    ----------
-    operator : symmetric operator (n, n)
-    """
-
-    def __init__(self, operator):
-        self._operator, self.shape, self.dtype = operator, operator.shape, operator.dtype
-
-    def __matmul__(self, V):
-        """Return -K V."""
-        return -(self._operator @ V)

@@ -1,66 +1,176 @@
-"""Centring of a symmetric matrix, H K H with H = I - 11'/n: given at once, or as a lazy operator."""
+"""Lazy symmetric operators: inner products of vectors; weighted, centred, shifted and negated operators.
 
-import array_api_compat
+Every operator has this protocol; a ``Gram`` of one set of points has it too.
 
+    shape          (n, n)
+    dtype          type of the values
+    A @ V          product with a block of columns (n, p)
+    A.diagonal()   (n,)
+    A[I, J]        block of rows I and columns J
+    A.dense()      the matrix in float64, or a MemoryError where it exceeds the memory budget
+
+Eigensolvers and conjugate gradients use ``shape``, ``dtype`` and ``@`` alone, so they take arrays as well.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from mercer._compute.memory import require_memory
 from mercer._compute.namespace import namespace_of
 
 
-class CentredGram:
-    """The operator H K H with H = I - 11'/n, applied by centring what goes in and what comes out.
+class InnerProducts:
+    """The matrix <psi_i, psi_j> of a block of m vectors of the feature space, an Expansion."""
 
-    Parameters
-    ----------
-    operator : symmetric operator (n, n)
-        An array, a ``Gram``, anything with ``shape``, ``dtype`` and ``@``.
+    __array_ufunc__ = None
 
-    Notes
-    -----
-    A product costs one product of the operator; means are summed in float64 and the result is float64.
+    def __init__(self, phi, memory="1GB"):
+        self._phi, self._memory = phi, memory
+        self.shape = (len(phi), len(phi))
+        dtypes = [str(getattr(array, "dtype", None)) for array in (phi.points, phi.coef)]
+        self.dtype = np.float32 if "float32" in dtypes[0] and "float64" not in dtypes[1] else np.float64
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.linalg.operators import CentredGram
-    >>> CentredGram(np.eye(2)) @ np.eye(2)
-    array([[ 0.5, -0.5],
-           [-0.5,  0.5]])
+    def __matmul__(self, V):
+        return self._phi.inner(self._phi @ V)
+
+    def diagonal(self):
+        """Return the squared norms (m,)."""
+        return self._phi.norms() ** 2
+
+    def __getitem__(self, index):
+        rows, columns = _positions(index, len(self._phi))
+        return self._phi[:, rows].inner(self._phi[:, columns])
+
+    def dense(self):
+        """Return the matrix in float64, symmetric to the last bit."""
+        m = len(self._phi)
+        require_memory(
+            8 * m * m,
+            self._memory,
+            f"the matrix of inner products of {m} vectors",
+            "fewer vectors or components (below an eighth of the vectors no matrix is stored), or a larger memory=",
+        )
+        M = self._phi.inner(self._phi)
+        xp = namespace_of(M)
+        M = xp.astype(M, xp.float64)
+        # features give a symmetric matrix; coefficients leave rounding
+        return M if self._phi.coef is None else (M + M.T) / 2
+
+
+class Weighted:
+    """The operator S A S with S = diag(scale): inner products of vectors that are multiplied by numbers."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, operator, scale):
+        self._operator, self._scale = operator, scale
+        self.shape, self.dtype = operator.shape, operator.dtype
+
+    def __matmul__(self, V):
+        return self._scale[:, None] * np.asarray(self._operator @ (self._scale[:, None] * V), np.float64)
+
+    def diagonal(self):
+        """Return the squared norms of the multiplied vectors (n,)."""
+        return self._scale**2 * np.asarray(self._operator.diagonal(), np.float64)
+
+    def __getitem__(self, index):
+        rows, columns = _positions(index, self.shape[0])
+        return self._scale[rows, None] * self._operator[rows, columns] * self._scale[columns]
+
+    def dense(self):
+        """Return the matrix in float64."""
+        M = self._operator.dense()
+        M *= self._scale[:, None]
+        M *= self._scale
+        return M
+
+
+class Centred:
+    """The operator H A H' with H = I - 1 w': inner products about the mean with weights w.
+
+    A product centres the block before and after one product of A, with sums in float64. The weights have sum 1 and
+    are all 1 / n when left out.
     """
 
     __array_ufunc__ = None
+
+    def __init__(self, operator, weights=None):
+        self._operator, self._weights = operator, weights
+        self.shape, self.dtype = operator.shape, operator.dtype
+
+    @cached_property
+    def means(self):
+        """The products with the weights, <psi_i, mean> (n,)."""
+        n = self.shape[0]
+        weights = np.full(n, 1 / n) if self._weights is None else self._weights
+        return np.asarray(self._operator @ weights[:, None], np.float64)[:, 0]
+
+    @property
+    def _square(self):
+        """The squared norm of the mean."""
+        return float(self.means.mean() if self._weights is None else self._weights @ self.means)
+
+    def __matmul__(self, V):
+        xp, w = namespace_of(V), self._weights
+        V = xp.astype(V, xp.float64)
+        V = V - (xp.mean(V, axis=0) if w is None else w[:, None] * xp.sum(V, axis=0))
+        product = self._operator @ V
+        product = xp.astype(product, xp.float64)
+        return product - (xp.mean(product, axis=0) if w is None else w @ product)
+
+    def diagonal(self):
+        """Return the squared distances to the mean (n,)."""
+        return np.asarray(self._operator.diagonal(), np.float64) - 2 * self.means + self._square
+
+    def __getitem__(self, index):
+        rows, columns = _positions(index, self.shape[0])
+        return self._operator[rows, columns] - self.means[rows, None] - self.means[columns] + self._square
+
+    def dense(self):
+        """Return the matrix in float64."""
+        M = self._operator.dense()
+        if self._weights is None:
+            return centred(M)
+        M -= self.means[:, None]
+        M -= self.means - self._square
+        return M
+
+
+class Shifted:
+    """The operator A + shift I."""
+
+    def __init__(self, operator, shift):
+        self._operator, self._shift = operator, shift
+        self.shape, self.dtype = operator.shape, operator.dtype
+
+    def __matmul__(self, V):
+        return np.asarray(self._operator @ V, np.float64) + self._shift * V
+
+
+class Negated:
+    """The operator -A, whose largest eigenvalues are the smallest of A."""
 
     def __init__(self, operator):
         self._operator = operator
         self.shape, self.dtype = operator.shape, operator.dtype
 
     def __matmul__(self, V):
-        """Return H K H V, in float64."""
-        return _without_mean(self._operator @ _without_mean(V))
+        return -(self._operator @ V)
 
 
-def centre(K):
-    """Return H K H of a matrix that is there, symmetric, in float64.
+def centred(K):
+    """Return H K H, H = I - 11'/n, of a symmetric array: a new array in float64, symmetric to the last bit.
 
-    Parameters
-    ----------
-    K : symmetric array (n, n)
-
-    Returns
-    -------
-    array (n, n)
-        A new one: K - 1 m' - m 1' + mean(m) with the column means m.
-
-    Examples
-    --------
     >>> import numpy as np
-    >>> from mercer.linalg.operators import centre
-    >>> centre(np.diag([2.0, 0.0]))
+    >>> from mercer.linalg.operators import centred
+    >>> centred(np.diag([2.0, 0.0]))
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
-    xp = array_api_compat.array_namespace(K)
+    xp = namespace_of(K)
     K = xp.astype(K, xp.float64, copy=True)
-    # one sum of the two means keeps the matrix symmetric to the last bit, which centring rows and columns in turn does
-    # not
+    # one sum of the two means keeps the matrix symmetric to the last bit; centring rows and columns in turn does not
     means = xp.mean(K, axis=0)
     means = means - xp.mean(means) / 2
     for i in range(K.shape[0]):
@@ -68,7 +178,11 @@ def centre(K):
     return K
 
 
-def _without_mean(V):
-    xp = namespace_of(V)
-    V = xp.astype(V, xp.float64)
-    return V - xp.mean(V, axis=0, keepdims=True)
+def epsilon(operator):
+    """Return eps of the type of the values of an operator or array, float64 for types that are not floating."""
+    return float(np.finfo(np.float32 if "float32" in str(operator.dtype) else np.float64).eps)
+
+
+def _positions(index, n):
+    """Return the row and the column numbers of an index."""
+    return (np.ravel(np.arange(n)[each]) for each in index)

@@ -5,8 +5,8 @@ import logging
 import numpy as np
 
 from mercer._compute.points import take_points
-from mercer.factor import InnerProducts
 from mercer.linalg import eigh
+from mercer.linalg.operators import InnerProducts
 from mercer.maps.coordinates import coordinates_about, share, spectral
 
 logger = logging.getLogger(__name__)

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import check_integer, check_positive, warn
-from mercer._compute.memory import require_memory
+from mercer._common import check_integer, check_positive, check_weights, warn
 from mercer.expansion import Expansion, features
 from mercer.factor import warn_if_indefinite
-from mercer.gram import Gram
 from mercer.linalg import eigh
+from mercer.linalg.operators import InnerProducts, Weighted, epsilon
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ def mercer_map(kernel, X, n=None, *, weights=None, tol=None, memory="1GB", rando
     """
     phi = features(kernel, X)
     root = np.sqrt(_normalised(weights, len(phi)))
-    values, vectors = _positive_pairs(_Weighted(kernel, X, root, memory), n, kernel, random_state)
+    values, vectors = _positive_pairs(Weighted(InnerProducts(phi, memory), root), n, kernel, random_state)
     coef = (root[:, None] * vectors / np.sqrt(values)).astype(phi.norms().dtype)
     terms = np.asarray((phi @ coef)(X), np.float64)
     diagonal = np.asarray(phi.norms(), np.float64) ** 2
@@ -130,35 +129,14 @@ def mercer_map(kernel, X, n=None, *, weights=None, tol=None, memory="1GB", rando
     return MercerMap(values[:r], eigenfunctions, float(errors[r - 1]))
 
 
-class _Weighted:
-    """The operator D K D of a kernel matrix and a positive diagonal, lazy or written out."""
-
-    def __init__(self, kernel, X, root, memory):
-        self._gram, self._root, self._memory = Gram(kernel, X), root[:, None], memory
-        self.shape, self.dtype = self._gram.shape, self._gram.dtype
-
-    def __matmul__(self, V):
-        return self._root * np.asarray(self._gram @ (self._root * V), np.float64)
-
-    def dense(self):
-        m = self.shape[0]
-        require_memory(8 * m * m, self._memory, f"the kernel matrix of {m} points", "fewer terms n, below m / 8")
-        return self._root * np.asarray(self._gram[:, :], np.float64) * self._root.T
-
-
 def _positive_pairs(operator, n, kernel, random_state):
     """Return the leading eigenvalues above rounding and their eigenvectors."""
     m = operator.shape[0]
     if n is not None:
         check_integer("n", n)
-    k = m if n is None else min(n, m)
-    if m <= eigh.DENSE_ORDER or 8 * k >= m:
-        operator = operator.dense()
-        pairs = eigh.dense(operator, k)
-    else:
-        pairs = eigh.lanczos(operator, k, random_state=random_state)
+    operator, pairs = eigh.leading(operator, m if n is None else min(n, m), random_state=random_state)
     largest = float(pairs.values[0])
-    floor = m * float(np.finfo(operator.dtype).eps) * largest
+    floor = m * epsilon(operator) * largest
     warn_if_indefinite(kernel, operator, floor, largest, random_state=random_state)
     rank = int((pairs.values > max(floor, 0.0)).sum())
     if rank == 0:
@@ -169,13 +147,9 @@ def _positive_pairs(operator, n, kernel, random_state):
 
 
 def _normalised(weights, m):
-    if weights is None:
-        return np.full(m, 1 / m)
-    weights = np.asarray(weights, np.float64)
-    if weights.shape != (m,):
-        raise ValueError(f"weights must have shape ({m},), one for every point, got {weights.shape}.")
-    if not (np.isfinite(weights).all() and weights.min() > 0):
-        raise ValueError(f"weights must be finite and above 0, got {weights.min()!r}; leave out points of weight 0.")
+    weights = check_weights("weights", weights, m)
+    if not weights.min() > 0:
+        raise ValueError(f"weights[{weights.argmin()}] = 0.0 must be above 0; leave out points of weight 0.")
     return weights / weights.sum()
 
 

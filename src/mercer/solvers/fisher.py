@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import check_positive
+from mercer._common import check_positive, check_weights
 from mercer.expansion import Expansion
-from mercer.factor import InnerProducts
 from mercer.least_squares import solve
-from mercer.solvers.weighted import Centred, Weighted, checked
+from mercer.linalg.operators import Centred, InnerProducts, Weighted
 
 
 @dataclass(frozen=True)
@@ -99,10 +98,10 @@ def discriminants(phi, classes, mu, weights=None, *, memory="1GB", random_state=
            [ 5.]]))
     """
     check_positive("mu", mu)
-    weights = np.ones(len(phi)) if weights is None else checked(weights, len(phi))
+    weights = check_weights("weights", weights, len(phi))
     sizes = _sizes(classes, weights)
     D, root = _contrasts(sizes), np.sqrt(weights)[:, None]
-    inner = Centred(InnerProducts(phi), weights / sizes.sum())
+    inner = Centred(InnerProducts(phi, memory), weights / sizes.sum())
     targets = root * (D / np.sqrt(sizes)[:, None])[classes]
     solved = solve(Weighted(inner, root[:, 0]), targets, mu, memory=memory, random_state=random_state)
     G = mu * (targets.T @ solved.coef)

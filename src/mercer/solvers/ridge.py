@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mercer._common import check_number
+from mercer._common import check_number, check_weights
 from mercer._compute.memory import require_memory
 from mercer._compute.points import take_points
 from mercer.expansion import Expansion
-from mercer.factor import InnerProducts, svd
+from mercer.factor import svd
 from mercer.least_squares import solve
 from mercer.linalg import cholesky, eigh
-from mercer.solvers.weighted import weighted
+from mercer.linalg.operators import InnerProducts, Weighted
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ def ridge(phi, Y, alpha, weights=None, *, memory="1GB", random_state=None):
     >>> ridge(phi, np.array([0.0, 3.0]), 0.0, weights=np.array([1.0, 2.0])).expansion(np.array([[1.0]]))
     array([[2.]])
     """
-    inner, root = weighted(phi, weights)
+    inner, root = _weighted(phi, weights, memory)
     Y = np.asarray(Y, np.float64)
     targets = root * Y.reshape(len(Y), -1) if len(Y) == len(root) else Y
     solved = solve(inner, targets, alpha, memory=memory, random_state=random_state)
@@ -176,7 +176,7 @@ def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB"):
     m = len(onto)
     require_memory(24 * m * m, memory, f"three matrices of order {m}, the number of landmarks,", "fewer landmarks")
     Q = _basis(onto, memory)
-    _, root = weighted(phi, weights)
+    _, root = _weighted(phi, weights, memory)
     N, right = _normal_equations(Q, phi.points, root, root * np.asarray(Y, np.float64).reshape(len(root), -1))
     pairs = eigh.dense(N, len(N))
     kept = pairs.values > len(N) * np.finfo(np.float64).eps * max(pairs.values[0], 0.0)
@@ -256,8 +256,8 @@ def posterior(phi, alpha, weights=None, *, memory="1GB"):
     n = len(phi)
     instead = "landmarks=, whose posterior is of their number, or a larger memory="
     require_memory(16 * n * n, memory, f"the posterior of {n} points", instead)
-    inner, root = weighted(phi, weights)
-    M = inner.dense(memory)
+    inner, root = _weighted(phi, weights, memory)
+    M = inner.dense()
     np.fill_diagonal(M, M.diagonal() + alpha)
     L, _ = cholesky.jittered(M)
     inverse = scipy.linalg.lapack.dtrtri(L, lower=1)[0]
@@ -353,10 +353,10 @@ def ridge_path(phi, Y, alphas, weights=None, *, memory="1GB"):
     alphas = np.asarray(alphas, np.float64)
     if alphas.ndim != 1 or not (np.isfinite(alphas).all() and (alphas > 0).all()):
         raise ValueError(f"alphas = {alphas} must be a list of finite numbers above 0.")
-    n, (inner, root) = len(phi), weighted(phi, weights)
+    n, (inner, root) = len(phi), _weighted(phi, weights, memory)
     Y = np.asarray(Y, np.float64).reshape(len(root), -1)
     require_memory(24 * n * n, memory, f"three matrices of order {n}, the number of points,", "a larger memory=")
-    M = inner.dense(memory)
+    M = inner.dense()
     values, V = _spectrum(M, alphas.min())
     coef, errors = np.empty((len(alphas), *Y.shape)), np.empty((len(alphas), *Y.shape))
     projected, seen = V.T @ (root * Y), root[:, 0] > 0
@@ -380,6 +380,15 @@ def _spectrum(M, least):
             f"{pairs.values[0]:.3g}; alphas must be above {-pairs.values[-1]:.3g}."
         )
     return np.where(abs(pairs.values) <= floor, 0, pairs.values), pairs.vectors
+
+
+def _weighted(phi, weights, memory):
+    """Return the inner products of sqrt(w_i) phi_i, and the roots of the weights as a column (n, 1)."""
+    inner = InnerProducts(phi, memory)
+    if weights is None:
+        return inner, np.ones((len(phi), 1))
+    root = np.sqrt(check_weights("weights", weights, len(phi)))
+    return Weighted(inner, root), root[:, None]
 
 
 def _nonnegative(alpha):
