@@ -21,7 +21,7 @@ def test_the_laws_of_expansions_hold(kernel, dtype):
     check_expansion_laws(mc.features(kernel, points[:12]))
 
 
-def test_with_the_linear_kernel_everything_is_what_it_is_of_explicit_vectors():
+def test_with_the_linear_kernel_all_results_are_those_of_explicit_vectors():
     psi, chi = mc.Expansion(mc.Linear(), X, A), mc.Expansion(mc.Linear(), Z, B)
     P, C = X.T @ A, Z.T @ B
     np.testing.assert_allclose(psi(NEW), NEW @ P, atol=1e-12)
@@ -77,7 +77,9 @@ def test_sums_broadcast_one_vector_and_join_points():
     total = psi + one
     assert total.shape == (65, 4)
     np.testing.assert_allclose(total(NEW), psi(NEW) + one(NEW), atol=1e-13)
-    with pytest.raises(ValueError, match="blocks of 4 and 2 vectors cannot be added"):
+    with pytest.raises(
+        ValueError, match="blocks must have equally many vectors, or one, to be added; these have 4 and 2"
+    ):
         psi + mc.Expansion(kernel, Z, B[:, :2])
 
 
@@ -129,31 +131,63 @@ def test_predictions_do_not_depend_on_their_batch_mates():
         (lambda: mc.Expansion(mc.Gaussian(0.5), X, A[:5]), ValueError, "40 points need 40 rows of coefficients"),
         (lambda: mc.Expansion(mc.Gaussian(0.5), X, A * np.nan), ValueError, "coef contains NaN"),
         (lambda: mc.Expansion(mc.Gaussian("scale"), X), ValueError, "resolve"),
-        (lambda: mc.features(mc.Gaussian(0.5), X) @ A[:5], ValueError, "40 vectors need 40 rows"),
-        (lambda: mc.features(mc.Gaussian(0.5), X)[3], IndexError, "columns of an expansion"),
-        (lambda: mc.features(mc.Gaussian(0.5), X).inner(3), TypeError, "expected an Expansion"),
+        (
+            lambda: mc.features(mc.Gaussian(0.5), X) @ A[:5],
+            ValueError,
+            r"C must have 40 rows in psi @ C, one for each vector; got shape \(5, 4\)",
+        ),
+        (lambda: mc.features(mc.Gaussian(0.5), X)[3], IndexError, r"must be indexed by psi\[:, j\]"),
+        (lambda: mc.features(mc.Gaussian(0.5), X).inner(3), TypeError, "chi must be an Expansion, got int"),
         (
             lambda: mc.features(mc.Gaussian(0.5), X).inner(mc.features(mc.Gaussian(0.6), X)),
             ValueError,
-            "different feature spaces",
+            "must have the same kernel to be combined",
         ),
         (lambda: mc.sqdist(mc.features(mc.Linear(), X), mc.features(mc.Linear(), Z), True), ValueError, "equally many"),
     ],
 )
-def test_nonsense_is_refused(make, error, message):
+def test_invalid_arguments_are_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
 
 
 @pytest.mark.parametrize("wrong", ["rbf", None, np.dot], ids=["name", "None", "function"])
 @pytest.mark.parametrize("make", [mc.features, mc.Gram, mc.Expansion], ids=lambda make: make.__name__)
-def test_what_is_no_kernel_is_refused_with_what_would_be(make, wrong):
+def test_a_kernel_of_another_kind_is_refused_with_an_example(make, wrong):
     with pytest.raises(TypeError, match=r"kernel must be a Kernel, such as mercer\.Gaussian\(0\.5\), got"):
         make(wrong, np.ones((2, 2)))
 
 
 @pytest.mark.parametrize(("given", "name"), [((3, None), "phi"), ((None, "b"), "chi")])
-def test_what_is_no_expansion_has_no_discrepancy(given, name):
+def test_the_discrepancy_needs_two_expansions(given, name):
     phi = mc.features(mc.Linear(), np.eye(2))
     with pytest.raises(TypeError, match=f"{name} must be an Expansion, such as features"):
         mc.mmd(*(phi if each is None else each for each in given))
+
+
+def test_numbers_and_factors_multiply_the_vectors():
+    psi = mc.Expansion(mc.Gaussian(0.5), X, A)
+    np.testing.assert_array_equal((psi * 2).coef, 2 * A)
+    np.testing.assert_array_equal((2 * psi).coef, 2 * A)
+    np.testing.assert_array_equal((-psi).coef, -A)
+    np.testing.assert_array_equal((psi / 4).coef, A / 4)
+    np.testing.assert_array_equal((psi * np.arange(4.0)).coef, A * np.arange(4.0))
+    np.testing.assert_array_equal((mc.features(psi.kernel, X) * 3).coef, 3 * np.eye(40))
+
+
+def test_columns_are_vectors_and_a_combination_is_a_product_of_coefficients():
+    psi = mc.Expansion(mc.Gaussian(0.5), X, A)
+    for index in (2, [2, 0], slice(1, 3), np.array([False, True, True, False])):
+        expected = A[:, [index]] if isinstance(index, int) else A[:, index]
+        np.testing.assert_array_equal(psi[:, index].coef, expected)
+    C = B[:4, :3]
+    np.testing.assert_allclose((psi @ C).coef, A @ C, atol=1e-14)
+    np.testing.assert_allclose((psi @ C[:, 0]).coef, A @ C[:, :1], atol=1e-14)
+
+
+def test_distances_of_nearly_equal_vectors_are_never_negative():
+    phi = mc.features(mc.Gaussian(0.5), X)
+    near = mc.features(mc.Gaussian(0.5), X + 1e-9)
+    assert mc.sqdist(phi, near).min() >= 0
+    # the diagonal is set to 0 for one block only
+    assert mc.sqdist(phi, mc.features(mc.Gaussian(0.5), X + 0.1)).diagonal().min() > 0.01

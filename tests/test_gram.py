@@ -1,4 +1,4 @@
-"""Gram: a matrix in every respect, that is never stored unless asked for and within the budget."""
+"""Gram: products, blocks, diagonal and transpose are those of the matrix, which only ``dense`` stores."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_a_gram_matrix_of_one_set_is_symmetric_to_the_bit_with_an_exact_diagonal
     np.testing.assert_allclose(mc.Gram(kernel, X).diagonal(), K.diagonal(), rtol=1e-14)
 
 
-def test_blocks_are_blocks_whichever_way_they_are_named(kernel):
+def test_blocks_are_those_of_the_matrix_for_every_kind_of_index(kernel):
     G, K = mc.Gram(kernel, X), kernel(X)
     rows, columns = np.array([5, 0, 69]), np.array([1, 1, -1, 5])
     mask = np.zeros(70, dtype=bool)
@@ -92,16 +92,29 @@ def test_a_matrix_beyond_the_budget_is_refused_with_both_numbers_and_products_ar
     assert np.isfinite(G @ X).all()
 
 
-def test_nonsense_is_refused():
+@pytest.mark.parametrize(("dtype", "bytes_of_a_value"), [(np.float32, 4), (np.float64, 8)])
+def test_the_budget_counts_the_bytes_of_the_type(dtype, bytes_of_a_value):
+    needed = 70 * 30 * bytes_of_a_value
+    given = X.astype(dtype), Z.astype(dtype)
+    assert mc.Gram(mc.Gaussian(1.0), *given, memory=needed).dense().shape == (70, 30)
+    with pytest.raises(MemoryError):
+        mc.Gram(mc.Gaussian(1.0), *given, memory=needed - 1).dense()
+    with pytest.raises(MemoryError):
+        mc.Gram(mc.Gaussian(1.0), *given, memory=needed - 1).T.dense()
+
+
+def test_invalid_arguments_are_refused():
     G = mc.Gram(mc.Gaussian(1.0), X, Z)
-    with pytest.raises(ValueError, match=r"shape \(70, 30\); it cannot multiply an array of shape \(70,\)"):
+    with pytest.raises(ValueError, match=r"V must have shape \(30,\) or \(30, p\) in G @ V; got shape \(70,\)"):
         G @ np.ones(70)
-    with pytest.raises(ValueError, match="cannot multiply"):
+    with pytest.raises(ValueError, match=r"got shape \(30, 2, 2\)"):
         G @ np.ones((30, 2, 2))
-    with pytest.raises(ValueError, match="one set of points"):
+    with pytest.raises(ValueError, match="Z must be X for a diagonal"):
         G.diagonal()
     with pytest.raises(IndexError, match=r"G\[I, J\]"):
         G[3]
+    with pytest.raises(TypeError, match="V must be real numbers in G @ V, got dtype complex128"):
+        G @ np.ones(30, dtype=complex)
     with pytest.raises(ValueError, match="resolve"):
         mc.Gram(mc.Gaussian("scale"), X)
     with pytest.raises(ValueError, match="features"):

@@ -79,5 +79,5 @@ def test_float32_stays_float32():
 
 
 def test_spaces_of_different_kernels_do_not_mix():
-    with pytest.raises(ValueError, match="different feature spaces"):
+    with pytest.raises(ValueError, match="must have the same kernel to be combined"):
         project(mc.features(mc.Gaussian(1.0), X), mc.features(mc.Gaussian(2.0), Z))

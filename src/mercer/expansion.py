@@ -1,4 +1,4 @@
-"""Expansion: a block of m vectors of the feature space over shared points, and the algebra of such blocks."""
+"""Expansion: vectors of the feature space over shared points, with sums, products, inner products and distances."""
 
 import numpy as np
 
@@ -19,29 +19,29 @@ from mercer.kernels.base import require_kernel
 class Expansion:
     """A block of m vectors of the feature space, psi_j = sum_i coef[i, j] phi(points[i]).
 
-    Data are the block with identity coefficients, ``features(kernel, X)``; means, kernel principal components, normals
-    of support vector machines, ridge solutions and denoised points are all ``features(kernel, X) @ A``.
+    ``features(kernel, X)`` is the block of the mapped data, with the identity as coefficients. Means, kernel principal
+    components, normals of support vector machines, ridge solutions and denoised points are ``features(kernel, X) @ A``.
 
     Parameters
     ----------
     kernel : Kernel
-        With its bandwidth resolved.
+        Resolved: with numbers for its bandwidths.
     points : points (n)
-        Kept as a read-only view where they are an array; not copied.
+        Not copied; an array is kept as a read-only view.
     coef : array (n, m) or (n,), optional
-        One column per vector; the identity when left out, which is never stored.
+        One column per vector; the identity by default, which is not stored.
 
     Raises
     ------
     ValueError
-        For points the kernel does not take, coefficients of another length or not finite.
+        When the kernel does not take the points, or the coefficients have another length or are not finite.
     TypeError
-        For what is no kernel.
+        When ``kernel`` is not a Kernel.
 
     Notes
     -----
-    Evaluation costs n m kernel values per new point and a tile of memory. Inner products of nearly parallel vectors
-    lose digits as differences do: squared distances below about 1e-14 of the squared norms (1e-6 in float32) are noise.
+    Evaluation costs n kernel values per new point, one tile in memory at a time. Squared distances below about 1e-14
+    of the squared norms (1e-6 in float32) are rounding errors.
 
     Examples
     --------
@@ -58,13 +58,13 @@ class Expansion:
 
     def __init__(self, kernel, points, coef=None):
         require_kernel(kernel)
-        side, _ = kernel.admit_pair(points, points)
-        self._kernel, self.prepared = kernel, side
-        self._coef = None if coef is None else coefficient_block(coef, side)
+        self._kernel = kernel
+        self.prepared, _ = kernel.admit_pair(points, points)
+        self._coef = None if coef is None else coefficient_block(coef, self.prepared)
 
     @property
     def kernel(self):
-        """The kernel whose feature space the vectors live in."""
+        """The kernel of the feature space."""
         return self._kernel
 
     @property
@@ -77,7 +77,7 @@ class Expansion:
 
     @property
     def coef(self):
-        """The coefficients (n, m), read-only, or None for the identity."""
+        """The coefficients (n, m), read-only; None for the identity."""
         return self._coef
 
     @property
@@ -104,16 +104,15 @@ class Expansion:
         -------
         array (n_test, m)
         """
-        X, Z = self._with(X)
-        return self._values(X, Z)
+        return _evaluate(self, *self._admit(X))
 
     def inner(self, chi):
-        """Return the inner products <psi_i, chi_j> with another block of the same feature space.
+        """Return the inner products <psi_i, chi_j> with the vectors of another block.
 
         Parameters
         ----------
         chi : Expansion
-            p vectors, same kernel.
+            p vectors with the same kernel.
 
         Returns
         -------
@@ -124,7 +123,7 @@ class Expansion:
             X = Z = self.prepared
         else:
             X, Z = self._kernel.admit_pair(self.points, chi.points)
-        values = chi._values(X, Z)
+        values = _evaluate(chi, X, Z)
         return values if self._coef is None else coefficient_product(self._coef, values)
 
     def norms(self):
@@ -133,14 +132,14 @@ class Expansion:
         if self._coef is None:
             squares = pick_backend(self._kernel, self.prepared).diag(self._kernel, self.prepared)
         else:
-            values = self._values(self.prepared, self.prepared)
+            values = _evaluate(self, self.prepared, self.prepared)
             squares = xp.sum(self._coef * values, axis=0, dtype=xp.float64)
             squares = xp.astype(squares, values.dtype)
-        # rounding, or an indefinite kernel, can leave a negative square
+        # rounding and indefinite kernels give negative squares
         return xp.sqrt(xp.where(squares > 0, squares, xp.zeros_like(squares)))
 
     def gradient(self, X):
-        """Return the gradients of <phi(x), psi_j> in x, summed in float64.
+        """Return the gradients of <phi(x), psi_j> with respect to x, summed in float64.
 
         Parameters
         ----------
@@ -156,23 +155,24 @@ class Expansion:
             When the kernel has no gradient.
         """
         self._kernel.require_gradient()
-        X, Z = self._with(X)
+        X, Z = self._admit(X)
         xp = X.xp
         coef = xp.eye(len(Z)) if self._coef is None else self._coef
         coef = xp.astype(coef, xp.float64)
         backend = pick_backend(self._kernel, X, Z)
-        columns = [
-            backend.vjp(self._kernel, X, Z, lambda rows, j=j: xp.broadcast_to(coef[:, j], (_length(rows), len(Z))))
-            for j in range(coef.shape[1])
-        ]
+
+        def weights(j):
+            return lambda rows: xp.broadcast_to(coef[:, j], (rows.stop - rows.start, len(Z)))
+
+        columns = [backend.vjp(self._kernel, X, Z, weights(j)) for j in range(coef.shape[1])]
         return xp.astype(xp.stack(columns, axis=1), X.container.dtype, copy=False)
 
     def __matmul__(self, C):
-        """Return the block of combinations sum_i C[i, j] psi_i; a vector C gives a block of one."""
+        """Return the block of the combinations sum_i C[i, j] psi_i; a vector C gives a block of one vector."""
         C = coefficient_columns(C, self.prepared)
         n, m = self.shape
         if C.shape[0] != m:
-            raise ValueError(f"{m} vectors need {m} rows of combination coefficients, got shape {tuple(C.shape)}.")
+            raise ValueError(f"C must have {m} rows in psi @ C, one for each vector; got shape {tuple(C.shape)}.")
         return self._over(C if self._coef is None else self._coef @ C)
 
     def __add__(self, other):
@@ -185,7 +185,7 @@ class Expansion:
         return self * -1.0
 
     def __mul__(self, factor):
-        """Return every vector times a number, or vector j times factor[j]."""
+        """Return the vectors times a number, or vector j times factor[j]."""
         return self._over(self.dense_coef() * factor)
 
     __rmul__ = __mul__
@@ -194,34 +194,28 @@ class Expansion:
         return self * (1.0 / divisor)
 
     def __getitem__(self, index):
-        """Return chosen vectors, ``psi[:, j]``: a number gives a block of one."""
+        """Return some of the vectors, ``psi[:, j]``; a number j gives a block of one vector."""
         if not (isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None)):
-            raise IndexError("vectors are the columns of an expansion: psi[:, j] chooses some of them.")
+            raise IndexError("an Expansion must be indexed by psi[:, j]; its vectors are the columns.")
         j = index[1]
         j = [j] if isinstance(j, (int, np.integer)) else j
         if self._coef is None and not isinstance(j, slice):
-            # features of some of the points need no coefficients for the others
-            return _from_side(self._kernel, self.prepared.take(np.arange(len(self))[np.asarray(j)]), None)
+            # features of some points do not need the other points
+            return _sharing(self._kernel, self.prepared.take(np.arange(len(self))[np.asarray(j)]), None)
         return self._over(take_columns(self.dense_coef(), j))
 
     def _over(self, coef):
         """Return another block over the same points."""
-        return _from_side(self._kernel, self.prepared, coefficient_block(coef, self.prepared))
+        return _sharing(self._kernel, self.prepared, coefficient_block(coef, self.prepared))
 
-    def _with(self, X):
-        """Return new points and the shared ones as two sides of one type; the shared side is reused where it can be."""
+    def _admit(self, X):
+        """Return new points and the shared points in one type, with what was computed of the shared points."""
         if X is self.prepared.container or X is self.points:
             return self.prepared, self.prepared
         return self._kernel.admit_beside(X, self.prepared)
 
-    def _values(self, X, Z):
-        backend = pick_backend(self._kernel, X, Z)
-        if self._coef is None:
-            return backend.dense(self._kernel, X, Z)
-        return backend.matmul(self._kernel, X, Z, self._coef)
-
     def dense_coef(self):
-        """Return the coefficients, the identity written out."""
+        """Return the coefficients (n, m), also where they are the identity."""
         if self._coef is not None:
             return self._coef
         return self.prepared.xp.eye(len(self.prepared), dtype=floating(self.prepared))
@@ -232,7 +226,7 @@ class Expansion:
         require_same_kernel(self, other)
         m, p = len(self), len(other)
         if m != p and 1 not in (m, p):
-            raise ValueError(f"blocks of {m} and {p} vectors cannot be added: numbers must agree, or one of them be 1.")
+            raise ValueError(f"blocks must have equally many vectors, or one, to be added; these have {m} and {p}.")
         xp = self.prepared.xp
         width = max(m, p)
         left, right = (xp.broadcast_to(b.dense_coef(), (len(b.prepared), width)) for b in (self, other))
@@ -243,12 +237,12 @@ class Expansion:
 
 
 def features(kernel, X):
-    """Return the data's own features, the block of phi(x_1), ..., phi(x_n).
+    """Return the features of data, the block of phi(x_1), ..., phi(x_n).
 
     Parameters
     ----------
     kernel : Kernel
-        With its bandwidth resolved.
+        Resolved: with numbers for its bandwidths.
     X : points (n)
 
     Returns
@@ -297,15 +291,15 @@ def sqdist(psi, chi, paired=False):
     Parameters
     ----------
     psi, chi : Expansion
-        m and p vectors of one feature space.
+        m and p vectors with the same kernel.
     paired : bool
-        Only the distances of psi_i and chi_i.
+        Return only the distances of psi_i and chi_i.
 
     Returns
     -------
     array (m, p), or (m,) when paired
-        At least 0; exactly 0 between a vector and itself when psi is chi. It is |psi|^2 + |chi|^2 - 2 <psi, chi>:
-        below about 1e-14 |psi|^2 (1e-6 in float32) only rounding.
+        At least 0, and 0 between a vector and itself when psi is chi. Computed as |psi|^2 + |chi|^2 - 2 <psi, chi>:
+        values below about 1e-14 |psi|^2 (1e-6 in float32) are rounding errors.
 
     Examples
     --------
@@ -318,7 +312,7 @@ def sqdist(psi, chi, paired=False):
     require_same_kernel(psi, chi)
     if paired:
         if len(psi) != len(chi):
-            raise ValueError(f"paired distances need equally many vectors, got {len(psi)} and {len(chi)}.")
+            raise ValueError(f"psi and chi must have equally many vectors when paired; got {len(psi)} and {len(chi)}.")
         if psi.coef is None and chi.coef is None:
             return _paired_feature_distances(psi, chi)
         return (psi - chi).norms() ** 2
@@ -332,7 +326,7 @@ def sqdist(psi, chi, paired=False):
 
 
 def _paired_feature_distances(psi, chi):
-    """Return |phi(x_i) - phi(z_i)|^2 from small diagonal blocks, without n^2 values."""
+    """Return |phi(x_i) - phi(z_i)|^2 from diagonal blocks of 256, without n^2 values."""
     parts, step = [], 256
     for start in range(0, len(psi), step):
         rows = np.arange(start, min(start + step, len(psi)))
@@ -341,12 +335,12 @@ def _paired_feature_distances(psi, chi):
 
 
 def mmd(phi, chi):
-    """Return the maximum mean discrepancy |mean(phi) - mean(chi)|: biased, and not squared.
+    """Return the maximum mean discrepancy |mean(phi) - mean(chi)|, biased and not squared.
 
     Parameters
     ----------
     phi, chi : Expansion
-        Two samples' features, m and p vectors.
+        Features of two samples, m and p vectors.
 
     Returns
     -------
@@ -363,22 +357,22 @@ def mmd(phi, chi):
     >>> mc.mmd(mc.features(k, np.array([[0.0], [2.0]])), mc.features(k, np.array([[4.0]])))
     3.0
     """
-    _require_expansion("phi", phi)
-    _require_expansion("chi", chi)
+    for name, given in (("phi", phi), ("chi", chi)):
+        if not isinstance(given, Expansion):
+            raise TypeError(f"{name} must be an Expansion, such as features(kernel, X), got {given!r:.60}.")
     return float((mean(phi) - mean(chi)).norms()[0])
 
 
-def _require_expansion(name, given):
-    if not isinstance(given, Expansion):
-        raise TypeError(f"{name} must be an Expansion, such as features(kernel, X), got {given!r:.60}.")
-
-
-def _length(rows):
-    return rows.stop - rows.start
+def _evaluate(psi, X, Z):
+    """Return <phi(x), psi_j> for admitted points X; Z are the admitted points of psi."""
+    backend = pick_backend(psi.kernel, X, Z)
+    if psi.coef is None:
+        return backend.dense(psi.kernel, X, Z)
+    return backend.matmul(psi.kernel, X, Z, psi.coef)
 
 
 def _same_points(left, right):
-    """Return whether two sides hold the very same points: one object, or two views of the same memory."""
+    """Return whether two ``Points`` hold one container, or two views of the same memory."""
     if left is right or left.container is right.container:
         return True
     if not (isinstance(left.container, np.ndarray) and isinstance(right.container, np.ndarray)):
@@ -387,18 +381,18 @@ def _same_points(left, right):
     return views[0] == views[1]
 
 
-def _from_side(kernel, side, coef):
-    """Return an expansion of points that are already validated, sharing what their side has computed."""
+def _sharing(kernel, prepared, coef):
+    """Return an expansion over points that are already validated, with what was computed of them."""
     psi = object.__new__(Expansion)
-    psi._kernel, psi.prepared, psi._coef = kernel, side, coef
+    psi._kernel, psi.prepared, psi._coef = kernel, prepared, coef
     return psi
 
 
 def require_same_kernel(psi, chi):
-    """Raise unless two blocks are expansions with the same kernel."""
+    """Raise unless chi is an expansion with the kernel of psi."""
     if not isinstance(chi, Expansion):
-        raise TypeError(f"expected an Expansion, got {type(chi).__name__}.")
+        raise TypeError(f"chi must be an Expansion, got {type(chi).__name__}.")
     if chi.kernel is not psi.kernel and chi.kernel != psi.kernel:
         raise ValueError(
-            f"vectors of different feature spaces have no inner product or sum: {psi.kernel!r} and {chi.kernel!r}."
+            f"expansions must have the same kernel to be combined; these have {psi.kernel!r} and {chi.kernel!r}."
         )

@@ -1,4 +1,4 @@
-"""Gram: the matrix of kernel values K(X, Z) as a lazy operator within a memory budget."""
+"""Gram: the lazy matrix of kernel values K(X, Z), with products that never store it."""
 
 import array_api_compat
 import numpy as np
@@ -11,28 +11,29 @@ from mercer.kernels.base import require_kernel
 
 
 class Gram:
-    """The matrix K(X, Z) of kernel values, computed when needed.
+    """The lazy matrix of kernel values K(X, Z).
 
     Parameters
     ----------
     kernel : Kernel
-        With its bandwidth resolved.
+        Resolved: with numbers for its bandwidths.
     X : points (n)
     Z : points (m), optional
-        X itself when left out.
+        X by default.
     memory : str or int
-        Bytes that ``dense`` may use for the matrix. Products ``G @ V`` never store it.
+        Memory budget of ``dense``. Products ``G @ V`` never store the matrix.
 
     Raises
     ------
     ValueError
-        For points the kernel does not take, or an unresolved kernel.
+        When the kernel does not take the points or is not resolved.
     TypeError
-        For what is no kernel.
+        When ``kernel`` is not a Kernel.
 
     Notes
     -----
-    ``G @ V`` costs n m evaluations each time and a tile of memory; ``G[I, J]`` evaluates that block only.
+    Every product ``G @ V`` evaluates n m kernel values, one tile in memory at a time. ``G[I, J]`` evaluates that
+    block only.
 
     Examples
     --------
@@ -58,12 +59,12 @@ class Gram:
 
     @property
     def dtype(self):
-        """Type of the values: that of the points, float64 for points that are not numbers."""
+        """Type of the values: the type of the points, float64 for points that are not numbers."""
         return floating(self._X)
 
     @property
     def T(self):
-        """The transposed matrix K(Z, X), lazy as well."""
+        """The transposed matrix K(Z, X), also lazy."""
         if self._X is self._Z:
             return self
         transposed = object.__new__(Gram)
@@ -71,24 +72,24 @@ class Gram:
         return transposed
 
     def diagonal(self):
-        """Return k(x_i, x_i) (n,) of a Gram matrix of one set of points.
+        """Return k(x_i, x_i) (n,).
 
         Raises
         ------
         ValueError
-            When rows and columns are different points.
+            When the columns are other points than the rows.
         """
         if self._X is not self._Z:
-            raise ValueError("diagonal needs one set of points; this is K(X, Z) with two.")
+            raise ValueError("Z must be X for a diagonal; this Gram has two sets of points.")
         return self._backend.diag(self._kernel, self._X)
 
     def dense(self):
-        """Return the whole matrix (n, m).
+        """Return the matrix (n, m).
 
         Raises
         ------
         MemoryError
-            When it is larger than the budget, before anything is computed.
+            When the matrix exceeds the memory budget; nothing is computed.
         """
         n, m = self.shape
         needed = n * m * (4 if "float32" in str(self.dtype) else 8)
@@ -96,17 +97,18 @@ class Gram:
             needed,
             self._memory,
             f"K(X, Z) of {n} x {m} values of {self.dtype}",
-            "Gram(...) @ V, which never stores it, or raise memory=",
+            "Gram(...) @ V, which never stores it, or a larger memory=",
         )
         return self._backend.dense(self._kernel, self._X, self._Z)
 
     def __matmul__(self, V):
-        """Return K(X, Z) @ V for a vector (m,) or a block (m, p), never storing K."""
+        """Return K(X, Z) @ V for a vector (m,) or a block (m, p), without storing K."""
         V = V if array_api_compat.is_array_api_obj(V) else np.asarray(V)
         if isinstance(V, np.ndarray) and V.dtype.kind not in "fiub":
-            raise TypeError(f"K(X, Z) multiplies real numbers, got an array of dtype {V.dtype}.")
-        if V.ndim not in (1, 2) or V.shape[0] != self.shape[1]:
-            raise ValueError(f"K(X, Z) has shape {self.shape}; it cannot multiply an array of shape {tuple(V.shape)}.")
+            raise TypeError(f"V must be real numbers in G @ V, got dtype {V.dtype}.")
+        m = self.shape[1]
+        if V.ndim not in (1, 2) or V.shape[0] != m:
+            raise ValueError(f"V must have shape ({m},) or ({m}, p) in G @ V; got shape {tuple(V.shape)}.")
         block = V[:, None] if V.ndim == 1 else V
         product = self._backend.matmul(self._kernel, self._X, self._Z, block)
         return product[:, 0] if V.ndim == 1 else product
@@ -117,9 +119,9 @@ class Gram:
         return self.T @ V if V.ndim == 1 else (self.T @ V.T).T
 
     def __getitem__(self, index):
-        """Return the block of rows I and columns J, ``G[I, J]``: slices, integer arrays, or what ``np.ix_`` makes."""
+        """Return the block of rows I and columns J; each a slice, an integer, an array, or from ``np.ix_``."""
         if not isinstance(index, tuple) or len(index) != 2:
-            raise IndexError("a Gram matrix is indexed by rows and columns, G[I, J].")
+            raise IndexError("a Gram must be indexed by rows and columns, G[I, J].")
         rows, columns = (_positions(i, n) for i, n in zip(index, self.shape, strict=True))
         return self._kernel.evaluate(Tile(self._X.take(rows), self._Z.take(columns)))
 
@@ -128,5 +130,5 @@ class Gram:
 
 
 def _positions(index, n):
-    """Return an index as a slice or an array of positions, so that a single row stays a block of one row."""
+    """Return an index as a slice or an array of positions; one row stays a block."""
     return index if isinstance(index, slice) else np.ravel(np.arange(n)[np.asarray(index)])
