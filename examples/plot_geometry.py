@@ -30,7 +30,7 @@ print(f"geodesic {path.length:.3f}, straight line {mc.manifold.length(kernel, pa
 
 X, y = make_moons(200, noise=0.15, random_state=0)
 svc = mc.SVC(kernel=mc.Gaussian(1.0), C=10.0).fit(X, y)
-magnified = mc.manifold.magnified(svc, width=0.5)
+magnified = mc.manifold.magnify(svc, width=0.5)
 
 region = (-1.4, 2.4, -1.0, 1.4)
 figure = plt.figure(figsize=(10, 2.8), layout="constrained")

@@ -5,27 +5,28 @@ import pytest
 from scipy.stats import norm
 
 import mercer as mc
-from mercer.capacity import machine, pac_bayes
-from mercer.capacity._pac_bayes import _largest
+from mercer import capacity
+from mercer.capacity import pac_bayes
+from mercer.capacity._pac_bayes import _invert_kl
 
 
 def learned(n, gap, seed=0):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(n, 2)), np.resize([0, 1], n)
     X[:, 0] += gap * (2 * y - 1)
-    return machine(mc.SVC(kernel=mc.Linear()).fit(X, y), X, y)
+    return capacity.model(mc.SVC(kernel=mc.Linear()).fit(X, y), X, y)
 
 
 @pytest.mark.parametrize("q", [0.0, 0.01, 0.3, 0.9])
 @pytest.mark.parametrize("budget", [1e-4, 0.05, 1.0])
 def test_the_inverse_of_the_divergence_is_its_inverse(q, budget):
-    p = _largest(q, budget)
+    p = _invert_kl(q, budget)
     kl = (q * np.log(q / p) if q else 0) + (1 - q) * np.log((1 - q) / (1 - p))
     assert p >= q
     assert np.isclose(kl, budget, rtol=1e-6)
 
 
-def test_machines_drawn_err_as_often_as_the_normal_law_says():
+def test_drawn_classifiers_err_as_often_as_the_normal_law_says():
     # the sum over points of erfc is the mean error of w + noise, by the law of large numbers
     own = learned(200, 1.0)
     rng, mu = np.random.default_rng(1), 4.0
@@ -53,6 +54,6 @@ def test_the_scale_of_the_outputs_does_not_matter():
     assert np.isclose(pac_bayes(own).value, pac_bayes(larger).value)
 
 
-def test_a_machine_that_is_always_wrong_is_known_to_be_bad():
+def test_a_classifier_that_is_always_wrong_has_a_vacuous_bound():
     own = learned(300, 3.0)
     assert pac_bayes(replace(own, outputs=-own.outputs)).vacuous

@@ -61,7 +61,7 @@ def test_other_points_measure_the_error_where_they_are_given(moons):
     Z, labels = make_moons(300, noise=0.25, random_state=1)
     found = report(model, X, y, test=(Z, labels))
     assert np.isclose(found.truth, 1 - model.score(Z, labels))
-    assert found.measured == "300 other points"
+    assert found.measured == "300 test points"
 
 
 def test_a_kernel_has_a_geometry_and_no_error(moons):
@@ -111,7 +111,7 @@ def test_a_perceptron_has_the_bounds_of_outputs(moons):
 def test_three_classes_are_refused(moons):
     X, _ = moons
     y = np.arange(100) % 3
-    with pytest.raises(ValueError, match="3 machines"):
+    with pytest.raises(ValueError, match="3 binary classifiers"):
         report(mc.SVC().fit(X, y), X, y)
 
 

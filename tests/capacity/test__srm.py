@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.capacity import machine, pac_bayes, rademacher, srm, vc_margin
+from mercer import capacity
+from mercer.capacity import pac_bayes, rademacher, srm, vc_margin
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def test_the_least_bound_is_chosen_and_all_hold_at_once(sample, bound):
     X, y = sample
     family = [mc.SVC(C=C, kernel=mc.Gaussian(0.5)) for C in (0.01, 1.0, 100.0)]
     choice = srm(family, X, y, bound=bound, confidence=0.94)
-    own = machine(choice.models[1], X, y)
+    own = capacity.model(choice.models[1], X, y)
     assert np.isclose(choice.bounds[1].value, bound(own, confidence=0.98).value)
     assert choice.bounds[choice.best].value == min(each.value for each in choice.bounds)
     assert choice.confidence == 0.94
@@ -40,5 +41,5 @@ def test_models_are_cloned(sample):
 
 
 def test_an_empty_family_is_refused(sample):
-    with pytest.raises(ValueError, match="models is empty"):
+    with pytest.raises(ValueError, match=r"models = \[\] must not be empty"):
         srm([], *sample)

@@ -6,7 +6,7 @@ import pytest
 
 import mercer as mc
 from mercer import capacity
-from mercer.capacity import Bound, Machine
+from mercer.capacity import Bound, Model
 
 FAILURE = 0.1
 NOISE = 0.1
@@ -35,11 +35,11 @@ def sample(rng, n):
 
 
 def line(rng, n):
-    """The line of least squares through a sample, as a machine, and its true error."""
+    """The line of least squares through a sample, as a Model, and its true error."""
     X, y = sample(rng, n)
     wide = np.column_stack([X, np.ones(n)])
     *w, b = np.linalg.solve(wide.T @ wide, wide.T @ y)
-    return Machine(
+    return Model(
         mc.Linear(), X, np.arange(n), y, X @ w + b, np.sum(X**2, axis=1), float(np.hypot(*w)), float(b)
     ), true_error(lambda Z: Z @ w + b)
 
@@ -48,7 +48,7 @@ def fitted(rng, n):
     X, y = sample(rng, n)
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     model = mc.SVC(C=100.0, kernel=mc.Linear()).fit(X, y)
-    return capacity.machine(model, X, y), true_error(model.decision_function, 0.0)
+    return capacity.model(model, X, y), true_error(model.decision_function, 0.0)
 
 
 @functools.cache
@@ -73,12 +73,12 @@ def failures(name, trials, seed):
     learn, n, bound = BOUNDS[name]
     rng, failed, optimistic, said = np.random.default_rng(seed), 0, 0, 0
     for _ in range(trials):
-        machine, error = learn(rng, n)
-        found = bound(machine)
+        model, error = learn(rng, n)
+        found = bound(model)
         assert found.kind == "bound"
         failed += error > found.value
         said += not found.vacuous
-        optimistic += error > np.mean(machine.margins <= 0)
+        optimistic += error > np.mean(model.margins <= 0)
     return failed, optimistic, said
 
 
@@ -116,6 +116,6 @@ def test_the_leave_one_out_error_is_bounded_in_a_thousand_trials():
         if len(np.unique(y)) == 1:
             continue
         model = mc.SVC(C=rng.choice([0.3, 3.0, 300.0]), kernel=mc.Gaussian(0.5)).fit(X, y)
-        machine, truth = capacity.machine(model, X, y), capacity.leave_one_out(model, X, y)
-        assert truth <= capacity.xi_alpha(machine).value + 1e-12
-        assert truth <= capacity.support_fraction(machine).value + 1e-12
+        own, truth = capacity.model(model, X, y), capacity.leave_one_out(model, X, y)
+        assert truth <= capacity.xi_alpha(own).value + 1e-12
+        assert truth <= capacity.support_fraction(own).value + 1e-12

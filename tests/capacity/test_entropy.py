@@ -93,7 +93,7 @@ def test_fewer_than_one_ball_is_refused():
 
 
 def test_more_balls_than_eigenvalues_can_tell_apart_are_refused():
-    with pytest.raises(ValueError, match="give a smaller one"):
+    with pytest.raises(ValueError, match="use a smaller log_n"):
         log_entropy_number(PolynomialDecay(2.0), 1e9)
 
 

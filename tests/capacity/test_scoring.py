@@ -30,7 +30,7 @@ def test_a_given_matrix_can_be_searched():
     assert search.fit(K, y).best_score_ > 0.7
 
 
-def test_the_machine_may_be_the_last_step_of_a_pipeline():
+def test_the_estimator_may_be_the_last_step_of_a_pipeline():
     X, y = make_moons(80, noise=0.3, random_state=0)
     pipe = make_pipeline(StandardScaler(), mc.SVC(kernel=mc.Gaussian(1.0))).fit(X, y)
     assert span_score(pipe, X, y) == 1 - span_rule(pipe[-1], pipe[:-1].transform(X), y).value
@@ -58,7 +58,7 @@ def test_other_points_than_those_of_the_fit_are_refused():
         span_score(mc.SVC().fit(X[:40], y[:40]), X[40:], y[40:])
     with pytest.raises(ValueError, match="Resubstitution"):
         ridge_score(mc.KernelRidge().fit(X[:40], y[:40]), X[40:], y[40:])
-    with pytest.raises(TypeError, match="SVC has none"):
+    with pytest.raises(TypeError, match="SVC has no exact"):
         ridge_score(mc.SVC().fit(X, y), X, y)
 
 

@@ -8,7 +8,8 @@ from sklearn.datasets import make_moons
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 
 import mercer as mc
-from mercer.capacity import Machine, leave_one_out_predictions, machine, span_rule, squared_spans
+from mercer import capacity
+from mercer.capacity import Model, leave_one_out_predictions, span_rule, squared_spans
 
 
 @pytest.fixture
@@ -16,20 +17,20 @@ def moons(global_random_seed):
     return make_moons(150, noise=0.3, random_state=global_random_seed)
 
 
-def naive_span(machine, p):
+def naive_span(model, p):
     """The definition, by a constrained minimisation over the vectors on the margin."""
-    size = np.abs(machine.coef)
-    free = np.setdiff1d(np.flatnonzero((size > 0) & (size < machine.prices * (1 - 1e-6))), [p])
-    K, k = machine.kernel(machine.points[free]), machine.kernel(machine.points[[p]], machine.points[free])[0]
+    size = np.abs(model.coef)
+    free = np.setdiff1d(np.flatnonzero((size > 0) & (size < model.upper_bounds * (1 - 1e-6))), [p])
+    K, k = model.kernel(model.points[free]), model.kernel(model.points[[p]], model.points[free])[0]
     system = np.block([[K, np.ones((len(free), 1))], [np.ones((1, len(free))), np.zeros((1, 1))]])
     weights = np.linalg.lstsq(system, np.append(k, 1.0), rcond=None)[0][:-1]
     assert np.isclose(weights.sum(), 1)
-    return machine.diagonal[p] - 2 * weights @ k + weights @ K @ weights
+    return model.diagonal[p] - 2 * weights @ k + weights @ K @ weights
 
 
 def test_spans_are_distances_to_affine_combinations(moons):
     X, y = moons
-    own = machine(mc.SVC(C=1.0, kernel=mc.Gaussian(4.0)).fit(X, y), X, y)
+    own = capacity.model(mc.SVC(C=1.0, kernel=mc.Gaussian(4.0)).fit(X, y), X, y)
     spans = squared_spans(own)
     support = np.flatnonzero(own.coef)
     assert np.allclose(spans[support], [naive_span(own, p) for p in support], rtol=1e-5, atol=1e-8)
@@ -39,7 +40,7 @@ def test_spans_are_distances_to_affine_combinations(moons):
 def test_the_small_case_agrees_with_a_general_optimiser():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(12, 2)), np.arange(12) % 2
-    own = machine(mc.SVC(C=100.0, kernel=mc.Gaussian(1.0)).fit(X, y), X, y)
+    own = capacity.model(mc.SVC(C=100.0, kernel=mc.Gaussian(1.0)).fit(X, y), X, y)
     p = int(np.flatnonzero(own.coef)[0])
     others = np.setdiff1d(np.flatnonzero((own.coef != 0) & (np.abs(own.coef) < 99)), [p])
     K, k = own.kernel(X[others]), own.kernel(X[[p]], X[others])[0]
@@ -52,17 +53,17 @@ def test_the_small_case_agrees_with_a_general_optimiser():
     assert np.isclose(squared_spans(own)[p], found.fun, rtol=1e-4)
 
 
-def test_outputs_left_out_are_those_of_machines_whose_margin_keeps_its_vectors(moons):
+def test_leave_one_out_outputs_are_exact_while_the_margin_keeps_its_vectors(moons):
     # where no vector enters or leaves, the rule is exact: compare with refits point by point
     X, y = moons
     model = mc.SVC(C=10.0, kernel=mc.Gaussian(4.0), tol=1e-6).fit(X, y)
-    own = machine(model, X, y)
+    own = capacity.model(model, X, y)
     ours = mc.capacity.leave_one_out_outputs(own)
     exact = 0
     for p in np.flatnonzero(own.coef):
         rest = np.delete(np.arange(len(X)), p)
         other = clone(model).fit(X[rest], y[rest])
-        there = machine(other, X[rest], y[rest])
+        there = capacity.model(other, X[rest], y[rest])
         same = np.array_equal(_states(there), np.delete(_states(own), p))
         if same:
             exact += 1
@@ -72,7 +73,7 @@ def test_outputs_left_out_are_those_of_machines_whose_margin_keeps_its_vectors(m
 
 def _states(own):
     size = np.abs(own.coef)
-    return np.where(size == 0, 0, np.where(size < own.prices * (1 - 1e-6), 1, 2))
+    return np.where(size == 0, 0, np.where(size < own.upper_bounds * (1 - 1e-6), 1, 2))
 
 
 @pytest.mark.parametrize("C", [1.0, 10.0, 100.0])
@@ -99,7 +100,7 @@ def test_the_rule_is_within_a_point_and_a_half_of_the_true_error_on_real_data(da
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
-def test_several_machines_vote(multi_class, global_random_seed):
+def test_binary_classifiers_vote(multi_class, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     y = np.arange(90) % 3
     X = rng.normal(size=(90, 2)) + 2 * np.eye(3)[y][:, :2]
@@ -124,7 +125,7 @@ def test_regressions_are_left_out_too(C, global_random_seed):
 def test_repeated_points_have_no_span():
     X, signs = np.repeat(np.random.default_rng(0).normal(size=(5, 2)), 2, axis=0), np.resize([1.0, 1.0, -1.0, -1.0], 10)
     K = mc.Gaussian(1.0)(X)
-    own = Machine(
+    own = Model(
         mc.Gaussian(1.0), X, np.arange(10), signs, K @ (0.5 * signs), np.ones(10), 1.0, 0.0, 0.5 * signs, np.ones(10)
     )
     assert np.all(squared_spans(own) < 1e-8)
@@ -134,7 +135,7 @@ def test_repeated_points_have_no_span():
 
 def test_without_vectors_on_the_margin_the_nearest_opponent_counts():
     X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
-    own = machine(mc.SVC(C=1e-3, kernel="linear").fit(X, y), X, y)
+    own = capacity.model(mc.SVC(C=1e-3, kernel="linear").fit(X, y), X, y)
     assert np.allclose(squared_spans(own), [9, 4, 4, 9])
 
 
@@ -146,6 +147,6 @@ def test_other_losses_are_refused():
 
 def test_a_matrix_beyond_the_budget_is_refused_before_it_is_made(moons):
     X, y = moons
-    own = machine(mc.SVC(C=1.0, kernel=mc.Gaussian(4.0)).fit(X, y), X, y)
+    own = capacity.model(mc.SVC(C=1.0, kernel=mc.Gaussian(4.0)).fit(X, y), X, y)
     with pytest.raises(MemoryError, match="support vectors on the margin"):
         squared_spans(own, memory=100)

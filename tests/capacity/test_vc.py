@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer import capacity
 from mercer.capacity import smallest_ball, vc_bound, vc_confidence, vc_margin
 
 
@@ -19,7 +20,7 @@ def test_it_grows_with_the_dimension_and_falls_with_the_points():
 def test_the_dimension_of_a_margin_is_that_of_radius_and_norm():
     X = np.linspace(-3, 3, 300)[:, None]
     y = np.where(X[:, 0] > 0, 1, -1)
-    own = mc.capacity.machine(mc.SVC(C=1.0, kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
+    own = capacity.model(mc.SVC(C=1.0, kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
     h = (smallest_ball(mc.Gaussian(0.1), X).radius * own.norm) ** 2 + 1
     failed = np.mean(own.margins < 1 - 1e-6)
     assert np.isclose(vc_margin(own).value, failed + vc_confidence(h, 300))

@@ -20,7 +20,7 @@ def svc(halves):
 
 def test_it_is_a_conformal_kernel_with_a_bump_at_every_support_vector(svc, halves):
     X, _ = halves
-    kernel = manifold.magnified(svc, 0.4)
+    kernel = manifold.magnify(svc, 0.4)
     distances = ((X[:, None] - svc.support_vectors_) ** 2).sum(axis=2)
     c = np.exp(-distances / (2 * 0.4**2)).sum(axis=1)
     np.testing.assert_allclose(kernel(X), c[:, None] * svc.kernel_(X) * c, rtol=1e-12)
@@ -28,7 +28,7 @@ def test_it_is_a_conformal_kernel_with_a_bump_at_every_support_vector(svc, halve
 
 def test_volume_gathers_where_the_machine_decides(svc, halves):
     X, _ = halves
-    kernel = manifold.magnified(svc, 0.4)
+    kernel = manifold.magnify(svc, 0.4)
     gain = np.log(manifold.volume_element(kernel, X) / manifold.volume_element(svc.kernel_, X))
     near = np.abs(svc.decision_function(X)) < 0.5
     assert gain[near].min() > np.median(gain[~near])
@@ -37,7 +37,7 @@ def test_volume_gathers_where_the_machine_decides(svc, halves):
 def test_its_metric_is_that_of_a_conformal_kernel_of_unit_length(svc, halves):
     # k(x, x) = 1 and its slope there is 0: g becomes c^2 g + dc dc'
     X, _ = halves
-    kernel = manifold.magnified(svc, 0.4)
+    kernel = manifold.magnify(svc, 0.4)
     c, slope = kernel.c(X)[:, 0], kernel.c.gradient(X)[:, 0]
     expected = c[:, None, None] ** 2 * np.eye(2) + slope[:, :, None] * slope[:, None, :]
     np.testing.assert_allclose(manifold.metric(kernel, X), expected, rtol=1e-10, atol=1e-12)
@@ -46,18 +46,18 @@ def test_its_metric_is_that_of_a_conformal_kernel_of_unit_length(svc, halves):
 
 def test_a_machine_can_be_trained_again(svc, halves):
     X, y = halves
-    again = mc.SVC(kernel=manifold.magnified(svc, 0.7)).fit(X, y)
+    again = mc.SVC(kernel=manifold.magnify(svc, 0.7)).fit(X, y)
     assert again.score(X, y) >= svc.score(X, y) - 0.05
 
 
 def test_what_cannot_be_magnified_is_refused(svc, halves):
     X, y = halves
     with pytest.raises(ValueError, match="width = 0 must be above 0"):
-        manifold.magnified(svc, 0)
-    with pytest.raises(TypeError, match="KernelRidge has no support_vectors_; magnified takes a fitted SVC"):
-        manifold.magnified(mc.KernelRidge(kernel=mc.Linear()).fit(X, y), 1.0)
+        manifold.magnify(svc, 0)
+    with pytest.raises(TypeError, match="KernelRidge has no support_vectors_; magnify takes a fitted SVC"):
+        manifold.magnify(mc.KernelRidge(kernel=mc.Linear()).fit(X, y), 1.0)
     with pytest.raises(TypeError, match="has no kernel_ and no support_vectors_"):
-        manifold.magnified(mc.SVC(), 1.0)
+        manifold.magnify(mc.SVC(), 1.0)
     given = mc.SVC(kernel="precomputed").fit(X @ X.T, y)
-    with pytest.raises(TypeError, match="magnified needs rows of numbers|no support_vectors_"):
-        manifold.magnified(given, 1.0)
+    with pytest.raises(TypeError, match="magnify needs rows of numbers|no support_vectors_"):
+        manifold.magnify(given, 1.0)

@@ -1,34 +1,34 @@
-"""How much a kernel machine can learn: spectra, balls, entropy numbers, and bounds of its error.
+"""Capacity of a kernel model: spectra, enclosing balls, entropy and covering numbers, and bounds of the error.
 
-Everything takes a kernel and points, or a fitted model and the points it was fitted to. A `Bound` says what it states,
-how surely, on what it rests, and whether it says anything here; `report` puts all of them beside the true error.
+Functions take a kernel and points, or a fitted estimator and its training points. A `Bound` has a statement, a
+confidence and assumptions; `report` compares all bounds with the true error.
 """
 
-from mercer.capacity._model import Machine, machine, machines
-from mercer.capacity._pac_bayes import pac_bayes
-from mercer.capacity._report import Report, report
-from mercer.capacity._srm import Choice, srm
-from mercer.capacity.ball import Ball, smallest_ball
-from mercer.capacity.bound import Bound
-from mercer.capacity.complexity import local_complexity, local_rademacher, rademacher
-from mercer.capacity.components import kpca_residual
-from mercer.capacity.compressed import sample_compression
-from mercer.capacity.covering import log_covering_number
-from mercer.capacity.decay import ExponentialDecay, ListedDecay, PolynomialDecay, estimate_decay
-from mercer.capacity.eigenvalues import Spectrum, effective_dimension, spectrum
-from mercer.capacity.entropy import (
-    entropy_numbers,
-    feature_entropy_number,
-    log_entropy_number,
-    log_feature_entropy_number,
-)
-from mercer.capacity.leave_one_out import (
+from mercer.capacity._kpca_residual import kpca_residual
+from mercer.capacity._leave_one_out import (
     jaakkola_haussler,
     leave_one_out,
     opper_winther,
     radius_margin,
     support_fraction,
     xi_alpha,
+)
+from mercer.capacity._model import Model, model, models
+from mercer.capacity._pac_bayes import pac_bayes
+from mercer.capacity._rademacher import local_complexity, local_rademacher, rademacher
+from mercer.capacity._report import Report, report
+from mercer.capacity._sample_compression import sample_compression
+from mercer.capacity._spectrum import Spectrum, effective_dimension, spectrum
+from mercer.capacity._srm import Choice, srm
+from mercer.capacity.ball import Ball, smallest_ball
+from mercer.capacity.bound import Bound
+from mercer.capacity.covering import log_covering_number
+from mercer.capacity.decay import ExponentialDecay, ListedDecay, PolynomialDecay, estimate_decay
+from mercer.capacity.entropy import (
+    entropy_numbers,
+    feature_entropy_number,
+    log_entropy_number,
+    log_feature_entropy_number,
 )
 from mercer.capacity.scoring import Resubstitution, ridge_score, span_score
 from mercer.capacity.span import leave_one_out_outputs, leave_one_out_predictions, span_rule, squared_spans
@@ -40,7 +40,7 @@ __all__ = [
     "Choice",
     "ExponentialDecay",
     "ListedDecay",
-    "Machine",
+    "Model",
     "PolynomialDecay",
     "Report",
     "Resubstitution",
@@ -59,8 +59,8 @@ __all__ = [
     "log_covering_number",
     "log_entropy_number",
     "log_feature_entropy_number",
-    "machine",
-    "machines",
+    "model",
+    "models",
     "opper_winther",
     "pac_bayes",
     "rademacher",

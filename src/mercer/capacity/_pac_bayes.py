@@ -1,29 +1,29 @@
-"""The PAC-Bayes margin bound: a machine as the mean of a Gaussian of machines."""
+"""PAC-Bayes margin bound of the error."""
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfc, xlogy
 
 from mercer.capacity._model import augmented
-from mercer.capacity.bound import Bound, probability
+from mercer.capacity.bound import Bound, check_confidence
 
-# Distances of the posterior from the prior that the union bound pays for.
+# Grid of mu; the union bound shares delta among its values.
 _DISTANCES = 2.0 ** np.arange(-2, 10, 0.5)
 
 
-def pac_bayes(machine, *, confidence=0.95):
+def pac_bayes(model, *, confidence=0.95):
     r"""Return the PAC-Bayes margin bound of the error.
 
     .. math:: \mathrm{kl}(\hat{Q_\mu} \| Q_\mu) \le \frac{\mu^2 / 2 + \ln((n + 1) / \delta)}{n}, \qquad
         \hat{Q_\mu} = \frac1n \sum_i \tfrac12 \mathrm{erfc}(\mu \gamma_i / \sqrt2), \qquad
         \gamma_i = \frac{y_i f(x_i)}{|w| \sqrt{k(x_i, x_i)}}
 
-    Q is the error of a machine drawn from the Gaussian around mu w / |w|, and that of the machine itself at most
-    twice as large. The bias is a coordinate, of the kernel k + 1; delta is shared among the 24 mu that are tried.
+    Q is the error of a linear classifier drawn from the unit Gaussian around mu w / |w|; the error of w itself is at
+    most 2 Q. The kernel is k + 1, which makes the bias a coordinate. delta is shared among 24 values of mu.
 
     Parameters
     ----------
-    machine : Machine
+    model : Model
         Of any classifier.
     confidence : float
         1 - delta, between 0 and 1.
@@ -31,7 +31,7 @@ def pac_bayes(machine, *, confidence=0.95):
     Returns
     -------
     Bound
-        Usually the tightest of those that hold.
+        Usually the smallest bound of those that hold.
 
     References
     ----------
@@ -43,36 +43,36 @@ def pac_bayes(machine, *, confidence=0.95):
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(400, 2)), np.arange(400) % 2
     >>> X[:, 0] += 6 * y
-    >>> machine = mc.capacity.machine(mc.SVC(kernel=mc.Gaussian(0.02)).fit(X, y), X, y)
-    >>> mc.capacity.pac_bayes(machine).value < 0.5
+    >>> model = mc.capacity.model(mc.SVC(kernel=mc.Gaussian(0.02)).fit(X, y), X, y)
+    >>> mc.capacity.pac_bayes(model).value < 0.5
     True
     """
-    delta = (1 - probability(confidence)) / len(_DISTANCES)
-    wide, n = augmented(machine), len(machine)
-    # a point at the origin of feature space is told nothing
+    delta = (1 - check_confidence(confidence)) / len(_DISTANCES)
+    wide, n = augmented(model), len(model)
+    # a point at the origin has cosine 0
     lengths = np.maximum(wide.norm * np.sqrt(np.maximum(wide.diagonal, 0)), 1e-300)
     cosines = wide.margins / lengths
-    drawn = 0.5 * erfc(_DISTANCES[:, None] * cosines / np.sqrt(2)).mean(axis=1)
-    budgets = (_DISTANCES**2 / 2 + np.log((n + 1) / delta)) / n
-    values = [_largest(q, budget) for q, budget in zip(drawn, budgets, strict=True)]
+    empirical = 0.5 * erfc(_DISTANCES[:, None] * cosines / np.sqrt(2)).mean(axis=1)
+    divergences = (_DISTANCES**2 / 2 + np.log((n + 1) / delta)) / n
+    values = [_invert_kl(q, limit) for q, limit in zip(empirical, divergences, strict=True)]
     best = int(np.argmin(values))
     value = 2 * float(values[best])
     return Bound(
         "PAC-Bayes margin",
         value,
-        f"The error is at most {value:.3g}: machines drawn around this one, {_DISTANCES[best]:.3g} from the origin, "
-        f"err on {drawn[best]:.1%} of the points.",
+        f"The error is at most {value:.3g}: classifiers drawn at distance mu = {_DISTANCES[best]:.3g} misclassify "
+        f"{empirical[best]:.1%} of the points.",
         "error",
         confidence,
-        ("a kernel that was fixed before the points were seen",),
+        ("a kernel fixed before the sample was drawn",),
     )
 
 
-def _largest(q, budget):
-    """Return the largest p with kl(q || p) <= budget, for q < 1."""
+def _invert_kl(q, limit):
+    """Return the largest p with kl(q || p) <= limit, for q < 1."""
 
     def excess(p):
-        return xlogy(q, q / p) + xlogy(1 - q, (1 - q) / (1 - p)) - budget
+        return xlogy(q, q / p) + xlogy(1 - q, (1 - q) / (1 - p)) - limit
 
     top = 1 - 1e-12
     if q >= top or excess(top) <= 0:

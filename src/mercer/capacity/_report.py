@@ -1,4 +1,4 @@
-"""A report: everything that bounds say of a model or a kernel on data, beside the true error."""
+"""Report: all bounds of a fitted estimator, or the geometry of a kernel on data, beside the true error."""
 
 import html
 from dataclasses import dataclass, fields
@@ -9,17 +9,8 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._compute.points import count_points, take_points
-from mercer.capacity._model import machine
-from mercer.capacity._pac_bayes import pac_bayes
-from mercer.capacity.ball import smallest_ball
-from mercer.capacity.bound import Bound
-from mercer.capacity.complexity import local_rademacher, rademacher
-from mercer.capacity.components import kpca_residual
-from mercer.capacity.compressed import sample_compression
-from mercer.capacity.decay import ListedDecay, estimate_decay
-from mercer.capacity.eigenvalues import effective_dimension, spectrum
-from mercer.capacity.entropy import feature_entropy_number
-from mercer.capacity.leave_one_out import (
+from mercer.capacity._kpca_residual import kpca_residual
+from mercer.capacity._leave_one_out import (
     jaakkola_haussler,
     leave_one_out,
     opper_winther,
@@ -27,30 +18,39 @@ from mercer.capacity.leave_one_out import (
     support_fraction,
     xi_alpha,
 )
+from mercer.capacity._model import model
+from mercer.capacity._pac_bayes import pac_bayes
+from mercer.capacity._rademacher import local_rademacher, rademacher
+from mercer.capacity._sample_compression import sample_compression
+from mercer.capacity._spectrum import effective_dimension, spectrum
+from mercer.capacity.ball import smallest_ball
+from mercer.capacity.bound import Bound
+from mercer.capacity.decay import ListedDecay, estimate_decay
+from mercer.capacity.entropy import feature_entropy_number
 from mercer.capacity.span import leave_one_out_predictions, span_rule
 from mercer.capacity.vc import vc_margin
 from mercer.kernels.base import Kernel
 
-# Points up to which a classifier is refitted without each of them; beyond, ten folds.
+# Largest number of training points for the exact leave-one-out error; above it, 10 folds.
 _FEW = 500
-# Eigenvalues below this share of the first say nothing of the law they follow.
+# Eigenvalues below this share of the largest are not used to estimate the decay.
 _NOISE = 1e-10
 
 
 @dataclass(frozen=True)
 class Report:
-    """What is known of a model or kernel on data; prints as text, and as a table in a notebook.
+    """Facts and bounds of a fitted estimator or a kernel on data; prints as text, and as a table in a notebook.
 
     Attributes
     ----------
     title : str
     facts : tuple of (str, str)
-        What was measured, with its value.
+        Names of measured quantities and their values.
     bounds : tuple of Bound
     truth : float or None
-        The error that the bounds are of, measured.
+        Measured error, which the bounds limit or estimate.
     measured : str
-        How.
+        How the error was measured.
 
     Examples
     --------
@@ -84,27 +84,28 @@ class Report:
             f"<td>{_safe(one.statement)}</td><td>{_safe('; '.join(one.assumptions))}</td></tr>"
             for one in self.bounds
         )
-        head = "".join(f"<th>{name}</th>" for name in ("", "value", "kind", "statement", "assumes"))
+        head = "".join(f"<th>{name}</th>" for name in ("", "value", "kind", "statement", "assumptions"))
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>" if rows else ""
         return f"<h4>{_safe(self.title)}</h4><table><tbody>{facts}</tbody></table>{truth}{table}"
 
 
 def report(model_or_kernel, X, y=None, *, test=None, confidence=0.95, memory="1GB", random_state=None):
-    """Put side by side what is known of a model or a kernel on data, and the true error.
+    """Compare all bounds of a fitted estimator with its true error, or describe the geometry of a kernel on data.
 
     Parameters
     ----------
-    model_or_kernel : fitted SVC, SVR, KernelRidge, KernelPCA or other model with ``expansion_``, or Kernel
-        A kernel, or a model without y, gives the geometry of the mapped points only; KernelPCA also what it leaves out.
+    model_or_kernel : fitted SVC, SVR, KernelRidge, KernelPCA or other estimator with ``expansion_``, or Kernel
+        A kernel, or an estimator without y, gives the geometry of the mapped points; KernelPCA also the bound of its
+        residual.
     X : points (n)
-        Those of the fit.
+        The training points.
     y : array (n,), optional
         Two classes, or values.
     test : (points, array), optional
-        Points that were not fitted to and their answers, to measure the error on. When left out, it is the true
-        leave-one-out error of support vector classifiers of at most 500 points, and that of 10 folds otherwise.
+        Test points and their targets, to measure the true error. Default: exact leave-one-out error for support vector
+        classifiers of at most 500 points, otherwise 10-fold cross-validation.
     confidence : float
-        Of every bound by itself.
+        Of each bound.
     memory, random_state
         As in ``spectrum``.
 
@@ -115,11 +116,11 @@ def report(model_or_kernel, X, y=None, *, test=None, confidence=0.95, memory="1G
     Raises
     ------
     ValueError
-        For more than two classes, or points that are not those of the fit.
+        For more than two classes, or points other than the training points.
     TypeError
-        For what is neither a kernel nor a model with one.
+        For an argument that is neither a kernel nor an estimator with a kernel.
     NotFittedError
-        For a model that is not fitted.
+        For an estimator that is not fitted.
 
     Examples
     --------
@@ -131,120 +132,130 @@ def report(model_or_kernel, X, y=None, *, test=None, confidence=0.95, memory="1G
     >>> report.truth < 0.1, [bound.name for bound in report.bounds if not bound.vacuous][:2]
     (True, ['span rule', 'Opper-Winther'])
     """
-    kernel = _kernel(model_or_kernel).resolve(X)
+    fitted = model_or_kernel
+    kernel = _kernel(fitted).resolve(X)
     facts = _geometry(kernel, X, memory, random_state)
-    title = f"{model_or_kernel!r} on {count_points(X)} points"
-    if kernel is model_or_kernel or not hasattr(model_or_kernel, "kernel_"):
+    title = f"{fitted!r} on {count_points(X)} points"
+    options = {"memory": memory, "random_state": random_state}
+    if isinstance(fitted, Kernel):
         return Report(title, facts, ())
-    model, about = model_or_kernel, (kernel, X, confidence, memory, random_state)
     if y is None:
-        k = getattr(model, "n_components_", None)
-        if k is None:
-            return Report(title, facts, ())
-        left = kpca_residual(kernel, X, k, confidence=confidence, memory=memory, random_state=random_state)
-        return Report(title, facts, (left,))
-    if is_classifier(model):
-        return Report(title, facts, *_classifier(model, X, y, test, about))
-    if is_regressor(model):
-        return Report(title, facts, *_regression(model, X, y, test, about))
-    raise TypeError(f"{type(model).__name__} is no classifier and no regression; leave out y.")
+        k = getattr(fitted, "n_components_", None)
+        bounds = () if k is None else (kpca_residual(kernel, X, k, confidence=confidence, **options),)
+        return Report(title, facts, bounds)
+    if is_classifier(fitted):
+        own = model(fitted, X, y)
+        bounds = _classifier_bounds(own, confidence, memory)
+        if own.upper_bounds is not None:
+            bounds = span_rule(fitted, X, y, memory=memory), *bounds
+        if test is None and own.upper_bounds is not None and len(own) <= _FEW:
+            return Report(title, facts, bounds, leave_one_out(fitted, X, y), "leave one out")
+        predictions, truth, measured = _predictions(fitted, kernel, X, y, test, StratifiedKFold)
+        return Report(title, facts, bounds, float(np.mean(predictions != truth)), measured)
+    if is_regressor(fitted):
+        bounds = _regression_bounds(fitted, kernel, X, np.asarray(y, np.float64), options)
+        predictions, truth, measured = _predictions(fitted, kernel, X, np.asarray(y, np.float64), test, KFold)
+        return Report(title, facts, bounds, float(np.mean((predictions - truth) ** 2)), f"squared error, {measured}")
+    raise TypeError(f"{type(fitted).__name__} is neither a classifier nor a regression; omit y.")
 
 
 def _kernel(model_or_kernel):
-    """Return the kernel itself, or that of a fitted model."""
+    """Return the kernel itself, or the kernel of a fitted estimator."""
     kernel = getattr(model_or_kernel, "kernel_", model_or_kernel)
     if not isinstance(kernel, Kernel):
         check_is_fitted(model_or_kernel)
-        raise TypeError(f"a report needs a Kernel, or a fitted model of Mercer with a kernel_; got {kernel!r}.")
+        raise TypeError(f"{kernel!r} must be a Kernel or a fitted estimator of Mercer with kernel_.")
     return kernel
 
 
 def _geometry(kernel, X, memory, random_state):
-    """Return what the kernel makes of the points."""
+    """Return the facts about the mapped points."""
     found = spectrum(kernel, X, memory=memory, random_state=random_state)
     ball = smallest_ball(kernel, X, memory=memory)
-    share = np.cumsum(found.values) / found.trace
-    n, values = found.n, found.values
-    dimensions = [effective_dimension(found, n * r) for r in (1e-3, 1e-1)]
+    n, values, supremum = found.n, found.values, float(found.suprema.max())
+    share = np.cumsum(values) / found.trace
+    known = "above rounding" if found.complete else "computed"
+    more = "" if len(values) <= 5 else ", ..."
+    dimensions = " and ".join(_interval(*effective_dimension(found, n * r)) for r in (1e-3, 1e-1))
     facts = [
-        ("eigenvalues", f"{len(values)} {'above rounding' if found.complete else 'computed'}, of the centred matrix: "
-         + ", ".join(f"{value:.4g}" for value in values[:5]) + ("" if len(values) <= 5 else ", ...")),
+        ("eigenvalues", f"{len(values)} {known}, of the centred matrix: {_numbers(values[:5])}{more}"),
         ("variance of 1, 2, 5 components", ", ".join(f"{share[min(k, len(share)) - 1]:.1%}" for k in (1, 2, 5))),
-        ("effective dimension", " and ".join(
-            f"{low:.3g}" + ("" if high - low < 5e-3 * high else f" to {high:.3g}") for low, high in dimensions)
-         + " for a ridge of 0.001 n and 0.1 n"),
+        ("effective dimension", f"{dimensions} for a ridge of 0.001 n and 0.1 n"),
         ("smallest ball", f"radius {ball.radius:.6g}, at least {ball.least:.6g}"),
-        ("sides of the box", ", ".join(f"{side:.3g}" for side in found.sides[:5])
-         + "; from eigenfunctions, assumed to stay below the largest value seen, "
-         + f"{found.suprema.max():.3g}: " + ", ".join(f"{s:.3g}" for s in found.mercer_sides(found.suprema.max())[:5])),
-    ]  # fmt: skip
+        ("box, from coordinates", f"sides {_numbers(found.sides[:5], 3)}"),
+        (
+            "box, from eigenfunctions",
+            f"sides {_numbers(found.mercer_sides(supremum)[:5], 3)}, if no eigenfunction exceeds {supremum:.3g}, the "
+            "largest value on the sample",
+        ),
+    ]
     clear = values[values > _NOISE * values[0]]
     if len(clear) >= 5:
         law = estimate_decay(clear / n)
-        entropy = feature_entropy_number(ListedDecay(values / n), 1024, float(found.suprema.max()))
+        numbers = ", ".join(f"{field.name} {getattr(law, field.name):.3g}" for field in fields(law))
+        entropy = feature_entropy_number(ListedDecay(values / n), 1024, supremum)
         facts += [
-            ("decay, estimated", _law(law)),
-            ("entropy number of 1024 balls", f"at most {entropy:.3g}, with the same assumption and these eigenvalues"),
+            ("decay, estimated", f"{type(law).__name__}: {numbers}"),
+            ("entropy number of 1024 balls", f"at most {entropy:.3g}, for these eigenvalues and the same assumption"),
         ]
     return tuple(facts)
 
 
-def _law(law):
-    numbers = ", ".join(f"{field.name} {getattr(law, field.name):.3g}" for field in fields(law))
-    return f"{type(law).__name__}: {numbers}"
+def _numbers(values, digits=4):
+    return ", ".join(f"{value:.{digits}g}" for value in values)
 
 
-def _classifier(model, X, y, test, about):
-    """Return bounds, the true error and how it was measured."""
-    kernel, _, confidence, memory, _ = about
-    own = machine(model, X, y)
-    ball = smallest_ball(kernel, X, memory=memory)
-    bounds = [
+def _interval(low, high):
+    return f"{low:.3g}" if high - low < 5e-3 * high else f"{low:.3g} to {high:.3g}"
+
+
+def _classifier_bounds(own, confidence, memory):
+    """Return all bounds of a classifier of two classes but the span rule."""
+    ball = smallest_ball(own.kernel, own.points, memory=memory)
+    bounds = (
         rademacher(own, confidence=confidence),
         pac_bayes(own, confidence=confidence),
         vc_margin(own, ball, confidence=confidence),
-    ]
-    if own.prices is not None:
-        bounds = [
-            span_rule(model, X, y, memory=memory), opper_winther(own, memory=memory), jaakkola_haussler(own),
-            xi_alpha(own), support_fraction(own), radius_margin(own, ball),
-            sample_compression(own, confidence=confidence), *bounds,
-        ]  # fmt: skip
-    if test is None and own.prices is not None and len(own) <= _FEW:
-        return tuple(bounds), leave_one_out(model, X, y), "leave one out"
-    predictions, truth, measured = _measured(model, kernel, X, y, test, StratifiedKFold)
-    return tuple(bounds), float(np.mean(predictions != truth)), measured
+    )
+    if own.upper_bounds is None:
+        return bounds
+    return (
+        opper_winther(own, memory=memory),
+        jaakkola_haussler(own),
+        xi_alpha(own),
+        support_fraction(own),
+        radius_margin(own, ball),
+        sample_compression(own, confidence=confidence),
+        *bounds,
+    )
 
 
-def _regression(model, X, y, test, about):
-    """Return estimates of the squared error, the true one and how it was measured."""
-    kernel, X, _, memory, random_state = about
-    y = np.asarray(y, np.float64)
-    plain = spectrum(kernel, X, centre=False, memory=memory, random_state=random_state)
-    bounds = [local_rademacher(plain)]
-    residuals = getattr(model, "loo_residuals_", None)
+def _regression_bounds(fitted, kernel, X, y, options):
+    """Return the estimates of the squared error of a regression."""
+    local = local_rademacher(spectrum(kernel, X, centre=False, **options))
+    residuals = getattr(fitted, "loo_residuals_", None)
     if residuals is not None:
-        bounds.insert(0, _squared("leave one out, exact", residuals, y, 1.0, ("the bandwidth of the fit",)))
-    elif getattr(model, "loss", None) == "epsilon" or hasattr(model, "epsilon_"):
-        rest = y - leave_one_out_predictions(model, X, y, memory=memory)
-        bounds.insert(0, _squared("span rule", rest, y, None, ("no vector enters or leaves the margin",)))
-    predictions, truth, measured = _measured(model, kernel, X, y, test, KFold)
-    return tuple(bounds), float(np.mean((predictions - truth) ** 2)), f"squared error, {measured}"
+        return _squared_error("leave one out, exact", residuals, y, 1.0, "a bandwidth that does not change"), local
+    if getattr(fitted, "loss", None) == "epsilon" or hasattr(fitted, "epsilon_"):
+        residuals = y - leave_one_out_predictions(fitted, X, y, memory=options["memory"])
+        assumption = "a margin that keeps the same support vectors when a point is left out"
+        return _squared_error("span rule", residuals, y, None, assumption), local
+    return (local,)
 
 
-def _squared(name, residuals, y, confidence, assumptions):
+def _squared_error(name, residuals, y, confidence, assumption):
     value = float(np.mean(np.square(residuals)))
-    statement = f"Models fitted without a point miss it by {value:.4g} on average (squared)."
+    statement = f"The mean squared leave-one-out error is {value:.4g}."
     trivial = float(np.mean(np.square(y - y.mean(axis=0))))
-    return Bound(name, value, statement, "squared leave-one-out error", confidence, assumptions, trivial)
+    return Bound(name, value, statement, "squared leave-one-out error", confidence, (assumption,), trivial)
 
 
-def _measured(model, kernel, X, y, test, folds):
-    """Return predictions for points that were not fitted to, their true answers, and how."""
+def _predictions(fitted, kernel, X, y, test, folds):
+    """Return predictions for test points or held-out folds, the true targets, and how they were obtained."""
     if test is not None:
-        return model.predict(test[0]), np.asarray(test[1]), f"{count_points(test[0])} other points"
+        return fitted.predict(test[0]), np.asarray(test[1]), f"{count_points(test[0])} test points"
     y, given = np.asarray(y), kernel.tags.points == "indices"
-    fresh = clone(model) if given else clone(model).set_params(kernel=kernel)
+    fresh = clone(fitted) if given else clone(fitted).set_params(kernel=kernel)
     predictions = np.empty_like(y)
     for train, rest in folds(min(10, count_points(X)), shuffle=True, random_state=0).split(np.zeros(len(y)), y):
         own = X[np.ix_(train, train)] if given else take_points(X, train)
@@ -254,8 +265,8 @@ def _measured(model, kernel, X, y, test, folds):
 
 
 def _verdict(bound):
-    sure = "" if bound.confidence in (None, 1.0) else f" at {bound.confidence:.0%}"
-    return f"a {bound.kind}{sure} of the {bound.quantity}" + (", vacuous here" if bound.vacuous else "")
+    confidence = "" if bound.confidence in (None, 1.0) else f" at {bound.confidence:.0%}"
+    return f"a {bound.kind}{confidence} of the {bound.quantity}" + (", vacuous here" if bound.vacuous else "")
 
 
 def _safe(text):

@@ -1,31 +1,31 @@
-"""Structural risk minimisation: the model of a nested family whose guaranteed error is least."""
+"""Structural risk minimisation: the model with the smallest bound of a nested family."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
 
-from mercer.capacity._model import machine
-from mercer.capacity.bound import Bound, probability
+from mercer.capacity._model import model
+from mercer.capacity.bound import Bound, check_confidence
 from mercer.capacity.vc import vc_margin
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What structural risk minimisation found.
+    """Result of structural risk minimisation.
 
     Attributes
     ----------
     best : int
-        Which model has the least bound.
+        Index of the model with the smallest bound.
     model : estimator
         That model, fitted.
     models : tuple of estimator
-        All of them, fitted.
+        All models, fitted.
     bounds : tuple of Bound
     training_errors : array (k,)
     confidence : float
-        With which all bounds hold at once, if they are bounds and not heuristics.
+        Probability with which all bounds hold together; it applies to bounds, not to heuristics.
 
     Examples
     --------
@@ -46,10 +46,10 @@ class Choice:
 
 
 def srm(models, X, y, *, bound=vc_margin, confidence=0.95):
-    r"""Return the model of a nested family whose bound of the error is least: structural risk minimisation.
+    r"""Fit a nested family of models and return the one with the smallest bound: structural risk minimisation.
 
-    The k models share the probability of failure: each bound is taken at confidence 1 - delta / k, so that all hold at
-    once with probability 1 - delta, and so does that of the model that is chosen.
+    Each of the k bounds is computed at confidence 1 - delta / k, so that all of them, including the one of the selected
+    model, hold together with probability 1 - delta.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def srm(models, X, y, *, bound=vc_margin, confidence=0.95):
     y : array (n,)
         Two classes.
     bound : callable
-        ``bound(machine, confidence=...)`` returns a `Bound`: `vc_margin`, `rademacher`, `pac_bayes`,
-        `sample_compression` or another. The first, with which the method was published, is a heuristic.
+        ``bound(model, confidence=...)`` returns a `Bound`: `vc_margin`, `rademacher`, `pac_bayes`,
+        `sample_compression` or another function. The default is the heuristic of the original method.
     confidence : float
         1 - delta, between 0 and 1.
 
@@ -71,11 +71,12 @@ def srm(models, X, y, *, bound=vc_margin, confidence=0.95):
     Raises
     ------
     ValueError
-        For no models, or more than two classes.
+        For an empty family, or more than two classes.
 
     Notes
     -----
-    What is chosen is the model, not the family: a kernel whose bandwidth rule looks at X was not fixed before.
+    The union bound covers the models, not the choice of the family: a bandwidth rule that uses X is not fixed before
+    the sample.
 
     References
     ----------
@@ -92,13 +93,13 @@ def srm(models, X, y, *, bound=vc_margin, confidence=0.95):
     >>> mc.capacity.srm(family, X, y).best
     0
     """
-    models = list(models)
-    if not models:
-        raise ValueError("models is empty; give at least one model of the family.")
-    each = 1 - (1 - probability(confidence)) / len(models)
-    fitted = tuple(clone(model).fit(X, y) for model in models)
-    machines = [machine(model, X, y) for model in fitted]
-    bounds = tuple(bound(one, confidence=each) for one in machines)
+    candidates = list(models)
+    if not candidates:
+        raise ValueError("models = [] must not be empty; pass at least one classifier.")
+    each = 1 - (1 - check_confidence(confidence)) / len(candidates)
+    fitted = tuple(clone(candidate).fit(X, y) for candidate in candidates)
+    found = [model(one, X, y) for one in fitted]
+    bounds = tuple(bound(one, confidence=each) for one in found)
     best = int(np.argmin([one.value for one in bounds]))
-    errors = np.array([np.mean(one.margins <= 0) for one in machines])
+    errors = np.array([np.mean(one.margins <= 0) for one in found])
     return Choice(best, fitted[best], fitted, bounds, errors, float(confidence))

@@ -1,11 +1,12 @@
-"""The smallest ball of feature space around the mapped points."""
+"""Smallest enclosing ball of the mapped points in feature space."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from mercer._compute.memory import allocate, parse_memory
-from mercer.expansion import Expansion, features
+from mercer.capacity._spectrum import mapped
+from mercer.expansion import Expansion
 from mercer.solvers.svm.duals import box_certificate, filled
 from mercer.solvers.svm.newton import polish
 from mercer.solvers.svm.rows import rows_of
@@ -15,16 +16,16 @@ from mercer.solvers.svm.working_set import LANES
 
 @dataclass(frozen=True)
 class Ball:
-    """A ball that holds all mapped points, and how much smaller another one could be.
+    """Ball that encloses all mapped points, with a lower bound of the smallest radius.
 
     Attributes
     ----------
     centre : Expansion
-        One vector, a convex combination of mapped points.
+        Centre, a convex combination of mapped points.
     radius : float
-        The largest distance of a mapped point to the centre.
+        Largest distance of a mapped point to the centre.
     least : float
-        No ball with a smaller radius holds the points.
+        Lower bound of the radius of every enclosing ball.
 
     Examples
     --------
@@ -40,7 +41,7 @@ class Ball:
 
 
 def smallest_ball(kernel, X, *, tol=1e-6, memory="1GB"):
-    r"""Return the smallest ball of feature space that holds all mapped points.
+    r"""Return the smallest ball of feature space that encloses all mapped points.
 
     .. math:: R^2 = \max_\beta \sum_i \beta_i k(x_i, x_i) - \beta'K\beta
         \quad\text{s.t.}\quad \beta_i \ge 0,\ \sum_i \beta_i = 1,\qquad c = \sum_i \beta_i \phi(x_i)
@@ -51,22 +52,22 @@ def smallest_ball(kernel, X, *, tol=1e-6, memory="1GB"):
         Bandwidth rules are resolved on X.
     X : points (n)
     tol : float
-        Violation of the optimality conditions where the solver stops, relative to the largest |k(x, x)|.
+        Violation of the optimality conditions at which the solver stops, relative to the largest |k(x, x)|.
     memory : str or int
-        Bytes that kernel rows may take.
+        Largest size of stored kernel rows, in bytes.
 
     Returns
     -------
     Ball
-        Its two radii bracket the smallest one.
+        ``least`` and ``radius`` bracket the smallest radius.
 
     See Also
     --------
-    mercer.SVDD : The estimator, which may leave points outside.
+    mercer.SVDD : Estimator whose ball may leave points outside.
 
     References
     ----------
-    Tax, Duin, *Support vector data description*, Machine Learning 54 (2004).
+    Tax, Duin, *Support vector data description*, Model Learning 54 (2004).
 
     Examples
     --------
@@ -76,10 +77,8 @@ def smallest_ball(kernel, X, *, tol=1e-6, memory="1GB"):
     >>> ball.radius < 1, round(ball.radius - ball.least, 6)
     (True, 0.0)
     """
-    kernel = kernel.resolve(X)
-    points = np.arange(len(X)) if kernel.tags.points == "indices" else X
-    # validated once; rows, polishing and the centre see the same points
-    points = features(kernel, points).points
+    phi = mapped(kernel, X)
+    kernel, points = phi.kernel, phi.points
     diagonal = np.asarray(kernel.diag(points), np.float64)
     n, scale = len(diagonal), max(float(np.abs(diagonal).max()), 1e-300)
     dual = Dual(diagonal / 2, np.zeros(n), np.full(n, 2.0), filled(np.full(n, 2.0), 1.0), np.arange(n))
@@ -94,7 +93,7 @@ def smallest_ball(kernel, X, *, tol=1e-6, memory="1GB"):
     squared = max(0.0, norm + 2 * float(solution.scores.max()))
     least = 2 * box_certificate(dual, solution.coef, solution.scores, solution.bias).dual
     used = np.flatnonzero(solution.coef)
-    centre = features(kernel, points)[:, used] @ (solution.coef[used] / solution.coef.sum()).astype(
+    centre = phi[:, used] @ (solution.coef[used] / solution.coef.sum()).astype(
         np.float32 if getattr(points, "dtype", None) == np.float32 else np.float64
     )
     return Ball(centre, float(np.sqrt(squared)), float(np.sqrt(min(max(least, 0.0), squared))))

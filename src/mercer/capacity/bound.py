@@ -1,4 +1,4 @@
-"""Bound: a number that limits an error, with what it states, how surely, and on what it rests."""
+"""Bound: the value of a bound or heuristic, with its statement, confidence and assumptions."""
 
 from dataclasses import dataclass
 
@@ -7,23 +7,23 @@ from mercer._common import check_number
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound, or a heuristic that looks like one.
+    """Upper bound of a quantity, or a heuristic estimate of it.
 
     Attributes
     ----------
     name : str
     value : float
-        What the quantity is at most, or about; infinity where nothing can be said.
+        Upper bound or estimate; infinity when the method gives none.
     statement : str
-        One sentence.
+        The result in one sentence.
     quantity : str
-        "error" (the probability of a wrong answer at a new point), "leave-one-out error" or another.
+        "error" (probability of misclassifying a new point), "leave-one-out error" or another.
     confidence : float or None
-        Probability, over samples, with which the statement holds: 1 where it always does, None for a heuristic.
+        Probability over samples with which the bound holds: 1 when it always holds, None for a heuristic.
     assumptions : tuple of str
-        What must be true beside independent samples of one distribution.
+        Assumptions beside independent, identically distributed samples.
     trivial : float
-        What can be said without looking: 1 for an error.
+        Upper bound known without data: 1 for an error.
 
     Examples
     --------
@@ -43,18 +43,18 @@ class Bound:
 
     @property
     def kind(self):
-        """The words "bound" or "heuristic"."""
+        """Either "bound" or "heuristic"."""
         return "heuristic" if self.confidence is None else "bound"
 
     @property
     def vacuous(self):
-        """Whether it says no more than what is known without data."""
+        """True when the value is not below the trivial upper bound."""
         return not self.value < self.trivial
 
 
-def probability(confidence):
-    """Return a confidence, or say that it is none."""
+def check_confidence(confidence):
+    """Return the confidence as a float, or raise unless it lies between 0 and 1."""
     check_number("confidence", confidence)
     if not 0 < confidence < 1:
-        raise ValueError(f"confidence = {confidence!r} must lie between 0 and 1.")
+        raise ValueError(f"confidence = {confidence!r} must be between 0 and 1; 0.95 is 95 %.")
     return float(confidence)

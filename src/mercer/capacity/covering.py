@@ -6,34 +6,34 @@ from mercer._common import check_positive
 
 
 def log_covering_number(spectrum, epsilon, radius=1.0):
-    r"""Return a bound of the log covering number of the functions of norm at most ``radius``, seen on the sample.
+    r"""Return a bound of the log covering number, on the sample, of the functions of norm at most ``radius``.
 
-    In the norm sqrt(mean f(x_i)^2) they are an ellipsoid with half-axes a_i = radius sqrt(lambda_i / n), so that for
-    every d with a_(d+1) < epsilon
+    In the norm sqrt(mean f(x_i)^2) these functions form an ellipsoid with half-axes a_i = radius sqrt(lambda_i / n).
+    For every d with a_(d+1) < epsilon
 
     .. math:: \log N(\epsilon) \le \sum_{i \le d} \log \max\left(\frac{4 a_i}{e}, 2\right), \qquad
               e^2 = \epsilon^2 - a_{d+1}^2
 
-    and the best d is taken.
+    and the smallest value over d is returned.
 
     Parameters
     ----------
     spectrum : Spectrum
-        Not centred. Where it is not complete, eigenvalues that were not found count as large as the last that was.
+        Not centred. When it is not complete, eigenvalues that were not computed are replaced by the last one that was.
     epsilon : float
-        Above 0: the radius of the balls.
+        Radius of the covering balls, above 0.
     radius : float
         Above 0.
 
     Returns
     -------
     float
-        Infinity where the eigenvalues that are known do not suffice.
+        Infinity when too few eigenvalues were computed for this epsilon.
 
     Notes
     -----
-    An ellipsoid of d half-axes and a ball of radius e / 2 lie together in twice the ellipsoid of half-axes
-    max(a_i, e / 2); so many disjoint balls of radius e / 2 fit into it as the volumes allow.
+    Proof by volumes: an ellipsoid of d half-axes plus a ball of radius e / 2 lies in twice the ellipsoid of half-axes
+    max(a_i, e / 2), which holds at most as many disjoint balls of radius e / 2 as the ratio of volumes.
 
     References
     ----------
@@ -51,12 +51,12 @@ def log_covering_number(spectrum, epsilon, radius=1.0):
     check_positive("epsilon", epsilon)
     check_positive("radius", radius)
     if spectrum.centred:
-        raise ValueError("covering numbers need the plain Gram matrix: spectrum(kernel, X, centre=False).")
+        raise ValueError("spectrum must be of the uncentred Gram matrix; use spectrum(kernel, X, centre=False).")
     axes = radius * np.sqrt(spectrum.values / spectrum.n)
-    # the first axis that is left out, for d = 0, 1, ..., k
-    left = np.append(axes, 0.0 if spectrum.complete else axes[-1])
+    # first omitted axis a_(d+1), for d = 0, 1, ..., k
+    omitted = np.append(axes, 0.0 if spectrum.complete else axes[-1])
     best = np.inf
-    for d in np.flatnonzero(left < epsilon):
-        e = np.sqrt(epsilon**2 - left[d] ** 2)
+    for d in np.flatnonzero(omitted < epsilon):
+        e = np.sqrt(epsilon**2 - omitted[d] ** 2)
         best = min(best, float(np.sum(np.log(np.maximum(4 * axes[:d] / e, 2)))))
     return best

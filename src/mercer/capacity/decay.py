@@ -1,4 +1,4 @@
-"""How fast the eigenvalues of a kernel fall: given laws, laws fitted to a spectrum, and plain lists."""
+"""Laws of eigenvalue decay: exponential, polynomial, listed, and a fit to a spectrum."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,9 @@ from scipy.special import gamma, gammaincc
 
 from mercer._common import check_number, check_positive
 
-# Powers p of exp(-a j^p) that are tried.
+# Grid of powers p of exp(-a j^p) in the fit.
 _POWERS = np.linspace(0.2, 3.0, 57)
-# Terms of a sum before its tail is bounded by an integral.
+# Number of terms that are summed; the tail is bounded by an integral.
 _TERMS = 100_000
 
 
@@ -20,7 +20,7 @@ class ExponentialDecay:
     Parameters
     ----------
     rate, power, scale : float
-        Above 0. A Gaussian kernel has power 1 to 2 in one dimension, and about 1/d in d.
+        Above 0. A Gaussian kernel has power 1 to 2 in one dimension, and about 1/d in d dimensions.
 
     Examples
     --------
@@ -43,9 +43,9 @@ class ExponentialDecay:
         return np.log(self.scale) - self.rate * np.asarray(j, np.float64) ** self.power
 
     def log_power_sum(self, t):
-        """Return log sum_j lambda_j^t, or slightly more."""
+        """Return an upper bound of log sum_j lambda_j^t."""
         j = np.arange(1.0, _TERMS + 1)
-        # what lies beyond is at most an integral, an incomplete gamma function
+        # the tail is at most an integral, an incomplete gamma function
         rate = t * self.rate
         shape = 1 / self.power
         tail = gamma(shape) * gammaincc(shape, rate * j[-1] ** self.power) / (self.power * rate**shape)
@@ -59,7 +59,7 @@ class PolynomialDecay:
     Parameters
     ----------
     power : float
-        Above 1, so that the kernel has a trace. A Matern kernel has 1 + 2 nu / d in d dimensions.
+        Above 1, so that the trace is finite. A Matern kernel has 1 + 2 nu / d in d dimensions.
     scale : float
         Above 0.
 
@@ -78,14 +78,14 @@ class PolynomialDecay:
         check_positive("scale", self.scale)
         check_number("power", self.power)
         if not self.power > 1:
-            raise ValueError(f"power = {self.power!r} must be above 1: eigenvalues of a kernel have a finite sum.")
+            raise ValueError(f"power = {self.power!r} must be above 1; otherwise the sum of the eigenvalues diverges.")
 
     def log_values(self, j):
         """Return log lambda_j."""
         return np.log(self.scale) - self.power * np.log(np.asarray(j, np.float64))
 
     def log_power_sum(self, t):
-        """Return log sum_j lambda_j^t, or slightly more; infinity where the sum has no limit."""
+        """Return an upper bound of log sum_j lambda_j^t; infinity when the sum diverges."""
         q = t * self.power
         if q <= 1:
             return np.inf
@@ -95,12 +95,12 @@ class PolynomialDecay:
 
 @dataclass(frozen=True)
 class ListedDecay:
-    """The eigenvalues that are given, and none beside them.
+    """A finite list of eigenvalues; all further eigenvalues are 0.
 
     Parameters
     ----------
     values : array (k,)
-        Above 0, descending; ``spectrum.values / spectrum.n`` estimates those of the integral operator.
+        Above 0, descending; ``spectrum.values / spectrum.n`` estimate those of the integral operator.
 
     Examples
     --------
@@ -115,9 +115,9 @@ class ListedDecay:
     def __post_init__(self):
         values = np.asarray(self.values, np.float64)
         if values.ndim != 1 or not len(values) or not (np.isfinite(values).all() and values.min() > 0):
-            raise ValueError(f"values must be a list of finite numbers above 0, got {values}.")
+            raise ValueError(f"values = {values} must be a list of finite numbers above 0.")
         if np.any(np.diff(values) > 0):
-            raise ValueError("values must be in descending order; give np.sort(values)[::-1].")
+            raise ValueError("values must be in descending order; use np.sort(values)[::-1].")
 
     def log_values(self, j):
         """Return log lambda_j, minus infinity beyond the list."""
@@ -130,21 +130,21 @@ class ListedDecay:
 
 
 def estimate_decay(values):
-    r"""Fit both laws of decay to eigenvalues and return the likelier one.
+    r"""Fit an exponential and a polynomial law to eigenvalues and return the better one.
 
-    Least squares of log lambda_j on j^p, for the best p, or on log j; the law of smaller n log(RSS / n) + (number of
-    parameters) log n (Schwarz's criterion) is taken.
+    Least squares of log lambda_j on j^p, for the best p, and on log j; the law with the smaller n log(RSS / n) +
+    (number of parameters) log n (Schwarz's criterion) is returned.
 
     Parameters
     ----------
     values : array (k,)
-        At least 5, above 0, descending. Eigenvalues of a sample of n points near n^(-1/2) lambda_1 are noise, and
-        those below eps lambda_1 rounding: leave them out.
+        At least 5, above 0, descending. Omit eigenvalues of a sample of n points near n^(-1/2) lambda_1, which are
+        noise, and those below eps lambda_1, which are rounding.
 
     Returns
     -------
     ExponentialDecay or PolynomialDecay
-        An estimate: it describes the eigenvalues given, and says of further ones what the law says.
+        An estimate from the given eigenvalues, which extrapolates to further ones.
 
     Examples
     --------
@@ -155,10 +155,10 @@ def estimate_decay(values):
     values = np.asarray(ListedDecay(values).values, np.float64)
     n = len(values)
     if n < 5:
-        raise ValueError(f"{n} eigenvalues are too few to tell how they fall; give at least 5.")
+        raise ValueError(f"values has {n} eigenvalues, but a fit needs at least 5.")
     j, log = np.arange(1.0, n + 1), np.log(values)
     if log[0] - log[-1] <= 0:
-        raise ValueError("all eigenvalues are equal: there is no decay to estimate.")
+        raise ValueError("values must not all be equal; a constant has no decay.")
     slope, level, polynomial = _line(np.log(j), log)
     fits = [(*_line(j**p, log), p) for p in _POWERS]
     rate, height, exponential, p = min(fits, key=lambda fit: fit[2])
@@ -171,7 +171,7 @@ def estimate_decay(values):
 
 
 def _line(x, y):
-    """Return slope, level and residual sum of squares of the line through points."""
+    """Return slope, intercept and residual sum of squares of the least squares line."""
     centred = x - x.mean()
     slope = float(centred @ y / (centred @ centred))
     level = float(y.mean() - slope * x.mean())

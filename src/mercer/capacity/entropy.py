@@ -1,20 +1,20 @@
-"""Entropy numbers: how well a few balls cover what a diagonal operator makes of the unit ball."""
+"""Entropy numbers of diagonal operators and of the feature map: the radius of n balls that cover the image."""
 
 import numpy as np
 
 from mercer._common import check_positive
 from mercer.capacity.decay import ListedDecay
 
-# The two bounds of an entropy number differ by this factor.
+# Ratio of the upper to the lower bound of an entropy number.
 _FACTOR = 6.0
-# Eigenvalues that a supremum may need at most; where many scalings are tried, those that need more are left out.
+# Largest number of eigenvalues in a supremum.
 _MOST = 1 << 22
-# Scaling operators that are tried: powers of the eigenvalues.
+# Grid of tau for the scalings a_s = lambda_s^(tau / 2).
 _SHARES = np.linspace(0.02, 0.98, 49)
 
 
 def entropy_numbers(scales, n):
-    r"""Return bounds of the entropy number of a diagonal operator: the least radius of n balls that cover its image.
+    r"""Return bounds of the entropy number of a diagonal operator: the smallest radius of n balls that cover its image.
 
     .. math:: s \le \epsilon_n(D) \le 6 s, \qquad s = \sup_j n^{-1/j} (\sigma_1 \cdots \sigma_j)^{1/j}
 
@@ -23,9 +23,9 @@ def entropy_numbers(scales, n):
     Parameters
     ----------
     scales : array (k,)
-        sigma, above 0, descending. Of the mapped points these are half the sides of their box.
+        sigma, above 0, descending; for mapped points, half the side lengths of their box.
     n : int or array of int
-        Numbers of balls.
+        Number of balls.
 
     Returns
     -------
@@ -50,23 +50,23 @@ def entropy_numbers(scales, n):
 
 
 def log_entropy_number(scales, log_n):
-    r"""Return log s of ``entropy_numbers`` for scales by a law of decay, and for any n.
+    r"""Return log s of ``entropy_numbers`` for scales that follow a law of decay, for any n.
 
     Parameters
     ----------
     scales : ExponentialDecay, PolynomialDecay or ListedDecay
-        Of the operator itself: the square roots of eigenvalues have half the rate.
+        Law of the scales sigma; square roots of eigenvalues have half the rate or power of the eigenvalues.
     log_n : float or array
         At least 0.
 
     Returns
     -------
     float or array
-        The logarithm of the lower bound; that of the upper one is greater by log 6.
+        Logarithm of the lower bound; the upper bound adds log 6.
 
     Notes
     -----
-    The supremum is at the first j whose next scale is below the value there; as many scales are computed.
+    The supremum is at the first j whose next scale is below the value at j; only the scales up to j are computed.
 
     Examples
     --------
@@ -76,12 +76,11 @@ def log_entropy_number(scales, log_n):
     -141.92
     """
     log_n = _logarithms(log_n)
-    found = _Means(scales.log_values, log_n.max(), _MOST).supremum(log_n, 1.0)
-    return _found(found, log_n)
+    return _finite(_Means(scales.log_values, log_n.max()).supremum(log_n, 1.0), log_n)
 
 
 def feature_entropy_number(decay, n, bound=1.0):
-    r"""Return a bound of the entropy number of the operator that makes a ball of the box of the mapped points.
+    r"""Return a bound of the entropy number of the operator that maps a ball onto a set that holds the mapped points.
 
     .. math:: \epsilon_n(A) \le \inf_a \sup_j 6 C_k
         \left\|\left(\sqrt{\lambda_s} / a_s\right)_s\right\|_{\ell_2} n^{-1/j} (a_1 \cdots a_j)^{1/j}
@@ -91,15 +90,15 @@ def feature_entropy_number(decay, n, bound=1.0):
     Parameters
     ----------
     decay : ExponentialDecay, PolynomialDecay or ListedDecay
-        Eigenvalues of the integral operator, given or estimated. What a list leaves out counts as 0.
+        Eigenvalues of the integral operator, known or estimated; eigenvalues beyond a list count as 0.
     n : int or array of int
     bound : float
-        C_k, the largest |psi_j(x)| of all eigenfunctions: an assumption. ``Spectrum.suprema`` estimates it from below.
+        C_k, the largest |psi_j(x)| of all eigenfunctions, an assumption; ``Spectrum.suprema`` estimate it from below.
 
     Returns
     -------
     float or array
-        Infinity where no scaling leaves a finite norm.
+        Infinity when the norm is infinite for all tau.
 
     References
     ----------
@@ -140,49 +139,48 @@ def log_feature_entropy_number(decay, log_n, bound=1.0):
     check_positive("bound", bound)
     log_n = _logarithms(log_n)
     shares = {share: decay.log_power_sum(1 - share) for share in _SHARES}
-    means = _Means(decay.log_values, log_n.max() / (0.5 * _SHARES[0]), _MOST)
+    means = _Means(decay.log_values, log_n.max() / (0.5 * _SHARES[0]))
     best = np.full(log_n.shape, np.inf)
     for share, norm in shares.items():
         if np.isfinite(norm):
             best = np.minimum(best, 0.5 * norm + means.supremum(log_n, 0.5 * share))
     if not np.isfinite(list(shares.values())).any():
         return best[()]
-    return _found(best, log_n) + np.log(_FACTOR * bound)
+    return _finite(best, log_n) + np.log(_FACTOR * bound)
 
 
 class _Means:
     """Suprema over j of (c log(lambda_1 ... lambda_j) - log n) / j.
 
-    The supremum is at the first j with c log lambda_(j + 1) below the value there, which is to say with
-    log n / c < sum_(i <= j) log lambda_i - log lambda_(j + 1), and these sums ascend.
+    Each is at the first j with log n / c < sum_(i <= j) log lambda_i - log lambda_(j + 1); these sums ascend in j.
     """
 
-    def __init__(self, log_values, needed, most):
+    def __init__(self, log_values, needed):
         count = 256
         while True:
             j = np.arange(1, count + 2)
             logs = log_values(j)
             self._j, self._sums = j[:-1], np.cumsum(logs[:-1])
-            # a finite list has nothing beyond its end, which is minus infinity
+            # log values beyond the end of a finite list are minus infinity
             end = int(np.isfinite(logs).sum())
             self._turns = np.full(count, np.inf)
             inner = min(end, count + 1) - 1
             self._turns[:inner] = self._sums[:inner] - self._j[:inner] * logs[1 : inner + 1]
-            if self._turns[-1] > needed or count >= most:
+            if self._turns[-1] > needed or count >= _MOST:
                 return
             count *= 4
 
     def supremum(self, log_n, c):
-        """Return the supremum for every log n, infinity where it lies beyond the eigenvalues computed."""
+        """Return the supremum for every log n; infinity when it lies beyond the computed eigenvalues."""
         place = np.searchsorted(self._turns, log_n / c, side="right")
-        there = place < len(self._turns)
-        place = np.where(there, place, 0)
-        return np.where(there, (c * self._sums[place] - log_n) / self._j[place], np.inf)
+        computed = place < len(self._turns)
+        place = np.where(computed, place, 0)
+        return np.where(computed, (c * self._sums[place] - log_n) / self._j[place], np.inf)
 
 
-def _found(values, log_n):
+def _finite(values, log_n):
     if np.isinf(values).any():
-        raise ValueError(f"log_n = {log_n.max():.3g} needs more than {_MOST} eigenvalues; give a smaller one.")
+        raise ValueError(f"log_n = {log_n.max():.3g} needs more than {_MOST} eigenvalues; use a smaller log_n.")
     return values[()]
 
 
@@ -196,5 +194,5 @@ def _logarithms(log_n):
 def _counts(n):
     n = np.asarray(n, np.float64)
     if not np.all(n >= 1):
-        raise ValueError(f"n = {n} balls must be at least 1.")
+        raise ValueError(f"n = {n} must be at least 1.")
     return n

@@ -1,4 +1,4 @@
-"""Leave-one-out scores for scikit-learn's searches: one fit for each candidate instead of one for each fold."""
+"""Scorers for scikit-learn's searches that compute the leave-one-out score from one fit for each candidate."""
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -9,7 +9,7 @@ from mercer.capacity.span import leave_one_out_predictions
 
 
 class Resubstitution:
-    """A splitter with one fold that trains and scores on all points, for scores that need no others.
+    """Splitter with one fold that trains and scores on all points, for `span_score` and `ridge_score`.
 
     ``GridSearchCV(SVC(), grid, scoring=span_score, cv=Resubstitution())`` fits each candidate once.
 
@@ -29,7 +29,7 @@ class Resubstitution:
     """
 
     def split(self, X, y=None, groups=None):
-        """Yield all rows twice: to train on, and to score.
+        """Yield the indices of all rows twice: as training and as test set.
 
         Parameters
         ----------
@@ -48,9 +48,9 @@ class Resubstitution:
 
 
 def span_score(estimator, X, y):
-    """Score a fitted support vector machine by the span rule: the leave-one-out accuracy, or R^2 of a regression.
+    """Score a fitted support vector machine by the span rule: leave-one-out accuracy, or R^2 of a regression.
 
-    A scorer for scikit-learn's searches, with ``cv=Resubstitution()``: it must see the points of the fit.
+    A scorer for scikit-learn's searches, to be used with ``cv=Resubstitution()``: it needs the training points.
 
     Parameters
     ----------
@@ -61,11 +61,11 @@ def span_score(estimator, X, y):
     Returns
     -------
     float
-        The larger the better.
+        Larger is better.
 
     Notes
     -----
-    Steps of a pipeline before the machine have seen the points that are left out.
+    Earlier steps of a pipeline are fitted to all points and are not refitted.
 
     Examples
     --------
@@ -76,15 +76,15 @@ def span_score(estimator, X, y):
     >>> mc.capacity.span_score(mc.SVC(kernel=mc.Gaussian(0.1)).fit(X, y), X, y) > 0.9
     True
     """
-    model, X = _last(estimator, X)
-    score = accuracy_score if is_classifier(model) else r2_score
-    return float(score(y, leave_one_out_predictions(model, X, y)))
+    fitted, X = _last_step(estimator, X)
+    score = accuracy_score if is_classifier(fitted) else r2_score
+    return float(score(y, leave_one_out_predictions(fitted, X, y)))
 
 
 def ridge_score(estimator, X, y):
     """Score a fitted kernel ridge regression by R^2 of its exact leave-one-out predictions.
 
-    A scorer for scikit-learn's searches, with ``cv=Resubstitution()``: it must see the points of the fit.
+    A scorer for scikit-learn's searches, to be used with ``cv=Resubstitution()``: it needs the training points.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def ridge_score(estimator, X, y):
     Returns
     -------
     float
-        The larger the better.
+        Larger is better.
 
     Examples
     --------
@@ -110,23 +110,23 @@ def ridge_score(estimator, X, y):
     >>> search.best_params_
     {'kernel__gamma': 0.5}
     """
-    model, _ = _last(estimator, X)
-    y, residuals = np.asarray(y, np.float64), getattr(model, "loo_residuals_", None)
+    fitted, _ = _last_step(estimator, X)
+    y, residuals = np.asarray(y, np.float64), getattr(fitted, "loo_residuals_", None)
     if residuals is None:
         raise TypeError(
-            f"ridge_score needs exact leave-one-out residuals, loo_residuals_ of KernelRidge without landmarks; "
-            f"{type(model).__name__} has none."
+            f"{type(fitted).__name__} has no exact leave-one-out residuals loo_residuals_; use KernelRidge without "
+            "landmarks."
         )
     if np.shape(residuals) != y.shape:
         raise ValueError(
-            f"y has shape {y.shape}, the fit had {np.shape(residuals)}: give the points of the fit "
-            "(in a grid search, cv=mercer.capacity.Resubstitution())."
+            f"y has shape {y.shape}, the fit had {np.shape(residuals)}; pass the training points (in a grid search, "
+            "cv=mercer.capacity.Resubstitution())."
         )
     return float(r2_score(y, y - residuals))
 
 
-def _last(estimator, X):
-    """Return the last step of a pipeline, and the points as it sees them."""
+def _last_step(estimator, X):
+    """Return the last step of a pipeline, and the points transformed by the earlier steps."""
     if not hasattr(estimator, "steps"):
         return estimator, X
     return estimator[-1], estimator[:-1].transform(X)

@@ -1,10 +1,10 @@
-"""Vapnik's bounds: the confidence term of a dimension, and the dimension that a margin suggests."""
+"""Vapnik's VC bounds: confidence term, bound for a known VC dimension, and the dimension from a margin."""
 
 import numpy as np
 
 from mercer._common import check_integer, check_number, check_positive
 from mercer.capacity.ball import smallest_ball
-from mercer.capacity.bound import Bound, probability
+from mercer.capacity.bound import Bound, check_confidence
 
 
 def vc_confidence(h, n, confidence=0.95):
@@ -15,9 +15,9 @@ def vc_confidence(h, n, confidence=0.95):
     Parameters
     ----------
     h : float
-        The VC dimension, above 0.
+        VC dimension, above 0.
     n : int
-        Points.
+        Number of points.
     confidence : float
         1 - eta, between 0 and 1.
 
@@ -39,23 +39,26 @@ def vc_confidence(h, n, confidence=0.95):
     """
     check_positive("h", h)
     check_integer("n", n)
-    eta = 1 - probability(confidence)
+    eta = 1 - check_confidence(confidence)
     if h > n:
         return np.inf
     return float(np.sqrt((h * (np.log(2 * n / h) + 1) - np.log(eta / 4)) / n))
 
 
 def vc_bound(training_error, h, n, confidence=0.95):
-    """Return Vapnik's bound of the error of a function from a class of known VC dimension.
+    r"""Return Vapnik's bound of the error for a class of functions of known VC dimension.
+
+    .. math:: R \le R_{emp} + \sqrt{\frac{h (\log(2 n / h) + 1) - \log(\eta / 4)}{n}}
 
     Parameters
     ----------
     training_error : float
-        Share of the n points that the function gets wrong.
+        Share of the n points that the function misclassifies.
     h : int
-        VC dimension of the class, chosen before the points were seen: N + 1 for hyperplanes of N dimensions.
+        VC dimension of the class, which must be fixed before the sample is drawn: N + 1 for hyperplanes of R^N.
     n : int
     confidence : float
+        1 - eta, between 0 and 1.
 
     Returns
     -------
@@ -73,37 +76,37 @@ def vc_bound(training_error, h, n, confidence=0.95):
     """
     check_number("training_error", training_error)
     if not 0 <= training_error <= 1:
-        raise ValueError(f"training_error = {training_error!r} must lie between 0 and 1.")
+        raise ValueError(f"training_error = {training_error!r} must be between 0 and 1.")
     value = float(training_error) + vc_confidence(h, n, confidence)
     return Bound(
         "VC",
         value,
-        f"The error is at most {value:.3g} for all functions of a class of dimension {h:g}.",
+        f"The error is at most {value:.3g} for all functions of a class of VC dimension {h:g}.",
         "error",
         confidence,
-        ("a class that was chosen before the points were seen",),
+        ("a class of functions fixed before the sample was drawn",),
     )
 
 
-def vc_margin(machine, ball=None, *, confidence=0.95):
-    r"""Return Vapnik's bound with the dimension that a margin suggests, h <= R^2 |w|^2 + 1.
+def vc_margin(model, ball=None, *, confidence=0.95):
+    r"""Return Vapnik's bound with the VC dimension estimated from the margin, h = R^2 |w|^2 + 1.
 
-    Points whose margin y_i f(x_i) is below 1 count as errors.
+    Points with a margin y_i f(x_i) below 1 count as errors.
 
     Parameters
     ----------
-    machine : Machine
+    model : Model
         Of a classifier.
     ball : Ball, optional
-        The smallest of its points, where it is known.
+        Smallest ball around the points; computed by default.
     confidence : float
 
     Returns
     -------
     Bound
-        A heuristic. Radius and norm come from the same points, so that the class was not chosen before they were seen;
-        to be a bound it would pay for a grid of both, and Vapnik's theorem is one of hyperplanes that classify only
-        points outside their margin. What does pay is `rademacher`.
+        A heuristic. Radius and norm depend on the sample, so the class is not fixed before the sample is drawn; a bound
+        would need a union over a grid of both, and Vapnik's theorem covers only hyperplanes that leave points inside
+        the margin unclassified. `rademacher` is a bound.
 
     References
     ----------
@@ -114,21 +117,21 @@ def vc_margin(machine, ball=None, *, confidence=0.95):
     >>> import numpy as np, mercer as mc
     >>> X = np.linspace(-3, 3, 400)[:, None]
     >>> y = (X[:, 0] > 0).astype(int)
-    >>> bound = mc.capacity.vc_margin(mc.capacity.machine(mc.SVC(C=0.1, kernel="linear").fit(X, y), X, y))
+    >>> bound = mc.capacity.vc_margin(mc.capacity.model(mc.SVC(C=0.1, kernel="linear").fit(X, y), X, y))
     >>> bound.kind, bound.vacuous
     ('heuristic', False)
     """
-    ball = smallest_ball(machine.kernel, machine.points) if ball is None else ball
-    h, n = (ball.radius * machine.norm) ** 2 + 1, len(machine)
-    # support vectors on the margin are there up to rounding
-    failed = float(np.mean(machine.margins < 1 - 1e-6))
+    ball = smallest_ball(model.kernel, model.points) if ball is None else ball
+    h, n = (ball.radius * model.norm) ** 2 + 1, len(model)
+    # support vectors on the margin have y f(x) = 1 up to rounding
+    failed = float(np.mean(model.margins < 1 - 1e-6))
     value = failed + vc_confidence(h, n, confidence)
     return Bound(
         "VC margin",
         value,
-        f"{failed:.1%} of the points lie within the margin; with a dimension of about R^2 |w|^2 + 1 = {h:.3g} the "
-        f"error would be at most {value:.3g}.",
+        f"{failed:.1%} of the points lie within the margin; a VC dimension of R^2 |w|^2 + 1 = {h:.3g} would limit the "
+        f"error to {value:.3g}.",
         "error",
         None,
-        ("radius and norm that were known before the points were seen",),
+        ("radius and norm fixed before the sample was drawn",),
     )

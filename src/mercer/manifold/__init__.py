@@ -4,7 +4,7 @@ A kernel with derivatives maps input space to a smooth surface. Its metric, curv
 follow from derivatives of k(x, z) at z = x alone, taken exactly.
 """
 
-from mercer.manifold._magnify import magnified
+from mercer.manifold._magnify import magnify
 from mercer.manifold.curvature import ricci, riemann, scalar_curvature
 from mercer.manifold.geodesics import Geodesic, geodesic, geodesic_between, length
 from mercer.manifold.tensors import christoffel, inverse_metric, metric
@@ -20,7 +20,7 @@ __all__ = [
     "inverse_metric",
     "length",
     "log_volume_element",
-    "magnified",
+    "magnify",
     "metric",
     "ricci",
     "riemann",

@@ -7,7 +7,7 @@ from mercer.expansion import Expansion
 from mercer.kernels import Conformal, Gaussian
 
 
-def magnified(model, width):
+def magnify(model, width):
     r"""Return the kernel of a fitted support vector machine, magnified around its support vectors.
 
     .. math:: \tilde k(x, z) = c(x)\, k(x, z)\, c(z), \qquad c(x) = \sum_i \exp(-|x - x_i|^2 / (2 w^2))
@@ -44,7 +44,7 @@ def magnified(model, width):
     >>> import numpy as np, mercer as mc
     >>> X = np.random.default_rng(0).normal(size=(60, 2))
     >>> svc = mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, X[:, 0] > 0)
-    >>> k = mc.manifold.magnified(svc, 0.5)
+    >>> k = mc.manifold.magnify(svc, 0.5)
     >>> near, far = mc.manifold.volume_element(k, np.array([[0.0, 0.0], [6.0, 0.0]]))
     >>> bool(near > 100 * far)
     True
@@ -52,9 +52,9 @@ def magnified(model, width):
     check_positive("width", width)
     missing = [name for name in ("kernel_", "support_vectors_") if not hasattr(model, name)]
     if missing:
-        raise TypeError(f"{type(model).__name__} has no {' and no '.join(missing)}; magnified takes a fitted SVC.")
+        raise TypeError(f"{type(model).__name__} has no {' and no '.join(missing)}; magnify takes a fitted SVC.")
     if model.kernel_.tags.points != "rows":
-        raise TypeError(f"{model.kernel_!r} takes {model.kernel_.tags.points}; magnified needs rows of numbers.")
+        raise TypeError(f"{model.kernel_!r} takes {model.kernel_.tags.points}; magnify needs rows of numbers.")
     vectors = np.asarray(model.support_vectors_)
     bumps = Expansion(Gaussian(0.5 / float(width) ** 2), vectors, np.ones(len(vectors), vectors.dtype))
     return Conformal(model.kernel_, bumps)

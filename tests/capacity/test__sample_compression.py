@@ -6,7 +6,8 @@ from scipy.special import comb
 from sklearn.datasets import make_moons
 
 import mercer as mc
-from mercer.capacity import machine, sample_compression
+from mercer import capacity
+from mercer.capacity import sample_compression
 
 
 def moons(C=10.0, n=200):
@@ -15,7 +16,7 @@ def moons(C=10.0, n=200):
     return model, X, y
 
 
-def test_support_vectors_alone_give_the_same_machine():
+def test_a_fit_to_the_support_vectors_gives_the_same_classifier():
     model, X, y = moons()
     again = mc.SVC(C=10.0, kernel=mc.Gaussian(1.0)).fit(X[model.support_], y[model.support_])
     assert np.allclose(again.decision_function(X), model.decision_function(X), atol=1e-6)
@@ -27,19 +28,19 @@ def test_it_is_the_formula():
     model, X, y = moons()
     d = len(model.support_)
     failure = 0.05 / (200 * comb(200, d, exact=True))
-    assert np.isclose(sample_compression(machine(model, X, y)).value, 1 - failure ** (1 / (200 - d)))
+    assert np.isclose(sample_compression(capacity.model(model, X, y)).value, 1 - failure ** (1 / (200 - d)))
 
 
 def test_it_falls_with_the_support_vectors():
-    values = [sample_compression(machine(*moons(C))).value for C in (0.1, 1.0, 10.0)]
+    values = [sample_compression(capacity.model(*moons(C))).value for C in (0.1, 1.0, 10.0)]
     assert values == sorted(values, reverse=True)
 
 
 def test_where_all_points_support_nothing_is_known():
-    own = machine(*moons())
+    own = capacity.model(*moons())
     assert sample_compression(replace(own, coef=np.full(200, 0.1))).vacuous
 
 
 def test_a_model_without_support_vectors_is_refused():
     with pytest.raises(TypeError, match="compression"):
-        sample_compression(replace(machine(*moons()), coef=None))
+        sample_compression(replace(capacity.model(*moons()), coef=None))

@@ -33,7 +33,7 @@ def test_what_claims_to_bound_the_leave_one_out_error_always_does(C):
     for seed in range(12):
         X, y = moons(seed, 40)
         model = mc.SVC(C=C, kernel=mc.Gaussian(0.5)).fit(X, y)
-        own, truth = capacity.machine(model, X, y), capacity.leave_one_out(model, X, y)
+        own, truth = capacity.model(model, X, y), capacity.leave_one_out(model, X, y)
         for bound in (capacity.xi_alpha(own), capacity.support_fraction(own)):
             assert bound.confidence == 1
             assert truth <= bound.value + 1e-12
@@ -43,17 +43,17 @@ def test_what_claims_to_bound_the_leave_one_out_error_always_does(C):
 
 def test_without_a_vector_on_the_margin_nothing_is_known():
     X, y = moons(0, 40)
-    own = capacity.machine(mc.SVC(C=1e-3, kernel=mc.Gaussian(0.5)).fit(X, y), X, y)
+    own = capacity.model(mc.SVC(C=1e-3, kernel=mc.Gaussian(0.5)).fit(X, y), X, y)
     for bound in (capacity.xi_alpha(own), capacity.support_fraction(own)):
         assert bound.vacuous
-        assert "no vector on the margin" in bound.statement
+        assert "No support vector lies on the margin" in bound.statement
 
 
 def test_the_rule_without_a_bias_is_that_of_inverse_matrices(global_random_seed):
     X, y = moons(global_random_seed)
-    own = capacity.machine(mc.SVC(C=1e4, kernel=mc.Gaussian(5.0)).fit(X, y), X, y)
+    own = capacity.model(mc.SVC(C=1e4, kernel=mc.Gaussian(5.0)).fit(X, y), X, y)
     support = np.flatnonzero(own.coef)
-    assert np.all(np.abs(own.coef) < own.prices)
+    assert np.all(np.abs(own.coef) < own.upper_bounds)
     inverse = np.linalg.inv(own.kernel(X[support]))
     expected = np.mean(np.abs(own.coef[support]) / inverse.diagonal() > 1) * len(support) / len(X)
     assert capacity.opper_winther(own).value == expected
@@ -63,7 +63,7 @@ def test_the_estimate_of_jaakkola_and_haussler_is_above_the_span_rule():
     for seed in range(5):
         X, y = moons(seed, 100)
         model = mc.SVC(C=10.0, kernel=mc.Gaussian(1.0)).fit(X, y)
-        own = capacity.machine(model, X, y)
+        own = capacity.model(model, X, y)
         assert capacity.jaakkola_haussler(own).value >= capacity.span_rule(model, X, y).value
 
 
@@ -73,7 +73,7 @@ def test_the_radius_margin_bound_holds_without_slack():
         X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
         X[:, 0] += 8 * y
         model = mc.SVC(C=1e6, kernel="linear").fit(X, y)
-        bound = capacity.radius_margin(capacity.machine(model, X, y))
+        bound = capacity.radius_margin(capacity.model(model, X, y))
         assert capacity.leave_one_out(model, X, y) <= bound.value
         assert not bound.vacuous
 
@@ -85,5 +85,5 @@ def test_a_class_that_vanishes_is_an_error():
 
 def test_a_regression_has_no_errors_to_count():
     X = np.linspace(0, 1, 10)[:, None]
-    with pytest.raises(TypeError, match="counts errors of a classifier"):
+    with pytest.raises(TypeError, match="needs a classifier, got SVR"):
         capacity.leave_one_out(mc.SVR().fit(X, X.ravel()), X, X.ravel())

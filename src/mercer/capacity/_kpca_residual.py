@@ -1,10 +1,10 @@
-"""What kernel PCA leaves out of new points: a bound from the eigenvalues it leaves out of the sample."""
+"""Bound of the residual that kernel PCA leaves at new points."""
 
 import numpy as np
 
 from mercer._common import check_integer
-from mercer.capacity.bound import Bound, probability
-from mercer.capacity.eigenvalues import spectrum
+from mercer.capacity._spectrum import mapped, spectrum
+from mercer.capacity.bound import Bound, check_confidence
 
 
 def kpca_residual(kernel, X, n_components, *, confidence=0.95, memory="1GB", random_state=None):
@@ -29,7 +29,7 @@ def kpca_residual(kernel, X, n_components, *, confidence=0.95, memory="1GB", ran
     Returns
     -------
     Bound
-        For all k at once. ``trivial`` is R^2, the largest k(x, x) of the sample.
+        It holds for all k together. ``trivial`` is R^2, the largest k(x, x) of the sample.
 
     References
     ----------
@@ -45,25 +45,25 @@ def kpca_residual(kernel, X, n_components, *, confidence=0.95, memory="1GB", ran
     (False, 0.95)
     """
     check_integer("n_components", n_components)
-    delta = 1 - probability(confidence)
-    kernel = kernel.resolve(X)
-    found = spectrum(kernel, X, n_components, centre=False, memory=memory, random_state=random_state)
-    points = np.arange(len(X)) if kernel.tags.points == "indices" else X
-    diagonal = np.asarray(kernel.diag(points), np.float64)
+    delta = 1 - check_confidence(confidence)
+    phi = mapped(kernel, X)
+    found = spectrum(phi.kernel, X, n_components, centre=False, memory=memory, random_state=random_state)
+    diagonal = np.asarray(phi.kernel.diag(phi.points), np.float64)
     n, squared_radius = found.n, float(diagonal.max())
-    left = np.maximum(found.trace - np.cumsum(found.values), 0.0) / n
-    sizes = np.arange(1, len(left) + 1)
-    terms = left + (1 + np.sqrt(sizes)) / np.sqrt(n) * np.sqrt(2 * np.mean(diagonal**2))
+    tails = np.maximum(found.trace - np.cumsum(found.values), 0.0) / n
+    sizes = np.arange(1, len(tails) + 1)
+    terms = tails + (1 + np.sqrt(sizes)) / np.sqrt(n) * np.sqrt(2 * np.mean(diagonal**2))
     value = float(terms.min()) + squared_radius * np.sqrt(18 / n * np.log(2 * n / delta))
-    constant = np.ptp(diagonal) <= 1e-6 * abs(squared_radius)
+    assumptions = ["components of the uncentred Gram matrix", "a kernel fixed before the sample was drawn"]
+    if np.ptp(diagonal) > 1e-6 * abs(squared_radius):
+        assumptions.append(f"k(x, x) <= {squared_radius:.3g} for all x, not only on the sample")
     return Bound(
         "kernel-PCA residual",
         value,
-        f"A new point is on average at most {value:.3g} (squared) from the span of {len(left)} components; the points "
-        f"of the sample are {left[-1]:.3g} from it.",
+        f"The mean squared distance of a new point to the span of {len(tails)} components is at most {value:.3g}; on "
+        f"the sample it is {tails[-1]:.3g}.",
         "squared residual",
         confidence,
-        ("components of the plain Gram matrix, not centred", "a kernel that was fixed before the points were seen")
-        + (() if constant else (f"k(x, x) at most {squared_radius:.3g} everywhere, not only on the sample",)),
+        tuple(assumptions),
         trivial=squared_radius,
     )

@@ -1,4 +1,4 @@
-"""The spectrum of a kernel on data: eigenvalues, the box of the mapped points, effective dimension."""
+"""Spectrum of a kernel on data: eigenvalues, bounding box of the mapped points, effective dimension."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from mercer.expansion import features, mean
 from mercer.factor import eigenpairs
 from mercer.linalg.eigh import DENSE_ORDER
 
-# Eigenvalues found by default where the matrix is too large for all of them.
+# Default number of eigenvalues of a matrix that is too large for the dense solver.
 _LEADING = 50
 
 
@@ -23,19 +23,19 @@ class Spectrum:
         Eigenvalues of the (centred) Gram matrix above rounding, descending; ``values / n`` estimate those of the
         integral operator.
     sides : array (k,)
-        Points lengths of the axis-parallel box that holds the mapped points, from their coordinates
-        sqrt(lambda_j) v_ij: the largest minus the smallest.
+        Side lengths of the axis-parallel box around the mapped points: largest minus smallest coordinate
+        sqrt(lambda_j) v_ij.
     suprema : array (k,)
-        max_i |psi_j(x_i)| of the eigenfunctions, psi_j(x_i) = sqrt(n) v_ij, whose squares have mean 1.
+        max_i |psi_j(x_i)| of the eigenfunctions psi_j(x_i) = sqrt(n) v_ij, whose mean square is 1.
     n : int
-        Points.
+        Number of points.
     trace : float
-        The sum of all eigenvalues.
+        Sum of all eigenvalues.
     centred : bool
     complete : bool
-        Whether what is missing from ``values`` is rounding.
+        True when ``values`` holds all eigenvalues above rounding.
     residuals : array (k,)
-        |K v - lambda v| / |K|: how far an eigenvalue may be off, relative to the largest.
+        |K v - lambda v| / |K|, a bound of the error of an eigenvalue relative to the largest.
 
     Examples
     --------
@@ -56,13 +56,13 @@ class Spectrum:
     residuals: np.ndarray
 
     def mercer_sides(self, bound):
-        r"""Return the side lengths 2 C_k sqrt(lambda_j / n) that follow from a bound on the eigenfunctions.
+        r"""Return the side lengths 2 C_k sqrt(lambda_j / n) that follow from a bound of the eigenfunctions.
 
         Parameters
         ----------
         bound : float
-            C_k = sup_j sup_x |psi_j(x)|, an assumption: finite for few kernels and distributions, and ``suprema`` only
-            estimate it from below.
+            C_k = sup_j sup_x |psi_j(x)|, an assumption. It is finite for few kernels and distributions; ``suprema``
+            only estimate it from below.
 
         Returns
         -------
@@ -78,7 +78,7 @@ class Spectrum:
 
 
 def spectrum(kernel, X, n_values=None, *, centre=True, memory="1GB", random_state=None):
-    r"""Return the leading eigenvalues of the (centred) Gram matrix, with the box of the mapped points.
+    r"""Return the leading eigenvalues of the (centred) Gram matrix, and the bounding box of the mapped points.
 
     Parameters
     ----------
@@ -86,13 +86,13 @@ def spectrum(kernel, X, n_values=None, *, centre=True, memory="1GB", random_stat
         Bandwidth rules are resolved on X.
     X : points (n)
     n_values : int, optional
-        All above rounding for at most 2 000 points, otherwise 50, when left out.
+        Default: all eigenvalues above rounding for at most 2 000 points, otherwise 50.
     centre : bool
-        Of HKH, the matrix of kernel PCA, or of K.
+        Use HKH, the matrix of kernel PCA, instead of K.
     memory : str or int
-        Bytes that a stored matrix may take.
+        Largest size of a stored matrix, in bytes.
     random_state : int, RandomState, Generator or None
-        Starting vectors of the iterative solver.
+        For the starting vectors of the iterative solver.
 
     Returns
     -------
@@ -101,14 +101,14 @@ def spectrum(kernel, X, n_values=None, *, centre=True, memory="1GB", random_stat
     Raises
     ------
     ValueError
-        When there is no variance.
+        When the variance is 0.
     MemoryError
-        When more than n / 8 eigenvalues are asked of a matrix larger than the budget.
+        When more than n / 8 eigenvalues are requested of a matrix larger than the budget.
 
     Warns
     -----
     UserWarning, ConvergenceWarning
-        As ``mercer.svd``: fewer values than asked, an indefinite kernel, a pair that missed its tolerance.
+        As ``mercer.svd``: fewer values than requested, an indefinite kernel, a pair that missed its tolerance.
 
     Notes
     -----
@@ -127,9 +127,7 @@ def spectrum(kernel, X, n_values=None, *, centre=True, memory="1GB", random_stat
     >>> bool(np.all(found.sides <= 2 * np.sqrt(found.values)))
     True
     """
-    kernel = kernel.resolve(X)
-    points = np.arange(len(X)) if kernel.tags.points == "indices" else X
-    phi = features(kernel, points)
+    phi = mapped(kernel, X)
     n = len(phi)
     wanted = n_values if n_values is not None or n <= DENSE_ORDER else _LEADING
     pairs = eigenpairs(phi, wanted, centre, memory=memory, random_state=random_state)
@@ -149,8 +147,14 @@ def spectrum(kernel, X, n_values=None, *, centre=True, memory="1GB", random_stat
     )
 
 
+def mapped(kernel, X):
+    """Return the features of X under the resolved kernel; the points of a precomputed kernel are row numbers."""
+    kernel = kernel.resolve(X)
+    return features(kernel, np.arange(len(X)) if kernel.tags.points == "indices" else X)
+
+
 def effective_dimension(spectrum, ridge):
-    r"""Return between what bounds the effective dimension lies, d(ridge) = sum_j lambda_j / (lambda_j + ridge).
+    r"""Return a lower and an upper bound of the effective dimension d(ridge) = sum_j lambda_j / (lambda_j + ridge).
 
     Parameters
     ----------
@@ -161,8 +165,8 @@ def effective_dimension(spectrum, ridge):
     Returns
     -------
     low, high : float
-        Equal where the spectrum is complete. Otherwise the eigenvalues that were not found have a known sum and are at
-        most the last that was: d is smallest when few are large, and largest when all are equal.
+        Equal when the spectrum is complete. Otherwise the sum of the eigenvalues that were not computed is known, and
+        each is at most the last computed one: d is smallest when few are large, and largest when all are equal.
 
     References
     ----------

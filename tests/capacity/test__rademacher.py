@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.capacity import local_complexity, local_rademacher, machine, rademacher, spectrum
+from mercer import capacity
+from mercer.capacity import local_complexity, local_rademacher, rademacher, spectrum
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def test_a_centred_spectrum_is_refused():
 def test_the_margin_bound_is_that_of_the_formula_at_its_best_scale():
     X = np.linspace(-3, 3, 1000)[:, None]
     y = np.where(X[:, 0] > 0, 1, -1)
-    own = machine(mc.SVC(C=0.1, kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
+    own = capacity.model(mc.SVC(C=0.1, kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
     norm = np.hypot(own.norm, own.bias)
     best = np.inf
     for j in range(-20, 21):
@@ -64,6 +65,6 @@ def test_the_scale_of_the_outputs_does_not_matter():
 
     X = np.linspace(-3, 3, 500)[:, None]
     y = np.where(X[:, 0] > 0, 1, -1)
-    own = machine(mc.SVC(C=0.1, kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
+    own = capacity.model(mc.SVC(C=0.1, kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
     larger = replace(own, outputs=8 * own.outputs, norm=8 * own.norm, bias=8 * own.bias)
     assert np.isclose(rademacher(own).value, rademacher(larger).value)

@@ -1,27 +1,28 @@
-"""Rademacher complexities of a ball of functions, and the error of a margin that they bound."""
+"""Rademacher complexity: the margin bound of the error, and the local complexities of a spectrum."""
 
 import numpy as np
 
 from mercer._common import check_positive
 from mercer.capacity._model import augmented
-from mercer.capacity.bound import Bound, probability
+from mercer.capacity.bound import Bound, check_confidence
 
-# Norms at margin 1 that the union bound pays for: 2^-20 to 2^20.
+# Exponents j of Lambda / rho = 2^j in the union bound.
 _OCTAVES = np.arange(-20, 21)
 
 
-def rademacher(machine, *, confidence=0.95):
+def rademacher(model, *, confidence=0.95):
     r"""Return the margin bound of the error from the Rademacher complexity of balls of functions.
 
     .. math:: R \le \frac1n \left|\{i : y_i f(x_i) < \rho\}\right|
         + \frac{2 \Lambda}{\rho n} \sqrt{\mathrm{tr} K} + 3 \sqrt{\frac{\log(2 / \delta_j)}{2 n}}
 
-    with Lambda^2 = |w|^2 + b^2 and the kernel k + 1, which makes the bias a coordinate. It holds for all
-    Lambda / rho = 2^j at once, with delta_j = (2 / 3) delta / ((|j| + 1) (|j| + 2)); the best j is taken.
+    with Lambda^2 = |w|^2 + b^2 and the kernel k + 1, which makes the bias a coordinate. The bound holds for all
+    Lambda / rho = 2^j together, with delta_j = (2 / 3) delta / ((|j| + 1) (|j| + 2)); the smallest value over j is
+    returned.
 
     Parameters
     ----------
-    machine : Machine
+    model : Model
         Of any classifier.
     confidence : float
         1 - delta, between 0 and 1.
@@ -40,18 +41,18 @@ def rademacher(machine, *, confidence=0.95):
     >>> import numpy as np, mercer as mc
     >>> X = np.linspace(-3, 3, 2000)[:, None]
     >>> y = (X[:, 0] > 0).astype(int)
-    >>> machine = mc.capacity.machine(mc.SVC(C=0.01, kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
-    >>> mc.capacity.rademacher(machine).vacuous
+    >>> model = mc.capacity.model(mc.SVC(C=0.01, kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
+    >>> mc.capacity.rademacher(model).vacuous
     False
     """
-    delta = 1 - probability(confidence)
-    wide, n = augmented(machine), len(machine)
+    delta = 1 - check_confidence(confidence)
+    wide, n = augmented(model), len(model)
     root = float(np.sqrt(wide.diagonal.sum()))
     norm = max(wide.norm, 1e-300)
     scales = 2.0**_OCTAVES
     size = np.abs(_OCTAVES)
     own = (2 / 3) * delta / ((size + 1) * (size + 2))
-    margins = np.sort(machine.margins)
+    margins = np.sort(model.margins)
     failed = np.searchsorted(margins, norm / scales, side="left") / n
     values = failed + 2 * scales * root / n + 3 * np.sqrt(np.log(2 / own) / (2 * n))
     best = int(np.argmin(values))
@@ -60,10 +61,10 @@ def rademacher(machine, *, confidence=0.95):
         "Rademacher",
         value,
         f"The error is at most {value:.3g}; {failed[best]:.1%} of the points lie within the margin "
-        f"{norm / scales[best]:.3g} that is best.",
+        f"{norm / scales[best]:.3g}, which gives the smallest bound.",
         "error",
         confidence,
-        ("a kernel that was fixed before the points were seen",),
+        ("a kernel fixed before the sample was drawn",),
     )
 
 
@@ -76,7 +77,7 @@ def local_complexity(spectrum, r):
     Parameters
     ----------
     spectrum : Spectrum
-        Not centred. Eigenvalues that were not found count with their sum.
+        Not centred. Eigenvalues that were not computed contribute their sum.
     r : float
         Above 0.
 
@@ -96,12 +97,12 @@ def local_complexity(spectrum, r):
     0.5
     """
     check_positive("r", r)
-    values, rest = _of_plain(spectrum)
+    values, rest = _uncentred(spectrum)
     return float(np.sqrt(2 / spectrum.n * (np.minimum(r, values / spectrum.n).sum() + rest / spectrum.n)))
 
 
 def local_rademacher(spectrum):
-    r"""Return the fixed point of the local complexity, the rate at which the error of a kernel machine can fall.
+    r"""Return the fixed point of the local Rademacher complexity, a rate for the excess error of least squares.
 
     .. math:: r^* = \min_{0 \le h \le n} \left(\frac hn + \sqrt{\frac1n \sum_{i > h} \lambda_i / n}\right)
 
@@ -114,7 +115,7 @@ def local_rademacher(spectrum):
     -------
     Bound
         A heuristic: the excess of the squared error over that of the best function of norm 1 is at most a constant
-        times r* + x / n with probability 1 - e^-x, and the constant is left out.
+        times r* + x / n with probability 1 - e^-x; the constant is omitted.
 
     References
     ----------
@@ -128,26 +129,26 @@ def local_rademacher(spectrum):
     >>> mc.capacity.local_rademacher(smooth).value < mc.capacity.local_rademacher(rough).value
     True
     """
-    values, rest = _of_plain(spectrum)
+    values, rest = _uncentred(spectrum)
     n = spectrum.n
-    left = np.maximum(spectrum.trace - np.append(0.0, np.cumsum(values)), rest)
-    candidates = np.arange(len(left)) / n + np.sqrt(left) / n
+    tails = np.maximum(spectrum.trace - np.append(0.0, np.cumsum(values)), rest)
+    candidates = np.arange(len(tails)) / n + np.sqrt(tails) / n
     h = int(np.argmin(candidates))
     value = float(candidates[h])
     return Bound(
         "local Rademacher",
         value,
-        f"The squared error exceeds that of the best function of norm 1 by about {value:.3g}, up to a constant; "
-        f"{h} directions of feature space are learned.",
+        f"The squared error exceeds that of the best function of norm 1 by about {value:.3g}, up to a constant; the "
+        f"minimum is at h = {h} eigenvalues.",
         "excess squared error",
         None,
-        ("least squares with bounded values", "a constant that is left out"),
+        ("least squares with bounded targets", "an omitted constant"),
     )
 
 
-def _of_plain(spectrum):
-    """Return the eigenvalues, and the sum of those that were not found."""
+def _uncentred(spectrum):
+    """Return the eigenvalues and the sum of those that were not computed, or raise for a centred spectrum."""
     if spectrum.centred:
-        raise ValueError("complexities need the plain Gram matrix: spectrum(kernel, X, centre=False).")
+        raise ValueError("spectrum must be of the uncentred Gram matrix; use spectrum(kernel, X, centre=False).")
     rest = 0.0 if spectrum.complete else max(0.0, spectrum.trace - float(spectrum.values.sum()))
     return spectrum.values, rest

@@ -1,0 +1,260 @@
+"""Leave-one-out error of support vector classifiers: the exact value, and bounds and heuristics from one fit."""
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+
+from mercer._compute.points import take_points
+from mercer.capacity import _model
+from mercer.capacity.ball import smallest_ball
+from mercer.capacity.bound import Bound
+from mercer.capacity.span import squared_spans
+from mercer.gram import Gram
+
+# Kernel values per block in the search for the smallest one.
+_BLOCK = 1 << 22
+
+
+def xi_alpha(model):
+    r"""Return Joachims' xi-alpha bound of the leave-one-out error, from slacks and coefficients.
+
+    .. math:: \frac1n \left|\{i : 2 \alpha_i R_\Delta^2 + \xi_i \ge 1\}\right|, \qquad
+        R_\Delta^2 = \max_i k(x_i, x_i) - \min_{ij} k(x_i, x_j)
+
+    Parameters
+    ----------
+    model : Model
+        Of a support vector classifier.
+
+    Returns
+    -------
+    Bound
+
+    References
+    ----------
+    Joachims, *Estimating the generalization performance of a SVM efficiently*, ICML (2000), theorem 2.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(100, 2)), np.arange(100) % 2
+    >>> X[:, 0] += 4 * y
+    >>> fitted = mc.SVC(C=0.3, kernel=mc.Gaussian(0.1)).fit(X, y)
+    >>> mc.capacity.xi_alpha(mc.capacity.model(fitted, X, y)).value < 0.3
+    True
+    """
+    _model.require(model, "xi_alpha")
+    spread = float(model.diagonal.max()) - _smallest_value(model)
+    slack = np.maximum(0, 1 - model.margins)
+    return _count("xi-alpha", model, (model.coef != 0) & (2 * np.abs(model.coef) * spread + slack >= 1))
+
+
+def support_fraction(model):
+    """Return the share of support vectors, a bound of the leave-one-out error.
+
+    Leaving out any other point does not change the classifier, which classifies that point correctly.
+
+    Parameters
+    ----------
+    model : Model
+        Of a support vector classifier.
+
+    Returns
+    -------
+    Bound
+
+    References
+    ----------
+    Vapnik, *The nature of statistical learning theory* (1995), theorem 5.2.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> mc.capacity.support_fraction(mc.capacity.model(mc.SVC(C=9.0, kernel="linear").fit(X, y), X, y)).value
+    0.5
+    """
+    _model.require(model, "support_fraction")
+    return _count("support vectors", model, model.coef != 0)
+
+
+def jaakkola_haussler(model):
+    r"""Return Jaakkola and Haussler's estimate of the leave-one-out error.
+
+    .. math:: \frac1n \sum_p \Psi(\alpha_p k(x_p, x_p) - y_p f(x_p)), \qquad \Psi(t) = [t > 0]
+
+    Parameters
+    ----------
+    model : Model
+        Of a support vector classifier.
+
+    Returns
+    -------
+    Bound
+        A heuristic: the theorem holds for classifiers without bias.
+
+    References
+    ----------
+    Jaakkola, Haussler, *Probabilistic kernel regression models*, AISTATS (1999).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> mc.capacity.jaakkola_haussler(mc.capacity.model(mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, y), X, y)).value
+    0.5
+    """
+    _model.require(model, "jaakkola_haussler")
+    return _estimate("Jaakkola-Haussler", model, model.diagonal, "a classifier without bias; this one has a bias")
+
+
+def opper_winther(model, *, memory="1GB"):
+    r"""Return Opper and Winther's estimate of the leave-one-out error: the span rule for a classifier without bias.
+
+    .. math:: \frac1n \sum_p \Psi\left(\frac{\alpha_p}{(K_{SV}^{-1})_{pp}} - y_p f(x_p)\right), \qquad \Psi(t) = [t > 0]
+
+    where 1 / (K_SV^-1)_pp is the squared distance of phi(x_p) to the span of the other support vectors on the margin.
+    For a support vector at its upper bound the distance to the span of all support vectors on the margin is used.
+
+    Parameters
+    ----------
+    model : Model
+        Of a support vector classifier.
+    memory : str or int
+
+    Returns
+    -------
+    Bound
+        A heuristic.
+
+    References
+    ----------
+    Opper, Winther, *Gaussian processes and SVM: mean field and leave-one-out*, in *Advances in large margin
+    classifiers* (2000).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> mc.capacity.opper_winther(mc.capacity.model(mc.SVC(C=9.0, kernel=mc.Gaussian(1.0)).fit(X, y), X, y)).value
+    0.0
+    """
+    _model.require(model, "opper_winther")
+    spans = squared_spans(model, affine=False, memory=memory)
+    assumption = "a classifier without bias whose margin keeps the same support vectors when a point is left out"
+    return _estimate("Opper-Winther", model, spans, assumption)
+
+
+def radius_margin(model, ball=None):
+    r"""Return R^2 |w|^2 / n, the radius-margin estimate of the leave-one-out error.
+
+    Parameters
+    ----------
+    model : Model
+        Of a classifier.
+    ball : Ball, optional
+        Smallest ball around the points; computed by default.
+
+    Returns
+    -------
+    Bound
+        A heuristic: the theorem holds for classifiers without slack.
+
+    References
+    ----------
+    Vapnik, *Statistical learning theory* (1998), theorem 10.6.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> model = mc.capacity.model(mc.SVC(C=9.0, kernel="linear").fit(X, y), X, y)
+    >>> round(mc.capacity.radius_margin(model).value, 3)
+    2.25
+    """
+    ball = smallest_ball(model.kernel, model.points) if ball is None else ball
+    value = (ball.radius * model.norm) ** 2 / len(model)
+    statement = f"The leave-one-out error is about {value:.3g}: R = {ball.radius:.3g}, |w| = {model.norm:.3g}."
+    return Bound("radius-margin", value, statement, "leave-one-out error", None, ("no slack",))
+
+
+def leave_one_out(fitted, X, y):
+    """Return the exact leave-one-out error of a support vector classifier, by refits without each support vector.
+
+    Other points need no refit: the classifier is the same without them.
+
+    Parameters
+    ----------
+    fitted : SVC or NuSVC
+        Fitted to two classes.
+    X : points (n)
+        The training points.
+    y : array (n,)
+
+    Returns
+    -------
+    float
+        Share of misclassified points; the bandwidth of the fit is kept.
+
+    Raises
+    ------
+    TypeError
+        For an estimator that is not a support vector classifier.
+    ValueError
+        For more than two classes, and for points other than the training points.
+
+    Notes
+    -----
+    One fit for each support vector.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    >>> mc.capacity.leave_one_out(mc.SVC(C=9.0, kernel=mc.Gaussian(1.0)).fit(X, y), X, y)
+    0.0
+    """
+    if not is_classifier(fitted):
+        raise TypeError(f"leave_one_out needs a classifier, got {type(fitted).__name__}.")
+    model = _model.model(fitted, X, y)
+    _model.require(model, "leave_one_out")
+    wrong = model.margins <= 0
+    given = model.kernel.tags.points == "indices"
+    y, fresh = np.asarray(y), clone(fitted)
+    if not given:
+        fresh = fresh.set_params(kernel=model.kernel)
+    for p in np.flatnonzero(model.coef):
+        rest = np.delete(np.arange(len(model)), p)
+        if given:
+            matrix = model.kernel.matrix
+            train, test = matrix[np.ix_(rest, rest)], matrix[[p]][:, rest]
+        else:
+            train, test = take_points(model.points, rest), take_points(model.points, np.array([p]))
+        single_class = len(np.unique(y[rest])) == 1
+        wrong[p] = single_class or fresh.fit(train, y[rest]).predict(test)[0] != y[p]
+    return float(np.mean(wrong))
+
+
+def _count(name, model, suspects):
+    """Return the bound that counts the points which may be misclassified when left out."""
+    value = float(np.mean(suspects))
+    statement = f"At most {value:.1%} of the points are misclassified when left out."
+    if not model.on_margin.any():
+        # the bias is then not determined, and a point that is left out can move it
+        value = 1.0
+        statement = "No support vector lies on the margin, so the leave-one-out error has no bound."
+    return Bound(name, value, statement, "leave-one-out error", 1.0, ("a bandwidth that does not change",))
+
+
+def _estimate(name, model, spans, assumption):
+    """Return the heuristic share of points with alpha_p spans_p > y_p f(x_p)."""
+    value = float(np.mean(np.abs(model.coef) * spans > model.margins))
+    statement = f"About {value:.1%} of the points are misclassified when left out."
+    return Bound(name, value, statement, "leave-one-out error", None, (assumption,))
+
+
+def _smallest_value(model):
+    """Return the smallest k(x_i, x_j), computed in blocks of rows."""
+    gram, n = Gram(model.kernel, model.points), len(model)
+    step = max(1, _BLOCK // n)
+    return min(float(np.min(gram[slice(i, i + step), slice(0, n)])) for i in range(0, n, step))

@@ -1,0 +1,57 @@
+"""Sample compression bound of the error, from the number of support vectors."""
+
+import numpy as np
+from scipy.special import gammaln
+
+from mercer.capacity._model import require
+from mercer.capacity.bound import Bound, check_confidence
+
+
+def sample_compression(model, *, confidence=0.95):
+    r"""Return the sample compression bound of the error, from the number of support vectors.
+
+    .. math:: R \le 1 - \exp\left(-\frac{\ln \binom nd + \ln n + \ln(1 / \delta)}{n - d}\right)
+
+    for d support vectors: a fit to the support vectors alone gives the same classifier, which classifies the n - d
+    other points correctly.
+
+    Parameters
+    ----------
+    model : Model
+        Of a support vector classifier.
+    confidence : float
+        1 - delta, between 0 and 1.
+
+    Returns
+    -------
+    Bound
+
+    References
+    ----------
+    Littlestone, Warmuth, *Relating data compression and learnability* (1986); Floyd, Warmuth, *Sample compression,
+    learnability, and the Vapnik-Chervonenkis dimension*, Machine Learning 21 (1995), theorem 6.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X = np.linspace(-3, 3, 400)[:, None]
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> model = mc.capacity.model(mc.SVC(C=1e6, kernel="linear").fit(X, y), X, y)
+    >>> mc.capacity.sample_compression(model).value < 0.1
+    True
+    """
+    require(model, "sample_compression")
+    delta = 1 - check_confidence(confidence)
+    n, d = len(model), int(np.sum(model.coef != 0))
+    value = 1.0
+    if d < n and model.on_margin.any():
+        log_subsets = gammaln(n + 1) - gammaln(d + 1) - gammaln(n - d + 1)
+        value = float(-np.expm1(-(log_subsets + np.log(n) - np.log(delta)) / (n - d)))
+    return Bound(
+        "compression",
+        value,
+        f"The error is at most {value:.3g}: {d} of {n} points are support vectors.",
+        "error",
+        confidence,
+        ("a kernel and C fixed before the sample was drawn", "a support vector on the margin"),
+    )
