@@ -191,3 +191,30 @@ def test_distances_of_nearly_equal_vectors_are_never_negative():
     assert mc.sqdist(phi, near).min() >= 0
     # the diagonal is set to 0 for one block only
     assert mc.sqdist(phi, mc.features(mc.Gaussian(0.5), X + 0.1)).diagonal().min() > 0.01
+
+
+def test_a_vector_is_one_column_and_whole_numbers_become_float64():
+    coef = mc.Expansion(mc.Linear(), np.zeros((3, 2)), [1, 2, 3]).coef
+    assert coef.shape == (3, 1)
+    assert coef.dtype == np.float64
+    with pytest.raises(ValueError, match="read-only"):
+        coef[0] = 2
+
+
+@pytest.mark.parametrize(
+    ("coef", "message"),
+    [(np.ones(2), "3 points need 3 rows"), (np.ones((3, 1, 1)), "one or two dimensions"), ([1, 2, np.nan], "NaN")],
+)
+def test_bad_coefficients_are_refused(coef, message):
+    with pytest.raises(ValueError, match=message):
+        mc.Expansion(mc.Linear(), np.zeros((3, 2)), coef)
+
+
+def test_inner_products_of_float32_are_summed_in_float64(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    psi = mc.Expansion(mc.Linear(), *(rng.standard_normal((20_000, 1)).astype(np.float32) + 1 for _ in range(2)))
+    other = mc.features(mc.Linear(), np.ones((1, 1), np.float32))
+    exact = float(psi.coef.astype(np.longdouble)[:, 0] @ psi.points.astype(np.longdouble)[:, 0])
+    product = psi.inner(other)
+    assert product.dtype == np.float32
+    assert abs(float(product[0, 0]) / exact - 1) <= np.finfo(np.float32).eps

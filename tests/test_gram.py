@@ -1,15 +1,22 @@
 """Gram: products, blocks, diagonal and transpose are those of the matrix, which only ``dense`` stores."""
 
+import gc
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import mercer as mc
 from mercer._compute import array as _array
+from mercer._compute.points import _kept
+from mercer.gram import kept_product
 
 rng = np.random.default_rng(0)
 X, Z, V = rng.standard_normal((70, 4)), rng.standard_normal((30, 4)), rng.standard_normal((30, 5))
 KERNELS = [mc.Gaussian(0.3), mc.Laplacian(0.3), mc.Polynomial(2), mc.Gaussian(0.3) * mc.Linear() + 1.0]
+
+ONE_SCALAR_AND_SEVERAL = [mc.Gaussian(0.3), mc.Linear(), mc.Laplacian(0.5), mc.Gaussian(0.3) + mc.Linear()]
 
 
 @pytest.fixture(params=KERNELS, ids=lambda k: type(k).__name__)
@@ -119,3 +126,70 @@ def test_invalid_arguments_are_refused():
         mc.Gram(mc.Gaussian("scale"), X)
     with pytest.raises(ValueError, match="features"):
         mc.Gram(mc.Gaussian(1.0), X, Z[:, :2])
+
+
+def _problem(seed, d=9, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    return (rng.standard_normal(shape).astype(dtype) for shape in ((20, d), (700, d), (700, 3)))
+
+
+@pytest.mark.parametrize("kernel", ONE_SCALAR_AND_SEVERAL, ids=repr)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 9])
+def test_products_are_those_of_the_matrix_at_every_call_and_for_every_kernel(kernel, dtype, d, global_random_seed):
+    X, Z, coef = _problem(global_random_seed, d, dtype)
+    kept_product(mc.Gaussian(1.0), X, Z, coef)
+    expected, rtol = kernel(X.astype(float), Z.astype(float)) @ coef, 2000 * np.finfo(dtype).eps
+    for _ in range(2):
+        np.testing.assert_allclose(kept_product(kernel, X, Z, coef), expected, rtol=rtol, atol=rtol)
+        pieces = [slice(0, 100), slice(100, 700)]
+        np.testing.assert_allclose(
+            kept_product(kernel, X, Z, coef, pieces) @ np.vstack([np.eye(3)] * 2), expected, rtol=rtol, atol=rtol
+        )
+
+
+def test_rows_of_another_precision_meet_the_vectors_in_the_wider_one(global_random_seed):
+    X, Z, coef = _problem(global_random_seed, dtype=np.float32)
+    for _ in range(2):
+        found = kept_product(mc.Gaussian(0.3), X.astype(np.float64), Z, coef)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, mc.Gaussian(0.3)(X.astype(float), Z.astype(float)) @ coef, atol=1e-12)
+
+
+def test_vectors_that_change_in_place_are_seen_anew(global_random_seed):
+    X, Z, coef = _problem(global_random_seed)
+    kept_product(mc.Gaussian(0.3), X, Z, coef)
+    Z *= 2
+    np.testing.assert_allclose(kept_product(mc.Gaussian(0.3), X, Z, coef), mc.Gaussian(0.3)(X, Z) @ coef, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", ONE_SCALAR_AND_SEVERAL, ids=repr)
+@pytest.mark.parametrize("d", [1, 9])
+def test_nothing_outlives_the_vectors(kernel, d, global_random_seed):
+    X, Z, coef = _problem(global_random_seed, d)
+    gc.collect()
+    before = len(_kept)
+    kept_product(kernel, X, Z, coef)
+    kept_product(kernel, X.astype(np.float32), Z, coef)
+    del Z
+    gc.collect()
+    assert len(_kept) == before
+
+
+def test_a_model_that_has_predicted_is_as_small_a_file_and_predicts_the_same(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((500, 4))
+    model = mc.SVC(kernel=mc.Gaussian(0.3)).fit(X, X[:, 0] > X[:, 1] ** 2)
+    fresh = pickle.dumps(model)
+    scores = model.decision_function(X)
+    assert len(pickle.dumps(model)) == len(fresh)
+    np.testing.assert_array_equal(pickle.loads(fresh).decision_function(X), scores)
+
+
+def test_vectors_with_numbers_that_are_none_are_refused(global_random_seed):
+    X, Z, coef = _problem(global_random_seed)
+    Z[3, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        kept_product(mc.Gaussian(0.3), X, Z, coef)
+    with pytest.raises(ValueError, match="has 8 features, but Z has 9 features"):
+        kept_product(mc.Gaussian(0.3), X[:, :8], np.nan_to_num(Z), coef)

@@ -18,8 +18,7 @@ CLASSES = [getattr(mercer, name) for name in mercer.__all__ if inspect.isclass(g
 KERNELS = [cls for cls in CLASSES if issubclass(cls, Kernel)]
 # Beside the verbs for users: what a kernel states, and the library asks of it.
 PROTOCOL = {
-    Kernel: {"admit", "admit_beside", "admit_pair", "diagonal", "diagonal_gradient", "evaluate", "gradient", "numbers"}
-    | {"parts", "require_gradient", "require_resolved", "rules", "scalar", "unresolved"},
+    Kernel: {"admit", "diagonal", "diagonal_gradient", "evaluate", "gradient", "rules", "scalar", "unresolved"},
     mercer.Expansion: {"dense_coef", "prepared"},
 }
 # Functions of one object, or of one file format, live with it.
@@ -43,7 +42,7 @@ def test_the_objects_keep_to_their_budget_of_names(cls, budget):
 
 @pytest.mark.parametrize("cls", KERNELS, ids=lambda cls: cls.__name__)
 def test_no_public_kernel_adds_a_name_to_those_of_kernels(cls):
-    assert _own_names(cls) - {"refuse_overflow"} <= _own_names(Kernel)
+    assert _own_names(cls) <= _own_names(Kernel)
 
 
 def test_no_private_name_stands_in_the_root_beside_the_computation_and_the_common_checks():

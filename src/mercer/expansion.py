@@ -1,19 +1,12 @@
 """Expansion: vectors of the feature space over shared points, with sums, products, inner products and distances."""
 
+import array_api_compat
 import numpy as np
 
 from mercer._compute import pick_backend
-from mercer._compute.coefficients import (
-    coefficient_block,
-    coefficient_columns,
-    coefficient_product,
-    floating,
-    read_only,
-    take_columns,
-)
-from mercer._compute.namespace import put_values
+from mercer._compute.namespace import namespace_of, put_values
 from mercer._compute.points import join_points
-from mercer.kernels.base import require_kernel
+from mercer.kernels.base import admit_beside, admit_pair, require_gradient, require_kernel
 
 
 class Expansion:
@@ -59,8 +52,8 @@ class Expansion:
     def __init__(self, kernel, points, coef=None):
         require_kernel(kernel)
         self._kernel = kernel
-        self.prepared, _ = kernel.admit_pair(points, points)
-        self._coef = None if coef is None else coefficient_block(coef, self.prepared)
+        self.prepared, _ = admit_pair(kernel, points, points)
+        self._coef = None if coef is None else _coefficient_block(coef, self.prepared)
 
     @property
     def kernel(self):
@@ -73,7 +66,7 @@ class Expansion:
         points = self.prepared.container
         if not isinstance(points, np.ndarray):
             return points
-        return self.prepared.memo("view", lambda: read_only(points))
+        return self.prepared.memo("view", lambda: _read_only(points))
 
     @property
     def coef(self):
@@ -122,9 +115,9 @@ class Expansion:
         if _same_points(self.prepared, chi.prepared):
             X = Z = self.prepared
         else:
-            X, Z = self._kernel.admit_pair(self.points, chi.points)
+            X, Z = admit_pair(self._kernel, self.points, chi.points)
         values = _evaluate(chi, X, Z)
-        return values if self._coef is None else coefficient_product(self._coef, values)
+        return values if self._coef is None else _weigh_rows(self._coef, values)
 
     def norms(self):
         """Return the norms |psi_j| (m,)."""
@@ -154,7 +147,7 @@ class Expansion:
         TypeError
             When the kernel has no gradient.
         """
-        self._kernel.require_gradient()
+        require_gradient(self._kernel)
         X, Z = self._admit(X)
         xp = X.xp
         coef = xp.eye(len(Z)) if self._coef is None else self._coef
@@ -169,7 +162,7 @@ class Expansion:
 
     def __matmul__(self, C):
         """Return the block of the combinations sum_i C[i, j] psi_i; a vector C gives a block of one vector."""
-        C = coefficient_columns(C, self.prepared)
+        C = _columns(C, self.prepared)
         n, m = self.shape
         if C.shape[0] != m:
             raise ValueError(f"C must have {m} rows in psi @ C, one for each vector; got shape {tuple(C.shape)}.")
@@ -202,23 +195,23 @@ class Expansion:
         if self._coef is None and not isinstance(j, slice):
             # features of some points do not need the other points
             return _sharing(self._kernel, self.prepared.take(np.arange(len(self))[np.asarray(j)]), None)
-        return self._over(take_columns(self.dense_coef(), j))
+        return self._over(_take_columns(self.dense_coef(), j))
 
     def _over(self, coef):
         """Return another block over the same points."""
-        return _sharing(self._kernel, self.prepared, coefficient_block(coef, self.prepared))
+        return _sharing(self._kernel, self.prepared, _coefficient_block(coef, self.prepared))
 
     def _admit(self, X):
         """Return new points and the shared points in one type, with what was computed of the shared points."""
         if X is self.prepared.container or X is self.points:
             return self.prepared, self.prepared
-        return self._kernel.admit_beside(X, self.prepared)
+        return admit_beside(self._kernel, X, self.prepared)
 
     def dense_coef(self):
         """Return the coefficients (n, m), also where they are the identity."""
         if self._coef is not None:
             return self._coef
-        return self.prepared.xp.eye(len(self.prepared), dtype=floating(self.prepared))
+        return self.prepared.xp.eye(len(self.prepared), dtype=self.prepared.dtype)
 
     def _combine(self, other, sign):
         if not isinstance(other, Expansion):
@@ -281,7 +274,7 @@ def mean(phi):
     array([[2.]])
     """
     m = len(phi)
-    weights = phi.prepared.xp.full((m, 1), 1.0 / m, dtype=floating(phi.prepared))
+    weights = phi.prepared.xp.full((m, 1), 1.0 / m, dtype=phi.prepared.dtype)
     return phi @ weights
 
 
@@ -386,6 +379,57 @@ def _sharing(kernel, prepared, coef):
     psi = object.__new__(Expansion)
     psi._kernel, psi.prepared, psi._coef = kernel, prepared, coef
     return psi
+
+
+def _coefficient_block(coef, points):
+    """Return coefficients as a read-only block (n, m) of finite numbers, one row per point."""
+    coef = _columns(coef, points)
+    if coef.shape[0] != len(points):
+        raise ValueError(
+            f"{len(points)} points need {len(points)} rows of coefficients, got shape {tuple(coef.shape)}."
+        )
+    xp = namespace_of(coef)
+    if not bool(xp.all(xp.isfinite(coef))):
+        raise ValueError("coef contains NaN or infinity.")
+    return _read_only(coef) if isinstance(coef, np.ndarray) else coef
+
+
+def _columns(C, points):
+    """Return real numbers as a floating block (n, m); a vector becomes one column."""
+    if not array_api_compat.is_array_api_obj(C):
+        C = points.xp.asarray(C)
+    if C.ndim == 1:
+        C = C[:, None]
+    if C.ndim != 2:
+        raise ValueError(f"coefficients must have one or two dimensions, got shape {tuple(C.shape)}.")
+    if isinstance(C, np.ndarray) and C.dtype.kind not in "fiub":
+        raise TypeError(f"coefficients must be real numbers, got dtype {C.dtype}.")
+    if isinstance(C, np.ndarray) and C.dtype not in (np.float32, np.float64):
+        C = C.astype(np.float64)
+    return C
+
+
+def _take_columns(coef, index):
+    """Return the columns of a slice, or of a list or array of positions."""
+    if isinstance(coef, np.ndarray) or isinstance(index, slice):
+        return coef[:, index]
+    xp = array_api_compat.array_namespace(coef)
+    positions = np.arange(coef.shape[1])[np.asarray(index)]
+    return xp.take(coef, xp.asarray(positions, device=array_api_compat.device(coef)), axis=1)
+
+
+def _read_only(array):
+    """Return a read-only view of an array."""
+    array = array.view()
+    array.flags.writeable = False
+    return array
+
+
+def _weigh_rows(coef, values):
+    """Return coef' values, summed in float64, in the type of the values."""
+    xp = namespace_of(values)
+    product = xp.astype(coef, xp.float64, copy=False).T @ xp.astype(values, xp.float64, copy=False)
+    return xp.astype(product, values.dtype, copy=False)
 
 
 def require_same_kernel(psi, chi):

@@ -4,10 +4,10 @@ import array_api_compat
 import numpy as np
 
 from mercer._compute import pick_backend
-from mercer._compute.coefficients import floating
 from mercer._compute.memory import parse_memory, require_memory
+from mercer._compute.points import Points, keep_points
 from mercer._compute.tile import Tile
-from mercer.kernels.base import require_kernel
+from mercer.kernels.base import admit_beside, admit_pair, require_kernel
 
 
 class Gram:
@@ -48,7 +48,7 @@ class Gram:
     def __init__(self, kernel, X, Z=None, memory="1GB"):
         require_kernel(kernel)
         self._kernel = kernel
-        self._X, self._Z = kernel.admit_pair(X, X if Z is None else Z)
+        self._X, self._Z = admit_pair(kernel, X, X if Z is None else Z)
         self._memory = parse_memory(memory)
         self._backend = pick_backend(kernel, self._X, self._Z)
 
@@ -60,7 +60,7 @@ class Gram:
     @property
     def dtype(self):
         """Type of the values: the type of the points, float64 for points that are not numbers."""
-        return floating(self._X)
+        return self._X.dtype
 
     @property
     def T(self):
@@ -132,3 +132,28 @@ class Gram:
 def _positions(index, n):
     """Return an index as a slice or an array of positions; one row stays a block."""
     return index if isinstance(index, slice) else np.ravel(np.arange(n)[np.asarray(index)])
+
+
+def kept_product(kernel, X, vectors, coef, pieces=None):
+    """Return K(X, vectors) @ coef (n, p); what it computes of a model's vectors is kept for the next call.
+
+    With ``pieces``, q slices of the vectors: K(X, vectors[piece]) @ coef[piece] for one after the other (n, q p).
+    """
+    if _can_keep(kernel, vectors):
+        Z = keep_points(vectors, lambda array: kernel.admit(array, "Z"))
+    else:
+        Z = Points(kernel.admit(vectors, "Z"))
+    X, Z = admit_beside(kernel, X, Z)
+    return pick_backend(kernel, X, Z).matmul(kernel, X, Z, coef, pieces)
+
+
+def prepare_product(kernel, vectors, coef, pieces=None):
+    """Compute now what ``kept_product`` keeps, so that the first prediction does not wait for it."""
+    if _can_keep(kernel, vectors):
+        kept_product(kernel, vectors[:1], vectors, coef, pieces)
+
+
+def _can_keep(kernel, vectors):
+    # kernels of more than one scalar may keep views, which would keep the array alive
+    numbers = isinstance(vectors, np.ndarray) and vectors.dtype.kind == "f"
+    return kernel.scalar is not None and numbers and len(vectors) > 0

@@ -8,9 +8,9 @@ from scipy.special import gammaln, kve
 from mercer._common import check_positive
 from mercer._compute.points import as_rows
 from mercer.kernels.algebra import Scaled, Sum
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, require_resolved
 from mercer.kernels.coordinatewise import Laplacian
-from mercer.kernels.mapped import Mapped
+from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
 
 __all__ = ["energy", "penalise", "penalty", "spectral_density", "transform"]
@@ -220,7 +220,7 @@ def penalise(kernel, values, spacing):
 def _frequencies(kernel, frequencies, d=None):
     if not isinstance(kernel, Kernel):
         raise TypeError(f"kernel must be a Kernel, got {kernel!r}.")
-    kernel.require_resolved()
+    require_resolved(kernel)
     frequencies = as_rows(frequencies, "frequencies", np.float64)
     if d is not None and frequencies.shape[1] != d:
         raise ValueError(f"frequencies has {frequencies.shape[1]} columns, but points have {d} features.")
@@ -286,7 +286,7 @@ def _(kernel: Scaled, frequencies):
 @_density.register
 def _(kernel: Mapped, frequencies):
     d = frequencies.shape[1]
-    A = kernel._map(np.eye(d)).T
+    A = map_rows(kernel.A, np.eye(d)).T
     if A.shape != (d, d) or np.linalg.matrix_rank(A) < d:
         raise ValueError(
             f"A has rank {np.linalg.matrix_rank(A)} for {d} features: the kernel does not die away in all directions, "

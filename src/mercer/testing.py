@@ -11,11 +11,12 @@ from sklearn.base import clone
 from mercer._compute import array, pick_backend
 from mercer._compute.namespace import Namespace
 from mercer._compute.points import as_rows, count_points, take_points
+from mercer._compute.profile import parameters
 from mercer._compute.tile import Tile
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.kernels import Coordinatewise, Dot, Kernel, Mapped, Normalized, Product, Radial
-from mercer.kernels.base import with_params
+from mercer.kernels.base import admit_pair, inner_kernels, with_params
 
 _LIBRARIES = ("torch", "array_api_strict")
 
@@ -119,7 +120,7 @@ def _positive_semidefinite(kernel, X):
 
 def _verbs(kernel, X):
     """Dense, product, gradient and diagonal agree between the chosen backend and the reference, and between tilings."""
-    side = kernel.admit_pair(X, X)[0]
+    side = admit_pair(kernel, X, X)[0]
     chosen = pick_backend(kernel, side)
     V = np.linspace(-1, 1, 3 * len(side)).reshape(len(side), 3)
     reference = array.dense(kernel, side, side)
@@ -241,12 +242,12 @@ def _profile(kernel, _):
         return
     s, h = np.linspace(0.2, 2.0, 25), 1e-4
     for order in range(1, 5):
-        below = [kernel.profile(Namespace(np), t, *kernel.numbers(), order=order - 1) for t in (s - h, s + h)]
-        stated = kernel.profile(Namespace(np), s, *kernel.numbers(), order=order)
+        below = [kernel.profile(Namespace(np), t, *parameters(kernel), order=order - 1) for t in (s - h, s + h)]
+        stated = kernel.profile(Namespace(np), s, *parameters(kernel), order=order)
         scale = max(abs(stated).max(), abs(below[0]).max(), 1e-300)
         error = abs(stated - (below[1] - below[0]) / (2 * h)).max() / scale
         _require(error < 1e-6, f"profile of order {order} = slope of order {order - 1}", kernel, error)
-        narrow = kernel.profile(Namespace(np), s.astype(np.float32), *kernel.numbers(), order=order)
+        narrow = kernel.profile(Namespace(np), s.astype(np.float32), *parameters(kernel), order=order)
         _require(narrow.dtype == np.float32, f"profile of order {order} keeps float32", kernel, narrow.dtype)
 
 
@@ -365,7 +366,7 @@ def _holds_function(kernel):
 
 def _is_local(kernel):
     """Whether its class, or that of an inner kernel, is written within a function, where pickle cannot find it."""
-    return "<locals>" in type(kernel).__qualname__ or any(map(_is_local, kernel.parts().values()))
+    return "<locals>" in type(kernel).__qualname__ or any(map(_is_local, inner_kernels(kernel).values()))
 
 
 def _default_points(kernel):
@@ -382,4 +383,4 @@ def _n_features(kernel):
         return kernel.A.shape[-1] if kernel.A.dtype.kind == "f" else max(3, int(abs(kernel.A).max()) + 1)
     if hasattr(kernel, "c") and isinstance(kernel.c, Expansion):
         return kernel.c.points.shape[1]
-    return max([3, *(_n_features(part) for part in kernel.parts().values())])
+    return max([3, *(_n_features(part) for part in inner_kernels(kernel).values())])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from mercer._compute.points import as_rows, common_dtype, count_points, join_points, take_points
+from mercer._compute.points import Points, as_rows, common_dtype, count_points, join_points, take_points
 
 X = np.array([[0.0, 1.5, 2.0], [3.0, 0.0, 5.25]])
 
@@ -164,3 +164,11 @@ def test_the_common_type_is_single_only_if_all_are():
     assert common_dtype(single, single) == np.float32
     assert common_dtype(single, X) == np.float64
     assert common_dtype(sp.csr_array(single), X) == np.float64
+
+
+@pytest.mark.parametrize(
+    ("container", "dtype"),
+    [(np.zeros((2, 1), np.float32), np.float32), (["a", "b"], np.float64), (np.arange(3), np.float64)],
+)
+def test_values_at_points_that_are_not_numbers_are_float64(container, dtype):
+    assert Points(container).dtype == dtype

@@ -7,7 +7,7 @@ from tests.reference import naive
 
 import mercer as mc
 from mercer._compute.points import Points
-from mercer._compute.tile import Tile, evaluate_profile
+from mercer._compute.tile import Tile
 
 CONTAINERS = {"dense": np.asarray, "sparse": sp.csr_array}
 
@@ -50,17 +50,17 @@ def test_nearly_coincident_points_keep_their_distance():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_distances_of_points_to_themselves_are_symmetric_to_the_last_bit(dtype):
-    side = Points(_points(40, 7, 1e4, dtype))
-    s = Tile(side, side, 0).sqdist
+    points = Points(_points(40, 7, 1e4, dtype))
+    s = Tile(points, points, 0).sqdist
     assert (s == s.T).all()
     assert (np.diagonal(s) == 0).all()
 
 
 def test_a_tile_of_rows_knows_which_of_its_columns_they_are():
-    side = Points(_points(9, 3))
-    s = Tile(side.take(slice(4, 7)), side, 4).sqdist
+    points = Points(_points(9, 3))
+    s = Tile(points.take(slice(4, 7)), points, 4).sqdist
     assert (s[np.arange(3), np.arange(4, 7)] == 0).all()
-    np.testing.assert_allclose(s, Tile(side, side, 0).sqdist[4:7], atol=1e-14)
+    np.testing.assert_allclose(s, Tile(points, points, 0).sqdist[4:7], atol=1e-14)
 
 
 def test_a_row_of_a_tile_does_not_depend_on_the_others():
@@ -79,22 +79,22 @@ def test_norms_that_overflow_are_refused_with_the_largest_entry():
         Points(np.array([[1e20]], np.float32)).sqnorms()
 
 
-def test_what_a_side_has_worked_out_is_worked_out_once_and_is_not_pickled():
-    side, calls = Points(_points(3, 2)), []
-    assert [side.memo("key", lambda: calls.append(1) or 7) for _ in range(3)] == [7, 7, 7]
+def test_what_points_have_worked_out_is_worked_out_once_and_is_not_pickled():
+    points, calls = Points(_points(3, 2)), []
+    assert [points.memo("key", lambda: calls.append(1) or 7) for _ in range(3)] == [7, 7, 7]
     assert len(calls) == 1
-    assert side.__getstate__()["_memo"] == {}
-    assert side.take(slice(0, 2))._memo == {}
+    assert points.__getstate__()["_memo"] == {}
+    assert points.take(slice(0, 2))._memo == {}
 
 
 def test_points_are_mapped_once_for_all_tiles():
-    side, calls = Points(_points(4, 2)), []
+    points, calls = Points(_points(4, 2)), []
 
     def double(points):
         calls.append(len(points))
         return 2 * points
 
-    tile = Tile(side, side, 0)
+    tile = Tile(points, points, 0)
     first, second = tile.through("double", double), tile.through("double", double)
     assert calls == [4]
     assert first.X is first.Z is second.Z
@@ -105,8 +105,3 @@ def test_coordinatewise_sums_equal_a_loop_over_coordinates():
     X, Z = _points(6, 4), _points(5, 4, seed=1)
     sums = Tile(Points(X), Points(Z)).coordinatewise(mc.Laplacian.term)
     np.testing.assert_allclose(sums, abs(X[:, None] - Z[None]).sum(axis=2), rtol=1e-14)
-
-
-def test_profiles_may_be_infinite_without_a_warning():
-    slope = evaluate_profile(mc.Matern.profile, np.zeros(2), (1.0, 0.5), order=1)
-    assert (slope == -np.inf).all()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer._compute.tile import evaluate_profile
+from mercer._compute.profile import evaluate_profile
 
 X = np.random.default_rng(0).standard_normal((6, 3))
 
@@ -27,8 +27,8 @@ def test_polynomials_add_up_by_the_binomial_theorem():
 def test_derivatives_beyond_the_degree_are_zero_even_at_zero():
     s = np.linspace(-1, 1, 5)
     for order in (3, 4):
-        assert (evaluate_profile(mc.Polynomial.profile, s, (2.0, 1.0, 0.0), order) == 0).all()
-        assert (evaluate_profile(mc.Linear.profile, s, (), order) == 0).all()
+        assert (evaluate_profile(mc.Polynomial(2, 1.0, 0.0), s, order) == 0).all()
+        assert (evaluate_profile(mc.Linear(), s, order) == 0).all()
 
 
 def test_the_sigmoid_is_the_hyperbolic_tangent_and_is_not_positive_semidefinite():

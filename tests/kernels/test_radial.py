@@ -4,21 +4,17 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer._compute.tile import evaluate_profile
+from mercer._compute.profile import evaluate_profile
 
 S = np.linspace(0.0, 6.0, 40)
 X = np.random.default_rng(1).standard_normal((8, 3))
 
 
-def _profile(kernel, s, order=0):
-    return evaluate_profile(kernel.profile, s, kernel.numbers(), order)
-
-
 def test_the_rational_quadratic_tends_to_the_gaussian_and_equals_cauchy_for_alpha_one():
-    wide = _profile(mc.RationalQuadratic(1.3, alpha=1e8), S)
-    np.testing.assert_allclose(wide, _profile(mc.Gaussian(1 / (2 * 1.3**2)), S), rtol=1e-6)
-    cauchy = _profile(mc.Cauchy(1 / (2 * 0.7**2)), S)
-    np.testing.assert_allclose(_profile(mc.RationalQuadratic(0.7, alpha=1.0), S), cauchy, rtol=1e-13)
+    wide = evaluate_profile(mc.RationalQuadratic(1.3, alpha=1e8), S)
+    np.testing.assert_allclose(wide, evaluate_profile(mc.Gaussian(1 / (2 * 1.3**2)), S), rtol=1e-6)
+    cauchy = evaluate_profile(mc.Cauchy(1 / (2 * 0.7**2)), S)
+    np.testing.assert_allclose(evaluate_profile(mc.RationalQuadratic(0.7, alpha=1.0), S), cauchy, rtol=1e-13)
 
 
 def test_matern_one_half_in_one_dimension_is_the_laplacian():
@@ -27,22 +23,22 @@ def test_matern_one_half_in_one_dimension_is_the_laplacian():
 
 
 def test_smoother_matern_kernels_approach_the_gaussian():
-    gaussian = _profile(mc.Gaussian(0.5), S)
-    errors = [abs(_profile(mc.Matern(1.0, nu=nu), S) - gaussian).max() for nu in (0.5, 1.5, 2.5)]
+    gaussian = evaluate_profile(mc.Gaussian(0.5), S)
+    errors = [abs(evaluate_profile(mc.Matern(1.0, nu=nu), S) - gaussian).max() for nu in (0.5, 1.5, 2.5)]
     assert errors[0] > errors[1] > errors[2]
 
 
 @pytest.mark.parametrize(("nu", "finite"), [(0.5, 1), (1.5, 2), (2.5, 3)])
 def test_matern_derivatives_are_finite_at_zero_up_to_its_smoothness_and_infinite_beyond(nu, finite):
-    values = [float(_profile(mc.Matern(1.2, nu=nu), np.zeros(1), order)[0]) for order in range(5)]
+    values = [float(evaluate_profile(mc.Matern(1.2, nu=nu), np.zeros(1), order)[0]) for order in range(5)]
     assert np.isfinite(values[:finite]).all()
     assert np.isinf(values[finite:]).all()
 
 
 def test_matern_slopes_at_zero_are_those_of_its_series():
     # 1 - 3 s / (2 l^2) + ..., 1 - 5 s / (6 l^2) + ...
-    assert _profile(mc.Matern(2.0, nu=1.5), np.zeros(1), 1)[0] == pytest.approx(-1.5 / 4)
-    assert _profile(mc.Matern(2.0, nu=2.5), np.zeros(1), 1)[0] == pytest.approx(-5 / 6 / 4)
+    assert evaluate_profile(mc.Matern(2.0, nu=1.5), np.zeros(1), 1)[0] == pytest.approx(-1.5 / 4)
+    assert evaluate_profile(mc.Matern(2.0, nu=2.5), np.zeros(1), 1)[0] == pytest.approx(-5 / 6 / 4)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +47,7 @@ def test_matern_slopes_at_zero_are_those_of_its_series():
 def test_smooth_profiles_are_completely_monotone(kernel):
     # Schoenberg: positive semidefinite in every dimension exactly if the signs of the derivatives alternate
     for order in range(5):
-        assert ((-1) ** order * _profile(kernel, S, order) > 0).all()
+        assert ((-1) ** order * evaluate_profile(kernel, S, order) > 0).all()
 
 
 @pytest.mark.parametrize("kernel", [mc.Matern(1.0, nu=0.5), mc.Matern(1.0, nu=1.5), mc.Gaussian(1.0), mc.Cauchy(1.0)])

@@ -6,25 +6,25 @@ dense tiles whose parts come from the same compiled loops.
 """
 
 from mercer._compute import array, loops
-from mercer._compute.tile import Tile, evaluate_profile
+from mercer._compute.profile import check_range, evaluate_profile, parameters
+from mercer._compute.tile import Tile
 
 
 class CompiledTile(Tile):
     """A tile whose profiles are evaluated by compiled code."""
 
-    def radial(self, profile, parameters, order=0):
-        """Return a profile, or its derivative, of the squared distances (n, m)."""
-        X, Z = self.centred
-        K = loops.tile(profile, "radial", parameters, X, Z, order)
-        if self.offset is not None and X is not Z:
-            # the tile does not know which of its columns are its rows: the exact diagonal is put in here
+    def radial(self, kernel, order=0):
+        """Return the kernel's profile, or its derivative, of the squared distances (n, m)."""
+        K = loops.tile(*_distance_formula(kernel, self.X, self.Z), order)
+        if self.offset is not None and self.X is not self.Z:
+            # the loop does not know which columns are the rows: set the exact diagonal here
             rows = self.xp.arange(len(K))
-            K[rows, rows + self.offset] = evaluate_profile(profile, self.xp.zeros(1, dtype=K.dtype), parameters, order)
+            K[rows, rows + self.offset] = evaluate_profile(kernel, self.xp.zeros(1, dtype=K.dtype), order)
         return K
 
-    def dot(self, profile, parameters, order=0):
-        """Return a profile, or its derivative, of the inner products (n, m)."""
-        return loops.tile(profile, "dot", parameters, self.X.contiguous, self.Z.contiguous, order)
+    def dot(self, kernel, order=0):
+        """Return the kernel's profile, or its derivative, of the inner products (n, m); values are checked first."""
+        return loops.tile(*_product_formula(kernel, self.X, self.Z, order), order)
 
 
 def dense(kernel, X, Z):
@@ -55,7 +55,19 @@ diag = array.diag
 
 
 def _formula(kernel, X, Z):
-    """Return the profile, the scalar it takes, its parameters, and the rows that scalar is computed of."""
-    kernel.refuse_overflow(X, Z)
-    rows = (X.about(Z.centre), Z.about(Z.centre)) if kernel.scalar == "radial" else (X.contiguous, Z.contiguous)
-    return kernel.profile, kernel.scalar, kernel.numbers(), *rows
+    """Return the profile, its scalar, its parameters, and the rows that the scalar is computed of."""
+    return (_distance_formula if kernel.scalar == "radial" else _product_formula)(kernel, X, Z)
+
+
+def _distance_formula(kernel, X, Z):
+    centre = Z.centre
+    for points in (X, Z):
+        # norms refuse rows whose squared distances overflow
+        points.sqnorms(centre)
+    return kernel.profile, "radial", parameters(kernel), X.about(centre), Z.about(centre)
+
+
+def _product_formula(kernel, X, Z, order=0):
+    if order == 0:
+        check_range(kernel, X, Z)
+    return kernel.profile, "dot", parameters(kernel), X.contiguous, Z.contiguous

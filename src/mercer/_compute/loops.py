@@ -7,15 +7,15 @@ of the data, across tiles in float64.
 """
 
 import functools
-import math
 
 import numpy as np
 
 from mercer._compute import compile as _compile
 from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised, wide
 from mercer._compute.memory import allocate
+from mercer._compute.profile import apply_profile
 from mercer._compute.threads import check_cancelled, run_tasks
-from mercer._compute.tile import COINCIDENCE, evaluate_profile
+from mercer._compute.tile import COINCIDENCE
 
 _COLUMNS = 512
 # Rows and columns of a tile that is transposed: the lines of cache that it touches are used up.
@@ -154,28 +154,6 @@ def gradient(profile, kind, parameters, X, Z, W):
     return result
 
 
-def apply(profile, parameters, S, order=0):
-    """Replace scalars by their profile values, in place.
-
-    Parameters
-    ----------
-    profile : function
-    parameters : tuple of numbers
-    S : C-contiguous array, float32 or float64
-    order : int
-
-    Returns
-    -------
-    array
-        S itself.
-    """
-    if S.size == 0:
-        return S
-    block = S.reshape(math.prod(S.shape[:-1]), -1)
-    _epilogue(profile, order, "plain", S.dtype, len(parameters))(block, block, block, 0, _typed(parameters, S.dtype))
-    return S
-
-
 class _Plan:
     """How a block is cut into tiles, and how one tile of profile values is computed."""
 
@@ -200,7 +178,7 @@ class _Plan:
         # an infinite slope at 0 turns the rounding of a distance near 0 into an error a thousand times larger
         self._kinked = self.radial and not self._direct and _has_kink(profile, parameters, X.dtype)
         kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
-        self._epilogue = _epilogue(profile, order, kind, X.dtype, len(self._parameters))
+        self._finish = compile_profile(profile, order, kind, X.dtype, len(self._parameters))
 
     def _prepared(self, Z):
         rights = [None] * len(self.columns)
@@ -252,7 +230,7 @@ class _Plan:
             if self.mirrored and self.radial:
                 same = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
                 block[same - rows.start, same - columns.start + start] = 0
-        self._epilogue(left, right, block, start, self._parameters)
+        self._finish(left, right, block, start, self._parameters)
 
 
 def _typed(parameters, dtype):
@@ -262,7 +240,7 @@ def _typed(parameters, dtype):
 
 
 def _has_kink(profile, parameters, dtype):
-    return not np.isfinite(evaluate_profile(profile, np.zeros(1, dtype), parameters, order=1)[0])
+    return not np.isfinite(apply_profile(profile, np.zeros(1, dtype), parameters, order=1)[0])
 
 
 def _cut(n, step, first=0):
@@ -292,7 +270,7 @@ def bordered(X, factor, place):
 
 
 @functools.lru_cache(maxsize=256)
-def _epilogue(profile, order, kind, dtype, n_parameters):
+def compile_profile(profile, order, kind, dtype, n_parameters):
     """Return the compiled loop that turns columns of a block of scalars into profile values, tried on one number."""
     from numba.core.errors import NumbaError
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
 from mercer._compute.points import Points
+from mercer._compute.profile import check_range, evaluate_profile
 
 # Distances lose digits where they are small against the norms: below these shares of them they are recomputed. Sparse
 # rows are not centred, so that the norms may be of any size; for dense rows a share this small is all but coincidence.
@@ -109,13 +110,15 @@ class Tile:
             s[part[:, 0], part[:, 1]] = np.einsum("ij,ij->i", difference, difference)
         return self.fill_diagonal(s, 0.0)
 
-    def radial(self, profile, parameters, order=0):
-        """Return a profile, or its derivative, of the squared distances (n, m)."""
-        return _apply(self.xp, profile, self.sqdist, parameters, order)
+    def radial(self, kernel, order=0):
+        """Return the kernel's profile, or its derivative, of the squared distances (n, m)."""
+        return evaluate_profile(kernel, self.sqdist, order)
 
-    def dot(self, profile, parameters, order=0):
-        """Return a profile, or its derivative, of the inner products (n, m)."""
-        return _apply(self.xp, profile, self.products, parameters, order)
+    def dot(self, kernel, order=0):
+        """Return the kernel's profile, or its derivative, of the inner products (n, m); values are checked first."""
+        if order == 0:
+            check_range(kernel, self.X, self.Z)
+        return evaluate_profile(kernel, self.products, order)
 
     def coordinatewise(self, term):
         """Return sum_k term(x_k, z_k) (n, m), one coordinate after the other."""
@@ -128,32 +131,6 @@ class Tile:
             for k in range(X.shape[1]):
                 total += term(math, X[:, k][:, None], Z[:, k][None, :])
         return total
-
-
-def evaluate_profile(profile, s, parameters, order=0):
-    """Return a profile of an array of scalars, silent where a derivative is infinite.
-
-    Parameters
-    ----------
-    profile : function (xp, s, *parameters, order)
-    s : array
-    parameters : tuple of float
-    order : int
-
-    Returns
-    -------
-    array of the shape of s
-    """
-    return _apply(namespace_of(s), profile, s, parameters, order)
-
-
-def _apply(xp, profile, s, parameters, order):
-    # a parameter beyond the type of s would turn infinite, and 0 times it NaN: the largest number does what it means
-    largest = float(xp.finfo(s.dtype).max)
-    parameters = [max(-largest, min(largest, value)) for value in parameters]
-    # derivatives that are infinite at 0 say so by dividing by 0; overflow is reported by whoever checks finiteness
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        return profile(Namespace(xp), s, *parameters, order=order)
 
 
 def _products(X, Z):

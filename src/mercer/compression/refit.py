@@ -12,6 +12,7 @@ import numpy as np
 from mercer import landmarks
 from mercer._common import check_integer
 from mercer.compression.scores import Data
+from mercer.kernels.base import require_gradient
 
 # Kernel values that one pass over the data may take; beyond it rows are drawn.
 _VALUES = 1 << 24
@@ -123,7 +124,7 @@ def refit(kernel, start, X, scores, signs=None, *, copies=1, scale=None, passes=
     >>> fit.points.round(2), fit.coef.round(2)
     (array([[0.3]]), array([[1.]]))
     """
-    kernel.require_gradient()
+    require_gradient(kernel)
     start, X, scores = np.asarray(start, np.float64), np.asarray(X), np.asarray(scores, np.float64)
     if len(X) != len(scores) or X.shape[1] != start.shape[1] or len(X) % copies:
         raise ValueError(

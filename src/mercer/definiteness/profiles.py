@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer._compute.points import Points
-from mercer._compute.tile import evaluate_profile
+from mercer._compute.profile import evaluate_profile
 from mercer.definiteness.report import Statement
 
 # Orders of derivatives that a profile states.
@@ -103,4 +103,4 @@ def _signs(values, where, refuted, kept):
 
 
 def _derivative(kernel, s, order):
-    return np.asarray(evaluate_profile(kernel.profile, s, kernel.numbers(), order=order), np.float64)
+    return np.asarray(evaluate_profile(kernel, s, order=order), np.float64)

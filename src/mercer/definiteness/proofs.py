@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mercer.definiteness.report import Statement
 from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
+from mercer.kernels.base import inner_kernels
 from mercer.kernels.conformal import Conformal
 from mercer.kernels.coordinatewise import Chi2, Intersection, Laplacian
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
@@ -84,7 +85,7 @@ def _below(proof):
 
 def _closed(rule, kernel):
     """Return the proof of a kernel that is positive semidefinite if all its parts are."""
-    parts = [prove(part) for part in kernel.parts().values()]
+    parts = [prove(part) for part in inner_kernels(kernel).values()]
     below = tuple(line for part in parts for line in _below(part))
     where = next((part.where for part in parts if part.where not in (_ROWS, _ORIGIN)), _ROWS)
     if all(part.holds for part in parts):

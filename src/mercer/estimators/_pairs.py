@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.estimators._vectors import products
+from mercer.gram import kept_product
 
 
 def scores(kernel, X, vectors, packed, counts):
@@ -31,7 +31,7 @@ def scores(kernel, X, vectors, packed, counts):
     -----
     Costs n n_sv (2 d + 2 c) operations, where unpacked coefficients would cost n n_sv (2 d + c^2).
     """
-    values = products(kernel, X, vectors, packed, pieces(counts))
+    values = kept_product(kernel, X, vectors, packed, pieces(counts))
     i, j = np.triu_indices(len(counts), 1)
     width = len(counts) - 1
     return np.take(values, i * width + j - 1, axis=1) + np.take(values, j * width + i, axis=1)

@@ -13,9 +13,8 @@ from mercer._compute.memory import allocate, parse_memory
 from mercer._compute.points import count_points, take_points
 from mercer.estimators import _svm
 from mercer.estimators._base import KernelEstimator
-from mercer.estimators._vectors import prepare, products
 from mercer.expansion import Expansion
-from mercer.gram import Gram
+from mercer.gram import Gram, kept_product, prepare_product
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.solvers.svm.newton import optimum, widened
 from mercer.solvers.svm.rows import rows_of
@@ -95,7 +94,7 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
         self.support_vectors_ = take_points(sample.points, used)
         self.dual_coef_ = coef[used, None].astype(sample.dtype)
         self.n_iter_ = solution.n_iter
-        prepare(sample.kernel, self.support_vectors_, self.dual_coef_)
+        prepare_product(sample.kernel, self.support_vectors_, self.dual_coef_)
 
     def _stored(self, sample):
         """Return the coefficients (k,) of the sample's points and K b (k,), in float64 from raw inputs."""
@@ -130,7 +129,7 @@ class SingleMachine(KernelEstimator, CallbackSupportMixin):
             # a tube wide enough for all points needs none of them
             return np.zeros(count_points(X), self.dual_coef_.dtype)
         X = _svm.alike(X, self.support_vectors_)
-        return products(self.kernel_, X, self.support_vectors_, self.dual_coef_)[:, 0]
+        return kept_product(self.kernel_, X, self.support_vectors_, self.dual_coef_)[:, 0]
 
 
 class Boundary(SingleMachine, OutlierMixin):

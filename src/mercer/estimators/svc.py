@@ -16,9 +16,8 @@ from mercer._compute.points import take_points
 from mercer._compute.threads import count_threads, limit_threads, run_tasks
 from mercer.estimators import _pairs, _svm
 from mercer.estimators._base import KernelEstimator
-from mercer.estimators._vectors import prepare, products
 from mercer.expansion import Expansion
-from mercer.gram import Gram
+from mercer.gram import Gram, kept_product, prepare_product
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.solvers._certify import hinge_certificate, total
 from mercer.solvers.svm.newton import optimum, widened
@@ -154,7 +153,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         solutions = self._solve(problem)
         self._keep(problem, solutions)
         pieces = _pairs.pieces(self.n_support_) if self._packed() else None
-        prepare(self.kernel_, self.support_vectors_, self.dual_coef_, pieces)
+        prepare_product(self.kernel_, self.support_vectors_, self.dual_coef_, pieces)
         return self
 
     @property
@@ -373,7 +372,7 @@ class SVC(KernelEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator)
         """Return the scores of all machines (n_test, m)."""
         X = _svm.alike(X, self.support_vectors_)
         if not self._packed():
-            return products(self.kernel_, X, self.support_vectors_, self.dual_coef_) + self.intercept_
+            return kept_product(self.kernel_, X, self.support_vectors_, self.dual_coef_) + self.intercept_
         return _pairs.scores(self.kernel_, X, self.support_vectors_, self.dual_coef_, self.n_support_) + self.intercept_
 
     def _certify(self, X, y, sample_weight):

@@ -12,7 +12,7 @@ from mercer.estimators._base import KernelEstimator
 from mercer.estimators.svdd import SVDD
 from mercer.expansion import Expansion
 from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, inner_kernels
 from mercer.kernels.coordinatewise import Chi2, Laplacian
 from mercer.kernels.mapped import Mapped
 from mercer.kernels.radial import Radial
@@ -188,5 +188,5 @@ def _of_ball(fitted: SVDD):
 
 def _has_constant_diagonal(kernel: Kernel):
     if isinstance(kernel, _CLOSED):
-        return all(_has_constant_diagonal(part) for part in kernel.parts().values())
+        return all(_has_constant_diagonal(part) for part in inner_kernels(kernel).values())
     return isinstance(kernel, _CONSTANT)

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
 from mercer.formats._as_expansion import FittedScores
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, require_resolved
 from mercer.kernels.conformal import Conformal
 from mercer.kernels.precomputed import Precomputed
 from mercer.maps.coordinates import Coordinates
@@ -126,7 +126,7 @@ def _(model: BaseEstimator):
         _require(type(sizes["d"]) is int and sizes["d"] > 0, "n_features_in_ must be a whole number above 0")
     if "kernel_" in state:
         _require(isinstance(model.kernel_, Kernel), "kernel_ must be a kernel")
-        model.kernel_.require_resolved()
+        require_resolved(model.kernel_)
     for name, layout in _LAYOUTS[type(model).__name__].items():
         if name in state and state[name] is not None:
             _require_layout(name, state[name], layout, sizes)

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from mercer._compute.namespace import Namespace
-from mercer._compute.tile import evaluate_profile
+from mercer._compute.profile import evaluate_profile, parameters
 from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.dot import Dot
 from mercer.kernels.mapped import Mapped
@@ -187,14 +187,14 @@ def trace(kernel):
 
 @trace.register
 def _(kernel: Dot):
-    return _symbol(kernel.profile(_XP, Symbol("dot"), *kernel.numbers()))
+    return _symbol(kernel.profile(_XP, Symbol("dot"), *parameters(kernel)))
 
 
 @trace.register
 def _(kernel: Radial):
     # distances are rounded in proportion to the norms; nothing bounds what that does where the slope is infinite
-    slope = evaluate_profile(kernel.profile, np.zeros(1), kernel.numbers(), order=1)
-    return _symbol(kernel.profile(_XP, Symbol("sqdist", smooth=bool(np.isfinite(slope))), *kernel.numbers()))
+    slope = evaluate_profile(kernel, np.zeros(1), order=1)
+    return _symbol(kernel.profile(_XP, Symbol("sqdist", smooth=bool(np.isfinite(slope))), *parameters(kernel)))
 
 
 @trace.register

@@ -9,21 +9,7 @@ from numbers import Real
 import numpy as np
 
 from mercer._common import check_integer, check_number, check_positive
-from mercer.kernels.base import Kernel, Tags, refuse_infinite
-
-
-def add(left, right):
-    """Return ``left + right``: a sum of kernels, or a kernel plus a constant of at least 0 (0 changes nothing)."""
-    if isinstance(right, Real) and not isinstance(right, bool):
-        return left if right == 0 else Sum(left, Constant(float(right)))
-    return Sum(left, right) if isinstance(right, Kernel) else NotImplemented
-
-
-def multiply(left, right):
-    """Return ``left * right``: a product of kernels, or a positive multiple."""
-    if isinstance(right, Real) and not isinstance(right, bool):
-        return Scaled(left, float(right))
-    return Product(left, right) if isinstance(right, Kernel) else NotImplemented
+from mercer.kernels.base import Kernel, Tags, inner_kernels, refuse_infinite
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +19,7 @@ class Composite(Kernel):
     @property
     def tags(self):
         """Proved, sparse rows and gradients where every part has them; no negative numbers where one takes none."""
-        tags = [part.tags for part in self.parts().values()]
+        tags = [part.tags for part in inner_kernels(self).values()]
         kinds = {tag.points for tag in tags}
         return Tags(
             positive_semidefinite=True if all(tag.positive_semidefinite for tag in tags) else None,
@@ -44,7 +30,7 @@ class Composite(Kernel):
         )
 
     def admit(self, points, name):
-        for part in self.parts().values():
+        for part in inner_kernels(self).values():
             points = part.admit(points, name)
         return points
 
@@ -59,7 +45,7 @@ def require_kernels(kernel, *names):
 
 def _require_same_points(kernel):
     require_kernels(kernel, "left", "right")
-    kinds = {name: part.tags.points for name, part in kernel.parts().items()}
+    kinds = {name: part.tags.points for name, part in inner_kernels(kernel).items()}
     if len(set(kinds.values())) > 1:
         raise ValueError(f"{type(kernel).__name__} joins kernels on different kinds of points: {kinds}.")
 
@@ -352,3 +338,27 @@ class Normalized(Composite):
 
     def diagonal_gradient(self, points, w):
         return points.xp.zeros(tuple(points.container.shape), dtype=points.xp.float64)
+
+
+def _add(left, right):
+    """Return ``left + right``: a sum of kernels, or a kernel plus a constant of at least 0 (0 changes nothing)."""
+    if isinstance(right, Real) and not isinstance(right, bool):
+        return left if right == 0 else Sum(left, Constant(float(right)))
+    return Sum(left, right) if isinstance(right, Kernel) else NotImplemented
+
+
+def _multiply(left, right):
+    """Return ``left * right``: a product of kernels, or a positive multiple."""
+    if isinstance(right, Real) and not isinstance(right, bool):
+        return Scaled(left, float(right))
+    return Product(left, right) if isinstance(right, Kernel) else NotImplemented
+
+
+def _raise(kernel, degree):
+    return Power(kernel, degree)
+
+
+# set here, since the results are subclasses of Kernel
+Kernel.__add__ = Kernel.__radd__ = _add
+Kernel.__mul__ = Kernel.__rmul__ = _multiply
+Kernel.__pow__ = _raise

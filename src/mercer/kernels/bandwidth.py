@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from mercer._common import check_positive, warn
 from mercer._compute.points import Points, as_rows, count_points, take_points
 from mercer._compute.tile import Tile
+from mercer.kernels.base import inner_kernels
 
 _MEDIAN_ROWS = 1000
 _DEGENERATE_ROWS = 200
@@ -106,7 +107,7 @@ def warn_degenerate(kernel, X):
 
 
 def _has_rule(kernel):
-    return bool(kernel.rules) or any(_has_rule(part) for part in kernel.parts().values())
+    return bool(kernel.rules) or any(map(_has_rule, inner_kernels(kernel).values()))
 
 
 def _range(points):

@@ -81,7 +81,7 @@ class Kernel:
         array (n, m)
             float32 when all points are float32, else float64.
         """
-        X, Z = self.admit_pair(X, X if Z is None else Z)
+        X, Z = admit_pair(self, X, X if Z is None else Z)
         return self.evaluate(Tile(X, Z, 0 if X is Z else None))
 
     def diag(self, X):
@@ -95,7 +95,7 @@ class Kernel:
         -------
         array (n,)
         """
-        return self.diagonal(self.admit_pair(X, X)[0])
+        return self.diagonal(admit_pair(self, X, X)[0])
 
     def vjp(self, X, Z, W):
         """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i, computed in float64.
@@ -116,8 +116,8 @@ class Kernel:
         TypeError
             When the kernel has no gradient.
         """
-        self.require_gradient()
-        X, Z = self.admit_pair(X, Z)
+        require_gradient(self)
+        X, Z = admit_pair(self, X, Z)
         xp = X.xp
         wide = [Points(as_rows(points.container, dtype=xp.float64)) for points in (X, Z)]
         W = xp.astype(xp.asarray(W), xp.float64, copy=False)
@@ -141,7 +141,7 @@ class Kernel:
         """
         if self.unresolved() is None:
             return self
-        values = {name: part.resolve(X, sample_weight) for name, part in self.parts().items()}
+        values = {name: part.resolve(X, sample_weight) for name, part in inner_kernels(self).items()}
         values |= {name: rule(getattr(self, name), X, sample_weight) for name, rule in self.rules.items()}
         return replace(self, **values)
 
@@ -163,30 +163,9 @@ class Kernel:
         """
         params = {field.name: getattr(self, field.name) for field in fields(self)}
         if deep:
-            for name, part in self.parts().items():
+            for name, part in inner_kernels(self).items():
                 params |= {f"{name}__{key}": value for key, value in part.get_params().items()}
         return params
-
-    # --- algebra ---------------------------------------------------------------------------------------------------
-
-    def __add__(self, other):
-        from mercer.kernels import algebra
-
-        return algebra.add(self, other)
-
-    __radd__ = __add__
-
-    def __mul__(self, other):
-        from mercer.kernels import algebra
-
-        return algebra.multiply(self, other)
-
-    __rmul__ = __mul__
-
-    def __pow__(self, degree):
-        from mercer.kernels import algebra
-
-        return algebra.Power(self, degree)
 
     def __eq__(self, other):
         return self is other or (type(self) is type(other) and self._content() == other._content())
@@ -203,10 +182,10 @@ class Kernel:
         raise NotImplementedError
 
     def gradient(self, tile, W):
-        raise TypeError(self._no_gradient())
+        raise TypeError(f"{type(self).__name__} has no gradient in its points.")
 
     def diagonal_gradient(self, points, w):
-        raise TypeError(self._no_gradient())
+        raise TypeError(f"{type(self).__name__} has no gradient in its points.")
 
     def admit(self, points, name):
         """Validate points of this kernel's kind; families other than rows of numbers override it."""
@@ -218,49 +197,8 @@ class Kernel:
             )
         return points
 
-    # --- shared ----------------------------------------------------------------------------------------------------
-
-    def admit_pair(self, X, Z):
-        """Validate two containers and return them as ``Points``, the same object twice where X is Z."""
-        self.require_resolved()
-        if X is Z:
-            points = Points(self.admit(X, "X"))
-            return points, points
-        X = self.admit(X, "X")
-        return self._matched(X, Points(self.admit(Z, "Z")))
-
-    def admit_beside(self, X, Z):
-        """Validate a container to go with known ``Points`` Z; return both, in one floating type."""
-        self.require_resolved()
-        return self._matched(self.admit(X, "X"), Z)
-
-    def _matched(self, X, Z):
-        if self.tags.points != "rows":
-            return Points(X), Z
-        if X.shape[1] != Z.container.shape[1]:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but Z has {Z.container.shape[1]} features; they must be equal."
-            )
-        dtype = common_dtype(X, Z.container)
-        if Z.container.dtype != dtype:
-            Z = Z.memo(dtype, lambda: Points(as_rows(Z.container, "Z", dtype)))
-        return Points(X if X.dtype == dtype else as_rows(X, "X", dtype)), Z
-
-    def parts(self):
-        """Return the fields that are kernels."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if isinstance(value, Kernel)}
-
-    def numbers(self):
-        """Return the parameters of the profile, as floats."""
-        return tuple(float(getattr(self, field.name)) for field in fields(self))
-
-    def _content(self):
-        """Return the fields as hashable values: arrays by their bytes."""
-        return tuple(_hashable(getattr(self, field.name)) for field in fields(self))
-
     def unresolved(self):
-        """Return the path and rule of a parameter that is still a rule, or None."""
+        """Return the path and the value of a parameter that ``resolve`` replaces, or None."""
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, str):
@@ -269,19 +207,56 @@ class Kernel:
                 return f"{field.name}.{inner[0]}", inner[1]
         return None
 
-    def require_resolved(self):
-        if rule := self.unresolved():
-            raise ValueError(
-                f"{type(self).__name__} is not resolved, {rule[0]} = {rule[1]!r}: "
-                "call kernel.resolve(X) with the training points first (estimators do)."
-            )
+    def _content(self):
+        return tuple(_hashable(getattr(self, field.name)) for field in fields(self))
 
-    def _no_gradient(self):
-        return f"{type(self).__name__} has no gradient in its points."
 
-    def require_gradient(self):
-        if not self.tags.differentiable:
-            raise TypeError(f"{self!r} has no gradient in its points; a method without gradients is needed.")
+def inner_kernels(kernel):
+    """Return the fields of a kernel that are kernels, by name."""
+    values = {field.name: getattr(kernel, field.name) for field in fields(kernel)}
+    return {name: value for name, value in values.items() if isinstance(value, Kernel)}
+
+
+def admit_pair(kernel, X, Z):
+    """Validate two containers and return them as ``Points``, the same object twice where X is Z."""
+    require_resolved(kernel)
+    if X is Z:
+        points = Points(kernel.admit(X, "X"))
+        return points, points
+    X = kernel.admit(X, "X")
+    return _matched(kernel, X, Points(kernel.admit(Z, "Z")))
+
+
+def admit_beside(kernel, X, Z):
+    """Validate a container next to known ``Points`` Z; return both as ``Points`` of one floating type."""
+    require_resolved(kernel)
+    return _matched(kernel, kernel.admit(X, "X"), Z)
+
+
+def _matched(kernel, X, Z):
+    if kernel.tags.points != "rows":
+        return Points(X), Z
+    if X.shape[1] != Z.container.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} features, but Z has {Z.container.shape[1]} features; they must be equal.")
+    dtype = common_dtype(X, Z.container)
+    if Z.container.dtype != dtype:
+        Z = Z.memo(dtype, lambda: Points(as_rows(Z.container, "Z", dtype)))
+    return Points(X if X.dtype == dtype else as_rows(X, "X", dtype)), Z
+
+
+def require_resolved(kernel):
+    """Raise a ValueError while a parameter is still a rule."""
+    if rule := kernel.unresolved():
+        raise ValueError(
+            f"{type(kernel).__name__} is not resolved, {rule[0]} = {rule[1]!r}: "
+            "call kernel.resolve(X) with the training points first (estimators do)."
+        )
+
+
+def require_gradient(kernel):
+    """Raise a TypeError unless the kernel has a gradient."""
+    if not kernel.tags.differentiable:
+        raise TypeError(f"{kernel!r} has no gradient in its points; a method without gradients is needed.")
 
 
 def require_kernel(kernel):
@@ -340,12 +315,12 @@ def with_params(kernel, params):
             name, rest = path.split("__", 1)
             nested.setdefault(name, {})[rest] = value
     known = {field.name for field in fields(kernel)}
-    parts = {**kernel.parts(), **{name: part for name, part in own.items() if isinstance(part, Kernel)}}
+    inside = {**inner_kernels(kernel), **{name: part for name, part in own.items() if isinstance(part, Kernel)}}
     for name in [*own, *nested]:
-        if name not in known or (name in nested and name not in parts):
+        if name not in known or (name in nested and name not in inside):
             raise ValueError(
                 f"Invalid parameter {name!r} for kernel {kernel!r}. "
                 f"Valid parameters are: {sorted(kernel.get_params())}."
             )
-    inner = {name: with_params(parts[name], rest) for name, rest in nested.items()}
+    inner = {name: with_params(inside[name], rest) for name, rest in nested.items()}
     return replace(kernel, **{**own, **inner})

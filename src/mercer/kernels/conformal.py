@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer._compute.coefficients import floating
 from mercer.kernels.algebra import Composite, require_kernels
 from mercer.kernels.base import Kernel, refuse_infinite
 
@@ -41,37 +40,39 @@ class Conformal(Composite):
         tags = super().tags
         return replace(tags, differentiable=tags.differentiable and hasattr(self.c, "gradient"), sparse=False)
 
-    def _factor(self, points):
-        return points.memo((self, "c"), lambda: self._checked_factor(points))
-
-    def _checked_factor(self, points):
-        xp = points.xp
-        values = xp.asarray(self.c(points.container))
-        if tuple(values.shape) not in ((len(points),), (len(points), 1)):
-            raise ValueError(f"c must return one value per point, ({len(points)},), got shape {tuple(values.shape)}.")
-        if not bool(xp.all(xp.isfinite(values))):
-            raise ValueError("c returned NaN or infinity.")
-        values = xp.reshape(values, (len(points),))
-        return xp.astype(values, floating(points))
-
     def _slope(self, points):
         return points.memo((self, "slope"), lambda: self.c.gradient(points.container).reshape(points.container.shape))
 
     def evaluate(self, tile):
-        X, Z = self._factor(tile.X), self._factor(tile.Z)
+        X, Z = evaluate_factor(self, tile.X), evaluate_factor(self, tile.Z)
         with np.errstate(over="ignore", invalid="ignore"):
             return refuse_infinite(self, (X[:, None] * Z[None, :]) * self.kernel.evaluate(tile))
 
     def diagonal(self, points):
         with np.errstate(over="ignore", invalid="ignore"):
-            return refuse_infinite(self, self._factor(points) ** 2 * self.kernel.diagonal(points))
+            return refuse_infinite(self, evaluate_factor(self, points) ** 2 * self.kernel.diagonal(points))
 
     def gradient(self, tile, W):
-        X, Z = self._factor(tile.X), self._factor(tile.Z)
+        X, Z = evaluate_factor(self, tile.X), evaluate_factor(self, tile.Z)
         pulled = tile.xp.sum(W * self.kernel.evaluate(tile) * Z[None, :], axis=1)
         return self.kernel.gradient(tile, W * X[:, None] * Z[None, :]) + pulled[:, None] * self._slope(tile.X)
 
     def diagonal_gradient(self, points, w):
-        c = self._factor(points)
+        c = evaluate_factor(self, points)
         pulled = 2 * w * c * self.kernel.diagonal(points)
         return self.kernel.diagonal_gradient(points, w * c**2) + pulled[:, None] * self._slope(points)
+
+
+def evaluate_factor(kernel, points):
+    """Return the factors c(x) (n,) of ``Points``, computed once."""
+    return points.memo((kernel, "c"), lambda: _compute_factor(kernel, points))
+
+
+def _compute_factor(kernel, points):
+    xp, n = points.xp, len(points)
+    values = xp.asarray(kernel.c(points.container))
+    if tuple(values.shape) not in ((n,), (n, 1)):
+        raise ValueError(f"c must return one value per point, ({n},), got shape {tuple(values.shape)}.")
+    if not bool(xp.all(xp.isfinite(values))):
+        raise ValueError("c returned NaN or infinity.")
+    return xp.astype(xp.reshape(values, (n,)), points.dtype)

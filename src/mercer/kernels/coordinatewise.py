@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from mercer._compute.namespace import Namespace, namespace_of
-from mercer._compute.tile import evaluate_profile
+from mercer._compute.profile import evaluate_profile
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Tags, refuse_infinite
 from mercer.kernels.radial import Gaussian
@@ -39,19 +39,16 @@ class Coordinatewise(Kernel):
         """Return the order-th derivative in the sum."""
 
     def evaluate(self, tile):
-        return refuse_infinite(self, evaluate_profile(self.profile, self._sum(tile), self.numbers()))
-
-    def _sum(self, tile):
-        return tile.coordinatewise(self.term)
+        return refuse_infinite(self, evaluate_profile(self, tile.coordinatewise(self.term)))
 
     def diagonal(self, points):
         with np.errstate(over="ignore"):
             own = points.xp.sum(self.term(Namespace(points.xp), points.container, points.container), axis=1)
-        return refuse_infinite(self, evaluate_profile(self.profile, own, self.numbers()))
+        return refuse_infinite(self, evaluate_profile(self, own))
 
     def gradient(self, tile, W):
         xp, X, Z = tile.xp, tile.X.container, tile.Z.container
-        Q = W * evaluate_profile(self.profile, self._sum(tile), self.numbers(), order=1)
+        Q = W * evaluate_profile(self, tile.coordinatewise(self.term), order=1)
         math = Namespace(xp)
         columns = [
             xp.sum(Q * self.term(math, X[:, k][:, None], Z[:, k][None, :], order=1), axis=1) for k in range(X.shape[1])
@@ -62,7 +59,7 @@ class Coordinatewise(Kernel):
         # both arguments move: twice the derivative in the first
         math, X = Namespace(points.xp), points.container
         total = points.xp.sum(self.term(math, X, X), axis=1)
-        slope = evaluate_profile(self.profile, total, self.numbers(), order=1)
+        slope = evaluate_profile(self, total, order=1)
         return 2 * (w * slope)[:, None] * self.term(math, X, X, order=1)
 
 

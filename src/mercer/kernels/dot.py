@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mercer._common import check_integer, check_number
-from mercer._compute.tile import evaluate_profile
+from mercer._compute.profile import check_range, evaluate_profile
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Tags
 
@@ -42,39 +42,22 @@ class Dot(Kernel):
         return Tags(sparse=True)
 
     def evaluate(self, tile):
-        self.refuse_overflow(tile.X, tile.Z)
-        return tile.dot(self.profile, self.numbers())
-
-    def refuse_overflow(self, X, Z):
-        for points in (X, Z):
-            points.memo(("finite", self), lambda points=points: _check_range(self, points))
+        return tile.dot(self)
 
     def diagonal(self, points):
-        self.refuse_overflow(points, points)
-        return evaluate_profile(self.profile, points.sqnorms(), self.numbers())
+        check_range(self, points)
+        return evaluate_profile(self, points.sqnorms())
 
     def gradient(self, tile, W):
         # d/dx k = k'(s) z
         Z = tile.Z.container
-        Q = W * tile.dot(self.profile, self.numbers(), order=1)
+        Q = W * tile.dot(self, order=1)
         return Q @ Z
 
     def diagonal_gradient(self, points, w):
-        slope = evaluate_profile(self.profile, points.sqnorms(), self.numbers(), order=1)
+        slope = evaluate_profile(self, points.sqnorms(), order=1)
         X = points.container.toarray() if points.sparse else points.container
         return 2 * (w * slope)[:, None] * X
-
-
-def _check_range(kernel, points):
-    """Raise before any block is computed when some |<x, z>| <= max |x|^2 gives no finite value."""
-    xp = points.xp
-    largest = xp.max(points.sqnorms())
-    extremes = xp.stack([largest, -largest])
-    if not bool(xp.all(xp.isfinite(evaluate_profile(kernel.profile, extremes, kernel.numbers())))):
-        raise ValueError(
-            f"{kernel!r} overflows {points.container.dtype}: the largest row has norm {float(largest) ** 0.5:.3g}; "
-            "scale X (StandardScaler) or lower the degree or gamma."
-        )
 
 
 @dataclass(frozen=True, eq=False)

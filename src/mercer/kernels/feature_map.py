@@ -43,34 +43,36 @@ class FeatureMap(Kernel):
     def admit(self, points, name):
         return points
 
-    def _features(self, points):
-        return points.memo(self, lambda: self._checked(points))
-
-    def _checked(self, points):
-        features = self.phi(points.container)
-        if getattr(features, "ndim", 0) != 2 or features.shape[0] != len(points):
-            raise ValueError(
-                f"phi must return one row of features per point: expected ({len(points)}, D), "
-                f"got {getattr(features, 'shape', type(features).__name__)}."
-            )
-        if not np.isfinite(float(features.sum())):
-            raise ValueError("phi returned NaN or infinity.")
-        return features
-
     def evaluate(self, tile):
-        X = self._features(tile.X)
-        return X @ (X if tile.Z is tile.X else self._features(tile.Z)).T
+        X = evaluate_features(self, tile.X)
+        return X @ (X if tile.Z is tile.X else evaluate_features(self, tile.Z)).T
 
     def diagonal(self, points):
-        features = self._features(points)
+        features = evaluate_features(self, points)
         return (features * features).sum(axis=1)
 
     def gradient(self, tile, W):
         if self.jacobian is None:
             raise TypeError("FeatureMap has no gradient; give jacobian=, a function X -> (n, D, d).")
-        return np.einsum("nD,nDd->nd", W @ self._features(tile.Z), self.jacobian(tile.X.container))
+        return np.einsum("nD,nDd->nd", W @ evaluate_features(self, tile.Z), self.jacobian(tile.X.container))
 
     def diagonal_gradient(self, points, w):
         if self.jacobian is None:
             raise TypeError("FeatureMap has no gradient; give jacobian=, a function X -> (n, D, d).")
-        return 2 * np.einsum("n,nD,nDd->nd", w, self._features(points), self.jacobian(points.container))
+        return 2 * np.einsum("n,nD,nDd->nd", w, evaluate_features(self, points), self.jacobian(points.container))
+
+
+def evaluate_features(kernel, points):
+    """Return the features phi(x) (n, D) of ``Points``, computed once."""
+    return points.memo(kernel, lambda: _checked(kernel.phi(points.container), len(points)))
+
+
+def _checked(features, n):
+    if getattr(features, "ndim", 0) != 2 or features.shape[0] != n:
+        raise ValueError(
+            f"phi must return one row of features per point: expected ({n}, D), "
+            f"got {getattr(features, 'shape', type(features).__name__)}."
+        )
+    if not np.isfinite(float(features.sum())):
+        raise ValueError("phi returned NaN or infinity.")
+    return features

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import array_api_compat
 import numpy as np
 
+from mercer._compute.points import Points
 from mercer.kernels.algebra import Composite, require_kernels
 from mercer.kernels.base import Kernel, brief
 
@@ -53,7 +54,7 @@ class Mapped(Composite):
         """Return the kernel with inner rules resolved on the mapped points."""
         if self.unresolved() is None:
             return self
-        return replace(self, kernel=self.kernel.resolve(self._map(self.admit(X, "X")), sample_weight))
+        return replace(self, kernel=self.kernel.resolve(map_rows(self.A, self.admit(X, "X")), sample_weight))
 
     def admit(self, points, name):
         points = Kernel.admit(self, points, name)
@@ -64,41 +65,45 @@ class Mapped(Composite):
         elif self.A.shape[-1] != d:
             raise ValueError(f"A has shape {self.A.shape}, but {name} has {d} features; the last number must be that.")
         # what the inner kernel asks of its points is asked of the mapped ones
-        self.kernel.admit(self._map(points), f"mapped {name}")
+        self.kernel.admit(map_rows(self.A, points), f"mapped {name}")
         return points
 
-    def _map(self, X):
-        A = self.A
-        if A.dtype.kind != "f":
-            # columns counted from the end are not in the standard of array libraries
-            A = A % X.shape[1]
-            return X[:, A] if isinstance(X, np.ndarray) else _columns(X, A)
-        A = A.astype(X.dtype, copy=False) if isinstance(X, np.ndarray) else _like(A, X)
-        return X * A if A.ndim == 1 else X @ A.T
-
-    def _back(self, G, d):
-        """Pull a gradient in mapped points back to the points."""
-        A = self.A
-        if A.dtype.kind != "f":
-            # the matrix of the choice, d columns to q, transposed
-            A = np.eye(d)[A % d]
-        A = A if isinstance(G, np.ndarray) else _like(A, G)
-        return G * A if A.ndim == 1 else G @ A
-
     def evaluate(self, tile):
-        return self.kernel.evaluate(tile.through(self, self._map))
+        return self.kernel.evaluate(self._map_tile(tile))
 
     def diagonal(self, points):
-        return self.kernel.diagonal(self._through(points))
+        return self.kernel.diagonal(self._map_points(points))
 
     def gradient(self, tile, W):
-        return self._back(self.kernel.gradient(tile.through(self, self._map), W), tile.X.container.shape[1])
+        return pull_back(self.A, self.kernel.gradient(self._map_tile(tile), W), tile.X.container.shape[1])
 
     def diagonal_gradient(self, points, w):
-        return self._back(self.kernel.diagonal_gradient(self._through(points), w), points.container.shape[1])
+        gradient = self.kernel.diagonal_gradient(self._map_points(points), w)
+        return pull_back(self.A, gradient, points.container.shape[1])
 
-    def _through(self, points):
-        return points.memo(self, lambda: type(points)(self._map(points.container)))
+    def _map_tile(self, tile):
+        return tile.through(self, lambda X: map_rows(self.A, X))
+
+    def _map_points(self, points):
+        return points.memo(self, lambda: Points(map_rows(self.A, points.container)))
+
+
+def map_rows(A, X):
+    """Return the rows A x."""
+    if A.dtype.kind != "f":
+        # columns counted from the end are not in the standard of array libraries
+        A = A % X.shape[1]
+        return X[:, A] if isinstance(X, np.ndarray) else _columns(X, A)
+    A = A.astype(X.dtype, copy=False) if isinstance(X, np.ndarray) else _like(A, X)
+    return X * A if A.ndim == 1 else X @ A.T
+
+
+def pull_back(A, G, d):
+    """Return gradients in x, of d features, from gradients G in A x: the rows A' g."""
+    if A.dtype.kind != "f":
+        A = np.eye(d)[A % d]
+    A = A if isinstance(G, np.ndarray) else _like(A, G)
+    return G * A if A.ndim == 1 else G @ A
 
 
 def _like(A, X):

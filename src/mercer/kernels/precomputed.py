@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._common import warn
 from mercer._compute.points import as_rows
-from mercer.kernels.base import Kernel, Tags, brief
+from mercer.kernels.base import Kernel, Tags, brief, require_resolved
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class Precomputed(Kernel):
         return Tags(positive_semidefinite=None, points="indices", differentiable=False)
 
     def admit(self, points, name):
-        self.require_resolved()
+        require_resolved(self)
         n = len(self.matrix)
         if not hasattr(points, "shape"):
             points = np.asarray(points)

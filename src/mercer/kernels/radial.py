@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mercer._common import check_positive
-from mercer._compute.tile import evaluate_profile
+from mercer._compute.profile import evaluate_profile
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Tags
 
@@ -48,25 +48,18 @@ class Radial(Kernel):
         return Tags(sparse=True)
 
     def evaluate(self, tile):
-        self.refuse_overflow(tile.X, tile.Z)
-        return tile.radial(self.profile, self.numbers())
-
-    def refuse_overflow(self, X, Z):
-        # norms are refused where squared distances would overflow; sparse rows have no centre
-        centre = None if X.sparse or Z.sparse else Z.centre
-        for points in (X, Z):
-            points.sqnorms(centre)
+        return tile.radial(self)
 
     def diagonal(self, points):
         zeros = points.xp.zeros(
             len(points), dtype=points.container.dtype, device=getattr(points.container, "device", None)
         )
-        return evaluate_profile(self.profile, zeros, self.numbers())
+        return evaluate_profile(self, zeros)
 
     def gradient(self, tile, W):
         # d/dx k = 2 k'(s) (x - z); where k' is infinite x = z, and the pair pulls nowhere
         xp = tile.xp
-        slope = tile.radial(self.profile, self.numbers(), order=1)
+        slope = tile.radial(self, order=1)
         Q = W * xp.where(xp.isfinite(slope), slope, xp.zeros_like(slope))
         X, Z = tile.centred
         if tile.X.sparse:

@@ -5,7 +5,7 @@ from functools import singledispatch
 import numpy as np
 
 from mercer._compute.points import Points
-from mercer._compute.tile import evaluate_profile
+from mercer._compute.profile import evaluate_profile
 from mercer.expansion import Expansion
 from mercer.kernels import (
     Conformal,
@@ -22,6 +22,10 @@ from mercer.kernels import (
     Scaled,
     Sum,
 )
+from mercer.kernels.base import inner_kernels
+from mercer.kernels.conformal import evaluate_factor
+from mercer.kernels.feature_map import evaluate_features
+from mercer.kernels.mapped import map_rows, pull_back
 from mercer.manifold.jets import Jet, inner_product, of_one_point, on_diagonal, squared_distance
 
 # Pairs of a point and a point of an expansion times N^order that are worked on at a time.
@@ -68,7 +72,7 @@ def require_rules(kernel):
         raise TypeError(f"k must be a Kernel, got {kernel!r} of type {type(kernel).__name__}.")
     if jet.dispatch(type(kernel)) is jet.dispatch(object):
         raise _without_derivatives(kernel)
-    for part in kernel.parts().values():
+    for part in inner_kernels(kernel).values():
         require_rules(part)
 
 
@@ -83,7 +87,7 @@ def _without_derivatives(kernel):
 @jet.register(Dot)
 def _dot(kernel, X, Z, order):
     s = inner_product(X, Z, order)
-    return s.compose(lambda j: evaluate_profile(kernel.profile, s.terms[0, 0], kernel.numbers(), j))
+    return s.compose(lambda j: evaluate_profile(kernel, s.terms[0, 0], j))
 
 
 @jet.register(Radial)
@@ -93,7 +97,7 @@ def _radial(kernel, X, Z, order):
 
 
 def _radial_derivative(kernel, s, j):
-    values = evaluate_profile(kernel.profile, s, kernel.numbers(), j)
+    values = evaluate_profile(kernel, s, j)
     infinite = ~np.isfinite(values) & (s == 0)
     if j == 1 and infinite.any():
         raise TypeError(
@@ -142,11 +146,11 @@ def _exp(kernel, X, Z, order):
 
 @jet.register(Mapped)
 def _mapped(kernel, X, Z, order):
-    inner = jet(kernel.kernel, kernel._map(X), kernel._map(Z), order)
+    inner = jet(kernel.kernel, map_rows(kernel.A, X), map_rows(kernel.A, Z), order)
     terms = {}
     for key, value in inner.terms.items():
         for axis in range(1, value.ndim):
-            value = np.moveaxis(kernel._back(np.moveaxis(value, axis, -1), X.shape[1]), -1, axis)
+            value = np.moveaxis(pull_back(kernel.A, np.moveaxis(value, axis, -1), X.shape[1]), -1, axis)
         terms[key] = value
     return Jet(X.shape, order, terms)
 
@@ -192,7 +196,7 @@ def _feature_map(kernel, X, Z, order):
             f"{kernel!r} has no second derivatives, which Christoffel symbols, curvature and geodesics need; metric, "
             "volume element and lengths work."
         )
-    (phi, J), (chi, K) = ((kernel._features(Points(points)), kernel.jacobian(points)) for points in (X, Z))
+    (phi, J), (chi, K) = ((evaluate_features(kernel, Points(points)), kernel.jacobian(points)) for points in (X, Z))
     terms = {
         (0, 0): np.einsum("nD,nD->n", phi, chi),
         (1, 0): np.einsum("nDa,nD->na", J, chi),
@@ -230,7 +234,7 @@ def derivatives(c, X, order, kernel):
         When c lacks a derivative.
     """
     n, N = X.shape
-    found = [np.asarray(kernel._factor(Points(X)), np.float64)]
+    found = [np.asarray(evaluate_factor(kernel, Points(X)), np.float64)]
     for name, shape in [("gradient", (n, N)), ("hessian", (n, N, N))][:order]:
         if not hasattr(c, name):
             raise TypeError(

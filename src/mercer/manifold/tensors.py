@@ -5,6 +5,7 @@ import scipy.sparse as sp
 
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_rows
+from mercer.kernels.base import require_resolved
 from mercer.manifold.rules import jet, require_rules
 
 # Entries of all arrays that are worked on at a time.
@@ -184,7 +185,7 @@ def pointwise(function, k, X, out, work, memory):
 def admitted(k, X, name="X"):
     """Return points as dense rows that the kernel takes."""
     require_rules(k)
-    k.require_resolved()
+    require_resolved(k)
     if sp.issparse(X):
         raise TypeError(
             f"{name} must be dense: a metric has an entry for every pair of features; pass {name}.toarray()."

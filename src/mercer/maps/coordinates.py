@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import check_number
-from mercer._compute.coefficients import floating
 from mercer._compute.memory import require_memory
 from mercer.expansion import Expansion, mean
 from mercer.factor import eigenpairs, qr
@@ -229,7 +228,7 @@ def triangular(phi, centre=True, tol=None, *, memory="1GB"):
     if not centre:
         return coordinates_about(zero(phi), qr(phi, tol)[0])
     require_matrix(n, memory)
-    centring = np.eye(n, dtype=floating(phi.prepared)) - np.asarray(1 / n, floating(phi.prepared))
+    centring = np.eye(n, dtype=phi.prepared.dtype) - np.asarray(1 / n, phi.prepared.dtype)
     return coordinates_about(mean(phi), qr(phi @ centring, tol, memory=memory)[0])
 
 
@@ -304,7 +303,7 @@ def whole_spectrum(phi, centre, memory, random_state):
 
 def zero(phi):
     """Return the vector 0 over the points of a block."""
-    return phi @ np.zeros((len(phi), 1), dtype=floating(phi.prepared))
+    return phi @ np.zeros((len(phi), 1), dtype=phi.prepared.dtype)
 
 
 def share(tol):

@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._common import check_integer
 from mercer._compute.points import as_rows
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, require_resolved
 from mercer.kernels.coordinatewise import Laplacian
 from mercer.kernels.radial import Gaussian, Matern
 from mercer.linalg.generator import generator
@@ -105,7 +105,7 @@ def random_fourier(kernel, n_features_in, m, *, orthogonal=False, random_state=N
     check_integer("n_features_in", n_features_in)
     check_integer("m", m)
     if isinstance(kernel, Kernel):
-        kernel.require_resolved()
+        require_resolved(kernel)
     return FourierFeatures(_frequencies(kernel, n_features_in, m, orthogonal, generator(random_state)))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import check_positive
-from mercer._compute.tile import evaluate_profile
+from mercer._compute.profile import evaluate_profile
 from mercer.kernels.radial import Radial
 from mercer.preimages.base import Found
 from mercer.preimages.inverse import invert, require_invertible
@@ -84,7 +84,7 @@ def _from_products(psi, start):
 def _steep(kernel, size):
     """Return the largest size / 2^j within which the slope is at least a quarter of that at 0."""
     while True:
-        slopes = np.abs(evaluate_profile(kernel.profile, np.array([-size, 0.0, size]), kernel.numbers(), order=1))
+        slopes = np.abs(evaluate_profile(kernel, np.array([-size, 0.0, size]), order=1))
         if min(slopes[0], slopes[2]) >= slopes[1] / 4:
             return size
         size /= 2

@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
-from mercer._compute.tile import evaluate_profile
+from mercer._compute.profile import evaluate_profile
 from mercer.kernels.radial import Radial
 from mercer.preimages.descent import Descent, Restarts, check_options, row_dot
 from mercer.preimages.objective import spread, weights
@@ -117,13 +117,12 @@ class _WeightedMean:
 
     def __init__(self, psi, pull, anchor, scale):
         self.psi, self.pull, self.anchor = psi, pull, anchor
-        self.profile, self.numbers = psi.kernel.profile, psi.kernel.numbers()
         self.touching = _TOUCHING * scale**2
         # k decreases as kink |x - z| at x = z; 0 for smooth kernels, whose derivative in |x - z|^2 is finite there
         near = np.array([0.0, 1e-8 * self.touching])
-        slope = evaluate_profile(self.profile, near, self.numbers, order=1)
+        slope = evaluate_profile(self.psi.kernel, near, order=1)
         self.kink = 0.0 if np.isfinite(slope[0]) else 2 * np.sqrt(near[1]) * abs(slope[1])
-        self.top = evaluate_profile(self.profile, np.zeros(1), self.numbers)[0]
+        self.top = evaluate_profile(self.psi.kernel, np.zeros(1))[0]
 
     def __call__(self, z, columns):
         parts = [self._tile(tile, z[rows], columns[rows]) for rows, tile in tiles(Points(z), self.psi.prepared)]
@@ -131,8 +130,8 @@ class _WeightedMean:
 
     def _tile(self, tile, z, columns):
         W = weights(self.psi, columns)
-        inner = row_dot(W, tile.radial(self.profile, self.numbers))
-        Q = tile.radial(self.profile, self.numbers, order=1)
+        inner = row_dot(W, tile.radial(self.psi.kernel))
+        Q = tile.radial(self.psi.kernel, order=1)
         barrier = self._barrier(tile, W, Q)
         Q *= W
         X, Z = tile.centred

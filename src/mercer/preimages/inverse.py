@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._compute.tile import evaluate_profile
+from mercer._compute.profile import evaluate_profile
 from mercer.kernels.dot import Dot
 from mercer.kernels.radial import Radial
 
@@ -54,7 +54,7 @@ def invert(kernel, values, scale, negative):
 
 
 def _profile(kernel, s, order=0):
-    return evaluate_profile(kernel.profile, s, kernel.numbers(), order)
+    return evaluate_profile(kernel, s, order)
 
 
 def _from_zero(gap, values):

@@ -8,8 +8,9 @@ import scipy.optimize
 from mercer._common import check_integer
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import Points
+from mercer._compute.profile import evaluate_profile
 from mercer._compute.threads import serial_blas
-from mercer._compute.tile import Tile, evaluate_profile
+from mercer._compute.tile import Tile
 from mercer.kernels.radial import Radial
 from mercer.preimages.descent import dense_rows
 from mercer.reduction.base import Stage
@@ -99,8 +100,8 @@ class _Pairs:
 
     def __init__(self, target, steps):
         n = len(target.coef)
-        self.profile, self.numbers = target.kernel.profile, target.kernel.numbers()
-        self.top = evaluate_profile(self.profile, np.zeros(1), self.numbers)[0]
+        self.kernel = target.kernel
+        self.top = evaluate_profile(self.kernel, np.zeros(1))[0]
         self.h = np.linspace(0, 1, steps)
         self.points = np.empty((2 * n - 1, target.points.shape[1]))
         self.points[:n], self.coef = dense_rows(target.psi, np.arange(n)), target.coef.copy()
@@ -171,4 +172,4 @@ class _Pairs:
         return float(fine.x) if fine.fun < tried[k] else float(self.h[k])
 
     def _profile(self, s):
-        return evaluate_profile(self.profile, np.asarray(s, np.float64), self.numbers)
+        return evaluate_profile(self.kernel, np.asarray(s, np.float64))

@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
-from mercer._compute.tile import evaluate_profile
+from mercer._compute.profile import evaluate_profile
 from mercer.preimages.fixed_point import steps
 from mercer.preimages.objective import spread
 
@@ -92,13 +92,12 @@ class ResidualMean(Residual):
 
     def __call__(self, z, columns):  # noqa: ARG002
         """Return values (r,), steps (r, d), and whether they can be followed (r,)."""
-        profile, numbers = self.kernel.profile, self.kernel.numbers()
         tiles = self._tiles(Points(z))
         inner = self._inner(tiles)
         values = np.einsum("ij,ij->i", inner, inner)
         force, denominator, weight = np.zeros(z.shape), np.zeros(len(z)), np.zeros(len(z))
         for tile, coef in tiles:
-            Q = tile.radial(profile, numbers, order=1)
+            Q = tile.radial(self.kernel, order=1)
             Q *= inner @ coef.T
             X, Z = tile.centred
             total = Q.sum(axis=1)
@@ -106,7 +105,7 @@ class ResidualMean(Residual):
             denominator -= 2 * total
             weight += 2 * np.abs(Q, out=Q).sum(axis=1)
         step, sound = steps(force, denominator, weight, np.zeros(len(z)))
-        top = evaluate_profile(profile, np.zeros(1), numbers)[0]
+        top = evaluate_profile(self.kernel, np.zeros(1))[0]
         return -values / top, step, sound & (values > _ORTHOGONAL * top * self.squares)
 
 
@@ -121,4 +120,4 @@ def smooth(kernel):
     -------
     bool
     """
-    return bool(np.isfinite(evaluate_profile(kernel.profile, np.zeros(1), kernel.numbers(), order=1)[0]))
+    return bool(np.isfinite(evaluate_profile(kernel, np.zeros(1), order=1)[0]))

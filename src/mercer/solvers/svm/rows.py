@@ -5,6 +5,7 @@ import numpy as np
 from mercer._compute import loops
 from mercer._compute.loops import transpose
 from mercer._compute.points import subtract_centre, take_points
+from mercer._compute.profile import parameters
 from mercer._compute.threads import run_tasks
 from mercer.gram import Gram
 from mercer.solvers.svm.working_set import LANES, subtract
@@ -123,7 +124,7 @@ class FusedRows:
 
     def __init__(self, kernel, points, dtype, error=np.nan):
         self.dtype, self.error = np.dtype(dtype), error
-        self._formula = kernel.profile, kernel.scalar, kernel.numbers()
+        self._formula = kernel.profile, kernel.scalar, parameters(kernel)
         self._radial = kernel.scalar == "radial"
         # k(x, x) of distances is the same everywhere
         some = points[:1] if self._radial else points
@@ -145,7 +146,7 @@ class FusedRows:
         right = self._right[_run(J)]
         parameters = tuple(self.dtype.type(value) for value in parameters)
         kind = "clamped" if scalar == "radial" else "plain"
-        finish = loops._epilogue(profile, 0, kind, self.dtype, len(parameters))
+        finish = loops.compile_profile(profile, 0, kind, self.dtype, len(parameters))
 
         def write(R, out):
             left = self._left(R)

@@ -1,0 +1,45 @@
+"""Values of a kernel's profile, its function of one scalar of a pair, on arrays."""
+
+from dataclasses import fields
+
+import numpy as np
+
+from mercer._compute.namespace import Namespace, namespace_of
+
+
+def parameters(kernel):
+    """Return the parameters of a kernel's profile, its fields in order, as floats."""
+    return tuple(float(getattr(kernel, field.name)) for field in fields(kernel))
+
+
+def evaluate_profile(kernel, s, order=0):
+    """Return the order-th derivative of a kernel's profile at scalars s, silent where it is infinite."""
+    return apply_profile(kernel.profile, s, parameters(kernel), order)
+
+
+def apply_profile(profile, s, parameters, order=0):
+    """Return ``profile(xp, s, *parameters, order=order)`` with xp the namespace of s."""
+    xp = namespace_of(s)
+    # a parameter beyond the type of s would turn infinite, and 0 times it NaN: use the largest number instead
+    largest = float(xp.finfo(s.dtype).max)
+    parameters = [max(-largest, min(largest, value)) for value in parameters]
+    # derivatives that are infinite at 0 divide by 0; callers check for overflow
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        return profile(Namespace(xp), s, *parameters, order=order)
+
+
+def check_range(kernel, *sets):
+    """Raise a ValueError when a kernel of inner products overflows at some |<x, z>| <= max |x|^2 of these Points."""
+    for points in sets:
+        points.memo(("finite", kernel), lambda points=points: _check_range(kernel, points))
+
+
+def _check_range(kernel, points):
+    xp = points.xp
+    largest = xp.max(points.sqnorms())
+    values = evaluate_profile(kernel, xp.stack([largest, -largest]))
+    if not bool(xp.all(xp.isfinite(values))):
+        raise ValueError(
+            f"{kernel!r} overflows {points.container.dtype}: the largest row has norm {float(largest) ** 0.5:.3g}; "
+            "scale X (StandardScaler) or lower the degree or gamma."
+        )

@@ -1,0 +1,37 @@
+"""Values of profiles on arrays: infinite slopes, parameters beyond the type, the range check."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer._compute.points import Points
+from mercer._compute.profile import check_range, evaluate_profile, parameters
+
+
+def test_parameters_are_the_fields_in_order_as_floats():
+    found = parameters(mc.Polynomial(degree=3, gamma=0.5, coef0=2))
+    assert found == (3.0, 0.5, 2.0)
+    assert all(type(value) is float for value in found)
+
+
+def test_slopes_may_be_infinite_without_a_warning():
+    assert (evaluate_profile(mc.Matern(1.0, 0.5), np.zeros(2), order=1) == -np.inf).all()
+
+
+def test_a_parameter_beyond_the_type_is_the_largest_number_of_the_type():
+    s = np.array([0.0, 1.0], np.float32)
+    np.testing.assert_array_equal(evaluate_profile(mc.Gaussian(1e300), s), np.array([1, 0], np.float32))
+
+
+def test_the_range_of_inner_products_is_that_of_the_largest_row_in_both_signs():
+    points = Points(np.array([[3.0, 4.0], [0.1, 0.0]]))
+    check_range(mc.Polynomial(2), points)
+
+    class OnlyPositive(mc.Linear):
+        @staticmethod
+        def profile(xp, s, order=0):
+            return xp.sqrt(s + 24.5)
+
+    with pytest.raises(ValueError, match="overflows float64: the largest row has norm 5; scale X"):
+        check_range(OnlyPositive(), points)
+    check_range(OnlyPositive(), Points(np.array([[4.9, 0.0]])))
