@@ -1,6 +1,7 @@
-"""Bases of growing spaces: orthonormal columns, exact residuals, dependent directions left out."""
+"""Bases of growing subspaces: orthonormal columns, true residuals, no dependent directions."""
 
 import numpy as np
+import pytest
 
 from mercer.linalg.basis import Basis, orthonormal, ritz
 
@@ -25,11 +26,11 @@ def test_a_basis_stays_orthonormal_and_its_residuals_are_those_of_its_ritz_pairs
     np.testing.assert_allclose(basis.residuals(20), K @ V - V * values, atol=1e-11)
 
 
-def test_directions_already_there_add_nothing():
+def test_directions_inside_the_subspace_add_nothing():
     basis = Basis(np.eye(10)[:, :3])
     basis.multiply(np.eye(10))
     assert not basis.extend(np.ones((10, 2)) @ np.diag([0.0, 0.0]))
-    assert not basis.extend(basis.image)
+    assert not basis.extend(np.eye(10)[:, 1:3])
 
 
 def test_dependent_and_zero_columns_are_left_out():
@@ -46,3 +47,21 @@ def test_ritz_values_descend():
     values, Y = ritz(symmetric(6))
     assert (np.diff(values) < 0).all()
     np.testing.assert_allclose((Y * values) @ Y.T, symmetric(6), atol=1e-12)
+
+
+def test_a_direction_almost_inside_the_subspace_is_added_orthogonal_to_it():
+    rng = np.random.default_rng(2)
+    K, start = symmetric(50), rng.standard_normal((50, 4))
+    basis = Basis(start)
+    basis.multiply(K)
+    outside = rng.standard_normal((50, 1))
+    assert basis.extend(start[:, :1] + 1e-9 * outside)
+    basis.multiply(K)
+    _, V, _ = basis.pairs(5)
+    np.testing.assert_allclose(V.T @ V, np.eye(5), atol=1e-13)
+    assert np.linalg.matrix_rank(np.column_stack([V, outside]), tol=1e-4) == 5
+
+
+@pytest.mark.parametrize(("size", "rank"), [(1e-5, 2), (1e-7, 1)])
+def test_directions_below_a_millionth_of_the_largest_are_dependent(size, rank):
+    assert orthonormal(np.array([[1.0, 1.0], [0.0, size]])).shape == (2, rank)

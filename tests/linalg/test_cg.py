@@ -1,4 +1,4 @@
-"""Conjugate gradients: residuals that are true, columns that are independent, preconditioners that help."""
+"""Conjugate gradients: true residuals, independent columns, preconditioners that save steps."""
 
 import numpy as np
 import pytest
@@ -44,6 +44,37 @@ def test_running_out_of_steps_is_reported():
     assert np.isfinite(solution.x).all()
 
 
+@pytest.mark.parametrize(("error", "converged"), [(0.15, True), (0.25, False)])
+def test_the_certificate_is_recomputed_and_allows_twice_the_tolerance(error, converged):
+    class Drifting:
+        """The identity, whose second product is wrong by a relative error."""
+
+        products = 0
+
+        def __matmul__(self, V):
+            self.products += 1
+            return V if self.products == 1 else (1 + error) * V
+
+    solution = cg.solve(Drifting(), np.ones((4, 1)), tol=0.1)
+    assert solution.n_iter == 1
+    np.testing.assert_allclose(solution.residuals, error)
+    assert solution.converged == converged
+
+
+def test_steps_stop_at_the_tolerance():
+    loose, tight = (cg.solve(A, B, tol=tol, max_iter=5000) for tol in (1e-3, 1e-9))
+    assert loose.n_iter < 0.7 * tight.n_iter
+    assert 1e-5 < loose.residuals.max() <= 1.01e-3
+
+
+def test_n_steps_solve_a_system_of_order_n():
+    M = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]])
+    b = np.array([[1.0], [2.0], [3.0]])
+    solution = cg.solve(M, b, tol=1e-12)
+    assert solution.n_iter == 3
+    np.testing.assert_allclose(solution.x, np.linalg.solve(M, b), atol=1e-12)
+
+
 @pytest.mark.parametrize("matrix", [-np.eye(5), np.diag([1.0, -1.0, 2.0, 3.0, 0.0]), np.zeros((5, 5))])
 def test_an_operator_that_is_not_positive_definite_gives_no_nan(matrix):
     solution = cg.solve(matrix, np.ones((5, 2)))
@@ -51,7 +82,7 @@ def test_an_operator_that_is_not_positive_definite_gives_no_nan(matrix):
     assert not solution.converged.any()
 
 
-def test_nonsense_is_refused():
+def test_invalid_arguments_are_refused():
     with pytest.raises(ValueError, match="tol = 0"):
         cg.solve(A, B, tol=0)
     with pytest.raises(ValueError, match="max_iter = 0"):

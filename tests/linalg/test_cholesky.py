@@ -1,4 +1,4 @@
-"""Cholesky: K = F F' + remainder, greedy and random pivots, and jitter."""
+"""Cholesky factors: K = F F' + remainder with greedy and random pivots; jitter."""
 
 import numpy as np
 import pytest
@@ -109,7 +109,9 @@ def test_the_same_seed_gives_the_same_pivots():
 
 
 def test_a_negative_diagonal_is_refused_and_a_zero_matrix_has_no_pivots():
-    with pytest.raises(ValueError, match="needs a positive semidefinite matrix"):
+    with pytest.raises(
+        ValueError, match="diagonal must be finite and at least 0 for a Cholesky factor, its minimum is -1"
+    ):
         cholesky.pivoted(np.diag([1.0, -1.0]))
     assert cholesky.pivoted(np.zeros((3, 3))).pivots.tolist() == []
     assert cholesky.pivoted(np.zeros((3, 3))).error == 0
@@ -123,7 +125,7 @@ def test_no_jitter_without_need():
 
 
 @pytest.mark.parametrize("n", [2, 20, 200])
-def test_duplicates_take_the_least_jitter_that_does_and_say_so(n):
+def test_duplicates_take_the_least_jitter_that_succeeds_with_a_warning(n):
     A = mc.Gaussian(0.01)(np.repeat(X[: n // 2], 2, axis=0))
     with pytest.warns(UserWarning, match="not positive definite to working precision"):
         L, jitter = cholesky.jittered(A - 1e-15 * np.eye(n))
@@ -136,3 +138,33 @@ def test_an_indefinite_matrix_is_refused():
         cholesky.jittered(np.array([[1.0, 2.0], [2.0, 1.0]]))
     with pytest.raises(ValueError, match="the matrix is indefinite"):
         cholesky.jittered(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize(("negative", "steps"), [(1e-16, 0), (3e-13, 4), (1.5e-7, 9)])
+def test_jitter_grows_tenfold_from_eps_of_the_mean_diagonal(negative, steps):
+    A = np.diag([1.0, 1.0, 1.0, -negative])
+    with pytest.warns(UserWarning, match="jitter"):
+        _, jitter = cholesky.jittered(A)
+    assert jitter == pytest.approx(2.0**-52 * 10.0**steps * np.trace(A) / 4)
+
+
+def test_more_jitter_than_a_millionth_is_not_added():
+    with pytest.raises(ValueError, match=r"adding 7\.5e-07 \(1e-6 of its mean diagonal\)"):
+        cholesky.jittered(np.diag([1.0, 1.0, 1.0, -2e-7]))
+
+
+@pytest.mark.parametrize("kind", ["greedy", "random"])
+def test_diagonal_entries_below_n_eps_are_rounding_and_no_pivots(kind):
+    K = np.diag([1.0, 1e-3, 5e-16, 3e-16])
+    part = factor(kind, K)
+    assert sorted(part.pivots.tolist()) == [0, 1]
+    assert part.error == pytest.approx(8e-16, rel=1e-2)
+    assert sorted(factor(kind, np.diag([1.0, 1e-3, 1.2e-15, 3e-16])).pivots.tolist()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["greedy", "random"])
+def test_the_rank_is_the_most_pivots_also_where_columns_are_stored_anew(kind):
+    part = factor(kind, np.eye(200), 150)
+    assert len(part.pivots) == 150
+    assert part.error == pytest.approx(0.25)
+    np.testing.assert_array_equal(part.factor[part.pivots], np.eye(150))

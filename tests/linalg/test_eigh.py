@@ -1,4 +1,4 @@
-"""Eigenpairs: prescribed spectra, singular cases, certificates, and the verdict of LAPACK."""
+"""Eigenpairs: prescribed spectra, singular cases, residuals, and agreement of the solvers."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
 from mercer.linalg import eigh
-from mercer.linalg.operators import Centred, centred
+from mercer.linalg.operators import Centred, InnerProducts, centred
 
 N = 300
 
@@ -32,7 +32,7 @@ SPECTRA = {
 
 
 class Counted:
-    """An operator that is only what an operator must be, and counts."""
+    """An operator with the least protocol, which counts its products."""
 
     def __init__(self, K):
         self.K, self.shape, self.dtype, self.products = K, K.shape, K.dtype, 0
@@ -43,7 +43,7 @@ class Counted:
 
 
 def assert_certified(K, pairs, k, tol=None):
-    """Assert what the record claims, from the matrix itself."""
+    """Assert the residuals, orthonormality and values that the record states."""
     norm = max(np.linalg.norm(K, 2), np.finfo(float).tiny)
     V = pairs.vectors.astype(float)
     residuals = np.linalg.norm(K @ V - V * pairs.values, axis=0) / norm
@@ -119,20 +119,83 @@ def test_a_start_orthogonal_to_what_is_sought_misses_nothing():
     np.testing.assert_allclose(pairs.values, SPECTRA["decaying"][:4], rtol=1e-11)
 
 
-def test_restarts_keep_the_basis_small():
+def test_restarts_keep_the_basis_small(monkeypatch):
     K, _ = matrix(1 / np.arange(1.0, 801))
-    widest = 0
+    monkeypatch.setattr(eigh, "_LEAST_BLOCK", 6)
+    monkeypatch.setattr(eigh, "_MOST_BLOCK", 6)
+    sizes, multiply = [], eigh.Basis.multiply
+
+    def watched(basis, operator):
+        multiply(basis, operator)
+        sizes.append(basis.size)
+
+    monkeypatch.setattr(eigh.Basis, "multiply", watched)
+    pairs = eigh.lanczos(K, 4, tol=1e-12, max_products=1000)
+    assert pairs.products > 8
+    assert max(sizes) <= 8 * 6
+    assert pairs.converged.all()
+
+
+@pytest.mark.parametrize(("k", "width"), [(1, 16), (30, 38), (60, 48)])
+def test_a_block_has_eight_columns_more_than_pairs_between_16_and_48(k, width):
+    widths = []
 
     class Watched(Counted):
         def __matmul__(self, V):
-            nonlocal widest
-            widest = max(widest, V.shape[1])
+            widths.append(V.shape[1])
             return super().__matmul__(V)
 
-    pairs = eigh.lanczos(Watched(K), 4, block=6, tol=1e-12, max_products=1000)
-    assert pairs.products > 8
-    assert widest <= 6
-    assert pairs.converged.all()
+    eigh.lanczos(Watched(np.diag(0.9 ** np.arange(400.0))), k, max_products=1000)
+    assert max(widths) == widths[0] == width
+
+
+def test_products_with_rounding_errors_above_the_tolerance_end_the_iteration():
+    K, _ = matrix(SPECTRA["slow"])
+    noise = np.random.default_rng(1)
+
+    class Noisy(Counted):
+        def __matmul__(self, V):
+            return super().__matmul__(V) + 1e-9 * noise.standard_normal(V.shape)
+
+    operator = Noisy(K)
+    with pytest.warns(ConvergenceWarning):
+        pairs = eigh.lanczos(operator, 4)
+    assert 24 < operator.products < 80
+    np.testing.assert_allclose(pairs.values, SPECTRA["slow"][:4], atol=1e-7)
+
+
+@pytest.mark.parametrize(("n", "k", "stored"), [(30, 1, True), (31, 3, False), (31, 4, True)])
+def test_the_dense_solver_takes_small_orders_and_an_eighth_of_the_pairs(monkeypatch, n, k, stored):
+    monkeypatch.setattr(eigh, "DENSE_ORDER", 30)
+    monkeypatch.setattr(eigh, "lanczos", lambda _operator, k, start, random_state: ("lanczos", k, start, random_state))
+    operator = InnerProducts(mc.features(mc.Gaussian(0.3), np.random.default_rng(0).standard_normal((n, 2))))
+    same, pairs = eigh.leading(operator, k, lambda: "start", random_state=5)
+    if stored:
+        np.testing.assert_array_equal(same, operator.dense())
+        np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(same)[::-1][:k], atol=1e-12)
+    else:
+        assert same is operator
+        assert pairs == ("lanczos", k, "start", 5)
+
+
+@pytest.mark.parametrize(("K", "norm"), [(np.diag([1.0, -5.0]), 5), (np.ones((3, 3)), 3), (np.zeros((2, 2)), 0)])
+def test_the_norm_is_the_largest_eigenvalue_or_column_found(K, norm):
+    assert eigh.dense(K, 1).norm == pytest.approx(norm)
+
+
+def test_residuals_are_relative_to_the_norm():
+    K = np.diag([4.0, 2.0, 1.0])
+    V = np.array([[1.0], [1.0], [0.0]]) / 2**0.5
+    pairs = eigh._certified(np.array([3.0]), V, K @ V, 4.0, K.dtype, 0.2, 1)
+    np.testing.assert_allclose(pairs.residuals, [0.25])
+    assert not pairs.converged.any()
+
+
+@pytest.mark.parametrize(("gap", "sign"), [(1e-5, 1), (1e-3, -1)])
+def test_entries_within_a_ten_thousandth_of_the_largest_are_ties(gap, sign):
+    v = np.array([1.0, -1.0 - gap])
+    first = eigh.dense(np.outer(v, v), 1).vectors[0, 0]
+    assert np.sign(first) == sign
 
 
 def test_the_same_seed_gives_the_same_bits_and_the_global_state_is_not_touched():
@@ -186,8 +249,8 @@ def test_another_driver_takes_over_from_one_that_is_wrong(monkeypatch, damage):
     assert_certified(K, eigh.dense(K, 5), 5)
 
 
-def test_orders_that_lapack_cannot_count_are_refused_before_any_work():
-    with pytest.raises(ValueError, match="order 46341 has more entries than LAPACK counts"):
+def test_orders_that_lapack_cannot_index_are_refused_before_any_work():
+    with pytest.raises(ValueError, match="order 46341 has more entries than LAPACK can index"):
         eigh.dense(np.broadcast_to(0.0, (46_341, 46_341)), 2)
 
 

@@ -1,4 +1,4 @@
-"""The smallest eigenvalue: within its error bar, and never a false accusation."""
+"""The smallest eigenvalue lies within its error bound, and a positive semidefinite matrix is not called indefinite."""
 
 import numpy as np
 import pytest
@@ -34,3 +34,24 @@ def test_rounding_of_values_in_float32_is_within_the_error_bar(global_random_see
     A = np.random.default_rng(global_random_seed).standard_normal((60, 2)).astype(np.float32)
     found = smallest(A @ A.T)
     assert 1e-9 < -found.value <= found.error
+
+
+def test_the_error_bound_of_the_dense_solver_is_rounding():
+    K = np.diag([4.0, 3.0, -1.0])
+    assert smallest(K).value == pytest.approx(-1)
+    assert smallest(K).error == pytest.approx(3 * 2.0**-52 * np.linalg.norm(K))
+    assert smallest(K.astype(np.float32)).error == pytest.approx(3 * 2.0**-23 * np.linalg.norm(K))
+
+
+def test_the_error_bound_of_lanczos_is_the_residual_and_rounding():
+    values = np.linspace(-1, 2, 2000)
+    found = smallest(np.diag(values), max_products=3)
+    residual = np.linalg.norm((values - found.value) * found.vector)
+    assert residual > 1e-3
+    assert residual + 1.5 * 2000 * 2.0**-52 <= found.error <= residual + 2.01 * 2000 * 2.0**-52 + 1e-9
+    assert abs(found.value + 1) <= found.error
+
+
+def test_only_the_symmetric_part_counts():
+    K = np.array([[1.0, 3.0], [1.0, 1.0]])
+    assert smallest(K).value == pytest.approx(-1)

@@ -1,22 +1,20 @@
-"""An orthonormal basis Q of a growing space, its image W = K Q, and the Ritz pairs of K in it."""
+"""Orthonormal basis Q of a growing subspace, its image W = K Q, and the Ritz pairs of K in it."""
 
 from mercer._compute.namespace import namespace_of
 
 
 class Basis:
-    """Orthonormal columns Q (n, m) with W = K Q as it was computed, so that residuals of Ritz pairs need no product.
+    """Orthonormal columns Q (n, m) and the computed W = K Q, so that residuals of Ritz pairs cost no product.
 
-    Parameters
-    ----------
-    start : array (n, p)
-        Independent columns are kept, orthonormalised.
+    It starts as the span of the columns of ``start`` (n, p).
     """
 
     def __init__(self, start):
         xp = self._xp = namespace_of(start)
         self._new = orthonormal(start)
         n = start.shape[0]
-        self._Q, self._W = xp.empty((n, 0), dtype=xp.float64), xp.empty((n, 0), dtype=xp.float64)
+        self._Q = xp.empty((n, 0), dtype=xp.float64)
+        self._W = xp.empty((n, 0), dtype=xp.float64)
         self._H = xp.empty((0, 0), dtype=xp.float64)
         self.values = self._Y = None
 
@@ -25,13 +23,8 @@ class Basis:
         """Number of columns m."""
         return self._Q.shape[1]
 
-    @property
-    def image(self):
-        """The columns of W = K Q."""
-        return self._W
-
     def multiply(self, operator):
-        """Multiply the columns added last by the operator, and find the Ritz pairs: one product."""
+        """Multiply the newest columns by the operator, one product, and compute the Ritz pairs."""
         xp, new = self._xp, self._new
         image = xp.astype(operator @ new, xp.float64)
         corner = new.T @ image
@@ -41,7 +34,8 @@ class Basis:
         self._H = xp.concat(
             [xp.concat([self._H, side], axis=1), xp.concat([side.T, (corner + corner.T) / 2], axis=1)], axis=0
         )
-        self._Q, self._W = xp.concat([self._Q, new], axis=1), xp.concat([self._W, image], axis=1)
+        self._Q = xp.concat([self._Q, new], axis=1)
+        self._W = xp.concat([self._W, image], axis=1)
         self.values, self._Y = ritz(self._H)
 
     def residuals(self, count):
@@ -61,8 +55,8 @@ class Basis:
         self._H = self._Y * self.values
 
     def extend(self, R):
-        """Add the directions of R that are not in the space yet; say whether there are any."""
-        # projected twice: what one projection leaves behind is rounding of the first
+        """Add the directions of R outside the subspace; return whether there are any."""
+        # the second projection removes the rounding errors of the first
         for _ in range(2):
             R = _orthonormal_once(R - self._Q @ (self._Q.T @ R))
         self._new = R
@@ -70,21 +64,17 @@ class Basis:
 
 
 def ritz(H):
-    """Return eigenvalues, descending, and eigenvectors of a small matrix that is symmetric up to rounding."""
+    """Return the eigenvalues, descending, and eigenvectors of a small matrix that is symmetric up to rounding."""
     xp = namespace_of(H)
     values, Y = xp.linalg.eigh((H + H.T) / 2)
     return xp.flip(values), xp.flip(Y, axis=1)
 
 
 def orthonormal(V):
-    """Return an orthonormal basis (n, r) of the columns of V (n, p), less directions below 1e-6 of the largest.
+    """Return an orthonormal basis (n, r) of the columns of V (n, p), without directions below 1e-6 of the largest.
 
-    From the eigenvectors of V'V for columns of unit norm, twice: matrix products only, where a tall QR is slow.
-
-    References
-    ----------
-    Stathopoulos, Wu, *A block orthogonalization procedure with constant synchronization requirements*, SIAM J. Sci.
-    Comput. 23 (2002).
+    From the eigenvectors of V'V with columns of unit norm, twice: only matrix products, faster than a tall QR.
+    Stathopoulos, Wu, SIAM J. Sci. Comput. 23 (2002).
     """
     return _orthonormal_once(_orthonormal_once(V))
 

@@ -1,4 +1,4 @@
-"""Preconditioned conjugate gradients for many right-hand sides."""
+"""Preconditioned conjugate gradients for several right-hand sides."""
 
 import logging
 from dataclasses import dataclass
@@ -20,8 +20,7 @@ class Solution:
     residuals : array (p,)
         |b - A x| / |b|, recomputed at the end with one more product.
     converged : boolean array (p,)
-        Whether the residual is at most twice ``tol``: the one that stops the iteration and the true one differ by
-        rounding.
+        Whether the residual is at most twice ``tol``; it differs by rounding from the recursive one that stops.
     n_iter : int
         Products of the operator with a block.
     """
@@ -33,38 +32,13 @@ class Solution:
 
 
 def solve(operator, B, precondition=None, *, tol=1e-10, max_iter=1000):
-    r"""Solve A X = B for a symmetric positive definite operator, all right-hand sides in one product per step.
+    r"""Solve A X = B for a symmetric positive definite operator in float64, one product for all columns per step.
 
     .. math:: x_{t+1} = x_t + a p_t, \quad r_{t+1} = r_t - a A p_t, \quad p_{t+1} = M^{-1} r_{t+1} + b p_t
 
-    with a = r'z / p'Ap and b the ratio of successive r'z, z = M^{-1} r, for each column by itself; a column that has
-    converged, or on which A shows itself not positive definite, is left as it is. Float64 throughout.
-
-    Parameters
-    ----------
-    operator : symmetric operator (n, n)
-    B : array (n, p)
-    precondition : callable, optional
-        R -> M^{-1} R, symmetric positive definite; the identity when left out.
-    tol : float
-        Residual |b - A x| / |b| to reach.
-    max_iter : int
-
-    Returns
-    -------
-    Solution
-
-    References
-    ----------
+    with a = r'z / p'Ap, b the ratio of successive r'z, z = M^{-1} r = ``precondition(r)``, for each column of B (n, p)
+    separately. A column stops where |r| <= tol |b|, or where A is not positive definite along p.
     Hestenes, Stiefel, *Methods of conjugate gradients for solving linear systems* (1952).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.linalg import cg
-    >>> cg.solve(np.diag([1.0, 2.0]), np.array([[1.0], [1.0]])).x
-    array([[1. ],
-           [0.5]])
     """
     check_positive("tol", tol)
     check_integer("max_iter", max_iter)
@@ -79,9 +53,9 @@ def solve(operator, B, precondition=None, *, tol=1e-10, max_iter=1000):
         steps += 1
         AP = np.asarray(operator @ P[:, active], np.float64)
         curvature = _dots(P[:, active], AP)
-        # no step along a direction in which A is not positive definite: it would lead away
-        sound = (curvature > 0) & (rz[active] > 0)
-        active, AP, curvature = active[sound], AP[:, sound], curvature[sound]
+        # a step along a direction of nonpositive curvature increases the error
+        definite = (curvature > 0) & (rz[active] > 0)
+        active, AP, curvature = active[definite], AP[:, definite], curvature[definite]
         step = rz[active] / curvature
         X[:, active] += step * P[:, active]
         R[:, active] -= step * AP
@@ -94,8 +68,8 @@ def solve(operator, B, precondition=None, *, tol=1e-10, max_iter=1000):
 
 
 def _certified(operator, B, X, tol, steps):
-    size = _norms(B)
-    residuals = _norms(B - np.asarray(operator @ X, np.float64)) / np.where(size > 0, size, 1)
+    norms = _norms(B)
+    residuals = _norms(B - np.asarray(operator @ X, np.float64)) / np.where(norms > 0, norms, 1)
     logger.info("conjugate gradients: %d products, largest relative residual %.1e", steps, residuals.max(initial=0))
     return Solution(X, residuals, residuals <= 2 * tol, steps)
 

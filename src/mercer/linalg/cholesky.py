@@ -1,6 +1,4 @@
-"""Cholesky factors of positive semidefinite matrices: partial with greedy or random pivots, and complete with
-jitter.
-"""
+"""Cholesky factors of positive semidefinite matrices: partial, with greedy or random pivots; complete, with jitter."""
 
 from dataclasses import dataclass
 
@@ -11,7 +9,7 @@ from mercer._common import check_integer, check_number, warn
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import epsilon
 
-# Largest share of the mean diagonal that `jittered` adds.
+# Largest jitter, as a share of the mean diagonal.
 _MOST_JITTER = 1e-6
 
 
@@ -22,12 +20,11 @@ class PartialCholesky:
     Attributes
     ----------
     factor : array (n, r)
-        F, in float64. Rows ``pivots`` of it are lower triangular.
+        F, in float64. Its rows ``pivots`` are lower triangular.
     pivots : integer array (r,)
-        The chosen rows, in order.
+        Row numbers in the order selected.
     error : float
-        trace(K - F F') / trace(K): the share of the trace left out. It bounds the largest eigenvalue of the remainder
-        over the trace.
+        trace(K - F F') / trace(K), a bound on the largest eigenvalue of the remainder over the trace.
     """
 
     factor: np.ndarray
@@ -36,41 +33,12 @@ class PartialCholesky:
 
 
 def pivoted(gram, rank=None, tol=None):
-    """Return a partial Cholesky factor, each pivot the largest diagonal entry of what remains (the lowest index of
-    equals).
+    """Return a partial Cholesky factor; each pivot is the largest diagonal entry of the remainder, the first of ties.
 
-    n r values of the matrix and O(n r^2) operations.
-
-    Parameters
-    ----------
-    gram : positive semidefinite matrix (n, n)
-        With ``shape``, ``dtype``, ``diagonal()`` and ``[I, J]``: a ``Gram`` or an array.
-    rank : int, optional
-        Most pivots; n when left out.
-    tol : float, optional
-        Stop when the largest diagonal entry of the remainder is at most ``tol`` times the largest of K; n eps of the
-        type of K when left out, and never less.
-
-    Returns
-    -------
-    PartialCholesky
-
-    Raises
-    ------
-    ValueError
-        For a negative or non-finite diagonal, which no positive semidefinite matrix has.
-
-    References
-    ----------
-    Harbrecht, Peters, Schneider, *On the low-rank approximation by the pivoted Cholesky decomposition* (2012).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.linalg import cholesky
-    >>> part = cholesky.pivoted(np.array([[1.0, 2.0], [2.0, 4.0]]))
-    >>> part.pivots, part.factor, part.error
-    (array([1]), array([[1.], [2.]]), 0.0)
+    ``gram`` is an operator or array (n, n). Stops after ``rank`` pivots (n by default), or when no diagonal entry of
+    the remainder exceeds ``tol`` times the largest of K (n eps by default, and at least). n r values of the matrix and
+    O(n r^2) operations. Harbrecht, Peters, Schneider, *On the low-rank approximation by the pivoted Cholesky
+    decomposition* (2012).
     """
     partial = _Partial(gram, rank, tol)
     while partial.open:
@@ -79,44 +47,16 @@ def pivoted(gram, rank=None, tol=None):
 
 
 def randomly_pivoted(gram, rank, rng=None, tol=None):
-    """Return a partial Cholesky factor, pivots drawn with probability proportional to the diagonal of what remains.
+    """Return a partial Cholesky factor, pivots drawn with probability proportional to the diagonal of the remainder.
 
-    Pivots are proposed a block at a time and accepted by rejection sampling, so that they are distributed as if drawn
-    one by one while the matrix is evaluated in blocks of columns. n r values of the matrix and O(n r^2) operations.
-    The expected error of the trace is near that of the best approximation of a somewhat smaller rank.
-
-    Parameters
-    ----------
-    gram : positive semidefinite matrix (n, n)
-        With ``shape``, ``dtype``, ``diagonal()`` and ``[I, J]``: a ``Gram`` or an array.
-    rank : int
-        Most pivots.
-    rng : int, RandomState, Generator or None
-    tol : float, optional
-        As in ``pivoted``.
-
-    Returns
-    -------
-    PartialCholesky
-
-    Raises
-    ------
-    ValueError
-        For a negative or non-finite diagonal.
+    Arguments as for ``pivoted``. Pivots are proposed in blocks and accepted by rejection sampling, which gives the
+    distribution of drawing them one by one, while the matrix is evaluated in blocks of columns.
 
     References
     ----------
     Chen, Epperly, Tropp, Webber, *Randomly pivoted Cholesky*, Comm. Pure Appl. Math. 78 (2025), algorithm 2.1.
     Epperly, Tropp, Webber, *Embrace rejection: kernel matrix approximation by accelerated randomly pivoted Cholesky*
     (2024).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.linalg import cholesky
-    >>> part = cholesky.randomly_pivoted(np.diag([3.0, 0.0, 1.0]), 3, rng=0)
-    >>> sorted(part.pivots.tolist()), part.error
-    ([0, 2], 0.0)
     """
     rng = generator(rng)
     partial = _Partial(gram, rank, tol)
@@ -141,15 +81,15 @@ class _Partial:
         self.diagonal = np.array(gram.diagonal(), dtype=np.float64)
         if not (np.isfinite(self.diagonal).all() and self.diagonal.min() >= 0):
             raise ValueError(
-                f"the diagonal reaches {self.diagonal.min():.3g}: a partial Cholesky factor needs a positive "
-                "semidefinite matrix; an indefinite kernel has none."
+                f"the diagonal must be finite and at least 0 for a Cholesky factor, its minimum is "
+                f"{self.diagonal.min():.3g}; use a positive semidefinite kernel."
             )
         self.trace, self.lost = self.diagonal.sum(), 0.0
         self.floor = max(n * epsilon(gram), tol or 0.0) * self.diagonal.max()
-        # columns of the factor are kept as rows, so that a block of them lies together
+        # columns of the factor are stored as rows, so that a block of them is contiguous
         self._rows = np.empty((min(self.rank, 64), n))
         self.pivots = np.empty(0, dtype=np.intp)
-        self._forget_noise()
+        self._drop_rounding()
 
     @property
     def size(self):
@@ -164,12 +104,10 @@ class _Partial:
         return self._rows[: self.size].T
 
     def add(self, proposed, thresholds):
-        """Add the proposed pivots of which more than the threshold remains when their turn comes; the first one
-        always.
-        """
+        """Add those proposed pivots whose remaining diagonal exceeds their threshold; always the first one."""
         F = self.factor
         H = np.asarray(self.gram[np.ix_(proposed, proposed)], np.float64) - F[proposed] @ F[proposed].T
-        # nothing remains, to the last bit, of a repeated proposal once it is accepted; if rejected it may come again
+        # equal entries for a repeated proposal: exactly 0 remains once it is accepted
         same = proposed[:, None] == proposed
         H[same] = (same * self.diagonal[proposed])[same]
         kept, L = _eliminate(H, np.maximum(thresholds, self.floor))
@@ -182,15 +120,15 @@ class _Partial:
         self.pivots = np.append(self.pivots, pivots)
         self.diagonal -= np.einsum("ij,ij->j", rows, rows)
         self.diagonal[self.pivots] = 0
-        self._forget_noise()
+        self._drop_rounding()
 
     def _reserve(self, size):
         if size > len(self._rows):
             more = np.empty((min(self.rank, 2 * size) - len(self._rows), self._rows.shape[1]))
             self._rows = np.concatenate([self._rows, more])
 
-    def _forget_noise(self):
-        # what is below the floor is rounding; as a pivot it would spoil the factor
+    def _drop_rounding(self):
+        # entries below the floor are rounding errors and no pivots
         noise = self.diagonal <= self.floor
         self.lost += self.diagonal[noise].clip(0).sum()
         self.diagonal[noise] = 0
@@ -212,60 +150,29 @@ def _eliminate(H, thresholds):
 
 
 def jittered(K):
-    """Return the Cholesky factor of a symmetric matrix that is positive definite up to rounding, and the jitter it
-    took.
+    """Return L and the jitter of L L' = K + jitter I for an array that is positive definite up to rounding, O(n^3).
 
-    L L' = K + jitter I, with the first jitter of 0, then eps trace(K) / n times 1, 10, 100, ... up to 1e-6 trace(K) / n
-    that succeeds. O(n^3).
-
-    Parameters
-    ----------
-    K : symmetric array (n, n)
-        The lower triangle is read.
-
-    Returns
-    -------
-    L : array (n, n)
-        Lower triangular.
-    jitter : float
-
-    Raises
-    ------
-    ValueError
-        When the largest jitter is not enough: the matrix is indefinite.
-
-    Warns
-    -----
-    UserWarning
-        When jitter was added, with the amount.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.linalg import cholesky
-    >>> L, jitter = cholesky.jittered(np.array([[4.0, 2.0], [2.0, 2.0]]))
-    >>> L, jitter
-    (array([[2., 0.], [1., 1.]]), 0.0)
+    The jitter is the first of 0 and eps trace(K) / n times 1, 10, 100, ... up to 1e-6 trace(K) / n that succeeds; a
+    UserWarning reports a positive one.
     """
     mean = float(np.trace(K, dtype=np.float64)) / len(K)
-    jitter, least, most = 0.0, float(np.finfo(K.dtype).eps) * mean, _MOST_JITTER * mean
-    # float32 starts near the top of the ladder: it takes at least the first step
-    while jitter <= max(most, least):
+    jitter, most = 0.0, _MOST_JITTER * mean
+    while jitter <= most:
+        L = K.copy()
+        np.fill_diagonal(L, L.diagonal() + np.asarray(jitter, K.dtype))
         try:
-            L = K.copy()
-            np.fill_diagonal(L, L.diagonal() + np.asarray(jitter, K.dtype))
             L = scipy.linalg.cholesky(L, lower=True, overwrite_a=True, check_finite=False)
         except np.linalg.LinAlgError:
-            jitter = jitter * 10 if jitter else least
-            if jitter <= 0:
+            jitter = 10 * jitter if jitter else epsilon(K) * mean
+            if not jitter:
                 break
-        else:
-            if jitter:
-                warn(
-                    f"the matrix is not positive definite to working precision; jitter {jitter:.1e}, a share of "
-                    f"{jitter / mean:.0e} of its mean diagonal, was added. Repeated points or a tiny ridge cause this.",
-                )
-            return L, jitter
+            continue
+        if jitter:
+            warn(
+                f"the matrix is not positive definite to working precision; jitter {jitter:.1e}, a share of "
+                f"{jitter / mean:.0e} of its mean diagonal, was added. Repeated points or a tiny ridge cause this."
+            )
+        return L, jitter
     raise ValueError(
         f"the matrix is indefinite: adding {most:.1e} (1e-6 of its mean diagonal) does not make it positive definite; "
         "use a positive definite kernel or a larger ridge."

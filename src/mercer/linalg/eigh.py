@@ -15,38 +15,36 @@ from mercer.linalg.generator import generator
 
 logger = logging.getLogger(__name__)
 
-# Up to here a dense factorisation takes seconds.
+# Largest order of a dense factorisation that is preferred to Lanczos; it takes seconds.
 DENSE_ORDER = 2_000
-# With 32-bit integers LAPACK cannot count the entries of a larger matrix; some drivers then return zeros without a
-# word.
+# LAPACK with 32-bit integers cannot index the entries of a larger matrix; some drivers then return zeros silently.
 _LAPACK_ORDER = 46_340
-# Entries within this share of the largest count as equal to it, so that rounding does not choose the sign.
+# Entries within this share of the largest are ties, so that rounding does not decide the sign.
 _SIGN_TIE = 1e-4
-# One product with this many columns costs little more than with one: the values of the kernel dominate.
+# Columns of a Lanczos product. Kernel values dominate its cost, so 16 columns cost little more than one.
 _LEAST_BLOCK, _MOST_BLOCK = 16, 48
-# Lanczos gives up when so many products have not halved the sum of the residuals.
+# Lanczos stops when this many products have not halved the sum of the residuals.
 _PATIENCE = 24
 
 
 @dataclass(frozen=True)
 class Eigenpairs:
-    """Algebraically largest eigenvalues of a symmetric operator, with a certificate for each.
+    """Algebraically largest eigenvalues of a symmetric operator, with a residual for each.
 
     Attributes
     ----------
     values : array (k,)
         Descending.
     vectors : array (n, k)
-        Orthonormal columns, the largest entry of each positive (the first of those that tie). Vectors of equal
-        eigenvalues are any orthonormal basis of their eigenspace.
+        Orthonormal columns; the largest entry of each is positive (the first one of ties).
     residuals : array (k,)
-        |K v - lambda v| / |K| in float64: an eigenvalue lies within this times |K| of each value.
+        |K v - lambda v| / |K| in float64; an eigenvalue lies within this times |K| of each value.
     norm : float
-        The |K| of the residuals, the largest absolute eigenvalue or column norm seen.
+        The |K| of the residuals: the largest absolute eigenvalue or column norm found.
     tol : float
-        What the residuals were to reach.
+        Tolerance of the residuals.
     products : int
-        Products of the operator with a block that were computed.
+        Number of products of the operator with a block.
     """
 
     values: np.ndarray
@@ -58,82 +56,46 @@ class Eigenpairs:
 
     @property
     def converged(self):
-        """Which pairs reached ``tol`` (k,)."""
+        """Whether each residual is at most ``tol`` (k,)."""
         return self.residuals <= self.tol
 
 
 def tolerance(n, dtype):
-    """Return the residual that a solver is held to: 1e-13 sqrt(n) in float64, 2 eps sqrt(n) in float32.
-
-    Parameters
-    ----------
-    n : int
-    dtype : dtype
-        Of the values of the operator.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.linalg.eigh import tolerance
-    >>> tolerance(100, np.float64)
-    1e-12
-    """
+    """Return the tolerance of residuals for an operator of a type: 1e-13 sqrt(n), in float32 2 eps sqrt(n)."""
     return (2 * float(np.finfo(np.float32).eps) if "float32" in str(dtype) else 1e-13) * n**0.5
 
 
+def leading(operator, k, start=None, *, random_state=None):
+    """Return an operator, stored where the dense solver needs it, and its k leading eigenpairs.
+
+    The dense solver for order at most 2 000 or k >= n / 8, otherwise Lanczos from the vectors that ``start()`` returns.
+    """
+    if operator.shape[0] <= DENSE_ORDER or 8 * k >= operator.shape[0]:
+        operator = operator.dense()
+        return operator, dense(operator, k)
+    start = None if start is None else start()
+    return operator, lanczos(operator, k, start=start, random_state=random_state)
+
+
 def dense(K, k):
-    """Return the k leading eigenpairs of a symmetric matrix by LAPACK, in float64.
+    """Return the k leading eigenpairs of a symmetric array by LAPACK in float64, O(n^3) and two copies.
 
-    O(n^3) and two copies of the matrix. The driver is the one for a subset, whose workspace stays linear in n; where
-    its vectors are not orthogonal or its residuals too large, the QR iteration has the last word.
-
-    Parameters
-    ----------
-    K : symmetric array (n, n)
-        The lower triangle is read.
-    k : int
-        At most n.
-
-    Returns
-    -------
-    Eigenpairs
-        Vectors in the type of K.
-
-    Raises
-    ------
-    ValueError
-        When k is not between 1 and n, n is beyond what LAPACK can count, or the matrix is not finite.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When residuals are above ``tolerance(n, float64)``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.linalg import eigh
-    >>> pairs = eigh.dense(np.diag([1.0, 3.0, 2.0]), 2)
-    >>> pairs.values, pairs.vectors[:, 0]
-    (array([3., 2.]), array([0., 1., 0.]))
+    The driver for a subset has a workspace linear in n. Where its vectors are not orthogonal or its residuals exceed
+    ``tolerance(n, float64)``, the QR iteration follows; a ConvergenceWarning reports residuals that remain above.
     """
     n = order(K, k)
     if n > _LAPACK_ORDER:
         raise ValueError(
-            f"a matrix of order {n} has more entries than LAPACK counts (order {_LAPACK_ORDER}); "
-            "ask for fewer eigenpairs by lanczos, which needs products only."
+            f"a matrix of order {n} has more entries than LAPACK can index (order {_LAPACK_ORDER}); ask for fewer "
+            "eigenpairs, below an eighth of the order."
         )
     xp = namespace_of(K)
     wide = xp.astype(K, xp.float64)
     norm, pairs = float(xp.max(xp.linalg.vector_norm(wide, axis=0))), None
     if not math.isfinite(norm):
-        raise ValueError("the matrix contains NaN or infinity, or is too large to have a norm; check the points.")
+        raise ValueError("the matrix contains NaN or infinity, or its norm overflows; check the points.")
     for solve in (_lapack_subset, _lapack_qr) if isinstance(wide, np.ndarray) else (_library,):
-        # vectors of a driver that lost their orthogonality are mended here, and the Ritz values follow
+        # vectors that a driver left oblique are orthonormalised, and Ritz values computed in their span
         Q = orthonormal(solve(wide, k))
         if Q.shape[1] < k:
             continue
@@ -149,60 +111,26 @@ def dense(K, k):
     return _warned(pairs)
 
 
-def lanczos(operator, k, *, start=None, block=None, tol=None, max_products=200, random_state=None):
-    """Return the k leading eigenpairs of a symmetric operator by block Lanczos with thick restarts, from products only.
+def lanczos(operator, k, *, start=None, tol=None, max_products=200, random_state=None):
+    """Return the k leading eigenpairs of a symmetric operator, also indefinite, by block Lanczos with thick restarts.
 
-    The basis Q of the block Krylov space of the start is kept orthonormal, and so is W = K Q kept as it was computed:
-    the Ritz pairs of Q'W have residuals W y - theta Q y that are exact up to rounding. Each step adds the residuals
-    of the leading unconverged pairs; a full basis is cut to its leading Ritz vectors. One product with a block per
-    step, O(n m block) beside it and 2 n m numbers for a basis of m = max(8 block, 2 k + 4 block) vectors.
+    The basis Q of the block Krylov space stays orthonormal, and W = K Q is kept as computed: the Ritz pairs of Q'W have
+    residuals W y - theta Q y that are exact up to rounding. Each step adds the residuals of the leading unconverged
+    pairs; a full basis, m = max(8 block, 2 k + 4 block) vectors, is cut to its leading Ritz vectors. One product with a
+    block of 16 to 48 columns per step, O(n m block) operations beside it, and 2 n m numbers.
 
-    Parameters
-    ----------
-    operator : symmetric operator (n, n)
-        Anything with ``shape``, ``dtype`` and ``@``. Leading means algebraically largest; it may be indefinite.
-    k : int
-    start : array (n, p), optional
-        Approximate leading eigenvectors; random vectors fill up the block.
-    block : int, optional
-        Columns of a product; k + 8 between 16 and 48 when left out.
-    tol : float, optional
-        Residual to reach, relative to |K|; ``tolerance(n, dtype)`` when left out.
-    max_products : int
-    random_state : int, RandomState, Generator or None
-        Random columns of the start.
-
-    Returns
-    -------
-    Eigenpairs
-        All k, converged or not.
-
-    Warns
-    -----
-    ConvergenceWarning
-        When a pair is above ``tol``, with how many and by how much.
-
-    Notes
-    -----
-    Where three blocks or 2 k vectors fill the space, the dense solver takes over, which is logged.
+    ``start`` (n, p) holds approximate eigenvectors; random columns fill up the block. ``tol`` is relative to |K|,
+    ``tolerance(n, dtype)`` by default. A ConvergenceWarning reports pairs above it; all k are returned. Where three
+    blocks or 2 k vectors fill the space, the dense solver takes over.
 
     References
     ----------
     Golub, Underwood, *The block Lanczos method for computing eigenvalues* (1977).
     Wu, Simon, *Thick-restart Lanczos method for large symmetric eigenvalue problems*, SIAM J. Matrix Anal. 22 (2000).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mercer.linalg import eigh
-    >>> pairs = eigh.lanczos(np.diag(1.0 / np.arange(1, 401)), 3)
-    >>> pairs.values, bool(pairs.converged.all())
-    (array([1.  , 0.5 , 0.333]), True)
     """
     n = order(operator, k)
     check_integer("max_products", max_products)
-    width = min(max(k + 8, _LEAST_BLOCK), _MOST_BLOCK) if block is None else block
-    check_integer("block", width)
+    width = min(max(k + 8, _LEAST_BLOCK), _MOST_BLOCK)
     xp = namespace_of(np.empty(0) if start is None else start)
     if max(3 * width, 2 * k) >= n:
         logger.info("%d eigenpairs of order %d: the dense solver takes over from Lanczos", k, n)
@@ -211,7 +139,7 @@ def lanczos(operator, k, *, start=None, block=None, tol=None, max_products=200, 
     draw = generator(random_state).standard_normal
     first = xp.asarray(draw((n, width)), dtype=xp.float64)
     if start is not None:
-        # a few random columns remain, lest the start be orthogonal to what is sought
+        # at least four random columns, in case the start is orthogonal to a leading eigenvector
         first = xp.concat([xp.astype(start, xp.float64), first[:, : max(4, width - start.shape[1])]], axis=1)
     basis = Basis(first)
     limit = max(8 * width, 2 * k + 4 * width)
@@ -225,7 +153,7 @@ def lanczos(operator, k, *, start=None, block=None, tol=None, max_products=200, 
         history.append(float(xp.sum(norms[:k])))
         if basis.size >= k and not bool(xp.any(large[:k])):
             break
-        # rounding of the products bounds what can be reached
+        # rounding of the products limits the residuals
         if products == max_products or min(history[-_PATIENCE:]) >= 0.5 * min(history[:-_PATIENCE], default=math.inf):
             break
         if basis.size + width > limit:
@@ -239,20 +167,8 @@ def lanczos(operator, k, *, start=None, block=None, tol=None, max_products=200, 
     return _warned(pairs)
 
 
-def leading(operator, k, start=None, *, random_state=None):
-    """Return an operator, stored where the dense solver needs it, and its k leading eigenpairs.
-
-    The dense solver for order at most 2 000 or k >= n / 8, otherwise Lanczos from the vectors that ``start()`` returns.
-    """
-    if operator.shape[0] <= DENSE_ORDER or 8 * k >= operator.shape[0]:
-        operator = operator.dense()
-        return operator, dense(operator, k)
-    start = None if start is None else start()
-    return operator, lanczos(operator, k, start=start, random_state=random_state)
-
-
 def order(operator, k):
-    """Return the order of a symmetric operator of which k eigenpairs are asked."""
+    """Return the order n of an operator; raise unless it is square and k is from 1 to n."""
     n = operator.shape[0]
     if operator.shape[1] != n:
         raise ValueError(f"eigenpairs need a square operator, got shape {tuple(operator.shape)}.")
@@ -277,9 +193,7 @@ def _library(K, k):
 
 
 def _certified(values, V, W, norm, dtype, tol, products):
-    """Return pairs with their residuals |W - V diag(values)| / norm, signs chosen, vectors in the type of the
-    operator.
-    """
+    """Return eigenpairs with residuals |W - V diag(values)| / norm and signs, vectors in the type of the operator."""
     xp = namespace_of(V)
     residuals = xp.linalg.vector_norm(W - V * values, axis=0)
     if norm > 0:
@@ -293,7 +207,7 @@ def _certified(values, V, W, norm, dtype, tol, products):
 
 
 def _warned(pairs):
-    """Return the pairs, after a warning when some residuals are above the tolerance."""
+    """Return the eigenpairs; warn when residuals are above the tolerance."""
     xp = namespace_of(pairs.residuals)
     missed = int(xp.sum(xp.astype(~pairs.converged, xp.int64)))
     if missed:
