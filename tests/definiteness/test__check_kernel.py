@@ -90,7 +90,7 @@ def test_the_metric_refutes_where_the_points_alone_do_not():
 
 
 @pytest.mark.parametrize("make", [sp.csr_matrix, np.asarray])
-def test_sparse_rows_are_looked_at_like_dense_ones(make):
+def test_sparse_rows_are_checked_like_dense_ones(make):
     X = np.maximum(points(0), 0)
     report = mc.check_kernel(mc.Sigmoid(1.0, 0.5), make(X))
     expected = np.linalg.eigvalsh(np.tanh(X @ X.T + 0.5))[0]
@@ -98,7 +98,7 @@ def test_sparse_rows_are_looked_at_like_dense_ones(make):
 
 
 @pytest.mark.torch
-def test_rows_of_pytorch_are_looked_at_like_those_of_numpy():
+def test_rows_of_pytorch_are_checked_like_those_of_numpy():
     import torch
 
     X = points(0)
@@ -108,7 +108,7 @@ def test_rows_of_pytorch_are_looked_at_like_those_of_numpy():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(ValueError, match="needs points to be resolved on"):
+    with pytest.raises(ValueError, match="needs points; use check_kernel"):
         mc.check_kernel(mc.Gaussian())
     with pytest.raises(ValueError, match="NaN"):
         mc.check_kernel(mc.Gaussian(1.0), np.array([[np.nan]]))

@@ -45,7 +45,7 @@ def test_points_on_which_tanh_gives_no_refutation_have_no_witness():
     assert find_witness(kernel, X, pairs, least.vector) == (None, None)
 
 
-def test_the_fewest_points_that_will_do_are_tried_first(global_random_seed):
+def test_small_sets_of_points_are_tried_first(global_random_seed):
     X = np.random.default_rng(global_random_seed).normal(size=(50, 2)) + 3.0
     sigmoid = mc.Sigmoid(1.0, -100.0)
     negative, _ = find_witness(sigmoid, X, try_pairs(sigmoid, X), np.ones(50))
@@ -69,7 +69,7 @@ def test_rounding_of_a_positive_semidefinite_kernel_is_never_a_witness(dtype, gl
         assert find_witness(kernel, X, pairs, least.vector) == (None, None)
 
 
-def test_many_points_are_looked_at_by_products_that_never_keep_the_matrix():
+def test_the_matrix_of_many_points_is_never_stored():
     X = np.random.default_rng(0).normal(size=(2100, 2))
     kernel = mc.Sigmoid(1.0, 0.0)
     pairs = try_pairs(kernel, X)

@@ -72,5 +72,5 @@ def test_a_profile_that_is_not_completely_monotone_is_refuted_for_rows_of_every_
     assert np.linalg.eigvalsh(Bump()(X))[0] < -1e-3
 
 
-def test_other_kernels_have_no_profile_to_look_at():
+def test_other_kernels_have_no_profile_conditions():
     assert examine(mc.Laplacian(1.0), np.ones((1, 2))) == examine(mc.Gaussian(1.0) + mc.Linear(), None) == []

@@ -56,7 +56,7 @@ OPEN = [
 ]
 
 
-def test_every_kernel_class_of_the_library_is_among_those_looked_at_here():
+def test_every_kernel_class_of_the_library_is_tested_here():
     seen = {type(kernel) for kernel in PROVED + REFUTED + OPEN}
     assert [cls.__name__ for cls in CLASSES if cls not in seen] == []
 
@@ -83,7 +83,7 @@ def test_a_refuted_kernel_has_points_near_the_origin_that_refute_it(kernel):
 
 
 @pytest.mark.parametrize("kernel", OPEN, ids=lambda kernel: type(kernel).__name__)
-def test_what_has_no_proof_is_open_and_says_so(kernel):
+def test_a_kernel_without_a_proof_is_open(kernel):
     proof = prove(kernel)
     assert proof.holds is None
     assert proof.statements[0].verdict == "open"
@@ -95,7 +95,7 @@ def test_the_parts_of_a_proof_are_listed_below_it_with_their_own_verdicts():
     assert lines[0].where == "all nonnegative rows"
 
 
-def test_a_class_of_ones_own_states_no_proof_until_it_registers_one():
+def test_a_new_class_has_no_proof_until_it_registers_one():
     class Own(mc.Gaussian):
         pass
 
@@ -103,4 +103,4 @@ def test_a_class_of_ones_own_states_no_proof_until_it_registers_one():
         pass
 
     assert prove(Own(1.0)).holds is True  # a Gaussian by inheritance
-    assert prove(Other()).statements[0].reason == "Other states no proof"
+    assert prove(Other()).statements[0].reason == "no proof is registered for Other"

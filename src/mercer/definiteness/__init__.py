@@ -1,4 +1,4 @@
-"""Is it a kernel? What is proved of a function of two points, what is refuted, and what is only not refuted."""
+"""Tests whether a function of two points is a positive semidefinite kernel: proofs, refutations and evidence."""
 
 from mercer.definiteness._check_kernel import check_kernel
 from mercer.definiteness.report import KernelReport, Statement

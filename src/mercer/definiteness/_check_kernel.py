@@ -1,4 +1,4 @@
-"""check_kernel: proofs by formula, necessary conditions over the range of the data, and evidence on the data."""
+"""check_kernel: proofs by formula, necessary conditions over the range of the data, numerical evidence on the data."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,48 +12,49 @@ from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.function import FunctionKernel
 from mercer.manifold.tensors import metric, spectrum
 
-# Points whose metric is looked at: numbers of all their metrics together.
+# Largest number of entries of all metrics that are computed.
 _METRICS = 1 << 20
-# Rounding of a kernel value in two orders, as a share of the largest.
+# Largest asymmetry that counts as rounding, as a share of the largest kernel value.
 _ASYMMETRY = 1e-8
 
 
 def check_kernel(k, X=None):
-    r"""Say whether a function of two points is a kernel: what is proved, what refuted, what only not refuted.
+    r"""Check whether a function of two points is a positive semidefinite kernel.
 
     A kernel is symmetric and positive semidefinite: sum_ij c_i c_j k(x_i, x_j) >= 0 for all points and coefficients.
 
-    - By its formula: each class states its reason, and sums, products, multiples, powers, exponentials, normalised,
-      conformal and mapped kernels carry the proof of their parts.
-    - Over the range of X: signs of the profile of kernels of inner products and distances, and the eigenvalues of the
-      metric, where the kernel has derivatives.
-    - On X: k(x, x) >= 0, the Cauchy-Schwarz inequality, symmetry, and the smallest eigenvalue of the Gram matrix. A
-      negative one beyond its error comes with a witness, a vector over few points whose square is negative.
+    - Proof by formula: each kernel class has a proof, and sums, products, multiples, powers, exponentials, normalised,
+      conformal and mapped kernels inherit the proofs of their parts.
+    - Necessary conditions over the range of X: signs of the profile of kernels of inner products and distances, and the
+      eigenvalues of the metric of differentiable kernels.
+    - Evidence on X: symmetry, k(x, x) >= 0, the Cauchy-Schwarz inequality, and the smallest eigenvalue of the Gram
+      matrix. When it is negative by more than its error, a witness is returned: a vector over few points with a
+      negative squared norm.
 
     Parameters
     ----------
     k : Kernel or callable
         A callable takes two blocks of points and returns an array (n, m).
     X : points (n), optional
-        Rules such as ``gamma="scale"`` are resolved on them. Rows are looked at in float64.
+        Rules such as ``gamma="scale"`` are resolved on them. Rows are converted to float64.
 
     Returns
     -------
     KernelReport
-        ``print`` it. Without X ``positive_semidefinite`` speaks of all points. With X it is True where that is proved,
-        False where X itself refutes it, and None where X does not, whatever other points may do.
+        Without X ``positive_semidefinite`` refers to all points. With X it is True when proved for all points, False
+        when X refutes it, and otherwise None, also when other points refute it.
 
     Raises
     ------
     TypeError
-        When k is neither a kernel nor callable.
+        When k is neither a kernel nor a callable.
     ValueError
-        When rules have no data to be resolved on, or X is bad.
+        When bandwidth rules need X, or X is invalid.
 
     Notes
     -----
-    Below 2 000 points O(n^3); symmetry and Cauchy-Schwarz are tried on all pairs. From there on some tens of products
-    with the matrix, which is never kept, and all pairs of 1 000 evenly spaced points.
+    For fewer than 2 000 points O(n^3), with symmetry and Cauchy-Schwarz tested on all pairs; otherwise 40 products with
+    the lazy matrix, and all pairs of 1 000 evenly spaced points.
 
     References
     ----------
@@ -88,7 +89,7 @@ def check_kernel(k, X=None):
 
 def _by_formula(k):
     if rule := k.unresolved():
-        raise ValueError(f"{rule[0]} = {rule[1]!r} needs points to be resolved on: check_kernel(k, X).")
+        raise ValueError(f"{rule[0]} = {rule[1]!r} needs points; use check_kernel(k, X) to resolve it.")
     proof = prove(k)
     return KernelReport(k, 0, None, proof.holds, None, None, None, None, (*proof.statements, *examine(k, None)))
 
@@ -121,29 +122,30 @@ def _on_points(k, X):
 
 
 def _spectral(least, witness, square, where, whole):
-    """Return the statement on the Gram matrix; that of all rows of a given matrix decides."""
-    said = f"the smallest eigenvalue of the symmetrised Gram matrix is {least.value:.4g} +- {least.error:.2g}"
+    """Return the statement on the Gram matrix; for all rows of a given matrix it is a proof."""
+    reason = f"the smallest eigenvalue of the symmetrised Gram matrix is {least.value:.4g} +- {least.error:.2g}"
     if witness is not None:
-        return Statement("refuted", where, f"a vector over {len(witness.coef)} of them has the square {square:.4g}")
+        return Statement(
+            "refuted", where, f"a vector over {len(witness.coef)} of them has the squared norm {square:.4g}"
+        )
     if whole and least.value >= -least.error:
-        return Statement("proved", where, f"{said}, which is all of a given matrix")
-    return Statement("not refuted", where, said)
+        return Statement("proved", where, f"{reason}, for all rows of the given matrix")
+    return Statement("not refuted", where, reason)
 
 
 def _metric(k, X):
-    """Return a statement on the eigenvalues of the metric at some points, none where there is no metric."""
+    """Return a list of at most one statement, on the eigenvalues of the metric at some points."""
     if k.tags.points != "rows" or not k.tags.differentiable or sp.issparse(X):
         return []
     rows = np.linspace(0, len(X) - 1, max(1, min(len(X), _METRICS // X.shape[1] ** 2))).astype(int)
     try:
         least = spectrum(metric(k, X[rows]))[1][:, 0]
     except (TypeError, ValueError, MemoryError):
-        # not smooth where x = z, or too large a metric: then it says nothing
+        # not smooth at x = z, or too many dimensions
         return []
     i = int(np.argmin(least))
     if least[i] < 0:
-        reason = f"the metric at point {rows[i]} has, scaled to unit diagonal, the eigenvalue {least[i]:.3g}"
+        reason = f"the metric at point {rows[i]}, scaled to unit diagonal, has the eigenvalue {least[i]:.3g}"
         return [Statement("refuted", f"neighbourhoods of point {rows[i]}", reason)]
-    return [
-        Statement("not refuted", "neighbourhoods of these points", f"the metric at {len(rows)} of them is positive")
-    ]
+    reason = f"the metric at {len(rows)} of them is positive semidefinite"
+    return [Statement("not refuted", "neighbourhoods of these points", reason)]

@@ -1,4 +1,4 @@
-"""Numerical evidence on points: symmetry, the smallest eigenvalue, and a vector of negative square if there is one."""
+"""Numerical evidence on points: symmetry, smallest eigenvalue, and a vector with negative squared norm (witness)."""
 
 from dataclasses import dataclass
 
@@ -12,42 +12,24 @@ from mercer.gram import Gram
 from mercer.linalg import eigh
 from mercer.linalg.extreme import smallest
 
-# Of more points than a dense solver takes, so many evenly spaced ones are tried pair by pair.
+# Number of evenly spaced points that are tested pair by pair when the dense solver does not take all.
 _TRIED = 1_000
-# Products of the Gram matrix of many points.
+# Products with the Gram matrix of many points.
 _PRODUCTS = 40
-# A kernel value computed twice differs by no more than this times its size in its type's precision.
+# Rounding error of a kernel value, in units of its precision.
 _ROUNDINGS = 32
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Kernel values of all pairs of some points, computed once for all that is asked of them.
-
-    Attributes
-    ----------
-    rows : array (m,)
-        Which points: all where fewer than 2 000 are given, else 1 000 evenly spaced ones.
-    K : array (m, m)
-        As the kernel gives them, in its type.
-    """
+    """Kernel values K (m, m) of all pairs of the points ``rows`` (m,), computed once."""
 
     rows: np.ndarray
     K: np.ndarray
 
 
 def try_pairs(kernel, X):
-    """Return the kernel values of all pairs, or, of 2 000 points or more, of pairs of 1 000 evenly spaced ones.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : points (n)
-
-    Returns
-    -------
-    Pairs
-    """
+    """Return the kernel values of all pairs of points; of 1 000 evenly spaced points when n >= 2 000."""
     n = count_points(X)
     if n < eigh.DENSE_ORDER:
         return Pairs(np.arange(n), np.asarray(kernel(X)))
@@ -56,61 +38,21 @@ def try_pairs(kernel, X):
 
 
 def asymmetry(pairs):
-    """Return the largest ``|k(x, z) - k(z, x)|`` and the largest ``|k|``.
-
-    Parameters
-    ----------
-    pairs : Pairs
-
-    Returns
-    -------
-    difference, size : float
-    """
+    """Return the largest ``|k(x, z) - k(z, x)|`` and the largest ``|k|``."""
     K = pairs.K.astype(np.float64, copy=False)
     return float(np.max(np.abs(K - K.T))), float(np.max(np.abs(K)))
 
 
 def smallest_eigenpair(kernel, X, pairs):
-    """Return the smallest eigenvalue of the symmetrised Gram matrix of all points, its error, and its vector.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : points (n)
-    pairs : Pairs
-
-    Returns
-    -------
-    Smallest
-
-    Notes
-    -----
-    O(n^3) below 2 000 points, whose matrix is there; from there on, Lanczos on products that never keep the matrix,
-    O(n^2) each.
-    """
+    """Return the smallest eigenvalue of the symmetrised Gram matrix of all points, with its error and vector."""
     operator = pairs.K if len(pairs.rows) == count_points(X) else Gram(kernel, X)
     return smallest(operator, max_products=_PRODUCTS, random_state=0)
 
 
 def find_witness(kernel, X, pairs, vector):
-    """Return few points and coefficients whose sum in feature space has a negative square beyond rounding.
+    """Return an expansion over few points with a negative squared norm, and that norm in extended precision, or None.
 
-    One point where k(x, x) < 0, else two that break the Cauchy-Schwarz inequality, else as few of the points with the
-    largest entries of ``vector`` as will do.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : points (n)
-    pairs : Pairs
-    vector : array (n,)
-        Of a negative eigenvalue, or nearly.
-
-    Returns
-    -------
-    witness : Expansion or None
-    square : float or None
-        Recomputed in extended precision from the coefficients and the kernel's values.
+    ``vector`` (n,) is an eigenvector of the smallest eigenvalue; points with large entries are tried first.
     """
     for rows in _candidates(kernel, X, pairs, vector):
         points = take_points(X, rows)
@@ -127,6 +69,7 @@ def find_witness(kernel, X, pairs, vector):
 
 
 def _candidates(kernel, X, pairs, vector):
+    """Yield sets of points: one with k(x, x) < 0, two that violate Cauchy-Schwarz, then growing sets."""
     diagonal = np.asarray(kernel.diag(X), np.float64)
     yield np.array([np.argmin(diagonal)])
     rows, K = pairs.rows, pairs.K.astype(np.float64, copy=False)
@@ -143,7 +86,7 @@ def _candidates(kernel, X, pairs, vector):
 
 
 def _square(K, coef, eps):
-    """Return c'Kc and what rounding of the values of K and of the sum may be."""
+    """Return c'Kc and a bound of its rounding error."""
     wide = np.asarray(coef, np.longdouble)
     square = float(wide @ np.asarray(K, np.longdouble) @ wide)
     return square, _ROUNDINGS * float(eps) * float(np.abs(coef) @ np.abs(K) @ np.abs(coef))

@@ -1,4 +1,4 @@
-"""Necessary conditions on kernels of one scalar: signs of the derivatives of f(<x, z>) and of f(|x - z|^2)."""
+"""Necessary conditions on scalar kernels: signs of the derivatives of f(<x, z>) and of f(|x - z|^2)."""
 
 import numpy as np
 
@@ -6,47 +6,26 @@ from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer.definiteness.report import Statement
 
-# Orders of derivatives that a profile states.
+# Number of derivatives of a profile, of orders 0 to 4.
 _ORDERS = 5
-# Places of the range that are looked at.
+# Grid points over the range of the argument.
 _GRID = 200
-# A sign counts beyond this share of the largest value.
+# Negative values above this share of the largest count as rounding.
 _ROUNDING = 1e-12
 
 
 def examine(kernel, X):
-    r"""Return statements on a kernel of inner products or distances over the range of some points.
+    """Return statements on a kernel f(<x, z>) or f(|x - z|^2) over the range of X; an empty list for other kernels.
 
-    For k(x, z) = f(<x, z>): near 0 no Taylor coefficient of f may be negative (the first five are looked at), and
-    near points with ``|x|`` = r
-
-    .. math:: f(r^2) \ge 0, \qquad f'(r^2) \ge 0, \qquad f'(r^2) + r^2 f''(r^2) \ge 0,
-
-    the last two being the eigenvalues of the metric. For k(x, z) = ``f(|x - z|^2)``: f is a kernel on rows of every
-    length if and only if it is completely monotone, (-1)^j f^(j) >= 0 (Schoenberg); j = 0 to 4 are looked at.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved.
-    X : rows (n, d) or None
-        Without points only what holds near 0 is looked at.
-
-    Returns
-    -------
-    list of Statement
-        Empty for other kernels.
-
-    References
-    ----------
-    Burges, *Geometry and invariance in kernel based methods*, Advances in Kernel Methods (1999).
+    f(<x, z>) needs nonnegative Taylor coefficients at 0, and f, f', f' + r^2 f'' >= 0 at r^2 = |x|^2 (Burges 1999);
+    f(|x - z|^2) must be completely monotone, (-1)^j f^(j) >= 0 (Schoenberg 1938).
     """
     return {"dot": _dot, "radial": _radial}.get(kernel.scalar, lambda *_: [])(kernel, X)
 
 
 def _dot(kernel, X):
     coefficients = np.array([_derivative(kernel, np.zeros(1), order)[0] for order in range(_ORDERS)])
-    said = [
+    found = [
         _signs(
             coefficients,
             "all sets with a neighbourhood of 0",
@@ -55,13 +34,14 @@ def _dot(kernel, X):
         )
     ]
     if X is None:
-        return said
+        return found
     squares = np.asarray(Points(X).sqnorms(), np.float64)
     s = np.linspace(squares.min(), squares.max(), _GRID)
-    value, slope, bend = (_derivative(kernel, s, order) for order in range(3))
+    value, first, second = (_derivative(kernel, s, order) for order in range(3))
     where = f"neighbourhoods of points of length {np.sqrt(s[0]):.4g} to {np.sqrt(s[-1]):.4g}"
-    for name, values in {"f": value, "f'": slope, "f' + r^2 f''": slope + s * bend}.items():
-        said.append(
+    # the last two are the eigenvalues of the metric
+    for name, values in {"f": value, "f'": first, "f' + r^2 f''": first + s * second}.items():
+        found.append(
             _signs(
                 values,
                 where,
@@ -69,14 +49,14 @@ def _dot(kernel, X):
                 f"{name} >= 0 over the range of |x|",
             )
         )
-    return said
+    return found
 
 
 def _radial(kernel, X):
     reach = 1.0
     if X is not None:
         centred = Points(X)
-        # no pair is farther apart than twice the largest distance to the centre
+        # a distance is at most twice the largest distance to the centre
         reach = 4 * float(np.max(np.asarray(centred.sqnorms(None if centred.sparse else centred.centre))))
     s = np.linspace(reach / _GRID, max(reach, np.finfo(float).tiny), _GRID)
     signs = np.stack([(-1) ** order * _derivative(kernel, s, order) for order in range(_ORDERS)])
@@ -95,7 +75,7 @@ def _radial(kernel, X):
 
 
 def _signs(values, where, refuted, kept):
-    """Return a statement: refuted at the first value below 0 by more than rounding."""
+    """Return the statement "refuted" at the first value negative beyond rounding, otherwise "not refuted"."""
     negative = np.flatnonzero(values < -_ROUNDING * max(np.abs(values).max(), np.finfo(float).tiny))
     if len(negative):
         return Statement("refuted", where, refuted(negative[0]))

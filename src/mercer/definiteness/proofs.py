@@ -1,4 +1,4 @@
-"""Proofs: why a kernel is positive semidefinite for all points, carried through the rules that keep it so."""
+"""Proofs that a kernel is positive semidefinite for all points, by class and by closure rules."""
 
 import functools
 from dataclasses import dataclass
@@ -20,39 +20,20 @@ _ROWS, _HISTOGRAMS, _ORIGIN = "all rows", "all nonnegative rows", "all sets with
 
 @dataclass(frozen=True)
 class Proof:
-    """Whether a kernel is positive semidefinite for all points, and why.
-
-    Attributes
-    ----------
-    holds : bool or None
-        True when proved, False when refuted for the set of all points, None when open.
-    statements : tuple of Statement
-        Its own first, then those of the kernels it is made of.
-    """
+    """Verdict for all points: ``holds`` is True, False or None (open), with statements on the kernel and its parts."""
 
     holds: bool | None
     statements: tuple[Statement, ...]
 
     @property
     def where(self):
-        """For which points."""
+        """Set of points to which the proof applies."""
         return self.statements[0].where
 
 
 @functools.singledispatch
 def prove(kernel):
-    r"""Return what is known of a kernel for all points, by its formula alone.
-
-    A kernel class of one's own registers its reason, a function of the kernel that returns a Proof.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved.
-
-    Returns
-    -------
-    Proof
+    r"""Return the proof or refutation of a resolved kernel; new kernel classes register a function of the kernel here.
 
     Examples
     --------
@@ -64,7 +45,7 @@ def prove(kernel):
         + proved for all rows: exp(-gamma s) of s = |x - z|^2 is completely monotone (Schoenberg 1938)
       + proved for all rows: an inner product
     """
-    return _open(f"{type(kernel).__name__} states no proof")
+    return _open(f"no proof is registered for {type(kernel).__name__}")
 
 
 def _proved(reason, where=_ROWS):
@@ -84,16 +65,16 @@ def _below(proof):
 
 
 def _closed(rule, kernel):
-    """Return the proof of a kernel that is positive semidefinite if all its parts are."""
+    """Return the proof of a kernel that is positive semidefinite when all its parts are."""
     parts = [prove(part) for part in inner_kernels(kernel).values()]
     below = tuple(line for part in parts for line in _below(part))
     where = next((part.where for part in parts if part.where not in (_ROWS, _ORIGIN)), _ROWS)
     if all(part.holds for part in parts):
         return Proof(True, (Statement("proved", where, rule), *below))
-    return Proof(None, (Statement("open", where, f"{rule}, if only all parts were known to be"), *below))
+    return Proof(None, (Statement("open", where, f"{rule}, but not all parts are proved"), *below))
 
 
-# What needs no parameters to be known.
+# Proofs that hold for all parameters.
 for _kind, _known in {
     Linear: _proved("an inner product"),
     Gaussian: _proved("exp(-gamma s) of s = |x - z|^2 is completely monotone (Schoenberg 1938)"),
@@ -105,12 +86,12 @@ for _kind, _known in {
     Intersection: _proved("min(x, z) is the integral of [t < x] [t < z] over t > 0", _HISTOGRAMS),
     Constant: _proved("one constant feature"),
     FeatureMap: _proved("an inner product of features", "all points that the features take"),
-    FunctionKernel: _open("nothing is known of a Python function", "all points that the function takes"),
-    Precomputed: _open("a given matrix is known by its numbers alone", "the rows of the matrix"),
+    FunctionKernel: _open("a Python function has no proof", "all points that the function takes"),
+    Precomputed: _open("a given matrix has no formula", "the rows of the matrix"),
 }.items():
     prove.register(_kind, lambda _, known=_known: known)
 
-# The rules of closure; each is given positive semidefinite kernels.
+# Closure rules for positive semidefinite parts.
 for _kind, _rule in {
     Sum: "a sum of positive semidefinite kernels",
     Product: "a product of positive semidefinite kernels (Schur)",
@@ -145,5 +126,6 @@ def _(kernel: Sigmoid):
 def _(kernel: Scaled):
     inner = prove(kernel.kernel)
     if inner.holds is False:
-        return Proof(False, (Statement("refuted", inner.where, "a positive multiple of what is not"), *_below(inner)))
+        reason = "a positive multiple of a kernel that is not positive semidefinite"
+        return Proof(False, (Statement("refuted", inner.where, reason), *_below(inner)))
     return _closed("a positive multiple of a positive semidefinite kernel", kernel)

@@ -1,4 +1,4 @@
-"""What is said of a kernel: statements, each with its verdict and where it holds, and the report of them."""
+"""Statement and KernelReport: verdicts on a kernel, each with a reason and the points to which it applies."""
 
 import html
 from dataclasses import dataclass
@@ -8,23 +8,23 @@ from mercer.kernels.base import Kernel
 
 _MARKS = {"proved": "+", "refuted": "-", "not refuted": "o", "open": "?"}
 _COLOURS = {"proved": "#2a7d4f", "refuted": "#b3261e", "not refuted": "#8a6d00", "open": "#666"}
-# Points of a witness that are printed.
+# Number of printed terms of a witness.
 _SHOWN = 4
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One thing that is known.
+    """Verdict on a kernel for a set of points, with a reason.
 
     Attributes
     ----------
     verdict : {"proved", "refuted", "not refuted", "open"}
-        "not refuted" where a test that could have failed did not.
+        "not refuted" means that a necessary condition holds.
     where : str
-        For which points.
+        Set of points.
     reason : str
     depth : int
-        0 for the kernel itself, more for the kernels that it is made of.
+        0 for the kernel itself, 1 for its parts, 2 for their parts, ...
 
     Examples
     --------
@@ -44,26 +44,26 @@ class Statement:
 
 @dataclass(frozen=True)
 class KernelReport:
-    """What ``check_kernel`` found; ``print`` it, or show it in a notebook.
+    """Result of ``check_kernel``; prints as text, and as a table in a notebook.
 
     Attributes
     ----------
     kernel : Kernel
     n_points : int
-        Points that it was tried on.
+        Number of points.
     symmetric : bool or None
-        Whether k(x, z) = k(z, x) on all pairs that were tried; None without points.
+        Whether k(x, z) = k(z, x) on all tested pairs; None without points.
     positive_semidefinite : bool or None
-        True when proved for all points of the kernel's kind, or, for a given matrix, by its eigenvalues; False when
-        refuted: by the witness, by asymmetry, or, without points, by a theorem; None when neither.
+        True when proved by formula, or by the eigenvalues of a given matrix. False when refuted by the witness, by
+        asymmetry, or, without points, by formula. Otherwise None.
     smallest_eigenvalue : float or None
-        Of the Gram matrix of the points.
+        Smallest eigenvalue of the Gram matrix of the points.
     error : float or None
-        An eigenvalue lies within this of ``smallest_eigenvalue``; a larger negative one refutes.
+        Error bound of ``smallest_eigenvalue``.
     witness : Expansion or None
-        One vector sum_i c_i phi(x_i) over few of the points, of negative square sum_ij c_i c_j k(x_i, x_j).
+        Vector sum_i c_i phi(x_i) over few points whose squared norm sum_ij c_i c_j k(x_i, x_j) is negative.
     square : float or None
-        The square of the witness, recomputed in extended precision.
+        Squared norm of the witness, recomputed in extended precision.
     statements : tuple of Statement
     """
 
@@ -79,7 +79,7 @@ class KernelReport:
 
     @property
     def verdict(self):
-        """One sentence."""
+        """Verdict in one sentence."""
         on = f" on these {self.n_points} points" if self.n_points else ""
         if self.symmetric is False:
             return "not a kernel: it is not symmetric"
@@ -101,7 +101,7 @@ class KernelReport:
             points, coef = self.witness.points, self.witness.coef[:, 0]
             terms = [f"{c:+.4g} phi({_shown(x)})" for c, x in zip(coef[:_SHOWN], points, strict=False)]
             more = f" and {len(coef) - _SHOWN} more terms" if len(coef) > _SHOWN else ""
-            yield "witness", f"{' '.join(terms)}{more} has the square {self.square:.4g}"
+            yield "witness", f"{' '.join(terms)}{more} has the squared norm {self.square:.4g}"
 
     def _repr_html_(self):
         rows = [f"<tr><td>{html.escape(name)}</td><td>{html.escape(value)}</td></tr>" for name, value in self._facts()]
@@ -119,7 +119,7 @@ class KernelReport:
 
 
 def _shown(x):
-    """Return a point in few letters: the numbers of a row, an index, or whatever it is."""
+    """Return a short text for a point: numbers of a row, an index, or its repr."""
     if getattr(x, "ndim", 0) == 1:
         return _cut(f"({', '.join(f'{value:.4g}' for value in x)})", 60)
     return _cut(repr(x.item() if hasattr(x, "item") else x), 60)
