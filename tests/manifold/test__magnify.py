@@ -1,4 +1,4 @@
-"""Kernels magnified near a decision boundary."""
+"""Amari and Wu's conformal kernel."""
 
 import numpy as np
 import pytest
@@ -50,11 +50,11 @@ def test_a_machine_can_be_trained_again(svc, halves):
     assert again.score(X, y) >= svc.score(X, y) - 0.05
 
 
-def test_what_cannot_be_magnified_is_refused(svc, halves):
+def test_models_without_rows_as_support_vectors_are_refused(svc, halves):
     X, y = halves
     with pytest.raises(ValueError, match="width = 0 must be above 0"):
         manifold.magnify(svc, 0)
-    with pytest.raises(TypeError, match="KernelRidge has no support_vectors_; magnify takes a fitted SVC"):
+    with pytest.raises(TypeError, match="KernelRidge has no support_vectors_; use a fitted SVC"):
         manifold.magnify(mc.KernelRidge(kernel=mc.Linear()).fit(X, y), 1.0)
     with pytest.raises(TypeError, match="has no kernel_ and no support_vectors_"):
         manifold.magnify(mc.SVC(), 1.0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.manifold.test_tensors import COMPOSITE, DEGREES, DIMENSIONS, OFFSETS, close, profile
+from tests.manifold.test__metric import COMPOSITE, DEGREES, DIMENSIONS, OFFSETS, close, profile
 from tests.reference.derivatives import central
 
 import mercer as mc

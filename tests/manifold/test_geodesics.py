@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
-from tests.manifold.test_tensors import COMPOSITE
+from tests.manifold.test__metric import COMPOSITE
 
 import mercer as mc
 from mercer import manifold
@@ -91,7 +91,7 @@ def test_radial_kernels_have_straight_geodesics(rng):
 def test_a_great_circle_that_leaves_the_plane_is_reported(monkeypatch):
     # a quarter of a circle from the pole goes to infinity
     monkeypatch.setattr("mercer.manifold.geodesics._STEPS", 80)
-    with pytest.warns(ConvergenceWarning, match="followed to time 1.5.* of 2 only, in 80 steps"):
+    with pytest.warns(ConvergenceWarning, match="ends at time 1.5.* of 2 after 80 steps"):
         path = manifold.geodesic(SPHERE, np.zeros(2), np.array([1.0, 0.0]), time=2.0)
     assert 1.5 < path.times[-1] < np.pi / 2
     np.testing.assert_allclose(path.points[:, 0], np.tan(path.times), rtol=1e-6)
@@ -104,14 +104,14 @@ def test_a_geodesic_into_a_tip_is_refused_or_reported():
 
 def test_a_search_without_success_gives_its_residual(monkeypatch):
     monkeypatch.setattr("mercer.manifold.geodesics._NODES", 11)
-    with pytest.warns(ConvergenceWarning, match="relative residual .* with 1. nodes, wanted 1e-08"):
+    with pytest.warns(ConvergenceWarning, match="relative residual .* with 1. nodes, above 1e-08"):
         manifold.geodesic_between(SPHERE, np.array([-3.0, 0.1]), np.array([3.0, 0.0]))
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda k: manifold.length(k, np.zeros((1, 2))), "points must be at least 2"),
+        (lambda k: manifold.length(k, np.zeros((1, 2))), "points must hold at least 2 rows"),
         (lambda k: manifold.geodesic(k, np.zeros((1, 2)), np.zeros(2)), r"start must be one point, shape \(N,\)"),
         (lambda k: manifold.geodesic(k, np.zeros(2), np.zeros(3)), "start has 2 features, but velocity has 3"),
         (lambda k: manifold.geodesic(k, np.zeros(2), np.ones(2), time=0.0), "time = 0.0 must be above 0"),
@@ -122,7 +122,7 @@ def test_a_search_without_success_gives_its_residual(monkeypatch):
         ),
     ],
 )
-def test_what_is_no_curve_is_refused(call, message):
+def test_invalid_curves_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call(mc.Gaussian(1.0))
 

@@ -10,7 +10,8 @@ from mercer.definiteness.proofs import prove
 from mercer.definiteness.report import KernelReport, Statement
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.function import FunctionKernel
-from mercer.manifold.tensors import metric, spectrum
+from mercer.manifold import metric
+from mercer.manifold.tensors import scaled_eigh
 
 # Largest number of entries of all metrics that are computed.
 _METRICS = 1 << 20
@@ -139,7 +140,7 @@ def _metric(k, X):
         return []
     rows = np.linspace(0, len(X) - 1, max(1, min(len(X), _METRICS // X.shape[1] ** 2))).astype(int)
     try:
-        least = spectrum(metric(k, X[rows]))[1][:, 0]
+        least = scaled_eigh(metric(k, X[rows]))[1][:, 0]
     except (TypeError, ValueError, MemoryError):
         # not smooth at x = z, or too many dimensions
         return []

@@ -1,13 +1,13 @@
 """Riemannian geometry of the surface phi(x) in feature space, in the coordinates of input space.
 
-A kernel with derivatives maps input space to a smooth surface. Its metric, curvature, volumes, densities and geodesics
-follow from derivatives of k(x, z) at z = x alone, taken exactly.
+A differentiable kernel maps input space to a smooth surface. Its metric, curvature, volumes, densities and geodesics
+are computed from exact derivatives of k(x, z) at z = x.
 """
 
 from mercer.manifold._magnify import magnify
+from mercer.manifold._metric import christoffel, inverse_metric, metric
 from mercer.manifold.curvature import ricci, riemann, scalar_curvature
 from mercer.manifold.geodesics import Geodesic, geodesic, geodesic_between, length
-from mercer.manifold.tensors import christoffel, inverse_metric, metric
 from mercer.manifold.volume import density, determinant, log_volume_element, volume_element
 
 __all__ = [

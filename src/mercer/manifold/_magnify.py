@@ -1,4 +1,4 @@
-"""Kernels whose surface is magnified near a decision boundary."""
+"""Amari and Wu's conformal kernel, which magnifies volume near a decision boundary."""
 
 import numpy as np
 
@@ -8,20 +8,20 @@ from mercer.kernels import Conformal, Gaussian
 
 
 def magnify(model, width):
-    r"""Return the kernel of a fitted support vector machine, magnified around its support vectors.
+    r"""Return Amari and Wu's conformal kernel, which magnifies volume around the support vectors of a fitted model.
 
     .. math:: \tilde k(x, z) = c(x)\, k(x, z)\, c(z), \qquad c(x) = \sum_i \exp(-|x - x_i|^2 / (2 w^2))
 
-    over the support vectors x_i. They lie near the boundary, where the surface gains volume by c^N and more by the
-    slope of c, so that a machine trained again with this kernel has more room there. It is one line,
+    over the support vectors x_i, which lie near the decision boundary. The volume element of a radial kernel grows there
+    by at least the factor c^N, so that a model refitted with this kernel separates the classes better. The result is
     ``Conformal(k, Expansion(Gaussian(1 / (2 * w**2)), support_vectors, ones))``.
 
     Parameters
     ----------
     model : fitted estimator
-        With ``kernel_`` and ``support_vectors_``, rows of numbers.
+        With ``kernel_`` and ``support_vectors_`` that are rows of numbers.
     width : float
-        w, above 0. Amari and Wu take sigma / sqrt(N) for a Gaussian kernel of width sigma in N dimensions.
+        w, above 0. Amari and Wu use sigma / sqrt(N) for a Gaussian kernel of width sigma in N dimensions.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def magnify(model, width):
     Raises
     ------
     TypeError
-        When the model has no support vectors that are rows, as with a precomputed kernel.
+        When the support vectors are not rows of numbers, as with a precomputed kernel.
     ValueError
         When width is not above 0.
 
@@ -52,9 +52,9 @@ def magnify(model, width):
     check_positive("width", width)
     missing = [name for name in ("kernel_", "support_vectors_") if not hasattr(model, name)]
     if missing:
-        raise TypeError(f"{type(model).__name__} has no {' and no '.join(missing)}; magnify takes a fitted SVC.")
+        raise TypeError(f"{type(model).__name__} has no {' and no '.join(missing)}; use a fitted SVC.")
     if model.kernel_.tags.points != "rows":
-        raise TypeError(f"{model.kernel_!r} takes {model.kernel_.tags.points}; magnify needs rows of numbers.")
+        raise TypeError(f"{model.kernel_!r} takes {model.kernel_.tags.points}, but magnify needs rows of numbers.")
     vectors = np.asarray(model.support_vectors_)
     bumps = Expansion(Gaussian(0.5 / float(width) ** 2), vectors, np.ones(len(vectors), vectors.dtype))
     return Conformal(model.kernel_, bumps)

@@ -1,4 +1,4 @@
-"""Curvature of the surface phi(x): Riemann and Ricci tensors and the scalar curvature."""
+"""Curvature of the surface phi(x): Riemann tensor, Ricci tensor and scalar curvature."""
 
 import numpy as np
 
@@ -12,8 +12,8 @@ def riemann(k, X, *, memory="1GB"):
        B_{ab,cd} = \langle \phi_{ab}, \phi_{cd} \rangle
        - \langle \phi_{ab}, \phi_e \rangle\, g^{ef} \langle \phi_f, \phi_{cd} \rangle
 
-    the equation of Gauss: B holds the inner products of the parts of the second derivatives phi_ab that are normal to
-    the surface. In terms of Christoffel symbols it is
+    the equation of Gauss: B holds the inner products of the components of the second derivatives phi_ab normal to the
+    surface. In terms of Christoffel symbols the tensor is
     R^a_bcd = d_c Gamma^a_bd - d_d Gamma^a_bc + Gamma^a_ce Gamma^e_bd - Gamma^a_de Gamma^e_bc, lowered with g.
 
     Parameters
@@ -33,8 +33,8 @@ def riemann(k, X, *, memory="1GB"):
 
     Notes
     -----
-    O(n N^5). Exact derivatives up to the fourth order; errors are a few eps of the largest <phi_ab, phi_cd>. Of
-    Matern with nu = 3/2, whose phi has no second derivatives, this is the curvature of the metric, which is constant.
+    O(n N^5). Exact derivatives up to the fourth order; errors are a few eps of the largest <phi_ab, phi_cd>. For Matern
+    with nu = 3/2, whose phi has no second derivatives, the result is the curvature of its constant metric, 0.
 
     References
     ----------

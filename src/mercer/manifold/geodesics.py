@@ -1,4 +1,4 @@
-"""Curves on the surface phi(x): lengths, and geodesics from a point in a direction or between two points."""
+"""Lengths of curves on the surface phi(x), and geodesics from a point in a direction or between two points."""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,18 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import check_integer, check_positive, warn
 from mercer._compute.points import as_rows
-from mercer.manifold.tensors import admitted, christoffel, metric
+from mercer.manifold._metric import christoffel, metric
+from mercer.manifold.tensors import admitted
 
-# Relative accuracy of lengths and of geodesics with given start, and the steps these may take.
+# Relative accuracy of lengths and of geodesics with given velocity, and their largest number of steps.
 _TOLERANCE, _STEPS = 1e-10, 400
-# The same of geodesics between points, and the nodes they may use.
+# Relative residual of geodesics between points, and their largest number of nodes.
 _BETWEEN, _NODES = 1e-8, 4000
 
 
 @dataclass(frozen=True, eq=False)
 class Geodesic:
-    """A geodesic: a curve in input space whose image in feature space is as straight as the surface allows.
+    """Geodesic: a curve in input space whose image on the surface is locally shortest.
 
     Attributes
     ----------
@@ -28,10 +29,10 @@ class Geodesic:
     velocities : array (m, N)
         dx/dt.
     length : float
-        Of the image in feature space.
+        Length of the image in feature space.
     residual : float
-        Largest relative deviation of the speed (v' g v)^(1/2) from its mean. A geodesic keeps its speed, so that this
-        is a certificate; 0 for a point.
+        Largest relative deviation of the speed (v' g v)^(1/2) from its mean, a certificate, since the speed of a
+        geodesic is constant; 0 for a point.
 
     Examples
     --------
@@ -58,17 +59,17 @@ def length(k, points):
     k : Kernel
         As in `metric`.
     points : rows (m, N)
-        Corners, at least 2; many of them stand for a curve.
+        Vertices, at least 2; many vertices approximate a curve.
 
     Returns
     -------
     float
-        To about 1e-10 of it: adaptive Gauss-Kronrod quadrature.
+        With relative error about 1e-10, by adaptive Gauss-Kronrod quadrature.
 
     Raises
     ------
     ValueError
-        For fewer than 2 points, or a metric with negative length on the way; otherwise as in `metric`.
+        For fewer than 2 points, or a negative squared length of a segment; otherwise as in `metric`.
     TypeError
         As in `metric`.
 
@@ -80,7 +81,7 @@ def length(k, points):
     """
     points = admitted(k, points, "points").astype(np.float64)
     if len(points) < 2:
-        raise ValueError("points must be at least 2, the ends of a polygon; got 1.")
+        raise ValueError("points must hold at least 2 rows, the ends of a polygon; got 1.")
     steps = np.diff(points, axis=0)
     lengths, _ = quad_vec(
         lambda t: _speed(k, points[:-1] + t * steps, steps), 0.0, 1.0, epsabs=0.0, epsrel=_TOLERANCE, norm="max"
@@ -89,7 +90,7 @@ def length(k, points):
 
 
 def geodesic(k, start, velocity, time=1.0, n_points=50):
-    r"""Return the geodesic that leaves a point in a direction.
+    r"""Return the geodesic from a point with a given initial velocity.
 
     .. math:: \ddot x^a = -\Gamma^a_{bc}\, \dot x^b \dot x^c
 
@@ -99,11 +100,11 @@ def geodesic(k, start, velocity, time=1.0, n_points=50):
         As in `christoffel`.
     start : array (N,)
     velocity : array (N,)
-        dx/dt at the start; the length of the image is time times its length (v' g v)^(1/2).
+        dx/dt at the start; the length of the image is ``time`` times (v' g v)^(1/2).
     time : float
         Above 0.
     n_points : int
-        Points to return, at equal times; at least 2.
+        Number of returned points, at equal times; at least 2.
 
     Returns
     -------
@@ -112,15 +113,15 @@ def geodesic(k, start, velocity, time=1.0, n_points=50):
     Raises
     ------
     ValueError
-        When the metric is singular at a point on the way; otherwise as in `christoffel`.
+        When the metric is singular at a point of the curve; otherwise as in `christoffel`.
     TypeError
         As in `christoffel`.
 
     Warns
     -----
     ConvergenceWarning
-        When 400 steps do not reach ``time``: the curve leaves every bounded region, comes to a singularity, or turns
-        very often. The geodesic ends where they did.
+        When 400 steps do not reach ``time``, because the curve leaves every bounded region, comes to a singularity, or
+        turns very often. The returned geodesic ends earlier.
 
     Notes
     -----
@@ -156,8 +157,8 @@ def geodesic(k, start, velocity, time=1.0, n_points=50):
             pieces.append(solver.dense_output())
     if solver.status != "finished":
         warn(
-            f"the geodesic was followed to time {ends[-1]:.6g} of {time:.6g} only, in {len(pieces)} steps: it leaves "
-            "every bounded region or comes to a singularity there; shorten time, or go on from its last point.",
+            f"the geodesic ends at time {ends[-1]:.6g} of {time:.6g} after {len(pieces)} steps: it leaves every "
+            "bounded region or comes to a singularity; use a smaller time, or continue from its last point.",
             ConvergenceWarning,
         )
         times = times[times <= ends[-1]]
@@ -166,7 +167,7 @@ def geodesic(k, start, velocity, time=1.0, n_points=50):
 
 
 def geodesic_between(k, start, end, n_points=50):
-    """Return a geodesic between two points, found from the straight line in input space.
+    """Return a geodesic between two points; the solver starts at the straight line in input space.
 
     Parameters
     ----------
@@ -174,25 +175,25 @@ def geodesic_between(k, start, end, n_points=50):
         As in `christoffel`.
     start, end : array (N,)
     n_points : int
-        Points to return, at equal times in [0, 1]; at least 2.
+        Number of returned points, at equal times in [0, 1]; at least 2.
 
     Returns
     -------
     Geodesic
-        One near the straight line. It is locally the shortest way where no point is conjugate to another; surfaces
-        with positive curvature can have others that are shorter.
+        A geodesic near the straight line. It is locally shortest when no two of its points are conjugate; a surface
+        with positive curvature can have another one that is shorter.
 
     Raises
     ------
     ValueError
-        When the metric is singular at a point on the way; otherwise as in `christoffel`.
+        When the metric is singular at a point of the curve; otherwise as in `christoffel`.
     TypeError
         As in `christoffel`.
 
     Warns
     -----
     ConvergenceWarning
-        When collocation does not reach a relative residual of 1e-8, with the residual it reached.
+        When collocation does not reach a relative residual of 1e-8; the message gives the residual.
 
     Notes
     -----
@@ -221,9 +222,9 @@ def geodesic_between(k, start, end, n_points=50):
     )
     if not solution.success:
         warn(
-            f"no geodesic between start and end was found near the straight line: relative residual "
-            f"{solution.rms_residuals.max():.1e} with {len(solution.x)} nodes, wanted {_BETWEEN:g}; "
-            "join it from shorter ones, or use geodesic with a direction.",
+            f"no geodesic was found between start and end near the straight line: relative residual "
+            f"{solution.rms_residuals.max():.1e} with {len(solution.x)} nodes, above {_BETWEEN:g}; "
+            "join shorter geodesics, or use geodesic with a velocity.",
             ConvergenceWarning,
         )
     times = np.linspace(0.0, 1.0, n_points)
@@ -249,7 +250,7 @@ def _speed(k, X, V):
     """Return the lengths (v' g v)^(1/2) of vectors V (n, N) at points X (n, N)."""
     squares = np.einsum("na,nab,nb->n", V, metric(k, X), V)
     least = float(squares.min())
-    # what rounding leaves of a direction of length 0 is far below the squared length of the vector
+    # a smaller negative value is rounding of a direction of length 0
     if least < 0 and least < -1e-12 * float(np.abs(squares).max()):
         raise ValueError(f"{k!r} gives a vector the squared length {least:.3g} < 0: it is not positive semidefinite.")
     return np.sqrt(np.maximum(squares, 0.0))

@@ -1,4 +1,4 @@
-"""Jet: the mixed partial derivatives of a function of two points, and their sums, products and compositions."""
+"""Jet: mixed partial derivatives of a function of two points, with sums, products and compositions."""
 
 import math
 from collections.abc import Callable
@@ -8,27 +8,16 @@ from itertools import combinations
 
 import numpy as np
 
-# Names of the indices that differentiate in x and in z, for einsum.
+# Letters of the indices of derivatives in x and in z, for einsum.
 _IN_X, _IN_Z = "abcd", "ijkl"
 
 
 @dataclass(frozen=True, eq=False)
 class Jet:
-    r"""Derivatives of k(x, z) at n pairs of points, up to the p-th in x and the q-th in z.
+    r"""Derivatives of k(x, z) at n pairs of points in N dimensions, up to ``order`` = (P, Q) <= (4, 4) in x and z.
 
-    .. math:: T^{(p,q)}_{a_1 \dots a_p\, b_1 \dots b_q} =
-       \partial_{x_{a_1}} \cdots \partial_{x_{a_p}} \partial_{z_{b_1}} \cdots \partial_{z_{b_q}}\, k(x, z)
-
-    Jets of one order add and multiply (by the rule of Leibniz) as the functions do, exactly but for rounding.
-
-    Attributes
-    ----------
-    shape : (int, int)
-        Number of pairs n and dimension N.
-    order : (int, int)
-        Highest p and q kept, at most 4.
-    terms : dict of (p, q) to array (n, N, ..., N)
-        p + q indices after the first, those of x before those of z; a term that is missing is 0.
+    ``terms[p, q]`` (n, N, ..., N) has p indices of x and then q of z; a missing term is 0. Jets of one order add and
+    multiply (rule of Leibniz) as the functions do.
 
     Examples
     --------
@@ -44,7 +33,7 @@ class Jet:
     terms: dict
 
     def term(self, p, q):
-        """Return the p-th derivative in x and q-th in z, an array (n, N, ..., N) of p + q + 1 indices."""
+        """Return the p-th derivative in x and q-th in z, an array (n, N, ..., N) with p + q + 1 indices."""
         n, N = self.shape
         return self.terms[p, q] if (p, q) in self.terms else np.zeros((n, *(N,) * (p + q)))
 
@@ -67,7 +56,7 @@ class Jet:
         return Jet(self.shape, self.order, terms)
 
     def scaled(self, factor):
-        """Return the jet times a number, or one number per pair (n,)."""
+        """Return the jet times a number, or times one number for each pair (n,)."""
         factor = np.asarray(factor, np.float64)
         terms = {}
         for key, value in self.terms.items():
@@ -75,21 +64,7 @@ class Jet:
         return Jet(self.shape, self.order, terms)
 
     def compose(self, derivative: Callable):
-        r"""Return the jet of h(k(x, z)).
-
-        .. math:: h(k) = \sum_j \frac{h^{(j)}(k_0)}{j!} (k - k_0)^j
-
-        which is the formula of Faa di Bruno, the powers being products of jets.
-
-        Parameters
-        ----------
-        derivative : callable
-            j to h^(j)(k_0) (n,); asked only for the j whose power of k - k_0 has terms.
-
-        Returns
-        -------
-        Jet
-        """
+        """Return the jet of h(k(x, z)), sum_j h^(j)(k_0) / j! (k - k_0)^j; ``derivative(j)`` is h^(j)(k_0) (n,)."""
         step = Jet(self.shape, self.order, {key: value for key, value in self.terms.items() if key != (0, 0)})
         result, power = Jet(self.shape, self.order, {(0, 0): derivative(0)}), step
         for j in range(1, sum(self.order) + 1):
@@ -102,7 +77,7 @@ class Jet:
 
 @lru_cache
 def _leibniz(P, Q):
-    """Return for every (p, q) the pairs of terms whose products add up to it, with the einsum rule of each."""
+    """Return for every (p, q) the pairs of terms whose products sum to it, with their einsum rules."""
     table = []
     for p in range(P + 1):
         for q in range(Q + 1):
@@ -124,44 +99,22 @@ def _subsets(letters):
     return [subset for size in range(len(letters) + 1) for subset in combinations(letters, size)]
 
 
-def _without(letters, chosen):
-    return "".join(letter for letter in letters if letter not in chosen)
+def _without(letters, removed):
+    return "".join(letter for letter in letters if letter not in removed)
 
 
-# --- where jets begin ------------------------------------------------------------------------------------------------
+# --- elementary jets -------------------------------------------------------------------------------------------------
 
 
 def inner_product(X, Z, order):
-    """Return the jet of <x, z>.
-
-    Parameters
-    ----------
-    X, Z : array (n, N)
-        Pairs, row by row.
-    order : (int, int)
-
-    Returns
-    -------
-    Jet
-    """
+    """Return the jet of <x, z> at the pairs of rows of X and Z (n, N)."""
     n, N = X.shape
     terms = {(0, 0): np.einsum("na,na->n", X, Z), (1, 0): Z, (0, 1): X, (1, 1): np.broadcast_to(np.eye(N), (n, N, N))}
     return Jet((n, N), order, _within(order, terms))
 
 
 def squared_distance(X, Z, order):
-    """Return the jet of |x - z|^2.
-
-    Parameters
-    ----------
-    X, Z : array (n, N)
-        Pairs, row by row.
-    order : (int, int)
-
-    Returns
-    -------
-    Jet
-    """
+    """Return the jet of |x - z|^2 at the pairs of rows of X and Z (n, N)."""
     n, N = X.shape
     W = X - Z
     twice = np.broadcast_to(2 * np.eye(N), (n, N, N))
@@ -172,42 +125,13 @@ def squared_distance(X, Z, order):
 
 
 def of_one_point(derivatives, shape, order, argument):
-    """Return the jet of a function c(x) of the first point, or c(z) of the second.
-
-    Parameters
-    ----------
-    derivatives : list of array
-        c (n,), its gradient (n, N), its second derivatives (n, N, N), ...; those beyond the order are left out.
-    shape : (int, int)
-        n and N.
-    order : (int, int)
-    argument : {0, 1}
-        Whether c is taken of x or of z.
-
-    Returns
-    -------
-    Jet
-    """
+    """Return the jet of c(x) (argument 0) or c(z) (argument 1) from c (n,), its gradient (n, N), Hessian, ..."""
     keys = [(j, 0) if argument == 0 else (0, j) for j in range(len(derivatives))]
     return Jet(shape, order, _within(order, dict(zip(keys, derivatives, strict=True))))
 
 
 def on_diagonal(jet, order):
-    r"""Return the derivatives of h(x) = k(x, x), of which both arguments move.
-
-    .. math:: \partial_{a_1} \cdots \partial_{a_m} h = \sum_{S} T^{(|S|, m - |S|)}, \quad S \subseteq \{a_1 \dots a_m\}
-
-    Parameters
-    ----------
-    jet : Jet
-        At pairs (x, x), of order (m, m) at least.
-    order : int
-
-    Returns
-    -------
-    list of array
-        h (n,), its gradient (n, N), ..., the order-th derivatives.
-    """
+    """Return h(x) = k(x, x) (n,), its gradient (n, N), ..., up to the given order, from the jet at pairs (x, x)."""
     return [
         sum(
             np.einsum(f"n{''.join(S)}{_without(_IN_X[:m], S)}->n{_IN_X[:m]}", jet.term(len(S), m - len(S)))

@@ -1,4 +1,4 @@
-"""The jet of every kernel: profiles by the chain rule, composite kernels by the rules of calculus."""
+"""Jets of kernels: profiles by the chain rule, composite kernels by the rules of calculus."""
 
 from functools import singledispatch
 
@@ -28,31 +28,13 @@ from mercer.kernels.feature_map import evaluate_features
 from mercer.kernels.mapped import map_rows, pull_back
 from mercer.manifold.jets import Jet, inner_product, of_one_point, on_diagonal, squared_distance
 
-# Pairs of a point and a point of an expansion times N^order that are worked on at a time.
+# Largest number of pairs of points times N^order in a block of an expansion.
 _ENTRIES = 2**20
 
 
 @singledispatch
-def jet(kernel, X, Z, order):  # noqa: ARG001 (what the rules registered below take)
-    """Return the jet of a kernel at pairs of points; families of kernels of your own register a rule here.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved.
-    X, Z : float64 array (n, N)
-        Pairs, row by row.
-    order : (int, int)
-        Highest derivatives in x and in z.
-
-    Returns
-    -------
-    Jet
-
-    Raises
-    ------
-    TypeError
-        For a kernel without these derivatives.
+def jet(kernel, X, Z, order):  # noqa: ARG001 (arguments of the registered rules)
+    """Return the jet of a resolved kernel at the pairs of rows of X and Z; new kernel classes register a rule here.
 
     Examples
     --------
@@ -67,7 +49,7 @@ def jet(kernel, X, Z, order):  # noqa: ARG001 (what the rules registered below t
 
 
 def require_rules(kernel):
-    """Raise a TypeError unless the kernel and all its parts have a rule, before any point is looked at."""
+    """Raise a TypeError unless the kernel and all its parts have a rule."""
     if not isinstance(kernel, Kernel):
         raise TypeError(f"k must be a Kernel, got {kernel!r} of type {type(kernel).__name__}.")
     if jet.dispatch(type(kernel)) is jet.dispatch(object):
@@ -78,9 +60,9 @@ def require_rules(kernel):
 
 def _without_derivatives(kernel):
     return TypeError(
-        f"{kernel!r} has no derivatives that geometry could use. Kernels of inner products and of Euclidean distances "
-        "have them (Linear, Polynomial, Gaussian, Cauchy, RationalQuadratic, Matern with nu = 1.5 or 2.5, your own Dot "
-        "and Radial), and so have their sums, products, powers, multiples, Exp, Normalized, Conformal and Mapped."
+        f"{kernel!r} has no derivatives for mercer.manifold; use a kernel of inner products or Euclidean distances "
+        "(Linear, Polynomial, Gaussian, Cauchy, RationalQuadratic, Matern with nu = 1.5 or 2.5, a subclass of Dot or "
+        "Radial), or a sum, product, power, multiple, Exp, Normalized, Conformal or Mapped of such kernels."
     )
 
 
@@ -101,11 +83,11 @@ def _radial_derivative(kernel, s, j):
     infinite = ~np.isfinite(values) & (s == 0)
     if j == 1 and infinite.any():
         raise TypeError(
-            f"{kernel!r} has a kink at x = z, so that its surface has no tangents; use a smoother kernel, "
+            f"{kernel!r} is not differentiable at x = z, so its surface has no tangents; use a smoother kernel, "
             "such as Matern with nu = 1.5 or 2.5, or Gaussian."
         )
-    # An infinite second derivative at s = 0 multiplies either 0 or, in fourth derivatives, a tensor that is symmetric
-    # in all its indices: curvature, a difference of two such entries, does not see it.
+    # An infinite second derivative at s = 0 multiplies 0 or, in fourth derivatives, a tensor symmetric in all indices,
+    # which cancels in the curvature.
     return np.where(infinite, 0.0, values) if j >= 2 else values
 
 
@@ -133,7 +115,7 @@ def _scaled(kernel, X, Z, order):
 def _power(kernel, X, Z, order):
     inner = jet(kernel.kernel, X, Z, order)
     value, degree = inner.terms[0, 0], kernel.degree
-    # the falling factorial is 0 once the order exceeds the degree; the power must only stay finite
+    # the falling factorial is 0 for orders above the degree
     return inner.compose(lambda j: np.prod(degree - np.arange(j)) * value ** max(degree - j, 0))
 
 
@@ -166,8 +148,8 @@ def _inverse_norm(kernel, X, order):
     least = int(np.argmin(squares[0]))
     if not squares[0][least] > 0:
         raise ValueError(
-            f"{kernel!r} has no derivatives at X[{least}], where the norm it divides by is 0: "
-            f"k(x, x) = {squares[0][least]:.3g}; leave out such points."
+            f"{kernel!r} has no derivatives at X[{least}], where the norm in its denominator is 0: "
+            f"k(x, x) = {squares[0][least]:.3g}; omit such points."
         )
     square = of_one_point(squares, X.shape, (order, 0), 0)
     root = square.compose(lambda j: np.prod(-0.5 - np.arange(j)) * squares[0] ** (-0.5 - j))
@@ -180,7 +162,7 @@ def _conformal(kernel, X, Z, order):
 
 
 def _with_factors(kernel, X, Z, order, factor):
-    """Return the jet of c(x) k(x, z) c(z), given a function of points and an order to the derivatives of c."""
+    """Return the jet of c(x) k(x, z) c(z); ``factor(points, order)`` returns the derivatives of c."""
     left = factor(X, order[0])
     right = left if Z is X and order[0] >= order[1] else factor(Z, order[1])
     factors = of_one_point(left, X.shape, order, 0) * of_one_point(right, X.shape, order, 1)
@@ -190,11 +172,11 @@ def _with_factors(kernel, X, Z, order, factor):
 @jet.register(FeatureMap)
 def _feature_map(kernel, X, Z, order):
     if kernel.jacobian is None:
-        raise TypeError(f"{kernel!r} has no derivatives; give jacobian=, a function X -> (n, D, d).")
+        raise TypeError(f"{kernel!r} has no derivatives; set jacobian=, a function X -> (n, D, d).")
     if max(order) > 1:
         raise TypeError(
-            f"{kernel!r} has no second derivatives, which Christoffel symbols, curvature and geodesics need; metric, "
-            "volume element and lengths work."
+            f"{kernel!r} has no second derivatives, which Christoffel symbols, curvature and geodesics need; use "
+            "metric, volume_element or length."
         )
     (phi, J), (chi, K) = ((evaluate_features(kernel, Points(points)), kernel.jacobian(points)) for points in (X, Z))
     terms = {
@@ -211,35 +193,17 @@ def _feature_map(kernel, X, Z, order):
 
 @singledispatch
 def derivatives(c, X, order, kernel):
-    """Return the value of a factor of a conformal kernel and its derivatives.
+    """Return the factor c (n,) of a conformal kernel, its gradient (n, N) and Hessian (n, N, N), up to the order.
 
-    Parameters
-    ----------
-    c : callable
-        With ``gradient(X)`` of n times N values where the order is 1 and ``hessian(X)`` (n, N, N) where it is 2. An
-        ``Expansion`` of one column needs no more than its kernel's derivatives.
-    X : float64 array (n, N)
-    order : int
-    kernel : Conformal
-        To which c belongs.
-
-    Returns
-    -------
-    list of array
-        c (n,), its gradient (n, N), its second derivatives (n, N, N).
-
-    Raises
-    ------
-    TypeError
-        When c lacks a derivative.
+    Order 1 needs ``c.gradient(X)``, order 2 ``c.hessian(X)``; an Expansion has both.
     """
     n, N = X.shape
     found = [np.asarray(evaluate_factor(kernel, Points(X)), np.float64)]
     for name, shape in [("gradient", (n, N)), ("hessian", (n, N, N))][:order]:
         if not hasattr(c, name):
             raise TypeError(
-                f"{kernel!r} needs c.{name}(X) of shape {shape}: the metric takes first derivatives of c, Christoffel "
-                "symbols and curvature take second ones; an Expansion of one column has both."
+                f"{kernel!r} needs c.{name}(X) of shape {shape}: the metric uses the gradient of c, Christoffel "
+                "symbols and curvature its Hessian; use an Expansion of one column, which has both."
             )
         found.append(np.asarray(getattr(c, name)(X), np.float64).reshape(shape))
     return found
@@ -248,7 +212,7 @@ def derivatives(c, X, order, kernel):
 @derivatives.register(Expansion)
 def _of_expansion(c, X, order, _kernel):
     if len(c) != 1:
-        raise ValueError(f"c must return one value per point; this Expansion has {len(c)} vectors: take c[:, j].")
+        raise ValueError(f"c is an Expansion of {len(c)} vectors, but must be of one; use c[:, j].")
     Z, coef = np.asarray(c.points, np.float64), np.asarray(c.dense_coef(), np.float64)[:, 0]
     m, N = Z.shape
     rows = max(1, _ENTRIES // (m * N**order))

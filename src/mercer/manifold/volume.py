@@ -1,8 +1,8 @@
-"""Determinant of the metric, volume element, and densities on the surface."""
+"""Determinant of the metric, volume element, and density on the surface phi(x)."""
 
 import numpy as np
 
-from mercer.manifold.tensors import coincident, pointwise, require_positive, spectrum
+from mercer.manifold.tensors import coincident, pointwise, require_positive, scaled_eigh
 
 
 def determinant(k, X, *, memory="1GB"):
@@ -16,7 +16,8 @@ def determinant(k, X, *, memory="1GB"):
     Returns
     -------
     array (n,)
-        Negative or 0 as it comes out; of many dimensions it may overflow where `log_volume_element` does not.
+        Negative or 0 values are returned unchanged. In many dimensions it may overflow where `log_volume_element` does
+        not.
 
     Raises
     ------
@@ -46,12 +47,12 @@ def log_volume_element(k, X, *, memory="1GB"):
     Returns
     -------
     array (n,)
-        -inf where the metric is singular, decided as in `inverse_metric`.
+        -inf where the metric is singular, as defined in `inverse_metric`.
 
     Raises
     ------
     ValueError
-        Where the metric has a negative eigenvalue, which only an indefinite kernel gives; otherwise as in `metric`.
+        When the metric has a negative eigenvalue, so that the kernel is indefinite; otherwise as in `metric`.
     TypeError, MemoryError
         As in `metric`.
 
@@ -69,7 +70,7 @@ def log_volume_element(k, X, *, memory="1GB"):
 
 
 def volume_element(k, X, *, memory="1GB"):
-    r"""Return the volume element: how much the map to feature space magnifies volume at each point.
+    r"""Return the volume element: the factor by which the feature map magnifies volume at each point.
 
     .. math:: \sqrt{\det g(x)}
 
@@ -105,11 +106,11 @@ def volume_element(k, X, *, memory="1GB"):
 
 
 def density(k, X, p, *, memory="1GB"):
-    r"""Return the density on the surface of points phi(x), where x has the density p in input space.
+    r"""Return the density on the surface of phi(x) when x has the density p in input space.
 
     .. math:: p_S(\phi(x)) = p(x) / \sqrt{\det g(x)}
 
-    which integrates to 1 over the area of the surface.
+    Its integral over the surface is 1.
 
     Parameters
     ----------
@@ -121,8 +122,8 @@ def density(k, X, p, *, memory="1GB"):
     Returns
     -------
     array (n,)
-        inf where p is positive and the metric singular: homogeneous polynomials of degree 2 and more map a
-        neighbourhood of 0 to a tip of the surface. 0 where p is 0.
+        inf where p is positive and the metric singular, as for homogeneous polynomials of degree 2 and more at 0; 0
+        where p is 0.
 
     Raises
     ------
@@ -140,17 +141,17 @@ def density(k, X, p, *, memory="1GB"):
     p = np.asarray(p, np.float64)
     n = len(X)
     if p.shape != (n,):
-        raise ValueError(f"p must have shape ({n},), the density at every row of X, got {p.shape}.")
+        raise ValueError(f"p has shape {p.shape}; it must be ({n},), one density for each row of X.")
     if not (np.isfinite(p).all() and (p >= 0).all()):
         wrong = int(np.flatnonzero(~(np.isfinite(p) & (p >= 0)))[0])
-        raise ValueError(f"p[{wrong}] = {p[wrong]}: a density must be finite and at least 0.")
+        raise ValueError(f"p[{wrong}] = {p[wrong]} must be finite and at least 0.")
     log_volume = log_volume_element(k, X, memory=memory)
     with np.errstate(divide="ignore", over="ignore"):
         return np.exp(np.where(p > 0, np.log(p), -np.inf) - np.where(p > 0, log_volume, 0)).astype(log_volume.dtype)
 
 
 def _log_volume(k, X, first):
-    scale, values, _ = spectrum(coincident(k, X, (1, 1)).term(1, 1))
+    scale, values, _ = scaled_eigh(coincident(k, X, (1, 1)).term(1, 1))
     require_positive(values, X, first, k, allow_singular=True)
     with np.errstate(divide="ignore"):
         return np.sum(np.log(scale) + np.log(values) / 2, axis=1)

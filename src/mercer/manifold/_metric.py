@@ -1,0 +1,137 @@
+"""Metric tensor of the surface phi(x), its inverse, and the Christoffel symbols."""
+
+import numpy as np
+
+from mercer.manifold.tensors import coincident, inverse, pointwise
+
+
+def metric(k, X, *, memory="1GB"):
+    r"""Return the metric tensor of the surface phi(x) in feature space, in the coordinates of input space.
+
+    .. math:: g_{ab}(x) = \langle \partial_a \phi, \partial_b \phi \rangle
+       = \partial_{x_a} \partial_{z_b}\, k(x, z) |_{z = x}
+
+    A step dx in input space has length (dx' g dx)^(1/2) in feature space. For k = f(<x, z>) the metric is
+    f' delta_ab + f'' x_a x_b at |x|^2, for k = f(|x - z|^2) it is -2 f'(0) delta_ab.
+
+    Parameters
+    ----------
+    k : Kernel
+        Resolved kernel of inner products or Euclidean distances, or a composition of such kernels.
+    X : rows (n, N)
+    memory : str or int
+        Largest size of the arrays, in bytes.
+
+    Returns
+    -------
+    array (n, N, N)
+        Symmetric; computed in float64, returned in the type of X.
+
+    Raises
+    ------
+    TypeError
+        For a kernel without derivatives at x = z (Laplacian, Matern with nu = 1/2, histogram kernels, Precomputed,
+        Python functions), and for sparse rows.
+    ValueError
+        For an unresolved kernel, rows that are not finite, or derivatives that overflow.
+    MemoryError
+        When the arrays exceed the budget.
+
+    Notes
+    -----
+    O(n N^2). Derivatives are exact: the chain rule on the kernel's profile, without finite differences.
+
+    References
+    ----------
+    Schoelkopf et al., *Input space versus feature space in kernel-based methods*, IEEE TNN 10 (1999), section II-E.
+    Burges, *Geometry and invariance in kernel based methods*, in: Advances in Kernel Methods (1999).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.manifold.metric(mc.Polynomial(2), np.array([[1.0, 0.0]]))
+    array([[[6., 0.],
+            [0., 4.]]])
+    """
+    return pointwise(lambda chunk, _first: coincident(k, chunk, (1, 1)).term(1, 1), k, X, 2, 2, memory)
+
+
+def inverse_metric(k, X, *, memory="1GB"):
+    r"""Return the inverse of the metric tensor, g^ab.
+
+    Parameters
+    ----------
+    k, X, memory
+        As in `metric`.
+
+    Returns
+    -------
+    array (n, N, N)
+
+    Raises
+    ------
+    ValueError
+        When the metric is singular, as for homogeneous polynomials of degree 2 and more at 0, or not positive
+        definite; the message names the first such point.
+    TypeError, MemoryError
+        As in `metric`.
+
+    Notes
+    -----
+    O(n N^3). The metric is scaled to unit diagonal and is singular when an eigenvalue is below 64 N eps, so that the
+    units of the features do not matter.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.manifold.inverse_metric(mc.Gaussian(0.25), np.zeros((1, 2)))
+    array([[[2., 0.],
+            [0., 2.]]])
+    """
+    return pointwise(
+        lambda chunk, first: inverse(coincident(k, chunk, (1, 1)).term(1, 1), chunk, first, k), k, X, 2, 2, memory
+    )
+
+
+def christoffel(k, X, *, memory="1GB"):
+    r"""Return the Christoffel symbols of the second kind.
+
+    .. math:: \Gamma^a_{bc} = g^{ad} \langle \partial_d \phi, \partial_b \partial_c \phi \rangle
+       = g^{ad}\, \partial_{x_b} \partial_{x_c} \partial_{z_d}\, k(x, z) |_{z = x}
+
+    Parameters
+    ----------
+    k, X, memory
+        As in `metric`.
+
+    Returns
+    -------
+    array (n, N, N, N)
+        The upper index first; symmetric in the other two.
+
+    Raises
+    ------
+    TypeError, ValueError, MemoryError
+        As in `inverse_metric`. A TypeError also for a FeatureMap, and for a factor of a conformal kernel without a
+        second derivative.
+
+    Notes
+    -----
+    O(n N^4).
+
+    References
+    ----------
+    Schoelkopf et al., *Input space versus feature space in kernel-based methods*, IEEE TNN 10 (1999), section II-E.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.manifold.christoffel(mc.Polynomial(2), np.array([[1.0]]))
+    array([[[[0.6667]]]])
+    """
+    return pointwise(lambda chunk, first: _second_kind(k, chunk, first), k, X, 3, 3, memory)
+
+
+def _second_kind(k, X, first):
+    j = coincident(k, X, (2, 1))
+    return np.einsum("nad,nbcd->nabc", inverse(j.term(1, 1), X, first, k), j.term(2, 1))
