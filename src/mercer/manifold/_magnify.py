@@ -12,9 +12,10 @@ def magnify(model, width):
 
     .. math:: \tilde k(x, z) = c(x)\, k(x, z)\, c(z), \qquad c(x) = \sum_i \exp(-|x - x_i|^2 / (2 w^2))
 
-    over the support vectors x_i, which lie near the decision boundary. The volume element of a radial kernel grows there
-    by at least the factor c^N, so that a model refitted with this kernel separates the classes better. The result is
-    ``Conformal(k, Expansion(Gaussian(1 / (2 * w**2)), support_vectors, ones))``.
+    over the support vectors x_i, which lie near the decision boundary. There the volume element of a radial kernel
+    grows by at least the factor c^N, so that a model refitted with this kernel separates the classes better.
+
+    The kernel is ``Conformal(k, Expansion(Gaussian(1 / (2 * w**2)), support_vectors, ones))``.
 
     Parameters
     ----------
