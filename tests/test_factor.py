@@ -1,4 +1,4 @@
-"""svd and qr of expansions: the laws of a factorisation, scikit-learn's numbers, singular cases."""
+"""svd and qr of expansions: the laws of factorisations, values of scikit-learn, singular cases."""
 
 import warnings
 
@@ -155,7 +155,7 @@ def test_an_indefinite_kernel_is_cut_with_the_same_verdict_for_every_n():
     assert f"lambda_min / lambda_max = {values[0] / values[-1]:.3g};" in verdicts.pop()
 
 
-def test_a_kernel_of_unknown_sign_that_is_positive_here_is_not_accused():
+def test_a_kernel_of_unknown_sign_that_is_positive_on_the_points_gives_no_warning():
     K = GAUSSIAN(X)
     kernel = mc.Precomputed().resolve(K)
     with warnings.catch_warnings():
@@ -208,7 +208,7 @@ def test_qr_reveals_the_rank_and_refuses_nothing_but_zero():
         qr(mc.features(mc.Linear(), np.zeros((3, 2))))
 
 
-def test_centred_directions_beside_tiny_eigenvalues_let_no_mean_in(global_random_seed):
+def test_centred_directions_with_tiny_eigenvalues_contain_no_mean(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X, new = rng.standard_normal((300, 3)), rng.standard_normal((5, 3))
     phi = mc.features(mc.Gaussian(0.05), X)
@@ -244,7 +244,7 @@ def test_an_indefinite_spectrum_over_rows_of_pytorch_is_warned_of():
 
 @pytest.mark.torch
 @pytest.mark.usefixtures("iterative")
-def test_what_works_in_numpy_alone_refuses_other_libraries():
+def test_functions_that_need_numpy_refuse_other_libraries():
     import torch
 
     phi = mc.features(GAUSSIAN, torch.from_numpy(X))
@@ -259,7 +259,27 @@ def test_a_negative_tolerance_of_qr_is_refused(tol):
         mc.qr(mc.features(mc.Linear(), np.eye(2)), tol)
 
 
-def test_points_far_from_the_origin_are_told_to_come_nearer():
+def test_points_far_from_the_origin_are_told_to_subtract_their_mean():
     X = np.random.default_rng(0).standard_normal((30, 3)) + 1e9
-    with pytest.raises(ValueError, match="far from the origin: subtract their mean"):
+    with pytest.raises(ValueError, match="far from the origin, subtract their mean"):
         mc.KernelPCA().fit(X)
+
+
+@pytest.mark.parametrize(("value", "rank"), [(4e-15, 1), (7e-15, 2)])
+def test_eigenvalues_below_eight_m_eps_of_the_largest_squared_norm_are_cut(value, rank):
+    # 8 * 3 * 2^-52 = 5.3e-15
+    phi = mc.features(mc.Linear(), np.diag([1.0, value**0.5, 0.0]))
+    assert len(svd(phi, None, centre=False)[1]) == rank
+
+
+@pytest.mark.parametrize(("tol", "rank"), [(0.9e-4, 2), (1.1e-4, 1)])
+def test_the_tolerance_of_qr_is_a_share_of_the_largest_squared_norm(tol, rank):
+    phi = mc.features(mc.Linear(), np.array([[2.0, 0.0], [2.0, 0.02]]))
+    assert len(qr(phi, tol)[0]) == rank
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "rank"), [(np.float64, 2e-4, 2), (np.float64, 1e-4, 1), (np.float32, 1e-2, 1)]
+)
+def test_the_default_tolerance_of_qr_is_half_of_the_digits(dtype, size, rank):
+    assert len(qr(mc.features(mc.Linear(), np.array([[1.0, 0.0], [1.0, size]], dtype)))[0]) == rank

@@ -33,7 +33,7 @@ def test_a_block_with_coefficients_is_ridge_regression_on_its_own_inner_products
     np.testing.assert_allclose(psi.coef[:, 0], C @ A, rtol=1e-9)
 
 
-def test_no_perturbation_does_better():
+def test_no_perturbation_has_a_smaller_objective():
     psi, ridge = lstsq(PHI, Y[:, 0], 0.1), 0.1
 
     def objective(chi):
@@ -46,7 +46,7 @@ def test_no_perturbation_does_better():
 
 
 @pytest.mark.parametrize("ridge", [0.0, 1e-18])
-def test_without_a_ridge_repeated_points_share_what_they_are_asked(ridge):
+def test_without_a_ridge_repeated_points_get_the_mean_of_their_targets_and_equal_coefficients(ridge):
     twice = mc.features(mc.Gaussian(2.0), np.repeat(X[:30], 2, axis=0))
     psi = lstsq(twice, Y[:60, 0], ridge)
     np.testing.assert_allclose(psi(X[:30])[:, 0], Y[:60, 0].reshape(30, 2).mean(axis=1), atol=1e-9)
@@ -72,14 +72,14 @@ def test_the_certificate_is_logged(caplog):
     assert "conjugate gradients: relative residual" in caplog.text
 
 
-def test_a_missed_certificate_is_a_warning_with_the_number(monkeypatch):
+def test_a_residual_above_the_tolerance_is_a_warning_with_the_number(monkeypatch):
     solve = mc.least_squares.cg.solve
     monkeypatch.setattr(mc.least_squares.cg, "solve", lambda *a, **o: solve(a[0], a[1], None, **o | {"max_iter": 2}))
     with pytest.warns(ConvergenceWarning, match=r"2 steps of conjugate gradients left a relative residual of \d"):
         lstsq(PHI, Y, 1e-6, memory="1kB")
 
 
-def test_what_cannot_be_stored_is_refused_when_it_must_be():
+def test_a_matrix_that_must_be_stored_keeps_to_the_budget():
     with pytest.raises(MemoryError, match="200 vectors needs 320.0 kB"):
         lstsq(PHI, Y, 0.0, memory="1kB")
 
@@ -89,11 +89,11 @@ def test_what_cannot_be_stored_is_refused_when_it_must_be():
     [
         (Y, -1.0, ValueError, "ridge = -1.0 must be at least 0"),
         (Y[:-1], 1.0, ValueError, r"Y must have shape \(200,\) or \(200, p\)"),
-        (Y * np.nan, 1.0, ValueError, "Y contains NaN"),
+        (Y * np.nan, 1.0, ValueError, "Y must be finite; it contains NaN"),
         (Y, "1", TypeError, "ridge must be a number"),
     ],
 )
-def test_nonsense_is_refused(y, ridge, error, message):
+def test_invalid_arguments_are_refused(y, ridge, error, message):
     with pytest.raises(error, match=message):
         lstsq(PHI, y, ridge)
 
@@ -101,3 +101,25 @@ def test_nonsense_is_refused(y, ridge, error, message):
 def test_an_indefinite_matrix_is_refused():
     with pytest.raises(ValueError, match="the matrix is indefinite"):
         lstsq(mc.features(mc.Sigmoid(4.0), X), Y, 1e-3)
+
+
+@pytest.mark.parametrize(("memory", "route"), [(16 * 200**2, "Cholesky"), (16 * 200**2 - 1, "conjugate gradients")])
+def test_cholesky_needs_memory_for_the_matrix_and_its_factor(memory, route, caplog):
+    with caplog.at_level("INFO", logger="mercer"):
+        lstsq(PHI, Y, 0.1, memory=memory)
+    assert f"{route}: relative residual" in caplog.text
+
+
+def test_a_ridge_below_m_eps_of_the_squared_norm_counts_as_none():
+    least = 200 * 2.0**-52
+    with pytest.raises(MemoryError):
+        lstsq(PHI, Y, 0.99 * least, memory="1kB")
+    onto = mc.features(mc.Gaussian(50.0), X)
+    assert lstsq(onto, Y, 1.01 * least, memory="1kB").coef.shape == (200, 2)
+
+
+def test_the_solution_of_minimum_norm_leaves_eigenvalues_at_rounding_out():
+    # M = diag(1, d) with d at and above m eps lambda_max
+    for d, coef in ((0.9 * 2.0**-51, [1.0, 0.0]), (1.1 * 2.0**-51, [1.0, 1 / (1.1 * 2.0**-51)])):
+        psi = lstsq(mc.features(mc.Linear(), np.diag([1.0, d**0.5])), np.ones(2), 0.0)
+        np.testing.assert_allclose(psi.coef[:, 0], coef, rtol=1e-6)

@@ -1,10 +1,10 @@
-"""Projection: idempotent, self-adjoint, nearest, and Pythagoras."""
+"""Projections are idempotent and self-adjoint, have the nearest vector and obey Pythagoras."""
 
 import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.projection import project, projection_error
+from mercer.projection import project
 
 rng = np.random.default_rng(0)
 X, Z = rng.standard_normal((60, 3)), rng.standard_normal((25, 3))
@@ -45,25 +45,23 @@ def test_the_remainder_is_orthogonal_to_the_span(case):
     np.testing.assert_allclose(remainder.inner(onto), 0, atol=max(atol, 1e-8) * scale)
 
 
-def test_pythagoras_holds_for_the_error(case):
+def test_pythagoras_holds_for_a_projection_and_its_remainder(case):
     psi, onto, atol = case
-    P, error = project(psi, onto), projection_error(psi, onto)
+    P = project(psi, onto)
     squares = psi.norms() ** 2
-    np.testing.assert_allclose(P.norms() ** 2 + error**2, squares, atol=atol * squares.max())
-    np.testing.assert_allclose(error**2, (psi - P).norms() ** 2, atol=1e3 * atol * squares.max())
+    np.testing.assert_allclose(P.norms() ** 2 + (psi - P).norms() ** 2, squares, atol=1e3 * atol * squares.max())
 
 
 def test_vectors_of_the_span_stay():
     kernel, onto, _ = CASES["independent"]
     psi = onto @ rng.standard_normal((25, 3))
     np.testing.assert_allclose(project(psi, onto).coef, psi.coef, atol=1e-10)
-    assert projection_error(psi, onto).max() < 1e-6 * psi.norms().max()
 
 
 def test_no_other_vector_of_the_span_is_nearer():
     kernel, onto, _ = CASES["independent"]
     psi = mc.features(kernel, X[:1])
-    error = projection_error(psi, onto)[0]
+    error = (psi - project(psi, onto)).norms()[0]
     for _ in range(10):
         other = project(psi, onto) + onto @ (1e-2 * rng.standard_normal((25, 1)))
         assert (psi - other).norms()[0] > error
@@ -81,3 +79,22 @@ def test_float32_stays_float32():
 def test_spaces_of_different_kernels_do_not_mix():
     with pytest.raises(ValueError, match="must have the same kernel to be combined"):
         project(mc.features(mc.Gaussian(1.0), X), mc.features(mc.Gaussian(2.0), Z))
+
+
+def test_the_tolerance_is_a_share_of_the_largest_squared_norm():
+    kernel = mc.Linear()
+    onto = mc.features(kernel, np.array([[2.0, 0.0], [2.0, 0.02]]))
+    psi = mc.features(kernel, np.array([[3.0, 5.0]]))
+    # the second vector is 0.02 from the span of the first, 1e-4 of its squared norm
+    np.testing.assert_allclose(project(psi, onto, tol=0.9e-4).norms(), 34**0.5)
+    np.testing.assert_allclose(project(psi, onto, tol=1.1e-4).norms(), 3.0, rtol=2e-2)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "rank"), [(np.float64, 1e-5, 2), (np.float64, 4e-6, 1), (np.float32, 4e-3, 1)]
+)
+def test_the_default_tolerance_is_two_thirds_of_the_digits(dtype, size, rank):
+    kernel = mc.Linear()
+    onto = mc.features(kernel, np.array([[1.0, 0.0], [1.0, size]], dtype))
+    P = project(mc.features(kernel, np.array([[0.0, 1.0]], dtype)), onto)
+    np.testing.assert_allclose(P.norms(), rank - 1, atol=1e-2)

@@ -1,4 +1,4 @@
-"""Factorisations of a block of vectors of the feature space: singular value decomposition, QR, least squares."""
+"""Factorisations of a block of vectors of the feature space: singular value decomposition and QR."""
 
 from dataclasses import replace
 
@@ -11,15 +11,14 @@ from mercer.linalg import cholesky, eigh
 from mercer.linalg.extreme import smallest
 from mercer.linalg.operators import Centred, InnerProducts, centred, epsilon
 
-# Most landmarks from which Lanczos starts, and their share of the vectors: a tenth of the cost of one product.
+# Lanczos starts from at most this many vectors and at most a tenth: a tenth of the cost of one product.
 _START_POINTS, _START_SHARE, _START_TOL = 1_000, 10, 1e-3
-# Rounding of an inner product that kernels leave behind, in eps |phi|^2; centring shows it where all vectors are equal.
+# Rounding error of a kernel value in eps |phi|^2; where all vectors are equal, centring leaves nothing else.
 _NOISE = 8
 
 
 def svd(phi, n, centre=True, *, memory="1GB", random_state=None):
-    r"""Return the n leading left singular vectors and singular values of a block, centred or not: its principal
-    components.
+    r"""Return the n leading left singular vectors and singular values of a block: its principal components.
 
     .. math:: \Phi H = U \, \mathrm{diag}(s) \, V', \qquad U = \Phi V \mathrm{diag}(1/s), \qquad H = I - 11'/m
 
@@ -30,44 +29,44 @@ def svd(phi, n, centre=True, *, memory="1GB", random_state=None):
     phi : Expansion
         m vectors.
     n : int or None
-        Number of singular vectors; None gives as many as the rank.
+        Number of singular vectors; None for as many as the rank.
     centre : bool
         Subtract the mean of the vectors first.
     memory : str or int
-        Bytes that a stored m x m matrix may take.
+        Memory budget of a stored m x m matrix.
     random_state : int, RandomState, Generator or None
-        Starting vectors of the iterative solver.
+        Start of the iterative solver.
 
     Returns
     -------
     U : Expansion
-        n orthonormal vectors in the span of the (centred) vectors; over features the coefficients are V / s, and
-        those of each vector sum to 0 when centred. The signs make the largest entry of each column of V positive.
+        n orthonormal vectors in the span of the (centred) vectors. Over features the coefficients are V / s; when
+        centred each column of them has sum 0. The largest entry of each column of V is positive.
     s : array (n,)
-        Descending; their squares are eigenvalues of the (centred) matrix of inner products.
+        Descending. The squares are the eigenvalues of the (centred) matrix of inner products.
 
     Raises
     ------
     ValueError
-        When there is no variance: all vectors are equal (centred) or zero, up to rounding.
+        When all vectors are equal (centred) or zero (not centred) up to rounding.
     TypeError
-        For arrays of another library than NumPy where block Lanczos is needed.
+        For points that are not NumPy arrays where block Lanczos is needed.
     MemoryError
-        When a matrix must be stored and is larger than the budget.
+        When a matrix must be stored and exceeds the budget.
 
     Warns
     -----
     UserWarning
-        When n exceeds the numerical rank, with both; when the kernel is indefinite on these points, with
-        lambda_min / lambda_max, the same whatever n is. Only the positive part is used.
+        When n exceeds the numerical rank. When the kernel is indefinite on these points, with lambda_min /
+        lambda_max, the same for every n; only the positive eigenvalues are used.
     ConvergenceWarning
-        When an eigenpair missed its tolerance.
+        When an eigenpair does not reach its tolerance.
 
     Notes
     -----
-    Dense LAPACK for at most 2 000 vectors or n >= m / 8, O(m^3); otherwise block Lanczos on lazy products, about
-    eight of O(m^2) kernel values each, started from the components of evenly spaced vectors. Eigenvalues below m eps
-    max(lambda_max, max |phi_i|^2) count as zero. Columns of U are orthonormal to about eps (s_1 / s_n)^2.
+    Dense LAPACK for at most 2 000 vectors or n >= m / 8, O(m^3). Otherwise block Lanczos from the components of evenly
+    spaced vectors, about eight lazy products of m^2 kernel values each. Eigenvalues below m eps max(lambda_max, 8 max
+    |phi_i|^2) are cut. The vectors U are orthonormal to about eps (s_1 / s_n)^2.
 
     References
     ----------
@@ -90,20 +89,7 @@ def svd(phi, n, centre=True, *, memory="1GB", random_state=None):
 def eigenpairs(phi, n, centre=True, *, name="n", memory="1GB", random_state=None):
     """Return the leading eigenpairs of the (centred) matrix of inner products, cut to its numerical rank.
 
-    What ``svd`` is made of, for those who want the residuals; the same parameters, errors and warnings. ``name`` is
-    what the user knows n by.
-
-    Returns
-    -------
-    Eigenpairs
-        At most n, with positive eigenvalues.
-
-    Examples
-    --------
-    >>> import numpy as np, mercer as mc
-    >>> phi = mc.features(mc.Linear(), np.array([[1.0], [3.0]]))
-    >>> mc.factor.eigenpairs(phi, 1).values
-    array([2.])
+    Parameters, errors and warnings as for ``svd``; ``name`` is the parameter of the user that holds n.
     """
     m, inner = len(phi), InnerProducts(phi, memory)
     if n is not None:
@@ -119,49 +105,24 @@ def eigenpairs(phi, n, centre=True, *, name="n", memory="1GB", random_state=None
     if rank == 0:
         raise ValueError(
             f"no variance: the {m} vectors are {'equal' if centre else 'zero'} up to rounding (largest eigenvalue "
-            f"{largest:.1e}, squared norms up to {norm:.1e}); the points are constant, the bandwidth is too large, or "
-            "they lie far from the origin: subtract their mean."
+            f"{largest:.1e}, squared norms up to {norm:.1e}); give points that differ, a smaller bandwidth, or, for "
+            "points far from the origin, subtract their mean."
         )
     if n is not None and rank < n:
-        warn(
-            f"{name} = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned.",
-        )
+        warn(f"{name} = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned.")
     kept = slice(0, rank if n is None else min(rank, n))
     xp = namespace_of(pairs.vectors)
     vectors = xp.astype(pairs.vectors[:, kept], xp.float32 if inner.dtype == np.float32 else xp.float64)
     if centre:
-        # beside a tiny eigenvalue rounding leaves a mean, which division by the singular value would let in
+        # division by a small singular value amplifies the mean that rounding leaves
         vectors = vectors - xp.mean(vectors, axis=0)
     return replace(pairs, values=pairs.values[kept], vectors=vectors, residuals=pairs.residuals[kept])
 
 
 def warn_if_indefinite(kernel, operator, floor, largest, *, random_state=None):
-    """Warn when the spectrum of a kernel matrix reaches below ``-floor``: one verdict, whatever number of components
-    is asked.
+    """Warn when an eigenvalue of the (centred) kernel matrix is below ``-floor``, with lambda_min / ``largest``.
 
-    Kernels that are known to be positive semidefinite cost nothing; for others the smallest eigenvalue is found, or
-    bounded from above by a few Lanczos steps.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    operator : symmetric operator (n, n)
-        The (centred) kernel matrix.
-    floor : float
-        What counts as rounding.
-    largest : float
-        The largest eigenvalue.
-    random_state : int, RandomState, Generator or None
-
-    Warns
-    -----
-    UserWarning
-        With lambda_min / lambda_max.
-
-    Examples
-    --------
-    >>> import numpy as np, mercer as mc
-    >>> mc.factor.warn_if_indefinite(mc.Gaussian(1.0), np.eye(2), 1e-12, 1.0)
+    Free for kernels known to be positive semidefinite. The verdict does not depend on the number of components.
     """
     if kernel.tags.positive_semidefinite is True:
         return
@@ -169,7 +130,7 @@ def warn_if_indefinite(kernel, operator, floor, largest, *, random_state=None):
     if least < -floor:
         warn(
             f"{type(kernel).__name__} is indefinite on these points: lambda_min / lambda_max = {least / largest:.3g}; "
-            "the negative part of the spectrum is cut off.",
+            "negative eigenvalues are not used."
         )
 
 
@@ -190,7 +151,7 @@ def _start(phi, count, centre):
 
 
 def qr(phi, tol=None, *, memory="1GB"):
-    """Return a rank-revealing QR factorisation of a block: orthonormal vectors Q and a matrix R with phi = Q R.
+    r"""Return a rank-revealing QR factorisation of a block, phi = Q R with orthonormal vectors Q.
 
     From the pivoted Cholesky factor P'MP = F F' of the inner products, Q = phi[:, pivots] F_p^-T, orthonormalised
     once more by the Cholesky factor of its own inner products.
@@ -200,10 +161,10 @@ def qr(phi, tol=None, *, memory="1GB"):
     phi : Expansion
         m vectors.
     tol : float, optional
-        Vectors whose squared distance to the span of those chosen is at most ``tol`` times the largest squared norm
-        count as dependent; eps^(1/2) of the type when left out.
+        A vector whose squared distance to the span of the selected ones is at most ``tol`` times the largest squared
+        norm counts as dependent; eps^(1/2) of the type by default.
     memory : str or int
-        Bytes that the stored inner products of a block with coefficients may take.
+        Memory budget of the inner products of a block with coefficients.
 
     Returns
     -------
@@ -215,15 +176,14 @@ def qr(phi, tol=None, *, memory="1GB"):
     Raises
     ------
     ValueError
-        When all vectors are 0, or ``tol`` is negative or no number.
+        When all vectors are 0, or ``tol`` is negative.
     TypeError
-        For points in arrays of another library; ``svd`` takes them.
+        For points that are not NumPy arrays; ``svd`` takes them.
 
     Notes
     -----
-    Inner products of the feature space are known to eps, so what lies below eps in a squared norm cannot be
-    orthonormalised: |Q'Q - I| is about eps / tol, and |phi_j - Q r_j|^2 at most tol. The default makes errors of
-    inner products equal in both. O(m r) kernel values and O(m r^2) over features.
+    |Q'Q - I| is about eps / tol, since inner products are known to eps, and |phi_j - Q r_j|^2 is at most tol |phi|^2.
+    The default balances the two errors. O(m r) kernel values and O(m r^2) operations over features.
 
     References
     ----------
@@ -241,22 +201,22 @@ def qr(phi, tol=None, *, memory="1GB"):
     tol = epsilon(inner) ** 0.5 if tol is None else tol
     check_number("tol", tol)
     if tol < 0:
-        raise ValueError(f"tol = {tol!r} must be at least 0: it is a share of the largest squared norm.")
-    # with coefficients a column of inner products costs as much as all of them
+        raise ValueError(f"tol = {tol!r} must be at least 0; it is a share of the largest squared norm.")
+    # with coefficients one column of inner products costs as much as the whole matrix
     gram = inner if phi.coef is None else np.asarray(inner.dense(), inner.dtype)
     part = cholesky.pivoted(gram, tol=tol)
     if not len(part.pivots):
-        raise ValueError(f"all {len(phi)} vectors are 0: there is nothing to orthonormalise.")
+        raise ValueError(f"phi must contain a vector that is not 0; all {len(phi)} vectors are 0.")
     corner = part.factor[part.pivots]
-    chosen, C = phi[:, part.pivots], _inverse_transpose(corner)
-    L, _ = cholesky.jittered(C.T @ np.asarray(chosen.inner(chosen @ C), np.float64))
+    pivots, C = phi[:, part.pivots], _inverse_transpose(corner)
+    L, _ = cholesky.jittered(C.T @ np.asarray(pivots.inner(pivots @ C), np.float64))
     coef = np.zeros((len(phi), len(C)), dtype=inner.dtype)
     coef[part.pivots] = C @ _inverse_transpose(L)
     return phi @ coef, (L.T @ part.factor.T).astype(inner.dtype)
 
 
 def require_numpy(phi, name):
-    """Raise a TypeError, for methods that work in NumPy, where the points of a block are arrays of another library."""
+    """Raise a TypeError when the points or coefficients of a block are arrays of another library than NumPy."""
     if namespace_of(*(a for a in (phi.points, phi.coef) if a is not None)) is not NUMPY:
         raise TypeError(f"{name} is over a {type(phi.points).__name__}; move its points to a NumPy array first.")
 

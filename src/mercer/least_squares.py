@@ -1,4 +1,4 @@
-"""Ridge regression of an expansion: the vector whose inner products with a block are nearest to given numbers."""
+"""Ridge regression on the vectors of an expansion, with the residual of the linear system."""
 
 import logging
 from dataclasses import dataclass
@@ -11,27 +11,22 @@ from mercer._common import check_number, warn
 from mercer._compute.memory import parse_memory
 from mercer.factor import require_numpy
 from mercer.linalg import cg, cholesky, eigh
-from mercer.linalg.operators import InnerProducts, Shifted
+from mercer.linalg.operators import InnerProducts, Shifted, epsilon
 from mercer.linalg.precondition import low_rank_plus_ridge
 
 logger = logging.getLogger(__name__)
 
-# Relative residuals |Y - (M + ridge) A| / |Y| that a solution is held to.
+# Tolerances of the relative residual |Y - (M + ridge) A| / |Y|.
 _TOL = {"float64": 1e-8, "float32": 1e-4}
-# Pivots of the preconditioner, over the square root of the number of vectors.
+# Number of pivots of the preconditioner over the square root of the number of vectors.
 _PIVOTS = 10
 
 
 @dataclass(frozen=True)
 class Solved:
-    """The solution of (M + ridge I) A = Y with its certificate.
+    """The solution A (m, p) of (M + ridge I) A = Y in float64, and |Y - (M + ridge I) A| / |Y|.
 
-    Attributes
-    ----------
-    coef : array (m, p)
-        A, in float64.
-    residual : float
-        |Y - (M + ridge I) A| / |Y|; for a solution of minimum norm of the part of Y that M can reach.
+    At ridge 0 the residual is that of the projection of Y onto the range of M.
     """
 
     coef: np.ndarray
@@ -39,8 +34,7 @@ class Solved:
 
 
 def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
-    r"""Return the vectors psi of feature space that minimise sum_i (<psi, phi_i> - Y_i)^2 + ridge |psi|^2, for each
-    column of Y.
+    r"""Return the vectors psi that minimise sum_i (<psi, phi_i> - Y_i)^2 + ridge |psi|^2, one for each column of Y.
 
     .. math:: \psi = \Phi A, \qquad (M + \mathrm{ridge}\, I) A = Y, \qquad M = \Phi'\Phi
 
@@ -50,9 +44,9 @@ def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
         m vectors.
     Y : array (m,) or (m, p)
     ridge : float
-        At least 0; 0 gives the solution of minimum norm, over the eigenvalues of M above m eps lambda_max.
+        At least 0. At 0 the solution has minimum norm, over the eigenvalues of M above m eps lambda_max.
     memory : str or int
-        Bytes that a stored matrix M and its factor may take; beyond it conjugate gradients take products only.
+        Memory budget of a stored matrix M and its factor; beyond it conjugate gradients use lazy products.
     random_state : int, RandomState, Generator or None
         Pivots of the preconditioner.
 
@@ -64,21 +58,21 @@ def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
     Raises
     ------
     ValueError
-        For a negative ridge, a Y of another length or not finite, or an indefinite M + ridge I.
+        When ``ridge`` is negative, Y has another length or is not finite, or M + ridge I is indefinite.
     TypeError
-        For points in arrays of another library than NumPy.
+        For points that are not NumPy arrays.
     MemoryError
-        When ``ridge`` is 0 (or below m eps |phi|^2, which is no different) and M is larger than the budget.
+        When ``ridge`` is 0, or below m eps |phi|^2, and M exceeds the budget.
 
     Warns
     -----
     ConvergenceWarning
-        When the relative residual stays above 1e-8 (float32: 1e-4), with the number; it is logged otherwise.
+        When the relative residual exceeds 1e-8 (float32: 1e-4). Otherwise it is logged.
 
     Notes
     -----
-    Cholesky with one step of refinement, O(m^3), where two m x m matrices fit into the budget; else conjugate gradients
-    preconditioned by a randomly pivoted Cholesky factor of rank 10 sqrt(m), O(m^2) kernel values per step.
+    Cholesky with one step of refinement, O(m^3), where two m x m matrices fit into the budget. Otherwise conjugate
+    gradients, preconditioned by a randomly pivoted Cholesky factor of rank 10 sqrt(m), m^2 kernel values per step.
 
     References
     ----------
@@ -100,31 +94,9 @@ def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
 
 
 def solve(inner, Y, ridge, *, memory="1GB", random_state=None):
-    """Solve (M + ridge I) A = Y for a lazy matrix of inner products: what ``lstsq`` is made of.
+    """Solve (M + ridge I) A = Y for a matrix of inner products or another operator with the protocol of operators.py.
 
-    The same routes, errors and warnings.
-
-    Parameters
-    ----------
-    inner : InnerProducts
-        Or what has its ``shape``, ``dtype``, ``diagonal()``, ``[I, J]``, ``@`` and ``dense(memory)``.
-    Y : array (m,) or (m, p)
-    ridge : float
-    memory : str or int
-    random_state : int, RandomState, Generator or None
-
-    Returns
-    -------
-    Solved
-
-    Examples
-    --------
-    >>> import numpy as np, mercer as mc
-    >>> from mercer.linalg.operators import InnerProducts
-    >>> from mercer.least_squares import solve
-    >>> solve(InnerProducts(mc.features(mc.Linear(), np.eye(2))), np.array([2.0, 4.0]), 1.0).coef
-    array([[1.],
-           [2.]])
+    Routes, errors and warnings of ``lstsq``.
     """
     m = inner.shape[0]
     Y = _targets(Y, m)
@@ -142,22 +114,20 @@ def solve(inner, Y, ridge, *, memory="1GB", random_state=None):
 def _targets(Y, m):
     Y = np.asarray(Y, np.float64)
     if Y.ndim not in (1, 2) or Y.shape[0] != m:
-        raise ValueError(f"Y must have shape ({m},) or ({m}, p), a number or row per vector, got {Y.shape}.")
+        raise ValueError(f"Y must have shape ({m},) or ({m}, p), one row for each vector, got {Y.shape}.")
     if not np.isfinite(Y).all():
-        raise ValueError("Y contains NaN or infinity.")
+        raise ValueError("Y must be finite; it contains NaN or infinity.")
     return Y[:, None] if Y.ndim == 1 else Y
 
 
 def _minimum_norm(M, Y, ridge):
-    """Solve over the eigenvalues above m eps lambda_max: the others are rounding, whatever a tiny ridge makes of
-    them.
-    """
+    """Solve in the span of the eigenvectors with eigenvalues above m eps lambda_max; the others are rounding."""
     pairs = eigh.dense(M, len(M))
-    kept = pairs.values > len(M) * np.finfo(np.float64).eps * max(pairs.values[0], 0.0)
+    kept = pairs.values > len(M) * epsilon(M) * max(pairs.values[0], 0.0)
     V = pairs.vectors[:, kept]
-    within = V.T @ Y
-    A = V @ (within / (pairs.values[kept, None] + ridge))
-    residual = _relative(within - V.T @ (M @ A + ridge * A), Y)
+    projected = V.T @ Y
+    A = V @ (projected / (pairs.values[kept, None] + ridge))
+    residual = _relative(projected - V.T @ (M @ A + ridge * A), Y)
     logger.info("least squares over %d of %d eigenvalues: relative residual %.1e", kept.sum(), len(M), residual)
     return Solved(A, residual)
 
@@ -166,7 +136,7 @@ def _direct(M, Y, ridge):
     np.fill_diagonal(M, M.diagonal() + ridge)
     factor = cholesky.jittered(M)[0], True
     A = scipy.linalg.cho_solve(factor, Y, check_finite=False)
-    # one step of refinement also takes back what jitter has done
+    # one step of refinement also corrects for jitter
     A += scipy.linalg.cho_solve(factor, Y - M @ A, check_finite=False)
     return Solved(A, _certify(Y, M @ A, _TOL["float64"], "Cholesky"))
 
@@ -185,8 +155,8 @@ def _certify(Y, product, tol, route):
     logger.info("least squares by %s: relative residual %.1e", route, residual)
     if residual > tol:
         warn(
-            f"least squares by {route} left a relative residual of {residual:.1e}, tol = {tol:.0e}; a larger ridge, "
-            "or a larger memory= for the direct solver, helps.",
+            f"least squares by {route} left a relative residual of {residual:.1e}, tol = {tol:.0e}; use a larger "
+            "ridge, or a larger memory= for the direct solver.",
             ConvergenceWarning,
         )
     return residual

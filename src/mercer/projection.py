@@ -1,6 +1,5 @@
-"""Orthogonal projection of vectors of the feature space onto a span, and its error."""
+"""Orthogonal projection of vectors of the feature space onto the span of others."""
 
-from mercer._compute.namespace import namespace_of
 from mercer.expansion import require_same_kernel
 from mercer.factor import qr
 from mercer.linalg.operators import InnerProducts, epsilon
@@ -18,7 +17,7 @@ def project(psi, onto, tol=None):
     onto : Expansion
         p vectors of the same feature space.
     tol : float, optional
-        Rank decision of ``qr``; eps^(2/3) of the type when left out.
+        Tolerance of ``qr`` for dependent vectors; eps^(2/3) of the type by default.
 
     Returns
     -------
@@ -32,9 +31,9 @@ def project(psi, onto, tol=None):
 
     Notes
     -----
-    What ``tol`` leaves out of the span costs tol^(1/2) in a projection, what it takes in costs eps / tol: the default
-    makes the two equal, 4e-11 and 6e-6 in norm (float32: 2e-5 and 5e-3) where the vectors are nearly dependent.
-    Values of the projection at points are far more accurate. Dependent vectors need nothing special.
+    Directions cut by ``tol`` give an error of tol^(1/2) in a projection, directions kept one of eps / tol. The default,
+    4e-11 (float32: 2e-5), makes both about 6e-6 (5e-3) in norm where vectors are nearly dependent; values of the
+    projection at points are far more accurate.
 
     Examples
     --------
@@ -46,48 +45,5 @@ def project(psi, onto, tol=None):
     array([[3.]])
     """
     require_same_kernel(psi, onto)
-    Q = _basis(onto, tol)
+    Q, _ = qr(onto, epsilon(InnerProducts(onto)) ** (2 / 3) if tol is None else tol)
     return Q @ Q.inner(psi)
-
-
-def projection_error(psi, onto, tol=None):
-    """Return the distance |psi - P psi| of each vector of psi to the span of the vectors of another block.
-
-    Parameters
-    ----------
-    psi : Expansion
-        m vectors.
-    onto : Expansion
-        p vectors of the same feature space.
-    tol : float, optional
-        Rank decision of ``qr``; eps^(2/3) of the type when left out.
-
-    Returns
-    -------
-    array (m,)
-        From |psi|^2 - |P psi|^2, at least 0; below about eps^(1/2) |psi| it is rounding.
-
-    Raises
-    ------
-    ValueError
-        When the kernels differ or every vector of ``onto`` is 0.
-
-    Examples
-    --------
-    >>> import numpy as np, mercer as mc
-    >>> from mercer.projection import projection_error
-    >>> k = mc.Linear()
-    >>> onto = mc.features(k, np.array([[1.0, 0.0]]))
-    >>> projection_error(mc.features(k, np.array([[3.0, 4.0]])), onto)
-    array([4.])
-    """
-    require_same_kernel(psi, onto)
-    Q = _basis(onto, tol)
-    coordinates = Q.inner(psi)
-    xp = namespace_of(coordinates)
-    squares = psi.norms() ** 2 - xp.sum(coordinates**2, axis=0)
-    return xp.sqrt(xp.where(squares > 0, squares, xp.zeros_like(squares)))
-
-
-def _basis(onto, tol):
-    return qr(onto, epsilon(InnerProducts(onto)) ** (2 / 3) if tol is None else tol)[0]
