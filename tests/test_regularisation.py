@@ -47,8 +47,8 @@ def _tail(kernel, limit, x):
     def density(w):
         return spectral_density(kernel, np.array([[w]]))[0]
 
-    how = {"weight": "cos", "wvar": x, "epsabs": 1e-12} if x > 0 else {"epsabs": 1e-13, "epsrel": 1e-12}
-    return quad(density, limit, np.inf, limlst=400, limit=400, **how)[0]
+    options = {"weight": "cos", "wvar": x, "epsabs": 1e-12} if x > 0 else {"epsabs": 1e-13, "epsrel": 1e-12}
+    return quad(density, limit, np.inf, limlst=400, limit=400, **options)[0]
 
 
 @pytest.mark.parametrize("kernel", SMOOTH, **ids)
@@ -200,9 +200,9 @@ def test_bad_input_is_named():
         spectral_density("rbf", np.zeros((1, 2)))
     with pytest.raises(ValueError, match="rank 1"):
         spectral_density(mc.Mapped(mc.Gaussian(1.0), np.array([[1.0, 0.0]])), np.zeros((1, 2)))
-    with pytest.raises(ValueError, match="3 columns, but points have 2"):
+    with pytest.raises(ValueError, match="3 columns, but the points have 2"):
         transform(block(mc.Gaussian(1.0), 2), np.zeros((1, 3)))
-    with pytest.raises(ValueError, match="wider grid"):
+    with pytest.raises(ValueError, match="larger spacing"):
         penalise(mc.Gaussian(0.1), np.zeros(64), 0.1)
     with pytest.raises(ValueError, match="spacing"):
         penalise(mc.Gaussian(0.1), np.zeros(64), 0.0)

@@ -1,4 +1,4 @@
-"""Kernels as regularisers: the spectral density of a translation-invariant kernel, and what it makes of functions."""
+"""Regularisation by translation-invariant kernels: spectral densities, penalties and energies of functions."""
 
 from functools import singledispatch
 
@@ -15,12 +15,12 @@ from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
 
 __all__ = ["energy", "penalise", "penalty", "spectral_density", "transform"]
 
-# Frequencies and points whose phases are in memory at once.
+# Largest number of phases, frequencies times points, per block.
 _BLOCK = 1 << 22
 
 
 def spectral_density(kernel, frequencies):
-    r"""Return the Fourier transform of a translation-invariant kernel, at least 0 everywhere (Bochner).
+    r"""Return the Fourier transform of a translation-invariant kernel, which is nonnegative (Bochner).
 
     .. math:: \hat k(w) = \int_{\mathbb R^d} k(x) e^{-i w'x} dx, \qquad
               k(x - z) = (2 \pi)^{-d} \int \hat k(w) e^{i w'(x - z)} dw
@@ -43,19 +43,20 @@ def spectral_density(kernel, frequencies):
     kernel : Gaussian, Laplacian, Matern, RationalQuadratic or Cauchy, or their sums, multiples and invertible maps
         Resolved.
     frequencies : array (n, d)
-        Angular frequencies, for points of d features.
+        Angular frequencies for points with d features.
 
     Returns
     -------
     array (n,)
-        Infinite at w = 0 for kernels whose integral is (RationalQuadratic with 2 alpha <= d, Cauchy with d >= 2).
+        Infinite at w = 0 when the integral of the kernel diverges: RationalQuadratic with 2 alpha <= d, Cauchy with
+        d >= 2.
 
     Raises
     ------
     TypeError
-        For kernels that are not functions of x - z, or whose density has no closed form here.
+        For a kernel that is not a function of x - z, or has no known closed form.
     ValueError
-        When the kernel is not resolved, or maps its inputs by a matrix without inverse.
+        When the kernel is not resolved, or maps its inputs by a singular matrix.
 
     References
     ----------
@@ -78,17 +79,17 @@ def penalty(kernel, frequencies):
 
     .. math:: \|f\|^2 = \|P f\|^2 = (2 \pi)^{-d} \int \frac{|\hat f(w)|^2}{\hat k(w)} dw
 
-    The norm of feature space is a penalty on what is not smooth: the faster the density falls, the smoother f must be.
+    The norm of the feature space penalises rough functions; the faster the density decays, the stronger.
 
     Parameters
     ----------
     kernel, frequencies
-        As of `spectral_density`.
+        As in `spectral_density`.
 
     Returns
     -------
     array (n,)
-        Infinite where the density underflows: such frequencies are forbidden to working precision.
+        Infinite where the density underflows.
 
     Examples
     --------
@@ -132,7 +133,7 @@ def transform(psi, frequencies):
 
 
 def energy(psi, frequencies):
-    r"""Return what each frequency contributes to the squared norms of vectors of the feature space.
+    r"""Return the contribution of each frequency to the squared norms of vectors of the feature space.
 
     .. math:: e_j(w) = (2 \pi)^{-d} \frac{|\hat{f_j}(w)|^2}{\hat k(w)}, \qquad \int e_j(w) dw = \|\psi_j\|^2
 
@@ -148,7 +149,7 @@ def energy(psi, frequencies):
 
     Notes
     -----
-    O(q n (d + m)); computed as :math:`\hat k |\sum_i C_{ij} e^{-i w'x_i}|^2`, so nothing is divided by a small density.
+    O(q n (d + m)). Computed as :math:`\hat k |\sum_i C_{ij} e^{-i w'x_i}|^2`, without division by a small density.
 
     Examples
     --------
@@ -176,11 +177,11 @@ def penalise(kernel, values, spacing):
     Parameters
     ----------
     kernel : Kernel
-        As of `spectral_density`.
+        As in `spectral_density`.
     values : array (n_1, ..., n_d)
-        Samples on a grid of d variables, of a function that is periodic over the grid, or has died away at its edges.
+        Samples on a grid of d variables, of a function that is periodic over the grid or vanishes at its edges.
     spacing : float
-        Distance of neighbours on the grid, the same along every axis.
+        Distance between neighbours on the grid, the same along every axis.
 
     Returns
     -------
@@ -189,13 +190,12 @@ def penalise(kernel, values, spacing):
     Raises
     ------
     ValueError
-        When the penalty of the finest frequency of the grid is so large (above 1e12 times the least one) that rounding
-        would be all that is left.
+        When the largest penalty on the grid is above 1e12 times the smallest, so that the result would be rounding.
 
     Notes
     -----
     O(n log n) by fast Fourier transforms. Exact, up to rounding times the largest penalty, for functions without
-    frequencies beyond pi / spacing; samples of others alias.
+    frequencies above pi / spacing; other functions are aliased.
 
     Examples
     --------
@@ -211,8 +211,8 @@ def penalise(kernel, values, spacing):
     weights = penalty(kernel, grid).reshape(values.shape)
     if not weights.max() <= 1e12 * weights.min():
         raise ValueError(
-            f"spacing = {spacing!r} has frequencies whose penalty is {weights.max() / weights.min():.3g} times the "
-            "least one, above 1e12, so rounding would be all of the answer; use a wider grid."
+            f"spacing = {spacing!r} gives penalties whose ratio is {weights.max() / weights.min():.3g}, above 1e12, so "
+            "that the result would be rounding; use a larger spacing."
         )
     return np.fft.ifftn(np.fft.fftn(values) * weights).real
 
@@ -223,12 +223,12 @@ def _frequencies(kernel, frequencies, d=None):
     require_resolved(kernel)
     frequencies = as_rows(frequencies, "frequencies", np.float64)
     if d is not None and frequencies.shape[1] != d:
-        raise ValueError(f"frequencies has {frequencies.shape[1]} columns, but points have {d} features.")
+        raise ValueError(f"frequencies has {frequencies.shape[1]} columns, but the points have {d} features.")
     return frequencies
 
 
 def _spectrum(psi, frequencies):
-    """Return sum_i C_ij exp(-i w'x_i) (q, m), a block of frequencies at a time."""
+    """Return sum_i C_ij exp(-i w'x_i) (q, m), in blocks of frequencies."""
     points = as_rows(psi.points, "points", np.float64)
     coef = np.eye(len(points)) if psi.coef is None else psi.coef
     rows = max(1, _BLOCK // len(points))
@@ -239,8 +239,8 @@ def _spectrum(psi, frequencies):
 @singledispatch
 def _density(kernel, frequencies):  # noqa: ARG001
     raise TypeError(
-        f"no spectral density is known for {type(kernel).__name__}: it takes a function of x - z, which Gaussian, "
-        "Laplacian, Matern, RationalQuadratic and Cauchy kernels are, and their sums, multiples and Mapped forms."
+        f"the spectral density of {type(kernel).__name__} is not known; use a Gaussian, Laplacian, Matern, "
+        "RationalQuadratic or Cauchy kernel, or a sum, a multiple or a Mapped form of these."
     )
 
 
@@ -289,8 +289,8 @@ def _(kernel: Mapped, frequencies):
     A = map_rows(kernel.A, np.eye(d)).T
     if A.shape != (d, d) or np.linalg.matrix_rank(A) < d:
         raise ValueError(
-            f"A has rank {np.linalg.matrix_rank(A)} for {d} features: the kernel does not die away in all directions, "
-            "and has no spectral density; use a square matrix with an inverse."
+            f"A has rank {np.linalg.matrix_rank(A)} for {d} features, so the kernel has no spectral density: it does not "
+            "decay in all directions; use an invertible square matrix."
         )
     return _density(kernel.kernel, np.linalg.solve(A.T, frequencies.T).T) / abs(np.linalg.det(A))
 
@@ -303,5 +303,5 @@ def _student(alpha, c, frequencies):
     there = np.where(u > 0, u, 1)
     with np.errstate(over="ignore"):
         values = 2 * (np.pi * c) ** (d / 2) * np.exp(-2 * there - gammaln(alpha)) * there**order * kve(order, 2 * there)
-    # K overflows next to 0, where the density is its limit to rounding
+    # the Bessel function overflows near 0, where the density equals its limit up to rounding
     return np.where((u > 0) & np.isfinite(values), values, at_zero)

@@ -20,7 +20,7 @@ def test_given_axes_are_used_in_order():
 
 
 def test_too_few_axes_are_refused_with_both_numbers():
-    with pytest.raises(ValueError, match="ax has 2 axes, and 6 panels"):
+    with pytest.raises(ValueError, match="ax has 2 axes, but the display has 6 panels"):
         _axes.grid(Figure().subplots(1, 2), 2, 3, (1, 1))
 
 

@@ -41,15 +41,15 @@ def test_the_estimator_denoises_what_is_drawn():
     assert np.allclose(display.images[2].reshape(4, 9), pca.denoise(X[:4] + 0.1))
 
 
-@pytest.mark.parametrize(("shape", "message"), [(None, "is no square"), ((2, 2), "asks for 4")])
-def test_rows_that_are_no_such_images_are_refused(shape, message):
+@pytest.mark.parametrize(("shape", "message"), [(None, "not a square number"), ((2, 2), "has 4 pixels")])
+def test_rows_of_another_shape_are_refused(shape, message):
     X = np.random.default_rng(0).random((10, 6))
     pca = mc.KernelPCA(2, kernel=mc.Gaussian(0.5)).fit(X)
     with pytest.raises(ValueError, match=message):
         ImageGridDisplay.from_estimator(pca, X, shape=shape)
 
 
-def test_points_of_an_expansion_fill_rows_and_the_last_one_is_empty_where_there_are_no_more():
+def test_points_of_an_expansion_fill_rows_and_the_rest_of_the_last_row_is_empty():
     X = np.random.default_rng(0).random((5, 6))
     phi = mc.features(mc.Gaussian(0.5), X)
     display = ImageGridDisplay.from_expansion(
@@ -59,5 +59,5 @@ def test_points_of_an_expansion_fill_rows_and_the_last_one_is_empty_where_there_
     assert np.array_equal(display.images[0, 0].ravel(), X[4])
     assert np.array_equal(display.images[1, 1].ravel(), X[0])
     assert display.strips_[1].get_array().mask[:, 8:].all()
-    with pytest.raises(ValueError, match="is no square"):
+    with pytest.raises(ValueError, match="not a square number"):
         ImageGridDisplay.from_expansion(phi)

@@ -1,6 +1,6 @@
-"""Displays in the manner of scikit-learn: data in ``__init__``, drawing in ``plot``, artists as attributes.
+"""Displays as in scikit-learn: data in ``__init__``, drawing in ``plot``, artists as attributes.
 
-matplotlib is imported when something is drawn; ``pip install "mercer[plot]"`` brings it.
+matplotlib is imported on the first drawing; install it with ``pip install "mercer[plot]"``.
 """
 
 from mercer.plot.bounds import BoundsDisplay

@@ -1,43 +1,22 @@
-"""Where a display draws: new axes, the place of one, or the ones given."""
+"""Axes of a display: new ones, a grid in place of one, or those given."""
 
 import numpy as np
 
 
 def require():
-    """Raise unless matplotlib can be imported.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        With the command that installs it.
-    """
+    """Raise a ModuleNotFoundError with the command that installs matplotlib unless it can be imported."""
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            'drawing needs matplotlib, which is not installed; say: pip install "mercer[plot]"', name="matplotlib"
+            'drawing needs matplotlib, which is not installed; run pip install "mercer[plot]"', name="matplotlib"
         ) from error
 
 
 def grid(ax, rows, columns, panel):
-    """Return axes for panels in rows and columns.
+    """Return an array of axes (rows, columns): of a new figure (None), inside one axes, or from an array of axes.
 
-    Parameters
-    ----------
-    ax : Axes, array of Axes or None
-        None makes a figure; one axes is a frame, divided and switched off; an array has one axes per panel.
-    rows, columns : int
-    panel : (float, float)
-        Width and height of a panel of a new figure, in inches.
-
-    Returns
-    -------
-    array of Axes (rows, columns)
-
-    Raises
-    ------
-    ValueError
-        For an array of too few axes.
+    ``panel`` is the width and height of a panel of a new figure, in inches.
     """
     require()
     if ax is None:
@@ -49,7 +28,7 @@ def grid(ax, rows, columns, panel):
         axes = np.ravel(np.asarray(ax, dtype=object))
         if len(axes) < rows * columns:
             raise ValueError(
-                f"ax has {len(axes)} axes, and {rows * columns} panels are to be drawn; give one for each."
+                f"ax has {len(axes)} axes, but the display has {rows * columns} panels; give one axes for each."
             )
         return axes[: rows * columns].reshape(rows, columns)
     ax.set_axis_off()
@@ -57,18 +36,7 @@ def grid(ax, rows, columns, panel):
 
 
 def one(ax, size):
-    """Return the axes given, or those of a new figure.
-
-    Parameters
-    ----------
-    ax : Axes or None
-    size : (float, float)
-        Width and height of a new figure, in inches.
-
-    Returns
-    -------
-    Axes
-    """
+    """Return the given axes, or the axes of a new figure of the given size in inches."""
     require()
     if ax is not None:
         return ax
@@ -78,19 +46,9 @@ def one(ax, size):
 
 
 def lattice(region, n_grid):
-    """Return a regular grid over a region of the plane.
+    """Return x, y (n_grid,) and the points (n_grid^2, 2) of a grid over (x_min, x_max, y_min, y_max).
 
-    Parameters
-    ----------
-    region : (x_min, x_max, y_min, y_max)
-    n_grid : int
-        Points on each axis.
-
-    Returns
-    -------
-    x, y : array (n_grid,)
-    points : array (n_grid^2, 2)
-        x runs first, so that values reshaped to (n_grid, n_grid) have rows that go with y.
+    x runs first, so that values reshaped to (n_grid, n_grid) have one row for each y.
     """
     left, right, bottom, top = region
     x, y = np.linspace(left, right, n_grid), np.linspace(bottom, top, n_grid)

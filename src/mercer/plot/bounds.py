@@ -1,4 +1,4 @@
-"""BoundsDisplay: bounds of an error as bars, against the true error."""
+"""BoundsDisplay: bars of error bounds beside the true error."""
 
 import numpy as np
 
@@ -7,29 +7,29 @@ from mercer.plot import _axes
 
 
 class BoundsDisplay:
-    """Bounds and heuristics of an error as bars, against the error measured.
+    """Bars of bounds and heuristics of an error, with a line at the measured error.
 
     Parameters
     ----------
     bounds : sequence of Bound
-        Of quantities in the same units.
+        Bounds of quantities in the same units.
     truth : float, optional
-        The error measured, a line.
+        Measured error.
     measured : str
-        How.
+        How the error was measured.
 
     Attributes
     ----------
     ax_ : Axes
     bars_ : BarContainer
-        Filled for bounds, hatched for heuristics, pale where vacuous: those end at the trivial value.
+        Filled for bounds, hatched for heuristics; vacuous ones are pale and end at the trivial value.
     truth_ : Line2D or None
     figure_ : Figure
 
     See Also
     --------
-    BoundsDisplay.from_estimator : Compute the report of a fitted model and draw.
-    mercer.capacity.report : The numbers.
+    BoundsDisplay.from_estimator : Compute the report of a fitted classifier and draw it.
+    mercer.capacity.report : Compute the numbers.
 
     Examples
     --------
@@ -49,13 +49,13 @@ class BoundsDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, test=None, confidence=0.95, ax=None):
-        """Report on a fitted classifier of two classes, and draw.
+        """Compute the report of a fitted classifier of two classes, and draw its bounds.
 
         Parameters
         ----------
         estimator : SVC or another classifier with ``expansion_``
         X : points (n)
-            Those of the fit.
+            The training points.
         y : array (n,)
         test : (points, array), optional
         confidence : float
@@ -88,18 +88,17 @@ class BoundsDisplay:
         Parameters
         ----------
         ax : Axes, optional
-            Left out, a figure is made.
+            Default: a new figure.
 
         Returns
         -------
-        BoundsDisplay
-            Itself, with the artists.
+        self
         """
         bounds = list(self.bounds)
         if ax is None:
             ax = _axes.grid(None, 1, 1, (6.4, 0.9 + 0.34 * len(bounds)))[0, 0]
         places = np.arange(len(bounds))
-        # infinity has no bar; what is vacuous says no more than the trivial value
+        # a vacuous bound may be infinite
         lengths = [one.trivial if one.vacuous else one.value for one in bounds]
         self.bars_ = ax.barh(places, lengths, color="C0", edgecolor="white")
         for bar, one in zip(self.bars_, bounds, strict=True):
@@ -108,10 +107,8 @@ class BoundsDisplay:
             if one.vacuous:
                 bar.set_alpha(0.35)
             text = "vacuous" if one.vacuous else f"{one.value:.3g}"
-            ax.annotate(
-                text, (bar.get_width(), bar.get_y() + bar.get_height() / 2), (4, 0), textcoords="offset points",
-                va="center", fontsize="small",
-            )  # fmt: skip
+            end = (bar.get_width(), bar.get_y() + bar.get_height() / 2)
+            ax.annotate(text, end, (4, 0), textcoords="offset points", va="center", fontsize="small")
         ax.set_yticks(places, [one.name for one in bounds])
         ax.invert_yaxis()
         ax.set(
@@ -129,6 +126,6 @@ class BoundsDisplay:
 
 
 def _quantity(bounds):
-    """Return what the bounds are of, where that is one thing."""
+    """Return the quantity of the bounds, or "error" when they differ."""
     quantities = {one.quantity for one in bounds}
     return quantities.pop() if len(quantities) == 1 else "error"

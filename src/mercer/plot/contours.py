@@ -1,4 +1,4 @@
-"""KernelPCAContoursDisplay: the scores of kernel principal components over the plane."""
+"""KernelPCAContoursDisplay: contours of the scores of kernel principal components over the plane."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from mercer.plot import _axes
 
 
 class KernelPCAContoursDisplay:
-    """Contours of kernel principal components, functions of points in the plane.
+    """Contours of the scores of kernel principal components over the plane.
 
     Parameters
     ----------
@@ -17,7 +17,7 @@ class KernelPCAContoursDisplay:
     points : array (n, 2), optional
         Points to draw over the contours.
     titles : sequence of str, optional
-        One per component; "1", "2", ... when left out.
+        One per component. Default: "1", "2", ...
 
     Attributes
     ----------
@@ -55,16 +55,16 @@ class KernelPCAContoursDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X, *, region=None, n_grid=80, titles=None, ax=None, n_columns=4):
-        """Evaluate a fitted KernelPCA of two input variables on a grid, and draw.
+        """Evaluate a fitted KernelPCA of two features on a grid, and draw.
 
         Parameters
         ----------
         estimator : KernelPCA
-            Fitted; anything whose ``transform`` takes rows of two numbers will do.
+            Fitted; any estimator whose ``transform`` takes rows of two numbers.
         X : array (n, 2)
             Points to draw over the contours.
         region : (x_min, x_max, y_min, y_max), optional
-            The box of the points and a tenth more on every side when left out.
+            Default: the bounding box of the points, extended by a tenth on every side.
         n_grid : int
             Grid points on each axis; the cost is n_grid^2 evaluations.
         titles, ax, n_columns
@@ -81,17 +81,17 @@ class KernelPCAContoursDisplay:
         """
         X = np.asarray(X)
         if X.ndim != 2 or X.shape[1] != 2:
-            raise ValueError(f"X has shape {X.shape}; contours need points of the plane, (n, 2).")
+            raise ValueError(f"X has shape {X.shape}; it must be (n, 2), points of the plane.")
         x, y, scores = on_grid(estimator, _box(X) if region is None else region, n_grid)
         return cls(x, y, scores, points=X, titles=titles).plot(ax, n_columns=n_columns)
 
     def plot(self, ax=None, *, n_columns=4, cmap="RdBu_r"):
-        """Draw one panel per component, each on a scale of its own that is symmetric about 0.
+        """Draw one panel per component, each with its own colour scale, symmetric about 0.
 
         Parameters
         ----------
         ax : Axes or array of Axes, optional
-            One axes is divided into panels; an array gives one axes per component; left out, a figure is made.
+            One axes, which is divided into panels, or an array with one axes per component. Default: a new figure.
         n_columns : int
             Panels in a row.
         cmap : str or Colormap
@@ -99,8 +99,7 @@ class KernelPCAContoursDisplay:
 
         Returns
         -------
-        KernelPCAContoursDisplay
-            Itself, with the artists.
+        self
         """
         n = len(self.scores)
         columns = min(n_columns, n)
@@ -117,7 +116,7 @@ class KernelPCAContoursDisplay:
         return self
 
     def _panel(self, ax, values, title, cmap):
-        # a component that vanishes on the whole region still needs increasing levels
+        # levels must increase also when a component is 0 on the whole region
         reach = max(float(np.abs(values).max()), np.finfo(float).tiny)
         contours = ax.contourf(self.x, self.y, values, levels=np.linspace(-reach, reach, 16), cmap=cmap)
         ax.contour(self.x, self.y, values, levels=[0.0], colors="0.35", linewidths=0.8)
@@ -129,28 +128,13 @@ class KernelPCAContoursDisplay:
 
 
 def on_grid(estimator, region, n_grid):
-    """Evaluate the scores of a fitted KernelPCA over a region of the plane.
-
-    Parameters
-    ----------
-    estimator : KernelPCA
-        Fitted to rows of two numbers.
-    region : (x_min, x_max, y_min, y_max)
-    n_grid : int
-        Grid points on each axis.
-
-    Returns
-    -------
-    x, y : array (n_grid,)
-    scores : array (n_components, n_grid, n_grid)
-        Rows go with y.
-    """
+    """Return x, y (n_grid,) and the scores (n_components, n_grid, n_grid) over a region; rows belong to y."""
     x, y, plane = _axes.lattice(region, n_grid)
     return x, y, np.asarray(estimator.transform(plane)).T.reshape(-1, n_grid, n_grid)
 
 
 def _box(X):
-    """Return the box of the points, and a tenth of its sides more, as (x_min, x_max, y_min, y_max)."""
+    """Return the bounding box (x_min, x_max, y_min, y_max), extended by a tenth on every side."""
     low, high = X.min(axis=0), X.max(axis=0)
     margin = 0.1 * (high - low) + np.finfo(float).tiny
     return low[0] - margin[0], high[0] + margin[0], low[1] - margin[1], high[1] + margin[1]

@@ -1,4 +1,4 @@
-"""MetricDisplay and SurfaceDisplay: the geometry that a kernel gives to the plane."""
+"""MetricDisplay and SurfaceDisplay: metric, volume element and curvature of a kernel over the plane."""
 
 import numpy as np
 
@@ -7,29 +7,29 @@ from mercer.plot import _axes
 
 
 class MetricDisplay:
-    """Ellipses of the metric: around each point, the steps that have one length in feature space.
+    """Ellipses of the metric: around each point, the steps of one length in feature space.
 
-    Where the surface is magnified ellipses are small, and they are long in directions that feature space hardly sees.
+    An ellipse is small where the feature map magnifies, and long in a direction that it contracts.
 
     Parameters
     ----------
     centres : array (n, 2)
     metric : array (n, 2, 2)
-        As of `mercer.manifold.metric`.
+        As returned by `mercer.manifold.metric`.
     radius : float, optional
-        Length of the steps in feature space. When left out, nine ellipses of ten are no longer than the nearest
-        centres are apart; others are cut off at the edge.
+        Length of the steps in feature space. Default: nine of ten ellipses are at most as long as the smallest distance
+        between centres; larger ones are clipped.
     points : array (m, 2), optional
         Points to draw under the ellipses.
 
     Attributes
     ----------
     ellipses_ : PolyCollection
-        One polygon per centre; none where the metric is singular, whose ellipse has no end.
+        One polygon per centre, except where the metric is singular and its ellipse unbounded.
     ax_ : Axes
     figure_ : Figure
     radius_ : float
-        The length drawn.
+        Length of the steps.
 
     See Also
     --------
@@ -61,7 +61,7 @@ class MetricDisplay:
         Parameters
         ----------
         kernel : Kernel
-            Resolved; as `mercer.manifold.metric` takes it.
+            Resolved, as in `mercer.manifold.metric`.
         region : (x_min, x_max, y_min, y_max)
         n_grid : int
             Ellipses on each axis.
@@ -83,14 +83,13 @@ class MetricDisplay:
         Parameters
         ----------
         ax : Axes, optional
-            Left out, a figure is made.
+            Default: a new figure.
         color : str
-            Of the edges; the inside is a lighter shade of it.
+            Colour of the edges; the interior is lighter.
 
         Returns
         -------
-        MetricDisplay
-            Itself, with the artists.
+        self
         """
         self.ax_ = _axes.one(ax, (4.0, 4.0))
         from matplotlib.collections import PolyCollection
@@ -122,7 +121,7 @@ class SurfaceDisplay:
     log_volume : array (n_y, n_x)
         Logarithm of the volume element; -inf where the metric is singular.
     curvature : array (n_y, n_x)
-        Scalar curvature; NaN where there is none.
+        Scalar curvature; NaN where the metric is singular.
     points : array (m, 2), optional
         Points to draw over the images.
 
@@ -130,8 +129,8 @@ class SurfaceDisplay:
     ----------
     axes_ : array of Axes (2,)
     images_ : list of QuadMesh
-        Powers of ten of the volume element; curvature on a scale that is symmetric about 0, linear up to its median
-        size and logarithmic beyond, since it grows without bounds near singular points. These stay blank.
+        Decimal logarithm of the volume element, and curvature on a scale symmetric about 0, linear up to its median
+        absolute value and logarithmic above, since it is unbounded near singular points. Singular points are blank.
     figure_ : Figure
 
     See Also
@@ -161,7 +160,7 @@ class SurfaceDisplay:
         Parameters
         ----------
         kernel : Kernel
-            Resolved; as `mercer.manifold.scalar_curvature` takes it.
+            Resolved, as in `mercer.manifold.scalar_curvature`.
         region : (x_min, x_max, y_min, y_max)
         n_grid : int
             Grid points on each axis.
@@ -188,20 +187,19 @@ class SurfaceDisplay:
         Parameters
         ----------
         ax : Axes or array of Axes, optional
-            One axes is divided in two; an array gives both; left out, a figure is made.
+            One axes, which is divided in two, or an array of two. Default: a new figure.
         cmap, curvature_cmap : str or Colormap
             Of the volume element; of the curvature, diverging.
 
         Returns
         -------
-        SurfaceDisplay
-            Itself, with the artists.
+        self
         """
         self.axes_ = _axes.grid(ax, 1, 2, (4.0, 3.4))[0]
         from matplotlib.colors import AsinhNorm
 
         curvature = np.ma.masked_invalid(self.curvature)
-        # a flat surface still needs a scale, on which rounding about 0 stays pale
+        # the scale of a flat surface shows rounding about 0 in pale colours
         sizes = np.append(np.abs(curvature.compressed()), 1e-9)
         reach = sizes.max()
         width = max(float(np.median(sizes)), 1e-3 * reach)
@@ -225,20 +223,20 @@ class SurfaceDisplay:
 
 
 def _half_axes(metric):
-    """Return matrices (n, 2, 2) that map the unit circle to the steps of unit length; NaN where some have length 0."""
+    """Return matrices (n, 2, 2) that map the unit circle to the steps of unit length; NaN for a singular metric."""
     values, vectors = np.linalg.eigh(metric)
-    # the rounding of a singular metric can be negative
+    # eigenvalues of a singular metric can be negative by rounding
     floor = np.finfo(np.float64).eps * 64 * np.abs(values).max(axis=1, keepdims=True)
     return vectors / np.sqrt(np.where(values > floor, values, np.nan))[:, None, :]
 
 
 def _spacing(centres):
-    """Return how far the nearest two centres are apart; 1 for a single one."""
+    """Return the smallest distance between two centres; 1 for a single centre."""
     from scipy.spatial import cKDTree
 
     return float(cKDTree(centres).query(centres, k=2)[0][:, 1].min()) if len(centres) > 1 else 1.0
 
 
 def _fitting(spacing, axes):
-    """Return the radius at which nine ellipses of ten are at most as long as the spacing."""
+    """Return the radius at which nine of ten ellipses are at most as long as the spacing."""
     return 0.5 * spacing / float(np.percentile(np.linalg.norm(axes, axis=1).max(axis=1), 90)) if len(axes) else 1.0

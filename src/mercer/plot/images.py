@@ -1,4 +1,4 @@
-"""ImageGridDisplay: rows of small images, such as digits before and after denoising."""
+"""ImageGridDisplay: rows of small images, for example digits before and after denoising."""
 
 import math
 
@@ -8,7 +8,7 @@ from mercer.plot import _axes
 
 
 class ImageGridDisplay:
-    """Small images side by side, one row per method or per kind.
+    """Small images side by side, one row per method.
 
     Parameters
     ----------
@@ -16,20 +16,20 @@ class ImageGridDisplay:
     titles : sequence of str, optional
         One per row.
     signed : bool
-        Every image is scaled by its largest absolute value, and 0 is the middle of a diverging colour map; otherwise
-        all share one scale, the range of the first row, so that noise beyond it is clipped as a screen would.
+        Scale every image by its largest absolute value, with 0 in the middle of a diverging colour map. Otherwise all
+        images share the range of the first row, and values outside it are clipped.
 
     Attributes
     ----------
     axes_ : array of Axes (rows,)
     strips_ : list of AxesImage
-        One per row: the images of a row are drawn as one, with gaps.
+        One per row; the images of a row are drawn as one, with gaps.
     figure_ : Figure
 
     See Also
     --------
-    ImageGridDisplay.from_estimator : Noisy and denoised images of a fitted KernelPCA.
-    ImageGridDisplay.from_expansion : The points of an expansion.
+    ImageGridDisplay.from_estimator : Draw noisy images and those denoised by a fitted KernelPCA.
+    ImageGridDisplay.from_expansion : Draw the points of an expansion.
 
     Examples
     --------
@@ -47,20 +47,20 @@ class ImageGridDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, X, *, clean=None, n_images=10, shape=None, ax=None):
-        """Denoise some images with a fitted KernelPCA and draw them, the noisy ones above the denoised.
+        """Denoise images with a fitted KernelPCA, and draw the noisy ones above the denoised ones.
 
         Parameters
         ----------
         estimator : KernelPCA
-            Fitted; anything with ``denoise`` will do.
+            Fitted; any estimator with ``denoise``.
         X : array (n, d)
             Noisy images as rows.
         clean : array (n, d), optional
             The images without noise, drawn first.
         n_images : int
-            The first so many are used.
+            Number of images, taken from the start of X.
         shape : (int, int), optional
-            Height and width; a square when left out.
+            Height and width. Default: a square.
         ax : Axes or array of Axes, optional
             As in `plot`.
 
@@ -71,7 +71,7 @@ class ImageGridDisplay:
         Raises
         ------
         ValueError
-            When rows of X are not images of that shape.
+            When the rows of X are not images of that shape.
         """
         X = np.asarray(X)[:n_images]
         rows = {"noisy": X, "denoised": estimator.denoise(X)}
@@ -83,18 +83,18 @@ class ImageGridDisplay:
 
     @classmethod
     def from_expansion(cls, expansion, *, shape=None, n_columns=10, order=None, ax=None):
-        """Draw the points of an expansion: the vectors that a reduction or a compression constructed.
+        """Draw the points of an expansion, for example those constructed by `mercer.reduce` or `mercer.compress`.
 
         Parameters
         ----------
         expansion : Expansion
-            Over rows that are images, such as ``mc.compress(svc, X, y, n_vectors=20).expansion_``.
+            Its points are images as rows, as in ``mc.compress(svc, X, y, n_vectors=20).expansion_``.
         shape : (int, int), optional
-            Height and width; a square when left out.
+            Height and width. Default: a square.
         n_columns : int
             Images in a row.
         order : integer array, optional
-            Which points, in what order; all as they come when left out.
+            Indices of the points to draw. Default: all points in order.
         ax : Axes or array of Axes, optional
             As in `plot`.
 
@@ -105,7 +105,7 @@ class ImageGridDisplay:
         Raises
         ------
         ValueError
-            When points are not images of that shape.
+            When the points are not images of that shape.
 
         Examples
         --------
@@ -131,14 +131,13 @@ class ImageGridDisplay:
         Parameters
         ----------
         ax : Axes or array of Axes, optional
-            One axes is divided into rows; an array gives one axes per row; left out, a figure is made.
+            One axes, which is divided into rows, or an array with one axes per row. Default: a new figure.
         cmap : str or Colormap, optional
-            cividis, or RdBu_r for signed images.
+            Default: cividis, or RdBu_r for signed images.
 
         Returns
         -------
-        ImageGridDisplay
-            Itself, with the artists.
+        self
         """
         images = np.asarray(self.images)
         rows, columns = images.shape[:2]
@@ -157,26 +156,26 @@ class ImageGridDisplay:
 
 
 def _strip(images):
-    """Return images (columns, height, width) as one, with a masked column of pixels between them."""
+    """Return images (columns, height, width) as one image, with a masked column of pixels between them."""
     gap = np.full((len(images), images.shape[1], 1), np.nan)
     strip = np.concatenate([images, gap], axis=2).swapaxes(0, 1).reshape(images.shape[1], -1)[:, :-1]
     return np.ma.masked_invalid(strip)
 
 
 def _scaled(images):
-    """Return images over their largest absolute values; a black one stays black."""
+    """Return images divided by their largest absolute values; an image of zeros is unchanged."""
     reach = np.abs(images).max(axis=(1, 2), keepdims=True)
     return images / np.where(reach > 0, reach, 1.0)
 
 
 def _side(X, shape):
-    """Return height and width of rows that are images: as given, or of squares."""
+    """Return height and width of images stored as rows: the given shape, or that of a square."""
     if shape is not None:
         height, width = shape
         if height * width != X.shape[1]:
-            raise ValueError(f"X has {X.shape[1]} columns, and shape={shape!r} asks for {height * width}.")
+            raise ValueError(f"shape = {shape!r} has {height * width} pixels, but the rows have {X.shape[1]} columns.")
         return height, width
     side = math.isqrt(X.shape[1])
     if side * side != X.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} columns, which is no square; say shape=(height, width).")
+        raise ValueError(f"the rows have {X.shape[1]} columns, not a square number; set shape=(height, width).")
     return side, side

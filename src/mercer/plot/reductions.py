@@ -1,4 +1,4 @@
-"""ReductionDisplay: the error of reduced sets against their number of vectors."""
+"""ReductionDisplay: error of reduced sets against their number of vectors."""
 
 import numpy as np
 
@@ -6,18 +6,18 @@ from mercer.plot import _axes
 
 
 class ReductionDisplay:
-    """Error against number of vectors, for one run; further ones are drawn into the same axes.
+    """Error of reduced sets against their number of vectors, one line; further displays can share the axes.
 
     Parameters
     ----------
     sizes : array (h,)
         Numbers of vectors.
     errors : array (h,)
-        The error with each.
+        Error for each number.
     name : str, optional
-        What the legend calls the run.
+        Name in the legend.
     reference : float, optional
-        The error of the uncompressed model, a dotted line.
+        Error of the uncompressed model, drawn as a dotted line.
     ylabel : str
     yscale : {"log", "linear"}
 
@@ -30,8 +30,8 @@ class ReductionDisplay:
 
     See Also
     --------
-    ReductionDisplay.from_reduction : The history of a run of `mercer.reduce`.
-    ReductionDisplay.from_estimators : Test errors of compressed models.
+    ReductionDisplay.from_reduction : Draw the history of `mercer.reduce`.
+    ReductionDisplay.from_estimators : Draw test errors of compressed models.
 
     References
     ----------
@@ -60,17 +60,17 @@ class ReductionDisplay:
 
     @classmethod
     def from_reduction(cls, reduction, *, name=None, ax=None, **line):
-        """Draw the history of a reduction: the relative error in feature space of every size on the way.
+        """Draw the history of a reduction: the relative error in feature space for every size.
 
         Parameters
         ----------
         reduction : Reduction
         name : str, optional
-            The name of the method when left out.
+            Default: the name of the method.
         ax : Axes, optional
-            Those of another display, to compare.
+            Axes of another display, for comparison.
         **line
-            Of ``Axes.plot``.
+            Options of ``Axes.plot``.
 
         Returns
         -------
@@ -82,17 +82,17 @@ class ReductionDisplay:
 
     @classmethod
     def from_estimators(cls, estimators, X, y, *, full=None, name=None, ax=None, **line):
-        """Score compressed models on data, and draw their errors against their numbers of vectors.
+        """Draw the errors of compressed models on data against their numbers of vectors.
 
         Parameters
         ----------
         estimators : sequence of estimators
-            With a ``report_`` of `mercer.compress`, of one model at different sizes.
+            Compressed by `mercer.compress`, with ``report_``; one model at different sizes.
         X : points (n)
-            Best of all points that the models have not seen.
+            Preferably test points.
         y : array (n,)
         full : estimator, optional
-            The uncompressed model, for the dotted line.
+            Uncompressed model, for the dotted line.
         name, ax, **line
             As in `from_reduction`.
 
@@ -108,19 +108,18 @@ class ReductionDisplay:
         return display.plot(ax, **line)
 
     def plot(self, ax=None, **line):
-        """Draw the errors, on a logarithmic scale of sizes.
+        """Draw the errors against the sizes on a logarithmic scale.
 
         Parameters
         ----------
         ax : Axes, optional
-            Left out, a figure is made.
+            Default: a new figure.
         **line
-            Of ``Axes.plot``.
+            Options of ``Axes.plot``.
 
         Returns
         -------
-        ReductionDisplay
-            Itself, with the artists.
+        self
         """
         ax = _axes.one(ax, (4.8, 3.2))
         line = {"marker": "o", "markersize": 3, "label": self.name} | line
@@ -130,7 +129,7 @@ class ReductionDisplay:
             self.reference_ = ax.axhline(
                 self.reference, linestyle=":", color=self.line_.get_color(), label="all vectors"
             )
-        # an error of 0 has no place on a logarithmic scale
+        # a logarithmic scale cannot show an error of 0
         positive = bool(np.any(np.asarray(self.errors) > 0))
         ax.set_yscale(self.yscale if positive else "linear")
         ax.set_xscale("log")
@@ -146,7 +145,7 @@ class ReductionDisplay:
 
 
 def _plain_sizes(ax):
-    """Write sizes as whole numbers, at 1, 2 and 5 times powers of ten."""
+    """Label sizes as integers, at 1, 2 and 5 times powers of ten."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

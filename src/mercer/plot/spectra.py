@@ -1,4 +1,4 @@
-"""SpectrumDisplay: eigenvalues of a kernel on data, and the sides of the box of the mapped points."""
+"""SpectrumDisplay: eigenvalues of a kernel matrix, and side lengths of the bounding box of the mapped points."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from mercer.plot import _axes
 
 
 class SpectrumDisplay:
-    """Eigenvalues of a kernel matrix, and the box that holds the mapped points, on logarithmic scales.
+    """Eigenvalues of a kernel matrix, and side lengths of the bounding box, on logarithmic scales.
 
     Parameters
     ----------
@@ -18,13 +18,13 @@ class SpectrumDisplay:
     axes_ : array of Axes (1, 2)
     eigenvalues_ : Line2D
     sides_ : list of Line2D
-        From the coordinates of the points, and from the largest value of an eigenfunction seen.
+        From the coordinates of the points, and from the largest value of an eigenfunction on the sample.
     figure_ : Figure
 
     See Also
     --------
-    SpectrumDisplay.from_kernel : Compute the spectrum and draw.
-    mercer.capacity.spectrum : The numbers.
+    SpectrumDisplay.from_kernel : Compute the spectrum and draw it.
+    mercer.capacity.spectrum : Compute the numbers.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class SpectrumDisplay:
 
     @classmethod
     def from_kernel(cls, kernel, X, n_values=None, *, ax=None, **options):
-        """Compute the spectrum of a kernel on points, and draw.
+        """Compute the spectrum of a kernel on points, and draw it.
 
         Parameters
         ----------
@@ -50,7 +50,7 @@ class SpectrumDisplay:
         ax : Axes or array of Axes, optional
             As in `plot`.
         **options
-            Of ``mercer.capacity.spectrum``: ``centre``, ``memory``, ``random_state``.
+            ``centre``, ``memory`` and ``random_state`` of ``mercer.capacity.spectrum``.
 
         Returns
         -------
@@ -59,17 +59,16 @@ class SpectrumDisplay:
         return cls(spectrum(kernel, X, n_values, **options)).plot(ax)
 
     def plot(self, ax=None):
-        """Draw the eigenvalues beside the sides of the box.
+        """Draw the eigenvalues beside the side lengths.
 
         Parameters
         ----------
         ax : Axes or array of Axes, optional
-            One axes is divided into two; an array gives both; left out, a figure is made.
+            One axes, which is divided in two, or an array of two. Default: a new figure.
 
         Returns
         -------
-        SpectrumDisplay
-            Itself, with the artists.
+        self
         """
         found = self.spectrum
         self.axes_ = _axes.grid(ax, 1, 2, (3.6, 2.8))
@@ -77,7 +76,7 @@ class SpectrumDisplay:
         number = np.arange(1, len(found.values) + 1)
         (self.eigenvalues_,) = left.semilogy(number, found.values / found.n, ".-", color="C0")
         left.set(xlabel="j", title="eigenvalue of the " + ("centred matrix" if found.centred else "matrix") + " / n")
-        # a side of 0 has no place on a logarithmic scale
+        # a logarithmic scale cannot show a side of 0
         seen = np.where(found.sides > 0, found.sides, np.nan)
         bound = float(found.suprema.max())
         self.sides_ = [
