@@ -289,8 +289,8 @@ def _(kernel: Mapped, frequencies):
     A = map_rows(kernel.A, np.eye(d)).T
     if A.shape != (d, d) or np.linalg.matrix_rank(A) < d:
         raise ValueError(
-            f"A has rank {np.linalg.matrix_rank(A)} for {d} features, so the kernel has no spectral density: it does not "
-            "decay in all directions; use an invertible square matrix."
+            f"A has rank {np.linalg.matrix_rank(A)} for {d} features, so the kernel has no spectral density: it does "
+            "not decay in all directions; use an invertible square matrix."
         )
     return _density(kernel.kernel, np.linalg.solve(A.T, frequencies.T).T) / abs(np.linalg.det(A))
 
