@@ -23,8 +23,7 @@ import numpy as np
 import mercer as mc
 from experiments.usps_features import digits
 from mercer.reduction import MaxNorm, reduce
-from mercer.reduction.max_norm import costs, minimise
-from mercer.reduction.row_sparse import Programme
+from mercer.reduction.row_sparse import RowSparse, point_weights
 
 COSTS = {"smoothed": 20.0, "raw": 10.0}
 PUBLISHED = {570: 5.5}
@@ -65,12 +64,12 @@ def error(scores, b, labels):
     return 100 * float(np.mean(np.argmax(scores + b, axis=1) != labels))
 
 
-def penalty_at(programme, n_vectors):
-    """Return a penalty at which the programme keeps some number of vectors, or nearly."""
-    low, high, found = 0.0, programme.largest, None
+def penalty_at(problem, n_vectors):
+    """Return a penalty at which the solution keeps some number of vectors, or nearly."""
+    low, high, found = 0.0, problem.largest, None
     while low == 0 or high > 1.001 * low:
         penalty = 0.7 * high if low == 0 else np.sqrt(low * high)
-        found = programme.solve(penalty, 1e-8, None if found is None else found.coef)
+        found = problem.solve(penalty, 1e-8, None if found is None else found.coef)
         kept = np.count_nonzero(found.coef.any(axis=1))
         if kept == n_vectors:
             return penalty
@@ -102,15 +101,16 @@ def selection(model, data, weighted, n_vectors, gap=1e-4):
     answer = reduce(psi, n_vectors, method=MaxNorm(weighted, gap))
     selected = time.perf_counter() - started
     coef = psi.coef.astype(float)
-    penalty = penalty_at(Programme(psi.kernel(psi.points).astype(float), coef, costs(coef, weighted)), n_vectors)
+    problem = RowSparse(psi.kernel(psi.points).astype(float), coef, point_weights(coef, weighted))
+    penalty = penalty_at(problem, n_vectors)
     started = time.perf_counter()
-    found = minimise(psi, penalty, weighted=weighted, gap=gap)
+    found = problem.solve(penalty, gap)
     seconds = time.perf_counter() - started
     chi = answer.expansion
     b = thresholds(chi(train), np.where(y[:, None] == model.classes_, 1.0, -1.0))
     return Row(
         penalty,
-        found.expansion.shape[0],
+        np.count_nonzero(found.coef.any(axis=1)),
         found.gap,
         seconds,
         chi.shape[0],

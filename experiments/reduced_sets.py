@@ -38,8 +38,7 @@ from scipy.optimize import brentq
 import mercer as mc
 from experiments.usps_features import digits
 from mercer.reduction.base import Target
-from mercer.reduction.max_norm import costs
-from mercer.reduction.row_sparse import Programme
+from mercer.reduction.row_sparse import RowSparse, point_weights
 from mercer.reduction.trace import best
 
 COSTS = {"smoothed": 20.0, "raw": 10.0}
@@ -128,14 +127,14 @@ def refined(normals, sizes):
 
 def one_penalty(normals, sizes, weighted):
     """Return, for every size, the machines that a Lasso with one penalty leaves with that many vectors on average."""
-    programmes = [Programme(psi.kernel(psi.points), psi.coef, costs(psi.coef, weighted)) for psi in normals]
+    problems = [RowSparse(psi.kernel(psi.points), psi.coef, point_weights(psi.coef, weighted)) for psi in normals]
 
     def kept(penalty):
-        return [np.flatnonzero(programme.solve(penalty, GAP).coef[:, 0]) for programme in programmes]
+        return [np.flatnonzero(problem.solve(penalty, GAP).coef[:, 0]) for problem in problems]
 
     found = {}
     for n in sizes:
-        low, high = 1e-9, max(programme.largest for programme in programmes)
+        low, high = 1e-9, max(problem.largest for problem in problems)
         # to the last machine that loses or keeps a vector, or until two penalties are as good as the same
         while high > 1.001 * low:
             penalty = np.sqrt(low * high)

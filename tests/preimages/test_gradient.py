@@ -100,7 +100,7 @@ def test_options_out_of_range_are_refused_by_name(options, message):
 
 def test_a_kernel_without_a_gradient_is_refused_with_a_remedy():
     psi = mc.features(mc.FunctionKernel(lambda A, B: A @ B.T), X)
-    with pytest.raises(TypeError, match=r"needs a kernel with a gradient.*method='learned'"):
+    with pytest.raises(TypeError, match=r"Gradient needs a gradient, but FunctionKernel.*method='learned'"):
         preimage(psi, "gradient")
 
 

@@ -1,4 +1,4 @@
-"""Targets, stages and answers: what methods are given, and what users get."""
+"""Targets, stages and results: the input of methods and the output of reduce."""
 
 import pickle
 from dataclasses import dataclass
@@ -20,9 +20,9 @@ class First:
     """The first points, one after the other."""
 
     def require(self, psi):
-        """Take everything."""
+        """Accept every expansion."""
 
-    def find(self, target, n_vectors, tol):  # noqa: ARG002
+    def find(self, target, n_vectors, tol):
         order = np.arange(n_vectors)
         for size in range(1, n_vectors + 1):
             yield Stage(target.points, order[:size])
@@ -43,7 +43,7 @@ def test_a_target_is_psi_in_float64_with_its_values_and_squares(dtype):
     assert target.eps == np.finfo(dtype).eps
 
 
-def test_relative_errors_are_numbers_for_a_vector_0_and_for_rounding():
+def test_relative_errors_are_finite_for_a_vector_0_and_for_rounding():
     target = Target(mc.features(mc.Linear(), X) @ np.column_stack([C[:, 0], np.zeros(20)]))
     np.testing.assert_allclose(target.relative(np.array([-1e-20, 1e-20])), [1e-10 / target.squares[0] ** 0.5, 0])
     np.testing.assert_allclose(target.relative(target.squares), [1, 0])
@@ -52,12 +52,12 @@ def test_relative_errors_are_numbers_for_a_vector_0_and_for_rounding():
 def test_a_negative_square_is_refused_with_its_column():
     psi = mc.features(mc.Sigmoid(1.0, -5.0), X[:1]) @ np.ones((1, 1))
     assert psi.kernel.diag(X[:1])[0] < 0
-    with pytest.raises(ValueError, match="vector 0 of psi has the square -"):
+    with pytest.raises(ValueError, match="vector 0 of psi has the negative squared norm -"):
         _ = Target(psi).squares
 
 
 @pytest.mark.parametrize("size", [1, 4, 9])
-def test_one_run_answers_for_every_size(size):
+def test_one_run_gives_the_reduced_set_of_every_size(size):
     psi = mc.Expansion(mc.Gaussian(0.5), X, C)
     run = reduce(psi, 12, method=First())
     answer, alone = run.at(size), reduce(psi, size, method=First())
@@ -71,13 +71,13 @@ def test_one_run_answers_for_every_size(size):
         run.at(0)
 
 
-def test_an_answer_survives_pickling_and_still_answers_for_other_sizes():
+def test_a_pickled_result_gives_the_reduced_sets_of_other_sizes():
     run = reduce(mc.Expansion(mc.Gaussian(0.5), X, C), 12, method=First())
     again = pickle.loads(pickle.dumps(run))
     np.testing.assert_array_equal(again.at(5).expansion.coef, run.at(5).expansion.coef)
 
 
-def test_points_of_every_kind_can_be_chosen():
+def test_points_of_every_kind_can_be_selected():
     dense = reduce(mc.Expansion(mc.Gaussian(0.5), X, C), 6, method=First())
     sparse = reduce(mc.Expansion(mc.Gaussian(0.5), sp.csr_matrix(X), C), 6, method=First())
     given = mc.Precomputed(mc.Gaussian(0.5)(X))
@@ -88,6 +88,6 @@ def test_points_of_every_kind_can_be_chosen():
     np.testing.assert_array_equal(indices.expansion.points, np.arange(6))
 
 
-def test_what_is_no_expansion_is_refused():
+def test_other_types_than_expansions_are_refused():
     with pytest.raises(TypeError, match="psi must be an Expansion"):
         Target(X)

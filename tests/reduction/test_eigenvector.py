@@ -1,4 +1,4 @@
-"""The eigenvector criterion bounds the exact loss, and meets it where an eigenvector is the best replacement."""
+"""Eigenvector: the criterion is an upper bound of the loss, equal to it where an eigenvector is the best replacement."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from mercer.reduction.subset import independent
 
 @pytest.mark.parametrize("m", [1, 2])
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_claimed_of_a_removal_is_an_upper_bound_of_its_loss(seed, m):
+def test_the_criterion_is_an_upper_bound_of_the_loss(seed, m):
     kernel, X, coef = problem(seed, m=m, gamma=1.0)
     K = kernel(X, X)
     order, bounds = eliminate(independent(K, coef))
@@ -23,7 +23,7 @@ def test_what_is_claimed_of_a_removal_is_an_upper_bound_of_its_loss(seed, m):
     assert np.all(losses <= bounds[1:] * (1 + 1e-6) + 1e-10)
     # the published remark: the bound is near the loss, not equal to it
     assert np.any(losses < 0.999 * bounds[1:])
-    # the first removal of the exact form costs no more
+    # the loss of the first removal by the exact form is no larger
     assert greedily(independent(K, coef))[1][-1] <= bounds[-1] * (1 + 1e-9)
 
 
@@ -32,17 +32,17 @@ def test_the_criterion_is_the_minimum_over_eigenvectors_and_terms_by_its_definit
     K = kernel(X, X)
     order, bounds = eliminate(independent(K, coef))
     values, V = np.linalg.eigh(K)
-    costs = {}
+    errors = {}
     for i in range(12):
         for n in range(12):
             # the coefficients of psi - psi' are a multiple of the eigenvector
             change = np.outer(V[:, i] / V[n, i], coef[n])
             assert np.abs((coef - change)[n]).max() < 1e-12 * np.abs(change).max()
-            costs[i, n] = np.einsum("ij,ij->", change, K @ change)
-            np.testing.assert_allclose(costs[i, n], values[i] * (coef[n] ** 2).sum() / V[n, i] ** 2, rtol=1e-6)
-    least = min(costs, key=costs.__getitem__)
+            errors[i, n] = np.einsum("ij,ij->", change, K @ change)
+            np.testing.assert_allclose(errors[i, n], values[i] * (coef[n] ** 2).sum() / V[n, i] ** 2, rtol=1e-6)
+    least = min(errors, key=errors.__getitem__)
     assert order[-1] == least[1]
-    np.testing.assert_allclose(bounds[-1], costs[least], rtol=1e-6)
+    np.testing.assert_allclose(bounds[-1], errors[least], rtol=1e-6)
 
 
 def test_orthogonal_terms_and_the_null_space_are_exact():
@@ -69,7 +69,7 @@ def test_all_sizes_come_from_one_run_and_are_not_far_from_the_exact_form(dtype):
     assert ours.history[-1] < 10 * exact.history[-1]
 
 
-def test_a_term_without_coefficients_is_dropped_for_nothing():
+def test_a_term_without_coefficients_has_no_loss():
     K = np.array([[1.0, 0.5], [0.5, 1.0]])
     order, bounds = eliminate(independent(K, np.array([[2.0], [0.0]])))
     np.testing.assert_array_equal(order, [0, 1])

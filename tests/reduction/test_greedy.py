@@ -1,4 +1,4 @@
-"""Greedy removal is exact at every step, honest beside an ill-conditioned Gram matrix, and never beats exhaustion."""
+"""Greedy: exact losses, also for ill-conditioned Gram matrices, and errors near those of exhaustive search."""
 
 from itertools import combinations
 
@@ -30,7 +30,7 @@ def problem(seed, n=12, m=2, gamma=0.3):
 
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("seed", range(3))
-def test_every_removal_is_the_cheapest_of_all_and_costs_what_is_claimed(seed, m):
+def test_every_removal_has_the_smallest_loss_and_the_stated_one(seed, m):
     kernel, X, coef = problem(seed, m=m, gamma=1.0)
     K = kernel(X, X)
     order, losses = eliminate(independent(K, coef))
@@ -60,13 +60,13 @@ def test_no_set_beats_exhaustive_search_nor_is_far_from_it(seed):
 
 @pytest.mark.parametrize("gamma", [0.5, 1.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_claimed_errors_are_those_recomputed_in_extended_precision_on_moons(gamma, dtype):
+def test_errors_equal_those_recomputed_in_extended_precision_on_moons(gamma, dtype):
     X, y = make_moons(120, noise=0.15, random_state=0)
     svc = mc.SVC(kernel=mc.Gaussian(gamma), C=10).fit(X, y)
     psi = mc.Expansion(mc.Gaussian(gamma), svc.expansion_.points.astype(dtype), svc.expansion_.coef.astype(dtype))
     n = len(psi.points)
     answer = reduce(psi, n - 1, method=Greedy())
-    # Gram matrix with the condition 1e10 and more: down-dating an inverse claims errors below 0 here
+    # condition number above 1e10: down-dating the inverse would give negative squared errors
     assert np.all(np.diff(answer.history) < 1e-6)
     for size in answer.sizes[:: max(1, len(answer.sizes) // 8)]:
         part = answer.at(size)
@@ -80,7 +80,7 @@ def test_claimed_errors_are_those_recomputed_in_extended_precision_on_moons(gamm
             np.testing.assert_allclose(part.history[-1], part.relative_error[0], rtol=1e-3, atol=noise)
 
 
-def test_what_lies_in_the_span_of_the_others_goes_first_and_for_nothing():
+def test_terms_in_the_span_of_the_others_are_dropped_first_without_loss():
     kernel, X, coef = problem(1, n=8)
     psi = mc.Expansion(kernel, np.vstack([X, X[:4]]), np.vstack([coef, coef[:4]]))
     answer = reduce(psi, 11, method=Greedy())
@@ -95,7 +95,7 @@ def test_the_most_important_of_orthogonal_terms_is_the_longest():
     np.testing.assert_allclose(answer.relative_error, 3 / np.sqrt(25 + 9 + 64))
 
 
-def test_a_given_matrix_and_sparse_rows_are_taken():
+def test_a_given_matrix_and_sparse_rows_give_the_same_errors():
     kernel, X, coef = problem(2)
     dense = reduce(mc.Expansion(kernel, X, coef), 5, method=Greedy())
     given = reduce(mc.Expansion(mc.Precomputed(kernel(X, X)), np.arange(12), coef), 5, method=Greedy())

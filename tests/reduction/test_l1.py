@@ -1,4 +1,4 @@
-"""The Lasso path in feature space: optimality, the path of LARS, and its sets."""
+"""L1: the optimality conditions of the Lasso, the path of LARS, and sets of every size."""
 
 from itertools import combinations
 
@@ -11,16 +11,16 @@ import mercer as mc
 from mercer.reduction import reduce
 from mercer.reduction.base import Target
 from mercer.reduction.l1 import L1, _Column
-from mercer.reduction.max_norm import costs
+from mercer.reduction.row_sparse import point_weights
 
 
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_sets_are_supports_on_the_path_of_least_angle_regression(seed, weighted):
     kernel, X, coef = problem(seed, n=25, m=1, gamma=2.0)
-    K, cost = kernel(X, X), costs(coef, weighted)
-    # the prices are taken into the features
-    alphas, _, path = lars_path_gram((K @ coef)[:, 0] / cost, K / np.outer(cost, cost), n_samples=1, method="lasso")
+    K, c = kernel(X, X), point_weights(coef, weighted)
+    # the features are divided by the weights
+    alphas, _, path = lars_path_gram((K @ coef)[:, 0] / c, K / np.outer(c, c), n_samples=1, method="lasso")
     # between two knots the support is that of the knot with the smaller penalty
     theirs = {frozenset(np.flatnonzero(path[:, i] + path[:, i - 1])) for i in range(1, len(alphas))}
     for n_vectors in (3, 8, 15):
@@ -34,29 +34,29 @@ def test_the_optimality_conditions_hold_along_the_path(weighted):
     kernel, X, coef = problem(3, n=60, m=1)
     column = _Column(kernel(X, X), coef[:, 0], weighted)
     for share in 0.5 ** np.arange(1, 12):
-        penalty = share * column.programme.largest
-        column.paid(penalty, 1e-9)
-        b, price = column.coef[:, 0], penalty * column.programme.cost
+        penalty = share * column.problem.largest
+        column.terms(penalty, 1e-9)
+        b, penalties = column.coef[:, 0], penalty * column.problem.weights
         gradient = 2 * kernel(X, X) @ (coef[:, 0] - b)
-        assert np.all(np.abs(gradient) <= price * (1 + 1e-3))
+        assert np.all(np.abs(gradient) <= penalties * (1 + 1e-3))
         kept = b != 0
-        np.testing.assert_allclose(gradient[kept], price[kept] * np.sign(b[kept]), rtol=1e-3)
+        np.testing.assert_allclose(gradient[kept], penalties[kept] * np.sign(b[kept]), rtol=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_columns_keep_to_their_own_points_and_their_union_is_counted(dtype):
+def test_each_column_uses_its_own_points_and_the_union_has_the_requested_size(dtype):
     kernel, X, coef = problem(4, n=40, m=3)
     coef[:20, 0] = coef[20:, 1] = 0
     psi = mc.Expansion(kernel, X.astype(dtype), coef.astype(dtype))
     column = _Column(kernel(X, X), coef[:, 0], True)
-    assert not column.paid(1e-3 * column.programme.largest, 1e-4)[:20].any()
+    assert not column.terms(1e-3 * column.problem.largest, 1e-4)[:20].any()
     answer = reduce(psi, 12, method=L1())
     np.testing.assert_array_equal(answer.sizes, np.arange(1, 13))
     assert answer.expansion.points.dtype == dtype
     assert answer.history[-1] < answer.history[0]
 
 
-def test_a_column_of_zeros_asks_for_nothing():
+def test_a_column_of_zeros_changes_nothing():
     kernel, X, coef = problem(5, n=20, m=2)
     padded = np.hstack([coef, np.zeros((20, 1))])
     ours, plain = (reduce(mc.Expansion(kernel, X, C), 9, method=L1()) for C in (padded, coef))
@@ -76,7 +76,7 @@ def test_no_set_beats_exhaustive_search(weighted):
         assert error**2 * total >= best - 1e-10 * total
 
 
-def test_a_gap_that_is_no_positive_number_is_named():
+def test_a_gap_that_is_not_positive_is_refused_by_name():
     with pytest.raises(ValueError, match=r"gap = -1 must be above 0"):
         L1(gap=-1)
     with pytest.raises(TypeError, match=r"gap must be a number"):

@@ -1,4 +1,4 @@
-"""Merging: the best pair by brute force, the best point on its line, errors that hold."""
+"""Merge: the best pair by brute force, the best point on its line, and its errors."""
 
 import itertools
 
@@ -15,8 +15,8 @@ X = RNG.normal(size=(12, 2))
 KERNELS = [mc.Gaussian(0.5), mc.Cauchy(0.5), mc.Matern(1.0, 1.5)]
 
 
-def _cost(kernel, points, coef, shares):
-    """What is lost of a pair of terms when one point of the line between them is left, the best of some."""
+def _loss(kernel, points, coef, shares):
+    """Return the loss of replacing a pair of terms by the best of some points of the line between them."""
     pair = mc.Expansion(kernel, points, coef)
     h = np.reshape(shares, (-1, 1))
     z = h * points[:1] + (1 - h) * points[1:]
@@ -25,44 +25,44 @@ def _cost(kernel, points, coef, shares):
 
 @pytest.mark.parametrize("columns", [1, 3])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_the_first_pair_is_the_cheapest_of_all_and_its_point_the_best_on_the_line(kernel, columns):
+def test_the_first_pair_has_the_smallest_loss_and_its_point_is_the_best_on_the_line(kernel, columns):
     C = RNG.normal(size=(12, columns))
     pairs = _Pairs(Target(mc.Expansion(kernel, X, C)), 201)
-    costs = {
-        (i, j): _cost(kernel, X[[i, j]], C[[i, j]], np.linspace(0, 1, 201))
+    losses = {
+        (i, j): _loss(kernel, X[[i, j]], C[[i, j]], np.linspace(0, 1, 201))
         for i, j in itertools.combinations(range(12), 2)
     }
-    np.testing.assert_allclose(pairs.least.min(), min(costs.values()), rtol=1e-8)
+    np.testing.assert_allclose(pairs.least.min(), min(losses.values()), rtol=1e-8)
     pairs.merge()
-    gone = tuple(np.setdiff1d(np.arange(12), pairs.left()))
-    assert gone == min(costs, key=costs.__getitem__)
+    merged = tuple(np.setdiff1d(np.arange(12), pairs.remaining()))
+    assert merged == min(losses, key=losses.__getitem__)
     kept = pairs.points[12]
-    h = np.linalg.norm(kept - X[gone[1]]) / np.linalg.norm(X[gone[0]] - X[gone[1]])
-    assert _cost(kernel, X[list(gone)], C[list(gone)], h) <= costs[gone] + 1e-9
-    psi = mc.Expansion(kernel, X[list(gone)], C[list(gone)])
+    h = np.linalg.norm(kept - X[merged[1]]) / np.linalg.norm(X[merged[0]] - X[merged[1]])
+    assert _loss(kernel, X[list(merged)], C[list(merged)], h) <= losses[merged] + 1e-9
+    psi = mc.Expansion(kernel, X[list(merged)], C[list(merged)])
     np.testing.assert_allclose(pairs.coef[pairs.slots == 12], psi(kept[None]), rtol=1e-6)
 
 
-def test_partners_are_the_cheapest_after_many_merges():
+def test_partners_have_the_smallest_loss_after_many_merges():
     C = RNG.normal(size=(12, 2))
     pairs = _Pairs(Target(mc.Expansion(KERNELS[0], X, C)), 9)
     for _ in range(7):
         pairs.merge()
-    rows, slots = pairs.left(), np.flatnonzero(pairs.alive)
-    costs = {
-        (i, j): _cost(KERNELS[0], pairs.points[rows[[i, j]]], pairs.coef[slots[[i, j]]], pairs.h)
+    rows, slots = pairs.remaining(), np.flatnonzero(pairs.alive)
+    losses = {
+        (i, j): _loss(KERNELS[0], pairs.points[rows[[i, j]]], pairs.coef[slots[[i, j]]], pairs.h)
         for i, j in itertools.combinations(range(5), 2)
     }
     assert len(rows) == pairs.count == 5
     for i, slot in enumerate(slots):
-        least = min(cost for pair, cost in costs.items() if i in pair)
+        least = min(loss for pair, loss in losses.items() if i in pair)
         np.testing.assert_allclose(pairs.least[slot], least, rtol=1e-7)
-        np.testing.assert_allclose(pairs.cost[slot, pairs.partner[slot]], pairs.least[slot])
+        np.testing.assert_allclose(pairs.loss[slot, pairs.partner[slot]], pairs.least[slot])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_few_vectors_are_left_at_an_error_below_that_of_none(kernel, dtype):
+def test_reduced_sets_have_errors_below_1_that_fall_with_their_size(kernel, dtype):
     points = np.repeat(RNG.normal(size=(5, 2)), 8, axis=0) + RNG.normal(0, 0.1, (40, 2))
     psi = mc.Expansion(kernel, points.astype(dtype), RNG.normal(size=(40, 3)).astype(dtype))
     answer = reduce(psi, 15, method="merge")
@@ -75,7 +75,7 @@ def test_few_vectors_are_left_at_an_error_below_that_of_none(kernel, dtype):
     np.testing.assert_allclose(joint, answer.history[-1], rtol=1e-3)
 
 
-def test_equal_points_are_merged_at_no_cost():
+def test_equal_points_are_merged_without_loss():
     points = np.repeat(4 * RNG.normal(size=(5, 2)), 6, axis=0)
     psi = mc.Expansion(mc.Gaussian(0.5), points, RNG.normal(size=(30, 2)))
     assert reduce(psi, 5, method="merge").relative_error.max() < 1e-6
@@ -87,10 +87,10 @@ def test_a_refinement_can_start_from_merged_points():
     assert refined.history[-1] < merged.history[-1]
 
 
-def test_what_does_not_fit_is_refused():
+def test_wrong_arguments_are_refused_by_name():
     with pytest.raises(TypeError, match="Merge needs a Radial kernel"):
         reduce(mc.Expansion(mc.Linear(), X, np.ones(12)), 3, method="merge")
     with pytest.raises(ValueError, match="steps = 2"):
         Merge(steps=2)
-    with pytest.raises(MemoryError, match="distances and costs of the pairs of 12 points"):
+    with pytest.raises(MemoryError, match="distances and losses of the pairs of 12 points"):
         reduce(mc.Expansion(mc.Gaussian(0.5), X, np.ones(12)), 3, method=Merge(memory=2000))

@@ -1,4 +1,4 @@
-"""Pivoting takes the point that its rule names, keeps no Gram matrix, and never beats exhaustion."""
+"""Pivoted: every point is that of the rule, and errors are near those of exhaustive search."""
 
 from itertools import combinations
 
@@ -13,15 +13,15 @@ from mercer.reduction.base import Target
 from mercer.reduction.pivoted import Pivoted
 
 
-def taken(psi, n, **options):
+def selected(psi, n, **options):
     return list(Pivoted(**options).find(Target(psi), n, 0.0))[-1].rows
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_point_taken_is_the_one_that_lowers_the_error_most(seed):
+def test_every_point_is_the_one_that_lowers_the_error_most(seed):
     kernel, X, coef = problem(seed, gamma=1.0)
     K = kernel(X, X)
-    rows = taken(mc.Expansion(kernel, X, coef), 8)
+    rows = selected(mc.Expansion(kernel, X, coef), 8)
     for size in range(8):
         choices = [least_error(K, coef, [*rows[:size], i]) for i in range(12) if i not in rows[:size]]
         np.testing.assert_allclose(least_error(K, coef, rows[: size + 1]), min(choices), rtol=1e-6, atol=1e-10)
@@ -31,7 +31,7 @@ def test_the_first_point_is_the_best_single_one():
     for seed in range(5):
         kernel, X, coef = problem(seed)
         K = kernel(X, X)
-        rows = taken(mc.Expansion(kernel, X, coef), 1)
+        rows = selected(mc.Expansion(kernel, X, coef), 1)
         best = min(range(12), key=lambda i: least_error(K, coef, [i]))  # noqa: B023
         assert rows.tolist() == [best]
 
@@ -52,20 +52,20 @@ def test_no_set_beats_exhaustive_search(seed):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_without_an_aim_the_pivots_are_those_of_pivoted_cholesky(dtype):
+def test_without_the_vectors_the_pivots_are_those_of_pivoted_cholesky(dtype):
     kernel, X, coef = problem(7, n=80, gamma=3.0)
     psi = mc.Expansion(mc.Polynomial(2, 1.0, 1.0), X.astype(dtype), coef.astype(dtype))
-    rows = taken(psi, 20, aimed=False)
+    rows = selected(psi, 20, aimed=False)
     wide = X.astype(dtype).astype(np.float64)
     np.testing.assert_array_equal(rows, cholesky.pivoted(psi.kernel(wide, wide)).pivots)
-    # a quadratic kernel in the plane has six dimensions, and the run ends with them
+    # the feature space of a quadratic kernel in the plane has dimension six, where the run ends
     assert len(rows) == 6
 
 
-def test_more_columns_than_were_reserved_are_no_matter():
+def test_more_columns_than_reserved_at_first_are_computed():
     kernel, X, coef = problem(8, n=150, gamma=30.0)
     psi = mc.Expansion(kernel, X, coef)
-    rows = taken(psi, 140)
+    rows = selected(psi, 140)
     assert len(set(rows.tolist())) == 140
     answer = reduce(psi, 140, method=Pivoted())
     assert np.all(np.diff(answer.history) <= 1e-7)

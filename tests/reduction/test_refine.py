@@ -1,4 +1,4 @@
-"""Refinement: gradients against differences in extended precision, true reduced sets found, nothing lost."""
+"""Refine: gradients against differences in extended precision, true reduced sets found, no error above the start."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_refined_points_have_a_smaller_error_than_those_they_started_from(kernel
     assert refined.expansion.shape == (4, 4)
     assert refined.expansion.points.dtype == dtype
     if kernel == MORE[0]:
-        # all points sit where the kernel has a kink, and no short step away from there helps
+        # all points are at kinks of the kernel, and short steps away do not lower the error
         assert refined.history[-1] <= start.history[-1] * (1 + 4 * np.finfo(dtype).eps)
     else:
         assert refined.history[-1] < 0.999 * start.history[-1]
@@ -62,10 +62,10 @@ def test_refined_points_have_a_smaller_error_than_those_they_started_from(kernel
 
 
 @pytest.mark.parametrize("columns", [1, 5])
-def test_an_expansion_that_has_m_vectors_is_found(columns, global_random_seed):
+def test_an_expansion_over_five_points_is_recovered(columns, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     true = 4 * rng.normal(size=(5, 3))
-    # each feature several times over, in pieces that only together make the coefficient
+    # each feature is repeated six times, with coefficients that add up
     points, coef = np.repeat(true, 6, axis=0), rng.normal(size=(30, columns))
     psi = mc.Expansion(mc.Gaussian(0.3), points, coef)
     answer = reduce(psi, 5, method=Refine(max_iter=1000, tol=1e-15))
@@ -81,7 +81,7 @@ def test_the_gradient_vanishes_at_the_end():
     assert np.abs(after).max() < 1e-4 * np.abs(before).max()
 
 
-def test_as_many_points_as_reach_the_tolerance_are_refined_below_it():
+def test_the_points_that_reach_the_tolerance_are_refined_below_it():
     psi = mc.Expansion(mc.Gaussian(0.5), X, C)
     start, refined = reduce(psi, tol=0.3), reduce(psi, tol=0.3, method=Refine())
     assert refined.expansion.shape == start.expansion.shape
@@ -110,19 +110,19 @@ def test_an_interrupted_refinement_keeps_the_best_points_so_far(after, monkeypat
         np.testing.assert_allclose(kept.history, start.history, rtol=1e-9)
 
 
-def test_what_does_not_fit_is_refused():
-    with pytest.raises(TypeError, match="start must be a record"):
+def test_wrong_arguments_are_refused_by_name():
+    with pytest.raises(TypeError, match="start = .* must be a record"):
         Refine(start=Construct)
     with pytest.raises(ValueError, match="max_iter = 0"):
         Refine(max_iter=0)
-    with pytest.raises(TypeError, match="a selection"):
+    with pytest.raises(TypeError, match="selects points of psi"):
         reduce(mc.Expansion(mc.Precomputed(np.eye(5)), np.arange(5), np.ones(5)), 2, method="refine")
 
 
 @pytest.mark.parametrize("kernel", [mc.Chi2(0.5), mc.Intersection()], ids=repr)
-def test_points_of_kernels_of_histograms_stay_where_those_are_defined(kernel, global_random_seed):
+def test_points_of_kernels_of_histograms_stay_non_negative(kernel, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    # half of all entries lie on the bound, and pull there
+    # half of all entries are at the bound 0
     X = np.maximum(rng.normal(size=(40, 5)), 0)
     psi = mc.Expansion(kernel, X, rng.normal(size=(40, 2)))
     refined = reduce(psi, 6, method="refine")

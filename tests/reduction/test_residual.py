@@ -1,4 +1,4 @@
-"""The residual as an objective: values against a naive oracle, gradients against differences in extended precision."""
+"""Objectives of construction: values against a naive oracle, gradients against differences in extended precision."""
 
 import numpy as np
 import pytest
@@ -27,9 +27,9 @@ def _value(kernel, z):
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_values_and_gradients_are_those_of_the_formula(kernel):
-    values, gradient, sound = _residual(kernel)(NEW, np.arange(4))
+    values, gradient, valid = _residual(kernel)(NEW, np.arange(4))
     np.testing.assert_allclose(values, _value(kernel, NEW).astype(float), rtol=1e-11)
-    assert sound.all()
+    assert valid.all()
     wide, step = NEW.astype(np.longdouble), np.longdouble(1e-6)
     for k in range(3):
         apart = step * np.eye(3, dtype=np.longdouble)[k]
@@ -40,23 +40,23 @@ def test_values_and_gradients_are_those_of_the_formula(kernel):
 @pytest.mark.parametrize("kernel", KERNELS[:3], ids=repr)
 def test_steps_to_the_weighted_mean_point_down_the_gradient(kernel):
     values, gradient, _ = _residual(kernel)(NEW, np.arange(4))
-    lowered, steps, sound = _residual(kernel, ResidualMean)(NEW, np.arange(4))
+    lowered, steps, valid = _residual(kernel, ResidualMean)(NEW, np.arange(4))
     np.testing.assert_allclose(lowered, values, rtol=1e-12)
     cosines = (steps * gradient).sum(axis=1) / np.linalg.norm(steps, axis=1) / np.linalg.norm(gradient, axis=1)
-    np.testing.assert_allclose(cosines[sound], -1, atol=1e-12)
+    np.testing.assert_allclose(cosines[valid], -1, atol=1e-12)
 
 
 def test_the_weighted_mean_of_a_gaussian_is_the_published_one():
     kernel = KERNELS[0]
-    _, steps, sound = _residual(kernel, ResidualMean)(NEW, np.arange(4))
+    _, steps, valid = _residual(kernel, ResidualMean)(NEW, np.arange(4))
     points, coef = np.concatenate([X, Z]), np.concatenate([C, -A])
     K = kernel(NEW, points)
     weights = (K @ coef) @ coef.T * K
     np.testing.assert_allclose(NEW + steps, weights @ points / weights.sum(axis=1)[:, None], rtol=1e-9)
-    assert sound.all()
+    assert valid.all()
 
 
-def test_where_nothing_is_left_a_point_feels_nothing():
+def test_where_the_residual_is_0_no_point_is_valid():
     psi = mc.Expansion(KERNELS[0], X, C)
     total = float((psi.norms() ** 2).sum())
     for objective in (Residual, ResidualMean):

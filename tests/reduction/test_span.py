@@ -1,4 +1,4 @@
-"""The span of features: coefficients and residuals against least squares and extended precision."""
+"""Span: coefficients and residuals against least squares and extended precision."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_coefficients_are_the_best_and_residuals_are_theirs(kernel):
         wide, tall = C.astype(np.longdouble), A.astype(np.longdouble)
         left = (wide * (squares[0] @ wide)).sum(0) - 2 * (wide * (squares[1] @ tall)).sum(0)
         left += (tall * (squares[2] @ tall)).sum(0)
-        np.testing.assert_allclose(span.residuals(), left.astype(float), rtol=1e-9)
+        np.testing.assert_allclose(span.residuals, left.astype(float), rtol=1e-9)
 
 
 def test_one_after_the_other_and_all_at_once_are_the_same():
@@ -49,7 +49,7 @@ def test_repeated_points_get_the_coefficient_0_and_change_nothing():
     repeated.add(Z[[0, 0, 1, 0, 2, 3, 4, 5, 6, 6, 7]])
     np.testing.assert_array_equal(repeated.kept, [0, 2, 4, 5, 6, 7, 8, 10])
     np.testing.assert_allclose(repeated.coefficients()[repeated.kept], plain.coefficients(), rtol=1e-8)
-    np.testing.assert_allclose(repeated.residuals(), plain.residuals(), rtol=1e-10)
+    np.testing.assert_allclose(repeated.residuals, plain.residuals, rtol=1e-10)
 
 
 def test_polynomials_have_no_more_dimensions_than_monomials():
@@ -57,10 +57,10 @@ def test_polynomials_have_no_more_dimensions_than_monomials():
     span = Span(target)
     span.add(X)
     assert len(span.kept) == 10
-    np.testing.assert_allclose(span.residuals(), 0, atol=1e-10 * target.squares.max())
+    np.testing.assert_allclose(span.residuals, 0, atol=1e-10 * target.squares.max())
 
 
-def test_what_is_left_of_new_features_is_their_distance_to_the_span():
+def test_the_residuals_of_new_features_are_their_distances_to_the_span():
     kernel = KERNELS[0]
     span = Span(Target(mc.Expansion(kernel, X, C)))
     span.add(Z)

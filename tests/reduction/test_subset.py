@@ -1,4 +1,4 @@
-"""What the choice of a subset needs: the Gram matrix, its null space, nested stages."""
+"""Shared parts of selection: the Gram matrix, its null space, nested stages; and claims on all selections."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_a_matrix_beyond_the_budget_is_refused_with_both_numbers():
         gram(target, "1kB", 3)
 
 
-def test_an_indefinite_matrix_is_refused_and_a_given_semidefinite_one_is_not():
+def test_an_indefinite_matrix_is_refused_and_a_given_semidefinite_one_accepted():
     K, coef = X @ X.T, np.ones((12, 1))
     semidefinite = Target(mc.Expansion(mc.Precomputed(K), np.arange(12), coef))
     np.testing.assert_allclose(gram(semidefinite, "1GB"), K)
@@ -61,7 +61,7 @@ SELECTIONS = {"eigenvector": Eigenvector, "greedy": Greedy, "l1": L1, "max_norm"
 
 @pytest.mark.parametrize("name", SELECTIONS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_every_selection_keeps_points_bit_for_bit_and_has_all_sizes(name, dtype):
+def test_every_selection_returns_points_of_psi_exactly_and_has_all_sizes(name, dtype):
     psi = mc.Expansion(mc.Matern(1.0), RNG.normal(size=(30, 4)).astype(dtype), RNG.normal(size=(30, 2)).astype(dtype))
     answer = reduce(psi, 12, method=name)
     assert answer.method == SELECTIONS[name]()
@@ -75,7 +75,7 @@ def test_every_selection_keeps_points_bit_for_bit_and_has_all_sizes(name, dtype)
 
 
 @pytest.mark.parametrize("name", SELECTIONS)
-def test_a_tolerance_ends_the_run_at_the_first_set_that_has_it(name):
+def test_a_tolerance_ends_the_run_at_the_first_set_that_reaches_it(name):
     psi = mc.Expansion(mc.Gaussian(0.5), X, RNG.normal(size=(12, 2)))
     answer = reduce(psi, tol=0.5, method=name)
     assert answer.relative_error.max() <= 0.5
@@ -83,7 +83,7 @@ def test_a_tolerance_ends_the_run_at_the_first_set_that_has_it(name):
 
 
 @pytest.mark.parametrize("name", SELECTIONS)
-def test_what_was_selected_with_zero_columns_or_one_point_too_many_is_no_different(name):
+def test_a_zero_column_and_a_point_without_coefficients_change_no_selection(name):
     coef = RNG.normal(size=(12, 1))
     zero = mc.Expansion(
         mc.Gaussian(0.5), np.vstack([X, X[:1] + 9]), np.vstack([np.pad(coef, ((0, 0), (0, 1))), [[0, 0]]])

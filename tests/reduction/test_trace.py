@@ -1,4 +1,4 @@
-"""Traces: errors of sets that grow or are exchanged, and why a run ends."""
+"""Trace: errors of growing and of replaced sets, and the reasons why a run ends."""
 
 import numpy as np
 import pytest
@@ -21,32 +21,32 @@ def _alone(target, rows):
     return best(target, target.points[rows])[1]
 
 
-def test_errors_do_not_depend_on_what_was_looked_at_before():
+def test_errors_do_not_depend_on_earlier_sets():
     target = _target()
     trace = Trace(target)
     for rows in ([3], [3, 1], [3, 1, 7, 9], [0, 2, 4, 6, 8], [0, 2, 4, 6, 8, 1]):
         rows = np.array(rows)
-        np.testing.assert_allclose(trace.look(Stage(target.points, rows)), _alone(target, rows), rtol=1e-9)
+        np.testing.assert_allclose(trace.record(Stage(target.points, rows)), _alone(target, rows), rtol=1e-9)
     np.testing.assert_array_equal(trace.sizes, [1, 2, 4, 5, 6])
 
 
-def test_a_set_of_the_same_size_takes_the_place_only_if_it_is_better():
+def test_a_set_of_the_same_size_replaces_the_last_only_if_it_is_better():
     target = _target()
     sets = sorted([[0, 1, 2], [3, 4, 5], [6, 7, 8]], key=lambda rows: _alone(target, rows) ** 2 @ target.squares)
     for order in (sets, sets[::-1]):
         trace = Trace(target)
         for rows in order:
-            trace.look(Stage(target.points, np.array(rows)))
+            trace.record(Stage(target.points, np.array(rows)))
         np.testing.assert_array_equal(trace.stages[0].rows, sets[0])
         assert len(trace.sizes) == 1
 
 
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-9), (np.float32, 1e-3)])
-def test_an_answer_has_psis_type_and_the_error_that_an_outsider_computes(dtype, tol):
+def test_a_result_has_the_type_of_psi_and_the_error_of_the_difference(dtype, tol):
     target = _target(dtype)
     trace = Trace(target)
-    trace.look(Stage(target.points, np.arange(12)))
-    expansion, relative = trace.answer(0)
+    trace.record(Stage(target.points, np.arange(12)))
+    expansion, relative = trace.result(0)
     assert expansion.points.dtype == expansion.coef.dtype == dtype
     difference = mc.Expansion(
         KERNEL,
@@ -57,17 +57,17 @@ def test_an_answer_has_psis_type_and_the_error_that_an_outsider_computes(dtype, 
     np.testing.assert_allclose(trace.history[0] ** 2, relative**2 @ target.squares / target.squares.sum(), rtol=tol)
 
 
-def test_a_run_ends_by_number_tolerance_callback_or_for_lack_of_sets():
+def test_a_run_ends_by_number_tolerance_callback_or_without_further_sets():
     target = _target()
     order = np.arange(20)
     stages = [Stage(target.points, order[: s + 1]) for s in range(20)]
-    assert Trace(target).follow(stages, 4, 0.0) == "n_vectors = 4 reached"
+    assert Trace(target).run(stages, 4, 0.0) == "n_vectors = 4 reached"
     trace = Trace(target)
-    assert trace.follow(stages, 20, 0.5).startswith("tol = 0.5 reached")
+    assert trace.run(stages, 20, 0.5).startswith("tol = 0.5 reached")
     assert trace.reached(0.5)
     assert not trace.reached(0.5 * trace.target.relative(trace.residuals[-1]).max())
-    assert "callback" in Trace(target).follow(stages, 20, 0.0, lambda size, _: size == 3)
-    assert "no further" in Trace(target).follow(stages[:5], 20, 0.0)
+    assert "callback" in Trace(target).run(stages, 20, 0.0, lambda size, _: size == 3)
+    assert "no further" in Trace(target).run(stages[:5], 20, 0.0)
 
 
 def test_the_error_of_any_coefficients_is_their_distance():

@@ -253,10 +253,10 @@ def require_resolved(kernel):
         )
 
 
-def require_gradient(kernel):
-    """Raise a TypeError unless the kernel has a gradient."""
+def require_gradient(kernel, caller="this operation", remedy="use a method that needs kernel values only"):
+    """Raise a TypeError that names the caller and a remedy unless the kernel has a gradient in its points."""
     if not kernel.tags.differentiable:
-        raise TypeError(f"{kernel!r} has no gradient in its points; a method without gradients is needed.")
+        raise TypeError(f"{caller} needs a gradient, but {kernel!r} has no gradient in its points; {remedy}.")
 
 
 def require_kernel(kernel):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import check_integer
+from mercer.kernels.base import require_gradient
 from mercer.preimages.descent import Descent, Restarts, check_options, row_dot
 from mercer.preimages.objective import Distance
 
@@ -59,8 +60,7 @@ class Gradient:
 
     def require(self, kernel):
         """Raise a TypeError unless the kernel has a gradient."""
-        if not kernel.tags.differentiable:
-            raise TypeError(f"Gradient needs a kernel with a gradient, got {kernel!r}; use method='learned'.")
+        require_gradient(kernel, "Gradient", "use method='learned'")
 
     def find(self, psi, start):
         """Return a point for every vector; O(n d) per trial and point, with 2 m d memory numbers stored."""

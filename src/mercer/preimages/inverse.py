@@ -63,14 +63,14 @@ def _from_zero(gap, values):
     return zero, gap(zero) <= 1e-13 * np.abs(values)
 
 
-def _bracket(gap, s, side):
+def _bracket(gap, s, direction):
     """Double s until the solution lies between s and 0; return s, and whether it does."""
-    outside = side * gap(s) <= 0
+    outside = direction * gap(s) <= 0
     for _ in range(_DOUBLINGS):
         if not outside.any():
             break
         s = np.where(outside, 2 * s, s)
-        outside = side * gap(s) <= 0
+        outside = direction * gap(s) <= 0
     return s, ~outside
 
 
@@ -82,7 +82,7 @@ def _root(kernel, gap, sign, low, high):
         with np.errstate(all="ignore"):
             newton = s - value / (sign * _profile(kernel, s, order=1))
         inside = np.isfinite(newton) & (newton >= low) & (newton <= high)
-        # every third step bisects: Newton steps alone may converge slowly from one side
+        # every third step bisects: Newton steps alone may converge slowly towards one end
         following = np.where(inside & (step % 3 < 2), newton, 0.5 * (low + high))
         following = np.where(value == 0, s, following)
         done = np.abs(following - s) <= 2 * np.finfo(float).eps * np.abs(s)

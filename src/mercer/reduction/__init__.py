@@ -1,4 +1,4 @@
-"""Reduced sets: vectors of the feature space written with fewer points, and the error that it costs."""
+"""Reduced sets: approximations of vectors of the feature space by expansions with fewer points."""
 
 from mercer.reduction._reduce import reduce
 from mercer.reduction.base import Method, Reduction, Stage, Target

@@ -1,4 +1,4 @@
-"""What a way to fewer vectors takes and gives: the target, the stages of a run, the protocol of methods, the answer."""
+"""The protocol of reduced-set methods (`Method`, `Target`, `Stage`) and the result of `reduce` (`Reduction`)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -9,10 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.expansion import Expansion
+from mercer.kernels.base import require_gradient
+from mercer.preimages.objective import squared_norms
 
 
 class Target:
-    """The m vectors to be approximated, over n points, in float64, with what every method needs of them.
+    """The m vectors to approximate, over n points, in float64, with the values that every method needs.
 
     Parameters
     ----------
@@ -22,13 +24,13 @@ class Target:
     Raises
     ------
     TypeError
-        When psi is no expansion, or over arrays of another library.
+        If psi is not an Expansion, or is over arrays of another library.
     ValueError
-        When psi has a negative square under an indefinite kernel: there is no distance then.
+        If psi has a negative squared norm under an indefinite kernel: distances are then not defined.
 
     Notes
     -----
-    O(n^2 (d + m)), once: all methods share the values.
+    O(n^2 (d + m)) at the first use of the values, which all methods share.
 
     Examples
     --------
@@ -43,7 +45,7 @@ class Target:
     def __init__(self, psi):
         if not isinstance(psi, Expansion):
             raise TypeError(f"psi must be an Expansion, such as svc.expansion_; got {type(psi).__name__}.")
-        self.original, self.psi = psi, _wide(psi)
+        self.original, self.psi = psi, _in_float64(psi)
 
     @property
     def kernel(self):
@@ -52,17 +54,17 @@ class Target:
 
     @property
     def points(self):
-        """The n points of psi: rows of numbers in float64, other points as they are."""
+        """The n points of psi: rows of numbers in float64, other points unchanged."""
         return self.psi.points
 
     @property
     def coef(self):
-        """The coefficients (n, m) in float64, the identity written out."""
-        return np.eye(len(self.psi)) if self.psi.coef is None else self.psi.coef
+        """The coefficients (n, m) in float64, with the identity written out."""
+        return self.psi.dense_coef()
 
     @property
     def eps(self):
-        """The precision of psi's own type: that of float32 for float32 points, else of float64."""
+        """The precision of the type of psi: that of float32 for float32 points, else of float64."""
         narrow = getattr(self.original.points, "dtype", None) == np.float32
         return float(np.finfo(np.float32 if narrow else np.float64).eps)
 
@@ -74,24 +76,24 @@ class Target:
     @cached_property
     def squares(self):
         """|psi_j|^2 (m,)."""
-        squares = np.einsum("ij,ij->j", self.coef, self.values)
+        squares = squared_norms(self.psi, self.values)
         size = np.einsum("ij,ij->j", np.abs(self.coef), np.abs(self.values))
         negative = np.flatnonzero(squares < -1e-10 * size)
         if len(negative):
             j = negative[0]
             raise ValueError(
-                f"vector {j} of psi has the square {squares[j]:.3g} under the indefinite kernel {self.kernel!r}, and "
-                "so no distance that could be made small; use a positive semidefinite kernel."
+                f"vector {j} of psi has the negative squared norm {squares[j]:.3g} under the indefinite kernel "
+                f"{self.kernel!r}, so its distance to a reduced set is not defined; use a positive semidefinite kernel."
             )
         return np.maximum(squares, 0)
 
     def relative(self, residuals):
-        """Return |residual| / |psi| from squared residuals (..., m): 0 for a vector 0, and never a NaN.
+        """Return |residual| / |psi| from squared residuals; 0 for a vector 0, never NaN.
 
         Parameters
         ----------
         residuals : array (..., m)
-            |psi_j - psi'_j|^2. A negative one, from rounding or an indefinite kernel, counts as its absolute value.
+            |psi_j - psi'_j|^2. Of a negative one, from rounding or an indefinite kernel, the absolute value is used.
 
         Returns
         -------
@@ -102,16 +104,16 @@ class Target:
 
 
 class Stage(NamedTuple):
-    """One candidate for the answer: a set of points.
+    """A set of points, one candidate for the reduced set.
 
     Attributes
     ----------
     points : container of points
-        A pool that stages of one run share: ``target.points`` for a selection, or rows (p, d) of new points in
-        float64. Rows that were handed over are never changed again.
+        A pool that the stages of one run share: ``target.points`` for a selection, or rows (p, d) of new points in
+        float64. Rows of a yielded stage must not change afterwards.
     rows : integer array (s,)
-        Which of the pool are in the set, no row twice. Where the set grows, a stage begins with the rows of the stage
-        before it, so that its error costs O(s^2) rather than O(s^3).
+        The rows of the pool that are in the set, each once. If the set grows, its first rows should be those of the
+        stage before it: the error then costs O(s^2) instead of O(s^3).
     """
 
     points: Any
@@ -120,19 +122,19 @@ class Stage(NamedTuple):
 
 @runtime_checkable
 class Method(Protocol):
-    """A way to fewer vectors: a frozen dataclass of options with these two methods.
+    """A reduced-set method: a frozen dataclass of options with the methods `require` and `find`.
 
-    A method proposes sets of points and nothing else. ``reduce`` computes the best coefficients and the errors of every
-    set, ends the run when it is small or large enough, keeps the history, and reports progress.
+    A method only proposes sets of points. `reduce` computes the best coefficients and the error of every set, stops at
+    the requested size or error, stores the history and calls the callback.
     """
 
     def require(self, psi: Expansion) -> None:
-        """Raise a TypeError unless the method can take the expansion: what is missing, and what works instead.
+        """Raise a TypeError unless the method applies to the expansion; the message names a method that does.
 
         Parameters
         ----------
         psi : Expansion
-            As the user gave it.
+            As the user passed it.
         """
 
     def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Stage]:
@@ -141,40 +143,40 @@ class Method(Protocol):
         Parameters
         ----------
         target : Target
-            m vectors over n points, none of which has only zero coefficients.
+            m vectors over n points, each with at least one coefficient that is not 0.
         n_vectors : int
-            From 1 to n - 1; larger sets are not looked at, and end the run.
+            From 1 to n - 1; a larger set ends the run.
         tol : float
-            0 or the relative error to be reached by every column. The run ends at the first set that has it; a method
-            that must know beforehand how large its answer will be can look at it.
+            0, or the relative error requested of every column. The run ends at the first set that reaches it; a method
+            that needs the final size in advance can use it.
 
         Yields
         ------
         Stage
-            Sizes never fall; a set of the same size as the one before it takes its place if it is better. A generator
-            that ends early has found no way to go on.
+            Sizes do not decrease; a set of the same size as the one before replaces it if its error is smaller. A
+            generator that ends early has found no further set.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Reduction:
-    """An expansion over fewer points, with the error that it costs, for every size on the way.
+    """A reduced set with its error, and the errors of the smaller sets of the same run.
 
     Attributes
     ----------
     expansion : Expansion
-        The best coefficients over the points found, in the type of psi.
+        The reduced set with its best coefficients, in the type of psi.
     relative_error : array (m,)
-        |psi_j - psi'_j| / |psi_j| of this very expansion, recomputed in float64 from its points and coefficients.
-        Below about 1e-7 (3e-4 in float32) it is rounding; 0 for a vector 0. Under an indefinite kernel squares may be
-        negative, and count as their absolute values.
+        |psi_j - psi'_j| / |psi_j| of ``expansion``, recomputed in float64 from its points and coefficients. Values
+        below about 1e-7 (3e-4 in float32) are rounding errors; 0 for a vector 0. Under an indefinite kernel the
+        absolute value of a negative square is used.
     sizes : integer array (h,)
-        Numbers of vectors on the way, increasing.
+        Numbers of vectors of the sets of the run, increasing.
     history : array (h,)
         (sum_j |psi_j - psi'_j|^2 / sum_j |psi_j|^2)^(1/2) with ``sizes[i]`` vectors, in float64.
     method : Method or None
-        The record that was used; None where psi itself is the answer.
+        The method that was used; None where psi is returned unchanged.
     reason : str
         Why the run ended.
     """
@@ -188,60 +190,61 @@ class Reduction:
     trace: Any = field(repr=False, compare=False, default=None)
 
     def at(self, n_vectors):
-        """Return the answer of this run with at most some number of vectors, at the cost of its coefficients.
+        """Return the result of this run for a smaller number of vectors; only coefficients are computed anew.
 
         Parameters
         ----------
         n_vectors : int
-            At least the smallest of ``sizes``; beyond the largest this very answer comes back.
+            At least the smallest of ``sizes``; above the largest, the result itself is returned.
 
         Returns
         -------
         Reduction
-            The largest set on the way that is not larger, with the history up to it.
+            The largest set of the run with at most ``n_vectors`` points, and the history up to it.
 
         Raises
         ------
         ValueError
-            When no set was as small.
+            If the run has no set as small.
         """
         if not len(self.sizes) or n_vectors >= self.sizes[-1]:
             return self
         index = np.searchsorted(self.sizes, n_vectors, side="right")
         if not index:
             raise ValueError(f"n_vectors = {n_vectors} must be at least {self.sizes[0]}, the smallest set of this run.")
-        expansion, relative_error = self.trace.answer(index - 1)
+        expansion, relative_error = self.trace.result(index - 1)
         return replace(
             self,
             expansion=expansion,
             relative_error=relative_error,
             sizes=self.sizes[:index],
             history=self.history[:index],
-            reason=f"the set of {self.sizes[index - 1]} vectors on the way",
+            reason=f"the set of {self.sizes[index - 1]} vectors of a longer run",
         )
 
 
-def over_rows(psi):
-    """Return whether an expansion is over NumPy or sparse rows of numbers, among which there could be new ones.
+def require_new_points(method, psi):
+    """Raise a TypeError unless new points can be constructed: rows of numbers, and a kernel with a gradient."""
+    name, remedy = type(method).__name__, "use a method that selects points of psi, such as method='greedy'"
+    if not _over_rows(psi):
+        indices = psi.kernel.tags.points == "indices"
+        kind = "indices of a given matrix" if indices else f"a {type(psi.points).__name__}"
+        raise TypeError(f"{name} makes new points, which are rows of numbers, but psi is over {kind}; {remedy}.")
+    require_gradient(psi.kernel, name, remedy)
 
-    Parameters
-    ----------
-    psi : Expansion
 
-    Returns
-    -------
-    bool
-    """
+def _over_rows(psi):
+    """Return whether an expansion is over NumPy or sparse rows of numbers."""
     points = psi.points
     array = isinstance(points, np.ndarray) or sp.issparse(points)
     return array and psi.kernel.tags.points != "indices" and points.ndim == 2 and points.dtype.kind == "f"
 
 
-def _wide(psi):
-    """Return an expansion with rows of numbers and coefficients in float64; other points stay what they are."""
+def _in_float64(psi):
+    """Return an expansion with rows of numbers and coefficients in float64; other points are unchanged."""
     points, coef = psi.points, psi.coef
-    if over_rows(psi):
+    if _over_rows(psi):
         points = points.astype(np.float64, copy=False)
     elif psi.kernel.tags.points == "rows":
-        raise TypeError(f"psi is over a {type(points).__name__}; move its points to a NumPy array first.")
+        raise TypeError(f"psi is over a {type(points).__name__}; convert its points to a NumPy array first.")
     return Expansion(psi.kernel, points, None if coef is None else coef.astype(np.float64))

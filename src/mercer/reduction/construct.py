@@ -1,4 +1,4 @@
-"""Construction of new points, one after the other, each the ray pre-image of what is left."""
+"""Construct: reduced set construction, one new point after another, each a one-term reduced set of the residuals."""
 
 from dataclasses import dataclass
 
@@ -12,37 +12,40 @@ from mercer.kernels.radial import Radial
 from mercer.preimages.descent import dense_rows
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
-from mercer.reduction.base import Stage, over_rows
+from mercer.reduction.base import Stage, require_new_points
 from mercer.reduction.residual import Residual, ResidualMean, smooth
 from mercer.reduction.span import Span
 
-# A feature that lies in the span of the others up to this share of its square is one of them over again.
+# A feature whose squared distance to the span of the others is below this share of its square is a duplicate.
 _DUPLICATE = 1e-8
-# A gain below this share of all squares is rounding.
-_NOTHING = 1e-15
+# Gains below this share of all squares are rounding.
+_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True)
 class Construct:
-    r"""New points one at a time, each where the residuals have the nearest ray, all coefficients made best again.
+    r"""Reduced set construction (RSC): new points one at a time, with the best coefficients after each.
+
+    Each point is the one-term reduced set of the residuals of all columns,
 
     .. math:: z_{s+1} = \arg\max_z \sum_j \frac{\langle \psi_j - \psi'_j, \phi(z) \rangle^2}{k(z, z)}
 
-    by ascent from the points of psi with the largest such quotient: by fixed point for smooth radial kernels, by
-    quasi-Newton steps for other kernels with a gradient. Only steps that raise the quotient are taken, so that every
-    new vector lowers the error. Of the points found, that one is taken which lowers the error most.
+    found by ascent from the points of psi with the largest quotient: by the fixed-point iteration for smooth radial
+    kernels, by quasi-Newton steps for other kernels with a gradient. Only steps that raise the quotient are accepted,
+    so every new vector lowers the error. Of the points found from all starts, the one that lowers the error most is
+    used.
 
     Parameters
     ----------
     starts : int
-        Points of psi to start from, for every new vector.
+        Number of points of psi to start from, for every new vector.
     max_iter : int
         Trials per start.
     tol : float
-        A point has converged when the step, or the gradient where that is followed, is at most ``tol`` times the spread
-        of the points of psi.
+        A point has converged when the step (for quasi-Newton steps, the scaled gradient) is at most ``tol`` times the
+        spread of the points of psi.
     memory : str or int
-        Bytes for n s numbers in float32, which rank the points of psi as starts.
+        Memory budget for n s numbers in float32, from which the starts are determined.
 
     Notes
     -----
@@ -76,16 +79,17 @@ class Construct:
 
     def require(self, psi):
         """Raise a TypeError unless psi is over rows of numbers and its kernel has a gradient."""
-        require_gradient(self, psi)
+        require_new_points(self, psi)
 
-    def find(self, target, n_vectors, tol):  # noqa: ARG002
-        """Yield sets that grow by one point; the cost is stated above."""
-        psi, total, run = target.psi, target.squares.sum(), _Growth(target, n_vectors, self.memory)
+    def find(self, target, n_vectors, tol):
+        """Yield sets that grow by one point."""
+        psi, total = target.psi, target.squares.sum()
+        run = _Growth(target, n_vectors, self.memory)
         radial = isinstance(psi.kernel, Radial) and smooth(psi.kernel)
         options = {"max_iter": self.max_iter, "tol": self.tol, "restarts": 0}
         for size in range(n_vectors):
             with serial_blas():
-                start, chi = dense_rows(psi, run.steepest(self.starts)), run.approximation()
+                start, chi = dense_rows(psi, run.best_starts(self.starts)), run.approximation()
                 if radial:
                     residual = ResidualMean(psi, chi, total)
                     found = FixedPoint(**options).follow(residual, psi, start, residual.width)
@@ -105,32 +109,33 @@ class _Growth:
         self.pool, self.rows = np.empty((n_vectors, target.points.shape[1])), np.arange(n_vectors)
         self.left = target.values.copy()
         self.squares = target.kernel.diag(target.points)
-        # the basis at the points of psi serves only to rank them
-        self.basis, self.memory = np.empty((0, len(self.left)), np.float32), memory
-        self.size = 0
+        # the orthonormal basis of the span, evaluated at the points of psi; its precision matters little
+        self.basis = np.empty((0, len(self.left)), np.float32)
+        self.memory, self.size = memory, 0
 
     def approximation(self):
-        """Return psi' as an expansion, None while there is no point."""
+        """Return psi' as an expansion, None before the first point."""
         if not self.size:
             return None
         return Expansion(self.target.kernel, self.pool[: self.size], self.span.coefficients())
 
-    def steepest(self, count):
+    def best_starts(self, count):
         """Return the points of psi with the largest sum_j <rho_j, phi(x)>^2 / k(x, x), the largest first."""
         quotient = np.einsum("ij,ij->i", self.left, self.left) / np.where(self.squares > 0, self.squares, np.inf)
         return np.argsort(-quotient, kind="stable")[:count]
 
     def add(self, residual, points):
-        """Add the point that lowers the error most; return False if none of them does."""
+        """Add the point that lowers the error most; return False if none does."""
         T, S = self.span.project(points)
-        own, apart = np.einsum("ij,ij->j", T, T) + S.diagonal(), S.diagonal()
-        new = (own > 0) & (apart > _DUPLICATE * own)
-        taken = np.where(new[:, None], residual.inner(points) ** 2, 0) / np.where(new, apart, 1)[:, None]
-        left = self.span.residuals()
-        # under an indefinite kernel more can be taken away than there is
-        gain = np.abs(left).sum() - np.abs(left - taken).sum(axis=1)
+        distance = S.diagonal()
+        own = np.einsum("ij,ij->j", T, T) + distance
+        new = (own > 0) & (distance > _DUPLICATE * own)
+        captured = np.where(new[:, None], residual.inner(points) ** 2, 0) / np.where(new, distance, 1)[:, None]
+        left = self.span.residuals
+        # under an indefinite kernel the difference may be negative
+        gain = np.abs(left).sum() - np.abs(left - captured).sum(axis=1)
         best = int(np.argmax(gain))
-        if not gain[best] > _NOTHING * residual.squares:
+        if not gain[best] > _ROUNDING * residual.squares:
             return False
         z = points[best : best + 1]
         before = len(self.span.kept)
@@ -160,25 +165,3 @@ class _Growth:
         )
         basis = np.empty((size, n), np.float32)
         basis[:have], self.basis = self.basis, basis
-
-
-def require_gradient(method, psi):
-    """Raise a TypeError unless new points can be looked for: rows of numbers, and a kernel with a gradient.
-
-    Parameters
-    ----------
-    method : Method
-        Named in the message.
-    psi : Expansion
-    """
-    name, kernel = type(method).__name__, psi.kernel
-    if not over_rows(psi):
-        kind = "indices of a given matrix" if kernel.tags.points == "indices" else f"a {type(psi.points).__name__}"
-        raise TypeError(
-            f"{name} makes new rows of numbers, and psi is over {kind}; a selection, such as method='greedy', keeps "
-            "some of the points of psi."
-        )
-    if not kernel.tags.differentiable:
-        raise TypeError(
-            f"{name} needs a kernel with a gradient, got {kernel!r}; a selection, such as method='greedy', needs none."
-        )

@@ -1,4 +1,4 @@
-"""Eigenvector: drop terms by the eigenvectors of small eigenvalues of their Gram matrix."""
+"""Eigenvector: reduced set selection by the eigenvectors of small eigenvalues of the Gram matrix."""
 
 from dataclasses import dataclass
 
@@ -9,15 +9,15 @@ from mercer.reduction.subset import gram, independent, nested
 
 @dataclass(frozen=True)
 class Eigenvector:
-    r"""Drop the term that some eigenvector of the Gram matrix replaces best by the others: the criterion of 1999.
+    r"""Reduced set selection (RSS): drop the term that an eigenvector of the Gram matrix replaces best by the others.
 
     With an eigenvector :math:`K v = \lambda v`, :math:`|v| = 1`, term n can be dropped by
 
     .. math:: A_{ij} \leftarrow A_{ij} - A_{nj} \frac{v_i}{v_n}, \qquad
-              \text{which costs} \qquad \rho(v, n) = \lambda \sum_j \frac{A_{nj}^2}{v_n^2}.
+              \text{with the squared error} \qquad \rho(v, n) = \lambda \sum_j \frac{A_{nj}^2}{v_n^2}.
 
-    The pair of eigenvector and term with the least cost is taken, the coefficients are re-optimised, and the terms that
-    are left diagonalised anew. Where lambda = 0 the cost is 0: the numerical null space goes first, by pivoted
+    Each step uses the pair of eigenvector and term with the smallest error, re-optimises the coefficients, and computes
+    the eigenvectors of the remaining terms. The numerical null space, where lambda = 0, is removed first by pivoted
     Cholesky.
 
     Parameters
@@ -28,8 +28,8 @@ class Eigenvector:
     Notes
     -----
     O(n^4), one diagonalisation per term. ``Greedy`` minimises over all directions what this minimises over
-    eigenvectors, and costs O(n^3) for all terms together: rho(v, n) is an upper bound of its loss, and equal to it
-    where lambda = 0 or the best replacement is an eigenvector.
+    eigenvectors, and errors O(n^3) for all terms together: rho(v, n) is an upper bound of its loss, and equal to it
+    where lambda = 0 or where the best replacement is an eigenvector.
 
     References
     ----------
@@ -49,27 +49,16 @@ class Eigenvector:
     memory: str | int = "1GB"
 
     def require(self, psi):
-        """Take every expansion; an indefinite Gram matrix is refused when it is there."""
+        """Accept every expansion; `find` refuses an indefinite Gram matrix."""
 
-    def find(self, target, n_vectors, tol):  # noqa: ARG002 - the driver ends the run
-        """Yield the terms that are left, the last survivor first."""
+    def find(self, target, n_vectors, tol):
+        """Yield nested sets of the remaining terms."""
         basis = independent(gram(target, self.memory, 5), target.coef)
         yield from nested(target, eliminate(basis)[0][:n_vectors])
 
 
 def eliminate(basis):
-    """Return the terms in the order of their importance, the last survivor first, and what the criterion claimed.
-
-    Parameters
-    ----------
-    basis : Independent
-        r terms.
-
-    Returns
-    -------
-    order : integer array (r,)
-    bounds : array (r,)
-        rho(v, n) of each removal: at least what it added to the squared error, summed over columns.
+    """Return the terms, the last dropped first, and the bound rho(v, n) of each removal on the squared error it adds.
 
     Examples
     --------
@@ -84,16 +73,16 @@ def eliminate(basis):
     left, dropped, bounds = np.arange(len(K)), [], []
     while len(left):
         eigenvalues, V = np.linalg.eigh(K[np.ix_(left, left)])
-        # the null space is gone: what is at most 0 is rounding of the smallest
+        # the null space is removed: eigenvalues of 0 or less are rounding errors
         eigenvalues = np.maximum(eigenvalues, np.finfo(float).eps * eigenvalues[-1])
         A = V @ ((V.T @ values[left]) / eigenvalues[:, None])
         sizes = np.einsum("ij,ij->i", A, A)
         with np.errstate(divide="ignore", over="ignore"):
-            costs = eigenvalues * (sizes[:, None] / V**2)
-        # a term without coefficients costs nothing, even along an eigenvector that does not reach it
-        costs[sizes == 0] = 0
-        term, which = np.unravel_index(np.argmin(costs), costs.shape)
-        bounds.append(costs[term, which])
+            errors = eigenvalues * (sizes[:, None] / V**2)
+        # a term without coefficients has no error, also where its entry of the eigenvector is 0
+        errors[sizes == 0] = 0
+        term, which = np.unravel_index(np.argmin(errors), errors.shape)
+        bounds.append(errors[term, which])
         dropped.append(left[term])
         left = np.delete(left, term)
     return basis.rows[dropped[::-1]], np.array(bounds[::-1])

@@ -1,4 +1,4 @@
-"""Greedy: drop one term after another, each time the one whose loss is least."""
+"""Greedy: reduced set selection that drops the term with the smallest loss, one after another."""
 
 from dataclasses import dataclass
 
@@ -8,22 +8,22 @@ import scipy.linalg
 from mercer._compute.compile import compiled
 from mercer.reduction.subset import gram, independent, nested
 
-# Numbers that the compiled loop touches before Python looks for Ctrl-C: a few tenths of a second.
+# Array entries per compiled call, between checks for Ctrl-C: a few tenths of a second.
 _BETWEEN = 2e8
 
 
 @dataclass(frozen=True)
 class Greedy:
-    r"""Drop the term whose loss is least, until one is left: the exact form of the eigenvector criterion.
+    r"""Reduced set selection (RSS): drop the term with the smallest loss; the exact form of the eigenvector criterion.
 
-    With the best coefficients A of the terms that are left, dropping term n and choosing the others anew costs
+    With the best coefficients A of the remaining terms, dropping term n and re-optimising the others adds the error
 
     .. math:: \rho(n) = \sum_j \frac{A_{nj}^2}{(K^{-1})_{nn}}, \qquad
               A_{ij} \leftarrow A_{ij} - A_{nj} \frac{(K^{-1})_{in}}{(K^{-1})_{nn}}.
 
-    The numerical null space is removed first, by pivoted Cholesky: it costs nothing to drop, and K has no inverse with
-    it. Then :math:`K^{-1} = W W'` is down-dated through W, by one reflection for each term, never through
-    :math:`K^{-1}` itself, which loses all digits beside a Gaussian kernel.
+    The numerical null space is removed first by pivoted Cholesky: its loss is 0, and K must be invertible. Then
+    :math:`K^{-1} = W W'` is down-dated through W by one reflection per term; down-dating :math:`K^{-1}` itself loses
+    all digits for a Gaussian kernel.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ class Greedy:
 
     Notes
     -----
-    O(n^3) once for all sizes, whatever the number of columns. The sets are nested. Greedy removal has no guarantee
-    against the best subset of each size; its errors are those of its own sets, recomputed.
+    O(n^3) once for all sizes and columns. The sets are nested. Greedy removal need not find the best subset of each
+    size; the reported errors are recomputed for its sets.
 
     References
     ----------
@@ -55,28 +55,18 @@ class Greedy:
     memory: str | int = "1GB"
 
     def require(self, psi):
-        """Take every expansion; an indefinite Gram matrix is refused when it is there."""
+        """Accept every expansion; `find` refuses an indefinite Gram matrix."""
 
-    def find(self, target, n_vectors, tol):  # noqa: ARG002 - the driver ends the run
-        """Yield the terms that are left, the last survivor first."""
+    def find(self, target, n_vectors, tol):
+        """Yield nested sets of the remaining terms."""
         basis = independent(gram(target, self.memory, 5), target.coef)
         yield from nested(target, eliminate(basis)[0][:n_vectors])
 
 
 def eliminate(basis):
-    """Return the terms in the order of their importance, the last survivor first, and what each removal cost.
+    """Return the terms, the last dropped first, and the squared error that each removal adds, summed over columns.
 
-    Parameters
-    ----------
-    basis : Independent
-        r terms.
-
-    Returns
-    -------
-    order : integer array (r,)
-    losses : array (r,)
-        The squared error, summed over columns, that dropping ``order[i]`` added while all before it were there. The
-        error with the first s terms is the sum of ``losses[s:]``.
+    The squared error with the first s terms is the sum of ``losses[s:]``.
 
     Examples
     --------
@@ -100,7 +90,7 @@ def eliminate(basis):
 
 @compiled
 def _drop(W, A, rows, losses, left, steps):
-    """Drop terms of the first ``left`` rows; what is dropped goes behind what is left, and so does its loss."""
+    """Drop ``steps`` terms of the first ``left`` rows; dropped terms and their losses move behind the others."""
     m = A.shape[1]
     u, own = np.empty(left), np.empty(m)
     for last in range(left - 1, left - 1 - steps, -1):
@@ -124,7 +114,7 @@ def _drop(W, A, rows, losses, left, steps):
             own[j] = A[term, j] / length
             A[term, j] = A[last, j]
         rows[term], rows[last] = rows[last], rows[term]
-        # the reflection that turns the dropped row of W into the last axis, which is then given up
+        # the reflection that maps the dropped row of W to the last axis, which is then dropped
         sign = 1.0 if u[last] < 0 else -1.0
         for l in range(last + 1):  # noqa: E741
             u[l] /= length

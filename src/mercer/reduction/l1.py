@@ -1,40 +1,39 @@
-"""L1: keep the points that a Lasso in feature space keeps, one for each column."""
+"""L1: reduced set selection by a Lasso in feature space for each column."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from mercer._common import check_positive
-from mercer.reduction.max_norm import costs
 from mercer.reduction.path import path
-from mercer.reduction.row_sparse import Programme
+from mercer.reduction.row_sparse import RowSparse, point_weights
 from mercer.reduction.subset import gram
 
 
 @dataclass(frozen=True)
 class L1:
-    r"""Keep the points with coefficients in the solutions of one quadratic programme per column.
+    r"""Reduced set selection (RSS): the points with coefficients in the solutions of one Lasso problem per column.
 
     .. math:: \min_b \; \left|\psi_j - \sum_i b_i\,\phi(x_i)\right|^2 + \lambda \sum_i c_{ij} |b_i|
 
-    over the points at which psi_j has coefficients. One lambda for all columns falls along a path until the union of
-    the supports is as large as is wanted; coefficients are chosen anew for each set.
+    over the points at which psi_j has coefficients. One lambda for all columns decreases along a path until the union
+    of the supports has the requested size; the coefficients of each set are re-optimised.
 
     Parameters
     ----------
     weighted : bool
-        c_ij = mean_i |coef_ij| / |coef_ij|, the mean over coefficients that are not 0, so that small terms pay more;
-        otherwise c_ij = 1.
+        If True, c_ij = mean_i |coef_ij| / |coef_ij|, with the mean over nonzero coefficients, so that small terms are
+        penalised more; otherwise c_ij = 1.
     gap : float
-        Relative duality gap to which each programme is solved.
+        Relative duality gap to which each problem is solved.
     memory : str or int
-        Bytes for four n x n matrices.
+        Memory budget for four n x n matrices.
 
     Notes
     -----
     With one column the sets are those of the Lasso path (scikit-learn's ``lars_path_gram`` gives the same), and
-    ``MaxNorm`` coincides. Columns that could share points do not know of each other here: ``MaxNorm`` lets them. O(s^3)
-    for each column and each of some 20 to 40 penalties.
+    ``MaxNorm`` gives the same sets. With several columns the problems are independent: only ``MaxNorm`` favours points
+    that columns share. O(s^3) for each column and each of 20 to 40 penalties.
 
     References
     ----------
@@ -60,28 +59,28 @@ class L1:
         check_positive("gap", self.gap)
 
     def require(self, psi):
-        """Take every expansion; an indefinite Gram matrix is refused when it is there."""
+        """Accept every expansion; `find` refuses an indefinite Gram matrix."""
 
-    def find(self, target, n_vectors, tol):  # noqa: ARG002 - the driver ends the run
+    def find(self, target, n_vectors, tol):
         """Yield the unions of supports along the path."""
         K = gram(target, self.memory, 4).astype(np.float64, copy=False)
         columns = [_Column(K, coef, self.weighted) for coef in target.coef.T if coef.any()]
 
-        def paid(penalty):
-            return np.max([column.paid(penalty, self.gap) for column in columns], axis=0)
+        def terms(penalty):
+            return np.max([column.terms(penalty, self.gap) for column in columns], axis=0)
 
-        yield from path(target, max(column.programme.largest for column in columns), paid, n_vectors)
+        yield from path(target, max(column.problem.largest for column in columns), terms, n_vectors)
 
 
 class _Column:
-    """The programme of one column over its own points, and its latest solution."""
+    """The Lasso problem of one column over its own points, and its latest solution."""
 
     def __init__(self, K, coef, weighted):
         coef = coef[:, None]
-        self.programme, self.coef = Programme(K, coef, np.where(coef[:, 0] != 0, costs(coef, weighted), np.inf)), None
+        weights = np.where(coef[:, 0] != 0, point_weights(coef, weighted), np.inf)
+        self.problem, self.coef = RowSparse(K, coef, weights), None
 
-    def paid(self, penalty, gap):
-        """Return what each point pays."""
-        self.coef = self.programme.solve(penalty, gap, self.coef).coef
-        sizes = np.abs(self.coef[:, 0])
-        return np.where(sizes > 0, self.programme.cost, 0) * sizes
+    def terms(self, penalty, gap):
+        """Return the terms c_i |b_i| of the penalty (n,)."""
+        self.coef = self.problem.solve(penalty, gap, self.coef).coef
+        return self.problem.terms(self.coef)

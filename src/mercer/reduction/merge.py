@@ -1,4 +1,4 @@
-"""Merging: two points of an expansion replaced by the best one on the line between them, again and again."""
+"""Merge: reduced set construction that replaces pairs of points by the best point on the line between them."""
 
 from dataclasses import dataclass
 
@@ -13,37 +13,37 @@ from mercer._compute.threads import serial_blas
 from mercer._compute.tile import Tile
 from mercer.kernels.radial import Radial
 from mercer.preimages.descent import dense_rows
-from mercer.reduction.base import Stage
-from mercer.reduction.construct import require_gradient
+from mercer.reduction.base import Stage, require_new_points
 
-# Sizes of the sets that are looked at fall by this factor at least: the error of each costs the cube of its size.
+# Largest ratio of the sizes of successive stages: the error of each stage costs the cube of its size.
 _RATIO = 0.93
+# Rows of the matrix of pairs per block.
 _ROWS = 64
 
 
 @dataclass(frozen=True)
 class Merge:
-    r"""Replace the pair of points that costs least by one point on the line between them, until few are left.
+    r"""Reduced set construction (RSC): replace the pair of points with the smallest loss by one point, repeatedly.
 
-    With :math:`a_i, a_j` the coefficients of the pair (m columns) and :math:`z = h x_i + (1 - h) x_j`, the part of
-    :math:`a_i \phi(x_i) + a_j \phi(x_j)` that a multiple of phi(z) keeps is
+    With :math:`a_i, a_j` the coefficients of the pair (m columns) and :math:`z = h x_i + (1 - h) x_j` a point of the
+    line between them, the squared norm of the projection of :math:`a_i \phi(x_i) + a_j \phi(x_j)` on phi(z) is
 
     .. math:: \frac{1}{k(z, z)} \sum_c \left( a_{ic} k(x_i, z) + a_{jc} k(x_j, z) \right)^2,
 
-    a function of h and the distance of the pair alone when the kernel is radial. A cheap alternative to ``Construct``
-    where many vectors are to be left: no ascent, one dimension to search.
+    which for a radial kernel depends only on h and the distance of the pair. It is cheaper than ``Construct`` for large
+    reduced sets: the search has one dimension.
 
     Parameters
     ----------
     steps : int
-        Values of h tried for every pair; the best one is made precise for the pair that is merged.
+        Values of h tried for every pair; h is optimised for the pair that is merged.
     memory : str or int
-        Bytes for two n x n matrices.
+        Memory budget for two n x n matrices.
 
     Notes
     -----
-    O(n^2 (d + steps)) operations and 16 n^2 bytes: distances to merged points follow from those to the pair. Sets are
-    looked at whose sizes fall by at least a fourteenth.
+    O(n^2 (d + steps)) operations and 16 n^2 bytes: distances to merged points follow from those to the pair. The stages
+    have sizes that decrease by at least a fourteenth.
 
     References
     ----------
@@ -68,24 +68,24 @@ class Merge:
 
     def require(self, psi):
         """Raise a TypeError unless psi is over rows of numbers and its kernel is radial."""
-        require_gradient(self, psi)
+        require_new_points(self, psi)
         if not isinstance(psi.kernel, Radial):
             raise TypeError(f"Merge needs a Radial kernel, such as Gaussian; got {psi.kernel!r}. Use 'construct'.")
 
-    def find(self, target, n_vectors, tol):  # noqa: ARG002
-        """Yield sets from one point up, each what was left before more were merged."""
+    def find(self, target, n_vectors, tol):
+        """Yield the sets before further merges, the smallest first."""
         n = len(target.coef)
         require_memory(
             16 * n * n,
             self.memory,
-            f"distances and costs of the pairs of {n} points",
+            f"distances and losses of the pairs of {n} points",
             "Construct(), or a larger memory= of Merge",
         )
         pairs = _Pairs(target, self.steps)
         sets, wanted = [], n_vectors
         while True:
             if pairs.count <= wanted:
-                sets.append(pairs.left())
+                sets.append(pairs.remaining())
                 wanted = min(pairs.count - 1, int(_RATIO * pairs.count))
             if pairs.count == 1:
                 break
@@ -96,7 +96,7 @@ class Merge:
 
 
 class _Pairs:
-    """Terms that are left, one to a slot, and for each of them the one that it merges with at least cost."""
+    """The remaining terms, one per slot, and for each the partner with which its merge has the smallest loss."""
 
     def __init__(self, target, steps):
         n = len(target.coef)
@@ -104,24 +104,28 @@ class _Pairs:
         self.top = evaluate_profile(self.kernel, np.zeros(1))[0]
         self.h = np.linspace(0, 1, steps)
         self.points = np.empty((2 * n - 1, target.points.shape[1]))
-        self.points[:n], self.coef = dense_rows(target.psi, np.arange(n)), target.coef.copy()
-        side = Points(self.points[:n])
-        self.sqdist = Tile(side, side, 0).sqdist
-        # which of the points each slot holds, and what merging it with each other slot costs
-        self.slots, self.alive, self.count, self.used = np.arange(n), np.ones(n, bool), n, n
-        self.cost = np.empty((n, n))
+        self.points[:n] = dense_rows(target.psi, np.arange(n))
+        self.coef = target.coef.copy()
+        points = Points(self.points[:n])
+        self.sqdist = Tile(points, points, 0).sqdist
+        # the point in each slot, and whether the slot is in use
+        self.slots = np.arange(n)
+        self.alive = np.ones(n, bool)
+        # the number of slots in use, and of points so far
+        self.count = self.used = n
+        self.loss = np.empty((n, n))
         for start in range(0, n, _ROWS):
             rows = np.arange(start, min(start + _ROWS, n))
-            self.cost[rows] = self._costs(rows)
-        self.partner = self.cost.argmin(axis=1)
-        self.least = self.cost.min(axis=1)
+            self.loss[rows] = self._losses(rows)
+        self.partner = self.loss.argmin(axis=1)
+        self.least = self.loss.min(axis=1)
 
-    def left(self):
-        """Return which points are left."""
+    def remaining(self):
+        """Return the indices of the remaining points."""
         return self.slots[self.alive]
 
     def merge(self):
-        """Replace the pair that costs least by one point, which takes the slot of the first of them."""
+        """Replace the pair with the smallest loss by one point in the slot of the first."""
         i = int(np.argmin(self.least))
         j = int(self.partner[i])
         s = float(self.sqdist[i, j])
@@ -129,22 +133,23 @@ class _Pairs:
         near, far = self._profile((1 - h) ** 2 * s), self._profile(h**2 * s)
         self.points[self.used] = h * self.points[self.slots[i]] + (1 - h) * self.points[self.slots[j]]
         self.coef[i] = (near * self.coef[i] + far * self.coef[j]) / self.top
-        # the distance to a point of a line follows from those to its ends (Stewart's theorem)
+        # distances to a point of a line from those to its ends (Stewart's theorem)
         moved = np.maximum(h * self.sqdist[i] + (1 - h) * self.sqdist[j] - h * (1 - h) * s, 0)
         moved[i] = 0
         self.sqdist[i] = self.sqdist[:, i] = moved
         self.slots[i], self.used, self.count = self.used, self.used + 1, self.count - 1
         self.alive[j], self.least[j] = False, np.inf
-        self.cost[j] = self.cost[:, j] = np.inf
-        self.cost[i] = self.cost[:, i] = self._costs(np.array([i]))[0]
-        lost = self.alive & ((self.partner == i) | (self.partner == j))
-        lost[i] = True
-        self.partner[lost], self.least[lost] = self.cost[lost].argmin(axis=1), self.cost[lost].min(axis=1)
-        nearer = self.alive & (self.cost[i] < self.least)
-        self.partner[nearer], self.least[nearer] = i, self.cost[i, nearer]
+        self.loss[j] = self.loss[:, j] = np.inf
+        self.loss[i] = self.loss[:, i] = self._losses(np.array([i]))[0]
+        changed = self.alive & ((self.partner == i) | (self.partner == j))
+        changed[i] = True
+        self.partner[changed] = self.loss[changed].argmin(axis=1)
+        self.least[changed] = self.loss[changed].min(axis=1)
+        nearer = self.alive & (self.loss[i] < self.least)
+        self.partner[nearer], self.least[nearer] = i, self.loss[i, nearer]
 
-    def _costs(self, rows):
-        """Return what merging some slots with every other costs (r, n), infinite for those that are empty."""
+    def _losses(self, rows):
+        """Return the losses of merging some slots with every other (r, n), infinite for empty slots."""
         s = self.sqdist[rows]
         own, theirs = (np.einsum("ij,ij->i", coef, coef) for coef in (self.coef[rows], self.coef))
         both = self.coef[rows] @ self.coef.T
@@ -152,23 +157,23 @@ class _Pairs:
         for h in self.h:
             near, far = self._profile((1 - h) ** 2 * s), self._profile(h**2 * s)
             np.maximum(kept, own[:, None] * near**2 + 2 * both * near * far + theirs * far**2, out=kept)
-        cost = (own[:, None] + theirs) * self.top + 2 * both * self._profile(s) - kept / self.top
-        cost[:, ~self.alive] = np.inf
-        cost[np.arange(len(rows)), rows] = np.inf
-        return cost
+        loss = (own[:, None] + theirs) * self.top + 2 * both * self._profile(s) - kept / self.top
+        loss[:, ~self.alive] = np.inf
+        loss[np.arange(len(rows)), rows] = np.inf
+        return loss
 
     def _best(self, i, j, s):
-        """Return the share h of point i, made precise between the two neighbours of the best one tried."""
+        """Return the share h of point i, optimised between the neighbours of the best value tried."""
         a, b, both = (float(self.coef[p] @ self.coef[q]) for p, q in ((i, i), (j, j), (i, j)))
 
-        def lost(h):
+        def minus_kept(h):
             near, far = self._profile((1 - h) ** 2 * s), self._profile(h**2 * s)
             return -(a * near**2 + 2 * both * near * far + b * far**2)
 
-        tried = lost(self.h)
+        tried = minus_kept(self.h)
         k = int(np.argmin(tried))
         around = (self.h[max(k - 1, 0)], self.h[min(k + 1, len(self.h) - 1)])
-        fine = scipy.optimize.minimize_scalar(lambda h: lost(np.array(h)), bounds=around, method="bounded")
+        fine = scipy.optimize.minimize_scalar(lambda h: minus_kept(np.array(h)), bounds=around, method="bounded")
         return float(fine.x) if fine.fun < tried[k] else float(self.h[k])
 
     def _profile(self, s):

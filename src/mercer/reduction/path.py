@@ -1,35 +1,21 @@
-"""A path over the penalty of a sparse programme: the points it keeps, from one to as many as are wanted."""
+"""The regularisation path of a sparse problem: the points it keeps as the penalty decreases, in sets of every size."""
 
 import numpy as np
 
 from mercer.reduction.base import Stage
 
-# Each penalty over the one before it, and the last over the first.
+# Ratio of successive penalties, and of the last one to the first.
 _STEP, _LAST = 0.7, 1e-7
-# Two penalties this near to one another have no size between them that is worth looking for.
+# Bisection ends at this ratio of two penalties.
 _NEAR = 1 + 1e-5
 
 
 def path(target, largest, solve, n_vectors):
-    """Yield the supports of a programme for ever smaller penalties, and sets of every size between them.
+    """Yield the supports of a sparse problem for decreasing penalties, and sets of every size between them.
 
-    Where one support follows another, the points that enter are taken in the order of their price, so that there is a
-    set of every size. When a support is larger than wanted, the penalty is found by bisection whose support is the
-    largest that is not, and filled with the points that enter next: the last set has the size that is wanted.
-
-    Parameters
-    ----------
-    target : Target
-    largest : float
-        The least penalty that keeps no point.
-    solve : callable
-        ``solve(penalty)`` returns what each point (n,) pays, 0 where it is not kept. It is called with similar
-        penalties one after the other.
-    n_vectors : int
-
-    Yields
-    ------
-    Stage
+    ``largest`` is the smallest penalty that keeps no point; ``solve(penalty)`` returns the penalty term of each point
+    (n,), 0 for points that are not kept. Between two supports, points enter in the order of their terms. When a support
+    is larger than ``n_vectors``, bisection finds the largest one that is not, and the points that enter next fill it.
 
     Examples
     --------
@@ -44,44 +30,45 @@ def path(target, largest, solve, n_vectors):
     before, penalty = np.empty(0, dtype=np.intp), largest
     while penalty > _LAST * largest:
         smaller = _STEP * penalty
-        paid = solve(smaller)
-        if np.count_nonzero(paid) > n_vectors:
-            inside, beyond = _bisected(solve, penalty, smaller, paid, n_vectors)
-            if np.count_nonzero(inside) > len(before):
-                yield from _growing(target, before, inside)
-                before = _ordered(before, inside)
+        terms, beyond = solve(smaller), None
+        if np.count_nonzero(terms) > n_vectors:
+            terms, beyond = _bisected(solve, penalty, smaller, terms, n_vectors)
+        if np.count_nonzero(terms) > len(before):
+            yield from _growing(target, before, terms)
+            before = _ordered(before, terms)
+        if beyond is not None:
             yield from (stage for stage in _growing(target, before, beyond) if len(stage.rows) <= n_vectors)
             return
-        if np.count_nonzero(paid) > len(before):
-            yield from _growing(target, before, paid)
-            before = _ordered(before, paid)
         penalty = smaller
 
 
 def _bisected(solve, penalty, smaller, beyond, n_vectors):
-    """Return what is paid on both sides of the penalty at which the support becomes larger than wanted."""
+    """Return the terms on both sides of the penalty at which the support exceeds ``n_vectors``."""
     inside = np.zeros_like(beyond)
     while penalty > _NEAR * smaller and np.count_nonzero(inside) < n_vectors:
         middle = np.sqrt(penalty * smaller)
-        paid = solve(middle)
-        if np.count_nonzero(paid) > n_vectors:
-            smaller, beyond = middle, paid
+        terms = solve(middle)
+        if np.count_nonzero(terms) > n_vectors:
+            smaller, beyond = middle, terms
         else:
-            penalty, inside = middle, paid
+            penalty, inside = middle, terms
     return inside, beyond
 
 
-def _ordered(before, paid):
-    """Return the support, what was there before first, then by price."""
-    new = np.setdiff1d(np.flatnonzero(paid), before)
-    return np.concatenate([before[paid[before] > 0], new[np.argsort(-paid[new], kind="stable")]])
+def _entering(before, terms):
+    """Return the points that enter a support, the largest term first."""
+    new = np.setdiff1d(np.flatnonzero(terms), before)
+    return new[np.argsort(-terms[new], kind="stable")]
 
 
-def _growing(target, before, paid):
+def _ordered(before, terms):
+    """Return a support: the points kept from the one before, then those that enter."""
+    return np.concatenate([before[terms[before] > 0], _entering(before, terms)])
+
+
+def _growing(target, before, terms):
     """Yield sets that grow from one support to another, which comes last."""
-    new = np.setdiff1d(np.flatnonzero(paid), before)
-    rows = np.concatenate([before, new[np.argsort(-paid[new], kind="stable")]])
-    last = _ordered(before, paid)
+    rows, last = np.concatenate([before, _entering(before, terms)]), _ordered(before, terms)
     for size in range(len(before) + 1, len(last)):
         yield Stage(target.points, rows[:size])
     yield Stage(target.points, last)

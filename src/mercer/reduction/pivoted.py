@@ -1,4 +1,4 @@
-"""Pivoted: take one point after another, each by what is new about its feature."""
+"""Pivoted: reduced set selection by orthogonal least squares or pivoted Cholesky."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,10 @@ from mercer.reduction.base import Stage
 
 @dataclass(frozen=True)
 class Pivoted:
-    r"""Take points by pivoting: the one whose new direction takes most off the error, or is longest.
+    r"""Reduced set selection (RSS) by pivoting: the point whose new direction lowers the error most, or is longest.
 
-    Of each feature the part :math:`\phi(x)_\perp` orthogonal to the points taken so far counts; psi_j' is what is left
-    of psi_j.
+    With :math:`\phi(x)_\perp` the part of a feature orthogonal to the selected ones, and psi_j' the residual of psi_j,
+    the next point is that of
 
     .. math:: \max_x \sum_j \frac{\langle\psi_j', \phi(x)\rangle^2}{|\phi(x)_\perp|^2}
               \qquad\text{or}\qquad \max_x |\phi(x)_\perp|^2
@@ -21,8 +21,8 @@ class Pivoted:
     Parameters
     ----------
     aimed : bool
-        The first rule, orthogonal least squares. The second is pivoted Cholesky: it does not look at the vectors, and
-        serves any that may come.
+        The first rule, orthogonal least squares. If False the second, pivoted Cholesky: the selected points do not
+        depend on the vectors.
 
     Notes
     -----
@@ -47,10 +47,10 @@ class Pivoted:
     aimed: bool = True
 
     def require(self, psi):
-        """Take every expansion: where an indefinite kernel leaves no length, the run ends."""
+        """Accept every expansion; under an indefinite kernel the run may end early."""
 
-    def find(self, target, n_vectors, tol):  # noqa: ARG002 - the driver ends the run
-        """Yield the points taken, one more each time."""
+    def find(self, target, n_vectors, tol):
+        """Yield the selected points, one more each time."""
         matrix = Gram(target.kernel, target.points)
         lengths = np.array(matrix.diagonal(), np.float64)
         floor = len(lengths) * np.finfo(matrix.dtype).eps * lengths.max()
@@ -67,7 +67,7 @@ class Pivoted:
             factor[size] = column / pivot
             lengths = lengths - factor[size] ** 2
             left = left - np.outer(factor[size], left[i] / pivot)
-            # nothing of the point is left, to the last bit
+            # exactly 0, whatever the rounding
             lengths[i] = 0.0
             order = np.append(order, i)
             yield Stage(target.points, order)

@@ -1,4 +1,4 @@
-"""Refinement: all points of a reduced set moved at once, the coefficients eliminated."""
+"""Refine: reduced set construction that optimises all points at once, with the coefficients eliminated."""
 
 from dataclasses import dataclass, field
 
@@ -10,21 +10,21 @@ from mercer._common import check_integer, check_positive
 from mercer._compute import pick_backend
 from mercer._compute.points import Points, take_points
 from mercer.preimages.objective import spread
-from mercer.reduction.base import Method, Stage
-from mercer.reduction.construct import Construct, require_gradient
+from mercer.reduction.base import Method, Stage, require_new_points
+from mercer.reduction.construct import Construct
 from mercer.reduction.trace import Trace, best
 
-# Ridge on the Gram matrix of the points, as a share of its mean diagonal: points that meet have coefficients that
-# diverge without it. It moves the minimum by the square of this share.
+# Ridge on the Gram matrix of the points, as a share of its mean diagonal: without it the coefficients of points that
+# approach each other diverge. It changes the minimum by the square of this share.
 _RIDGE = 1e-10
 _TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True)
 class Refine:
-    r"""Start from the points of another method, and move all of them at once to lower the joint error further.
+    r"""Reduced set construction (RSC): start from the points of another method and optimise all of them at once.
 
-    The best coefficients are functions of the points (variable projection), which leaves
+    The best coefficients are functions of the points (variable projection), so the objective is
 
     .. math:: \min_Z \; \sum_j |\psi_j|^2 - \mathrm{tr}\, B' K_{zz}^{-1} B, \qquad B = K_{zx} C,\; A = K_{zz}^{-1} B
 
@@ -34,7 +34,7 @@ class Refine:
     Parameters
     ----------
     start : Method
-        Gives the points to start from, and all smaller sets of the history.
+        The method that gives the starting points, and all smaller sets of the history.
     max_iter : int
         Quasi-Newton steps.
     tol : float
@@ -42,9 +42,9 @@ class Refine:
 
     Notes
     -----
-    O(s n (d + m) + s^2 (d + s)) per step. The start decides how many points reach the ``tol`` of ``reduce``; as many
-    refined ones stay below it. Where steps overflow or meet an indefinite matrix the line search turns back; the answer
-    is never worse than the start.
+    O(s n (d + m) + s^2 (d + s)) per step. With a ``tol`` of ``reduce``, the number of points is that of the start, and
+    the refined points have a smaller error. Steps that overflow or give an indefinite matrix are shortened by the line
+    search; the result is never worse than the start.
 
     References
     ----------
@@ -67,22 +67,22 @@ class Refine:
 
     def __post_init__(self):
         if isinstance(self.start, type) or not isinstance(self.start, Method):
-            raise TypeError(f"start must be a record such as Construct(), got {self.start!r}.")
+            raise TypeError(f"start = {self.start!r} must be a record such as Construct().")
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
 
     def require(self, psi):
-        """Raise a TypeError unless the start can take psi, and new points can be looked for."""
+        """Raise a TypeError unless the start applies to psi and new points can be constructed."""
         self.start.require(psi)
-        require_gradient(self, psi)
+        require_new_points(self, psi)
 
     def find(self, target, n_vectors, tol):
-        """Yield the sets of the start, and the refined last of them."""
+        """Yield the sets of the start, the last of them refined."""
         trace = Trace(target)
         for stage in self.start.find(target, n_vectors, tol):
             if len(stage.rows) > n_vectors:
                 break
-            trace.look(stage)
+            trace.record(stage)
             if trace.reached(tol) or len(stage.rows) == n_vectors:
                 break
             yield stage
@@ -102,31 +102,14 @@ class Refine:
 
 
 class Captured:
-    r"""-tr B' (K_zz + ridge)^-1 B over the points of a reduced set, and its gradient.
-
-    The share of the squares of psi that the span of the points captures, with its sign changed.
-
-    Parameters
-    ----------
-    target : Target
-        m vectors over n points.
-    """
+    """-tr B' (K_zz + ridge)^-1 B over the points of a reduced set: minus the squared norm of the projection of psi."""
 
     def __init__(self, target):
         self.target, self.kernel = target, target.kernel
         self.coef = np.ascontiguousarray(target.coef.T)
 
     def __call__(self, Z):
-        """Return the value and its gradient (s, d).
-
-        Parameters
-        ----------
-        Z : array (s, d)
-
-        Returns
-        -------
-        float, array (s, d)
-        """
+        """Return the value and its gradient (s, d) at points Z (s, d)."""
         kernel, side, shared = self.kernel, Points(Z), self.target.psi.prepared
         K = kernel(Z)
         K[np.diag_indices_from(K)] += _RIDGE * np.trace(K) / len(K)
@@ -139,7 +122,7 @@ class Captured:
 
 
 def _solve(K, B):
-    """Solve with a symmetric matrix that is positive definite, or under an indefinite kernel only regular."""
+    """Solve a symmetric system, by Cholesky unless the kernel is indefinite."""
     try:
         return scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), B)
     except np.linalg.LinAlgError:
@@ -147,12 +130,12 @@ def _solve(K, B):
 
 
 class _Descent:
-    """L-BFGS over all points; the best ones so far are there whenever it ends."""
+    """L-BFGS over all points; keeps the best points so far."""
 
     def __init__(self, target, points):
         self.value, self.points = np.inf, points
         self.captured, self.total = Captured(target), target.squares.sum()
-        # the curvature along a point grows with the square of its coefficients: this evens it out half way
+        # the curvature along a point grows with the square of its coefficients; scaling removes half of the difference
         sizes = np.linalg.norm(best(target, points)[0].coef.astype(np.float64), axis=1)
         self.scale = spread(target.psi) / np.sqrt(np.maximum(sizes / max(sizes.max(), _TINY), 1e-2))[:, None]
 
@@ -171,5 +154,5 @@ class _Descent:
         value, gradient = self.captured(Z)
         if value < self.value:
             self.value, self.points = value, Z
-        # the share of the squares that is left: L-BFGS-B compares its decrease with ftol
+        # the squared relative error, whose decrease L-BFGS-B compares with ftol
         return 1 + value / self.total, (self.scale * gradient).ravel() / self.total

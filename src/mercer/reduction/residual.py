@@ -1,4 +1,4 @@
-"""What is left of several vectors, as an objective over one point: how much of it all a feature takes away."""
+"""Objectives of reduced set construction over one point: the part of the residuals that a feature captures."""
 
 import numpy as np
 
@@ -8,26 +8,15 @@ from mercer._compute.profile import evaluate_profile
 from mercer.preimages.fixed_point import steps
 from mercer.preimages.objective import spread
 
-# Below this share of the squares of all vectors a feature takes away nothing but rounding.
+# Values below this share of the squares of all vectors are rounding.
 _ORTHOGONAL = 1e-14
 
 
 class Residual:
     r"""f(z) = -sum_j <rho_j, phi(z)>^2 / k(z, z) of the residuals rho_j = psi_j - psi'_j, and its gradient in z.
 
-    It is the joint squared distance of the residuals to the line of phi(z), less a constant.
-
-    Parameters
-    ----------
-    psi, chi : Expansion
-        m vectors and what they are approximated by, float64; ``chi`` may be None at the start.
-    squares : float
-        sum_j |psi_j|^2, the size of the values.
-
-    References
-    ----------
-    Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in kernel-based
-    methods*, IEEE TNN 10 (1999), sections V-A and V-D.
+    It is the sum of squared distances of the residuals to the line of phi(z), minus a constant (sections V-A and V-D of
+    the paper). ``chi`` is the approximation of psi or None, ``squares`` is sum_j |psi_j|^2.
 
     Examples
     --------
@@ -53,45 +42,40 @@ class Residual:
         return self._inner(self._tiles(Points(z)))
 
     def __call__(self, z, columns):  # noqa: ARG002
-        """Return values (r,), gradients (r, d), and whether each point feels the residuals at all (r,)."""
-        kernel, side = self.kernel, Points(z)
-        tiles = self._tiles(side)
+        """Return values (r,), gradients (r, d), and whether the value exceeds rounding (r,)."""
+        kernel, points = self.kernel, Points(z)
+        tiles = self._tiles(points)
         inner = self._inner(tiles)
-        squares = kernel.diagonal(side)
-        # where k(z, z) <= 0 there is no direction to take multiples of
-        there = squares > 0
-        scale = np.where(there[:, None], inner, 0) / np.where(there, squares, 1)[:, None]
+        squares = kernel.diagonal(points)
+        # phi(z) has no direction where k(z, z) <= 0
+        positive = squares > 0
+        scale = np.where(positive[:, None], inner, 0) / np.where(positive, squares, 1)[:, None]
         values = np.einsum("ij,ij->i", scale, inner)
-        gradient = kernel.diagonal_gradient(side, np.einsum("ij,ij->i", scale, scale))
+        gradient = kernel.diagonal_gradient(points, np.einsum("ij,ij->i", scale, scale))
         for tile, coef in tiles:
             gradient -= 2 * kernel.gradient(tile, scale @ coef.T)
-        return -values, gradient, there & (values > _ORTHOGONAL * self.squares)
+        return -values, gradient, positive & (values > _ORTHOGONAL * self.squares)
 
-    def _tiles(self, side):
-        # a few points against all: one tile each
-        return [(next(tiles(side, part))[1], coef) for part, coef in self.parts]
+    def _tiles(self, points):
+        # one tile each, for the points are few
+        return [(next(tiles(points, part))[1], coef) for part, coef in self.parts]
 
     def _inner(self, tiles):
         return sum(self.kernel.evaluate(tile) @ coef for tile, coef in tiles)
 
 
 class ResidualMean(Residual):
-    r"""The same objective for smooth radial kernels, with the step to the weighted mean in place of the gradient.
+    r"""The same objective for smooth radial kernels, with steps to the weighted mean instead of gradients.
 
     .. math:: z = \frac{\sum_i w_i k'(|z - x_i|^2) x_i}{\sum_i w_i k'(|z - x_i|^2)},
               \qquad w_i = \sum_j \langle \rho_j, \phi(z) \rangle C_{ij}
 
-    over the points of psi and of its approximation alike. For the Gaussian kernel the denominator is proportional to
-    the objective, and so is never of the wrong sign.
-
-    Parameters
-    ----------
-    psi, chi : Expansion
-    squares : float
+    over the points of psi and of its approximation. For the Gaussian kernel the denominator is proportional to the
+    objective, so its sign is always right.
     """
 
     def __call__(self, z, columns):  # noqa: ARG002
-        """Return values (r,), steps (r, d), and whether they can be followed (r,)."""
+        """Return values (r,), steps (r, d), and whether they are valid (r,)."""
         tiles = self._tiles(Points(z))
         inner = self._inner(tiles)
         values = np.einsum("ij,ij->i", inner, inner)
@@ -104,20 +88,11 @@ class ResidualMean(Residual):
             force += 2 * (total[:, None] * X - Q @ Z)
             denominator -= 2 * total
             weight += 2 * np.abs(Q, out=Q).sum(axis=1)
-        step, sound = steps(force, denominator, weight, np.zeros(len(z)))
-        top = evaluate_profile(self.kernel, np.zeros(1))[0]
-        return -values / top, step, sound & (values > _ORTHOGONAL * top * self.squares)
+        step, valid = steps(force, denominator, weight, np.zeros(len(z)))
+        top = evaluate_profile(profile, np.zeros(1), numbers)[0]
+        return -values / top, step, valid & (values > _ORTHOGONAL * top * self.squares)
 
 
 def smooth(kernel):
-    """Return whether a radial kernel has a finite slope in |x - z|^2 at 0, so that weighted means are defined.
-
-    Parameters
-    ----------
-    kernel : Radial
-
-    Returns
-    -------
-    bool
-    """
+    """Return whether a radial kernel has a finite slope in |x - z|^2 at 0, as weighted means need."""
     return bool(np.isfinite(evaluate_profile(kernel, np.zeros(1), order=1)[0]))

@@ -1,4 +1,4 @@
-"""The programme of sparse rows: least squares in feature space, with a price on the largest coefficient of a point."""
+"""Row-sparse least squares in feature space: a penalty on the largest coefficient of each point, with a lower bound."""
 
 from dataclasses import dataclass
 
@@ -9,28 +9,28 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import warn
 from mercer._compute.compile import compiled
 
-# Passes of coordinate descent between two Newton steps: the fewest, and the most where Newton steps are short.
+# Passes of coordinate descent between two Newton steps: the fewest, and the most while Newton steps are short.
 _PASSES = (10, 320)
-# Sets of points, and Newton steps for each, after which the gap is reported as it is.
+# Largest numbers of point sets, and of Newton steps for each.
 _SETS, _STEPS = 30, 60
-# Changes of pattern that Newton steps are followed through before coordinate descent looks at all rows again.
-_LANDINGS = 20
+# Largest number of successive Newton steps from one change of pattern to the next.
+_PATTERNS = 20
 
 
 @dataclass(frozen=True)
 class Minimum:
-    """An approximate minimiser of the programme with the lower bound that certifies it.
+    """An approximate minimiser of a `RowSparse` problem with its lower bound.
 
     Attributes
     ----------
     coef : array (n, m)
-        B; the points that the programme keeps have rows that are not 0.
+        B; rows of 0 belong to points that are not kept.
     dual : array (n, m)
-        Coefficients over the same points of vectors theta_j with 2 sum_j |<theta_j, phi(x_i)>| <= price_i for all i.
+        Coefficients over the same points of vectors theta_j with 2 sum_j |<theta_j, phi(x_i)>| <= lambda c_i for all i.
     primal : float
         The objective at B.
     bound : float
-        sum_j 2 <theta_j, psi_j> - |theta_j|^2, which no B is below.
+        sum_j 2 <theta_j, psi_j> - |theta_j|^2, a lower bound of the objective for all B.
     gap : float
         (primal - bound) / primal.
     """
@@ -42,19 +42,16 @@ class Minimum:
     gap: float
 
 
-class Programme:
-    r"""The quadratic programme, for any number of columns; with one column it is the Lasso.
+class RowSparse:
+    r"""Least squares with a penalty on the largest coefficient of each point; with one column it is the Lasso.
 
     .. math:: \min_B \; \sum_{j=1}^m \left|\psi_j - \sum_{i=1}^n B_{ij}\,\phi(x_i)\right|^2
               + \lambda \sum_{i=1}^n c_i \max_j |B_{ij}|
 
-    Only the largest coefficient of a point costs anything, so that what one column uses is free for the others. The
-    dual is a projection onto a polytope,
+    The dual is a projection onto a polytope; the residuals psi_j - psi'_j, scaled to be feasible, give a lower bound:
 
     .. math:: \max_\theta \; \sum_j 2\langle\theta_j, \psi_j\rangle - |\theta_j|^2
-              \quad\text{subject to}\quad 2 \sum_j |\langle\theta_j, \phi(x_i)\rangle| \le \lambda c_i ,
-
-    and the residuals psi_j - psi'_j, scaled until they are feasible, bound the minimum from below.
+              \quad\text{subject to}\quad 2 \sum_j |\langle\theta_j, \phi(x_i)\rangle| \le \lambda c_i .
 
     Parameters
     ----------
@@ -62,18 +59,17 @@ class Programme:
         Positive semidefinite, with a positive diagonal, float64.
     coef : array (n, m)
         psi_j = sum_i coef[i, j] phi(x_i).
-    cost : array (n,)
-        c, positive; a point of infinite cost is not used.
+    weights : array (n,)
+        c, positive; points of infinite weight are not used.
 
     Notes
     -----
-    Blocks of points grow by those whose constraint is violated most. On a block, passes over the rows minimise exactly
-    over one row at a time (its shrunk row is the row minus a projection onto a 1-norm ball), and give the pattern of
-    the solution: rows that are 0, coefficients tied to the height of their row, and free ones. For a pattern the
-    programme is a linear system, of which free coefficients are eliminated column by column: O(m s^3) per Newton step
-    on s points, which is kept where it and two passes lower the objective. With the right pattern the gap falls to
-    rounding in one step. Where many passes do not find the pattern, beside an ill-conditioned matrix, Newton steps are
-    followed from one change of it to the next, as in a search over feature signs.
+    Working sets of points grow by those with the largest violation. On a set, passes of exact minimisation over one row
+    at a time give the pattern of the solution: rows that are 0, coefficients tied to the maximum of their row, and free
+    ones. For a fixed pattern the problem is a linear system, and a Newton step solves it in O(m s^3) for s points; the
+    step is accepted if it and two passes lower the objective. With the right pattern the gap falls to rounding in one
+    step. If many passes do not find the pattern, because K is ill-conditioned, Newton steps are followed from one
+    change of pattern to the next, as in feature-sign search.
 
     References
     ----------
@@ -85,137 +81,125 @@ class Programme:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.reduction.row_sparse import Programme
-    >>> programme = Programme(np.eye(2), np.array([[3.0, -2.0], [0.1, 0.5]]), np.ones(2))
-    >>> programme.largest
+    >>> from mercer.reduction.row_sparse import RowSparse
+    >>> problem = RowSparse(np.eye(2), np.array([[3.0, -2.0], [0.1, 0.5]]), np.ones(2))
+    >>> problem.largest
     10.0
-    >>> found = programme.solve(2.0)
+    >>> found = problem.solve(2.0)
     >>> found.coef.round(6), bool(found.gap < 1e-4)
     (array([[ 2., -2.],
            [ 0.,  0.]]), True)
     """
 
-    def __init__(self, K, coef, cost):
-        self.K, self.coef, self.cost = K, coef, cost
+    def __init__(self, K, coef, weights):
+        self.K, self.coef, self.weights = K, coef, weights
         self._values = K @ coef
         self._square = float(np.einsum("ij,ij->", coef, self._values))
         usable = K.diagonal() > len(K) * np.finfo(float).eps * K.diagonal().max(initial=0)
-        self._usable = np.flatnonzero(usable & np.isfinite(cost))
+        self._usable = np.flatnonzero(usable & np.isfinite(weights))
 
     @property
     def largest(self):
-        """The least lambda at which B = 0 is the minimiser."""
+        """The smallest lambda at which B = 0 is the minimiser."""
         rows = self._usable
-        return float((2 * np.abs(self._values[rows]).sum(axis=1) / self.cost[rows]).max(initial=0))
+        return float((2 * np.abs(self._values[rows]).sum(axis=1) / self.weights[rows]).max(initial=0))
+
+    def terms(self, coef):
+        """Return the terms c_i max_j |B_ij| of the penalty (n,); 0 for points that are not kept."""
+        heights = np.abs(coef).max(axis=1)
+        return np.where(heights > 0, self.weights, 0) * heights
 
     def solve(self, penalty, gap=1e-4, start=None):
-        """Return the minimiser for one lambda, to a relative duality gap.
+        """Return the `Minimum` for lambda = ``penalty`` to a relative duality gap; ``start`` (n, m) may be near it.
 
-        Parameters
-        ----------
-        penalty : float
-            lambda, above 0.
-        gap : float
-            (primal - bound) / primal at which to stop.
-        start : array (n, m), optional
-            Coefficients near the answer, such as those for a similar lambda.
-
-        Returns
-        -------
-        Minimum
-
-        Warns
-        -----
-        ConvergenceWarning
-            When the gap stays above ``gap``, with the number.
+        A ConvergenceWarning gives the gap if it stays larger.
         """
-        price = penalty * self.cost
+        penalties = penalty * self.weights
         B = np.zeros_like(self.coef) if start is None else start
         kept = np.flatnonzero(B.any(axis=1))
-        found, excess = self._certified(B, kept, price)
+        found, violation = self._bounded(B, kept, penalties)
         for _ in range(_SETS):
             if found.gap <= gap:
                 return found
-            more = self._usable[excess[self._usable] > 1]
+            more = self._usable[violation[self._usable] > 1]
             more = np.setdiff1d(more, kept)
-            more = more[np.argsort(-excess[more], kind="stable")[: max(100, len(kept))]]
+            more = more[np.argsort(-violation[more], kind="stable")[: max(100, len(kept))]]
             block, before = np.sort(np.concatenate([kept, more])), found
             B = np.zeros_like(B)
-            B[block] = self._on_block(block, found.coef[block], price[block], max(0.3 * gap, 0.01 * found.gap))
+            B[block] = self._on_block(block, found.coef[block], penalties[block], max(0.3 * gap, 0.01 * found.gap))
             kept = np.flatnonzero(B.any(axis=1))
-            found, excess = self._certified(B, kept, price)
+            found, violation = self._bounded(B, kept, penalties)
             if found.primal > before.primal * (1 - 1e-12) and found.gap > before.gap / 2:
-                # rounding has the last word
+                # rounding prevents further progress
                 break
         if found.gap > gap:
             warn(
-                f"the programme at lambda = {penalty:.3g} was left at a relative duality gap of {found.gap:.1e}, "
-                f"{gap:.0e} was asked for.",
+                f"row-sparse selection at lambda = {penalty:.3g} ended at a relative duality gap of {found.gap:.1e}, "
+                f"above gap = {gap:.0e}; use a larger gap or a better conditioned kernel.",
                 ConvergenceWarning,
             )
         return found
 
-    def _certified(self, B, kept, price):
-        """Return B with its bound from all constraints, and the ratios (n,) of constraints to prices."""
+    def _bounded(self, B, kept, penalties):
+        """Return B with its lower bound, and the ratios (n,) of constraints to penalties."""
         left = self._values - self.K[:, kept] @ B[kept]
         error = max(float(np.einsum("ij,ij->", self.coef - B, left)), 0.0)
-        primal = error + float(price[kept] @ np.abs(B[kept]).max(axis=1, initial=0))
-        excess = np.zeros(len(B))
+        primal = error + float(penalties[kept] @ np.abs(B[kept]).max(axis=1, initial=0))
+        violation = np.zeros(len(B))
         rows = self._usable
-        excess[rows] = 2 * np.abs(left[rows]).sum(axis=1) / price[rows]
-        scale, bound = _bound(float(np.einsum("ij,ij->", self.coef, left)), error, excess.max(initial=0))
+        violation[rows] = 2 * np.abs(left[rows]).sum(axis=1) / penalties[rows]
+        scale, bound = _bound(float(np.einsum("ij,ij->", self.coef, left)), error, violation.max(initial=0))
         gap = (primal - bound) / primal if primal > 0 else 0.0
-        return Minimum(B, scale * (self.coef - B), primal, float(bound), float(gap)), excess
+        return Minimum(B, scale * (self.coef - B), primal, float(bound), float(gap)), violation
 
-    def _on_block(self, rows, B, price, gap):
+    def _on_block(self, rows, B, penalties, gap):
         """Return the minimiser over the coefficients of some points."""
         K, values = np.ascontiguousarray(self.K[np.ix_(rows, rows)]), np.ascontiguousarray(self._values[rows].T)
         B, passes = np.ascontiguousarray(B), _PASSES[0]
-        left = values - (K @ B).T
 
         def objective(B, left):
-            return self._square - float(np.einsum("ij,ji->", B, values + left)) + price @ np.abs(B).max(axis=1)
+            return self._square - float(np.einsum("ij,ji->", B, values + left)) + penalties @ np.abs(B).max(axis=1)
 
         for _ in range(_STEPS):
-            # small residuals lose their digits to the large numbers they are updated from
+            # recomputed, since updates of small residuals lose digits
             left = values - (K @ B).T
-            _descend(K, left, B, price, passes)
+            _descend(K, left, B, penalties, passes)
             primal = objective(B, left)
             error = self._square - float(np.einsum("ij,ji->", B, values + left))
-            excess = (2 * np.abs(left).sum(axis=0) / price).max()
-            _, bound = _bound(self._square - float(np.einsum("ij,ji->", B, values)), error, excess)
+            violation = (2 * np.abs(left).sum(axis=0) / penalties).max()
+            _, bound = _bound(self._square - float(np.einsum("ij,ji->", B, values)), error, violation)
             if primal - bound <= gap * primal:
                 break
-            step = _newton(K, left, B, price)
+            step = _newton(K, left, B, penalties)
             down, length = (K @ step).T, 1.0
             for length in 0.5 ** np.arange(7):
                 tried, its_left = B + length * step, left - length * down
-                _descend(K, its_left, tried, price, 2)
+                _descend(K, its_left, tried, penalties, 2)
                 if objective(tried, its_left) < primal:
                     B = tried
                     break
             if length < 0.2 and passes == _PASSES[1]:
-                # no number of passes finds the pattern: follow Newton steps from one change of it to the next
-                B = _followed(K, values, B, price)
+                # passes do not find the pattern: follow Newton steps from one change of it to the next
+                B = _followed(K, values, B, penalties)
             passes = _PASSES[0] if length > 0.2 else min(2 * passes, _PASSES[1])
         return B
 
 
-def _followed(K, values, B, price):
-    """Return coefficients after Newton steps that end where the pattern changes, until one does not."""
-    for _ in range(_LANDINGS):
+def _followed(K, values, B, penalties):
+    """Return coefficients after Newton steps to successive changes of the pattern, up to the first full step."""
+    for _ in range(_PATTERNS):
         left = values - (K @ B).T
-        B, whole = _landed(K, left, B, _newton(K, left, B, price), price)
+        B, whole = _to_change(K, left, B, _newton(K, left, B, penalties), penalties)
         if whole:
             break
     return B
 
 
-def _landed(K, left, B, step, price):
-    """Go along a step to the change of pattern at which the objective is least, and change the pattern there.
+def _to_change(K, left, B, step, penalties):
+    """Return B moved along a step to the best change of pattern, and whether that was the full step.
 
-    The objective is convex along the step and quadratic between changes: rows that become 0, and free coefficients that
-    reach the height of their row. Returns the coefficients, and whether the whole step was taken.
+    Along the step the objective is convex, and quadratic between changes: rows that become 0, and free coefficients
+    that reach the maximum of their row (its height).
     """
     height, rise = np.abs(B).max(axis=1, keepdims=True), np.sign(B) * step
     rise = np.take_along_axis(rise, np.abs(B).argmax(axis=1)[:, None], axis=1)
@@ -227,9 +211,9 @@ def _landed(K, left, B, step, price):
 
     def change(length):
         moved = B + length * step
-        # the quadratic part of the objective along the step, and the price
+        # the quadratic part of the objective along the step, and the penalty
         smooth = length * np.einsum("ij,ji->", step, length * down - 2 * left)
-        return smooth + price @ np.abs(moved).max(axis=1)
+        return smooth + penalties @ np.abs(moved).max(axis=1)
 
     low, high = 0, len(lengths) - 1
     while low < high:
@@ -242,7 +226,6 @@ def _landed(K, left, B, step, price):
     if length == 1:
         return found, True
     hit = times == length
-    found[hit[:, 0]] = 0
     height = np.abs(height + length * rise)
     m = B.shape[1]
     found = np.where(hit[:, 1 : m + 1], height, np.where(hit[:, m + 1 :], -height, found))
@@ -250,29 +233,40 @@ def _landed(K, left, B, step, price):
     return found, False
 
 
-def _bound(inner, square, excess):
-    """Return the best feasible multiple of the residuals and the dual objective there.
+def _bound(inner, square, violation):
+    """Return the best feasible multiple of the residuals, and the dual objective there.
 
-    ``inner`` is sum <residual, psi>, ``square`` that of the residuals, ``excess`` the largest constraint over its
-    price.
+    ``inner`` is sum <residual, psi>, ``square`` the squared norm of the residuals, ``violation`` the largest ratio of
+    a constraint to its penalty.
     """
-    # at the minimum the scale is 1: a larger one never helps there, and would magnify the rounding of a tiny square
-    scale = 1 / max(excess, 1.0)
+    # at most 1, the value at the minimum: larger multiples would amplify the rounding of a tiny square
+    scale = 1 / max(violation, 1.0)
     if 0 < inner < scale * square:
         scale = inner / square
     return scale, scale * (2 * inner - scale * square)
 
 
+def point_weights(coef, weighted):
+    """Return the weights c (n,) of points: 1, or the mean nonzero |coef| over the largest of the point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.reduction.row_sparse import point_weights
+    >>> point_weights(np.array([[4.0, 0.0], [-1.0, 1.0]]), True)
+    array([0.5, 2. ])
+    """
+    sizes = np.abs(coef)
+    if not weighted:
+        return np.ones(len(coef))
+    mean = sizes.sum() / max(np.count_nonzero(sizes), 1)
+    with np.errstate(divide="ignore"):
+        return mean / sizes.max(axis=1)
+
+
 @compiled
 def shrink(row, weight):
-    """Turn a row into the minimiser b of |b - row|^2 / 2 + weight max |b|, in place.
-
-    What is cut off the largest entries sums to the weight: b is the row minus its projection onto the 1-norm ball.
-
-    Parameters
-    ----------
-    row : array (m,)
-    weight : float
+    """Replace a row by the minimiser b of |b - row|^2 / 2 + weight max |b|: the row minus its 1-norm ball projection.
 
     Examples
     --------
@@ -289,7 +283,7 @@ def shrink(row, weight):
     if total <= weight:
         row[:] = 0.0
         return
-    # entries at or below the height leave the sum until none does (Michelot)
+    # entries at or below the height are removed from the sum until none is left (Michelot)
     height = (total - weight) / above
     while above != before:
         before = above
@@ -304,15 +298,15 @@ def shrink(row, weight):
 
 
 @compiled
-def _descend(K, left, B, price, passes):
-    """Minimise over one row of B after the other; ``left`` (m, n) are the inner products with the residuals."""
+def _descend(K, left, B, penalties, passes):
+    """Minimise over one row of B after the other; ``left`` (m, n) are <residual_j, phi(x_i)>, updated with B."""
     m = B.shape[1]
     row = np.empty(m)
     for _ in range(passes):
         for i in range(len(K)):
             for j in range(m):
                 row[j] = B[i, j] + left[j, i] / K[i, i]
-            shrink(row, price[i] / (2 * K[i, i]))
+            shrink(row, penalties[i] / (2 * K[i, i]))
             for j in range(m):
                 step = row[j] - B[i, j]
                 if step != 0.0:
@@ -321,14 +315,14 @@ def _descend(K, left, B, price, passes):
                         left[j, l] -= step * K[i, l]
 
 
-def _newton(K, left, B, price):
+def _newton(K, left, B, penalties):
     """Return the step to the minimiser with the pattern of B: the same rows, ties and signs."""
     rows = np.flatnonzero(B.any(axis=1))
     K, left, part = K[np.ix_(rows, rows)], left[:, rows], B[rows]
-    # a little more than rounding keeps repeated points apart, and only shortens the step
+    # a ridge above rounding, for repeated points; it only shortens the step
     ridge = 1e-12 * len(rows) * K.diagonal().max(initial=0)
     tied = np.abs(part) == np.abs(part).max(axis=1, keepdims=True)
-    heights, right = ridge * np.eye(len(rows)), -price[rows] / 2
+    heights, right = ridge * np.eye(len(rows)), -penalties[rows] / 2
     columns = []
     for j in range(B.shape[1]):
         T, F = np.flatnonzero(tied[:, j]), np.flatnonzero(~tied[:, j])

@@ -1,36 +1,23 @@
-"""The span of some features: best coefficients of vectors in it, and what is left of them, as it grows."""
+"""The span of some features: best coefficients of vectors in it, and their residuals, as it grows."""
 
 import numpy as np
 import scipy.linalg
 
 from mercer._compute.points import count_points, join_points, take_points
 
-# Points added at a time: within a block they are eliminated one by one.
+# Points per block of the factorisation; within a block they are eliminated one by one.
 _BLOCK = 64
 
 
 class Span:
     r"""The span of phi(z_1), ..., phi(z_s), in an orthonormal basis by a Cholesky factor of their Gram matrix.
 
-    With :math:`K_{zz} = L L'` the coordinates of psi are :math:`Y = L^{-1} K_{zx} C`, the squares of what is left
-    :math:`|\psi_j|^2 - \sum_i Y_{ij}^2`, and the best coefficients, which make it least,
-    :math:`A = K_{zz}^+ K_{zx} C = L'^{-1} Y`.
+    With :math:`K_{zz} = L L'` the coordinates of psi are :math:`Y = L^{-1} K_{zx} C`, the squared residuals
+    :math:`|\psi_j|^2 - \sum_i Y_{ij}^2`, and the best coefficients :math:`A = K_{zz}^+ K_{zx} C = L'^{-1} Y`.
 
-    Parameters
-    ----------
-    target : Target
-        m vectors.
-
-    Notes
-    -----
-    A feature that lies in the span of those before it up to ``s eps`` of its square (eps of psi's type) is left out and
-    gets the coefficient 0; so does one whose residual square is negative, which an indefinite kernel can bring about.
-    Adding one point costs O(s^2 + s d + n d). The squares carry an error of about s eps |psi_j|^2.
-
-    References
-    ----------
-    Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in kernel-based
-    methods*, IEEE TNN 10 (1999), section V-B.
+    A feature whose squared distance to the span of those before it is below ``s eps`` of its square (or negative, under
+    an indefinite kernel) is skipped and gets the coefficient 0. Adding one point costs O(s^2 + s d + n d); the squared
+    residuals have an error of about s eps |psi_j|^2.
 
     Examples
     --------
@@ -39,7 +26,7 @@ class Span:
     >>> from mercer.reduction.span import Span
     >>> span = Span(Target(mc.features(mc.Linear(), np.array([[3.0, 4.0]]))))
     >>> span.add(np.array([[1.0, 0.0], [2.0, 0.0]]))
-    >>> span.coefficients(), span.residuals()
+    >>> span.coefficients(), span.residuals
     (array([[3.],
            [0.]]), array([16.]))
     """
@@ -51,14 +38,15 @@ class Span:
         self._L = np.empty((0, 0))
         self._Y = np.empty((0, len(target.psi)))
         self._top = 0.0
-        self._left = target.squares.copy()
+        # squared residuals (m,); negative ones come from rounding or an indefinite kernel
+        self.residuals = target.squares.copy()
 
     def __len__(self):
         return 0 if self.points is None else count_points(self.points)
 
     @property
     def coordinates(self):
-        """Y (r, m), one row per feature that is not left out."""
+        """Y (r, m), one row per feature that is not skipped."""
         return self._Y[: len(self.kept)]
 
     @property
@@ -67,14 +55,6 @@ class Span:
         r = len(self.kept)
         return self._L[:r, :r]
 
-    def residuals(self):
-        """Return the squares (m,) of what is left of the vectors.
-
-        Below 0 by rounding, or under an indefinite kernel, where no set of coefficients is the best and these make the
-        square stationary.
-        """
-        return self._left
-
     def coefficients(self):
         """Return the best coefficients (s, m)."""
         A = np.zeros((len(self), self._Y.shape[1]))
@@ -82,16 +62,7 @@ class Span:
         return A
 
     def project(self, points):
-        """Return T = L^-1 K_z,new, the coordinates (r, p) of new features, and the Gram matrix of what is left of them.
-
-        Parameters
-        ----------
-        points : container of p points
-
-        Returns
-        -------
-        array (r, p), array (p, p)
-        """
+        """Return T = L^-1 K_z,new (r, p), the coordinates of new features, and their residuals' Gram matrix (p, p)."""
         corner = np.asarray(self.target.kernel(points), np.float64)
         if not len(self.kept):
             return np.empty((0, len(corner))), corner
@@ -100,15 +71,7 @@ class Span:
         return T, corner - T.T @ T
 
     def add(self, points, values=None):
-        """Add features to the span, in order.
-
-        Parameters
-        ----------
-        points : container of p points
-            At least one.
-        values : array (p, m), optional
-            <phi(z), psi_j>, where they are known.
-        """
+        """Add the features of one or more points in order; ``values`` (p, m) are <phi(z), psi_j> if known."""
         values = self.target.psi(points) if values is None else values
         for start in range(0, len(values), _BLOCK):
             rows = slice(start, start + _BLOCK)
@@ -129,12 +92,12 @@ class Span:
             pivot, r = np.sqrt(S[j, j]), len(self.kept)
             column, y = S[:, j] / pivot, values[j] / pivot
             self._L[r, :r], self._L[r, r], self._Y[r] = T[:, j], pivot, y
-            # what comes after j in this block is seen from the longer basis
+            # the later rows of the block are projected on the new basis vector
             T = np.vstack([T, column])
             S = S - np.outer(column, column)
             values = values - column[:, None] * y
             self.kept = np.append(self.kept, before + j)
-            self._left = self._left - y**2
+            self.residuals = self.residuals - y**2
 
     def _reserve(self, size):
         have = len(self._L)

@@ -1,4 +1,4 @@
-"""What the choice of a subset of the points needs: their Gram matrix, its numerical null space, nested stages."""
+"""Shared by reduced set selection: the Gram matrix, its numerical null space, and nested stages."""
 
 from typing import NamedTuple
 
@@ -12,28 +12,9 @@ from mercer.reduction.base import Stage
 
 
 def gram(target, memory, matrices=1):
-    """Return the Gram matrix (n, n) of the points of a target, refused when it is indefinite.
+    """Return the Gram matrix (n, n) of the points of a target; an indefinite one is refused with a ValueError.
 
-    Parameters
-    ----------
-    target : Target
-    memory : str or int
-        Bytes for it, and for what the method makes of it.
-    matrices : int
-        How many matrices of this size the method keeps.
-
-    Returns
-    -------
-    array (n, n)
-        In the type of the kernel's values.
-
-    Raises
-    ------
-    MemoryError
-        When the matrices are larger than the budget, before anything is computed.
-    ValueError
-        When the kernel is not known to be positive semidefinite and has an eigenvalue below -n eps lambda_max on these
-        points: a subset is chosen by lengths, and then there are none.
+    Raises a MemoryError before any computation if ``matrices`` arrays of this size exceed ``memory``.
 
     Examples
     --------
@@ -66,21 +47,15 @@ def _refuse_indefinite(kernel, K):
     if least < -n * np.finfo(K.dtype).eps * max(largest, -least):
         raise ValueError(
             f"{type(kernel).__name__} is indefinite on these points: its eigenvalues reach from {least:.3g} to "
-            f'{largest:.3g}; a subset is chosen by lengths in feature space, so use method="construct".'
+            f'{largest:.3g}; selection needs norms in feature space, so use method="construct".'
         )
 
 
 class Independent(NamedTuple):
-    """Linearly independent features that span all of them, and the vectors written with them alone.
+    """Linearly independent features that span all others, and the coordinates of the vectors in their span.
 
-    Attributes
-    ----------
-    rows : integer array (r,)
-        Which of the n points, in the order of their pivots.
-    factor : array (r, r)
-        L with K[rows, rows] = L L', lower triangular, float64.
-    coordinates : array (r, m)
-        T of the m vectors in the orthonormal basis of L, with squares |psi_j|^2 = |T_j|^2 and coefficients L'^-1 T_j.
+    ``rows`` (r,) are their points in pivot order, ``factor`` (r, r) is L with K[rows, rows] = L L', and
+    ``coordinates`` (r, m) is T with |psi_j|^2 = |T_j|^2 and coefficients L'^-1 T_j.
     """
 
     rows: np.ndarray
@@ -89,21 +64,9 @@ class Independent(NamedTuple):
 
 
 def independent(K, coef):
-    """Remove the numerical null space of a Gram matrix by pivoted Cholesky: terms that the others replace for nothing.
+    """Return independent features by pivoted Cholesky in O(n r^2); pivots below n eps of the largest are dropped.
 
-    Parameters
-    ----------
-    K : array (n, n)
-        Its type sets the floor of pivots, n eps of the largest diagonal entry.
-    coef : array (n, m)
-
-    Returns
-    -------
-    Independent
-
-    Notes
-    -----
-    O(n r^2). The condition of L is at most about (n eps)^(-1/2), which is why a factor and no inverse is updated later.
+    The condition of L is at most about (n eps)^(-1/2), so methods update L and not the inverse of K.
 
     Examples
     --------
@@ -119,15 +82,6 @@ def independent(K, coef):
 
 def nested(target, order):
     """Yield the first point of an order, the first two, and so on.
-
-    Parameters
-    ----------
-    target : Target
-    order : integer array (r,)
-
-    Yields
-    ------
-    Stage
 
     Examples
     --------
