@@ -1,4 +1,4 @@
-"""Eigenvector: the criterion is an upper bound of the loss, equal to it where an eigenvector is the best replacement."""
+"""Eigenvector: an upper bound of the loss, equal to it where an eigenvector is the best replacement."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_the_criterion_is_an_upper_bound_of_the_loss(seed, m):
     assert np.all(losses <= bounds[1:] * (1 + 1e-6) + 1e-10)
     # the published remark: the bound is near the loss, not equal to it
     assert np.any(losses < 0.999 * bounds[1:])
-    # the loss of the first removal by the exact form is no larger
+    # the exact form has a first loss at most as large
     assert greedily(independent(K, coef))[1][-1] <= bounds[-1] * (1 + 1e-9)
 
 

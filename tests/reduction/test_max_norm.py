@@ -58,7 +58,7 @@ def test_with_one_column_the_sets_are_those_of_l1():
 
 
 def test_a_point_that_columns_share_is_penalised_once():
-    # each of two columns can keep a term of its own or the term that both have
+    # the first term belongs to both columns, the others to one each
     coef = np.array([[1.0, 1.0], [1.5, 0.0], [0.0, 1.5]])
     # 2 |psi at x_0|_1 = 4 and 2 |psi at x_1|_1 = 3: only the shared term exceeds the penalty
     found = solve(mc.Linear(), np.eye(3), coef, 3.1, gap=1e-9).coef

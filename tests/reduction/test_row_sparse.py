@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.reduction.test_greedy import problem as random_terms
 
 import mercer as mc
-from mercer.reduction.row_sparse import RowSparse, point_weights, shrink
+from mercer.reduction.row_sparse import RowSparse, shrink
 
 
 def a_problem(seed, n=14, m=3, gamma=0.3, weighted=False):

@@ -43,7 +43,7 @@ def path(target, largest, solve, n_vectors):
 
 
 def _bisected(solve, penalty, smaller, beyond, n_vectors):
-    """Return the terms on both sides of the penalty at which the support exceeds ``n_vectors``."""
+    """Return the terms just above and just below the penalty at which the support exceeds ``n_vectors``."""
     inside = np.zeros_like(beyond)
     while penalty > _NEAR * smaller and np.count_nonzero(inside) < n_vectors:
         middle = np.sqrt(penalty * smaller)

@@ -110,14 +110,14 @@ class Captured:
 
     def __call__(self, Z):
         """Return the value and its gradient (s, d) at points Z (s, d)."""
-        kernel, side, shared = self.kernel, Points(Z), self.target.psi.prepared
+        kernel, points, shared = self.kernel, Points(Z), self.target.psi.prepared
         K = kernel(Z)
         K[np.diag_indices_from(K)] += _RIDGE * np.trace(K) / len(K)
         B = self.target.psi(Z)
         A = _solve(K, B)
-        backend = pick_backend(kernel, side, shared)
-        gradient = backend.vjp(kernel, side, side, lambda rows: A[rows] @ A.T)
-        gradient -= backend.vjp(kernel, side, shared, lambda rows: A[rows] @ self.coef)
+        backend = pick_backend(kernel, points, shared)
+        gradient = backend.vjp(kernel, points, points, lambda rows: A[rows] @ A.T)
+        gradient -= backend.vjp(kernel, points, shared, lambda rows: A[rows] @ self.coef)
         return -np.einsum("ij,ij->", A, B), 2 * gradient
 
 
