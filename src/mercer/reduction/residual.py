@@ -89,7 +89,7 @@ class ResidualMean(Residual):
             denominator -= 2 * total
             weight += 2 * np.abs(Q, out=Q).sum(axis=1)
         step, valid = steps(force, denominator, weight, np.zeros(len(z)))
-        top = evaluate_profile(profile, np.zeros(1), numbers)[0]
+        top = evaluate_profile(self.kernel, np.zeros(1))[0]
         return -values / top, step, valid & (values > _ORTHOGONAL * top * self.squares)
 
 
