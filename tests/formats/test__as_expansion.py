@@ -1,4 +1,4 @@
-"""Models as expansions: Mercer's own, those that cannot be read, and readers that others add."""
+"""as_expansion of Mercer's estimators, of objects that it cannot read, and of types that users register."""
 
 import subprocess
 import sys
@@ -10,14 +10,14 @@ from sklearn.pipeline import make_pipeline
 
 import mercer as mc
 from mercer.estimators.kernel_pca import KernelPCA
-from mercer.formats import FittedScores, as_expansion
+from mercer.formats import FittedExpansion, as_expansion
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.5], [4.0, 0.0], [5.0, 1.0]])
 Y = np.array(["a", "a", "b", "b", "c", "c"])
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
-def test_a_classifier_of_mercer_is_its_expansion_and_intercept(multi_class):
+def test_a_classifier_of_mercer_gives_its_expansion_and_intercept(multi_class):
     peer = mc.SVC(kernel=mc.Gaussian(0.5), multi_class=multi_class, decision_function_shape="ovo").fit(X, Y)
     model = as_expansion(peer)
     np.testing.assert_allclose(model.expansion(X) + model.intercept, peer.decision_function(X), atol=1e-12)
@@ -25,7 +25,7 @@ def test_a_classifier_of_mercer_is_its_expansion_and_intercept(multi_class):
     assert list(model.classes) == ["a", "b", "c"]
 
 
-def test_components_of_mercer_are_their_expansion_and_intercept():
+def test_kernel_pca_of_mercer_gives_its_expansion_and_intercept():
     peer = KernelPCA(2, kernel=mc.Gaussian(0.5)).fit(X)
     model = as_expansion(peer)
     np.testing.assert_allclose(model(X), peer.transform(X), atol=1e-12)
@@ -42,7 +42,7 @@ def test_components_of_mercer_are_their_expansion_and_intercept():
     ],
     ids=repr,
 )
-def test_a_ball_is_affine_where_all_points_of_feature_space_have_one_length(kernel):
+def test_svdd_is_affine_if_all_features_have_the_same_norm(kernel):
     peer = mc.SVDD(0.4, kernel=kernel).fit(X)
     new = np.random.default_rng(0).normal(size=(20, 2)) + 2
     np.testing.assert_allclose(as_expansion(peer)(new)[:, 0], peer.decision_function(new), atol=1e-12)
@@ -53,10 +53,10 @@ def test_a_ball_is_affine_where_all_points_of_feature_space_have_one_length(kern
     [mc.Linear(), mc.Gaussian(1.0) + mc.Linear(), mc.Conformal(mc.Gaussian(1.0), lambda A: A[:, 0] + 3)],
     ids=["Linear", "Sum", "Conformal"],
 )
-def test_a_ball_of_points_of_different_lengths_is_refused_whatever_its_support_vectors_have(kernel):
-    # all of one length
+def test_svdd_is_refused_if_features_may_differ_in_norm(kernel):
+    # these points have the same norm, others would not
     circle = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
-    with pytest.raises(TypeError, match="not affine in the features. Use a kernel of distances"):
+    with pytest.raises(TypeError, match="not affine in the features.* Use a kernel of distances"):
         as_expansion(mc.SVDD(1.0, kernel=kernel).fit(circle))
 
 
@@ -66,21 +66,21 @@ def test_a_model_that_is_not_fitted_is_refused():
 
 
 @pytest.mark.parametrize("thing", [None, 3, make_pipeline(mc.SVC()), X], ids=["None", "3", "pipeline", "array"])
-def test_what_is_no_model_is_refused_by_its_type(thing):
+def test_other_objects_are_refused_by_their_type(thing):
     with pytest.raises(TypeError, match=type(thing).__name__):
         as_expansion(thing)
 
 
-def test_readers_can_be_added():
+def test_users_can_register_readers():
     class Foreign:
         pass
 
     phi = mc.features(mc.Linear(), X)
-    as_expansion.register(Foreign, lambda _: FittedScores(phi, np.zeros(6)))
+    as_expansion.register(Foreign, lambda _: FittedExpansion(phi, np.zeros(6)))
     assert as_expansion(Foreign()).expansion is phi
 
 
-def test_readers_of_scikit_learn_load_nothing_before_they_are_asked():
+def test_readers_of_scikit_learn_are_imported_on_first_use():
     code = "import sys, mercer.formats; print('sklearn.gaussian_process' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "False"

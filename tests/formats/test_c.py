@@ -1,4 +1,4 @@
-"""Models as C: what a compiler makes of them gives Mercer's scores and labels."""
+"""Models as C: the compiled code gives Mercer's scores and labels."""
 
 import ctypes
 import re
@@ -96,7 +96,7 @@ def test_two_models_link_into_one_program_and_scores_may_overwrite_the_point(tmp
 def test_extreme_numbers_and_labels_survive(tmp_path):
     coef = np.array([[5e-324, 1.7976931348623157e308], [-0.1, 1 / 3]])
     psi = mc.Expansion(mc.Polynomial(1, 1.0, 0.0), np.array([[1.0, 0.0], [0.0, -1e-300]]), coef)
-    compiled = Compiled(mc.formats.FittedScores(psi, np.zeros(2)), "float64", tmp_path)
+    compiled = Compiled(mc.formats.FittedExpansion(psi, np.zeros(2)), "float64", tmp_path)
     points = np.array([[1.0, 0.0], [0.0, -1e300]])
     np.testing.assert_array_equal(compiled.scores(points, 2), coef)
     labels = np.array([-(2**63), 2**63 - 1])
@@ -104,7 +104,7 @@ def test_extreme_numbers_and_labels_survive(tmp_path):
     assert compiled.labels(ctypes.c_longlong, 2) == labels.tolist()
 
 
-def test_the_file_says_how_to_call_it_and_defines_no_other_names():
+def test_the_head_states_the_functions_and_the_file_defines_no_other_names():
     text = source(fitted("three classes by name"), "float32", "iris")
     head = text[: text.index("*/")]
     assert "void iris_scores(const float *x, float *out);" in head
@@ -132,7 +132,7 @@ def test_a_text_model_of_libsvm_gives_the_same_vectors(tmp_path):
 
 
 @pytest.mark.parametrize("prefix", ["", "2x", "a-b", "_model", "é", "int x", "a" * 65, 3], ids=str)
-def test_a_prefix_that_is_no_name_is_refused(prefix, tmp_path):
+def test_a_prefix_that_is_not_an_identifier_is_refused(prefix, tmp_path):
     with pytest.raises(ValueError, match="prefix = .* must be a letter"):
         to_c(fitted("SVR"), tmp_path / "model.c", prefix=prefix)
     assert not list(tmp_path.iterdir())

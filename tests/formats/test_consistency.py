@@ -1,4 +1,4 @@
-"""Parts of a model that contradict one another are told before anything is predicted."""
+"""Parts of a model that contradict each other are refused, by name, before anything is predicted."""
 
 import copy
 
@@ -9,16 +9,16 @@ from sklearn.preprocessing import StandardScaler
 from tests.formats.golden import make
 
 import mercer as mc
-from mercer.formats import FittedScores
-from mercer.formats.consistency import require_agreement
+from mercer.formats import FittedExpansion
+from mercer.formats.consistency import require_consistent
 from mercer.maps.coordinates import Coordinates
 
 MODELS = make.models()
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_what_a_fit_leaves_agrees(name):
-    assert require_agreement(MODELS[name]) is MODELS[name]
+def test_every_fitted_model_is_consistent(name):
+    assert require_consistent(MODELS[name]) is MODELS[name]
 
 
 def column(j, value):
@@ -36,7 +36,7 @@ def column(j, value):
         ("SVC", "n_support_", column(0, -1), "add up"),
         ("SVC", "n_support_", lambda a: a.astype(float), "dtype float64"),
         ("SVC", "n_support_", lambda a: a[:2], "c of 'c' is"),
-        ("SVC", "intercept_", lambda a: a[:1], "3 classes make 3 machines"),
+        ("SVC", "intercept_", lambda a: a[:1], "3 classes need 3"),
         ("SVC", "intercept_", column(0, np.nan), "not finite"),
         ("SVC", "dual_coef_", lambda a: a[:, :1], "1 columns for 3 classes"),
         ("SVC", "dual_coef_", lambda a: a.tolist(), "must be an array"),
@@ -44,8 +44,8 @@ def column(j, value):
         ("SVC", "support_vectors_", lambda a: a[1:], "s of 's'"),
         ("SVC", "support_vectors_", lambda a: a.astype(int), "must hold floats"),
         ("SVC", "classes_", lambda a: a[:1], "there must be two|is 1"),
-        ("SVC", "n_features_in_", lambda _: 3.0, "whole number"),
-        ("SVC", "n_features_in_", lambda _: 0, "above 0"),
+        ("SVC", "n_features_in_", lambda _: 3.0, "positive integer"),
+        ("SVC", "n_features_in_", lambda _: 0, "positive integer"),
         ("SVC", "kernel_", lambda _: "rbf", "must be a kernel"),
         ("SVC", "kernel_", lambda _: mc.Gaussian(), "not resolved"),
         ("SVC", "multi_class", lambda _: "ovr", "dual_coef_ has 2 columns"),
@@ -56,7 +56,7 @@ def column(j, value):
         ("KernelPCA", "expansion_", lambda psi: psi[:, :2], "m of 'm' is"),
         ("KernelPCA", "expansion_", lambda _: None, "NoneType|no "),
         ("KernelRidge", "dual_coef_", lambda a: a[:, :1], "m of 'n m"),
-        ("KernelPerceptron", "mistakes_", lambda runs: runs[:1], "one entry a vector"),
+        ("KernelPerceptron", "mistakes_", lambda runs: runs[:1], "one entry per vector"),
         ("KernelPerceptron", "mistakes_", lambda runs: tuple(runs), "must be a list"),
         ("PCAL1", "components_", lambda a: a[:, :2], "d of 'm d' is 3"),
     ],
@@ -65,21 +65,21 @@ def test_contradictions_are_named(name, attribute, change, complaint):
     model = copy.copy(MODELS[name])
     vars(model)[attribute] = change(vars(model).get(attribute))
     with pytest.raises((ValueError, AttributeError, TypeError), match=complaint):
-        require_agreement(model)
+        require_consistent(model)
 
 
 @pytest.mark.parametrize(
     "missing", ["support_vectors_", "dual_coef_", "intercept_", "classes_", "kernel_", "n_support_"]
 )
-def test_a_missing_part_is_told_by_the_scores_of_one_point(missing):
+def test_a_missing_attribute_is_refused(missing):
     model = copy.copy(MODELS["SVC"])
     del vars(model)[missing]
     with pytest.raises((ValueError, AttributeError)):
-        require_agreement(model)
+        require_consistent(model)
 
 
 @pytest.mark.parametrize("name", ["SVC", "SVC-one-vs-rest-float32", "SVR", "KernelPCA", "KernelRidge"])
-def test_vectors_that_were_constructed_belong_to_no_class_and_are_no_training_rows(name):
+def test_constructed_vectors_without_support_are_consistent(name):
     model, vectors = copy.copy(MODELS[name]), make.NEW.astype(MODELS[name].expansion_.points.dtype)
     coef = np.cos(np.arange(4 * len(model.intercept_))).reshape(4, -1).astype(vectors.dtype)
     state = vars(model)
@@ -89,7 +89,7 @@ def test_vectors_that_were_constructed_belong_to_no_class_and_are_no_training_ro
         model.support_vectors_, model.dual_coef_ = vectors, coef
     else:
         model.expansion_, state["dual_coef_"] = mc.Expansion(model.kernel_, vectors, coef), coef
-    assert require_agreement(model) is model
+    assert require_consistent(model) is model
 
 
 def test_rows_of_mistakes_are_points_of_the_model():
@@ -98,30 +98,30 @@ def test_rows_of_mistakes_are_points_of_the_model():
     beyond = type(run)(run.rows + 100, run.signs, run.times, run.seen, run.n_iter, run.last)
     model.mistakes_ = [beyond, *model.mistakes_[1:]]
     with pytest.raises(ValueError, match="rows of mistakes_ must be between"):
-        require_agreement(model)
+        require_consistent(model)
 
 
 def test_steps_of_a_pipeline_fit_together():
     narrow = StandardScaler().fit(make.X[:, :2])
     with pytest.raises(ValueError, match="SVC takes 3 columns, StandardScaler gives 2"):
-        require_agreement(make_pipeline(narrow, MODELS["SVC"]))
-    with pytest.raises(ValueError, match="SVC cannot be before the last step"):
-        require_agreement(make_pipeline(MODELS["SVC"], narrow))
+        require_consistent(make_pipeline(narrow, MODELS["SVC"]))
+    with pytest.raises(ValueError, match="SVC has no transform and must be the last step"):
+        require_consistent(make_pipeline(MODELS["SVC"], narrow))
 
 
 def test_records_fit_together():
     psi = MODELS["Expansion"]
     with pytest.raises(ValueError, match=r"intercept has shape \(1,\), not \(2,\)"):
-        require_agreement(FittedScores(psi, np.zeros(1)))
+        require_consistent(FittedExpansion(psi, np.zeros(1)))
     with pytest.raises(ValueError, match="origin has 2 vectors"):
-        require_agreement(Coordinates(psi, psi, np.zeros(2), 0.0))
+        require_consistent(Coordinates(psi, psi, np.zeros(2), 0.0))
     with pytest.raises(ValueError, match="matrix must be square"):
-        require_agreement(mc.Precomputed(np.zeros((2, 3))))
+        require_consistent(mc.Precomputed(np.zeros((2, 3))))
 
 
-def test_a_model_that_gives_no_finite_scores_is_refused():
+def test_a_model_whose_predictions_are_not_finite_is_refused():
     model = copy.copy(MODELS["KernelRidge"])
     psi = model.expansion_
     model.expansion_ = mc.Expansion(psi.kernel, psi.points, np.full(psi.shape, 1e308))
     with pytest.raises(ValueError, match="finite"):
-        require_agreement(model)
+        require_consistent(model)

@@ -1,4 +1,4 @@
-"""Text models of LIBSVM: the decision values of LIBSVM, and no text that gets past the checks."""
+"""LIBSVM text models have LIBSVM's decision values, and the first wrong line is named."""
 
 import io
 import random
@@ -111,23 +111,23 @@ SV
         ("svm_type c_svc", "svm_type magic", 1, "magic"),
         ("kernel_type rbf", "kernel_type ../../x", 2, "must be one of"),
         ("gamma 0.5\n", "", 8, "no line 'gamma'"),
-        ("gamma 0.5", "gamma nan", 3, "no finite number"),
-        ("gamma 0.5", "gamma 1e999", 3, "no finite number"),
-        ("gamma 0.5", "gamma 0x1p3", 3, "no finite number"),
+        ("gamma 0.5", "gamma nan", 3, "must be a finite number"),
+        ("gamma 0.5", "gamma 1e999", 3, "must be a finite number"),
+        ("gamma 0.5", "gamma 0x1p3", 3, "must be a finite number"),
         ("gamma 0.5", "gamma -1", 3, "above 0"),
         ("gamma 0.5", "gamma 0.5 0.5", 3, "2 values"),
-        ("gamma 0.5", "gamma 0.5\ngamma 0.5", 4, "second time"),
-        ("gamma 0.5", "", 3, "no line of a LIBSVM header"),
-        ("gamma 0.5", "magic 3", 3, "no line of a LIBSVM header"),
+        ("gamma 0.5", "gamma 0.5\ngamma 0.5", 4, "given twice"),
+        ("gamma 0.5", "", 3, "is not a LIBSVM header line"),
+        ("gamma 0.5", "magic 3", 3, "is not a LIBSVM header line"),
         ("nr_class 3", "nr_class 999999999", 6, "rho has 3 values"),
-        ("nr_class 3", "nr_class 1", 4, "two classes or more"),
+        ("nr_class 3", "nr_class 1", 4, "must be at least 2"),
         ("nr_class 3", "nr_class 99999999999999999999", 4, "ten digits"),
         ("total_sv 3", "total_sv 2147483647", 8, "add up"),
         ("total_sv 3", "total_sv 4", 8, "add up"),
         ("nr_sv 1 1 1", "nr_sv 4 -2 1", 8, "at least 0"),
         ("nr_sv 1 1 1", "nr_sv 1 1", 8, "2 values"),
         ("label 1 2 3", "label 1 2 1", 7, "repeat"),
-        ("label 1 2 3", "label 1 2 1_000", 7, "no whole number"),
+        ("label 1 2 3", "label 1 2 1_000", 7, "must be an integer"),
         ("-0.5 -0.5 2:1e-3\n", "", 11, "2 support vectors"),
         ("1:1 2:2", "2:2 1:1", 10, "ascend"),
         ("1:1 2:2", "1:1 1:2", 10, "ascend"),
@@ -135,14 +135,14 @@ SV
         ("1:1 2:2", "-3:1", 10, "between 1"),
         ("1:1 2:2", "4294967297:1", 10, "between 1"),
         ("1:1 2:2", "1:1 2", 10, "index:value"),
-        ("1:1 2:2", "1:1 2:inf", 10, "no finite number"),
+        ("1:1 2:2", "1:1 2:inf", 10, "must be a finite number"),
         ("-1 0.5 1:2", "-1 1:2", 11, "2 coefficients"),
-        ("-1 0.5 1:2", "-1 nan 1:2", 11, "no finite number"),
+        ("-1 0.5 1:2", "-1 nan 1:2", 11, "must be a finite number"),
         ("-1 0.5 1:2", "", 11, "2 coefficients"),
-        ("SV\n", "", 9, "no line of a LIBSVM header"),
+        ("SV\n", "", 9, "is not a LIBSVM header line"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(old, new, line, complaint):
+def test_the_first_wrong_line_is_named(old, new, line, complaint):
     assert old in GOOD
     with pytest.raises(ModelFileError, match=f"line {line}: .*{complaint}"):
         read_model(GOOD.replace(old, new, 1))
@@ -164,7 +164,7 @@ def test_serials_of_a_precomputed_kernel_are_checked():
         read_model(head + "2 0:2\n")(np.array([[1.0]]))
 
 
-def test_mutated_text_is_read_to_finite_scores_or_refused(global_random_seed):
+def test_mutated_text_gives_a_finite_model_or_is_refused(global_random_seed):
     source, alphabet = random.Random(global_random_seed), "0123456789.:-+e \nSVabnif_"
     refused = 0
     for _ in range(3000):

@@ -1,4 +1,4 @@
-"""LIBSVM's text models as Mercer writes them: LIBSVM itself gives Mercer's scores and labels."""
+"""LIBSVM predicts with the text models that Mercer writes, with the same decision values and labels."""
 
 import ctypes
 
@@ -12,7 +12,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 
 import mercer as mc
-from mercer.formats import FittedScores, as_expansion, write_libsvm
+from mercer.formats import FittedExpansion, as_expansion, write_libsvm
 from mercer.formats.libsvm import read_model
 from mercer.formats.libsvm_writer import model_text
 
@@ -48,7 +48,7 @@ def fitted(model, kernel, classes):
     return model.set_params(kernel=kernel).fit(points, targets), points
 
 
-def scores_of(model, points):
+def decision_values(model, points):
     """Return one column for a pair of classes, or for the whole model."""
     if hasattr(model, "decision_function_shape"):
         model.set_params(decision_function_shape="ovo")
@@ -59,19 +59,19 @@ def scores_of(model, points):
 
 
 @pytest.mark.parametrize(("name", "kernel", "classes"), CASES)
-def test_what_is_written_is_read_back_to_the_same_scores(name, kernel, classes, tmp_path):
+def test_a_written_model_is_read_back_with_the_same_decision_values(name, kernel, classes, tmp_path):
     model, points = fitted(MODELS[name], kernel, classes)
     write_libsvm(model, tmp_path / "model")
     read = as_expansion(tmp_path / "model")
     own = as_expansion(model)
-    expected = scores_of(model, points)
+    expected = decision_values(model, points)
     # what a sum of these terms can lose to another order
     size = np.abs(own.expansion.coef).max() * np.abs(own.expansion.kernel(points, own.expansion.points)).sum(axis=1)
     assert (abs(read(points) - expected) <= 1e-15 * (size[:, None] + abs(expected).max())).all()
     assert (read.classes is None) == (own.classes is None)
 
 
-def libsvm_scores(path, points, m):
+def libsvm_values(path, points, m):
     """Return labels and values that LIBSVM's library gives to rows."""
     svm = pytest.importorskip("libsvm.svm", reason="LIBSVM's Python package is not installed: make bench")
     # the package's own svm_predict makes room for one value of a nu_svc of many classes, where LIBSVM writes m
@@ -87,14 +87,14 @@ def libsvm_scores(path, points, m):
 
 
 @pytest.mark.parametrize(("name", "kernel", "classes"), CASES)
-def test_libsvm_gives_the_scores_and_labels_of_the_model_it_loads(name, kernel, classes, tmp_path):
+def test_libsvm_gives_the_decision_values_and_labels_of_the_model(name, kernel, classes, tmp_path):
     model, points = fitted(MODELS[name], kernel, classes)
     write_libsvm(model, tmp_path / "model")
-    expected = scores_of(model, points)
+    expected = decision_values(model, points)
     # a kernel of given values has the number of the row before them
     rows = np.column_stack([np.arange(1, len(points) + 1), points]) if kernel == "precomputed" else points
     rows = [dict(enumerate(row, int(kernel != "precomputed"))) for row in rows.tolist()]
-    labels, values = libsvm_scores(tmp_path / "model", rows, expected.shape[1])
+    labels, values = libsvm_values(tmp_path / "model", rows, expected.shape[1])
     # scikit-learn's two classes are the other way round
     own = as_expansion(model)
     size = np.abs(own.expansion.coef).max() * np.abs(own.expansion.kernel(points, own.expansion.points)).sum(axis=1)
@@ -112,10 +112,10 @@ def test_labels_keep_their_numbers_and_sparse_rows_their_zeros_out(tmp_path):
     assert ":0.0 " not in text
     read = as_expansion(tmp_path / "model")
     assert list(read.classes) == [-3, 7, 12]
-    np.testing.assert_allclose(read(X), scores_of(model, X), atol=1e-13)
+    np.testing.assert_allclose(read(X), decision_values(model, X), atol=1e-13)
 
 
-def test_vectors_of_a_machine_are_written_once_under_their_class():
+def test_support_vectors_are_written_once_under_their_class():
     model = mc.SVC(kernel="rbf").fit(X, Y)
     lines = model_text(model).splitlines()
     assert f"total_sv {len(model.support_)}" in lines
@@ -125,7 +125,7 @@ def test_vectors_of_a_machine_are_written_once_under_their_class():
 def test_vectors_that_all_pairs_share_are_written_once_for_each_class_that_needs_them(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     psi = mc.Expansion(mc.Gaussian(0.7), rng.standard_normal((5, 3)), rng.standard_normal((5, 6)))
-    reduced = FittedScores(psi, rng.standard_normal(6), np.arange(4))
+    reduced = FittedExpansion(psi, rng.standard_normal(6), np.arange(4))
     text = model_text(reduced)
     assert "total_sv 15\n" in text
     new = rng.standard_normal((50, 3))
@@ -153,27 +153,27 @@ def test_a_model_of_float32_is_written_without_loss():
 
 @pytest.mark.parametrize("labels", [["a", "b", "c"], [0, 1, 2**40]], ids=str)
 def test_labels_that_libsvm_cannot_write_are_refused_with_what_to_do(labels):
-    with pytest.raises(ValueError, match="whole numbers of 32 bits.*LabelEncoder"):
+    with pytest.raises(ValueError, match="integer of 32 bits.*LabelEncoder"):
         model_text(mc.SVC().fit(X, np.array(labels)[Y]))
 
 
-def test_labels_that_are_whole_floats_are_written():
+def test_integer_labels_of_type_float_are_written():
     assert "label 1 2 5\n" in model_text(mc.SVC().fit(X, np.array([1.0, 2.0, 5.0])[Y]))
 
 
 @pytest.mark.parametrize("kernel", [mc.Laplacian(0.1), mc.Gaussian(1.0) + 1, mc.Matern(1.0, 1.5)], ids=repr)
-def test_other_kernels_are_refused_with_those_that_would_work(kernel):
+def test_other_kernels_are_refused_with_the_supported_ones(kernel):
     with pytest.raises(TypeError, match=r"no kernel (Laplacian|Sum|Matern).*Gaussian.*precomputed"):
         model_text(mc.SVR(kernel=kernel).fit(X, TARGET))
 
 
 @pytest.mark.parametrize("model", [mc.KernelPCA(2), mc.SVDD(), mc.KernelFisher()], ids=repr)
-def test_other_models_are_refused_with_those_that_would_work(model):
+def test_other_models_are_refused_with_the_supported_ones(model):
     with pytest.raises(TypeError, match=f"no model for {type(model).__name__}.*SVC.*OneClassSVM"):
         model_text(model.fit(X, Y))
 
 
-def test_what_libsvm_would_predict_otherwise_is_refused():
+def test_models_that_libsvm_would_predict_differently_are_refused():
     with pytest.raises(ValueError, match="break_ties"):
         model_text(mc.SVC(break_ties=True).fit(X, Y))
     with pytest.raises(ValueError, match="KernelRidge has 2"):

@@ -1,4 +1,4 @@
-"""Model files: what is loaded predicts what was saved, whatever version wrote it, and what is code is not saved.
+"""A loaded model predicts like the saved one, files of every version load, and models that contain code are refused.
 
 F12 and F14 are rows of the catalogue of failures that other formats had.
 """
@@ -25,11 +25,11 @@ MODELS = make.models()
 X, NEW, TARGET, THREE = make.X, make.NEW, make.TARGET, make.THREE
 
 
-# --- what is loaded is what was saved ---------------------------------------------------------------------------------
+# --- saved and loaded -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_loaded_model_says_the_same_to_the_last_bit_and_is_saved_to_the_same_bytes(name, tmp_path):
+def test_a_loaded_model_predicts_the_same_bits_and_is_saved_to_the_same_bytes(name, tmp_path):
     model = MODELS[name]
     mc.save(model, tmp_path / "first")
     loaded = mc.load(tmp_path / "first")
@@ -56,7 +56,7 @@ def test_a_loaded_estimator_has_the_parameters_and_fitted_attributes_and_can_be_
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_files_of_every_version_are_read_to_what_their_models_said(name):
+def test_files_of_every_version_load_and_predict_the_recorded_values(name):
     folders = sorted(GOLDEN.glob("version*"))
     assert [folder.name for folder in folders] == [f"version{i}" for i in range(1, model_file.VERSION + 1)]
     for folder in folders:
@@ -72,14 +72,14 @@ def test_files_of_every_version_are_read_to_what_their_models_said(name):
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("version*/*.libsvm")), ids=lambda path: path.stem)
-def test_text_models_of_every_version_are_read_to_what_their_models_said(path):
+def test_text_models_of_every_version_load_and_predict_the_recorded_values(path):
     stated = json.loads((path.parent / "answers.json").read_text())[path.stem]
     values = stated["says"].get("decision_function", stated["says"]["predict"])
     np.testing.assert_allclose(mc.as_expansion(path)(np.array(stated["new"]))[:, 0], values, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_ways_of_an_estimator_beyond_prediction_survive(dtype, tmp_path):
+def test_the_methods_of_an_estimator_beyond_prediction_survive(dtype, tmp_path):
     points = X.astype(dtype)
     pca, ridge = mc.KernelPCA(3, kernel=make.K).fit(points), mc.KernelRidge(0.1, kernel=make.K).fit(points, TARGET)
     for model in (pca, ridge):
@@ -149,14 +149,14 @@ def test_orders_in_memory_and_shared_arrays_stay_as_they_are(tmp_path):
     assert np.shares_memory(loaded.mean_.points, loaded.expansion_.points)
 
 
-def test_scores_of_models_from_elsewhere_are_saved_as_they_are_read(tmp_path):
+def test_models_of_scikit_learn_are_saved_as_expansions(tmp_path):
     sk = pytest.importorskip("sklearn.svm")
     scores = mc.as_expansion(sk.SVC().fit(X, THREE))
     mc.save(scores, tmp_path / "scores")
     np.testing.assert_array_equal(mc.load(tmp_path / "scores")(NEW), scores(NEW))
 
 
-# --- what is not saved ------------------------------------------------------------------------------------------------
+# --- refused ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_code_is_refused_by_the_name_of_its_attribute_and_leaves_no_file(model, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_no_fitted_model_is_refused(tmp_path):
+def test_objects_that_are_not_fitted_models_are_refused(tmp_path):
     from sklearn.tree import DecisionTreeClassifier
 
     class Mine(mc.SVC):
@@ -190,16 +190,16 @@ def test_what_is_no_fitted_model_is_refused(tmp_path):
         with pytest.raises(TypeError, match=f"got {type(thing).__name__}"):
             mc.save(thing, tmp_path / "model")
     for foreign in (DecisionTreeClassifier(), Mine()):
-        with pytest.raises(TypeError, match=rf"{type(foreign).__name__} is none of .*SVC.*StandardScaler"):
+        with pytest.raises(TypeError, match=rf"{type(foreign).__name__} must be one of .*SVC.*StandardScaler"):
             mc.save(foreign.fit(X, THREE), tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 
 
-# --- what a file gives away -------------------------------------------------------------------------------------------
+# --- training data in a file ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_f12_the_card_counts_the_training_rows_that_a_file_gives_away(name, tmp_path):
+def test_f12_the_card_counts_the_training_rows_in_a_file(name, tmp_path):
     mc.save(MODELS[name], tmp_path / "model")
     content = (tmp_path / "model").read_bytes()
     card = model_card(MODELS[name])
@@ -214,7 +214,7 @@ def test_f12_the_card_counts_the_training_rows_that_a_file_gives_away(name, tmp_
         assert (card["rows_stored"], inside) == (0, 0)
 
 
-def test_f12_the_card_says_what_the_model_is():
+def test_f12_the_card_names_the_model_and_its_kernel():
     card = model_card(MODELS["pipeline"])
     assert (card["model"], card["features"]) == ("SVC", 3)
     assert card["kernel"] == "Laplacian(gamma=0.2)"

@@ -88,7 +88,7 @@ def test_f2_every_field_of_a_forged_header_is_checked(name, tmp_path):
             except mc.ModelFileError:
                 refused += 1
             else:
-                # a number that no prediction needs, another good one, or a part of the model: whatever it is, it works
+                # an attribute that no prediction uses, or another valid value: the model must work
                 answers = make.answers(model, new)
                 assert answers
                 assert all(len(values) == 4 for values in answers.values())
@@ -125,7 +125,7 @@ def test_f2_forged_arrays_that_predictions_are_made_of_are_refused(name, value, 
         if (attribute, value) == ("classes_", "other dtype") or (name, value) == ("Kernelized", "flat"):
             continue
         vars(getattr(model, "estimator_", model))[attribute] = forge(array)
-        # save looks at what it writes as load does
+        # save checks the file that it writes, like load
         with pytest.raises((ValueError, TypeError, IndexError, AttributeError)):
             mc.save(model, tmp_path / "forged")
         tried += 1
@@ -141,7 +141,7 @@ def test_f3_f4_a_small_file_that_announces_terabytes_allocates_nothing(saved):
     for content in forged:
         saved.path.write_bytes(content)
         tracemalloc.start()
-        with pytest.raises(mc.ModelFileError, match="end at byte [0-9]{13}|said to have 1099511627776"):
+        with pytest.raises(mc.ModelFileError, match="end at byte [0-9]{13}|claims 1099511627776"):
             mc.load(saved.path)
         assert tracemalloc.get_traced_memory()[1] < 10**6
         tracemalloc.stop()
@@ -151,7 +151,7 @@ def test_f4_a_file_beyond_the_budget_is_refused_before_it_is_read(saved):
     with pytest.raises(MemoryError, match=r"svc.mercer needs 2.0 kB, the budget is 1.0 kB; use load\(path, memory="):
         mc.load(saved.path, memory="1kB")
     with open(saved.path, "ab") as file:
-        # a hole takes no room on the disk
+        # a hole takes no space on the disk
         file.truncate(2 * 10**9)
     with pytest.raises(MemoryError, match="needs 2.0 GB, the budget is 1.0 GB"):
         mc.load(saved.path)
@@ -161,7 +161,7 @@ def test_f4_a_file_beyond_the_budget_is_refused_before_it_is_read(saved):
     "content", [b"", b"\x80", pickle.dumps(MODELS["SVC"]), b"PK\x03\x04" + bytes(60), b"{}", b"svm_type c_svc\n"]
 )
 def test_f5_other_files_are_refused_by_their_first_bytes_whatever_they_are_called(saved, content):
-    refuses(saved, content, "no model file of Mercer: it starts with")
+    refuses(saved, content, "not a Mercer model file: it starts with")
 
 
 def test_f5_a_pickle_is_named_as_such(saved):
@@ -177,13 +177,13 @@ def test_f6_a_file_that_names_any_other_class_is_refused(saved, name):
     def rename(header):
         header["model"]["estimator"][0] = name
 
-    refuses(saved, with_header(saved.content, rename), "none of the estimators")
+    refuses(saved, with_header(saved.content, rename), "is not an estimator")
     for kernel in ("FunctionKernel", "FeatureMap", "Kernel", "Radial", name):
 
         def rename_kernel(header, kernel=kernel):
             header["model"]["estimator"][2]["kernel_"]["record"][0] = kernel
 
-        refuses(saved, with_header(saved.content, rename_kernel), "no record of Mercer")
+        refuses(saved, with_header(saved.content, rename_kernel), "is not a record of Mercer")
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_f8_other_types_of_arrays_are_refused(saved, dtype):
     def retype(header):
         header["arrays"][0][0] = dtype
 
-    refuses(saved, with_header(saved.content, retype), "is said to have dtype")
+    refuses(saved, with_header(saved.content, retype), "an array has dtype")
 
 
 def test_f8_objects_in_arrays_are_strings_and_numbers(saved):
@@ -251,15 +251,15 @@ def test_f11_every_flipped_bit_and_every_truncation_is_refused(saved):
     ],
     ids=range(11),
 )
-def test_headers_that_are_no_plain_json_are_refused(saved, text):
+def test_headers_that_are_not_plain_json_are_refused(saved, text):
     refuses(saved, with_header(saved.content, lambda _: text))
 
 
-def test_nothing_fits_between_the_arrays(saved):
+def test_the_padding_between_arrays_is_zero(saved):
     length = int.from_bytes(saved.content[40:48], "little")
     content = bytearray(saved.content)
     content[START + length] = 1
-    refuses(saved, sealed(bytes(content)), "there is something")
+    refuses(saved, sealed(bytes(content)), "is not zero")
 
 
 def deep(levels):
@@ -269,7 +269,7 @@ def deep(levels):
     return kernel
 
 
-def test_what_is_nested_too_deep_is_refused_on_both_ways(saved):
+def test_values_nested_too_deep_are_refused_by_save_and_load(saved):
     mc.save(deep(60), saved.path)
     assert mc.load(saved.path) == deep(60)
     with pytest.raises(TypeError, match="nested more than 100 deep"):

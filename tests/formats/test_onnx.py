@@ -49,16 +49,16 @@ def test_a_text_model_of_libsvm_becomes_a_graph(tmp_path):
 @pytest.mark.parametrize(
     "kernel", [mc.Linear() * 0.0001 + 2.0, mc.Normalized(mc.Linear()), mc.Linear() + 0.5], ids=repr
 )
-def test_points_without_a_norm_have_scores_too(kernel):
+def test_points_of_norm_zero_have_scores(kernel):
     psi = mc.Expansion(kernel, np.array([[0.0, 0.0], [1.0, 2.0]]), np.ones((2, 1)))
     points = np.array([[0.0, 0.0], [0.5, -1.0]])
-    found = outputs(to_onnx(mc.formats.FittedScores(psi, np.array([0.25])), "float64"), points)
+    found = outputs(to_onnx(mc.formats.FittedExpansion(psi, np.array([0.25])), "float64"), points)
     np.testing.assert_allclose(found["scores"], psi(points) + 0.25, rtol=1e-14)
 
 
 def test_a_constant_kernel_has_a_value_for_every_pair():
     psi = mc.Expansion(mc.kernels.algebra.Constant(3.0), np.zeros((2, 1)), np.array([[1.0], [1.0]]))
-    found = outputs(to_onnx(mc.formats.FittedScores(psi, np.zeros(1)), "float64"), np.ones((5, 1)))
+    found = outputs(to_onnx(mc.formats.FittedExpansion(psi, np.zeros(1)), "float64"), np.ones((5, 1)))
     np.testing.assert_array_equal(found["scores"], np.full((5, 1), 6.0))
 
 
@@ -70,7 +70,7 @@ def test_points_far_from_the_origin_lose_no_digits(global_random_seed):
     assert abs(found - model.predict(days)).max() <= 1e-12 * abs(found).max()
 
 
-def test_a_graph_says_what_it_takes_and_gives_and_uses_standard_operators_only():
+def test_a_graph_declares_its_inputs_and_outputs_and_uses_standard_operators_only():
     proto = to_onnx(fitted("three classes by name"), "float32")
     assert [entry.domain for entry in proto.opset_import] == [""]
     types = onnx.TensorProto
@@ -124,7 +124,7 @@ def test_a_pipeline_becomes_one_graph(model, y, dtype, global_random_seed):
         np.testing.assert_array_equal(found["label"][clear], pipeline.predict(raw)[clear])
 
 
-def test_a_pipeline_of_whole_numbers_becomes_a_graph_of_float32():
+def test_a_model_of_integer_input_becomes_a_graph_of_float32():
     skl2onnx = pytest.importorskip("skl2onnx", reason='skl2onnx is not installed: pip install "mercer[onnx]"')
     from skl2onnx.common.data_types import Int64TensorType
 

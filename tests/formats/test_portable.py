@@ -1,4 +1,4 @@
-"""What is exported of a model, and what is refused."""
+"""Models as arithmetic for export: vectors, labels and prediction rules, and the models that are refused."""
 
 import numpy as np
 import pytest
@@ -32,12 +32,12 @@ X, Y = load_iris(return_X_y=True)
     ],
     ids=repr,
 )
-def test_models_answer_as_they_do_in_python(model, answer, labels):
+def test_models_have_the_prediction_rule_that_they_have_in_python(model, answer, labels):
     exported = portable(model.fit(X, Y), "float64")
     assert (exported.answer, exported.labels) == (answer, labels)
 
 
-def test_text_models_answer_as_libsvm_does(tmp_path):
+def test_text_models_have_the_prediction_rule_of_libsvm(tmp_path):
     answers = {}
     for name, model in {"c": mc.SVC(), "two": mc.SVC(), "one": mc.OneClassSVM(nu=0.3), "r": mc.SVR()}.items():
         few = (2 if name == "two" else 3) > Y
@@ -48,21 +48,21 @@ def test_text_models_answer_as_libsvm_does(tmp_path):
     assert portable((tmp_path / "one").read_text(), "float32").title.startswith("LIBSVM, ")
 
 
-def test_vectors_of_no_weight_stay_behind_and_sparse_ones_become_dense():
+def test_vectors_without_coefficient_are_dropped_and_sparse_ones_become_dense():
     psi = mc.Expansion(mc.Gaussian(1.0), sp.csr_matrix(np.eye(3)), np.array([[0.0], [2.0], [0.0]]))
-    exported = portable(mc.formats.FittedScores(psi, np.zeros(1)), "float64")
+    exported = portable(mc.formats.FittedExpansion(psi, np.zeros(1)), "float64")
     np.testing.assert_array_equal(exported.coef, [[2.0]])
     np.testing.assert_array_equal(exported.views[()].points, [[0.0, 1.0, 0.0]])
 
 
-def test_a_linear_machine_is_exported_as_its_normal():
+def test_a_linear_model_is_exported_as_its_normal():
     model = mc.SVC(kernel="linear").fit(X, Y)
     exported = portable(model, "float64")
     np.testing.assert_array_equal(exported.coef, np.eye(3))
     np.testing.assert_allclose(exported.views[()].points, model.expansion_.coef.T @ model.support_vectors_)
 
 
-def test_a_model_of_nothing_keeps_one_vector():
+def test_a_model_without_coefficients_keeps_one_vector():
     exported = portable(sk.SVR(epsilon=10.0).fit(X, Y / 10), "float64")
     assert len(exported.coef) == 1
     assert not exported.coef.any()
@@ -73,7 +73,7 @@ def test_a_model_of_nothing_keeps_one_vector():
     [([1.0, 2.0, 5.0], [1, 2, 5]), (["a", "b", "ü"], ["a", "b", "ü"]), ([-(2**40), 0, 3], [-(2**40), 0, 3])],
     ids=str,
 )
-def test_labels_are_whole_numbers_or_strings(labels, expected):
+def test_labels_are_integers_or_strings(labels, expected):
     assert portable(mc.SVC().fit(X, np.array(labels)[Y]), "float64").labels == expected
 
 
@@ -81,19 +81,19 @@ def test_labels_are_whole_numbers_or_strings(labels, expected):
 def test_other_labels_are_refused(labels):
     peer = sk.SVC().fit(X, Y)
     peer.classes_ = np.array(labels)
-    with pytest.raises(ValueError, match="strings or whole numbers of 64 bits"):
+    with pytest.raises(ValueError, match="a string or an integer of 64 bits"):
         portable(peer, "float64")
 
 
 @pytest.mark.parametrize("model", [mc.KernelFisher(), mc.KernelPerceptron(mc.Gaussian(1.0))], ids=repr)
-def test_other_classifiers_are_refused_with_what_would_work_and_that_works(model):
+def test_other_classifiers_are_refused_but_their_decision_values_can_be_exported(model):
     model.fit(X, Y)
-    with pytest.raises(TypeError, match=r"export as_expansion\(model\).*SVC and NuSVC"):
+    with pytest.raises(TypeError, match=r"as_expansion\(model\).*SVC and NuSVC"):
         portable(model, "float64")
     assert portable(mc.as_expansion(model), "float64").answer == "values"
 
 
-def test_what_cannot_be_exported_is_refused_with_what_to_do():
+def test_models_that_cannot_be_exported_are_refused_with_a_remedy():
     with pytest.raises(ValueError, match="break_ties"):
         portable(mc.SVC(break_ties=True, decision_function_shape="ovr").fit(X, Y), "float64")
     with pytest.raises(ValueError, match="dtype = 'float16'"):
@@ -104,14 +104,14 @@ def test_what_cannot_be_exported_is_refused_with_what_to_do():
         portable(make_pipeline(StandardScaler(), mc.SVC()).fit(X, Y), "float64")
     huge = mc.Expansion(mc.Linear(), np.array([[1e200]]), np.ones((1, 1)))
     with pytest.raises(ValueError, match=r'1e\+200.*use dtype="float64"'):
-        portable(mc.formats.FittedScores(huge, np.zeros(1)), "float32")
+        portable(mc.formats.FittedExpansion(huge, np.zeros(1)), "float32")
 
 
 def test_a_wide_sparse_model_is_refused_before_it_is_made_dense():
     points = sp.csr_matrix((np.ones(1), ([0], [10**6])), (400, 2 * 10**6))
     psi = mc.Expansion(mc.Linear(), points, np.ones((400, 1)))
     with pytest.raises(MemoryError, match=r"400 vectors of 2000000 features.*mercer\.compress"):
-        portable(mc.formats.FittedScores(psi, np.zeros(1)), "float64")
+        portable(mc.formats.FittedExpansion(psi, np.zeros(1)), "float64")
 
 
 @pytest.mark.parametrize("name", ["float32", "float64"])

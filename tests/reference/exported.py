@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 
 import mercer as mc
-from mercer.formats import FittedScores, as_expansion
+from mercer.formats import FittedExpansion, as_expansion
 
 X, Y = load_iris(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -67,7 +67,7 @@ def fitted(case):
         # a machine of other kernels takes long to compile, and what is exported is its expansion
         machine = fitted("Gaussian")
         psi = mc.Expansion(COMPOSITES[case], machine.support_vectors_, machine.expansion_.coef)
-        return FittedScores(psi, machine.intercept_, machine.classes_)
+        return FittedExpansion(psi, machine.intercept_, machine.classes_)
     if case == "compressed":
         return mc.compress(fitted("Gaussian"), n_vectors=10)
     model, classes, y = MODELS[case]
@@ -109,7 +109,7 @@ def said(model, dtype, seed, n=10_000):
     points = (X[rng.integers(len(X), size=n)] + 0.3 * rng.normal(size=(n, 4))).astype(dtype)
     # the data themselves, where distances are zero
     points[: len(X)] = X
-    own = model if isinstance(model, FittedScores) else as_expansion(model)
+    own = model if isinstance(model, FittedExpansion) else as_expansion(model)
     psi = own.expansion
     scores = psi.kernel(points.astype(np.float64), psi.points) @ psi.coef + own.intercept
     return Said(model, points, scores, TOLERANCES[dtype] * abs(scores).max())

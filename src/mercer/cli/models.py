@@ -9,7 +9,7 @@ from mercer._compute.points import take_points
 from mercer.cli.failure import Failure, naming
 from mercer.compression import families
 from mercer.expansion import Expansion
-from mercer.formats.model_file import MARK, load
+from mercer.formats.model_file import MAGIC, load
 
 MODEL_FILE, TEXT_MODEL = "model file of Mercer", "text model of LIBSVM"
 
@@ -25,7 +25,7 @@ class Opened:
         What file it is.
     size : int
         Bytes of the file.
-    model : estimator, Pipeline, Kernel, Expansion or FittedScores
+    model : estimator, Pipeline, Kernel, Expansion or FittedExpansion
     text : str or None
         Of a text model. What it says of its features depends on the data it is used with.
     """
@@ -93,9 +93,9 @@ def opened(path):
         if path.is_dir():
             raise Failure(f"{path}: this is a folder; name a model file of Mercer or a text model of LIBSVM.")
         with path.open("rb") as file:
-            start = file.read(len(MARK))
+            start = file.read(len(MAGIC))
         size = path.stat().st_size
-        if start == MARK:
+        if start == MAGIC:
             return Opened(path, MODEL_FILE, size, load(path))
     if start[:1] == b"\x80":
         raise Failure(f"{path}: this looks like a pickle, which is never loaded; write the model with mercer.save.")

@@ -8,7 +8,6 @@ import functools
 import os
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,7 +21,7 @@ from mercer.estimators.svc import SVC
 from mercer.estimators.svr import SVR
 from mercer.expansion import Expansion, features, mean
 from mercer.formats._as_expansion import as_expansion
-from mercer.formats.libsvm import machine_type, read_model
+from mercer.formats.libsvm import read_model, svm_type, text_of
 from mercer.least_squares import solve
 from mercer.linalg.operators import InnerProducts
 
@@ -138,17 +137,12 @@ def _own(model, _n_features=None):
     return _fitted(type(model), model, model.get_params(deep=False))
 
 
-@read.register
-def _path(path: os.PathLike, n_features=None):
-    return _text(Path(path).read_text(encoding="utf-8"), n_features)
-
-
-@read.register
-def _text(text: str, n_features=None):
-    if "\n" not in text:
-        return _path(Path(text), n_features)
+@read.register(os.PathLike)
+@read.register(str)
+def _text(source, n_features=None):
+    text = text_of(source)
     scores = read_model(text, n_features)
-    kind = _LIBSVM[machine_type(text)]
+    kind = _LIBSVM[svm_type(text)]
     estimator = kind(kernel=scores.expansion.kernel)
     estimator.n_features_in_ = scores.expansion.points.shape[1]
     if scores.classes is not None:

@@ -1,14 +1,15 @@
-"""Fitted models in files: read as data, written as data; nothing in them is executed."""
+"""Fitted models in files: Mercer's own format, LIBSVM, C and ONNX, and readers of other libraries' models."""
 
-from mercer.formats import libsvm as libsvm  # registers the reader of text models
-from mercer.formats._as_expansion import FittedScores, ModelFileError, as_expansion
+from mercer.formats._as_expansion import as_expansion
 from mercer.formats.c import to_c
+from mercer.formats.files import ModelFileError
+from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.formats.libsvm_writer import write_libsvm
 from mercer.formats.model_file import load, model_card, save
 from mercer.formats.onnx import register_onnx_converters, to_onnx
 
 __all__ = [
-    "FittedScores",
+    "FittedExpansion",
     "ModelFileError",
     "as_expansion",
     "load",

@@ -1,4 +1,4 @@
-"""The closed lists of what a model file may hold: kernels, records, estimators; a file names none outside of them."""
+"""The closed lists of kernels, records and estimators that a model file may contain."""
 
 import dataclasses
 import functools
@@ -6,21 +6,28 @@ import importlib
 import re
 
 from mercer import estimators, kernels
-from mercer.formats._as_expansion import FittedScores
-from mercer.kernels.base import Kernel
+from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.maps.coordinates import Coordinates
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned
 from mercer.solvers._certify import Certificate
 from mercer.solvers.perceptron import Mistakes
 
-# Kernels that are code: a file of data cannot hold them. The others without a class of their own are bases.
-_CODE = ("FeatureMap", "FunctionKernel")
+# Kernels that contain Python functions, which a file of data cannot hold, and base classes.
+_FUNCTIONS = ("FeatureMap", "FunctionKernel")
 _BASES = ("Coordinatewise", "Dot", "Kernel", "Radial", "Tags")
 
-RECORDS = {name: getattr(kernels, name) for name in kernels.__all__ if name not in _CODE + _BASES}
+# Classes by their name in files. A name in files never changes, even if its class is renamed.
+RECORDS = {name: getattr(kernels, name) for name in kernels.__all__ if name not in _FUNCTIONS + _BASES}
 RECORDS |= {
-    cls.__name__: cls
-    for cls in (Certificate, Coordinates, Distances, Exact, FittedScores, FixedPoint, Gradient, Learned, Mistakes)
+    "Certificate": Certificate,
+    "Coordinates": Coordinates,
+    "Distances": Distances,
+    "Exact": Exact,
+    "FittedScores": FittedExpansion,
+    "FixedPoint": FixedPoint,
+    "Gradient": Gradient,
+    "Learned": Learned,
+    "Mistakes": Mistakes,
 }
 
 ESTIMATORS = {
@@ -28,8 +35,8 @@ ESTIMATORS = {
 }
 
 # Estimators of scikit-learn whose fitted state is a few arrays of fixed meaning: scalers before a model, and linear
-# models inside Kernelized. They load when one is asked for.
-_FOREIGN = {
+# models inside Kernelized. They are imported on use.
+_SCIKIT_LEARN = {
     "StandardScaler": "preprocessing",
     "MinMaxScaler": "preprocessing",
     "MaxAbsScaler": "preprocessing",
@@ -43,89 +50,57 @@ _FOREIGN = {
     "LinearSVR": "svm",
 }
 
-# Attributes that are functions; nothing needs them to predict.
+# Attributes that are functions, which no prediction needs.
 LEFT_OUT = ("scorer_", "_skl_callbacks")
-# Whether a transformer returns tables, which names the columns that a later step was fitted on.
+# Whether a transformer returns tables, whose columns the next step expects by name.
 _OUTPUT = "_sklearn_output_config"
 _FITTED = re.compile(r"[A-Za-z][A-Za-z0-9_]*_")
 _PRIVATE = re.compile(r"_[a-z][a-z0-9_]*")
 
 
 def storable(record):
-    """Add a frozen dataclass of Mercer to those that model files may hold; usable as a decorator.
+    """Allow a frozen dataclass in model files, under the name of its class, which must then stay; a decorator.
 
-    Parameters
-    ----------
-    record : type
-        Its fields hold arrays, numbers, strings, kernels, expansions, other records, and tuples, lists and dicts of
-        them. The name in the file is that of the class, so it must stay.
-
-    Returns
-    -------
-    type
-        The record itself.
-
-    Raises
-    ------
-    ValueError
-        For a name that another class has.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> from mercer.formats.allowlist import RECORDS, storable
-    >>> @storable
-    ... @dataclass(frozen=True)
-    ... class Remark:
-    ...     text: str
-    >>> RECORDS.pop("Remark") is Remark
-    True
+    Its fields hold arrays, numbers, strings, kernels, expansions, records, and tuples, lists and dicts of these.
     """
     if RECORDS.setdefault(record.__name__, record) is not record:
-        raise ValueError(f"model files know another record called {record.__name__}.")
+        raise ValueError(f"the record name {record.__name__!r} is taken by another class of model files; rename it.")
     return record
 
 
-def estimator(name):
-    """Return the class of an estimator by its name in a file.
+def record_name(cls):
+    """Return the name of a kernel or record class in files, or None; a subclass is another class."""
+    return next((name for name, known in RECORDS.items() if known is cls), None)
 
-    Raises
-    ------
-    ValueError
-        For a name that is in none of the lists.
-    """
+
+def estimator(name):
+    """Return the class of an estimator by its name in files, or raise a ValueError."""
     if name in ESTIMATORS:
         return ESTIMATORS[name]
-    if name not in _FOREIGN:
-        raise ValueError(f"{name!r} is none of the estimators that a model file may hold.")
-    return getattr(importlib.import_module(f"sklearn.{_FOREIGN[name]}"), name)
+    if name not in _SCIKIT_LEARN:
+        raise ValueError(f"{name!r} is not an estimator that a model file may contain.")
+    return getattr(importlib.import_module(f"sklearn.{_SCIKIT_LEARN[name]}"), name)
 
 
-def is_foreign(name):
-    """Return whether an estimator is one of scikit-learn's."""
-    return name in _FOREIGN
+def is_from_scikit_learn(name):
+    """Return whether the estimator of this name belongs to scikit-learn."""
+    return name in _SCIKIT_LEARN
 
 
 def listed_estimators():
-    """Return the names of all estimators that a file may hold, for messages."""
-    return f"{', '.join(ESTIMATORS)}; of scikit-learn Pipeline, {', '.join(_FOREIGN)}"
+    """Return the names of all estimators that a file may contain, for messages."""
+    return f"{', '.join(ESTIMATORS)}; of scikit-learn Pipeline, {', '.join(_SCIKIT_LEARN)}"
 
 
 def is_storable_estimator(thing):
-    """Return whether an object is of a class that a file may name; a subclass is another class."""
+    """Return whether a file may contain an object as an estimator; a subclass is another class."""
     name = type(thing).__name__
-    return (name in ESTIMATORS or name in _FOREIGN) and estimator(name) is type(thing)
+    return (name in ESTIMATORS or name in _SCIKIT_LEARN) and estimator(name) is type(thing)
 
 
 def is_fitted_attribute(cls, name):
-    """Return whether a file may set an attribute: one that fits set, and never one that the class defines.
-
-    Parameters
-    ----------
-    cls : type
-    name : str
-    """
-    private = name == _OUTPUT or (_PRIVATE.fullmatch(name) and not is_foreign(cls.__name__))
+    """Return whether a file may set an attribute: one that fits set and that the class itself does not define."""
+    private = name == _OUTPUT or (_PRIVATE.fullmatch(name) and not is_from_scikit_learn(cls.__name__))
     if not (private or _FITTED.fullmatch(name)):
         return False
     defined = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
@@ -133,10 +108,5 @@ def is_fitted_attribute(cls, name):
 
 
 def field_names(record):
-    """Return the names of the fields of a record or kernel."""
+    """Return the names of the fields of a kernel or record."""
     return [field.name for field in dataclasses.fields(record)]
-
-
-def is_kernel(thing):
-    """Return whether an object is a kernel."""
-    return isinstance(thing, Kernel)

@@ -1,17 +1,16 @@
-"""Models as one file of C99 without allocation: they run wherever a C compiler does, down to microcontrollers."""
+"""Fitted models as one C99 file without memory allocation, for any C compiler, down to microcontrollers."""
 
-import os
 import re
 import textwrap
-from pathlib import Path
 
 import numpy as np
 
+from mercer.formats.files import replacing
 from mercer.formats.portable import portable, view_of
 from mercer.formats.tracing import NORMS, PAIRS, ordered
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
-# Operations as C has them, of double; {f} is the end of the names of functions of float.
+# Operations in C; {f} is "f" for functions of float.
 _FORMS = {
     "add": "{} + {}",
     "subtract": "{} - {}",
@@ -36,41 +35,43 @@ _WIDTH = 100
 
 
 def to_c(model, path, dtype="float64", prefix="model"):
-    r"""Write a fitted model as one file of C99 that needs no library but that of mathematics, and allocates nothing.
+    r"""Write a fitted model as one C99 file that needs only the mathematics library and allocates no memory.
 
     .. math:: \text{scores}_j(x) = \sum_i A_{ij} k(x, z_i) + b_j
 
     Parameters
     ----------
-    model : estimator, FittedScores, str or path
-        What `mercer.as_expansion` reads: models of Mercer and of scikit-learn, text models of LIBSVM; what
-        `mercer.compress` returns. Kernels of inner products and Euclidean distances, their sums, products, multiples,
-        powers, exponentials and normalised forms, and those of mapped inputs.
+    model : estimator, FittedExpansion, str or path
+        Anything that `mercer.as_expansion` reads or `mercer.compress` returns: models of Mercer and scikit-learn, text
+        models of LIBSVM. Kernels of inner products and Euclidean distances, their sums, products, multiples, powers,
+        exponentials and normalised forms, also on linearly mapped inputs.
     path : path
-        A file there is replaced.
+        An existing file is replaced when everything is written.
     dtype : {"float64", "float32"}
-        ``double`` or ``float``, of input, arithmetic and scores; the sum over the vectors is one of ``double``.
+        ``double`` or ``float``, for input, arithmetic and scores; the sum over the vectors is always ``double``.
     prefix : str
-        Every name that the file defines starts with it and an underscore: a letter, then letters, digits and
-        underscores, at most 64.
+        Every name in the file starts with this prefix and an underscore. It must be a letter followed by letters,
+        digits and underscores, at most 64 characters.
 
     Raises
     ------
     TypeError
         For a model or kernel that cannot be exported.
     ValueError
-        For another dtype or prefix, numbers beyond the dtype, labels that are neither whole numbers nor strings,
+        For another dtype or prefix, numbers out of range of the dtype, labels that are neither integers nor strings,
         ``break_ties``.
     MemoryError
-        Beyond 1 GB of numbers.
+        Above 1 GB of numbers.
 
     Notes
     -----
     With the prefix "model" the file defines ``void model_scores(const double *x, double *out)``, which writes the m
-    scores of one point, and for SVC, NuSVC and one-class machines ``int model_predict(const double *x)``, the number of
-    a label in the table ``model_labels``: of type ``long long``, or of ``char *`` in UTF-8. Its head says all sizes. A
-    point costs n_vectors (d + m) products and n_vectors kernel values; functions keep no state, so threads may share
-    them. Distances are summed from differences. Scores keep about 1e-5 of their scale in float32 and 1e-12 in float64.
+    scores of one point: decision values, predictions of a regressor or coordinates. For SVC, NuSVC and one-class models
+    it also defines ``int model_predict(const double *x)``, which returns an index into the table ``model_labels`` of
+    type ``long long`` or ``char *`` (UTF-8). The comment at the top of the file states all sizes. One point costs
+    n_vectors (d + m) products and n_vectors kernel values. Functions keep no state, so threads may share them.
+    Distances are sums of squared differences. Scores have an error of about 1e-5 of their scale in float32 and 1e-12 in
+    float64.
 
     Examples
     --------
@@ -85,40 +86,27 @@ def to_c(model, path, dtype="float64", prefix="model"):
     True
     """
     text = source(model, dtype, prefix)
-    Path(os.fspath(path)).write_text(text, encoding="ascii", newline="\n")
+    with replacing(path) as file:
+        file.write(text.encode("ascii"))
 
 
 def source(model, dtype="float64", prefix="model"):
-    """Return the text that `to_c` writes.
-
-    Parameters
-    ----------
-    model, dtype, prefix :
-        As for `to_c`.
-
-    Returns
-    -------
-    str
-    """
+    """Return the text that `to_c` writes."""
     if not (isinstance(prefix, str) and _PREFIX.fullmatch(prefix)):
-        raise ValueError(f"prefix = {prefix!r} must be a letter, then letters, digits and underscores, at most 64.")
+        raise ValueError(
+            f"prefix = {prefix!r} must be a letter followed by letters, digits and underscores, at most 64 characters."
+        )
     return _Source(portable(model, dtype), prefix).text()
 
 
 class _Source:
-    """The text of one model.
-
-    Parameters
-    ----------
-    exported : Portable
-    prefix : str
-    """
+    """The C source of a Portable model."""
 
     def __init__(self, exported, prefix):
         self._exported, self._prefix = exported, prefix
         self._real = _TYPES[exported.dtype.name]
         self._f = "f" if self._real == "float" else ""
-        # views are numbered, and so are the names that belong to them
+        # names that belong to a view end with its number
         self._views = [(f"{k}", key, view) for k, (key, view) in enumerate(exported.views.items())]
 
     def text(self):
@@ -167,7 +155,7 @@ class _Source:
         return [*lines, "};", ""]
 
     def _number(self, value):
-        # as many digits as tell it from its neighbours in its type
+        # enough digits to read back the same number
         return f"{self._exported.constant(value)!s}{self._f}" if isinstance(value, float) else str(value)
 
     # --- scores ------------------------------------------------------------------------------------------------------
@@ -190,26 +178,33 @@ class _Source:
         return [f"void {name}_scores(const {real} *x, {real} *out)", "{", *_indented(lines), "}"]
 
     def _before(self, k, view):
-        """Return what a view makes of x before the vectors come."""
+        """Return the lines that map x and compute its squared norm, before the loop over vectors."""
         lines, x, real = [], "x", self._real
         for j, A in enumerate(view.maps):
             table, mapped, q = f"{self._prefix}_map{k}_{j}", f"x{k}_{j}", len(A)
             lines += [f"{real} {mapped}[{q}];", f"for (i = 0; i < {q}; i++) {{"]
             if A.ndim == 2:
                 d = A.shape[1]
-                lines += [f"    {mapped}[i] = 0;", f"    for (j = 0; j < {d}; j++)",
-                          f"        {mapped}[i] += {table}[{d} * i + j] * {x}[j];", "}"]  # fmt: skip
+                lines += [
+                    f"    {mapped}[i] = 0;",
+                    f"    for (j = 0; j < {d}; j++)",
+                    f"        {mapped}[i] += {table}[{d} * i + j] * {x}[j];",
+                    "}",
+                ]
             else:
                 value = f"{table}[i] * {x}[i]" if A.dtype.kind == "f" else f"{x}[{table}[i]]"
                 lines += [f"    {mapped}[i] = {value};", "}"]
             x = mapped
         if "sqnorm_x" in view.inputs:
-            lines += [f"{real} sqnorm_x{k} = 0;", f"for (j = 0; j < {view.points.shape[1]}; j++)",
-                      f"    sqnorm_x{k} += {x}[j] * {x}[j];"]  # fmt: skip
+            lines += [
+                f"{real} sqnorm_x{k} = 0;",
+                f"for (j = 0; j < {view.points.shape[1]}; j++)",
+                f"    sqnorm_x{k} += {x}[j] * {x}[j];",
+            ]
         return lines
 
     def _pair(self, k, view):
-        """Return the sums over the features of x and of vector i."""
+        """Return the lines that sum over the features of x and vector i."""
         q, wanted = view.points.shape[1], sorted(view.inputs - {"sqnorm_x"})
         if not wanted:
             return []
@@ -223,7 +218,7 @@ class _Source:
         return [*lines, *(f"    {name}{k} += {sums[name]};" for name in wanted), "}"]
 
     def _expression(self):
-        """Return lines that compute the kernel value, and its name."""
+        """Return the lines that compute the kernel value, and the name of its variable."""
         numbers, names, lines = {key: k for k, key, _ in self._views}, {}, []
         for each in ordered(self._exported.expression):
             if each.operation in PAIRS + NORMS:
@@ -233,7 +228,7 @@ class _Source:
             else:
                 name, kind = f"t{len(lines)}", "int" if each.operation in _TRUTHS else self._real
                 operands = [names[id(operand)] for operand in each.operands]
-                # two signs in a row would be another operator
+                # two minus signs in a row would be the operator --
                 operands = [f"({text})" if text.startswith("-") else text for text in operands]
                 lines.append(f"const {kind} {name} = {_FORMS[each.operation].format(*operands, f=self._f)};")
             names[id(each)] = name
@@ -261,11 +256,18 @@ class _Source:
             lines += [f"int votes[{c}] = {{0}};", "int i, k = 0;"] if voted else []
             lines += ["int j, best = 0;", call]
             if voted:
-                lines += [f"for (i = 0; i < {c}; i++)", f"    for (j = i + 1; j < {c}; j++)",
-                          "        votes[score[k++] > 0 ? i : j]++;"]  # fmt: skip
+                lines += [
+                    f"for (i = 0; i < {c}; i++)",
+                    f"    for (j = i + 1; j < {c}; j++)",
+                    "        votes[score[k++] > 0 ? i : j]++;",
+                ]
             values = "votes" if voted else "score"
-            lines += [f"for (j = 1; j < {c}; j++)", f"    if ({values}[j] > {values}[best])", "        best = j;",
-                      "return best;"]  # fmt: skip
+            lines += [
+                f"for (j = 1; j < {c}; j++)",
+                f"    if ({values}[j] > {values}[best])",
+                "        best = j;",
+                "return best;",
+            ]
         return [f"int {name}_predict(const {self._real} *x)", "{", *_indented(lines), "}"]
 
 
@@ -274,12 +276,12 @@ def _indented(lines):
 
 
 def _literal(label):
-    """Return a label as C writes it."""
+    """Return a label as a C literal."""
     if not isinstance(label, str):
-        # the least number has no literal of its own
+        # C has no literal for the smallest long long
         return f"{label}LL" if label > -(2**63) else f"{label + 1}LL - 1"
     if "\0" in label:
-        raise ValueError(f"label {label!r} has a character 0, which ends strings in C.")
-    # three octal digits end by themselves; question marks could make trigraphs
+        raise ValueError(f"label {label!r} must not contain the character 0, which ends strings in C.")
+    # octal escapes have at most three digits, so no digit that follows joins them; question marks could form trigraphs
     plain = set(range(32, 127)) - set(b'"\\?')
     return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in label.encode()) + '"'

@@ -1,20 +1,20 @@
-"""Writer of LIBSVM's text models: whatever runs LIBSVM, in any language, runs the model."""
+"""Writer of LIBSVM text models."""
 
-import os
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.formats._as_expansion import FittedScores, GivenValues, as_expansion
+from mercer.formats._as_expansion import as_expansion
+from mercer.formats.files import replacing
+from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
 from mercer.kernels.algebra import Scaled
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian
 
-# What LIBSVM calls the models of Mercer and of scikit-learn, by the names that both share.
+# LIBSVM's type for each estimator of Mercer and scikit-learn, whose class names are the same.
 _TYPES = {
     "SVC": "c_svc",
     "NuSVC": "nu_svc",
@@ -29,37 +29,37 @@ _KERNELS = {
     Gaussian: ("rbf", ("gamma",)),
     Sigmoid: ("sigmoid", ("gamma", "coef0")),
 }
-# Labels and degrees are of type int in C.
+# Labels and degrees have type int in C.
 _LARGEST = 2**31 - 1
 
 
 def write_libsvm(model, path):
-    r"""Write a fitted support vector machine as a text model of LIBSVM.
+    r"""Write a fitted support vector machine as a LIBSVM text model.
 
     Parameters
     ----------
-    model : SVC, NuSVC, SVR, NuSVR, OneClassSVM or KernelRidge of Mercer or scikit-learn, or FittedScores
-        With a linear, polynomial, Gaussian or sigmoid kernel, a multiple of one, or a given matrix. Labels must be
-        whole numbers. ``KernelRidge`` (one target) becomes a model of type epsilon_svr, which predicts the same.
+    model : SVC, NuSVC, SVR, NuSVR, OneClassSVM or KernelRidge of Mercer or scikit-learn, or FittedExpansion
+        With a linear, polynomial, Gaussian or sigmoid kernel, a multiple of one, or a precomputed matrix. Labels must
+        be integers. ``KernelRidge`` (one target) becomes a model of type epsilon_svr, which predicts the same.
     path : path
-        A file there is replaced.
+        An existing file is replaced when everything is written.
 
     Raises
     ------
     TypeError
         For another model or kernel.
     ValueError
-        For labels that are no whole numbers, several targets, or a rule of prediction that LIBSVM does not have.
+        For labels that are not integers, several targets, or a prediction rule that LIBSVM does not have.
     NotFittedError
         For a model that is not fitted.
 
     Notes
     -----
-    Numbers are written with as many digits as tell them apart, so reading the file gives the same float64 values back;
-    scores differ by the rounding of sums, about 1e-15 of their terms. A machine of each class against the rest becomes
-    pairs of classes, s_i - s_j, which vote for the class with the largest score. LIBSVM keeps each vector under one
-    class, for pairs with that class only: a vector that other pairs need too, as after ``mercer.compress``, is written
-    once for each class it takes, up to c - 1 times. Columns that are zero in all vectors leave no trace in the file.
+    Numbers are written with enough digits to read back the same float64 values; decision values differ by the rounding
+    of sums, about 1e-15 of their terms. A one-vs-rest model becomes one classifier per pair of classes with decision
+    values s_i - s_j, which vote for the class with the largest s. LIBSVM stores each vector under one class, with
+    coefficients for pairs with that class only: a vector that other pairs need too, as after ``mercer.compress``, is
+    written once per class, at most c - 1 times. Columns that are zero in all vectors are not recorded.
 
     References
     ----------
@@ -78,81 +78,74 @@ def write_libsvm(model, path):
     True
     """
     text = model_text(model)
-    Path(os.fspath(path)).write_text(text, encoding="ascii", newline="\n")
+    with replacing(path) as file:
+        file.write(text.encode("ascii"))
 
 
 def model_text(model):
-    """Return the text of a fitted machine as LIBSVM writes it.
-
-    Parameters
-    ----------
-    model : estimator or FittedScores
-        As in `write_libsvm`.
-
-    Returns
-    -------
-    str
-    """
-    scores, svm_type = _scores(model)
-    kernel, factor = scores.expansion.kernel, 1.0
+    """Return the text that `write_libsvm` writes."""
+    fitted, svm_type = _fitted(model)
+    kernel, factor = fitted.expansion.kernel, 1.0
     while isinstance(kernel, Scaled):
         kernel, factor = kernel.kernel, factor * kernel.factor
     lines = [f"svm_type {svm_type}", *_kernel_lines(kernel)]
-    coef, intercept = np.asarray(scores.expansion.coef, np.float64) * factor, np.asarray(scores.intercept, np.float64)
-    if scores.classes is None:
-        lines += ["nr_class 2"]
-        blocks, labels = [(np.flatnonzero(coef.any(axis=1)), coef)], None
+    coef = factor * np.asarray(fitted.expansion.dense_coef(), np.float64)
+    intercept = np.asarray(fitted.intercept, np.float64)
+    labels = None if fitted.classes is None else _integer_labels(fitted.classes)
+    if labels is None:
+        blocks = [(np.flatnonzero(coef.any(axis=1)), coef)]
     else:
-        labels = _whole_labels(scores.classes)
         blocks, intercept = _by_class(coef, intercept, len(labels), getattr(model, "multi_class", "ovo"))
-        lines += [f"nr_class {len(labels)}"]
-        # LIBSVM's positive class of two is its first
+        # the first of two labels is LIBSVM's positive class
         labels = labels[::-1] if len(labels) == 2 else labels
+    lines += [f"nr_class {2 if labels is None else len(labels)}"]
     lines += [f"total_sv {sum(len(rows) for rows, _ in blocks)}", f"rho {_join(0.0 - intercept)}"]
     if labels is not None:
         lines += [f"label {' '.join(map(str, labels))}", f"nr_sv {' '.join(str(len(rows)) for rows, _ in blocks)}"]
     lines += ["SV"]
-    entries = _entries(scores.expansion.points)
+    entries = _entries(fitted.expansion.points)
     lines += [f"{_join(own[i])} {entries(i)}" for rows, own in blocks for i in rows]
     return "\n".join(lines) + "\n"
 
 
-def _scores(model):
-    """Return the scores and LIBSVM's type, or raise for a model that LIBSVM has none for."""
+def _fitted(model):
+    """Return the model as an expansion and LIBSVM's type for it, or raise if LIBSVM has no such model."""
     name = type(model).__name__
-    if isinstance(model, FittedScores):
+    if isinstance(model, FittedExpansion):
         if model.classes is None and len(model.expansion) != 1:
-            raise ValueError(f"a model of LIBSVM gives one value a point, got {len(model.expansion)} without classes.")
+            raise ValueError(
+                f"the expansion has {len(model.expansion)} vectors; a LIBSVM model without classes must have 1."
+            )
         return model, "epsilon_svr" if model.classes is None else "c_svc"
     if name not in _TYPES:
         raise TypeError(
-            f"LIBSVM has no model for {name}; write_libsvm takes {', '.join(_TYPES)} of Mercer or scikit-learn, and of "
-            "a pipeline its last step. mercer.save takes any estimator of Mercer."
+            f"LIBSVM has no model for {name}; write_libsvm takes {', '.join(_TYPES)} of Mercer or scikit-learn (give "
+            "the last step of a pipeline). mercer.save takes any estimator of Mercer."
         )
-    scores = as_expansion(model)
-    if scores.classes is None and len(scores.expansion) != 1:
+    fitted = as_expansion(model)
+    if fitted.classes is None and len(fitted.expansion) != 1:
         raise ValueError(
-            f"LIBSVM predicts one target, {name} has {len(scores.expansion)}; write a model of each target alone."
+            f"{name} has {len(fitted.expansion)} targets; LIBSVM predicts one, so fit and write one model per target."
         )
     if getattr(model, "break_ties", False):
-        raise ValueError("break_ties = True: LIBSVM takes the first of the classes with most votes; set it to False.")
-    return scores, _TYPES[name]
+        raise ValueError("break_ties = True must be False; LIBSVM predicts the first of the classes with most votes.")
+    return fitted, _TYPES[name]
 
 
 def _kernel_lines(kernel):
     if isinstance(kernel, Precomputed) or (
-        isinstance(kernel, FunctionKernel) and isinstance(kernel.function, GivenValues)
+        isinstance(kernel, FunctionKernel) and isinstance(kernel.function, PrecomputedColumns)
     ):
         return ["kernel_type precomputed"]
     if type(kernel) not in _KERNELS:
         raise TypeError(
-            f"LIBSVM has no kernel {kernel!r}; it has {', '.join(kind.__name__ for kind in _KERNELS)} and given "
-            'matrices. Train with one of these, or with kernel="precomputed" on the matrix of yours; mercer.save '
-            "takes every kernel of closed form."
+            f"LIBSVM has no kernel {kernel!r}; it has {', '.join(kind.__name__ for kind in _KERNELS)} and precomputed "
+            'matrices. Fit with one of these, for example kernel="precomputed" with the matrix of your kernel; '
+            "mercer.save takes every kernel that is not a Python function."
         )
     name, numbers = _KERNELS[type(kernel)]
     if "degree" in numbers and kernel.degree > _LARGEST:
-        raise ValueError(f"degree = {kernel.degree} is beyond LIBSVM's largest whole number, {_LARGEST}.")
+        raise ValueError(f"degree = {kernel.degree} must be at most {_LARGEST}, the largest integer of LIBSVM.")
     values = {key: getattr(kernel, key) for key in numbers}
     return [
         f"kernel_type {name}",
@@ -160,26 +153,26 @@ def _kernel_lines(kernel):
     ]
 
 
-def _whole_labels(classes):
+def _integer_labels(classes):
     """Return the labels as Python integers, or raise for one that LIBSVM cannot write."""
     for label in classes.tolist():
-        whole = not isinstance(label, (str, bytes, bool)) and label is not None and label == int(label)
-        if not whole or abs(label) > _LARGEST:
+        is_integer = not isinstance(label, (str, bytes, bool)) and label is not None and label == int(label)
+        if not is_integer or abs(label) > _LARGEST:
             raise ValueError(
-                f"LIBSVM writes labels as whole numbers of 32 bits, got {label!r}; train on numbered labels, such as "
+                f"label {label!r} must be an integer of 32 bits for LIBSVM; fit to integer labels, such as "
                 "sklearn.preprocessing.LabelEncoder().fit_transform(y), and keep the names beside the model."
             )
     return [int(label) for label in classes.tolist()]
 
 
-# --- the coefficients ------------------------------------------------------------------------------------------------
+# --- coefficients ----------------------------------------------------------------------------------------------------
 
 
 def _by_class(coef, intercept, c, multi_class):
-    """Return for each class, in LIBSVM's order, its rows and their coefficients (n, c - 1), and the thresholds."""
+    """Return the rows and coefficients (n, c - 1) of each class in LIBSVM's order, and the intercepts of all pairs."""
     if c == 2:
         used, positive = coef.any(axis=1), coef[:, 0] > 0
-        # the sums do not depend on it, but real files have the vectors of a class together
+        # sums do not depend on the order, but LIBSVM itself writes the vectors of a class together
         return [(np.flatnonzero(used & positive), coef), (np.flatnonzero(used & ~positive), coef)], intercept
     pairs = list(combinations(range(c), 2))
     if multi_class == "ovr":
@@ -188,7 +181,7 @@ def _by_class(coef, intercept, c, multi_class):
     packed = np.zeros((c, len(coef), c - 1))
     owner = _owners(coef, pairs, c)
     for column, (i, j) in enumerate(pairs):
-        # a pair reads column j - 1 of the vectors of class i and column i of those of class j
+        # pair (i, j) reads column j - 1 of the vectors of class i and column i of the vectors of class j
         at_second = owner == j
         packed[i, ~at_second, j - 1] = coef[~at_second, column]
         packed[j, at_second, i] = coef[at_second, column]
@@ -196,24 +189,24 @@ def _by_class(coef, intercept, c, multi_class):
 
 
 def _owners(coef, pairs, c):
-    """Return for each vector the class that all of its pairs have in common, -1 where there is none.
+    """Return for each vector the class that all its pairs have in common, or -1.
 
-    A vector of one pair could be under either class; as in training it is under the one that it speaks for.
+    A vector of one pair fits two classes; it goes, as in training, to the class that it votes for.
     """
     owner = np.full(len(coef), -1)
     for k in range(c):
         others = [column for column, pair in enumerate(pairs) if k not in pair]
-        speaks = np.array([1 if pair[0] == k else -1 for pair in pairs])
+        signs = np.array([1 if pair[0] == k else -1 if pair[1] == k else 0 for pair in pairs])
         fits = ~coef[:, others].any(axis=1)
-        owner[fits & ((owner < 0) | (coef * speaks >= 0).all(axis=1))] = k
+        owner[fits & ((owner < 0) | (coef * signs >= 0).all(axis=1))] = k
     return owner
 
 
-# --- the text --------------------------------------------------------------------------------------------------------
+# --- text ------------------------------------------------------------------------------------------------------------
 
 
 def _entries(points):
-    """Return a function from the number of a vector to its index:value pairs."""
+    """Return a function that gives the index:value pairs of a vector by its number."""
     if np.ndim(points) == 1:
         return lambda i: f"0:{int(points[i]) + 1}"
     rows = sp.csr_matrix(points)

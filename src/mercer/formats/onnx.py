@@ -1,4 +1,4 @@
-"""Models as ONNX graphs of standard operators: they run wherever an ONNX runtime does, in float32 or float64."""
+"""Fitted models as ONNX graphs of standard operators, in float32 or float64."""
 
 import functools
 
@@ -7,7 +7,7 @@ import numpy as np
 from mercer.formats.portable import portable, view_of
 from mercer.formats.tracing import NORMS, PAIRS, ordered
 
-# Operators as they have been since this version; any later runtime has them.
+# Any runtime of this version or later has these operators.
 _OPSET = 15
 _OPERATORS = {
     "add": "Add",
@@ -27,7 +27,7 @@ _OPERATORS = {
     "greater_equal": "GreaterOrEqual",
     "where": "Where",
 }
-# Estimators of Mercer that have a converter.
+# Estimators of Mercer that skl2onnx can convert.
 _CONVERTED = ("SVC", "NuSVC", "SVCCV", "SVR", "NuSVR", "OneClassSVM", "KernelRidge", "KernelPCA")
 
 
@@ -38,10 +38,10 @@ def to_onnx(model, dtype="float32"):
 
     Parameters
     ----------
-    model : estimator, FittedScores, str or path
-        What `mercer.as_expansion` reads: models of Mercer and of scikit-learn, text models of LIBSVM; what
-        `mercer.compress` returns. Kernels of inner products and Euclidean distances, their sums, products, multiples,
-        powers, exponentials and normalised forms, and those of mapped inputs. Pipelines are converted by skl2onnx after
+    model : estimator, FittedExpansion, str or path
+        Anything that `mercer.as_expansion` reads or `mercer.compress` returns: models of Mercer and scikit-learn, text
+        models of LIBSVM. Kernels of inner products and Euclidean distances, their sums, products, multiples, powers,
+        exponentials and normalised forms, also on linearly mapped inputs. skl2onnx converts pipelines after
         `register_onnx_converters`.
     dtype : {"float32", "float64"}
         Of input, arithmetic and scores.
@@ -50,27 +50,27 @@ def to_onnx(model, dtype="float32"):
     -------
     onnx.ModelProto
         ``onnx.save(proto, path)`` writes it. Its input is "X" (n, d). Its outputs are "label" (n,), integers or
-        strings, for SVC, NuSVC and one-class machines, and "scores" (n, m): decision values of every machine in the
-        order of ``as_expansion``, predictions of a regressor, coordinates of KernelPCA.
+        strings, for SVC, NuSVC and one-class models, and "scores" (n, m): decision values in the column order of
+        ``as_expansion``, predictions of a regressor, or coordinates of KernelPCA.
 
     Raises
     ------
     TypeError
         For a model or kernel that cannot be exported.
     ValueError
-        For another dtype, numbers beyond it, labels that are neither whole numbers nor strings, ``break_ties``.
+        For another dtype, numbers out of its range, labels that are neither integers nor strings, ``break_ties``.
     MemoryError
-        Beyond 1 GB of numbers.
+        Above 1 GB of numbers.
     ModuleNotFoundError
         Without the package onnx: ``pip install "mercer[onnx]"``.
 
     Notes
     -----
-    Distances are computed on points centred at the mean of the vectors, as Mercer does: scores keep about 1e-5 of their
-    scale in float32, in which the sum over the vectors alone is one of float64, and 1e-12 in float64; less where terms
-    of either sign exceed the scores a hundredfold. Labels differ only where two scores are that close. The graph holds
-    some blocks of n by n_vectors numbers at a time, of n by n_vectors by d for kernels with a kink at x = z (Matern
-    1/2): run large inputs in batches. Operators are those of opset 15.
+    Distances are computed on points centred at the mean of the vectors, as in Mercer. Scores have an error of about
+    1e-5 of their scale in float32, where the sum over the vectors is in float64, and of 1e-12 in float64; more where
+    terms of opposite sign exceed the scores a hundredfold. Labels differ only where two scores are that close. The
+    graph holds several blocks of n by n_vectors numbers at a time, and blocks of n by n_vectors by d for kernels with a
+    kink at x = z (Matern 1/2), so run large inputs in batches. Operators are those of opset 15.
 
     References
     ----------
@@ -104,7 +104,7 @@ def to_onnx(model, dtype="float32"):
         ),
         opset_imports=[helper.make_opsetid("", _OPSET)],
         producer_name="mercer",
-        # of the release of ONNX that brought this opset
+        # the version of the release of ONNX that introduced this opset
         ir_version=8,
     )
     onnx.checker.check_model(proto)
@@ -119,10 +119,10 @@ def _are_strings(exported):
 
 
 def register_onnx_converters():
-    """Teach skl2onnx to convert Mercer's estimators, so that a pipeline with one at its end becomes one graph.
+    """Register converters with skl2onnx, so that a pipeline that ends in an estimator of Mercer becomes one graph.
 
-    Outputs are those of `to_onnx`, in the type of the input: float64 for ``DoubleTensorType``, else float32. May be
-    called more than once.
+    Outputs are those of `to_onnx`, in float64 for inputs of type ``DoubleTensorType`` and in float32 for others. The
+    function may be called more than once.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def register_onnx_converters():
     try:
         import skl2onnx
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError('converting pipelines needs skl2onnx: pip install "mercer[onnx]".') from error
+        raise ModuleNotFoundError('converters need the package skl2onnx; pip install "mercer[onnx]".') from error
     from mercer import estimators
 
     for name in _CONVERTED:
@@ -146,8 +146,8 @@ def register_onnx_converters():
         )
 
 
-def _declare(scope, model, inputs, custom_parsers=None):  # noqa: ARG001 - a signature of skl2onnx
-    """Tell skl2onnx the outputs of one estimator and their types."""
+def _declare(scope, model, inputs, custom_parsers=None):  # noqa: ARG001 - the signature is given by skl2onnx
+    """Declare to skl2onnx the outputs of one estimator and their types."""
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, Int64TensorType, StringTensorType
 
     exported = portable(model, _dtype(inputs[0]))
@@ -163,7 +163,7 @@ def _declare(scope, model, inputs, custom_parsers=None):  # noqa: ARG001 - a sig
 
 
 def _shapes(_operator):
-    """Leave the types of the outputs as they were declared."""
+    """Keep the types of the outputs that were declared."""
 
 
 def _dtype(variable):
@@ -171,12 +171,12 @@ def _dtype(variable):
 
 
 def _convert(scope, operator, container):
-    """Write the nodes of one estimator into the graph that skl2onnx builds."""
+    """Add the nodes of one estimator to the graph that skl2onnx builds."""
     given, onnx = operator.inputs[0], _require_onnx()
     exported = portable(operator.raw_operator, _dtype(given))
     graph = _Graph(exported, lambda name: scope.get_unique_variable_name(f"mercer_{name}"))
     kind = onnx.helper.np_dtype_to_tensor_dtype(exported.dtype)
-    # a pipeline may be given whole numbers
+    # the input of a pipeline may be integers
     outputs = graph.model(graph.add("Cast", given.full_name, to=kind))
     for name, output in zip(outputs.values(), operator.outputs, strict=True):
         graph.nodes.append(onnx.helper.make_node("Identity", [name], [output.full_name]))
@@ -193,25 +193,21 @@ def _convert(scope, operator, container):
 
 
 class _Graph:
-    """Nodes and constants of a graph in the making.
-
-    Parameters
-    ----------
-    exported : Portable
-    unique : callable, optional
-        Makes a name that nothing else in the graph has.
-    """
+    """Nodes and constants of a graph under construction; ``unique(name)`` returns a name not yet in the graph."""
 
     def __init__(self, exported, unique=None):
-        self._onnx, self._exported, self.nodes, self.constants = _require_onnx(), exported, [], []
+        self._onnx = _require_onnx()
+        self._exported = exported
+        self.nodes = []
+        self.constants = []
         self._unique = unique or (lambda name: f"{name}_{len(self.nodes) + len(self.constants)}")
 
     def model(self, X):
-        """Add the model; return the names of its outputs."""
+        """Add the model and return the names of its outputs."""
         exported, types = self._exported, self._onnx.TensorProto
         K = self._kernel_values(X)
         if exported.dtype == np.float32:
-            # coefficients of either sign cancel: the sum over the vectors is one of float64, also in float32
+            # coefficients of opposite sign cancel, so the sum over the vectors is computed in float64
             K = self.add("Cast", K, to=types.DOUBLE)
         scores = self.add("Gemm", K, self._tensor(exported.coef), self._tensor(exported.intercept))
         if exported.dtype == np.float32:
@@ -222,7 +218,7 @@ class _Graph:
         return {"label": self.add("Gather", labels, self._winner(scores), axis=0), "scores": scores}
 
     def add(self, operator, *arguments, **attributes):
-        """Add a node; arguments are names or arrays, which become constants. Return the name of its output."""
+        """Add a node and return the name of its output; arguments are names, or arrays that become constants."""
         names = [each if isinstance(each, str) else self._constant(each) for each in arguments]
         output = self._unique(operator.lower())
         self.nodes.append(self._onnx.helper.make_node(operator, names, [output], **attributes))
@@ -237,7 +233,7 @@ class _Graph:
         return name
 
     def _kernel_values(self, X):
-        """Return the name of the kernel values (n, n_vectors)."""
+        """Add the kernel values (n, n_vectors) and return their name."""
         found = {key: self._inputs(X, view) for key, view in self._exported.views.items()}
         names = {}
         for each in ordered(self._exported.expression):
@@ -251,7 +247,7 @@ class _Graph:
         return name
 
     def _inputs(self, X, view):
-        """Return the names of what a view is asked for, (n, n_vectors) or shapes that stretch to it."""
+        """Add the inputs that a view needs, broadcastable to (n, n_vectors), and return their names."""
         Z, found = view.points, {}
         for A in view.maps:
             X = self._mapped(X, A)
@@ -271,40 +267,40 @@ class _Graph:
         return self.add("Mul", X, A[None]) if A.ndim == 1 else self._product(X, A)
 
     def _product(self, X, Z):
-        # not MatMul: onnxruntime joins it with a factor that follows, which it rounds to float32, in float64 too
+        # not MatMul: onnxruntime fuses it with a factor that follows and rounds that to float32, even in float64
         return self.add("Gemm", X, Z, transB=1)
 
     def _sqnorms(self, X, d):
-        # ReduceSumSquare has changed its signature since
+        # not ReduceSumSquare: its signature changed after this opset
         return self._product(self.add("Mul", X, X), np.ones((1, d)))
 
     def _sqdist(self, X, Z):
-        # a centre that the runtime holds exactly: then it is the same for x and for z
+        # the centre is rounded first, so that x and z are shifted by the same number
         centre = self._exported.constant(Z.mean(axis=0)).astype(np.float64)
         near, V = self.add("Sub", X, centre[None]), Z - centre
         far = self.add("Add", self._product(near, -2 * V), np.sum(V**2, axis=1)[None])
         return self.add("Max", self.add("Add", far, self._sqnorms(near, Z.shape[1])), np.zeros(1))
 
     def _differences(self, X, Z):
-        """Return distances to full relative accuracy, at the price of all differences in memory."""
+        """Add distances of full relative accuracy, which need n by n_vectors by d numbers in memory."""
         difference = self.add("Sub", self.add("Unsqueeze", X, np.array([1])), Z[None])
         squares = self.add("Mul", difference, difference)
         return self.add("Squeeze", self.add("MatMul", squares, np.ones((Z.shape[1], 1))), np.array([2]))
 
     def _winner(self, scores):
-        """Return the name of which of the labels is the answer (n,)."""
+        """Add the index of the predicted label (n,) and return its name."""
         exported, zero = self._exported, np.zeros(1)
         if exported.answer in ("sign", "inlier"):
             operator = "Greater" if exported.answer == "sign" else "GreaterOrEqual"
-            side = self.add("Cast", self.add(operator, scores, zero), to=self._onnx.TensorProto.INT64)
-            return self.add("Squeeze", side, np.array([1]))
+            index = self.add("Cast", self.add(operator, scores, zero), to=self._onnx.TensorProto.INT64)
+            return self.add("Squeeze", index, np.array([1]))
         if exported.answer == "votes":
             up, down = np.zeros((2, len(exported.pairs), len(exported.labels)))
             for k, (i, j) in enumerate(exported.pairs):
                 up[k, i] = down[k, j] = 1
             kind = self._onnx.helper.np_dtype_to_tensor_dtype(exported.dtype)
             won = self.add("Cast", self.add("Greater", scores, zero), to=kind)
-            # a pair that is not won by its first class is won by its second
+            # the second class wins each pair that the first does not win
             scores = self.add("Gemm", won, up - down, down.sum(axis=0))
         return self.add("ArgMax", scores, axis=1, keepdims=0)
 
@@ -314,7 +310,7 @@ def _require_onnx():
     try:
         import onnx
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError('ONNX graphs need the package onnx: pip install "mercer[onnx]".') from error
+        raise ModuleNotFoundError('ONNX graphs need the package onnx; pip install "mercer[onnx]".') from error
     import onnx.checker
     import onnx.helper
     import onnx.numpy_helper

@@ -1,9 +1,8 @@
-"""What a runtime needs of a fitted model: its vectors, coefficients and constants, and how scores become an answer."""
+"""Fitted models as arithmetic for export: vectors, coefficients, intercepts, and the rule that gives the label."""
 
 import os
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,31 +10,32 @@ from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.pipeline import Pipeline
 
 from mercer._compute.memory import require_memory
-from mercer.formats._as_expansion import FittedScores, as_expansion
-from mercer.formats.libsvm import machine_type
+from mercer.formats._as_expansion import as_expansion
+from mercer.formats.fitted_expansion import FittedExpansion
+from mercer.formats.libsvm import svm_type, text_of
 from mercer.formats.tracing import NORMS, PAIRS, Symbol, ordered, trace
 from mercer.kernels.dot import Linear
 
-# Classifiers whose answer is a vote of pairs or the largest score.
-_MACHINES = ("SVC", "NuSVC")
-# ONNX files hold 2 GB at most, and compilers take a long time over less.
+# Classifiers that predict by votes of pairs or by the largest decision value.
+_CLASSIFIERS = ("SVC", "NuSVC")
+# ONNX files hold at most 2 GB, and compilers are slow long before that.
 _LARGEST = "1GB"
 
 
 @dataclass(frozen=True)
-class View:
-    """The vectors of a model as a kernel sees them.
+class MappedPoints:
+    """The vectors of a model after the linear maps that a kernel applies.
 
     Attributes
     ----------
     maps : tuple of array
-        What x goes through first, each as the ``A`` of ``Mapped``: floating (q,) or (q, d), or columns from 0.
+        Applied to x in this order; each is the ``A`` of a ``Mapped``: floats (q,) or (q, d), or column numbers.
     points : array (n, q)
-        The vectors after that.
+        The vectors after the maps.
     inputs : set of str
-        Which of "dot", "sqdist", "sqnorm_x" and "sqnorm_z" are asked for.
+        Which of "dot", "sqdist", "sqnorm_x" and "sqnorm_z" the kernel uses.
     smooth : bool
-        Whether rounding of distances in proportion to norms does no harm.
+        Whether distances may be rounded in proportion to norms.
     """
 
     maps: tuple
@@ -46,26 +46,26 @@ class View:
 
 @dataclass(frozen=True)
 class Portable:
-    """A fitted model as arithmetic: scores = K(x, points) coef + intercept, and an answer; numbers are float64.
+    """A fitted model as arithmetic in float64: scores = K(x, points) coef + intercept, and a label.
 
     Attributes
     ----------
     dtype : dtype
-        In which a runtime is to compute.
+        Of the exported arithmetic.
     title : str
-        What it is, in words.
+        Class, number of vectors and kernel.
     n_features : int
     expression : Symbol
         Of k(x, z).
     views : dict
-        From `view_of` its inputs to a View.
+        MappedPoints by `view_of` the inputs that use them.
     coef : array (n, m)
     intercept : array (m,)
     answer : {"values", "sign", "largest", "votes", "inlier"}
-        The scores themselves; the second class where the score is above 0; the class of the largest score; the class
-        with most votes, of pairs; an inlier where the score is at least 0. The first of equals.
+        No label; the second class if the score is above 0; the class with the largest score; the class with most votes
+        of pairs; an inlier if the score is at least 0. The first of equals wins.
     labels : list of int or str, or None
-        Of the classes; -1 and 1 of outliers and inliers.
+        Of the classes; -1 and 1 for outliers and inliers.
     """
 
     dtype: np.dtype
@@ -80,51 +80,24 @@ class Portable:
 
     @property
     def pairs(self):
-        """The classes of each score that pairs vote by."""
+        """The two classes of each one-vs-one score."""
         return list(combinations(range(len(self.labels)), 2))
 
     def constant(self, values):
-        """Return numbers in the type of the runtime; as in Mercer one that is too large becomes the largest.
-
-        Parameters
-        ----------
-        values : array or float
-
-        Returns
-        -------
-        array
-        """
+        """Return numbers in the exported dtype; those out of range become its largest number, as in Mercer."""
         largest = float(np.finfo(self.dtype).max)
         return np.clip(np.asarray(values, np.float64), -largest, largest).astype(self.dtype)
 
 
 def view_of(symbol):
-    """Return the key of the view that an input belongs to."""
+    """Return the key of the MappedPoints that an input symbol uses."""
     return tuple(id(A) for A in symbol.maps)
 
 
 def portable(model, dtype):
-    """Return a fitted model as arithmetic.
+    """Return a fitted model as arithmetic, or raise for a model, kernel, label or dtype that exports do not support.
 
-    Parameters
-    ----------
-    model : estimator, FittedScores, str or path
-        What `mercer.as_expansion` reads, what it returned, or a search with a ``best_estimator_``.
-    dtype : {"float32", "float64"}
-        Of the runtime.
-
-    Returns
-    -------
-    Portable
-
-    Raises
-    ------
-    TypeError
-        For a model or a kernel that cannot be exported.
-    ValueError
-        For another dtype, numbers that it does not hold, labels or a rule of prediction that exports do not have.
-    MemoryError
-        Beyond 1 GB of numbers.
+    ``model`` is anything that `as_expansion` reads or returns, or a search with a ``best_estimator_``.
 
     Examples
     --------
@@ -139,41 +112,54 @@ def portable(model, dtype):
     model = getattr(model, "best_estimator_", model)
     if isinstance(model, Pipeline):
         raise TypeError(
-            "of a pipeline the last step alone is exported, as pipeline[-1]; scale its input as the steps before do. "
-            "ONNX takes it whole: skl2onnx.to_onnx(pipeline, X) after mercer.formats.register_onnx_converters()."
+            "a pipeline cannot be exported; export its last step, pipeline[-1], and scale inputs as the earlier steps "
+            "do, or convert it to ONNX: skl2onnx.to_onnx(pipeline, X) after "
+            "mercer.formats.register_onnx_converters()."
         )
-    if isinstance(model, os.PathLike) or (isinstance(model, str) and "\n" not in model):
-        model = Path(model).read_text(encoding="utf-8")
-    scores = model if isinstance(model, FittedScores) else as_expansion(model)
-    psi = scores.expansion
+    if isinstance(model, (str, os.PathLike)):
+        model = text_of(model)
+    fitted = model if isinstance(model, FittedExpansion) else as_expansion(model)
+    psi = fitted.expansion
     expression = trace(psi.kernel)
     if not any(each.operation in PAIRS for each in ordered(expression)):
-        # the same for all pairs, and yet a value for each
+        # a constant kernel still has one value per pair
         expression = expression + 0.0 * Symbol("dot")
-    answer = _answer(model, scores)
-    labels = [-1, 1] if answer == "inlier" else None if answer == "values" else _labels(scores.classes)
-    n, d = psi.points.shape
-    require_memory(8 * n * (d + len(psi)), _LARGEST, f"a model of {n} vectors of {d} features",
-                    "mercer.compress(model, X, n_vectors=...) and export what it returns")  # fmt: skip
-    points = (psi.points.toarray() if sp.issparse(psi.points) else np.asarray(psi.points)).astype(np.float64)
-    coef = np.eye(n) if psi.coef is None else np.asarray(psi.coef, np.float64)
-    used = coef.any(axis=1)
-    if used.any():
-        points, coef = points[used], coef[used]
-    if psi.kernel == Linear():
-        # the vectors themselves, added up: no kernel machine is needed
-        points, coef = coef.T @ points, np.eye(len(psi))
-    name = type(model).__name__ if not isinstance(model, str) else "LIBSVM"
+    answer = _answer(model, fitted)
+    labels = [-1, 1] if answer == "inlier" else None if answer == "values" else _labels(fitted.classes)
+    points, coef = _vectors(psi)
+    name = "LIBSVM" if isinstance(model, str) else type(model).__name__
     exported = Portable(
-        np.dtype(dtype), f"{name}, {len(points)} vectors, {psi.kernel!r}", d, expression, _views(expression, points),
-        coef, np.asarray(scores.intercept, np.float64), answer, labels,
-    )  # fmt: skip
+        dtype=np.dtype(dtype),
+        title=f"{name}, {len(points)} vectors, {psi.kernel!r}",
+        n_features=psi.points.shape[1],
+        expression=expression,
+        views=_views(expression, points),
+        coef=coef,
+        intercept=np.asarray(fitted.intercept, np.float64),
+        answer=answer,
+        labels=labels,
+    )
     _require_range(exported)
     return exported
 
 
+def _vectors(psi):
+    """Return the vectors with a coefficient and the coefficients; a linear kernel has one vector per column."""
+    n, d = psi.points.shape
+    remedy = "mercer.compress(model, X, n_vectors=...) and export what it returns"
+    require_memory(8 * n * (d + len(psi)), _LARGEST, f"a model of {n} vectors of {d} features", remedy)
+    points = (psi.points.toarray() if sp.issparse(psi.points) else np.asarray(psi.points)).astype(np.float64)
+    coef = np.asarray(psi.dense_coef(), np.float64)
+    used = coef.any(axis=1)
+    if used.any():
+        points, coef = points[used], coef[used]
+    if psi.kernel == Linear():
+        return coef.T @ points, np.eye(len(psi))
+    return points, coef
+
+
 def _views(expression, points):
-    """Return the views that the inputs of an expression belong to."""
+    """Return the MappedPoints of the inputs of an expression, by `view_of` them."""
     found = {}
     for each in ordered(expression):
         if each.operation in PAIRS + NORMS:
@@ -182,11 +168,11 @@ def _views(expression, points):
     for key, symbols in found.items():
         mapped, maps = points, []
         for A in symbols[0].maps:
-            # columns counted from the end, counted from the start
+            # negative column numbers count from the end
             maps.append(A.astype(np.float64) if A.dtype.kind == "f" else A % mapped.shape[1])
             mapped = _mapped(mapped, maps[-1])
         smooth = all(each.smooth for each in symbols)
-        views[key] = View(tuple(maps), mapped, frozenset(each.operation for each in symbols), smooth)
+        views[key] = MappedPoints(tuple(maps), mapped, frozenset(each.operation for each in symbols), smooth)
     return views
 
 
@@ -202,44 +188,45 @@ def _require_range(exported):
     most = max(float(abs(each).max(initial=0)) for each in arrays)
     if not most <= largest:
         raise ValueError(
-            f'the model has a number of {most:.3g}, beyond the largest of {exported.dtype}: use dtype="float64".'
+            f"the model contains the number {most:.3g}, which exceeds the range of {exported.dtype}; use "
+            'dtype="float64".'
         )
 
 
-def _answer(model, scores):
-    """Return how scores become an answer."""
-    if isinstance(model, FittedScores):
+def _answer(model, fitted):
+    """Return the rule that turns scores into a label."""
+    if isinstance(model, FittedExpansion):
         return "values"
     if isinstance(model, str):
-        # text of LIBSVM that could be read
-        known = "votes" if scores.classes is not None else "inlier" if machine_type(model) == "one_class" else "values"
-        return "sign" if known == "votes" and len(scores.classes) == 2 else known
+        if fitted.classes is None:
+            return "inlier" if svm_type(model) == "one_class" else "values"
+        return "sign" if len(fitted.classes) == 2 else "votes"
     if is_outlier_detector(model):
         return "inlier"
-    if scores.classes is None:
+    if fitted.classes is None:
         return "values"
     name = type(model).__name__
-    if is_classifier(model) and name not in _MACHINES:
+    if is_classifier(model) and name not in _CLASSIFIERS:
         raise TypeError(
-            f"how {name} finds classes cannot be exported, only its scores: export as_expansion(model). Classes are "
-            f"exported of {' and '.join(_MACHINES)}."
+            f"the prediction rule of {name} cannot be exported; export its decision values by as_expansion(model). "
+            f"Labels are exported for {' and '.join(_CLASSIFIERS)}."
         )
-    if len(scores.classes) == 2:
+    if len(fitted.classes) == 2:
         return "sign"
     if getattr(model, "multi_class", "ovo") == "ovr":
         return "largest"
     if model.break_ties and model.decision_function_shape == "ovr":
-        raise ValueError("break_ties = True cannot be exported: set it to False, which takes the first of equal votes.")
+        raise ValueError("break_ties = True must be False for export; the first of equal votes is then predicted.")
     return "votes"
 
 
 def _labels(classes):
-    """Return the labels as integers of 64 bits, or as strings."""
+    """Return the labels as strings or as 64-bit integers."""
     labels = np.asarray(classes).tolist()
     if all(isinstance(label, str) for label in labels):
         return labels
     for label in labels:
-        whole = isinstance(label, (int, float)) and label == int(label)
-        if not (whole and -(2**63) <= label < 2**63):
-            raise ValueError(f"labels are exported as strings or whole numbers of 64 bits, got {label!r}.")
+        is_integer = isinstance(label, (int, float)) and label == int(label)
+        if not (is_integer and -(2**63) <= label < 2**63):
+            raise ValueError(f"label {label!r} must be a string or an integer of 64 bits for export.")
     return [int(label) for label in labels]

@@ -1,7 +1,4 @@
-"""Kernels as expressions: a profile, run on symbols, writes down the arithmetic that other runtimes are to do.
-
-A profile is written once for any array namespace; here the namespace is one whose arrays are symbols.
-"""
+"""Kernels as expressions for export, found by evaluating their profiles on symbols instead of arrays."""
 
 import functools
 import math
@@ -17,34 +14,36 @@ from mercer.kernels.dot import Dot
 from mercer.kernels.mapped import Mapped
 from mercer.kernels.radial import Radial
 
-# What a kernel is a function of: <x, z>, |x - z|^2, |x|^2 and |z|^2.
+# Inputs of an expression: <x, z>, |x - z|^2, |x|^2 and |z|^2.
 PAIRS = ("dot", "sqdist")
 NORMS = ("sqnorm_x", "sqnorm_z")
 
 
+def _binary(operation):
+    """Return the methods of an operation for the symbol on the left and on the right."""
+    return (
+        lambda self, other: Symbol(operation, (self, _symbol(other))),
+        lambda self, other: Symbol(operation, (_symbol(other), self)),
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Symbol:
-    """A number that is known when a model runs: an operation on other symbols, a constant, or an input.
+    """A number computed at run time: an operation on other symbols, a constant, or an input.
 
     Attributes
     ----------
     operation : str
         "add", "subtract", "multiply", "divide", "power", "maximum", "minimum", "negate", "exp", "log", "sqrt", "tanh",
-        "abs"; "greater" and "greater_equal", which only the first operand of "where" may be; "constant"; or an input:
-        "dot", <x, z>, "sqdist", |x - z|^2, "sqnorm_x" and "sqnorm_z".
+        "abs"; "greater" and "greater_equal", only as the first operand of "where"; "constant"; or an input: "dot",
+        <x, z>, "sqdist", |x - z|^2, "sqnorm_x" and "sqnorm_z".
     operands : tuple of Symbol
     value : float
         Of a constant.
     maps : tuple of array
-        Of an input: linear maps that x and z go through before, the first one first, as the ``A`` of ``Mapped``.
+        Of an input: linear maps applied to x and z in this order, each the ``A`` of a ``Mapped``.
     smooth : bool
-        Of "sqdist": False where its rounding counts, since the kernel has a kink at x = z.
-
-    Examples
-    --------
-    >>> from mercer.formats.tracing import Symbol
-    >>> (2.0 * Symbol("dot") + 1.0).operation
-    'add'
+        Of "sqdist": False if the kernel has a kink at x = z, which makes rounding visible.
     """
 
     operation: str
@@ -53,36 +52,20 @@ class Symbol:
     maps: tuple = ()
     smooth: bool = True
 
-    # array libraries must leave arithmetic to the symbol
+    # NumPy must leave arithmetic to the symbol
     __array_ufunc__: ClassVar = None
 
-    def __add__(self, other):
-        return Symbol("add", (self, _symbol(other)))
-
-    def __radd__(self, other):
-        return Symbol("add", (_symbol(other), self))
-
-    def __sub__(self, other):
-        return Symbol("subtract", (self, _symbol(other)))
-
-    def __rsub__(self, other):
-        return Symbol("subtract", (_symbol(other), self))
-
-    def __mul__(self, other):
-        return Symbol("multiply", (self, _symbol(other)))
+    __add__, __radd__ = _binary("add")
+    __sub__, __rsub__ = _binary("subtract")
+    __truediv__, __rtruediv__ = _binary("divide")
+    __gt__, __lt__ = _binary("greater")
+    __ge__, __le__ = _binary("greater_equal")
+    __mul__ = _binary("multiply")[0]
+    __pow__ = _binary("power")[0]
 
     def __rmul__(self, other):
         # repeated squaring starts from 1
         return self if other == 1 else Symbol("multiply", (_symbol(other), self))
-
-    def __truediv__(self, other):
-        return Symbol("divide", (self, _symbol(other)))
-
-    def __rtruediv__(self, other):
-        return Symbol("divide", (_symbol(other), self))
-
-    def __pow__(self, exponent):
-        return Symbol("power", (self, _symbol(exponent)))
 
     def __neg__(self):
         return Symbol("negate", (self,))
@@ -90,21 +73,9 @@ class Symbol:
     def __abs__(self):
         return Symbol("abs", (self,))
 
-    def __gt__(self, other):
-        return Symbol("greater", (self, _symbol(other)))
-
-    def __ge__(self, other):
-        return Symbol("greater_equal", (self, _symbol(other)))
-
-    def __lt__(self, other):
-        return Symbol("greater", (_symbol(other), self))
-
-    def __le__(self, other):
-        return Symbol("greater_equal", (_symbol(other), self))
-
     def __bool__(self):
         raise TypeError(
-            "a profile decides by the value of s, which is not known while it is exported: use xp.where(s > 0, a, b)."
+            "a profile that branches on the value of s cannot be exported; use xp.where(s > 0, a, b) instead of if."
         )
 
 
@@ -112,24 +83,17 @@ def _symbol(value):
     return value if isinstance(value, Symbol) else Symbol("constant", (), float(value))
 
 
+def _function(name, s):
+    return Symbol(name, (s,)) if isinstance(s, Symbol) else getattr(math, name)(s)
+
+
 class _Symbols:
-    """What `mercer._compute.namespace.Namespace` asks of an array library, of symbols; of parameters, numbers."""
+    """The functions that `Namespace` needs of an array library, on symbols; on parameters they give numbers."""
 
-    @staticmethod
-    def exp(s):
-        return Symbol("exp", (s,)) if isinstance(s, Symbol) else math.exp(s)
-
-    @staticmethod
-    def log(s):
-        return Symbol("log", (s,)) if isinstance(s, Symbol) else math.log(s)
-
-    @staticmethod
-    def sqrt(s):
-        return Symbol("sqrt", (s,)) if isinstance(s, Symbol) else math.sqrt(s)
-
-    @staticmethod
-    def tanh(s):
-        return Symbol("tanh", (s,)) if isinstance(s, Symbol) else math.tanh(s)
+    exp = staticmethod(functools.partial(_function, "exp"))
+    log = staticmethod(functools.partial(_function, "log"))
+    sqrt = staticmethod(functools.partial(_function, "sqrt"))
+    tanh = staticmethod(functools.partial(_function, "tanh"))
 
     @staticmethod
     def where(condition, s, t):
@@ -153,23 +117,9 @@ _XP = Namespace(_Symbols)
 
 @functools.singledispatch
 def trace(kernel):
-    """Return the expression of k(x, z) in <x, z>, |x - z|^2, |x|^2 and |z|^2.
+    """Return k(x, z) as an expression of <x, z>, |x - z|^2, |x|^2 and |z|^2, or raise a TypeError.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved: of inner products or distances, or a sum, product, multiple, power, exponential or normalised form of
-        such, also of linearly mapped inputs.
-
-    Returns
-    -------
-    Symbol
-        Its operands may be shared: go through it with `ordered`.
-
-    Raises
-    ------
-    TypeError
-        For other kernels.
+    Operands may be shared; `ordered` lists each once.
 
     Examples
     --------
@@ -179,9 +129,9 @@ def trace(kernel):
     ('exp', 'dot')
     """
     raise TypeError(
-        f"{type(kernel).__name__} cannot be exported: kernels of inner products and Euclidean distances can, their "
-        "sums, products, multiples, powers, exponentials and normalised forms, and those of mapped inputs. mercer.save "
-        "keeps every kernel that is no code."
+        f"{type(kernel).__name__} cannot be exported; use a kernel of inner products or Euclidean distances, or a sum, "
+        "product, multiple, power, exponential or normalised form of such kernels, also on linearly mapped inputs. "
+        "mercer.save takes every kernel that is not a Python function."
     )
 
 
@@ -192,7 +142,7 @@ def _(kernel: Dot):
 
 @trace.register
 def _(kernel: Radial):
-    # distances are rounded in proportion to the norms; nothing bounds what that does where the slope is infinite
+    # rounding of distances in proportion to norms is not bounded in the kernel where its slope is infinite
     slope = evaluate_profile(kernel, np.zeros(1), order=1)
     return _symbol(kernel.profile(_XP, Symbol("sqdist", smooth=bool(np.isfinite(slope))), *parameters(kernel)))
 
@@ -230,25 +180,25 @@ def _(kernel: Exp):
 @trace.register
 def _(kernel: Normalized):
     inner = trace(kernel.kernel)
-    return inner * _inverse_root(_own(inner, "sqnorm_x")) * _inverse_root(_own(inner, "sqnorm_z"))
+    return inner * _inverse_root(_at_itself(inner, "sqnorm_x")) * _inverse_root(_at_itself(inner, "sqnorm_z"))
 
 
 @trace.register
 def _(kernel: Mapped):
-    def through(symbol):
+    def mapped(symbol):
         return replace(symbol, maps=(kernel.A, *symbol.maps)) if symbol.operation in PAIRS + NORMS else symbol
 
-    return _rewritten(trace(kernel.kernel), through)
+    return _rewritten(trace(kernel.kernel), mapped)
 
 
 def _inverse_root(square):
-    """Return 1 / sqrt(square), and 0 where there is no norm to divide by."""
+    """Return 1 / sqrt(square), and 0 where square is 0."""
     positive = square > 0.0
     return _XP.where(positive, 1.0 / _XP.sqrt(_XP.where(positive, square, 1.0)), 0.0)
 
 
-def _own(symbol, norm):
-    """Return an expression of k(x, z) at z = x: the product is the squared length, the distance 0."""
+def _at_itself(symbol, norm):
+    """Return the expression of k(x, x) from that of k(x, z)."""
 
     def coincide(each):
         if each.operation == "sqdist":
@@ -259,7 +209,7 @@ def _own(symbol, norm):
 
 
 def _rewritten(symbol, change):
-    """Return an expression with every symbol changed, what is shared still shared."""
+    """Return an expression with ``change`` applied to every symbol; shared symbols stay shared."""
     known = {}
     for each in ordered(symbol):
         operands = tuple(known[id(operand)] for operand in each.operands)
@@ -268,15 +218,7 @@ def _rewritten(symbol, change):
 
 
 def ordered(symbol):
-    """Return what an expression consists of, each symbol once and after its operands.
-
-    Parameters
-    ----------
-    symbol : Symbol
-
-    Returns
-    -------
-    list of Symbol
+    """Return the symbols of an expression, each once and after its operands.
 
     Examples
     --------

@@ -1,0 +1,72 @@
+"""Fitted models as affine functions of features: an expansion and an intercept."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer.expansion import Expansion
+
+
+@dataclass(frozen=True)
+class FittedExpansion:
+    r"""A fitted model as an affine function of features, ``expansion(X) + intercept``.
+
+    .. math:: f_j(x) = \langle \phi(x), \psi_j \rangle + b_j
+
+    Attributes
+    ----------
+    expansion : Expansion
+        m vectors.
+    intercept : array (m,)
+    classes : array (c,) or None
+        Classes of a classifier. With two classes, positive decision values mean the second. With more, column (i, j),
+        i < j, is positive for class i, in the order (0, 1), (0, 2), ..., (1, 2), ...; one-vs-rest models of Mercer
+        have one column per class.
+    """
+
+    expansion: Expansion
+    intercept: np.ndarray
+    classes: np.ndarray | None = None
+
+    def __call__(self, X):
+        """Return the decision values, predictions or coordinates of new points.
+
+        Parameters
+        ----------
+        X : points (n_test)
+            Rows may be dense or sparse.
+
+        Returns
+        -------
+        array (n_test, m)
+        """
+        points = self.expansion.points
+        if self.expansion.kernel.tags.points == "rows" and sp.issparse(X) != sp.issparse(points):
+            X = sp.csr_matrix(X) if sp.issparse(points) else X.toarray()
+        return self.expansion(X) + self.intercept
+
+
+@dataclass(frozen=True)
+class PrecomputedColumns:
+    """Kernel function of a model that stores the indices of its training points but not their kernel values."""
+
+    n: int | None = None
+
+    def __call__(self, X, J):
+        """Return columns J of X, whose rows are kernel values with all n training points."""
+        if np.ndim(X) != 2:
+            raise ValueError(
+                "the model was fitted to a precomputed matrix and did not keep it, so kernel values between support "
+                "vectors are unknown; evaluate the model at rows of kernel values with all training points."
+            )
+        if self.n is not None and X.shape[1] != self.n:
+            raise ValueError(
+                f"X has {X.shape[1]} columns; it must hold kernel values with all {self.n} training points."
+            )
+        if len(J) and X.shape[1] <= max(J):
+            raise ValueError(
+                f"X has {X.shape[1]} columns; it must have at least {max(J) + 1}, since training point {max(J)} "
+                "(counted from 0) is a support vector."
+            )
+        return X[:, J]

@@ -1,0 +1,121 @@
+"""Reading nodes: they have the values that the format states, and nodes that no encoder writes are refused."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer as mc
+from mercer.formats.decoder import Decoder, shape_of
+
+ARRAYS = [np.arange(3.0), np.array([0, 2, 3]), np.array([0, 1, 0], np.int32), np.ones(3)]
+LINEAR = {"record": ["Linear", {}]}
+
+
+@pytest.mark.parametrize(
+    ("node", "value"),
+    [
+        (None, None),
+        ([1, 0.5, "a", [True]], [1, 0.5, "a", [True]]),
+        ({"float": "-inf"}, -np.inf),
+        ({"scalar": ["<f4", 0.1]}, np.float32(0.1)),
+        ({"scalar": ["<f8", {"float": "inf"}]}, np.float64("inf")),
+        ({"scalar": ["|u1", 255]}, np.uint8(255)),
+        ({"scalar": ["|b1", True]}, np.bool_(True)),
+        ({"tuple": [1, {"tuple": []}]}, (1, ())),
+        ({"dict": [["a", 1], [2, None]]}, {"a": 1, 2: None}),
+        (LINEAR, mc.Linear()),
+        ({"record": ["Sum", {"left": LINEAR, "right": {"record": ["Constant", {"value": 2.0}]}}]}, mc.Linear() + 2.0),
+        ({"record": ["Gaussian", {}]}, mc.Gaussian()),
+    ],
+    ids=str,
+)
+def test_nodes_have_the_values_that_the_format_states(node, value):
+    found = Decoder(ARRAYS).value(node)
+    assert type(found) is type(value)
+    assert repr(found) == repr(value)
+
+
+def test_nodes_of_arrays_and_points_refer_to_the_arrays_of_the_file():
+    decoder = Decoder([*ARRAYS, np.ones((3, 1))])
+    assert decoder.value({"array": 1}) is ARRAYS[1]
+    objects = decoder.value({"objects": [[2, 1], ["a", 0.5]]})
+    assert (objects.dtype, objects.tolist()) == (object, [["a"], [0.5]])
+    rows = decoder.value({"sparse": ["csr_array", [2, 3], {"array": 0}, {"array": 2}, {"array": 1}]})
+    assert type(rows) is sp.csr_array
+    np.testing.assert_array_equal(rows.toarray(), [[0, 1, 0], [2, 0, 0]])
+    points = {"sparse": ["csr_matrix", [3, 1], {"array": 3}, {"array": 2}, {"array": 1}]}
+    with pytest.raises(ValueError, match="do not add up"):
+        decoder.value(points)
+    psi = decoder.value({"expansion": {"kernel": LINEAR, "points": {"array": 4}, "coef": {"array": 4}}})
+    np.testing.assert_array_equal(psi(np.array([[2.0]])), [[6.0]])
+
+
+@pytest.mark.parametrize(
+    ("node", "complaint"),
+    [
+        ({}, "has 0 keys"),
+        ({"array": 0, "tuple": []}, "has 2 keys"),
+        ({"eval": "1"}, "is not a kind of value"),
+        ({"array": 9}, "no array 9"),
+        ({"array": -1}, "no array -1"),
+        ({"array": True}, "no array True"),
+        ({"float": "1.0"}, "must be one of"),
+        ({"scalar": ["<f8", 1]}, "must be a float"),
+        ({"scalar": ["|O", 1]}, "is not a dtype of scalars"),
+        ({"scalar": ["|i1", 300]}, "out of range"),
+        ({"tuple": {}}, "must be a list"),
+        ({"dict": [[1, 2, 3]]}, "has 3 parts"),
+        ({"dict": [[1, 2], [1, 3]]}, "keys repeat"),
+        ({"dict": [[[], 2]]}, "keys must be"),
+        ({"objects": [[2], ["a"]]}, "cannot reshape"),
+        ({"objects": [[-1], ["a"]]}, "is not a shape"),
+        ({"objects": [[1], [{"tuple": []}]]}, "strings or numbers"),
+        ({"sparse": ["coo_matrix", [2, 3], {"array": 0}, {"array": 2}, {"array": 1}]}, "is not a kind of sparse rows"),
+        ({"sparse": ["csr_matrix", [2, 3], {"array": 0}, {"array": 2}, {"array": 0}]}, "must be integers"),
+        ({"sparse": ["csr_matrix", [2, 3], {"array": 0}, {"array": 2}, {"array": 2}]}, "do not add up"),
+        ({"sparse": ["csr_matrix", [2, 1], {"array": 0}, {"array": 2}, {"array": 1}]}, "outside of 0 to 0"),
+        (
+            {"sparse": ["csr_matrix", [2, 2**30], {"array": 0}, {"array": 2}, {"array": 1}]},
+            "columns; they must have at most",
+        ),
+        ({"sparse": ["csr_matrix", [5, 3], {"array": 0}, {"array": 2}, {"array": 1}]}, "do not add up"),
+        ({"record": ["Gaussian", {"gamma": -1.0}]}, "gamma"),
+        ({"record": ["Gaussian", {"sigma": 1.0}]}, "no field 'sigma'"),
+        ({"record": ["Gaussian", [1.0]]}, "must be named"),
+        ({"record": ["Kernel", {}]}, "is not a record"),
+        ({"record": ["Sum", {"left": 1, "right": 2}]}, "must be a Kernel"),
+        ({"record": ["Conformal", {"kernel": LINEAR, "c": "eval"}]}, "function"),
+        (
+            {"record": ["Conformal", {"kernel": {"record": ["Linear", {}]}, "c": {"record": ["Linear", {}]}}]},
+            "expansion",
+        ),
+        ({"record": ["Precomputed", {"matrix": {"array": 0}}]}, "square"),
+        ({"expansion": {"kernel": 1, "points": 2, "coef": 3}}, "must be a kernel"),
+        ({"expansion": {"kernel": {"record": ["Linear", {}]}}}, "must have a kernel, points and coef"),
+        ({"estimator": ["SVC", {"D": 1}, {}]}, "no parameter 'D'"),
+        ({"estimator": ["SVC", {"kernel": "rfb"}, {}]}, "none of"),
+        ({"estimator": ["SVC", {}, {"fit": 1}]}, "no attribute 'fit'"),
+        ({"pipeline": [[1, None]]}, "must have names"),
+        ({"pipeline": []}, "must have a step"),
+        ({"pipeline": [["a", 3]]}, "must be estimators"),
+    ],
+    ids=str,
+)
+def test_nodes_that_no_encoder_writes_are_refused(node, complaint):
+    with pytest.raises((ValueError, TypeError, OverflowError), match=complaint):
+        Decoder(ARRAYS).value(node)
+
+
+def test_columns_of_sparse_rows_that_repeat_or_descend_are_refused():
+    for indices in ([1, 1, 0], [1, 0, 0]):
+        arrays = [np.arange(3.0), np.array(indices), np.array([0, 2, 3])]
+        node = {"sparse": ["csr_matrix", [2, 3], {"array": 0}, {"array": 1}, {"array": 2}]}
+        with pytest.raises(ValueError, match="repeat or descend"):
+            Decoder(arrays).value(node)
+
+
+@pytest.mark.parametrize("shape", [None, 3, [1.0], [True], [-1], [2**48], [1] * 9, ["1"]], ids=repr)
+def test_shapes_are_a_few_sizes(shape):
+    with pytest.raises(ValueError, match="is not a shape"):
+        shape_of(shape)
+    assert shape_of([2, 0, 5]) == (2, 0, 5)

@@ -1,0 +1,94 @@
+"""Files are replaced completely or not at all, by every writer of the formats."""
+
+import os
+import stat
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.formats import to_c, write_libsvm
+from mercer.formats.files import ModelFileError, replacing
+
+MODEL = mc.SVC(kernel=mc.Gaussian(0.5)).fit(np.array([[0.0], [1.0], [2.0]]), [0, 0, 1])
+
+
+def test_a_file_appears_under_its_name_when_everything_is_written(tmp_path):
+    with replacing(tmp_path / "a") as file:
+        file.write(b"first")
+        assert not (tmp_path / "a").exists()
+        assert [path.name.startswith(".a.") for path in tmp_path.iterdir()] == [True]
+    assert (tmp_path / "a").read_bytes() == b"first"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_exception_keeps_the_old_file_and_leaves_no_other(error, tmp_path):
+    (tmp_path / "a").write_bytes(b"old")
+
+    def interrupted():
+        with replacing(str(tmp_path / "a")) as file:
+            file.write(b"new")
+            raise error
+
+    with pytest.raises(error):
+        interrupted()
+    assert (tmp_path / "a").read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_permissions_of_a_replaced_file_are_kept_and_a_new_file_follows_the_mask(tmp_path):
+    mask = os.umask(0o027)
+    try:
+        for name, mode in (("old", 0o604), ("new", 0o640)):
+            if name == "old":
+                (tmp_path / name).write_bytes(b"")
+                (tmp_path / name).chmod(mode & ~0o027)
+            with replacing(tmp_path / name) as file:
+                file.write(b"content")
+            assert stat.S_IMODE((tmp_path / name).stat().st_mode) == mode & ~0o027
+    finally:
+        os.umask(mask)
+
+
+def test_a_link_is_replaced_and_its_target_stays(tmp_path):
+    (tmp_path / "target").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    with replacing(tmp_path / "link") as file:
+        file.write(b"new")
+    assert (tmp_path / "target").read_text() == "mine"
+    assert not (tmp_path / "link").is_symlink()
+    assert (tmp_path / "link").read_bytes() == b"new"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_is_written_to_and_stays(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    end = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with replacing(tmp_path / "pipe") as file:
+        file.write(b"content")
+    assert os.read(end, 100) == b"content"
+    os.close(end)
+    assert (tmp_path / "pipe").is_fifo()
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+@pytest.mark.parametrize("write", [mc.save, to_c, write_libsvm])
+def test_every_writer_keeps_the_old_file_when_the_disk_is_full(write, tmp_path, monkeypatch):
+    def full(_handle):
+        raise OSError("disk full")
+
+    (tmp_path / "model").write_bytes(b"old")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="disk full"):
+            write(MODEL, tmp_path / "model")
+    assert (tmp_path / "model").read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["model"]
+    write(MODEL, tmp_path / "model")
+    assert (tmp_path / "model").stat().st_size > 100
+    assert os.listdir(tmp_path) == ["model"]
+
+
+def test_errors_of_model_files_are_errors_of_values():
+    assert issubclass(ModelFileError, ValueError)
