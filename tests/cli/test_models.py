@@ -47,7 +47,7 @@ def test_of_a_pipeline_the_first_step_knows_the_columns_and_the_last_the_classes
         (pickle.dumps(1), "pickle"),
         (b"\xff\xfe\x00junk", "neither a model file of Mercer nor a text model"),
         (b"", "line 2: 'SV'|must be a text model of LIBSVM"),
-        (b"1,2,3\n", "line 1: '1,2,3' is no line of a LIBSVM header"),
+        (b"1,2,3\n", "line 1: '1,2,3' is not a LIBSVM header line"),
     ],
 )
 def test_what_is_no_model_is_refused_with_the_name_of_the_file(content, words, tmp_path):
