@@ -5,13 +5,13 @@ from types import ModuleType
 
 import pytest
 
-# Sphinx runs it, and the tests do without Sphinx.
+# Sphinx runs it; the tests do not need Sphinx.
 collect_ignore = ["conf.py"]
 
 
 @pytest.fixture(autouse=True)
-def a_document_is_a_module(request, monkeypatch):
-    """Give a document a module of its own, so that classes it defines can be pickled, as those of a notebook can."""
+def document_module(request, monkeypatch):
+    """Run a document as a module, so that its classes can be pickled."""
     test = getattr(request.node, "dtest", None)
     if test is not None:
         module = ModuleType("document")

@@ -1,9 +1,9 @@
-"""Machines made ten to fifty times smaller: test error against kernel evaluations, and what it costs in time.
+"""Compression of models to a tenth or a fiftieth of their vectors: test error, number of vectors, seconds.
 
-usps: ten one-vs-rest Gaussian machines on raw pixels, with neighbours shifted by about half a pixel, median error over
-seeds. letter, mnist, ijcnn1: the curve of test error against the vectors of one-vs-one machines, mnist with shifted
-neighbours, ijcnn1 with neighbours moved by differences of rows near by. cadata and usps_kpca: SVR and KernelPCA with a
-tenth of their vectors and fewer. Settings were chosen on folds of the training data alone.
+usps: a one-vs-rest Gaussian SVC on raw pixels, with neighbours shifted by about half a pixel, median error over seeds.
+letter, mnist, ijcnn1: the curve of test error against the number of vectors of a one-vs-one SVC, mnist with shifted
+neighbours, ijcnn1 with neighbours moved by differences of nearby rows. cadata and usps_kpca: SVR and KernelPCA with at
+most a tenth of their vectors. Settings were tuned on folds of the training data.
 
 Run: python -m experiments.compression usps [--seeds 5] [--sizes 250 100 50 30]
 """
@@ -22,7 +22,7 @@ import mercer as mc
 from mercer import datasets
 from mercer.compression import compress
 
-# Largest error in percent that is aimed at, by number of vectors.
+# Largest error in per cent to be reached, by number of vectors.
 GOALS = {250: 4.4, 100: 4.5, 50: 4.9, 30: 5.3}
 # Standard deviation of the shifts of the neighbours, in pixels, and copies of every image.
 SHIFT, COPIES = 0.5, 4
@@ -53,11 +53,11 @@ def moved(X, rng, near=5, share=0.7):
 
 
 def usps(arguments):
-    """Print the goal row: median error over seeds for every number of vectors, with the paired difference."""
+    """Print the median error over seeds for every number of vectors, with the paired difference to the full model."""
     X, y, test, truth = _usps()
     model = mc.SVC(10.0, kernel=mc.Gaussian(1 / 128), multi_class="ovr").fit(X, y)
     full = model.predict(test)
-    print(f"the machine itself: {model.expansion_.shape[0]} vectors, error {_percent(full != truth):.2f} %", flush=True)
+    print(f"full model: {model.expansion_.shape[0]} vectors, error {_percent(full != truth):.2f} %", flush=True)
     for size in arguments.sizes or GOALS:
         errors = []
         for seed in range(arguments.first, arguments.first + arguments.seeds):
@@ -71,13 +71,13 @@ def usps(arguments):
             spread = 100 * apart.std() / np.sqrt(len(apart))
             print(
                 f"  {size} vectors, seed {seed}: {errors[-1]:.2f} %, {100 * apart.mean():+.2f} +- {spread:.2f} against "
-                f"the machine itself, {_percent(found != full):.2f} % changed, {seconds:.1f} s", flush=True,
+                f"the full model, {_percent(found != full):.2f} % changed, {seconds:.1f} s", flush=True,
             )  # fmt: skip
         print(f"{size} vectors: median {np.median(errors):.2f} % (goal {GOALS.get(size)})", flush=True)
 
 
 def classes(name, load, C, gamma, neighbours=None):
-    """Return a function that prints the curve of one-vs-one machines on a set."""
+    """Return a function that prints the curve of a one-vs-one SVC on a data set."""
 
     def run(arguments):
         X, y, test, truth = load()
@@ -124,13 +124,13 @@ def cadata(arguments):
         away = np.std(found - full) / np.std(full)
         print(
             f"  {size} vectors ({n / size:.0f} times fewer): R^2 {small.score(test, truth):.4f}, {away:.4f} standard "
-            f"deviations from the machine itself, compressed in {fit:.1f} s, prediction {seconds:.3f} s", flush=True,
+            f"deviations from the full model, compressed in {fit:.1f} s, prediction {seconds:.3f} s", flush=True,
         )  # fmt: skip
         print("    " + str(small.report_).replace("\n", "\n    "), flush=True)
 
 
 def usps_kpca(arguments):
-    """Print the error of the coordinates of kernel PCA with a tenth of the vectors."""
+    """Print the error of the scores of kernel PCA with a tenth of the vectors."""
     X, _, test, _ = _usps()
     X = X[:3000]
     model = mc.KernelPCA(32, kernel=mc.Gaussian(1 / 128)).fit(X)
@@ -143,7 +143,7 @@ def usps_kpca(arguments):
         left = np.sum((found - full) ** 2) / np.sum((full - full.mean(axis=0)) ** 2)
         away = np.linalg.norm(small.denoise(test[:100]) - model.denoise(test[:100])) / np.linalg.norm(test[:100])
         print(
-            f"  {size} vectors: {100 * left:.3f} % of the variance of the coordinates lost on test digits, denoised "
+            f"  {size} vectors: {100 * left:.3f} % of the variance of the scores lost on test digits, denoised "
             f"digits {100 * away:.2f} % apart, compressed in {fit:.1f} s", flush=True,
         )  # fmt: skip
 
@@ -198,11 +198,11 @@ SETS = {
 
 
 def main():
-    """Print the tables of the sets that were asked for."""
+    """Print the tables of the requested data sets."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("sets", nargs="*", default=list(SETS), choices=[[], *SETS])
     parser.add_argument("--sizes", type=int, nargs="+", help="numbers of vectors")
-    parser.add_argument("--seeds", type=int, default=5, help="how many (usps)")
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds (usps)")
     parser.add_argument("--first", type=int, default=0, help="the first seed (usps)")
     parser.add_argument("--peer", action="store_true", help="time scikit-learn's SVC too")
     arguments = parser.parse_args()

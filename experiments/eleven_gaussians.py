@@ -3,8 +3,9 @@
 Eleven sources with centres drawn from the cube [-1/2, 1/2]^10 (the printed range [-1, 1]^10 gives each row of the
 table at half its sigma), 100 training and 33 test points each, isotropic noise sigma; kernel exp(-|x - z|^2 / (20
 sigma^2)); fixed-point pre-images started at the noisy test point. An entry is the mean squared distance to the true
-centre with linear PCA over that with kernel PCA, at the same number of components. One draw of centres decides much:
-the row of sigma = 0.1 varies fiftyfold, so eight draws stand beside every published number.
+centre with linear PCA over that with kernel PCA, at the same number of components. The entries depend strongly on the
+draw of centres: the row of sigma = 0.1 varies by a factor of 50. Each published number is therefore compared with
+eight draws.
 
 Run: python experiments/eleven_gaussians.py [--draws 8]
 """
@@ -65,10 +66,7 @@ def table(draws, sigmas=SIGMAS):
 
 
 def agreement(measured, published=PUBLISHED):
-    """Return which published values lie between our least and largest draw, and how far the others miss the nearer one.
-
-    A miss is relative to our value.
-    """
+    """Return whether each published value lies in the range of our draws, and its relative distance from the range."""
     low, high = measured.min(axis=0), measured.max(axis=0)
     miss = np.maximum(1 - published / low, published / high - 1)
     return miss <= 0, np.maximum(miss, 0)

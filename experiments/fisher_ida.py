@@ -1,13 +1,13 @@
 """Kernel classifiers on the benchmark sets of Raetsch's repository: Fisher, logistic, support vectors.
 
-Test errors in per cent over the training and test splits that come with each set, mean and standard deviation: kernel
-Fisher discriminants, logistic regression in feature space, and support vector machines.
-Gaussian kernel; its width is the median rule times one of five factors, and mu or C one of five, both chosen by 5-fold
-cross-validation on (at most 400 rows of) the first five training splits, their medians held fixed for all splits: the
-protocol of Mika, Raetsch, Weston, Schoelkopf, Mueller, *Fisher discriminant analysis with kernels* (1999), who had 100
+Mean and standard deviation of the test error in per cent over the training and test splits of each data set, for kernel
+Fisher discriminants, logistic regression in feature space, and support vector machines. The kernel is Gaussian; its
+width is the median rule times one of five factors, and mu or C is one of five values. 5-fold cross-validation selects
+both on (at most 400 rows of) the first five training splits, and their medians are used for all splits. This is the
+protocol of Mika, Raetsch, Weston, Schoelkopf, Mueller, *Fisher discriminant analysis with kernels* (1999), with 100
 splits.
 
-Needs the sets ida_*.npz in the folder that MERCER_DATA names.
+Needs the data sets ida_*.npz in the folder that MERCER_DATA names.
 
 Run: python experiments/fisher_ida.py [--sets ida_banana ida_heart] [--splits 10]
 """
@@ -26,7 +26,7 @@ from mercer.estimators.kernelized import Kernelized
 
 SETS = ["ida_banana", "ida_heart", "ida_image", "ida_ringnorm", "ida_waveform"]
 FACTORS = [0.25, 1.0, 4.0, 16.0, 64.0]
-# Splits that are searched, and rows of each.
+# Number of splits for the search, and rows of each.
 SEARCHED, ROWS = 5, 400
 
 
@@ -45,15 +45,15 @@ def logistic(gammas):
     return GridSearchCV(Kernelized(LogisticRegression(max_iter=1000), "rbf"), grid, cv=5)
 
 
-def machine(gammas):
+def support_vectors(gammas):
     return GridSearchCV(SVC(), {"gamma": gammas, "C": [0.1, 1.0, 10.0, 100.0, 1000.0]}, cv=5)
 
 
-SYSTEMS = {"KernelFisher": fisher, "Kernelized logistic": logistic, "SVC": machine}
+SYSTEMS = {"KernelFisher": fisher, "Kernelized logistic": logistic, "SVC": support_vectors}
 
 
-def chosen(data, system, splits):
-    """Return the model with the medians of the parameters that cross-validation chose on the first splits."""
+def tuned(data, system, splits):
+    """Return the model with the medians of the parameters that cross-validation selected on the first splits."""
     found = []
     for rows in data.train_idx[: min(splits, SEARCHED)]:
         X, y = data.X[rows[:ROWS]], data.y[rows[:ROWS]]
@@ -75,11 +75,11 @@ def main():
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--splits", type=int, default=10)
     arguments = parser.parse_args()
-    print(f"{'set':14}" + "".join(f"{name:>21}" for name in SYSTEMS) + "   chosen")
+    print(f"{'set':14}" + "".join(f"{name:>21}" for name in SYSTEMS) + "   parameters")
     for name in arguments.sets:
         data, cells, notes = datasets.load(name), [], []
         for system in SYSTEMS.values():
-            model, medians = chosen(data, system, arguments.splits)
+            model, medians = tuned(data, system, arguments.splits)
             error = errors(data, model, arguments.splits)
             cells.append(f"{error.mean():11.2f} +- {error.std():3.1f}")
             notes.append(", ".join(f"{key} {value:.3g}" for key, value in medians.items()))

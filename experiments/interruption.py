@@ -1,11 +1,11 @@
-"""How soon Ctrl-C ends a fit, and how much memory one takes beside its budget.
+"""Seconds from Ctrl-C to the end of a fit, and peak memory of a fit compared with its limit.
 
-Interruption: a process sends SIGINT at random times during fits of ``SVC``. Measured are the seconds from the signal
-until KeyboardInterrupt arrives; checked are that a new estimator is unfitted, that a fitted one keeps its earlier fit,
-and that the same object then fits to the last bit what an undisturbed one does.
+Interruption: a process sends SIGINT at random times during fits of ``SVC``. The experiment measures the seconds from
+the signal to KeyboardInterrupt. It checks that a new estimator is then unfitted, that a fitted estimator keeps its
+earlier fit, and that the next fit gives the same bits as a fit without interruption.
 
-Memory: in a process of its own, peak resident memory of a fit above what was resident before it (after a small fit that
-compiles everything), beside ``memory``. Needs Linux.
+Memory: in a separate process, peak resident memory of a fit minus the resident memory before it (after a small fit that
+compiles everything), compared with ``memory``. Needs Linux.
 
 Run: python experiments/interruption.py [--trials 200] [--rows 12000] [--memory 300MB] [--memory-rows 20000]
 """
@@ -35,20 +35,20 @@ KERNEL = mc.Gaussian(0.5)
 
 
 def sample(n, seed=0):
-    """Return rows of normal numbers and three noisy classes, many of whose points are support vectors."""
+    """Return normal rows and three noisy classes; many points become support vectors."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, 6))
     return X, np.digitize(X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.standard_normal(n), [-0.5, 0.5])
 
 
-def machine(**parameters):
+def classifier(**parameters):
     return mc.SVC(kernel=KERNEL, **parameters)
 
 
 def interrupt(model, X, y, delay):
-    """Fit and send SIGINT after ``delay`` seconds; return how late KeyboardInterrupt was, None if the fit ended first.
+    """Fit, send SIGINT after ``delay`` seconds, and return the delay of KeyboardInterrupt; None if the fit ended first.
 
-    The sender is another process, which a lock held by this one cannot delay.
+    The sender is another process, so that a lock in this process cannot delay it.
     """
     command = [sys.executable, "-S", "-c", _SEND, str(os.getpid()), str(delay)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as sender:
@@ -65,7 +65,7 @@ def interrupt(model, X, y, delay):
 
 
 def state(model):
-    """Return what a fit left: None, or its coefficients and intercepts."""
+    """Return support, coefficients and intercepts of a fitted model, or None for an unfitted one."""
     try:
         check_is_fitted(model)
     except NotFittedError:
@@ -81,29 +81,29 @@ def same(one, other):
 
 
 def delays(trials, n, seed=0):
-    """Return seconds from signal to exception (trials,), after which state and a new fit were as they must be.
+    """Return the seconds from signal to exception (trials,), and check the state after each interruption.
 
-    Every second trial interrupts a fitted estimator. A small fit follows each interruption, one of all rows the last.
+    Every second trial interrupts a fitted estimator. A small fit follows each interruption, a full fit the last one.
     """
     rng, (X, y) = np.random.default_rng(seed), sample(n, seed)
     few = slice(0, 300)
-    small, whole = state(machine().fit(X[few], y[few])), machine()
+    small, whole = state(classifier().fit(X[few], y[few])), classifier()
     started = time.monotonic()
     expected = state(whole.fit(X, y))
-    duration, found, model = time.monotonic() - started, [], machine()
+    duration, found, model = time.monotonic() - started, [], classifier()
     while len(found) < trials:
-        model = machine() if len(found) % 2 else model
+        model = classifier() if len(found) % 2 else model
         before = state(model)
         late = interrupt(model, X, y, rng.uniform(0, duration))
         if late is None:
             continue
         found.append(late)
         if not same(state(model), before):
-            raise AssertionError(f"trial {len(found)}: the interrupted fit left something behind.")
+            raise AssertionError(f"trial {len(found)}: the interrupted fit changed the state.")
         if not same(state(model.fit(X[few], y[few])), small):
-            raise AssertionError(f"trial {len(found)}: the next fit is not that of a new estimator.")
+            raise AssertionError(f"trial {len(found)}: the next fit differs from the fit of a new estimator.")
     if not same(state(model.fit(X, y)), expected):
-        raise AssertionError("the fit after all interruptions is not the one before them.")
+        raise AssertionError("the fit after all interruptions differs from the one before.")
     return np.array(found), duration
 
 
@@ -115,18 +115,18 @@ def resident():
 
 
 def print_growth(n, memory):
-    """Fit in this process and print what memory that took at most, and seconds."""
+    """Fit in this process and print the peak memory of the fit and its seconds."""
     X, y = sample(n)
     y = y > 0
-    machine().fit(X[:1500], y[:1500])
+    classifier().fit(X[:1500], y[:1500])
     before, _ = resident()
     started = time.monotonic()
-    machine(memory=memory).fit(X, y)
+    classifier(memory=memory).fit(X, y)
     print(resident()[1] - before, time.monotonic() - started)
 
 
 def growth(n, memory):
-    """Return bytes that a fit took at most above what was resident before it, and its seconds."""
+    """Return peak resident bytes of a fit minus those before it, and its seconds."""
     call = f"from experiments.interruption import print_growth; print_growth({n}, {memory!r})"
     root = Path(__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", call], cwd=root, check=True, capture_output=True, text=True)
@@ -135,7 +135,7 @@ def growth(n, memory):
 
 
 def main():
-    """Print both."""
+    """Print both results."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--rows", type=int, default=12_000)
@@ -146,12 +146,12 @@ def main():
     if options.memory_rows:
         taken, seconds = growth(options.memory_rows, options.memory)
         ratio = taken / parse_memory(options.memory)
-        print(f"fit of {options.memory_rows} rows in {seconds:.1f} s: peak {taken / 1e6:.0f} MB above what was there,")
-        print(f"{ratio:.2f} of memory={options.memory!r}", flush=True)
+        print(f"fit of {options.memory_rows} rows in {seconds:.1f} s:")
+        print(f"peak {taken / 1e6:.0f} MB above the start, {ratio:.2f} of memory={options.memory!r}", flush=True)
     if options.trials:
         late, duration = delays(options.trials, options.rows, options.seed)
         median, most = np.quantile(late, [0.5, 0.99])
-        print(f"{len(late)} interruptions of fits of {options.rows} rows, {duration:.1f} s each: it arrives after")
+        print(f"{len(late)} interruptions of fits of {options.rows} rows, {duration:.1f} s each; delay:")
         print(f"median {median:.3f} s   99th percentile {most:.3f} s   maximum {late.max():.3f} s")
 
 

@@ -1,13 +1,14 @@
-"""Vectors that ten machines share, selected by the programme with the largest coefficients, on handwritten digits.
+"""Support vectors shared by ten classifiers, selected by a penalty on the largest coefficients, on handwritten digits.
 
 Section V-C.3 of Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in
-kernel-based methods*, IEEE TNN 10 (1999): ten one-vs-rest machines on USPS, kernel exp(-|x - z|^2 / 128); published is
-an error of 5.5 per cent with about 570 vectors in all. Their digits were smoothed (C = 20 here); raw digits (C = 10)
-stand below and are not to be compared. ``reduce`` selects the vectors along its path; the programme is then solved once
-more, from nothing, at the penalty that keeps as many, and this is the first time and the gap that are printed.
+kernel-based methods*, IEEE TNN 10 (1999): ten one-vs-rest classifiers on USPS, kernel exp(-|x - z|^2 / 128); the
+published error is 5.5 per cent with about 570 vectors in all. The published digits were smoothed (C = 20 here); the
+results on raw digits (C = 10) are not comparable. ``reduce`` selects the vectors along its path. The optimisation
+problem is then solved again, without a start, at the penalty that keeps the same number of vectors; the first printed
+time and the printed gap belong to this solution.
 
-A threshold is recomputed as a machine finds its own: it minimises the hinge loss on the training digits. Test errors
-are in per cent on 2 007 digits; one digit is 0.05, the standard error about 0.5.
+Each intercept is recomputed by minimising the hinge loss on the training digits. Test errors are in per cent on 2 007
+digits; one digit is 0.05, the standard error is about 0.5.
 
 Needs the set usps.npz in the folder that MERCER_DATA names.
 
@@ -30,7 +31,7 @@ PUBLISHED = {570: 5.5}
 
 
 class Row(NamedTuple):
-    """What came out for one choice of prices."""
+    """The results of one choice of the costs c_i."""
 
     penalty: float
     kept: int
@@ -43,29 +44,29 @@ class Row(NamedTuple):
     error_before: float
 
 
-def machines(name, train, labels):
-    """Return the ten machines."""
+def classifier(name, train, labels):
+    """Return the SVC of ten one-vs-rest classifiers."""
     return mc.SVC(COSTS[name], kernel=mc.Gaussian(1 / 128), multi_class="ovr").fit(train, labels)
 
 
-def thresholds(scores, signs):
-    """Return for each column the constant b that minimises sum_i max(0, 1 - signs_i (scores_i + b)).
+def intercepts(values, signs):
+    """Return for each column the constant b that minimises sum_i max(0, 1 - signs_i (values_i + b)).
 
-    The slope is minus the number of positive rows plus that of the breakpoints ``signs - scores`` below b.
+    The slope is minus the number of positive rows plus the number of breakpoints ``signs - values`` below b.
     """
-    breaks = np.sort(signs - scores, axis=0)
+    breaks = np.sort(signs - values, axis=0)
     positive = (signs > 0).sum(axis=0)
-    columns = np.arange(scores.shape[1])
+    columns = np.arange(values.shape[1])
     return (breaks[positive - 1, columns] + breaks[positive, columns]) / 2
 
 
-def error(scores, b, labels):
-    """Return the error in per cent of the machine with the largest score."""
-    return 100 * float(np.mean(np.argmax(scores + b, axis=1) != labels))
+def error(values, b, labels):
+    """Return the error in per cent; the largest of ``values + b`` is the prediction."""
+    return 100 * float(np.mean(np.argmax(values + b, axis=1) != labels))
 
 
 def penalty_at(problem, n_vectors):
-    """Return a penalty at which the solution keeps some number of vectors, or nearly."""
+    """Return a penalty at which (about) ``n_vectors`` vectors have coefficients."""
     low, high, found = 0.0, problem.largest, None
     while low == 0 or high > 1.001 * low:
         penalty = 0.7 * high if low == 0 else np.sqrt(low * high)
@@ -78,12 +79,12 @@ def penalty_at(problem, n_vectors):
 
 
 def selection(model, data, weighted, n_vectors, gap=1e-4):
-    """Select vectors of ten machines, choose coefficients and thresholds anew, and measure.
+    """Select vectors of ten classifiers, recompute coefficients and intercepts, and measure.
 
     Parameters
     ----------
     model : SVC
-        One-vs-rest machines.
+        One-vs-rest.
     data : tuple
         Training digits, labels, test digits, labels.
     weighted : bool
@@ -107,7 +108,7 @@ def selection(model, data, weighted, n_vectors, gap=1e-4):
     found = problem.solve(penalty, gap)
     seconds = time.perf_counter() - started
     chi = answer.expansion
-    b = thresholds(chi(train), np.where(y[:, None] == model.classes_, 1.0, -1.0))
+    b = intercepts(chi(train), np.where(y[:, None] == model.classes_, 1.0, -1.0))
     return Row(
         penalty,
         np.count_nonzero(found.coef.any(axis=1)),
@@ -122,7 +123,7 @@ def selection(model, data, weighted, n_vectors, gap=1e-4):
 
 
 def main():
-    """Print the rows, each as soon as it is there."""
+    """Print each row when it is computed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--digits", nargs="+", default=["smoothed", "raw"], choices=["smoothed", "raw"])
     parser.add_argument("--vectors", type=int, nargs="+", default=[570])
@@ -130,12 +131,12 @@ def main():
     options = parser.parse_args()
     for name in options.digits:
         data = digits(name == "smoothed")
-        model = machines(name, *data[:2])
+        model = classifier(name, *data[:2])
         psi = model.expansion_
         full = error(psi(data[2]), model.intercept_, data[3])
         print(f"{name} digits, C = {COSTS[name]:g}: {psi.shape[0]} vectors in all, test error {full:.2f}", flush=True)
         print(
-            "    c_i     lambda   kept      gap  seconds  vectors  seconds  relative error  test error  old thresholds"
+            "    c_i     lambda   kept      gap  seconds  vectors  seconds  relative error  test error  old intercepts"
         )
         for n_vectors in options.vectors:
             for weighted in (False, True):

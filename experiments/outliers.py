@@ -1,14 +1,14 @@
 """Kernel PCA-L1 against kernel PCA when some training points are outliers (Kwak 2013, section IV-D).
 
-Both are fitted to points of which a part was spoiled, and judged on clean new points: the mean squared distance in
-feature space between phi(x) and its projection onto mean and components, over that distance with kernel PCA fitted to
-the same points before they were spoiled. 1 is as if there had been no outliers.
+Both methods are fitted to points of which some were replaced by outliers, and evaluated on clean new points. The result
+is the mean squared distance in feature space between phi(x) and its projection onto mean and components, divided by the
+distance for kernel PCA fitted to the same points without outliers. A ratio of 1 means that outliers have no effect.
 
-Toy: a noisy parabola in the plane with 10 % of its points moved far up, kernel (x.z + 1)^2, 2 components.
-Digits: USPS, 30 training digits a class of which 20 % are occluded by a square of 8 to 12 pixels, 16 components, 500
-test digits. White squares on ink in [0, 1] with the kernel (x.z / 50)^4 make outliers that are long in feature space:
-there PCA-L1 gains. Squares of noise on pixels in [-1, 1] with the kernel exp(-|x - z|^2 / 128) do not, since all points
-have length 1: kernel PCA hardly suffers, and PCA-L1, whose directions are not those of least squared distance, loses.
+Toy: a noisy parabola in the plane with 10 % of its points moved far up, kernel (x.z + 1)^2, 2 components. Digits:
+USPS, 30 training digits a class of which 20 % are occluded by a square of 8 to 12 pixels, 16 components, 500 test
+digits. White squares on ink in [0, 1] with the kernel (x.z / 50)^4 are outliers with a large norm in feature space:
+PCA-L1 is better. Squares of noise on pixels in [-1, 1] with the kernel exp(-|x - z|^2 / 128) have norm 1, as all
+points have: kernel PCA hardly changes, and PCA-L1 is worse, because it does not minimise the squared distance.
 
 Run: python experiments/outliers.py [--draws 20] [--figure outliers.png] [--toy-only]
 """
@@ -35,16 +35,16 @@ def parabola(n, rng):
 
 
 def toy(seed):
-    """Return clean and spoiled training points, and test points."""
+    """Return training points without and with outliers, and test points."""
     rng = np.random.default_rng(seed)
     clean, test = parabola(150, rng), parabola(300, rng)
-    spoiled = clean.copy()
-    spoiled[:15] = rng.uniform([-1, 1.5], [1, 2.5], (15, 2))
-    return clean, spoiled, test
+    outlying = clean.copy()
+    outlying[:15] = rng.uniform([-1, 1.5], [1, 2.5], (15, 2))
+    return clean, outlying, test
 
 
 def digits(seed, square):
-    """Return clean and occluded training digits, and test digits; ``square(side, rng)`` is what covers them."""
+    """Return clean and occluded training digits, and test digits; ``square(side, rng)`` gives the covering pixels."""
     usps, rng = datasets.load("usps"), np.random.default_rng(seed)
     rows = np.concatenate([rng.choice(np.flatnonzero(usps.y_train == c), 30, replace=False) for c in range(10)])
     clean = usps.X_train[rows].astype(float)
@@ -73,11 +73,11 @@ def distance(model, X):
     return np.mean((Y**2).sum(axis=1) + axes.residual(X) ** 2 - (scores**2).sum(axis=1))
 
 
-def compare(clean, spoiled, test, kernel, m, n_init):
-    """Return the distances with PCA-L1 and PCA on spoiled points, over that with PCA on clean ones."""
+def compare(clean, outlying, test, kernel, m, n_init):
+    """Return the distances with PCA-L1 and PCA on points with outliers, over that with PCA on clean points."""
     best = distance(Kernelized(PCA(m, svd_solver="full"), kernel).fit(clean), test)
     methods = (PCAL1(m, n_init=n_init, random_state=0), PCA(m, svd_solver="full"))
-    return [distance(Kernelized(method, kernel).fit(spoiled), test) / best for method in methods]
+    return [distance(Kernelized(method, kernel).fit(outlying), test) / best for method in methods]
 
 
 def table(draw, draws, kernel, m, n_init=5):
@@ -89,13 +89,13 @@ def figure(results, path):
     """Save the toy with the first component of both methods, and the ratios of all draws."""
     import matplotlib.pyplot as plt
 
-    clean, spoiled, _ = toy(0)
+    clean, outlying, _ = toy(0)
     fig, panels = plt.subplots(1, 1 + len(results), figsize=(4 * (1 + len(results)), 3.6), layout="constrained")
     grid = np.meshgrid(np.linspace(-1.3, 1.3, 80), np.linspace(-0.6, 2.7, 80))
-    at = np.column_stack([axis.ravel() for axis in grid])
-    panels[0].plot(*spoiled.T, ".", color="0.5")
+    points = np.column_stack([axis.ravel() for axis in grid])
+    panels[0].plot(*outlying.T, ".", color="0.5")
     for method, colour in ((PCAL1(2, random_state=0), "C0"), (PCA(2), "C3")):
-        scores = Kernelized(method, PARABOLA).fit(spoiled).transform(at)[:, 0].reshape(80, 80)
+        scores = Kernelized(method, PARABOLA).fit(outlying).transform(points)[:, 0].reshape(80, 80)
         panels[0].contour(*grid, scores, 8, colors=colour, linewidths=0.8)
     panels[0].set_title("first component: PCA-L1 blue, PCA red")
     for panel, (name, ratios) in zip(panels[1:], results.items(), strict=True):

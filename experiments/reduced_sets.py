@@ -1,28 +1,27 @@
-"""Reduced sets of ten support vector machines on handwritten digits, beside the tables of 1999.
+"""Reduced sets of ten support vector machines on handwritten digits, compared with the tables of 1999.
 
 Tables II to IV of Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in
-kernel-based methods*, IEEE TNN 10 (1999): ten machines, each digit of USPS against the rest, Gaussian kernel of width
-128, 4.4 % test error with 254 support vectors a machine. Their digits were smoothed, and so are ours (C = 20); with
-``--digits raw`` they are as they come (C = 10), and the published numbers do not belong to them.
+kernel-based methods*, IEEE TNN 10 (1999): ten classifiers, each digit of USPS against the rest, Gaussian kernel of
+width 128, 4.4 % test error with 254 support vectors per classifier. The published digits were smoothed, and so are
+these (C = 20); ``--digits raw`` takes raw digits (C = 10), for which no numbers are published.
 
 ==========  ===========================================================================================
-RSS-n       selection: the eigenvector criterion removes equal fractions from all machines, n are left on average
+RSS-n       selection: the eigenvector criterion removes equal fractions from all classifiers, n are left on average
 RSSG-n      the same by exact greedy removal (the remark at the end of section V-C.1)
 RSS2-n      selection: a Lasso in feature space with c_i = mean/|alpha_i|, one penalty for all, n are left on average
 RSS2U-n     the same with c_i = 1
-RSC-n       construction: n new vectors a machine, one after the other
-RSC2-n      the same, then all vectors of a machine moved at once
+RSC-n       construction: n new vectors per classifier, one after the other
+RSC2-n      the same, then all vectors of a classifier moved jointly
 ==========  ===========================================================================================
 
-Coefficients are the best ones for the vectors, thresholds those with the least squared hinge loss on the training
-digits, on which all machines together err less often than with the hinge loss itself. The columns 0 to 9 count the test
-digits (of 2 007) that a machine takes for the wrong side, the next ones are the error of all machines together in per
-cent, ours and the published one, and the relative error in feature space. Times are those of the whole row of a method
-where one run answers for all sizes.
+Coefficients are optimal for the vectors. Intercepts minimise the squared hinge loss on the training digits; with these
+the joint training error is smaller than with the hinge loss. Columns 0 to 9 count the wrong test digits (of 2 007) of
+each binary classifier. The next columns are the joint error in per cent, ours and published, and the relative error in
+feature space. A time belongs to all sizes of a method if one run computes all sizes.
 
 The penalties printed in 1999 for 50, 74, 101, 151, 200 and 234 vectors, 3.34 2.55 1.73 0.62 0.13 0.02, leave 52, 70,
-93, 139, 189 and 221 here with c_i = mean/|alpha_i|, and 21, 24, 150, 235, 251 and 255 with c_i = 1: theirs was the
-former.
+93, 139, 189 and 221 here with c_i = mean/|alpha_i|, and 21, 24, 150, 235, 251 and 255 with c_i = 1; the published rows
+used the former.
 
 Needs the set usps.npz in the folder that MERCER_DATA names.
 
@@ -45,9 +44,9 @@ COSTS = {"smoothed": 20.0, "raw": 10.0}
 WIDTH = 128.0
 # Relative duality gap of the Lasso.
 GAP = 1e-3
-# One machine has few support vectors, so that more of them than usual can be started from.
+# A binary classifier has few support vectors, so more starts than usual are affordable.
 STARTS = mc.Construct(starts=16)
-# Error in per cent of all machines together; None where the printed number is not known.
+# Joint error in per cent; None for unknown numbers.
 PUBLISHED = {
     "RSS": {50: 17.6, 75: None, 100: None, 150: None, 200: 4.5, 250: None},
     "RSSG": dict.fromkeys((50, 75, 100, 150, 200, 250)),
@@ -59,7 +58,7 @@ PUBLISHED = {
 
 
 def trained(name):
-    """Return the normal of each machine over its own support vectors, and the digits."""
+    """Return the normal vector of each binary classifier over its support vectors, and the digits."""
     data = digits(name == "smoothed")
     model = mc.SVC(kernel=mc.Gaussian(1 / WIDTH), C=COSTS[name], multi_class="ovr").fit(data[0], data[1])
     psi = model.expansion_
@@ -70,43 +69,43 @@ def trained(name):
     return normals, data
 
 
-def threshold(scores, positive):
+def intercept(values, positive):
     """Return the constant with the least squared hinge loss on the training digits."""
     signs = np.where(positive, 1, -1)
-    kinks = signs - scores
+    kinks = signs - values
 
     def slope(constant):
-        return -np.sum(signs * np.maximum(0, 1 - signs * (scores + constant)))
+        return -np.sum(signs * np.maximum(0, 1 - signs * (values + constant)))
 
     return brentq(slope, kinks.min(), kinks.max())
 
 
 def errors(normals, data):
-    """Return the wrong test digits of each machine, and the error of all together in per cent."""
+    """Return the number of wrong test digits of each binary classifier, and the joint error in per cent."""
     train, y, test, y_test = data
-    scores = np.empty((len(test), len(normals)))
+    values = np.empty((len(test), len(normals)))
     for j, psi in enumerate(normals):
-        scores[:, j] = psi(test)[:, 0] + threshold(psi(train)[:, 0], y == j)
-    wrong = [np.count_nonzero((scores[:, j] > 0) != (y_test == j)) for j in range(len(normals))]
-    return wrong, 100 * np.mean(scores.argmax(axis=1) != y_test)
+        values[:, j] = psi(test)[:, 0] + intercept(psi(train)[:, 0], y == j)
+    wrong = [np.count_nonzero((values[:, j] > 0) != (y_test == j)) for j in range(len(normals))]
+    return wrong, 100 * np.mean(values.argmax(axis=1) != y_test)
 
 
 def equal_fractions(normals, sizes, method):
-    """Return, for every size, the machines with the same fraction of their vectors left, that size on average."""
+    """Return, for every size, normals with the same fraction of their vectors; their average size is that size."""
     terms = np.array([len(psi.points) for psi in normals])
     shares = {n: np.maximum(1, np.round(n * terms / terms.mean()).astype(int)) for n in sizes}
     return runs(normals, shares, method)
 
 
 def equal_numbers(normals, sizes, method):
-    """Return, for every size, the machines with that many vectors each."""
+    """Return, for every size, normals with that many vectors each."""
     return runs(normals, {n: np.full(len(normals), n) for n in sizes}, method)
 
 
 def runs(normals, shares, method):
-    """Return the machines of every size, from one run each."""
+    """Return the normals of every size, from one run of ``reduce`` each."""
     most = np.max(list(shares.values()), axis=0)
-    # a machine that has no more vectors than that stays what it is
+    # a normal vector that has no more vectors than the size stays unchanged
     answers = [
         mc.reduce(psi, int(min(n, len(psi.points) - 1)), method=method) for psi, n in zip(normals, most, strict=True)
     ]
@@ -120,13 +119,13 @@ def runs(normals, shares, method):
 
 
 def refined(normals, sizes):
-    """Return, for every size, the machines constructed and then refined."""
+    """Return, for every size, normals constructed and then refined."""
     method = mc.Refine(start=STARTS, max_iter=3000, tol=1e-12)
     return {n: equal_numbers(normals, [n], method)[n] for n in sizes}
 
 
 def one_penalty(normals, sizes, weighted):
-    """Return, for every size, the machines that a Lasso with one penalty leaves with that many vectors on average."""
+    """Return, for every size, normals from a Lasso with one penalty for all; their average size is that size."""
     problems = [RowSparse(psi.kernel(psi.points), psi.coef, point_weights(psi.coef, weighted)) for psi in normals]
 
     def kept(penalty):
@@ -135,19 +134,19 @@ def one_penalty(normals, sizes, weighted):
     found = {}
     for n in sizes:
         low, high = 1e-9, max(problem.largest for problem in problems)
-        # to the last machine that loses or keeps a vector, or until two penalties are as good as the same
+        # until the two penalties are nearly equal
         while high > 1.001 * low:
             penalty = np.sqrt(low * high)
             low, high = (penalty, high) if np.mean([len(rows) for rows in kept(penalty)]) > n else (low, penalty)
-        # a machine that keeps nothing keeps its largest term
+        # a normal vector with no terms left keeps its largest term
         found[n] = [
-            _chosen(psi, rows if len(rows) else np.array([np.abs(psi.coef).argmax()]))
+            _selected(psi, rows if len(rows) else np.array([np.abs(psi.coef).argmax()]))
             for psi, rows in zip(normals, kept(high), strict=True)
         ]
     return found
 
 
-def _chosen(psi, rows):
+def _selected(psi, rows):
     expansion, relative = best(Target(psi), psi.points[rows])
     return expansion, float(relative[0])
 
@@ -175,10 +174,10 @@ def line(name, normals, relative, data, published):
 
 
 def main():
-    """Print the tables, one row as soon as it is there."""
+    """Print the tables; print each row when it is computed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
-    parser.add_argument("--sizes", type=int, nargs="+", help="vectors a machine; all published ones when left out")
+    parser.add_argument("--sizes", type=int, nargs="+", help="vectors per classifier; default: all published sizes")
     parser.add_argument("--digits", nargs="+", default=["smoothed"], choices=list(COSTS))
     options = parser.parse_args()
     for name in options.digits:
@@ -192,9 +191,9 @@ def main():
             started = time.perf_counter()
             found = METHODS[method](normals, sizes)
             seconds = time.perf_counter() - started
-            for n, machines in found.items():
-                left = np.sqrt(np.mean([relative**2 for _, relative in machines]))
-                line(f"{method}-{n}", [psi for psi, _ in machines], left, data, published.get(n))
+            for n, answers in found.items():
+                left = np.sqrt(np.mean([relative**2 for _, relative in answers]))
+                line(f"{method}-{n}", [psi for psi, _ in answers], left, data, published.get(n))
             print(f"{'':10}{seconds:.1f} s for {method}", flush=True)
 
 

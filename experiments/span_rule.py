@@ -1,12 +1,12 @@
-"""Choosing the width of a Gaussian kernel and the price of slack by the span rule, against cross-validation.
+"""Selection of C and the width of a Gaussian kernel by the span rule, compared with cross-validation.
 
-First table: test error in per cent (mean and standard deviation over the splits that come with each set) and seconds of
-a search, by 5-fold cross-validation and by the span rule, which fits every candidate once, to all points. The grid has
-7 widths, the median rule times powers of 2, and 3 prices.
-Second table: the span rule beside the true leave-one-out error, by refitting without each support vector, at the
-parameters that the span rule chose on the first split.
+First table: test error in per cent (mean and standard deviation over the splits of each data set) and seconds of a
+search, by 5-fold cross-validation and by the span rule, which fits every candidate once to all points. The grid has
+7 widths (the median rule times powers of 2) and 3 values of C.
+Second table: the span rule and the true leave-one-out error (by a fit without each support vector), at the parameters
+that the span rule selected on the first split.
 
-Needs the sets ida_*.npz and ripley_synth.npz in the folder that MERCER_DATA names.
+Needs the data sets ida_*.npz and ripley_synth.npz in the folder that MERCER_DATA names.
 
 Run: python experiments/span_rule.py [--sets ida_banana ida_heart] [--splits 10]
 """
@@ -22,7 +22,7 @@ from mercer import capacity, datasets
 
 SETS = ["ida_banana", "ida_heart", "ida_image", "ida_ringnorm", "ida_waveform"]
 FACTORS = [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0]
-PRICES = [1.0, 10.0, 100.0]
+COSTS = [1.0, 10.0, 100.0]
 RULES = {
     "5-fold": {"cv": 5},
     "span rule": {"cv": capacity.Resubstitution(), "scoring": capacity.span_score},
@@ -32,7 +32,7 @@ RULES = {
 def search(rule, X, y):
     """Return the fitted search, and the seconds it took."""
     middle = mc.Gaussian("median").resolve(X).gamma
-    grid = {"kernel__gamma": [factor * middle for factor in FACTORS], "C": PRICES}
+    grid = {"kernel__gamma": [factor * middle for factor in FACTORS], "C": COSTS}
     start = time.perf_counter()
     found = GridSearchCV(mc.SVC(kernel="rbf"), grid, **RULES[rule]).fit(X, y)
     return found, time.perf_counter() - start
@@ -60,7 +60,7 @@ def beside_truth(X, y):
 
 
 def first_split(name):
-    """Return the training points of a set: those of its first split, or of its only one."""
+    """Return the training points of the first or only split of a data set."""
     data = datasets.load(name)
     if "X_train" in data:
         return data.X_train, data.y_train

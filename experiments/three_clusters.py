@@ -1,9 +1,9 @@
 """The three-cluster toy of Schoelkopf, Smola, Mueller (1998) and Schoelkopf et al. (1999): components and denoising.
 
-Three Gaussian clusters in the plane, sd 0.1, 30 points each; kernel exp(-|x - z|^2 / 0.1). Left to right: how noisy
-points move when projected onto 1 to 8 kernel principal components and taken back by fixed-point pre-images; linear
-PCA with one component beside them. Prints mean squared distances to the cluster centres, and the spectra of the tanh
-kernel.
+Three Gaussian clusters in the plane, sd 0.1, 30 points each; kernel exp(-|x - z|^2 / 0.1). The picture shows the
+movement of noisy points: projected onto 1 to 8 kernel principal components, then mapped to the plane by fixed-point
+pre-images, and with one component of linear PCA. The script prints mean squared distances to the cluster centres, and
+the spectra of the tanh kernel.
 
 Run: python experiments/three_clusters.py [--picture three_clusters.png]
 """
@@ -27,7 +27,7 @@ def clusters(rng, each=EACH):
 
 
 def denoised(X, noisy, components):
-    """Return noisy points projected onto some kernel principal components and taken back to the plane."""
+    """Return pre-images of the projections of noisy points onto kernel principal components."""
     kpca = mc.KernelPCA(components, kernel=mc.Gaussian(10.0), preimage="fixed_point").fit(X)
     return kpca.denoise(noisy)
 
@@ -38,7 +38,7 @@ def error(points, centres):
 
 
 def picture(path, X, noisy, results):
-    """Draw how the points moved."""
+    """Draw the movement of the points."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(3, 3, figsize=(9, 8), sharex=True, sharey=True, layout="constrained")
@@ -52,14 +52,14 @@ def picture(path, X, noisy, results):
 
 
 def tanh_spectra(X, gains=(0.1, 1.0, 5.0, 10.0)):
-    """Return least and largest eigenvalue of the centred tanh Gram matrix, and what kernel PCA made of it."""
+    """Return the extreme eigenvalues of the centred tanh Gram matrix and the variance ratios of kernel PCA."""
     rows = []
     for gain in gains:
         kernel = mc.Sigmoid(gain, 1.0)
         K = kernel(X) - kernel(X).mean(axis=0)
         spectrum = np.linalg.eigvalsh(K - K.mean(axis=1)[:, None])
         with warnings.catch_warnings():
-            # the warning that the kernel is indefinite is the point of the toy
+            # the kernel is indefinite on purpose
             warnings.simplefilter("ignore", UserWarning)
             kpca = mc.KernelPCA(3, kernel=kernel).fit(X)
         rows.append((gain, spectrum[0], spectrum[-1], kpca.explained_variance_ratio_))
@@ -67,9 +67,9 @@ def tanh_spectra(X, gains=(0.1, 1.0, 5.0, 10.0)):
 
 
 def main():
-    """Print the errors, and draw the picture when asked."""
+    """Print the errors; draw the picture if a path is given."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--picture", help="where to write the PNG")
+    parser.add_argument("--picture", help="path of the PNG file")
     path = parser.parse_args().picture
     rng = np.random.default_rng(0)
     X, _ = clusters(rng)

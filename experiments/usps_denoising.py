@@ -1,11 +1,12 @@
-"""Denoising of handwritten digits (Mika et al. 1999, Schoelkopf et al. 1999, section VI-A), and what learning adds.
+"""Denoising of handwritten digits (Mika et al. 1999, Schoelkopf et al. 1999, section VI-A), and learned pre-images.
 
 300 training and 50 test digits a class, pixels in [-1, 1], kernel exp(-|x - z|^2 / 128); Gaussian noise of standard
 deviation 0.5 and speckle, where each pixel turns black or white with probability p / 2 each. The published digits were
-smoothed before noise was added; raw pixels stand beside them. An error is the mean squared distance of the answer to
-the clean digit, a gain the error of linear PCA over it. PCA, linear and kernel, is shown at its best number of
-components on the test digits, which favours it; the kernel and ridge of the learned method are chosen on training
-digits alone, learning from five sixths of them and scoring on corrupted copies of the rest.
+smoothed before noise was added; this experiment also takes raw pixels. The error is the mean squared distance between
+the answer and the clean digit; the gain is the error of linear PCA over the error. Linear and kernel PCA are shown
+with their best number of components on the test digits, which favours them. The kernel and the ridge of the learned
+method are selected on training digits: it learns from five sixths of them and is evaluated on corrupted copies of the
+others.
 
 Run: python experiments/usps_denoising.py [--draws 3] [--learned-only]
 """
@@ -68,7 +69,7 @@ def error(points, clean):
 
 
 def linear_pca(train, noisy, clean):
-    """Return the smallest error of linear PCA with its number of components, and that of answers clipped to [-1, 1]."""
+    """Return the smallest error of linear PCA, its components, and the smallest error clipped to [-1, 1]."""
     pca = PCA(max(LINEAR), svd_solver="full").fit(train)
     scores = pca.transform(noisy)
     back = {m: pca.inverse_transform(np.where(np.arange(max(LINEAR)) < m, scores, 0)) for m in LINEAR}
@@ -105,7 +106,7 @@ def peer(train, noisy, clean):
 
 
 def kernels():
-    """Return the candidates: one kernel of the whole digit, and one with kernels of its 16 squares of 4 x 4 pixels."""
+    """Return the candidates: a kernel of the digit, and its sum with kernels of 16 squares of 4 x 4 pixels."""
     whole = mc.Matern(length="median", nu=0.5)
     pixels = np.arange(SIDE * SIDE).reshape(SIDE, SIDE)
     squares = [pixels[i : i + 4, j : j + 4].ravel() for i in range(0, SIDE, 4) for j in range(0, SIDE, 4)]
@@ -113,25 +114,25 @@ def kernels():
 
 
 def choose(train, noise):
-    """Return the kernel and the ridge with the smallest error on corrupted training digits that were held out."""
+    """Return the kernel and the ridge with the smallest error on held-out, corrupted training digits."""
     held_out = np.arange(len(train)) % TRAIN < HELD_OUT
     clean = train[held_out]
     noisy = noise(clean, np.random.default_rng(1))
-    scores = {}
+    errors = {}
     for name, kernel in kernels().items():
         for ridge in (0.1, 0.3):
             method = Learned(noise, kernel, copies=3, landmarks=1000, ridge=ridge)
-            scores[name, ridge] = error(learned(method, train[~held_out], noisy), clean)
-    return min(scores, key=scores.get)
+            errors[name, ridge] = error(learned(method, train[~held_out], noisy), clean)
+    return min(errors, key=errors.get)
 
 
 def learned(method, train, noisy):
-    """Return the answers of a learned method, which takes training points from the vectors it is given."""
+    """Return the answers of a learned method; it reads the training points from the given vectors."""
     psi = mc.Expansion(mc.Gaussian(1 / WIDTH), train, np.full((len(train), len(noisy)), 1 / len(train)))
     return method.find(psi, noisy).points
 
 
-def report(name, train, clean, noise, seed, learned_only):
+def print_problem(name, train, clean, noise, seed, learned_only):
     """Print the rows of one problem."""
     noisy = noise(clean, np.random.default_rng(1000 + seed))
     best, count, clipped = linear_pca(train, noisy, clean)
@@ -153,9 +154,9 @@ def report(name, train, clean, noise, seed, learned_only):
             )
     started = time.perf_counter()
     kernel, ridge = choose(train, noise)
-    chosen = time.perf_counter()
+    selected = time.perf_counter()
     answers = learned(Learned(noise, kernels()[kernel], ridge=ridge), train, noisy)
-    times = f"chosen in {chosen - started:.0f} s, learned in {time.perf_counter() - chosen:.0f} s"
+    times = f"selected in {selected - started:.0f} s, learned in {time.perf_counter() - selected:.0f} s"
     row("learned", error(answers, clean), f"goal {GOAL[name]}; {kernel}, ridge {ridge}; {times}")
     return best / error(answers, clean)
 
@@ -163,12 +164,12 @@ def report(name, train, clean, noise, seed, learned_only):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=1, help="draws of digits and noise")
-    parser.add_argument("--learned-only", action="store_true", help="leave the slow rows of kernel PCA out")
+    parser.add_argument("--learned-only", action="store_true", help="omit the slow rows of kernel PCA")
     options = parser.parse_args()
     started, gains = time.perf_counter(), {}
     for seed in range(options.draws):
         for name, train, clean, noise in cases(seed):
-            gains.setdefault(name, []).append(report(name, train, clean, noise, seed, options.learned_only))
+            gains.setdefault(name, []).append(print_problem(name, train, clean, noise, seed, options.learned_only))
     print("\ngain of the learned method over linear PCA, and goal")
     for name, values in gains.items():
         print(f"  {name:24s} {' '.join(f'{value:.2f}' for value in values)}   {GOAL[name]}")

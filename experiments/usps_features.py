@@ -1,15 +1,15 @@
-"""Kernel PCA features and a linear support vector machine on handwritten digits, beside published errors.
+"""Kernel PCA features and a linear support vector machine on handwritten digits, compared with published errors.
 
 Table 1 of Schoelkopf, Smola, Mueller, *Nonlinear component analysis as a kernel eigenvalue problem*, Neural
-Computation 10 (1998): kernel (x.z)^d, components of 3 000 training digits of USPS, a linear machine on the scores of
-all 7 291, test error in per cent on 2 007. Which 3 000 they were is not said; here they are drawn by chance. Their
-digits were smoothed, so ours are smoothed in the upper table, and as they come in the lower one.
+Computation 10 (1998): kernel (x.z)^d, components of 3 000 training digits of USPS, a linear classifier on the scores of
+all 7 291, test error in per cent on 2 007. The paper does not list the 3 000 digits; here they are drawn at random. The
+published digits were smoothed. Here the upper table takes smoothed digits, the lower table raw digits.
 
-The machines are scikit-learn's ``LinearSVC``, one against the rest, on scores scaled to mean squared length 1. C is one
-of three values, chosen for each degree on 2 000 training digits held out from 3 000 others, with most components; at
-C = 100 ``LinearSVC`` may end at its limit of iterations, and says so.
+The classifier is scikit-learn's ``LinearSVC``, one-vs-rest, on scores scaled to mean squared length 1. C is one of
+three values, selected for each degree with the largest number of components: trained on 3 000 training digits,
+evaluated on 2 000 others. At C = 100 ``LinearSVC`` may reach its limit of iterations, with a warning.
 
-Needs the set usps.npz in the folder that MERCER_DATA names.
+Needs the data set usps.npz in the folder that MERCER_DATA names.
 
 Run: python -m experiments.usps_features [--degrees 1 2 3 4 5] [--digits smoothed raw]
 """
@@ -32,7 +32,7 @@ PUBLISHED = {128: [8.6, 5.8, 5.9, 6.1, 5.8], 512: [None, 4.9, 4.6, 4.4, 5.1], 20
 
 
 def digits(smoothed):
-    """Return training digits, their labels, test digits and theirs."""
+    """Return training digits, their labels, test digits and their labels."""
     usps = datasets.load("usps")
     images = [X.astype(float) for X in (usps.X_train, usps.X_test)]
     train, test = [datasets.smooth(X) for X in images] if smoothed else images
@@ -40,7 +40,7 @@ def digits(smoothed):
 
 
 def scores(degree, most, train, test, patterns=PATTERNS):
-    """Return the leading kernel principal components of both, scaled to mean squared length 1 on the first."""
+    """Return the scores of both sets, scaled to mean squared length 1 on the training set."""
     rows = np.random.default_rng(0).choice(len(train), patterns, replace=False)
     n = min(most, train.shape[1]) if degree == 1 else most
     pca = mc.KernelPCA(n, kernel=mc.Polynomial(degree, 1 / train.shape[1], 0.0)).fit(train[rows])
@@ -49,28 +49,28 @@ def scores(degree, most, train, test, patterns=PATTERNS):
     return Y / length, pca.transform(test) / length
 
 
-def machine(C, Y):
-    # Among many columns the classes separate and ascent in the dual is soon done; among few, Newton steps are.
+def classifier(C, Y):
+    # with many columns the classes are separable and the dual solver is faster; with few, the primal one
     return LinearSVC(C=C, dual=Y.shape[1] > 500, tol=1e-3, random_state=0)
 
 
-def chosen(Y, labels):
-    """Return the C with the least error on held-out training digits."""
+def best_cost(Y, labels):
+    """Return the C with the smallest error on held-out training digits."""
     parts = train_test_split(Y, labels, train_size=3000, test_size=2000, random_state=0, stratify=labels)
-    return max(COSTS, key=lambda C: machine(C, Y).fit(parts[0], parts[2]).score(parts[1], parts[3]))
+    return max(COSTS, key=lambda C: classifier(C, Y).fit(parts[0], parts[2]).score(parts[1], parts[3]))
 
 
 def errors(degree, data, components=COMPONENTS):
-    """Return C, and the test error in per cent for each number of components that there is."""
+    """Return C, and the test error in per cent for each available number of components."""
     train, y, test, y_test = data
     Y, Y_test = scores(degree, max(components), train, test)
-    C = chosen(Y, y)
-    there = [n for n in components if n <= Y.shape[1]]
-    return C, {n: 100 * (1 - machine(C, Y[:, :n]).fit(Y[:, :n], y).score(Y_test[:, :n], y_test)) for n in there}
+    C = best_cost(Y, y)
+    available = [n for n in components if n <= Y.shape[1]]
+    return C, {n: 100 * (1 - classifier(C, Y[:, :n]).fit(Y[:, :n], y).score(Y_test[:, :n], y_test)) for n in available}
 
 
 def main():
-    """Print the tables, one row as soon as it is there."""
+    """Print the tables; print each row when it is computed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--degrees", type=int, nargs="+", default=[1, 2, 3, 4, 5], choices=range(1, 6))
     parser.add_argument("--digits", nargs="+", default=["smoothed", "raw"], choices=["smoothed", "raw"])

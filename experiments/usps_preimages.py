@@ -1,8 +1,8 @@
-"""All ways back to input space, side by side, on noisy handwritten digits: distance, share converged, time.
+"""All pre-image methods on noisy handwritten digits: distance, share converged, time.
 
 Kernel PCA on 3 000 digits of USPS, 512 components; 500 test digits with Gaussian noise of standard deviation 0.5
-(pixels in [-1, 1]). The Gaussian kernel has width 128; the polynomial ones show what the gradient does where no fixed
-point is known. The distance is the mean squared one to the clean digit.
+(pixels in [-1, 1]). The Gaussian kernel has width 128. Polynomial kernels have no fixed-point iteration; their rows
+show the gradient method. The distance is the mean squared distance to the clean digit.
 
 Run: python -m experiments.usps_preimages
 """

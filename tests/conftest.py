@@ -2,7 +2,7 @@
 
 import os
 
-# Before anything imports NumPy or SciPy.
+# Set before NumPy or SciPy is imported.
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
@@ -20,10 +20,10 @@ from mercer import datasets
 
 
 def pytest_configure(config):
-    # Here rather than at collection: workers inherit a choice made by chance, and all must collect the same tests.
+    # Chosen once: workers inherit a random choice, so that all of them collect the same tests.
     os.environ["MERCER_TEST_SEEDS"] = " ".join(map(str, _seeds()))
     if WORKER:
-        # Processes that write to one cache of compiled code can mix up its entries.
+        # Processes that share a cache of compiled code can mix up its entries.
         base = os.environ.get("NUMBA_CACHE_DIR", str(config.rootpath / ".cache" / "numba"))
         os.environ["NUMBA_CACHE_DIR"] = str(Path(base) / WORKER)
 
@@ -37,12 +37,12 @@ def pytest_runtest_setup(item):
     if item.get_closest_marker("torch") and importlib.util.find_spec("torch") is None:
         pytest.skip("PyTorch is not installed; `make test-all` installs it")
     if item.get_closest_marker("data") and not os.environ.get("MERCER_DATA"):
-        pytest.skip("the environment variable MERCER_DATA names no folder")
+        pytest.skip("the environment variable MERCER_DATA is not set")
 
 
 @pytest.fixture(scope="session")
 def data():
-    """Give a function that loads a set of MERCER_DATA by name, and skips the test where it is not there."""
+    """Return a function that loads a data set of MERCER_DATA by name, or skips the test if the set is missing."""
 
     def load(name):
         try:
@@ -58,10 +58,10 @@ def pytest_report_header():
 
 
 def _seeds():
-    """Read MERCER_TEST_SEEDS: numbers such as "3 7", "all" for 0 to 9, "any" for one of them by chance."""
-    wish = os.environ.get("MERCER_TEST_SEEDS", "42")
-    if wish == "all":
+    """Return the seeds in MERCER_TEST_SEEDS: numbers such as "3 7", "all" for 0 to 9, "any" for a random one."""
+    wanted = os.environ.get("MERCER_TEST_SEEDS", "42")
+    if wanted == "all":
         return list(range(10))
-    if wish == "any":
-        wish = str(random.SystemRandom().randrange(10))
-    return [int(word) for word in wish.split()]
+    if wanted == "any":
+        wanted = str(random.SystemRandom().randrange(10))
+    return [int(word) for word in wanted.split()]

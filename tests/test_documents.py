@@ -1,4 +1,4 @@
-"""Documents are true: their code runs, their links lead somewhere, and they name no path of anybody's machine."""
+"""Documents are correct: their code runs, their links have targets, and they contain no private paths."""
 
 import re
 import subprocess
@@ -21,13 +21,13 @@ def test_python_in_a_document_runs_from_top_to_bottom(document, tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     names = {"__name__": document.stem}
     for language, code in FENCE.findall(document.read_text(encoding="utf-8")):
-        # A fence with prompts is a doctest, which pytest collects by itself.
+        # pytest collects fences with prompts as doctests
         if language == "python" and ">>> " not in code:
             exec(compile(code, str(document), "exec"), names)
 
 
 @documents
-def test_local_links_lead_somewhere(document):
+def test_local_links_have_targets(document):
     text = FENCE.sub("", document.read_text(encoding="utf-8"))
     targets = {(markdown or html).partition("#")[0] for markdown, html in LINK.findall(text)}
     local = {target for target in targets if target and not re.match(r"[a-z]+:", target)}
@@ -43,7 +43,7 @@ def test_the_map_of_the_code_names_files_and_folders_that_exist():
     assert [name for name in inside if not any(source.rglob(f"*{name.rstrip('/')}"))] == []
 
 
-def test_no_file_names_a_path_of_a_machine():
+def test_no_file_contains_a_private_path():
     found = [f"{path.relative_to(ROOT)}: {match[0]}" for path in _texts() for match in HOME.finditer(_text(path))]
     assert found == []
 
@@ -57,7 +57,7 @@ def test_the_version_is_the_same_everywhere():
 
 
 def _texts():
-    """Files under version control, or without git those of the folders that are."""
+    """Return the files under version control, or without git the files of the versioned folders."""
     try:
         listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         paths = [ROOT / name for name in listed.splitlines()]

@@ -1,4 +1,4 @@
-"""Every example runs, and draws."""
+"""Every example runs and draws a figure."""
 
 import runpy
 from pathlib import Path

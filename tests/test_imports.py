@@ -1,4 +1,4 @@
-"""`import mercer` is cheap: nothing heavy is loaded before it is used, and nothing is written or said."""
+"""`import mercer` is cheap: it loads no heavy module, writes no file and prints nothing."""
 
 import os
 import subprocess
@@ -32,19 +32,19 @@ def test_import_loads_nothing_heavy():
     assert loaded == "[]"
 
 
-def test_import_says_nothing_and_warns_of_nothing():
+def test_import_prints_nothing_and_raises_no_warning():
     done = _python("import mercer", "-W", "error")
     assert (done.stdout, done.stderr) == ("", "")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="folders without permissions are a matter of POSIX")
+@pytest.mark.skipif(os.name != "posix", reason="only POSIX has folders without permissions")
 def test_import_needs_no_folder_to_write_to(tmp_path):
     nowhere = str(tmp_path / "missing" / "folder")
     _python("import mercer", "-B", HOME=nowhere, XDG_CACHE_HOME=nowhere, NUMBA_CACHE_DIR=nowhere)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_displays_data_and_checks_load_when_they_are_named():
+def test_displays_data_and_checks_are_imported_at_first_use():
     code = (
         "import sys, mercer; names = ('datasets', 'plot', 'testing'); "
         "assert {*names} <= {*dir(mercer)}; assert not [n for n in names if 'mercer.' + n in sys.modules]; "

@@ -1,4 +1,4 @@
-"""Failures that other libraries had, by rows of the catalogue: floating point (A), rules (B), input (D), state (E)."""
+"""Failures of other libraries do not occur here: floating point (A), bandwidth rules (B), input (D), state (E)."""
 
 import os
 import pickle
@@ -16,7 +16,7 @@ RNG = np.random.default_rng(7)
 BASE = RNG.standard_normal((40, 3))
 X = RNG.random((20, 3))
 RADIAL = [mc.Gaussian(0.8), mc.Matern(1.2, nu=2.5), mc.RationalQuadratic(1.1), mc.Cauchy(0.7)]
-# how a block can be computed; all must agree with the same oracle
+# all computations of a block, which must agree with the same oracle
 ROUTES = {
     "k(X, Z)": lambda k, A, B: k(A, B),
     "Gram.dense": lambda k, A, B: mc.Gram(k, A, B).dense(),
@@ -113,7 +113,7 @@ def test_a5_results_do_not_depend_on_the_number_of_threads():
 
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e30, 1e100, 1e150, 1e200, 1e300])
-def test_a7_huge_and_tiny_rows_give_finite_values_or_a_refusal_that_says_what_to_do(name, scale):
+def test_a7_huge_and_tiny_rows_give_finite_values_or_an_error_with_a_remedy(name, scale):
     kernel, points = ROWS[name], X * scale
     for use in (lambda: kernel(points), lambda: kernel.diag(points), lambda: mc.Gram(kernel, points) @ np.ones(20)):
         try:
@@ -130,7 +130,7 @@ def test_a9_extreme_bandwidths_underflow_to_zero_and_one_never_to_nan():
         assert (np.diagonal(K) == 1).all()
 
 
-def test_a11_scale_ignores_how_rows_are_stored():
+def test_a11_scale_does_not_depend_on_the_storage_of_rows():
     for offset in (0, 1e4, 1e8, 1e9):
         dense, sparse = (mc.Gaussian().resolve(make(BASE + offset)).gamma for make in (np.asarray, sp.csr_array))
         assert sparse == pytest.approx(dense, rel=1e-12)
@@ -186,7 +186,7 @@ def test_d9_d10_layout_and_byte_order_change_no_value(name, container):
     np.testing.assert_allclose(mc.Gram(kernel, other) @ np.ones(20), mc.Gram(kernel, X) @ np.ones(20), rtol=1e-13)
 
 
-def test_d9_read_only_and_mapped_rows_are_taken_and_never_written_to(tmp_path):
+def test_d9_read_only_and_mapped_rows_are_accepted_and_never_changed(tmp_path):
     np.save(tmp_path / "X.npy", X)
     frozen = X.copy()
     frozen.flags.writeable = False
@@ -228,7 +228,7 @@ def test_d11_d12_sparse_rows_of_every_kind_give_the_dense_values(name):
     ids=["k(X)", "k(X, Z)", "diag", "Gram", "features", "psi(X)", "gradient", "resolve"],
 )
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("damage", "message"),
     [
         (lambda A: np.where(np.arange(3) == 1, np.nan, A), r"NaN at \(0, 1\)"),
         (lambda A: np.where(np.arange(3) == 2, np.inf, A), r"infinity at \(0, 2\)"),
@@ -237,12 +237,12 @@ def test_d11_d12_sparse_rows_of_every_kind_give_the_dense_values(name):
     ],
     ids=["NaN", "inf", "1-D", "empty"],
 )
-def test_d1_d15_bad_rows_are_refused_by_name_wherever_they_enter(make, spoil, message):
+def test_d1_d15_bad_rows_raise_an_error_with_their_place_in_every_function(make, damage, message):
     with pytest.raises(ValueError, match=message):
-        make(mc.Gaussian(1.0), spoil(X))
+        make(mc.Gaussian(1.0), damage(X))
 
 
-def test_d8_a_fitted_kernel_keeps_what_it_was_given():
+def test_d8_kernels_and_expansions_keep_their_arrays_unchanged():
     weights = np.array([1.0, 2.0, 3.0])
     kernel = mc.Mapped(mc.Gaussian(1.0), weights)
     assert pickle.loads(pickle.dumps(kernel)) == kernel
@@ -273,7 +273,7 @@ def test_d18_repeated_rows_are_one_point_of_feature_space():
 # --- E: processes and memory ------------------------------------------------------------------------------------------
 
 
-def test_e9_a_block_beyond_the_budget_is_refused_before_it_is_computed():
+def test_e9_a_block_beyond_the_limit_raises_an_error_before_it_is_computed():
     points = np.zeros((200_000, 1))
     with pytest.raises(
         MemoryError, match=r"200000 x 200000 values of float64 needs 320.* budget is 1.*Gram\(...\) @ V"

@@ -1,4 +1,4 @@
-"""The surface of the library: budgets of names, names that do not clash, docstrings with examples, short files."""
+"""Public names and shape of the code: few names, docstrings with examples, short files, mirrored tests."""
 
 import dataclasses
 import importlib
@@ -16,7 +16,7 @@ SOURCE = TESTS.parent / "src" / "mercer"
 FILES = sorted(SOURCE.rglob("*.py"))
 CLASSES = [getattr(mercer, name) for name in mercer.__all__ if inspect.isclass(getattr(mercer, name))]
 KERNELS = [cls for cls in CLASSES if issubclass(cls, Kernel)]
-# Beside the verbs for users: what a kernel states, and the library asks of it.
+# The extension protocol, apart from the names for users.
 PROTOCOL = {
     Kernel: {"admit", "diagonal", "diagonal_gradient", "evaluate", "gradient", "rules", "scalar", "unresolved"},
     mercer.Expansion: {"dense_coef", "prepared"},
@@ -35,17 +35,17 @@ def test_the_public_names_are_sorted_and_exist():
 @pytest.mark.parametrize(
     ("cls", "budget"), [(Kernel, 6), (mercer.Gram, 6), (mercer.Expansion, 12)], ids=["Kernel", "Gram", "Expansion"]
 )
-def test_the_objects_keep_to_their_budget_of_names(cls, budget):
+def test_the_objects_have_few_public_names(cls, budget):
     names = _own_names(cls) - PROTOCOL.get(cls, set())
     assert len(names) <= budget, names
 
 
 @pytest.mark.parametrize("cls", KERNELS, ids=lambda cls: cls.__name__)
-def test_no_public_kernel_adds_a_name_to_those_of_kernels(cls):
+def test_no_kernel_has_more_public_names_than_the_base_class(cls):
     assert _own_names(cls) <= _own_names(Kernel)
 
 
-def test_no_private_name_stands_in_the_root_beside_the_computation_and_the_common_checks():
+def test_the_only_private_names_in_the_root_are_compute_and_common():
     names = {path.name for path in SOURCE.iterdir() if path.name.startswith("_") and path.name != "__pycache__"}
     assert names == {"__init__.py", "_common.py", "_compute"}
 
@@ -57,7 +57,7 @@ def test_every_public_function_is_found_by_file_name():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_public_function_and_class_shows_an_example_that_runs(name):
+def test_every_public_function_and_class_has_an_example(name):
     thing = getattr(mercer, name)
     if inspect.ismodule(thing):
         thing = importlib.import_module(thing.__name__)
@@ -85,7 +85,7 @@ def test_every_source_file_has_its_test_file(path):
 
 
 def test_every_folder_of_tests_is_a_package_of_the_source():
-    # experiments and tools stand beside the source, and are tested like it
+    # experiments and tools are tested too
     folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")} - {
         Path("experiments"),
         Path("tools"),
@@ -94,7 +94,7 @@ def test_every_folder_of_tests_is_a_package_of_the_source():
 
 
 def _own_names(cls):
-    """Public names aside from the fields and from the formulas, which are static: profiles and their like."""
+    """Return the public names without fields and without static methods, which are formulas such as profiles."""
     fields = {field.name for field in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else set()
     formulas = {name for name in dir(cls) if isinstance(inspect.getattr_static(cls, name), staticmethod)}
     return {name for name in dir(cls) if not name.startswith("_")} - fields - formulas

@@ -1,4 +1,4 @@
-"""Table 1 of Mika et al. (1999): the published ratios come out."""
+"""Table 1 of Mika et al. (1999): the published ratios are reproduced."""
 
 import numpy as np
 import pytest

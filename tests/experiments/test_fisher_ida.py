@@ -1,4 +1,4 @@
-"""Kernel classifiers on Raetsch's sets: errors near those of support vector machines."""
+"""Kernel classifiers on Raetsch's data sets have errors near those of support vector machines."""
 
 import numpy as np
 import pytest
@@ -23,15 +23,15 @@ def test_errors_are_near_those_of_support_vector_machines(data, name, gamma, mu,
 
 
 @pytest.mark.data
-def test_the_search_holds_medians_of_what_it_finds(data, monkeypatch):
+def test_tuned_parameters_are_medians_over_the_splits(data, monkeypatch):
     monkeypatch.setattr(fisher_ida, "ROWS", 60)
-    model, medians = fisher_ida.chosen(data("ida_heart"), fisher_ida.fisher, 2)
+    model, medians = fisher_ida.tuned(data("ida_heart"), fisher_ida.fisher, 2)
     assert model.kernel.gamma == medians["kernel__gamma"]
     assert model.mu == medians["mu"]
 
 
 @pytest.mark.data
-def test_logistic_regression_in_feature_space_errs_as_support_vector_machines_do(data):
+def test_logistic_regression_in_feature_space_has_an_error_near_that_of_support_vector_machines(data):
     sets = data("ida_heart")
     ours = fisher_ida.errors(sets, Kernelized(LogisticRegression(), mc.Gaussian(0.0103)), 10)
     theirs = fisher_ida.errors(sets, SVC(gamma=0.0103, C=1.0), 10)
@@ -39,9 +39,9 @@ def test_logistic_regression_in_feature_space_errs_as_support_vector_machines_do
 
 
 @pytest.mark.data
-def test_the_search_reaches_kernel_and_classifier(data, monkeypatch):
+def test_the_search_covers_kernel_and_classifier(data, monkeypatch):
     monkeypatch.setattr(fisher_ida, "ROWS", 40)
     monkeypatch.setattr(fisher_ida, "FACTORS", [1.0, 4.0])
-    model, medians = fisher_ida.chosen(data("ida_heart"), fisher_ida.logistic, 1)
+    model, medians = fisher_ida.tuned(data("ida_heart"), fisher_ida.logistic, 1)
     assert model.kernel.gamma == medians["kernel__gamma"]
     assert model.get_params()["estimator__C"] == medians["estimator__C"]

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a fit soon and leaves nothing behind; a fit takes hardly more memory than it was given."""
+"""Ctrl-C ends a fit soon without a change of state; a fit keeps to its memory limit."""
 
 import sys
 
@@ -8,18 +8,18 @@ from experiments import interruption
 from mercer._compute.memory import parse_memory
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be sent SIGINT on Windows")
-def test_interrupted_fits_leave_no_trace_and_end_soon():
-    # delays itself compares what is left and what fits afterwards
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT between processes")
+def test_interrupted_fits_end_soon_and_change_nothing():
+    # `delays` compares the state after each interruption and the next fits
     late, _ = interruption.delays(4, 4000)
     assert len(late) == 4
-    # measured are hundredths of a second
+    # hundredths of a second were measured
     assert late.max() < 5
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_a_fit_takes_at_most_a_fifth_more_memory_than_its_budget():
+def test_a_fit_takes_at_most_a_fifth_more_memory_than_its_limit():
     taken, _ = interruption.growth(12_000, "70MB")
     assert taken <= 1.2 * parse_memory("70MB")
-    # the budget is far below the whole matrix, and is used
+    # the limit is far below the size of the matrix, and most of it is used
     assert taken >= 0.5 * parse_memory("70MB")

@@ -1,4 +1,4 @@
-"""Kernel PCA features of digits: a linear machine on them errs as published, or near it."""
+"""Kernel PCA features of digits: a linear classifier on them has about the published error."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_few_components_of_degree_one_are_worse_than_many_of_degree_three(few):
     errors = []
     for degree, n in ((1, 64), (3, 400)):
         Y, Y_test = usps_features.scores(degree, n, train, test, patterns=600)
-        errors.append(np.mean(usps_features.machine(10.0, Y).fit(Y, y).predict(Y_test) != y_test))
+        errors.append(np.mean(usps_features.classifier(10.0, Y).fit(Y, y).predict(Y_test) != y_test))
     assert errors[1] < errors[0]
 
 

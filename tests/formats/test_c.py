@@ -7,7 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from tests.reference.exported import CASES, X, Y, fitted, said
+from tests.reference.exported import CASES, X, Y, expected_values, fitted
 
 import mercer as mc
 from mercer.formats import to_c, write_libsvm
@@ -60,9 +60,9 @@ class Compiled:
 @pytest.mark.parametrize("case", CASES)
 def test_a_compiled_model_gives_the_scores_and_labels_of_python(case, dtype, tmp_path, global_random_seed):
     model = fitted(case)
-    expected = said(model, dtype, global_random_seed)
+    expected = expected_values(model, dtype, global_random_seed)
     compiled = Compiled(model, dtype, tmp_path)
-    expected.assert_agrees(compiled.scores(expected.points, expected.scores.shape[1]))
+    expected.assert_agrees(compiled.scores(expected.points, expected.values.shape[1]))
     if hasattr(model, "classes_") or hasattr(model, "offset_"):
         labels = getattr(model, "classes_", np.array([-1, 1]))
         if labels.dtype.kind == "U":

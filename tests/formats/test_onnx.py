@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.reference.exported import CASES, TARGET, X, Y, fitted, said
+from tests.reference.exported import CASES, TARGET, X, Y, expected_values, fitted
 
 import mercer as mc
 from mercer.formats import onnx as onnx_graph
@@ -29,7 +29,7 @@ def outputs(proto, points):
 @pytest.mark.parametrize("case", CASES)
 def test_onnxruntime_gives_the_scores_and_labels_of_python(case, dtype, global_random_seed):
     model = fitted(case)
-    expected = said(model, dtype, global_random_seed)
+    expected = expected_values(model, dtype, global_random_seed)
     found = outputs(to_onnx(model, dtype), expected.points)
     expected.assert_agrees(found["scores"])
     assert ("label" in found) == (hasattr(model, "classes_") or hasattr(model, "offset_"))
@@ -40,7 +40,7 @@ def test_onnxruntime_gives_the_scores_and_labels_of_python(case, dtype, global_r
 def test_a_text_model_of_libsvm_becomes_a_graph(tmp_path):
     model = fitted("Gaussian")
     write_libsvm(model, tmp_path / "model")
-    expected = said(model, "float64", 0, n=200)
+    expected = expected_values(model, "float64", 0, n=200)
     found = outputs(to_onnx(tmp_path / "model", "float64"), expected.points)
     expected.assert_agrees(found["scores"])
     expected.assert_same_labels(found["label"])
@@ -112,7 +112,7 @@ def test_a_pipeline_becomes_one_graph(model, y, dtype, global_random_seed):
     pipeline = make_pipeline(StandardScaler(), model).fit(X, y)
     kind = DoubleTensorType if dtype == "float64" else FloatTensorType
     proto = skl2onnx.convert_sklearn(pipeline, initial_types=[("X", kind([None, 4]))])
-    expected = said(pipeline[-1], "float64", global_random_seed)
+    expected = expected_values(pipeline[-1], "float64", global_random_seed)
     raw = pipeline[0].inverse_transform(expected.points).astype(dtype)
     scores = mc.as_expansion(pipeline[-1])(pipeline[0].transform(raw.astype(np.float64)))
     found = outputs(proto, raw)

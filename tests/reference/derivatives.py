@@ -1,4 +1,4 @@
-"""Derivatives to nearly full precision without any formula: Cauchy integrals, and central differences of high order."""
+"""Derivatives to nearly full precision without formulas: Cauchy integrals and central differences of high order."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Fitted models for exports, ten thousand points, and what Python says of them."""
+"""Fitted models for export tests, ten thousand points, and their decision values in Python."""
 
 import functools
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ X, Y = load_iris(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
 TARGET = np.sin(X @ np.array([1.0, 0.5, -1.0, 2.0]))
 NAMES = np.array(["setosa", 'a "b"\\?', "jünger"])
-# Of the largest score.
+# Relative to the largest decision value.
 TOLERANCES = {"float32": 1e-5, "float64": 1e-12}
 
 KERNELS = {
@@ -64,10 +64,10 @@ def fitted(case):
     if case in KERNELS:
         return mc.SVC(kernel=KERNELS[case]).fit(X, Y)
     if case in COMPOSITES:
-        # a machine of other kernels takes long to compile, and what is exported is its expansion
-        machine = fitted("Gaussian")
-        psi = mc.Expansion(COMPOSITES[case], machine.support_vectors_, machine.expansion_.coef)
-        return FittedExpansion(psi, machine.intercept_, machine.classes_)
+        # only the expansion is exported, so no SVC with this kernel has to be fitted
+        svc = fitted("Gaussian")
+        psi = mc.Expansion(COMPOSITES[case], svc.support_vectors_, svc.expansion_.coef)
+        return FittedExpansion(psi, svc.intercept_, svc.classes_)
     if case == "compressed":
         return mc.compress(fitted("Gaussian"), n_vectors=10)
     model, classes, y = MODELS[case]
@@ -75,27 +75,27 @@ def fitted(case):
 
 
 @dataclass(frozen=True)
-class Said:
-    """Points, and what Python says of them in float64."""
+class Expected:
+    """Points, and their decision values from Python in float64."""
 
     model: object
     points: np.ndarray
-    scores: np.ndarray
+    values: np.ndarray
     tolerance: float
 
     @property
     def clear(self):
-        """Which points are not on an edge: there any answer would be right."""
-        if getattr(self.model, "multi_class", "ovo") == "ovr" and self.scores.shape[1] > 1:
-            first, second = np.sort(self.scores, axis=1)[:, :-3:-1].T
+        """Which points are so far from a decision boundary that only one label is right."""
+        if getattr(self.model, "multi_class", "ovo") == "ovr" and self.values.shape[1] > 1:
+            first, second = np.sort(self.values, axis=1)[:, :-3:-1].T
             return first - second > 2 * self.tolerance
-        return (abs(self.scores) > self.tolerance).all(axis=1)
+        return (abs(self.values) > self.tolerance).all(axis=1)
 
-    def assert_agrees(self, scores):
-        """Compare scores (n, m)."""
-        assert scores.shape == self.scores.shape
-        assert scores.dtype == self.points.dtype
-        assert abs(scores - self.scores).max() <= self.tolerance
+    def assert_agrees(self, values):
+        """Compare decision values (n, m)."""
+        assert values.shape == self.values.shape
+        assert values.dtype == self.points.dtype
+        assert abs(values - self.values).max() <= self.tolerance
 
     def assert_same_labels(self, labels):
         """Compare labels (n,)."""
@@ -103,13 +103,13 @@ class Said:
         np.testing.assert_array_equal(labels[self.clear], self.model.predict(self.points)[self.clear])
 
 
-def said(model, dtype, seed, n=10_000):
-    """Return what Python says of points around the data."""
+def expected_values(model, dtype, seed, n=10_000):
+    """Return the decision values of random points around the data."""
     rng = np.random.default_rng(seed)
     points = (X[rng.integers(len(X), size=n)] + 0.3 * rng.normal(size=(n, 4))).astype(dtype)
-    # the data themselves, where distances are zero
+    # the training points, where distances are zero
     points[: len(X)] = X
     own = model if isinstance(model, FittedExpansion) else as_expansion(model)
     psi = own.expansion
-    scores = psi.kernel(points.astype(np.float64), psi.points) @ psi.coef + own.intercept
-    return Said(model, points, scores, TOLERANCES[dtype] * abs(scores).max())
+    values = psi.kernel(points.astype(np.float64), psi.points) @ psi.coef + own.intercept
+    return Expected(model, points, values, TOLERANCES[dtype] * abs(values).max())

@@ -1,4 +1,4 @@
-"""One instance of every kernel and of every way to combine them, by name."""
+"""One instance of every kernel and of every combination of kernels, by name."""
 
 import numpy as np
 

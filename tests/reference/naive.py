@@ -1,8 +1,8 @@
-# Every formula takes a kernel and two vectors, whether it needs them or not.
+# Every formula takes a kernel and two vectors, although some do not need all of them.
 # ruff: noqa: ARG001
-"""Kernels as loops over pairs of points in extended precision: the oracle of all other ways to compute them.
+"""Kernels as loops over pairs of points in extended precision: the oracle for the library.
 
-Formulas are written out from the papers, not taken from the library; only parameters are read from the kernels.
+Formulas come from the papers, not from the library; only parameters are read from the kernels.
 """
 
 from functools import singledispatch
@@ -15,7 +15,7 @@ Real = np.longdouble
 
 
 def gram(kernel, X, Z):
-    """Return k(x, z) for every pair of rows, one pair after the other, in long doubles."""
+    """Return k(x, z) for every pair of rows, in long doubles."""
     X, Z = np.asarray(X).astype(Real), np.asarray(Z).astype(Real)
     return np.array([[value(kernel, x, z) for z in Z] for x in X], Real)
 

@@ -1,4 +1,4 @@
-"""Failures that other libraries' support vector machines had, by rows C of the catalogue."""
+"""Failures of support vector machines in other libraries do not occur here (rows C of the list in test_reliability)."""
 
 import sys
 import tempfile
@@ -20,7 +20,7 @@ X = RNG.standard_normal((80, 3))
 Y = (X[:, 0] * X[:, 1] + 0.3 * RNG.standard_normal(80) > 0).astype(int)
 VALUES = np.sin(2 * X[:, 0]) + 0.1 * RNG.standard_normal(80)
 KERNEL = mc.Gaussian(0.3)
-MACHINES = {
+MODELS = {
     "SVC": (mc.SVC(kernel=KERNEL), Y),
     "NuSVC": (mc.NuSVC(0.6, kernel=KERNEL), Y),
     "SVR": (mc.SVR(kernel=KERNEL), VALUES),
@@ -28,17 +28,17 @@ MACHINES = {
     "OneClassSVM": (mc.OneClassSVM(0.3, kernel=KERNEL), None),
     "SVDD": (mc.SVDD(0.05, kernel=KERNEL), None),
 }
-each_machine = pytest.mark.parametrize("name", MACHINES)
+each_model = pytest.mark.parametrize("name", MODELS)
 
 
 def fitted(name, rows=slice(None), points=X, weights=None, **parameters):
-    """Return a machine of some rows."""
-    model, target = MACHINES[name]
+    """Return a model fitted to some rows."""
+    model, target = MODELS[name]
     model = type(model)(**model.get_params(deep=False) | parameters)
     return model.fit(points[rows], None if target is None else target[rows], sample_weight=weights)
 
 
-def scores(model, points=X):
+def outputs(model, points=X):
     return getattr(model, "decision_function", model.predict)(points)
 
 
@@ -50,14 +50,14 @@ def scores(model, points=X):
     "kernel", [mc.Polynomial(9, 1.0, 1.0), mc.Polynomial(3, 1.0, 0.0), mc.Linear()], ids=["degree 9", "cubic", "linear"]
 )
 def test_c1_unscaled_and_nearly_singular_problems_end_with_the_number(kernel, C):
-    # one feature, high degree, large price: other solvers never return
+    # one feature, high degree, large C: other solvers never return
     points = np.linspace(0, 30, 40).reshape(-1, 1)
     labels = np.random.default_rng(0).integers(0, 2, 40)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = mc.SVC(C, kernel=kernel, max_iter=100_000).fit(points, labels)
     assert model.n_iter_[0] <= 100_000
-    assert np.isfinite(scores(model, points)).all()
+    assert np.isfinite(outputs(model, points)).all()
     assert all("violation of" in str(each.message) for each in caught)
     assert caught or model.certificate_.kkt <= 1e-3
 
@@ -74,21 +74,21 @@ def test_c2_indefinite_matrices_end_with_finite_numbers(name, K):
     assert np.isfinite(model.intercept_ if name != "SVDD" else model.radius_).all()
 
 
-@each_machine
-def test_c2_asymmetric_matrices_are_refused_with_the_size(name):
+@each_model
+def test_c2_asymmetric_matrices_raise_an_error_with_the_difference(name):
     K = KERNEL(X)
     K[0, 1] += 0.5
     with pytest.raises(ValueError, match=r"not symmetric: max .* = 0.5"):
         fitted(name, points=K, kernel="precomputed")
 
 
-@each_machine
+@each_model
 def test_c3_c4_too_few_steps_end_at_the_number_with_violation_and_gap(name):
-    # nothing is left to do after the first guess of a machine of few points
+    # NuSVC and NuSVR with few points are solved after two steps
     steps = 3 if name not in ("NuSVC", "NuSVR") else 1
     with pytest.warns(ConvergenceWarning, match=rf"{name} stopped after \d+ steps with a violation of .* relative gap"):
         model = fitted(name, max_iter=steps, tol=1e-8)
-    # NuSVC looks twice
+    # NuSVC solves twice
     assert np.max(model.n_iter_) <= 2 * steps
     assert np.isfinite(model.dual_coef_).all()
 
@@ -98,20 +98,20 @@ def test_c3_c4_too_few_steps_end_at_the_number_with_violation_and_gap(name):
 
 @pytest.mark.parametrize("C", [1e-3, 0.1, 1.0, 100.0, 1e4])
 @pytest.mark.parametrize("name", ["SVC", "SVR"])
-def test_c5_c6_the_gap_is_small_at_every_price_and_the_violation_at_rounding(name, C):
-    target = MACHINES[name][1]
+def test_c5_c6_the_gap_is_small_for_every_c_and_the_violation_is_rounding(name, C):
+    target = MODELS[name][1]
     certificate = mc.certify(fitted(name, C=C), X, target)
     assert certificate.gap <= 1e-3 * certificate.primal
     assert certificate.kkt <= 1e-9
 
 
-@each_machine
-def test_c12_the_order_of_rows_changes_scores_by_less_than_twice_the_tolerance(name, global_random_seed):
+@each_model
+def test_c12_the_order_of_rows_does_not_change_outputs(name, global_random_seed):
     order = np.random.default_rng(global_random_seed).permutation(len(X))
-    np.testing.assert_allclose(scores(fitted(name)), scores(fitted(name, order)), atol=1e-7)
+    np.testing.assert_allclose(outputs(fitted(name)), outputs(fitted(name, order)), atol=1e-7)
 
 
-def test_labels_are_those_of_scikit_learn_where_scores_are_above_the_tolerance():
+def test_labels_are_those_of_scikit_learn_if_decision_values_are_above_the_tolerance():
     for gamma in (0.1, 1.0):
         ours, theirs = mc.SVC(kernel=mc.Gaussian(gamma)).fit(X, Y), LIBSVM(gamma=gamma).fit(X, Y)
         clear = np.abs(ours.decision_function(X)) > 2e-3
@@ -121,7 +121,7 @@ def test_labels_are_those_of_scikit_learn_where_scores_are_above_the_tolerance()
 # --- C8 to C11, C13, C14: input ---------------------------------------------------------------------------------------
 
 
-def test_c8_an_infeasible_nu_is_known_before_a_kernel_value_is(monkeypatch):
+def test_c8_an_infeasible_nu_is_found_before_kernel_values_are_computed(monkeypatch):
     def interrupted(*_args):
         raise KeyboardInterrupt
 
@@ -138,7 +138,7 @@ def test_c9_one_class_is_named(model):
         model.fit(X, Y, sample_weight=Y == 0)
 
 
-@each_machine
+@each_model
 @pytest.mark.parametrize("weight", [np.nan, -1.0, np.inf])
 def test_c10_a_bad_weight_is_named_with_its_row(name, weight):
     weights = np.ones(80)
@@ -147,37 +147,37 @@ def test_c10_a_bad_weight_is_named_with_its_row(name, weight):
         fitted(name, weights=weights)
 
 
-@each_machine
-def test_c10_c11_weights_count_rows_and_none_is_too_few(name, global_random_seed):
+@each_model
+def test_c10_c11_integer_weights_equal_repetitions_and_zero_weights_raise_an_error(name, global_random_seed):
     with pytest.raises(ValueError, match="sample_weight is zero for all"):
         fitted(name, weights=np.zeros(80))
     weights = np.random.default_rng(global_random_seed).integers(0, 3, 80)
     parameters = {"C": 0.04} if name == "SVDD" else {}
     repeated = fitted(name, np.repeat(np.arange(80), weights), **parameters)
-    np.testing.assert_allclose(scores(fitted(name, weights=weights, **parameters)), scores(repeated), atol=1e-7)
+    np.testing.assert_allclose(outputs(fitted(name, weights=weights, **parameters)), outputs(repeated), atol=1e-7)
 
 
-@each_machine
-def test_c10_weights_that_are_no_numbers_are_shown(name):
+@each_model
+def test_c10_weights_that_are_not_numbers_are_shown(name):
     with pytest.raises(ValueError, match="sample_weight must be numbers, one a sample, got 'balanced'.*class_weight"):
         fitted(name, weights="balanced")
 
 
 @pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVR", "SVDD"])
 @pytest.mark.parametrize("C", ["1", [1.0], True])
-def test_a_price_of_another_type_is_shown(name, C):
+def test_a_c_of_another_type_is_shown(name, C):
     with pytest.raises(TypeError, match=r"C must be a number, got ('1'|\[1.0\]|True) of type (str|list|bool)"):
         fitted(name, C=C)
 
 
 @pytest.mark.parametrize("name", ["SVR", "NuSVR"])
-def test_labels_are_refused_as_targets_with_what_they_are_for(name):
+def test_labels_as_targets_raise_an_error_that_names_classifiers(name):
     with pytest.raises(ValueError, match=rf"{name} needs y of numbers, got dtype <U1; labels are for classifiers"):
-        MACHINES[name][0].fit(X, np.array(list("ab" * 40)))
+        MODELS[name][0].fit(X, np.array(list("ab" * 40)))
 
 
-@each_machine
-def test_d2_kernel_values_with_too_few_training_points_are_refused_with_the_shape(name):
+@each_model
+def test_d2_kernel_values_with_too_few_training_points_raise_an_error_with_the_shape(name):
     with pytest.raises(ValueError, match=r"X has 79 features, but .* expecting 80") as caught:
         fitted(name, points=KERNEL(X), kernel="precomputed").predict(KERNEL(X)[:, :79])
     assert caught.value.__notes__ == [
@@ -185,14 +185,14 @@ def test_d2_kernel_values_with_too_few_training_points_are_refused_with_the_shap
     ]
 
 
-def test_c13_labels_that_are_numbers_between_classes_are_refused_and_no_labels_merge():
+def test_c13_continuous_labels_raise_an_error_and_large_integers_stay_different():
     with pytest.raises(ValueError, match="[Cc]ontinuous"):
         mc.SVC().fit(X, VALUES)
     big = np.array([2**53, 2**53 + 1])[Y]
     assert set(mc.SVC().fit(X, big).classes_) == {2**53, 2**53 + 1}
 
 
-def test_c14_there_are_no_probabilities_to_disagree_with_the_prediction():
+def test_c14_svc_has_no_probabilities_that_could_contradict_the_prediction():
     assert not hasattr(mc.SVC().fit(X, Y), "predict_proba")
 
 
@@ -200,7 +200,7 @@ def test_c14_there_are_no_probabilities_to_disagree_with_the_prediction():
 
 
 @pytest.mark.parametrize("memory", [2**31 - 1, 2**31, 2**32 + 1, 2**40])
-def test_c17_budgets_beyond_32_bits_are_neither_cut_nor_taken(memory):
+def test_c17_limits_beyond_32_bits_are_not_truncated_and_not_allocated(memory):
     labels = RNG.integers(0, 3, 80)
     for model, target in ((mc.SVC(kernel=KERNEL), labels), (mc.SVR(kernel=KERNEL), VALUES)):
         wide, usual = (type(model)(kernel=KERNEL, memory=own).fit(X, target) for own in (memory, "1GB"))
@@ -208,15 +208,15 @@ def test_c17_budgets_beyond_32_bits_are_neither_cut_nor_taken(memory):
         np.testing.assert_array_equal(wide.n_iter_, usual.n_iter_)
 
 
-@each_machine
-def test_c17_sparse_rows_with_wide_indices_are_those_with_narrow_ones(name):
+@each_model
+def test_c17_sparse_rows_with_64_bit_indices_equal_those_with_32_bit_indices(name):
     narrow, wide = sp.csr_array(X * (X > 0)), sp.csr_array(X * (X > 0))
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     one, other = fitted(name, points=narrow), fitted(name, points=wide)
-    np.testing.assert_array_equal(scores(one, wide), scores(other, narrow))
+    np.testing.assert_array_equal(outputs(one, wide), outputs(other, narrow))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="files are written whole")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows writes the whole file")
 def test_c17_kernel_values_beyond_the_first_two_to_the_31_are_found():
     n, width = 80, 2 * LANES
     first = 2**31 // width + 1
@@ -243,7 +243,7 @@ def test_c17_kernel_values_beyond_the_first_two_to_the_31_are_found():
     np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
-# features as they come: a share, a count, an income; on such data parallel trainers have been silently wrong
+# unscaled features: a share, a count, an income; on such data parallel solvers were wrong without a warning
 UNSCALED = np.random.default_rng(5).standard_normal((240, 3)) * [0.1, 30.0, 2e3] + [0.5, 200.0, 4e4]
 OUTCOME = np.digitize(UNSCALED @ [10.0, 0.03, 0.0005] + np.random.default_rng(6).standard_normal(240), [30.0, 32.0])
 BACKENDS = {
@@ -282,33 +282,33 @@ def test_c16_targets_of_any_scale_give_the_same_function(scale):
     np.testing.assert_allclose(model.predict(X) / scale, fitted("SVR").predict(X), atol=1e-6)
 
 
-def test_c16_a_price_without_end_is_the_hard_margin():
+def test_c16_a_very_large_c_gives_the_hard_margin():
     apart = X + 4 * np.column_stack([2 * Y - 1, np.zeros((80, 2))])
     hard = mc.SVC(np.inf, kernel="linear").fit(apart, Y).decision_function(apart)
     for C in (1e6, 1e100, 1e300):
         np.testing.assert_allclose(mc.SVC(C, kernel="linear").fit(apart, Y).decision_function(apart), hard, atol=1e-5)
 
 
-@each_machine
+@each_model
 def test_features_of_a_billion_are_finite(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = fitted(name, points=X * [1e-6, 1.0, 1e9], kernel="rbf", max_iter=5000)
-    assert np.isfinite(scores(model, X * [1e-6, 1.0, 1e9])).all()
+    assert np.isfinite(outputs(model, X * [1e-6, 1.0, 1e9])).all()
 
 
 @pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVR", "OneClassSVM", "SVDD"])
 def test_two_points_are_enough(name):
     rows = np.array([np.flatnonzero(Y == 0)[0], np.flatnonzero(Y == 1)[0]])
     with warnings.catch_warnings():
-        # one tenth of two points is none: the ball has no slack to give
+        # C = 0.05 is infeasible for two points: SVDD raises it
         warnings.simplefilter("ignore", UserWarning)
-        assert np.isfinite(scores(fitted(name, rows))).all()
+        assert np.isfinite(outputs(fitted(name, rows))).all()
 
 
-@each_machine
-def test_c19_fits_in_several_threads_are_fits_alone(name):
-    alone = scores(fitted(name))
+@each_model
+def test_c19_fits_in_several_threads_equal_single_fits(name):
+    alone = outputs(fitted(name))
     with ThreadPoolExecutor(4) as pool:
-        for together in pool.map(lambda _: scores(fitted(name)), range(4)):
+        for together in pool.map(lambda _: outputs(fitted(name)), range(4)):
             np.testing.assert_allclose(together, alone, atol=1e-9)
