@@ -1,4 +1,4 @@
-"""Directions of largest L1 dispersion: PCA-L1, one direction after another or all at once."""
+"""PCA-L1: orthonormal directions of largest L1 dispersion, one after another or all together."""
 
 from dataclasses import dataclass
 
@@ -14,24 +14,11 @@ _NOISE = 8
 
 @dataclass(frozen=True)
 class Directions:
-    """Orthonormal directions with their dispersions and the certificate of a fixed point.
+    """Orthonormal directions (d, m) with their dispersions sum_i |w_k'x_i| (m,), and evidence of a fixed point.
 
-    Attributes
-    ----------
-    vectors : array (d, m)
-        The largest entry of each column is positive.
-    dispersions : array (m,)
-        sum_i |w_k'x_i|, of the rows as they were given.
-    residuals : array (m,)
-        |w - X'p / |X'p|| with p = sign(X w): how far each w is from the fixed point, recomputed at the end; of all
-        directions at once it is one number, repeated.
-    ties : int
-        Projections w_k'x_i = 0 of rows that are not 0: where there are none, a fixed point is a local maximum.
-    history : list of arrays
-        The objective after every step of the best start, which never decreases; one array for each direction that
-        was sought by itself.
-    converged : bool
-        Whether no step changes any direction.
+    ``residuals`` (m,) are |w - X'p / |X'p|| with p = sign(X w), recomputed at the end, one number for joint directions;
+    ``ties`` counts projections w_k'x_i = 0 of rows that are not 0: without any, a fixed point is a local maximum;
+    ``history`` is the objective after every step of the best start, one array for each search.
     """
 
     vectors: np.ndarray
@@ -43,102 +30,27 @@ class Directions:
 
 
 def greedy(X, m, *, n_init=10, max_iter=1000, random_state=None):
-    r"""Return m directions of largest L1 dispersion, each in what the earlier ones leave of the rows.
+    """Return at most m directions of centred rows (n, d), each the best in the rows that the earlier ones deflate.
 
-    .. math:: w_k = \arg\max_{|w| = 1} \sum_i |w'x_i|, \qquad x_i \leftarrow x_i - w_k (w_k'x_i)
-
-    Parameters
-    ----------
-    X : array (n, d)
-        Centred by the caller.
-    m : int
-        At most min(n, d); fewer directions are returned where the rows have a smaller rank.
-    n_init : int
-        Starts for each direction: the longest row, and random combinations of rows. The best result is kept.
-    max_iter : int
-        Steps of each start.
-    random_state : int, RandomState, Generator or None
-
-    Returns
-    -------
-    Directions
-
-    Raises
-    ------
-    ValueError
-        When all rows are 0.
-
-    Warns
-    -----
-    ConvergenceWarning
-        With the residual, when ``max_iter`` steps did not reach a fixed point.
-
-    Notes
-    -----
-    O(n d) per step, m n_init runs of usually fewer than 20 steps; float64 throughout. The objective is neither convex
-    nor concave: a fixed point is a local maximum.
-
-    References
-    ----------
-    Kwak, *Principal component analysis based on L1-norm maximization*, IEEE TPAMI 30 (2008), section 3.
-    Kwak, *Nonlinear projection trick in kernel methods*, IEEE TNNLS 24 (2013), algorithm 2.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> found = greedy(np.array([[3.0, 0.0], [-3.0, 0.0], [1.0, 1.0]]), 2, random_state=0)
-    >>> found.vectors[:, 0].round(2), bool(found.residuals.max() < 1e-15)
-    (array([0.99, 0.14]), True)
+    Stops at the rank. Kwak, *Principal component analysis based on L1-norm maximization*, IEEE TPAMI 30 (2008), sec. 3.
     """
     rows, floor, rng = _prepared(X, m, n_init, max_iter, random_state)
-    found = []
+    runs = []
     for _ in range(m):
         rest = np.where(_norms(rows)[:, None] > floor, rows, 0.0)
         if not rest.any():
             break
-        best = _best(rest, 1, n_init, max_iter, rng)
-        found.append(best)
-        W = np.hstack([run.W for run in found])
-        # twice: what is left of a row can be far shorter than the row, and once leaves rounding of the row
+        runs.append(_best(rest, 1, n_init, max_iter, rng))
+        W = np.hstack([run.W for run in runs])
+        # twice: the rest of a row can be far shorter than the row, and one deflation leaves rounding of the row
         rows = _deflated(_deflated(rows, W), W)
-    return _result(X, W, found)
+    return _result(X, W, runs)
 
 
 def joint(X, m, *, n_init=10, max_iter=1000, random_state=None):
-    r"""Return m orthonormal directions that together have the largest L1 dispersion: the non-greedy form.
+    """Return at most m directions with the largest sum of dispersions, by W <- U V' with X' sign(X W) = U Sigma V'.
 
-    .. math:: \max_{W'W = I} \sum_i |W'x_i|_1, \qquad W \leftarrow U V' \;\text{where}\; X' \mathrm{sign}(X W) =
-        U \Sigma V'
-
-    Parameters, result, errors and warnings are those of ``greedy``; m may not exceed the rank of the rows.
-
-    Parameters
-    ----------
-    X : array (n, d)
-    m : int
-    n_init, max_iter : int
-    random_state : int, RandomState, Generator or None
-
-    Returns
-    -------
-    Directions
-        Sorted by dispersion.
-
-    Notes
-    -----
-    O(n d m + d m^2) per step.
-
-    References
-    ----------
-    Nie, Huang, Ding, Luo, Wang, *Robust principal component analysis with non-greedy L1-norm maximization*, IJCAI
-    (2011), algorithm 2.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[3.0, 0.0], [-3.0, 0.1], [0.0, 1.0]])
-    >>> bool(joint(X, 2).dispersions.sum() >= greedy(X, 2).dispersions.sum() - 1e-12)
-    True
+    Nie et al., *Robust principal component analysis with non-greedy L1-norm maximization*, IJCAI (2011), algorithm 2.
     """
     rows, floor, rng = _prepared(X, m, n_init, max_iter, random_state)
     rows = np.where(_norms(rows)[:, None] > floor, rows, 0.0)
@@ -150,7 +62,7 @@ def joint(X, m, *, n_init=10, max_iter=1000, random_state=None):
 
 @dataclass(frozen=True)
 class _Run:
-    """Where one start ended; the rows were divided by their largest entry."""
+    """The result of one start."""
 
     W: np.ndarray
     history: np.ndarray
@@ -160,47 +72,26 @@ class _Run:
 
 
 def ascend(X, W, rng, max_iter=1000):
-    """Climb from given directions to a fixed point: polarity, flipping and maximisation, perturbation at zeros.
+    """Return the fixed point that the steps W <- orthonormal factor of X' sign(X W) reach from given columns (d, m).
 
-    A step is W <- the orthonormal factor of X'P, P = sign(X W), and is repeated while a sign changes (step 4a of the
-    printed algorithm reads "does not change"). A zero projection is perturbed by an infinitely small random vector,
-    which changes the signs at zeros only: a step from there cannot decrease the objective, and for one direction
-    increases it by at least |sum_i (p_i - p_i') x_i|^2 / (2 |X'p|), so that no polarity comes twice.
-
-    Parameters
-    ----------
-    X : array (n, d)
-    W : array (d, m)
-        Orthonormal columns, or any column when m is 1.
-    rng : RandomState or Generator
-    max_iter : int
-
-    Returns
-    -------
-    run with ``W``, ``history`` (the objective after every step), ``residual``, ``ties`` and ``converged``
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0]])
-    >>> run = ascend(X, np.array([[1.0], [0.0]]), np.random.default_rng(0))
-    >>> run.ties, bool(run.history[-1] > np.abs(X[:, 0]).sum())
-    (0, True)
+    Zero projections take the signs of a random direction: a step from there cannot decrease the objective, and for one
+    direction increases it by at least |sum_i (p_i - p_i') x_i|^2 / (2 |X'p|), so that no signs come twice. (The printed
+    algorithm stops where it should go on: its step 4a reads "does not change".)
     """
     width = _NOISE * np.finfo(float).eps * np.sqrt(X.shape[1]) * _norms(X)[:, None]
-    live = width > 0
+    nonzero = width > 0
     P = np.where(X @ W < 0, -1.0, 1.0)
     history, converged, reference = [], False, -np.inf
     for _ in range(max_iter):
         W = _orthonormal(X.T @ P)
         Y = X @ W
         history.append(np.abs(Y).sum())
-        ties = live & (np.abs(Y) <= width)
-        signs = np.where(ties | ~live, P, np.where(Y < 0, -1.0, 1.0))
+        ties = nonzero & (np.abs(Y) <= width)
+        signs = np.where(ties | ~nonzero, P, np.where(Y < 0, -1.0, 1.0))
         if (signs != P).any():
             P = signs
             continue
-        # perturbing again where it gained nothing would go round for ever
+        # a perturbation that gained nothing is not repeated, or the iteration would not end
         converged = not ties.any() or history[-1] <= reference * (1 + _NOISE * np.finfo(float).eps)
         if converged:
             break
@@ -209,22 +100,22 @@ def ascend(X, W, rng, max_iter=1000):
 
 
 def _perturbed(X, P, ties, rng):
-    """Return the signs after a small random step: those at zero projections are the signs along that step."""
+    """Return the signs with those at zero projections replaced by the signs along a random direction."""
     step = X @ rng.standard_normal((X.shape[1], P.shape[1]))
     signs = np.where(step < 0, -1.0, 1.0)
-    # a step to the side the signs are on already changes none; the opposite one changes all
+    # where the direction changes no sign, its opposite changes all
     signs = np.where(((signs == P) | ~ties).all(axis=0), -signs, signs)
     return np.where(ties, signs, P)
 
 
 def _prepared(X, m, n_init, max_iter, random_state):
-    """Return rows of entries up to 1 in float64, the length below which a row is zero, and the generator."""
+    """Return rows with entries up to 1 in float64, the length below which a row is zero, and the generator."""
     for name, value in {"n_init": n_init, "max_iter": max_iter, "m": m}.items():
         check_integer(name, value)
     X = np.asarray(X, np.float64)
     largest = np.abs(X).max(initial=0.0)
     if largest == 0:
-        raise ValueError(f"no dispersion: all {len(X)} rows are 0 once centred; the points are constant.")
+        raise ValueError(f"no dispersion: all {len(X)} centred rows are 0; the points must not be constant.")
     rows = X / largest
     return rows, _NOISE * np.finfo(float).eps * _norms(rows).sum(), generator(random_state)
 
@@ -247,17 +138,14 @@ def _starts(X, m, n_init, rng):
 
 
 def _result(X, W, runs):
-    """Return the directions with signs fixed, and warn when a run did not end by itself."""
+    """Return the directions, largest entries positive; warn when a run stopped at its last step."""
     W = W * np.where(W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])] < 0, -1.0, 1.0)
     X = np.asarray(X, np.float64)
     largest, m = np.abs(X).max(), W.shape[1]
     residuals = np.array([run.residual for run in runs])
     converged = all(run.converged for run in runs)
     if not converged:
-        warn(
-            f"PCA-L1 did not reach a fixed point, residual {residuals.max():.1e}: raise max_iter.",
-            ConvergenceWarning,
-        )
+        warn(f"PCA-L1 has no fixed point yet, residual {residuals.max():.1e}; raise max_iter.", ConvergenceWarning)
     return Directions(
         W,
         np.abs(X @ W).sum(axis=0),
@@ -269,7 +157,7 @@ def _result(X, W, runs):
 
 
 def _residual(X, W, P):
-    """Return the distance of W from the directions that the polarities of its projections give."""
+    """Return the largest entry of the change of W by one more step; P gives the signs of zero projections."""
     signs = np.sign(X @ W)
     return float(np.abs(W - _orthonormal(X.T @ np.where(signs == 0, P, signs))).max())
 
