@@ -76,7 +76,7 @@ def test_weights_are_ones_for_none_equal_for_a_number_and_float64(given, weights
         ([1.0, -1.0, -2.0], r"weights\[1\] = -1.0 must be finite and at least 0"),
         ([1.0, 1.0, np.nan], r"weights\[2\] = nan must be finite"),
         ([np.inf, 1.0, 1.0], r"weights\[0\] = inf must be finite"),
-        ([0.0, 0.0, 0.0], "weights must not all be 0"),
+        ([0.0, 0.0, 0.0], "weights must not all be zero"),
         ([1.0, 1.0], r"weights must have shape \(3,\), one weight for each point; got shape \(2,\)"),
         (np.ones((3, 1)), r"got shape \(3, 1\)"),
         ("balanced", "weights must be numbers, one for each of 3 points, got 'balanced'; .* class_weight"),

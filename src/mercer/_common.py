@@ -75,7 +75,7 @@ def check_weights(name, weights, n):
     if len(bad):
         raise ValueError(f"{name}[{bad[0]}] = {weights[bad[0]]} must be finite and at least 0.")
     if not weights.any():
-        raise ValueError(f"{name} must not all be 0; give at least one point a positive weight.")
+        raise ValueError(f"{name} must not all be zero; give at least one point a positive weight.")
     return weights
 
 

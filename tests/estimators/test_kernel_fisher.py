@@ -124,7 +124,7 @@ def test_weights_are_repetitions(sample):
 
 def test_weights_that_are_all_zero_are_refused(sample):
     X, y, _, _ = sample
-    with pytest.raises(ValueError, match="sample_weight is zero for all samples"):
+    with pytest.raises(ValueError, match="sample_weight must not all be zero"):
         KernelFisher().fit(X, y, np.zeros(len(y)))
 
 

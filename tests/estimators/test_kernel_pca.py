@@ -197,7 +197,7 @@ def test_denoising_brings_points_nearer_to_the_circle():
 def test_blocks_of_points_are_denoised_as_one_at_a_time(points, monkeypatch):
     kpca = mc.KernelPCA(3, kernel=mc.Gaussian(0.3)).fit(points)
     whole = kpca.denoise(points[:10])
-    monkeypatch.setattr("mercer.estimators.kernel_pca._BLOCK", 3)
+    monkeypatch.setattr("mercer.maps.coordinates._BLOCK", 3)
     np.testing.assert_allclose(kpca.denoise(points[:10]), whole, atol=1e-8)
 
 

@@ -88,7 +88,7 @@ def test_variance_comes_a_block_at_a_time(sample, monkeypatch):
     X, Y, new, _ = sample
     model = KernelRidge(0.1, kernel="rbf").fit(X, Y)
     whole = model.variance(new)
-    monkeypatch.setattr("mercer.estimators.kernel_ridge._BLOCK", 3)
+    monkeypatch.setattr("mercer.solvers.ridge._ROWS", 3)
     np.testing.assert_allclose(model.variance(new), whole, atol=1e-13)
 
 
@@ -237,7 +237,7 @@ def test_bad_parameters_are_named(sample, parameters, error, message):
 
 @pytest.mark.parametrize(
     ("weights", "message"),
-    [(-np.ones(50), "at least 0"), (np.zeros(50), "zero for all"), (np.ones(49), "49 values for 50")],
+    [(-np.ones(50), "at least 0"), (np.zeros(50), "not all be zero"), (np.ones(49), r"shape \(50,\)")],
 )
 def test_bad_weights_are_refused(sample, weights, message):
     with pytest.raises(ValueError, match=message):

@@ -105,7 +105,7 @@ def test_float32_stays_float32():
     ("classes", "mu", "message"),
     [
         (CLASSES, 0.0, "mu = 0.0 must be above 0"),
-        (np.zeros(80, int), 1.0, "at least two classes"),
+        (np.zeros(80, int), 1.0, "classes must be at least two"),
         (2 * CLASSES, 1.0, "class 1 has no points"),
         (CLASSES[:-1], 1.0, "80 whole numbers"),
         (CLASSES - 1, 1.0, "numbered from 0"),

@@ -5,7 +5,7 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge as Reference
 
 import mercer as mc
-from mercer.solvers.ridge import loo_residuals, posterior, restricted, ridge, ridge_path
+from mercer.solvers.ridge import loo_residuals, normal_residuals, posterior, restricted, ridge, variance
 
 rng = np.random.default_rng(0)
 X, NEW, Y = rng.standard_normal((60, 3)), rng.standard_normal((20, 3)), rng.standard_normal((60, 2))
@@ -59,14 +59,6 @@ def test_what_is_left_out_is_what_refitting_leaves_out(weights):
     np.testing.assert_allclose(loo_residuals(psi, Y, R), expected, atol=1e-11)
 
 
-@pytest.mark.parametrize("weights", [np.ones(60), WEIGHTS], ids=["equal", "weighted"])
-def test_a_path_is_one_ridge_after_another(weights):
-    path = ridge_path(PHI, Y, [1e-2, 1.0], weights)
-    for alpha, coef, errors in zip(path.alphas, path.coef, path.loo_residuals, strict=True):
-        np.testing.assert_allclose(coef, ridge(PHI, Y, alpha, weights).expansion.coef, atol=1e-10)
-        np.testing.assert_allclose(errors, [refitted(i, alpha, weights) for i in range(60)], atol=1e-10)
-
-
 def test_the_span_of_all_points_restricts_nothing():
     full, found = ridge(PHI, Y, 0.1, WEIGHTS), restricted(PHI, PHI, Y, 0.1, WEIGHTS)
     np.testing.assert_allclose(found.expansion(NEW), full.expansion(NEW), atol=1e-7)
@@ -107,7 +99,6 @@ def test_float32_stays_float32():
 def test_what_cannot_be_stored_is_refused_before_it_is_computed():
     for attempt in (
         lambda: posterior(PHI, 0.1, memory="10kB"),
-        lambda: ridge_path(PHI, Y, [1.0], memory="10kB"),
         lambda: restricted(PHI, PHI, Y, 1.0, memory="10kB"),
     ):
         with pytest.raises(MemoryError, match=r"needs .* the budget is 10.0 kB"):
@@ -117,12 +108,10 @@ def test_what_cannot_be_stored_is_refused_before_it_is_computed():
 @pytest.mark.parametrize(
     ("attempt", "message"),
     [
-        (lambda: ridge(PHI, Y, -1.0), "ridge = -1.0 must be at least 0"),
+        (lambda: ridge(PHI, Y, -1.0), "alpha = -1.0 must be at least 0"),
         (lambda: ridge(PHI, Y[:-1], 1.0), r"Y must have shape \(60,\)"),
         (lambda: restricted(PHI, PHI, Y, -1.0), "alpha = -1.0 must be at least 0"),
         (lambda: posterior(PHI, -1.0), "alpha = -1.0 must be at least 0"),
-        (lambda: ridge_path(PHI, Y, [1.0, 0.0]), "must be a list of finite numbers above 0"),
-        (lambda: ridge_path(mc.features(mc.Sigmoid(4.0), X), Y, [1e-3]), "alphas must be above"),
         (lambda: posterior(mc.features(mc.Sigmoid(4.0), X), 1e-3), "the matrix is indefinite"),
     ],
 )

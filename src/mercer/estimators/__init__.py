@@ -1,4 +1,4 @@
-"""Estimators in scikit-learn's manner: validate, resolve the kernel, solve, store; no mathematics."""
+"""Estimators with the interface of scikit-learn: fit validates, resolves the kernel, solves and stores."""
 
 from mercer.estimators._svc_path import svc_path
 from mercer.estimators.kernel_fisher import KernelFisher

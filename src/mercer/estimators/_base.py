@@ -1,37 +1,21 @@
-"""What estimators share: fits that end or change nothing, kernels that are replaced, points that are validated."""
+"""Mixins of all estimators: atomic fits, kernel parameters, validated points, and transforms to coordinates."""
 
 import functools
 
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._compute.points import count_points
 from mercer.kernels.base import with_params
 from mercer.kernels.shorthand import as_kernel
 
-# What changes an estimator, in whichever class it is written; the ways to fit Kernelized have `_fit` in common.
+# Methods that change an estimator, in whichever class they are defined; the fitting methods of Kernelized share `_fit`.
 _FITS = {"fit", "partial_fit", "_fit"}
 
 
 class AllOrNothing:
-    """Mixin of estimators that are left as they were by a fit that fails or is interrupted: unfitted, or fitted before.
-
-    It covers the methods of a subclass that fit, without a word of theirs.
-
-    Examples
-    --------
-    >>> from mercer.estimators._base import AllOrNothing
-    >>> class Halfway(AllOrNothing):
-    ...     def fit(self, X):
-    ...         self.first_ = X[0]
-    ...         self.second_ = X[1]
-    >>> model = Halfway()
-    >>> try:
-    ...     model.fit([1])
-    ... except IndexError:
-    ...     print(vars(model))
-    {}
-    """
+    """Mixin of estimators whose attributes a failed or interrupted fit restores; it wraps the fits of each subclass."""
 
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
@@ -40,7 +24,7 @@ class AllOrNothing:
 
 
 def _all_or_nothing(fit):
-    """Return a method that fits like the one given, or else gives the estimator back the attributes that it had."""
+    """Return the fit, with the attributes of the estimator restored when it raises."""
 
     @functools.wraps(fit)
     def fit_or_restore(self, *args, **options):
@@ -48,7 +32,7 @@ def _all_or_nothing(fit):
         try:
             return fit(self, *args, **options)
         except BaseException:
-            # one assignment: a second Ctrl-C finds the old or the new
+            # one assignment, so that a second Ctrl-C cannot leave half of the attributes
             self.__dict__ = before
             raise
 
@@ -56,19 +40,17 @@ def _all_or_nothing(fit):
 
 
 class KernelEstimator(AllOrNothing):
-    """Mixin for estimators with a ``kernel`` parameter; no mathematics.
-
-    ``kernel`` stays as the user gave it; ``kernel_`` is the resolved kernel of the fit.
-    """
+    """Mixin of estimators with a ``kernel`` parameter, which stays as given; ``kernel_`` is the resolved kernel."""
 
     _doc_link_module = "mercer"
 
     def set_params(self, **params):
-        """Set parameters; ``kernel__gamma`` and the like replace the kernel by one with other numbers.
+        """Set parameters; ``kernel__gamma`` and the like replace the kernel by one with other parameters.
 
         Parameters
         ----------
         **params : dict
+            Parameters of the estimator, of its kernel and of nested estimators.
 
         Returns
         -------
@@ -89,15 +71,8 @@ class KernelEstimator(AllOrNothing):
         tags.input_tags.pairwise = kernel.points == "indices"
         return tags
 
-    def _training_points(self, X, y=None, sample_weight=None):
-        """Validate X, resolve the kernel on it, and return the kernel and its points; X is copied, never kept.
-
-        Returns
-        -------
-        kernel : Kernel
-        points : points (n)
-            Row indices for a precomputed kernel.
-        """
+    def _training_points(self, X, sample_weight=None):
+        """Return the resolved kernel and the validated points, a copy of X, or row indices for a precomputed kernel."""
         kernel = as_kernel(self.kernel)
         X = self._rows(X, kernel, reset=True)
         kernel = kernel.resolve(X, sample_weight)
@@ -105,30 +80,31 @@ class KernelEstimator(AllOrNothing):
         return kernel, np.arange(count_points(X)) if kernel.tags.points == "indices" else X
 
     def _new_points(self, X):
-        """Validate X against the points of the fit."""
+        """Return X, validated against the points of the fit."""
         check_is_fitted(self)
         return self._rows(X, self.kernel_, reset=False)
 
     def _require_training_rows(self, X):
-        """Raise unless X has the columns of the points of the fit, and as many rows as they."""
+        """Raise unless X has the columns and the number of rows of the training points."""
         n = count_points(self._new_points(X))
         fitted = getattr(self, "_n_rows", None)
         if fitted is None:
             raise ValueError(
-                f"{type(self).__name__} was not fitted but made from another model, whose optimum it is not: give that "
-                "one, with its training points."
+                f"{type(self).__name__} was not fitted but made from another model; give that model, with its training "
+                "points."
             )
         if n != fitted:
             raise ValueError(
-                f"X has {n} rows, but {type(self).__name__} was fitted on {fitted}: give all its training points, in "
-                "the order of the fit."
+                f"X has {n} rows, but {type(self).__name__} was fitted on {fitted}; give all training points, in the "
+                "order of the fit."
             )
 
     def _rows(self, X, kernel, reset):
+        """Return validated points of a kernel; ``reset`` says that X are the training points."""
         if kernel.tags.points == "objects" and _are_objects(X):
             return list(X)
         if kernel.tags.points == "indices" and hasattr(X, "tocsr"):
-            raise TypeError("A sparse precomputed matrix is not taken: pass a dense array, X.toarray().")
+            raise TypeError("X must be dense for kernel = 'precomputed'; give X.toarray().")
         if not kernel.tags.sparse and hasattr(X, "tocsr"):
             kernel.admit(X, "X")
         try:
@@ -149,8 +125,56 @@ class KernelEstimator(AllOrNothing):
             raise
 
 
+class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """Mixin of transformers to inner products with the vectors ``expansion_``, plus ``intercept_``."""
+
+    def transform(self, X):
+        """Return the coordinates of points, ``expansion_(X) + intercept_``.
+
+        Parameters
+        ----------
+        X : points (n_test)
+            For "precomputed" their kernel values with the training points (n_test, n).
+
+        Returns
+        -------
+        array (n_test, n_components_)
+        """
+        X = self._new_points(X)
+        return self.expansion_(X) + self.intercept_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class CoordinateTransformer(KernelTransformer):
+    """Mixin of transformers with ``coordinates_``, whose inverse are pre-images by the method ``preimage``."""
+
+    def inverse_transform(self, X):
+        """Return points whose features are nearest to the vectors with given coordinates, the mean included.
+
+        Parameters
+        ----------
+        X : array (m, n_components_)
+            Coordinates.
+
+        Returns
+        -------
+        array (m, n_features_in_)
+
+        Raises
+        ------
+        TypeError
+            For a precomputed kernel or a kernel of objects: pre-images are rows of numbers.
+        """
+        check_is_fitted(self)
+        return self.coordinates_.preimages(X, self.preimage)
+
+
 def _are_objects(X):
-    """Return whether X is a list of objects (strings, graphs, sequences of any length), not rows of numbers."""
+    """Return whether X is a list of objects (strings, graphs, sequences of any length) and not rows of numbers."""
     if hasattr(X, "tocsr") or hasattr(X, "columns"):
         return False
     try:

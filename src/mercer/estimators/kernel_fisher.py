@@ -1,69 +1,70 @@
-"""KernelFisher: Fisher's discriminants in feature space, as a transformer and as a classifier."""
+"""KernelFisher: kernel Fisher discriminant analysis, a transformer and a classifier."""
 
 import numpy as np
 import scipy.special
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from mercer._common import check_integer, check_positive
+from mercer._common import check_integer, check_positive, check_weights
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import take_points
-from mercer.estimators import _svm
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators._base import KernelTransformer
 from mercer.expansion import features
-from mercer.solvers.fisher import discriminants
+from mercer.solvers import fisher
 
 
-class KernelFisher(KernelEstimator, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
+class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
     r"""Kernel Fisher discriminant analysis: linear discriminant analysis of phi(x) in the feature space of a kernel.
 
-    The directions that spread the means of the classes most, against the spread within the classes,
+    The directions with the largest scatter between the means of the classes relative to the scatter within the classes,
 
     .. math:: S_B w = \lambda (S_W + \mu I) w,
 
-    are combinations of the training features, w = sum_i a_i phi(x_i); with the centred kernel matrix K that is the
-    eigenproblem S_B^K a = lambda (S_W^K + mu K) a. Classes are then those of linear discriminant analysis along the
-    directions: the nearest mean, up to the logarithms of the classes' shares.
+    are combinations of the training features, w = sum_i a_i phi(x_i). With the centred kernel matrix K the eigenproblem
+    is S_B^K a = lambda (S_W^K + mu K) a. Along the directions linear discriminant analysis predicts the classes: the
+    nearest mean, corrected by the logarithms of the class priors.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of directions, at most one less than there are classes; all when left out.
+        Number of directions, below the number of classes; all when left out.
     kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
-        Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
+        Kernel. Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
     mu : float
-        Above 0: what is added to the scatter within classes, a sum over n points, in every direction. The span of the
-        features has directions without any scatter, so that there is no answer without it.
+        Regularisation parameter, positive; added to the scatter within classes, a sum over n points, in every
+        direction. Without it directions of no scatter within the classes would have no finite lambda.
     memory : str or int
-        Bytes that stored matrices may take; beyond it all products are lazy.
+        Memory limit, in bytes, of stored matrices. Beyond it products are lazy.
     random_state : int, RandomState or None
-        The preconditioner of the iterative solver.
+        Seed of the preconditioner of the iterative solver.
 
     Attributes
     ----------
     classes_ : array (C,)
+        Class labels.
     priors_ : array (C,)
-        The classes' shares of the training points, by weight.
+        Share of the weights of each class.
     means_ : array (C, n_components_)
-        The classes' means along the directions; the mean of all points is 0.
+        Means of the classes along the directions; the mean of all points is 0.
     eigenvalues_ : array (n_components_,)
         Scatter between classes over regularised scatter within, descending.
     expansion_ : Expansion
         The directions, scaled so that the regularised scatter within classes is n.
     intercept_ : array (n_components_,)
-        What centring subtracts.
+        Minus the mean of ``expansion_`` over the training points.
     residual_ : float
-        Relative residual of the linear system that was solved.
+        Relative residual of the linear system.
     kernel_ : Kernel
-        The kernel with its numbers.
+        Kernel with resolved bandwidth.
     n_components_, n_features_in_ : int
 
     Notes
     -----
-    A ridge regression of C targets: Cholesky, O(n^3), where two n x n matrices fit into the budget; else preconditioned
-    conjugate gradients on lazy products. Equals ``LinearDiscriminantAnalysis(solver="eigen")`` of scikit-learn on
-    coordinates of the features, with mu / n added to the diagonal of its covariances.
+    One ridge regression with C - 1 targets: Cholesky, O(n^3), where two n x n matrices fit into the memory limit;
+    otherwise preconditioned conjugate gradients on lazy products. The result equals that of scikit-learn's
+    ``LinearDiscriminantAnalysis(solver="eigen")`` on coordinates of the features, with mu / n added to the diagonal of
+    its covariances.
 
     References
     ----------
@@ -96,9 +97,9 @@ class KernelFisher(KernelEstimator, ClassNamePrefixFeaturesOutMixin, ClassifierM
         X : points (n)
             Rows, sparse rows where the kernel takes them, a square matrix for "precomputed", or a list of objects.
         y : array (n,)
-            Classes.
+            Class labels.
         sample_weight : array (n,), optional
-            At least 0; points of weight 0 are left out, and classes that have no others.
+            Weights, at least 0. Points of weight 0 are left out, and classes without other points.
 
         Returns
         -------
@@ -108,35 +109,31 @@ class KernelFisher(KernelEstimator, ClassNamePrefixFeaturesOutMixin, ClassifierM
         parse_memory(self.memory)
         if self.n_components is not None:
             check_integer("n_components", self.n_components)
-        y = validate_data(self, y=y)
-        check_classification_targets(y)
-        if sample_weight is not None:
-            sample_weight = _svm.weights(sample_weight, len(y))
-        kernel, points = self._training_points(X, sample_weight=sample_weight)
-        check_consistent_length(points, y)
-        if sample_weight is not None:
-            kept = np.flatnonzero(sample_weight)
-            points, y, sample_weight = take_points(points, kept), y[kept], sample_weight[kept]
-
+        kernel, points, y, weights = self._weighted_points(X, y, sample_weight)
         classes, numbers = np.unique(y, return_inverse=True)
         self._require_components(classes)
-        found = discriminants(
-            features(kernel, points),
-            numbers,
-            self.mu,
-            sample_weight,
-            memory=self.memory,
-            random_state=self.random_state,
-        )
-        m = slice(0, self.n_components)
 
-        self.kernel_, self.classes_, self.residual_ = kernel, classes, found.residual
-        sizes = np.bincount(numbers, weights=sample_weight)
-        self.priors_ = sizes / sizes.sum()
-        self.means_, self.eigenvalues_ = found.means[:, m], found.eigenvalues[m]
-        self.expansion_, self.intercept_ = found.expansion[:, m], found.intercept[m]
-        self.n_components_ = self._n_features_out = len(self.intercept_)
+        phi, options = features(kernel, points), {"memory": self.memory, "random_state": self.random_state}
+        found = fisher.discriminants(phi, numbers, self.mu, weights, n=self.n_components, **options)
+
+        sizes = np.bincount(numbers, weights=weights)
+        self.kernel_, self.classes_, self.priors_ = kernel, classes, sizes / sizes.sum()
+        self.means_, self.eigenvalues_, self.residual_ = found.means, found.eigenvalues, found.residual
+        self.expansion_, self.intercept_ = found.expansion, found.intercept
+        self.n_components_ = self._n_features_out = len(found.expansion)
         return self
+
+    def _weighted_points(self, X, y, sample_weight):
+        """Return the kernel and the validated points of positive weight with their labels and weights."""
+        y = validate_data(self, y=y)
+        check_classification_targets(y)
+        weights = None if sample_weight is None else check_weights("sample_weight", sample_weight, len(y))
+        kernel, points = self._training_points(X, weights)
+        check_consistent_length(points, y)
+        if weights is None:
+            return kernel, points, y, None
+        kept = np.flatnonzero(weights)
+        return kernel, take_points(points, kept), y[kept], weights[kept]
 
     def _require_components(self, classes):
         if len(classes) < 2:
@@ -147,23 +144,8 @@ class KernelFisher(KernelEstimator, ClassNamePrefixFeaturesOutMixin, ClassifierM
                 "classes."
             )
 
-    def transform(self, X):
-        """Return coordinates of new points along the directions.
-
-        Parameters
-        ----------
-        X : points (n_test)
-            For "precomputed" their kernel values with the training points (n_test, n).
-
-        Returns
-        -------
-        array (n_test, n_components_)
-        """
-        X = self._new_points(X)
-        return self.expansion_(X) + self.intercept_
-
     def decision_function(self, X):
-        """Return the logarithms of the classes' probabilities, up to a number that is common to all classes.
+        """Return the decision values: logarithms of the class probabilities, up to a constant of each point.
 
         Parameters
         ----------
@@ -174,11 +156,11 @@ class KernelFisher(KernelEstimator, ClassNamePrefixFeaturesOutMixin, ClassifierM
         array (n_test, C), or (n_test,) for two classes
             For two classes their difference: positive for ``classes_[1]``.
         """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        values = self._log_posteriors(X)
+        return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X):
-        """Return the classes of new points.
+        """Predict the classes of new points.
 
         Parameters
         ----------
@@ -188,11 +170,11 @@ class KernelFisher(KernelEstimator, ClassNamePrefixFeaturesOutMixin, ClassifierM
         -------
         array (n_test,)
         """
-        scores = self._scores(X)
-        return self.classes_[np.argmax(scores, axis=1)]
+        values = self._log_posteriors(X)
+        return self.classes_[np.argmax(values, axis=1)]
 
     def predict_proba(self, X):
-        """Return the probabilities of the classes, if they were Gaussian with one covariance along the directions.
+        """Return class probabilities, for Gaussian classes with one covariance along the directions.
 
         Parameters
         ----------
@@ -202,14 +184,7 @@ class KernelFisher(KernelEstimator, ClassNamePrefixFeaturesOutMixin, ClassifierM
         -------
         array (n_test, C)
         """
-        return scipy.special.softmax(self._scores(X), axis=1)
+        return scipy.special.softmax(self._log_posteriors(X), axis=1)
 
-    def _scores(self, X):
-        Z, means = self.transform(X), self.means_
-        offsets = np.log(self.priors_) - np.sum(means.astype(np.float64) ** 2, axis=1) / 2
-        return Z @ means.T + offsets.astype(Z.dtype)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    def _log_posteriors(self, X):
+        return fisher.log_posteriors(self.transform(X), self.means_, self.priors_)

@@ -1,26 +1,21 @@
-"""KernelPCA: principal components of data in feature space, and the way back."""
+"""KernelPCA: kernel principal component analysis, and denoising by pre-images."""
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import check_integer
 from mercer._compute.memory import parse_memory
-from mercer.estimators._base import KernelEstimator
-from mercer.expansion import features, mean
-from mercer.factor import eigenpairs
-from mercer.gram import Gram
+from mercer.estimators._base import CoordinateTransformer
+from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.linalg.operators import Centred
-from mercer.preimages import preimage
+from mercer.maps import Coordinates
+from mercer.solvers import pca
 from mercer.solvers._certify import Residuals
 from mercer.solvers.svm.newton import widened
 
-# Points taken back to input space at a time: a block of coefficients is then n by this many.
-_BLOCK = 1024
 
-
-class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelPCA(CoordinateTransformer, BaseEstimator):
     r"""Kernel principal component analysis: linear PCA of phi(x) in the feature space of a kernel.
 
     The components are the eigenvectors of the covariance of the centred features,
@@ -34,47 +29,52 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
     n_components : int, optional
         Number of components; all with a positive eigenvalue when left out.
     kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
-        Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
+        Kernel. Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
     whiten : bool
-        Scale every score to unit variance over the training data. The components then have the smallest norms among all
-        orthogonal directions of unit variance (Schoelkopf et al. 1999, section III).
+        Divide every score by its standard deviation over the training data. The components then have the smallest
+        norms among all orthogonal directions of unit variance (Schoelkopf et al. 1999, section III).
     preimage : str or method record
-        How ``inverse_transform`` and ``denoise`` find points in input space: "auto", "fixed_point", "gradient",
-        "distances", "learned", "exact", or a record such as ``FixedPoint(max_iter=500)``.
+        Pre-image method of ``inverse_transform`` and ``denoise``: "auto", "fixed_point", "gradient", "distances",
+        "learned", "exact", or a record such as ``FixedPoint(max_iter=500)``.
     memory : str or int
-        Bytes a stored Gram matrix may take; beyond it all products are lazy.
+        Memory limit, in bytes, of a stored Gram matrix. Beyond it products are lazy.
     random_state : int, RandomState or None
-        Starting vectors of the iterative eigensolver.
+        Seed of the starting vectors of the iterative eigensolver.
 
     Attributes
     ----------
     eigenvalues_ : array (n_components_,)
-        Eigenvalues of the centred Gram matrix, descending; those of the covariance are these over n.
+        Eigenvalues of the centred Gram matrix H K H, descending. Eigenvalues of the covariance are these divided by n.
     eigenvectors_ : array (n, n_components_)
         Eigenvectors of the centred Gram matrix, orthonormal, largest entry positive.
     explained_variance_ratio_ : array (n_components_,)
-        Eigenvalues over the trace of the centred Gram matrix.
+        Eigenvalues divided by the trace of the centred Gram matrix.
     residuals_ : array (n_components_,)
-        |H K H v - lambda v| over the largest eigenvalue, recomputed in float64.
+        |H K H v - lambda v| divided by the largest eigenvalue, in float64.
     expansion_ : Expansion
-        The components (divided by the standard deviations of their scores when whitened).
+        The components, divided by the standard deviations of their scores when ``whiten`` is true.
     intercept_ : array (n_components_,)
-        What centring subtracts, -<mu, u_k>.
+        -<mu, u_k>, the effect of centring on the scores.
     mean_ : Expansion
         The mean mu of the training features.
+    coordinates_ : Coordinates
+        Components and mean as a map: scores of points, residuals, vectors with given scores, and their pre-images.
     kernel_ : Kernel
-        The kernel with its numbers.
+        Kernel with resolved bandwidth.
     n_components_, n_samples_, n_features_in_ : int
 
     See Also
     --------
     mercer.preimage : Points whose features are nearest to given vectors.
+    KernelMap : Coordinates in the whole span, which may grow, or in the span of landmarks.
 
     Notes
     -----
     Dense LAPACK, O(n^3) and n^2 values, for n <= 2 000 or n_components >= n / 8; otherwise block Lanczos on lazy
     products, O(n^2) kernel values per step and O(n n_components) memory. An indefinite kernel is cut to its positive
     part with a warning that gives lambda_min / lambda_max.
+
+    ``inverse_transform`` and ``denoise`` add the mean mu to the projections, as published denoising results require.
 
     References
     ----------
@@ -130,24 +130,15 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         kernel, points = self._training_points(X)
         warn_degenerate(kernel, points)
 
-        phi = features(kernel, points)
-        how = {"memory": self.memory, "random_state": self.random_state}
-        pairs = eigenpairs(phi, self.n_components, name="n_components", **how)
-        scale = np.sqrt(pairs.values).astype(pairs.vectors.dtype)
-        if self.whiten:
-            scale = scale * (scale / np.sqrt(len(phi)).astype(scale.dtype))
+        phi, options = features(kernel, points), {"memory": self.memory, "random_state": self.random_state}
+        found = pca.components(phi, self.n_components, self.whiten, **options)
 
-        components, centre = phi @ (pairs.vectors / scale), mean(phi)
-        # <mu, phi(x_i)>, the one product with the Gram matrix that both the trace and the intercept need
-        centre_values = centre(centre.points)[:, 0].astype(np.float64)
-        norms = phi.norms().astype(np.float64)
-
-        self.kernel_, self.mean_, self.expansion_ = kernel, centre, components
-        self.eigenvalues_, self.eigenvectors_, self.residuals_ = pairs.values, pairs.vectors, pairs.residuals
-        self.explained_variance_ratio_ = pairs.values / (norms @ norms - centre_values.sum())
-        self.intercept_ = -(centre_values @ components.coef).astype(pairs.vectors.dtype)
-        self.n_components_ = self._n_features_out = len(scale)
-        self.n_samples_ = len(phi)
+        self.kernel_, self.n_samples_ = kernel, len(phi)
+        self.mean_, self.expansion_, self.intercept_ = found.mean, found.expansion, found.intercept
+        self.eigenvalues_, self.eigenvectors_ = found.pairs.values, found.pairs.vectors
+        self.residuals_ = found.pairs.residuals
+        self.explained_variance_ratio_ = found.pairs.values / found.total
+        self.n_components_ = self._n_features_out = len(found.expansion)
         return self
 
     def fit_transform(self, X, y=None):
@@ -157,20 +148,12 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         scale = np.sqrt(len(V)) if self.whiten else np.sqrt(self.eigenvalues_)
         return (V * scale).astype(V.dtype)
 
-    def transform(self, X):
-        """Return the scores of new points.
-
-        Parameters
-        ----------
-        X : points (n_test)
-            For "precomputed" their kernel values with the training points (n_test, n).
-
-        Returns
-        -------
-        array (n_test, n_components_)
-        """
-        X = self._new_points(X)
-        return self.expansion_(X) + self.intercept_
+    @property
+    def coordinates_(self):
+        """Components and mean as a map from points to scores and back."""
+        check_is_fitted(self)
+        variances = self.eigenvalues_ / self.n_samples_ if self.whiten else None
+        return Coordinates(self.expansion_, self.mean_, self.intercept_, variances=variances)
 
     def reconstruct(self, scores):
         """Return the vectors of feature space with given scores, mean included: mu + sum_k y_k u_k.
@@ -184,68 +167,29 @@ class KernelPCA(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Expansion
             m vectors over the training points.
         """
-        check_is_fitted(self)
-        scores = np.asarray(scores)
-        if scores.ndim != 2 or scores.shape[1] != self.n_components_:
-            raise ValueError(f"scores must have shape (m, {self.n_components_}), got {scores.shape}.")
-        if self.whiten:
-            scores = scores * (self.eigenvalues_ / self.n_samples_)
-        return self.expansion_ @ scores.T + self.mean_
-
-    def inverse_transform(self, X):
-        """Return points whose features are nearest to the vectors with the given scores.
-
-        Parameters
-        ----------
-        X : array (m, n_components_)
-            Scores.
-
-        Returns
-        -------
-        array (m, n_features_in_)
-        """
-        return self._back(X, None, self.preimage)
+        return self.coordinates_.vectors(scores)
 
     def denoise(self, X, method=None):
-        """Return points whose features are nearest to the projections of phi(x) onto the components.
+        """Return points whose features are nearest to the projections of phi(x) onto the components, mean included.
 
         Parameters
         ----------
         X : rows (m, n_features_in_)
-            Noisy points; the search for each pre-image starts there.
+            Noisy points, and starts of the searches for their pre-images.
         method : str or method record, optional
-            Instead of ``preimage``.
+            Pre-image method, ``preimage`` when left out.
 
         Returns
         -------
         array (m, n_features_in_)
         """
         X = self._new_points(X)
-        scores = self.expansion_(X) + self.intercept_
-        return self._back(scores, X, self.preimage if method is None else method)
-
-    def _back(self, scores, start, method):
-        """Return pre-images of the vectors with given scores, a block of them at a time."""
-        check_is_fitted(self)
-        scores = np.asarray(scores)
-        blocks = [slice(i, i + _BLOCK) for i in range(0, len(scores), _BLOCK)]
-        parts = [
-            preimage(self.reconstruct(scores[rows]), method, start=None if start is None else start[rows]).points
-            for rows in blocks
-        ]
-        return np.concatenate(parts)
+        coordinates = self.coordinates_
+        return coordinates.preimages(coordinates(X), self.preimage if method is None else method, start=X)
 
     def _certify(self, X, y, sample_weight):
         """Return the relative residuals of the eigenpairs in float64 from raw inputs."""
         if sample_weight is not None:
-            raise ValueError("sample_weight must be None for KernelPCA, whose fit takes none.")
+            raise ValueError("sample_weight must be None for KernelPCA, whose fit takes no weights.")
         _, points = self._training_points(X)
-        operator = Centred(Gram(self.kernel_, widened(points)))
-        V = np.asarray(self.eigenvectors_, np.float64)
-        errors = operator @ V - V * self.eigenvalues_
-        return Residuals(np.linalg.norm(errors, axis=0) / self.eigenvalues_[0])
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return Residuals(pca.residuals(self.kernel_, widened(points), self.eigenvectors_, self.eigenvalues_))

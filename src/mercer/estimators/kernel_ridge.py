@@ -1,4 +1,4 @@
-"""KernelRidge: ridge regression in feature space, its leave-one-out residuals, and what a Gaussian process adds."""
+"""KernelRidge: kernel ridge regression, its leave-one-out residuals, and the variance of a Gaussian process."""
 
 from functools import cached_property
 
@@ -6,74 +6,66 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from mercer._common import check_integer, check_number
+from mercer._common import check_integer, check_weights
 from mercer._compute.memory import parse_memory
-from mercer._compute.points import count_points, take_points
-from mercer.estimators import _svm
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion, features
-from mercer.gram import Gram
 from mercer.maps import select_landmarks
 from mercer.solvers import ridge
 from mercer.solvers._certify import Residuals
 from mercer.solvers.svm.newton import widened
 
-# New points whose variance is computed at a time: a block of values is then this by n.
-_BLOCK = 1024
-
 
 class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimator):
-    r"""Kernel ridge regression, and the mean and variance of the Gaussian process that it is.
+    r"""Kernel ridge regression; with its variance, Gaussian process regression.
 
-    The vector of feature space that minimises, for each target,
+    For each target it finds the vector of feature space that minimises
 
     .. math:: \sum_i w_i (\langle\psi, \phi(x_i)\rangle - y_i)^2 + \alpha |\psi|^2,
 
-    is psi = sum_i a_i phi(x_i) with (K + alpha diag(1 / w)) a = y; predictions are ``expansion_(X)``.
+    psi = sum_i a_i phi(x_i) with (K + alpha diag(1 / w)) a = y. Predictions are ``expansion_(X)``.
 
     Parameters
     ----------
     alpha : float
-        Ridge, at least 0; in a Gaussian process the variance of the noise. 0 gives the solution of minimum norm.
+        Regularisation strength, at least 0; in a Gaussian process the variance of the noise. 0 gives the solution of
+        minimum norm.
     kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
-        Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
+        Kernel. Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
     landmarks : int or points, optional
-        Look for psi in the span of the features of so many training points, chosen by randomly pivoted Cholesky, or of
-        given points; all training points when left out, or when there are no more than that.
+        Number of training points, selected by randomly pivoted Cholesky, or points, whose features span the solutions
+        to search. All training points span them when left out, or when there are no more than the number.
     memory : str or int
-        Bytes that stored matrices may take; beyond it, and without landmarks, products are lazy.
+        Memory limit, in bytes, of stored matrices. Beyond it, and without landmarks, products are lazy.
     random_state : int, RandomState or None
-        Choice of landmarks, and the preconditioner of the iterative solver.
+        Seed of the landmarks, and of the preconditioner of the iterative solver.
 
     Attributes
     ----------
     dual_coef_ : array (n,) or (n, n_targets)
-        Coefficients a, over the landmarks where there are any.
+        Coefficients a, of the landmarks if there are any.
     expansion_ : Expansion
         The vectors psi.
     intercept_ : array (n_targets,)
-        Zero: there is none. Centre y, or add a constant to the kernel, where one is wanted.
+        Zeros; the model has no intercept. Centre y, or add a constant to the kernel, to get one.
     residual_ : float
-        Relative residual of the linear system that was solved.
+        Relative residual of the linear system.
     kernel_ : Kernel
-        The kernel with its numbers.
+        Kernel with resolved bandwidth.
     posterior_ : Expansion
-        Vectors R with posterior variance k(x, x) - R(x) R(x)'. Computed when first asked for, O(n^3); with landmarks
-        in ``fit``.
+        Vectors R with posterior variance k(x, x) - R(x) R(x)'. With landmarks ``fit`` computes them, otherwise the
+        first access does, in O(n^3).
     loo_residuals_ : array (n,) or (n, n_targets)
-        What each target differs by from its prediction by all other points, exactly. From ``posterior_``, and without
-        landmarks only.
+        Leave-one-out residuals: each target minus its prediction by a fit to all other points, exact and without
+        refitting. From ``posterior_``; not with landmarks.
     n_features_in_ : int
-
-    See Also
-    --------
-    mercer.solvers.ridge.ridge_path : Many ridges, with leave-one-out residuals, from one eigendecomposition.
 
     Notes
     -----
-    Cholesky, O(n^3), where two n x n matrices fit into the budget; else preconditioned conjugate gradients on lazy
-    products, O(n^2) kernel values per step and O(n) memory. With m landmarks n m kernel values and O(n m^2). Repeated
-    points with a tiny alpha are solved over what is above rounding. A weight equals that number of repetitions.
+    Cholesky, O(n^3), where two n x n matrices fit into the memory limit; otherwise preconditioned conjugate gradients
+    on lazy products, O(n^2) kernel values per step and O(n) memory. With m landmarks n m kernel values and O(n m^2).
+    With repeated points and a tiny alpha the system is solved over the eigenvalues above rounding. A weight equals that
+    number of repetitions.
 
     References
     ----------
@@ -98,55 +90,52 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None):
-        """Fit the vectors psi.
+        """Fit the model.
 
         Parameters
         ----------
         X : points (n)
             Rows, sparse rows where the kernel takes them, a square matrix for "precomputed", or a list of objects.
         y : array (n,) or (n, n_targets)
+            Targets.
         sample_weight : array (n,), optional
-            At least 0.
+            Weights, at least 0.
 
         Returns
         -------
         self
         """
-        check_number("alpha", self.alpha)
-        if self.alpha < 0:
-            raise ValueError(f"alpha = {self.alpha!r} must be at least 0.")
+        ridge.check_alpha(self.alpha)
         parse_memory(self.memory)
-        y, sample_weight = self._validated(y, sample_weight)
-        kernel, points = self._training_points(X, sample_weight=sample_weight)
+        y, weights = self._check_targets(y, sample_weight)
+        kernel, points = self._training_points(X, weights)
         check_consistent_length(points, y)
 
         phi, targets = features(kernel, points), np.asarray(y, np.float64).reshape(len(y), -1)
-        onto = self._landmarks(phi, sample_weight)
+        onto = self._landmark_features(phi, weights)
         if onto is None:
-            found = ridge.ridge(phi, targets, self.alpha, sample_weight, **self._how())
+            options = {"memory": self.memory, "random_state": self.random_state}
+            found = ridge.ridge(phi, targets, self.alpha, weights, **options)
         else:
-            found = ridge.restricted(phi, onto, targets, self.alpha, sample_weight, memory=self.memory)
+            found = ridge.restricted(phi, onto, targets, self.alpha, weights, memory=self.memory)
 
-        self.kernel_, self.expansion_, self.residual_ = kernel, found.expansion, found.residual
         coef = found.expansion.coef
-        self.intercept_ = np.zeros(coef.shape[1], coef.dtype)
+        self.kernel_, self.expansion_, self.residual_ = kernel, found.expansion, found.residual
         self.dual_coef_ = coef[:, 0] if y.ndim == 1 else coef
-        self._asked = (self.alpha, self.memory, targets, sample_weight)
+        self.intercept_ = np.zeros(coef.shape[1], coef.dtype)
+        self._asked = (self.alpha, self.memory, targets, weights)
         self.__dict__.pop("posterior_", None)
         if found.posterior is not None:
             self.posterior_ = found.posterior
         return self
 
-    def _validated(self, y, sample_weight):
-        """Return targets and weights, or None for equal ones."""
+    def _check_targets(self, y, sample_weight):
+        """Return validated targets and weights, None for equal weights."""
         y = validate_data(self, y=y, multi_output=True, y_numeric=True)
-        return y, None if sample_weight is None else _svm.weights(sample_weight, len(y))
+        return y, None if sample_weight is None else check_weights("sample_weight", sample_weight, len(y))
 
-    def _how(self):
-        return {"memory": self.memory, "random_state": self.random_state}
-
-    def _landmarks(self, phi, weights):
-        """Return the features of the landmarks, none of weight 0, or None where the span is that of all points."""
+    def _landmark_features(self, phi, weights):
+        """Return the features of the landmarks, none of weight 0; None where all points span the solutions."""
         if self.landmarks is None:
             return None
         if np.isscalar(self.landmarks):
@@ -155,12 +144,11 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
                 return None
             if weights is not None:
                 phi = phi[:, np.flatnonzero(weights)]
-        return features(
-            phi.kernel, select_landmarks(phi.kernel, phi.points, self.landmarks, random_state=self.random_state)
-        )
+        found = select_landmarks(phi.kernel, phi.points, self.landmarks, random_state=self.random_state)
+        return features(phi.kernel, found)
 
     def predict(self, X):
-        """Return predictions for new points.
+        """Predict the targets of new points.
 
         Parameters
         ----------
@@ -184,13 +172,10 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         Returns
         -------
         array (n_test,)
-            k(x, x) - |R(x)|^2, at least 0, equal for all targets; below about eps k(x, x) / alpha it is rounding.
+            k(x, x) - |R(x)|^2, at least 0, equal for all targets. Values below about eps k(x, x) / alpha are rounding.
         """
         X = self._new_points(X)
-        prior, R = self.kernel_.diag(X), self.posterior_
-        parts = [slice(i, i + _BLOCK) for i in range(0, count_points(X), _BLOCK)]
-        known = np.concatenate([np.sum(R(take_points(X, rows)) ** 2, axis=1) for rows in parts])
-        return (prior - known).clip(0)
+        return ridge.variance(self.posterior_, X)
 
     @cached_property
     def posterior_(self):
@@ -201,7 +186,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     @property
     def loo_residuals_(self):
-        """What each target differs by from its prediction by all other points."""
+        """Leave-one-out residuals, each target minus its prediction by a fit to all other points."""
         check_is_fitted(self)
         _, _, targets, _ = self._asked
         if self.expansion_.shape[0] != len(targets) or len(self.posterior_) != len(targets):
@@ -210,17 +195,14 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _certify(self, X, y, sample_weight):
         """Return the relative residuals of the normal equations in float64 from raw inputs."""
-        y, weights = self._validated(y, sample_weight)
-        _, points = self._training_points(X, sample_weight=weights)
+        y, weights = self._check_targets(y, sample_weight)
+        _, points = self._training_points(X, weights)
         check_consistent_length(points, y)
         points = widened(points)
-        carriers = points if self.landmarks is None else widened(self.expansion_.points)
-        psi = Expansion(self.kernel_, carriers, np.asarray(self.expansion_.coef, np.float64))
-        onto, weights = Gram(self.kernel_, carriers, points), np.ones(len(y)) if weights is None else weights
-        given = onto @ (weights[:, None] * y.reshape(len(y), -1).astype(np.float64))
-        found = onto @ (weights[:, None] * psi(points)) + self.alpha * psi(carriers)
-        norms = np.linalg.norm(given, axis=0)
-        return Residuals(np.linalg.norm(given - found, axis=0) / np.where(norms > 0, norms, 1.0))
+        onto = points if self.landmarks is None else widened(self.expansion_.points)
+        psi = Expansion(self.kernel_, onto, np.asarray(self.expansion_.coef, np.float64))
+        targets = y.reshape(len(y), -1).astype(np.float64)
+        return Residuals(ridge.normal_residuals(psi, points, targets, self.alpha, weights))
 
     def _like_targets(self, values):
         return values[:, 0] if self.dual_coef_.ndim == 1 else values

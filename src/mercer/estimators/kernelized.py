@@ -1,4 +1,4 @@
-"""Kernelized: any scikit-learn estimator, run on coordinates of feature space."""
+"""Kernelized: a scikit-learn estimator in the feature space of a kernel, fitted to coordinates of the points."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
@@ -10,12 +10,12 @@ from mercer.estimators._base import KernelEstimator
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import features
 
-# Points at which scores are compared with the affine function that they give at the unit vectors.
+# Training points at which the output of an estimator is compared with an affine function.
 _PROBES = 100
 
 
 def _inner_has(name):
-    """Return a check for ``available_if``: whether the wrapped estimator has a method; its own error if not."""
+    """Return a check for ``available_if`` that raises the error of the wrapped estimator without such a method."""
 
     def check(self):
         getattr(getattr(self, "estimator_", self.estimator), name)
@@ -31,50 +31,53 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
 
     .. math:: Y = \Lambda^{1/2} U', \qquad H K H = U \Lambda U', \qquad y(x) = \Lambda^{-1/2} U' k(x),
 
-    so that what is linear becomes its kernel form to machine precision (PCA becomes kernel PCA, ridge regression
-    kernel ridge regression), and what knows no dot products at all (trees, medians, PCA-L1) gets one.
+    so that a linear method becomes the kernel method to machine precision (PCA becomes kernel PCA, ridge regression
+    kernel ridge regression), and methods without dot products (trees, medians, PCA-L1) get a kernel form.
 
     Parameters
     ----------
     estimator : estimator
-        Cloned, never changed. Its parameters are reached as ``estimator__C``, those of the kernel as ``kernel__gamma``.
+        Estimator to fit to coordinates; it is cloned. Set its parameters as ``estimator__C``, those of the kernel as
+        ``kernel__gamma``.
     kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
-        Bandwidth rules are resolved on the training data and sample weights.
+        Kernel. Bandwidth rules are resolved on the training data and sample weights.
     centre : bool
-        Take the mean of the training features as origin.
+        Use the mean of the training features as origin.
     tol : float, optional
-        Axes whose eigenvalue is at most ``tol`` times the largest are cut; n eps when left out. Estimators that
-        rescale or split single axes see rounding in the last ones: 1e-10 and above keeps it from them.
+        Relative tolerance of the rank: axes whose eigenvalue is at most ``tol`` times the largest are cut; n eps when
+        left out. For estimators that rescale or split single axes take 1e-10 or more: the last axes are rounding.
     landmarks : int or points, optional
-        Use the span of so many chosen points, or of the given ones, instead of that of all training points.
+        Number of training points to select, or points, whose features span the subspace; all training points when left
+        out.
     memory : str or int
-        Bytes that a stored matrix of kernel values may take.
+        Memory limit, in bytes, of a stored kernel matrix.
     random_state : int, RandomState or None
-        Choice of landmarks; the wrapped estimator has its own.
+        Seed of the selection of landmarks. The wrapped estimator has a seed of its own.
 
     Attributes
     ----------
     estimator_ : estimator
         The wrapped estimator, fitted to coordinates.
     map_ : KernelMap
-        From points to coordinates.
+        Map from points to coordinates.
     expansion_ : Expansion
-        Where scores (``decision_function``, else predictions of a regressor, else ``transform``) are affine in the
-        coordinates: the vectors whose inner products they are, ``expansion_(X) + intercept_``. Computed when asked for.
+        The vectors psi with output ``expansion_(X) + intercept_``, if the output (``decision_function``, predictions of
+        a regressor, or ``transform``) is an affine function of the coordinates. Computed at each access.
     intercept_ : array (m,)
-        What is added.
+        Constants of the affine function.
     kernel_ : Kernel
-        The kernel with its numbers.
+        Kernel with resolved bandwidth.
     classes_, labels_, offset_
-        Of the wrapped estimator, where it has them.
+        Attributes of the wrapped estimator, if it has them.
     n_features_in_ : int
 
     Raises
     ------
     TypeError
-        When ``estimator`` is none.
+        When ``estimator`` is not an estimator.
     ValueError
-        When it needs nonnegative input, which coordinates are not; for sample weights it does not take.
+        When ``estimator`` needs nonnegative input, because coordinates have both signs; for sample weights that it does
+        not take.
 
     See Also
     --------
@@ -82,8 +85,8 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
 
     Notes
     -----
-    Every method is there when the wrapped estimator has it. ``inverse_transform`` goes through coordinates to
-    pre-images. O(n^3) and an n x n matrix for the coordinates; with m landmarks O(n m^2).
+    A method is available if the wrapped estimator has it. ``inverse_transform`` returns pre-images of the coordinates
+    that the wrapped inverse gives. O(n^3) and an n x n matrix for the coordinates; with m landmarks O(n m^2).
 
     References
     ----------
@@ -122,8 +125,6 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         self.memory = memory
         self.random_state = random_state
 
-    # --- fitting ---------------------------------------------------------------------------------------------------
-
     def fit(self, X, y=None, sample_weight=None):
         """Find coordinates and fit the wrapped estimator to them.
 
@@ -132,9 +133,9 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         X : points (n)
             Rows, sparse rows where the kernel takes them, a square matrix for "precomputed", or a list of objects.
         y : array, optional
-            Passed on.
+            Targets of the wrapped estimator.
         sample_weight : array (n,), optional
-            Passed on; bandwidth rules use it too.
+            Weights, of the wrapped estimator and of bandwidth rules.
 
         Returns
         -------
@@ -145,19 +146,19 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_inner_has("fit_transform"))
     def fit_transform(self, X, y=None, sample_weight=None):
-        """Fit, and return what the wrapped ``fit_transform`` gives."""
+        """Fit, and return the result of the wrapped ``fit_transform``."""
         return _indexed(self._fit("fit_transform", X, y, sample_weight), X)
 
     @available_if(_inner_has("fit_predict"))
     def fit_predict(self, X, y=None, sample_weight=None):
-        """Fit, and return what the wrapped ``fit_predict`` gives."""
+        """Fit, and return the result of the wrapped ``fit_predict``."""
         return self._fit("fit_predict", X, y, sample_weight)
 
     def _fit(self, method, X, y, sample_weight):
         inner = self._checked_estimator(sample_weight)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
-        kernel, points = self._training_points(X, y, sample_weight)
+        kernel, points = self._training_points(X, sample_weight)
         given = kernel.tags.points == "indices"
         to_coordinates = KernelMap(
             self.kernel if given else kernel,
@@ -174,20 +175,18 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         return result
 
     def _checked_estimator(self, sample_weight):
-        """Return a clone of the wrapped estimator if it can do with coordinates and weights."""
+        """Return a clone of the wrapped estimator, or raise when it does not take coordinates or weights."""
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise TypeError(f"estimator must be an estimator, such as LogisticRegression(), got {self.estimator!r}.")
         name = type(self.estimator).__name__
         if get_tags(self.estimator).input_tags.positive_only:
             raise ValueError(
-                f"estimator = {name} needs nonnegative input, but coordinates of feature space have both signs; put "
-                f"make_pipeline(MinMaxScaler(clip=True), {name}()) in its place."
+                f"estimator = {name} needs nonnegative input, but coordinates have both signs; use "
+                f"make_pipeline(MinMaxScaler(clip=True), {name}()) instead."
             )
         if sample_weight is not None and not has_fit_parameter(self.estimator, "sample_weight"):
-            raise ValueError(f"sample_weight was given, but estimator = {name} takes none; leave it out.")
+            raise ValueError(f"sample_weight must be None, because estimator = {name} takes none.")
         return clone(self.estimator)
-
-    # --- what the wrapped estimator has ----------------------------------------------------------------------------
 
     @available_if(_inner_has("predict"))
     def predict(self, X):
@@ -227,7 +226,7 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_inner_has("inverse_transform"))
     def inverse_transform(self, X):
-        """Return points (n_test, n_features_in_) whose features are nearest to where the wrapped inverse leads."""
+        """Return points (n_test, n_features_in_), the pre-images of the coordinates that the wrapped inverse gives."""
         check_is_fitted(self)
         return self.map_.inverse_transform(self.estimator_.inverse_transform(X))
 
@@ -251,55 +250,56 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
 
     @property
     def labels_(self):
-        """Cluster of each training point."""
+        """Cluster labels of the training points."""
         return self._inner().labels_
 
     @property
     def offset_(self):
-        """What separates inliers from outliers."""
+        """Offset of the wrapped outlier detector."""
         return self._inner().offset_
 
     @property
     def expansion_(self):
-        """Vectors of feature space whose inner products with points are the scores, less ``intercept_``."""
+        """Vectors of feature space whose inner products with points are the output minus ``intercept_``."""
         return self.map_.expansion_ @ self._affine()[0]
 
     @property
     def intercept_(self):
-        """What is added to the inner products with ``expansion_``."""
+        """Constants that are added to the inner products with ``expansion_``."""
         matrix, constant = self._affine()
         return self.map_.intercept_ @ matrix + constant
 
     def _affine(self):
-        """Return A (r, m) and b (m,) with scores = Y A + b, or raise AttributeError where there are none."""
-        score = _scores(self._inner())
+        """Return A (r, m) and b (m,) with output Y A + b at coordinates Y; raise AttributeError if it is not affine."""
+        output = _output(self._inner())
         r = self.map_.n_components_
-        constant, at_units = score(np.zeros((1, r)))[0], score(np.eye(r))
-        matrix = at_units - constant
+        constant = output(np.zeros((1, r)))[0]
+        matrix = output(np.eye(r)) - constant
         Y = self._probes()
-        scores = score(Y)
-        if np.abs(scores - Y @ matrix - constant).max() > 1e-6 * np.abs(scores).max():
+        values = output(Y)
+        if np.abs(values - Y @ matrix - constant).max() > 1e-6 * np.abs(values).max():
             raise AttributeError(
-                f"scores of {type(self.estimator_).__name__} are not affine in the coordinates: there is no expansion_."
+                f"{type(self.estimator_).__name__} is not an affine function of the coordinates, so that it has no "
+                "expansion_."
             )
         return matrix, constant
 
     def _probes(self):
-        """Return the coordinates of some points of the span: where a function that is not affine is not constant."""
+        """Return the coordinates of some training points, where a function that is not affine differs from one."""
         axes = self.map_.expansion_
         some = np.unique(np.linspace(0, axes.shape[0] - 1, _PROBES).astype(int))
         return features(self.kernel_, axes.points)[:, some].inner(axes) + self.map_.intercept_
 
     def _apply(self, method, X, *args, **kwargs):
-        """Call a method of the fitted estimator with the coordinates of points."""
+        """Return the result of a method of the fitted estimator for the coordinates of points."""
         points = self._new_points(X)
         Y = self.map_.coordinates_(points)
         return getattr(self.estimator_, method)(Y, *args, **kwargs)
 
     def _inner(self):
-        """Return the fitted estimator, or raise an AttributeError, as an attribute that is not there yet does."""
+        """Return the fitted estimator, or raise an AttributeError before ``fit``."""
         if "estimator_" not in vars(self):
-            raise AttributeError("Kernelized is not fitted yet: call fit first.")
+            raise AttributeError("Kernelized is not fitted yet; call fit first.")
         return self.estimator_
 
     def __sklearn_tags__(self):
@@ -309,26 +309,21 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def _scores(estimator):
-    """Return the function that gives the scores of a fitted estimator as a matrix."""
+def _output(estimator):
+    """Return the function from coordinates to decision values, predictions of a regressor or a transform (n, m)."""
     if hasattr(estimator, "decision_function"):
-        score = estimator.decision_function
+        method = estimator.decision_function
     elif is_regressor(estimator):
-        score = estimator.predict
+        method = estimator.predict
     elif hasattr(estimator, "transform"):
-        score = estimator.transform
+        method = estimator.transform
     else:
-        raise AttributeError(f"{type(estimator).__name__} has no scores, and so no expansion_.")
-
-    def matrix(Y):
-        values = np.asarray(score(Y))
-        return values.reshape(len(Y), -1)
-
-    return matrix
+        raise AttributeError(f"{type(estimator).__name__} has no decision values or transform, and so no expansion_.")
+    return lambda Y: np.asarray(method(Y)).reshape(len(Y), -1)
 
 
 def _indexed(result, X):
-    """Return a pandas result with the index of the points it belongs to."""
+    """Return a pandas result with the index of its points."""
     if hasattr(result, "iloc") and hasattr(X, "iloc"):
         result.index = X.index
     return result

@@ -1,58 +1,58 @@
-"""Nystroem: features whose dot products approach kernel values, from a few landmarks."""
+"""Nystroem: features whose dot products approximate kernel values, from a few landmarks."""
 
 from numbers import Integral
 
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator
 
 from mercer._common import check_integer, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators._base import KernelTransformer
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import select_landmarks, spectral
 
 
-class Nystroem(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Nystroem(KernelTransformer, BaseEstimator):
     r"""Coordinates in the span of landmarks, not centred: the low-rank approximation of a kernel as a transformer.
 
     .. math:: K_{mm} = U \Lambda U', \qquad z(x) = \Lambda^{-1/2} U' k_m(x), \qquad z(x)'z(y) =
        k_m(x)' K_{mm}^{+} k_m(y)
 
-    Exact on the landmarks and wherever phi(x) lies in their span.
+    It is exact on the landmarks, and where phi(x) lies in the span of their features.
 
     Parameters
     ----------
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
-        Bandwidth rules are resolved on the training data.
+        Kernel. Bandwidth rules are resolved on the training data.
     n_components : int
-        Number of landmarks to choose.
+        Number of landmarks to select.
     landmarks : {"uniform", "k_means", "pivoted", "randomly_pivoted"} or points
-        How to choose them, or the landmarks themselves (row indices for a precomputed kernel), all of which are used.
+        Rule that selects them, or the landmarks (row indices for a precomputed kernel), which are all used.
     memory : str or int
-        Bytes that the matrix between landmarks may take.
+        Memory limit, in bytes, of the matrix between landmarks.
     random_state : int, RandomState or None
-        Choice of landmarks.
+        Seed of the selection of landmarks.
 
     Attributes
     ----------
     expansion_ : Expansion
         Orthonormal vectors; the features are ``expansion_(X)``.
     landmarks_ : points
-        Those in use.
+        The landmarks.
     kernel_ : Kernel
-        The kernel with its numbers.
+        Kernel with resolved bandwidth.
     n_components_ : int
         Number of features, the numerical rank of the matrix between landmarks.
     n_features_in_ : int
 
     See Also
     --------
-    KernelMap : Centred, along the principal axes of all training points, with a residual and a way back.
+    KernelMap : Centred coordinates along the principal axes of all training points, with residual and pre-images.
 
     Notes
     -----
-    O(m^3), and m kernel values per point. For the same landmarks the features are those of scikit-learn's class of that
+    O(m^3), and m kernel values per point. For equal landmarks the features are those of scikit-learn's class of this
     name up to a rotation. Eigenvalues below m eps lambda_max are cut.
 
     References
@@ -78,7 +78,7 @@ class Nystroem(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self.random_state = random_state
 
     def fit(self, X, y=None):
-        """Choose the landmarks, and orthonormalise their features.
+        """Select the landmarks, and orthonormalise their features.
 
         Parameters
         ----------
@@ -96,23 +96,24 @@ class Nystroem(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         warn_degenerate(kernel, points)
         given = not isinstance(self.landmarks, str)
         if given and isinstance(self.landmarks, Integral):
-            raise TypeError(f"landmarks = {self.landmarks!r} must be a rule or points; their number is n_components.")
+            raise TypeError(f"landmarks = {self.landmarks!r} must be a rule or points; n_components is their number.")
         wanted = self.landmarks if given else self.n_components
-        chosen = select_landmarks(kernel, points, wanted, self.landmarks, self.random_state)
-        phi = features(kernel, chosen)
+        landmarks = select_landmarks(kernel, points, wanted, self.landmarks, self.random_state)
+
+        phi = features(kernel, landmarks)
         basis = spectral(phi, False, memory=self.memory, random_state=self.random_state).basis
-        asked = len(phi) if given else self.n_components
-        if len(basis) < asked:
+        n_components = len(phi) if given else self.n_components
+        if len(basis) < n_components:
             warn(
-                f"{asked} features were asked for, but {len(phi)} landmarks of {count_points(points)} points have "
-                f"numerical rank {len(basis)}: that many are returned.",
+                f"n_components = {n_components} exceeds the numerical rank {len(basis)} of {len(phi)} landmarks of "
+                f"{count_points(points)} points; {len(basis)} features are returned.",
             )
-        self.kernel_, self.landmarks_, self.expansion_ = kernel, chosen, basis
+        self.kernel_, self.landmarks_, self.expansion_ = kernel, landmarks, basis
         self.n_components_ = self._n_features_out = len(basis)
         return self
 
     def transform(self, X):
-        """Return the features of points.
+        """Return the features of points, ``expansion_(X)``.
 
         Parameters
         ----------
@@ -125,8 +126,3 @@ class Nystroem(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixi
         """
         X = self._new_points(X)
         return self.expansion_(X)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

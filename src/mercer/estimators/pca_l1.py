@@ -1,4 +1,4 @@
-"""PCAL1: directions of largest L1 dispersion, which few outliers cannot turn as they turn principal components."""
+"""PCAL1: principal component analysis by the L1 norm, which is robust against outliers."""
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -10,25 +10,27 @@ from mercer.solvers import pca_l1
 
 
 class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    r"""Principal component analysis by the L1 norm: orthonormal directions with the largest sum of absolute scores.
+    r"""PCA-L1, principal component analysis by the L1 norm; ``Kernelized(PCAL1())`` is kernel PCA-L1.
+
+    Orthonormal directions with the largest sum of absolute scores,
 
     .. math:: \max_{|w| = 1} \sum_i |w'(x_i - \bar x)|,
 
-    one direction after another in what the earlier ones leave (greedy), or all at once. Squared scores of ordinary PCA
-    let one far point outweigh many near ones; absolute scores do not. ``Kernelized(PCAL1())`` is kernel PCA-L1.
+    found one after another in the rows that the earlier ones deflate (greedy), or all together. In ordinary PCA, with
+    squared scores, one far point can outweigh many near ones; with absolute scores its influence is smaller.
 
     Parameters
     ----------
     n_components : int, optional
         Number of directions; min(n, d), cut to the rank, when left out.
     greedy : bool
-        Seek one direction after another; otherwise all of them together.
+        Search one direction after another; otherwise all of them together.
     n_init : int
-        Starts of every search; the objective has local maxima.
+        Number of starts of each search; the objective has local maxima.
     max_iter : int
-        Steps of every start.
+        Maximum number of steps of each start.
     random_state : int, RandomState or None
-        Starts, and steps away from points whose score is exactly 0.
+        Seed of the starts, and of the perturbations at scores that are exactly 0.
 
     Attributes
     ----------
@@ -37,24 +39,24 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     dispersions_ : array (n_components_,)
         sum_i |w_k'(x_i - mean)| over the training rows.
     residuals_ : array (n_components_,)
-        Distances from the fixed point of the iteration: the certificate.
+        Distances from the fixed point of the iteration.
     n_ties_ : int
-        Training scores that are exactly 0 at the end; where there are none, each search ended in a local maximum.
+        Number of training scores that are exactly 0; when it is 0, each search ended in a local maximum.
     history_ : list of arrays
-        The objective after every step, never decreasing; one array for every search.
+        Objective after each step, never decreasing; one array for each search.
     mean_ : array (n_features_in_,)
         Column means of the training rows.
     n_iter_ : int
-        Steps of the longest of the searches whose result was kept.
+        Number of steps of the longest search.
     n_components_, n_features_in_ : int
 
     See Also
     --------
-    mercer.Kernelized : The same directions in the feature space of a kernel.
+    mercer.Kernelized : Kernel PCA-L1, ``Kernelized(PCAL1())``.
 
     Notes
     -----
-    O(n d) a step, usually fewer than 20 steps for each direction and start.
+    O(n d) per step, usually fewer than 20 steps for each direction and start.
 
     References
     ----------
@@ -100,9 +102,7 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         found = solve(X - mean, m, n_init=self.n_init, max_iter=self.max_iter, random_state=self.random_state)
         kept = found.vectors.shape[1]
         if self.n_components is not None and kept < m:
-            warn(
-                f"n_components = {m} exceeds the rank {kept} of the centred rows; {kept} directions are returned.",
-            )
+            warn(f"n_components = {m} exceeds the rank {kept} of the centred rows; {kept} directions are returned.")
         self.mean_ = mean.astype(X.dtype)
         self.components_ = np.ascontiguousarray(found.vectors.T).astype(X.dtype)
         self.dispersions_, self.residuals_ = found.dispersions, found.residuals
@@ -127,7 +127,7 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return (X - self.mean_) @ self.components_.T
 
     def inverse_transform(self, X):
-        """Return the points mean + sum_k y_k w_k of the span with given scores.
+        """Return the points mean + sum_k y_k w_k with given scores.
 
         Parameters
         ----------

@@ -84,7 +84,9 @@ def _(coordinates: Coordinates):
     require(isinstance(basis, Expansion) and isinstance(origin, Expansion), "basis and origin must be expansions")
     require(len(origin) == 1, f"origin has {len(origin)} vectors; it must have one")
     _require_array("intercept", coordinates.intercept, (len(basis),))
-    require(isinstance(coordinates.square, float), "square must be a float")
+    require(coordinates.square is None or isinstance(coordinates.square, float), "square must be a float")
+    if coordinates.variances is not None:
+        _require_array("variances", coordinates.variances, (len(basis),))
     return coordinates
 
 

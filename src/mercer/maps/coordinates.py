@@ -11,8 +11,12 @@ from mercer._common import check_number
 from mercer._compute.memory import require_memory
 from mercer.expansion import Expansion, mean
 from mercer.factor import eigenpairs, qr
+from mercer.preimages import preimage
 
 logger = logging.getLogger(__name__)
+
+# Vectors of which pre-images are searched at a time: their coefficients are a matrix (n, this number).
+_BLOCK = 1024
 
 
 @dataclass(frozen=True)
@@ -29,8 +33,11 @@ class Coordinates:
         One vector mu in the span; 0 when not centred.
     intercept : array (r,)
         -<mu, pi_k>.
-    square : float
-        The squared norm of mu.
+    square : float, optional
+        The squared norm of mu; ``residual`` computes it when left out.
+    variances : array (r,), optional
+        For whitened coordinates y_k = <phi(x) - mu, pi_k> / s_k: the squares s_k^2, with ``basis`` and ``intercept``
+        divided by s_k.
 
     References
     ----------
@@ -50,7 +57,8 @@ class Coordinates:
     basis: Expansion
     origin: Expansion
     intercept: np.ndarray
-    square: float
+    square: float | None = None
+    variances: np.ndarray | None = None
 
     def __call__(self, X):
         """Return the coordinates of points.
@@ -86,9 +94,10 @@ class Coordinates:
             For rows of a precomputed kernel, which do not give k(x, x).
         """
         diagonal = np.asarray(self.basis.kernel.diag(X), np.float64)
-        square = diagonal - 2 * self.origin(X)[:, 0].astype(np.float64) + self.square
+        origin = float(self.origin.norms()[0]) ** 2 if self.square is None else self.square
+        square = diagonal - 2 * self.origin(X)[:, 0].astype(np.float64) + origin
         coordinates = self(X)
-        rest = square - np.einsum("ij,ij->i", coordinates, coordinates, dtype=np.float64)
+        rest = square - np.einsum("ij,ij->i", coordinates, self._along_axes(coordinates), dtype=np.float64)
         return np.sqrt(np.maximum(rest, 0)).astype(coordinates.dtype)
 
     def of(self, psi):
@@ -125,7 +134,37 @@ class Coordinates:
         Y = np.asarray(Y)
         if Y.ndim != 2 or Y.shape[1] != len(self.basis):
             raise ValueError(f"coordinates must have shape (m, {len(self.basis)}), got {Y.shape}.")
-        return self.basis @ Y.T + self.origin
+        return self.basis @ self._along_axes(Y).T + self.origin
+
+    def preimages(self, Y, method="auto", start=None):
+        """Return points whose features are nearest to the vectors with given coordinates.
+
+        Parameters
+        ----------
+        Y : array (m, r)
+        method : str or method record
+            As in ``mercer.preimage``.
+        start : rows (m, d), optional
+            Where the searches start.
+
+        Returns
+        -------
+        array (m, d)
+
+        Raises
+        ------
+        TypeError
+            For a precomputed kernel or a kernel of objects: pre-images are rows of numbers.
+        """
+        Y = np.asarray(Y)
+        blocks = [slice(i, i + _BLOCK) for i in range(0, max(len(Y), 1), _BLOCK)]
+        starts = [None if start is None else start[rows] for rows in blocks]
+        found = [preimage(self.vectors(Y[rows]), method, start=z) for rows, z in zip(blocks, starts, strict=True)]
+        return np.concatenate([each.points for each in found])
+
+    def _along_axes(self, Y):
+        """Return coordinates times s_k^2: the coefficients of ``basis`` in the vectors with these coordinates."""
+        return Y if self.variances is None else Y * self.variances
 
 
 def spectral(phi, centre=True, tol=None, *, memory="1GB", random_state=None):

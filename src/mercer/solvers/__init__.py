@@ -1,1 +1,1 @@
-"""Solvers of kernel machines: arrays and operators in, arrays and a certificate out."""
+"""Solvers of kernel methods: arrays and operators in, arrays and a certificate out."""

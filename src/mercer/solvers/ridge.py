@@ -51,7 +51,7 @@ def ridge(phi, Y, alpha, weights=None, *, memory="1GB", random_state=None):
 
 
 def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB"):
-    """Return the minimiser of ``ridge`` in the span of other vectors, and its posterior there; stores nothing of size n.
+    """Return the minimiser of ``ridge`` in the span of other vectors, and its posterior; stores nothing of size n.
 
     With orthonormal Q and F = Q'Phi: psi = Q (N + alpha I)^-1 F S^2 Y, N = F S^2 F' = V diag(nu) V', and the posterior
     R = Q V diag(nu / (nu + alpha))^(1/2) (Quinonero-Candela and Rasmussen, JMLR 6, 2005, eq. 20).
