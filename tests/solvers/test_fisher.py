@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.special
+import scipy.stats
 
 import mercer as mc
-from mercer.solvers.fisher import discriminants
+from mercer.solvers.fisher import discriminants, log_posteriors
 
 rng = np.random.default_rng(0)
 CLASSES = rng.integers(0, 4, 80)
@@ -69,6 +71,31 @@ def test_means_and_intercept_are_those_of_the_training_points():
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(found.means, [Z[c == CLASSES].mean(axis=0) for c in range(4)], atol=1e-11)
     assert (found.means[-1] >= 0).all()
+
+
+def test_four_points_on_a_line_have_the_eigenvalue_and_means_of_a_calculation_by_hand():
+    """Means 1 and 11 about 6, S_B = 4 * 25 and S_W = 4: the eigenvalue is 25, and w = 1 has w'S_W w = n."""
+    line = mc.features(mc.Linear(), np.array([[0.0], [2.0], [10.0], [12.0]]))
+    found = discriminants(line, np.array([0, 0, 1, 1]), 1e-6)
+    np.testing.assert_allclose(found.eigenvalues, [25], rtol=1e-6)
+    np.testing.assert_allclose(found.means, [[-5], [5]], rtol=1e-6)
+    np.testing.assert_allclose(found.expansion(np.array([[1.0]])) + found.intercept, [[-5]], rtol=1e-6)
+
+
+def test_the_first_directions_are_those_of_all():
+    every, two = discriminants(PHI, CLASSES, MU), discriminants(PHI, CLASSES, MU, n=2)
+    np.testing.assert_allclose(two.eigenvalues, every.eigenvalues[:2], rtol=1e-13)
+    np.testing.assert_allclose(two.expansion(X), every.expansion(X)[:, :2], atol=1e-10)
+    np.testing.assert_allclose(two.means, every.means[:, :2], atol=1e-12)
+
+
+def test_log_posteriors_are_those_of_gaussian_classes_up_to_a_constant_of_each_point():
+    means, priors = np.array([[0.0, 1.0], [2.0, -1.0], [0.5, 0.5]]), np.array([0.2, 0.5, 0.3])
+    Z = rng.standard_normal((9, 2))
+    density = np.stack([scipy.stats.multivariate_normal(m).logpdf(Z) for m in means], axis=1) + np.log(priors)
+    ours = log_posteriors(Z, means, priors)
+    np.testing.assert_allclose(scipy.special.softmax(ours, 1), scipy.special.softmax(density, 1), rtol=1e-12)
+    np.testing.assert_allclose(ours - ours[:, :1], density - density[:, :1], atol=1e-12)
 
 
 @pytest.mark.parametrize("memory", ["1GB", "1kB"], ids=["direct", "iterative"])

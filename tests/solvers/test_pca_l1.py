@@ -1,4 +1,4 @@
-"""PCA-L1: the objective climbs, ends in fixed points, and finds what brute force finds."""
+"""PCA-L1: the objective never decreases, ends in fixed points, and equals that of an exhaustive search."""
 
 import itertools
 
@@ -97,3 +97,46 @@ def test_too_few_steps_are_reported(global_random_seed):
 def test_rows_of_zeros_have_no_direction():
     with pytest.raises(ValueError, match="no dispersion"):
         pca_l1.greedy(np.zeros((3, 2)), 1)
+
+
+def test_ties_count_zero_projections_of_rows_that_are_not_zero():
+    """The third row stays orthogonal when no perturbation is left: both signs give the same objective."""
+    X = np.array([[3.0, 0.0, 0.0], [-3.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    assert pca_l1.greedy(X, 1).ties == 0
+    run = pca_l1.ascend(np.array([[3.0, 0.0], [0.0, 1.0]]), np.array([[1.0], [0.0]]), np.random.default_rng(0))
+    assert run.ties == 0
+    np.testing.assert_allclose(np.abs(run.W[:, 0]), np.array([3, 1]) / np.sqrt(10), rtol=1e-12)
+
+
+def test_directions_have_their_largest_entries_positive_and_are_sorted_by_dispersion(rows):
+    for solve in (pca_l1.greedy, pca_l1.joint):
+        W = solve(rows, 3).vectors
+        assert (W[np.abs(W).argmax(axis=0), np.arange(3)] > 0).all()
+    assert (np.diff(pca_l1.joint(rows, 3).dispersions) <= 0).all()
+    np.testing.assert_allclose(
+        pca_l1.joint(rows, 3).dispersions, np.abs(rows @ pca_l1.joint(rows, 3).vectors).sum(axis=0), rtol=1e-13
+    )
+
+
+def test_histories_are_in_units_of_the_rows(rows):
+    for scale in (1.0, 1e3):
+        found = pca_l1.greedy(scale * rows, 1)
+        assert found.history[0][-1] == pytest.approx(found.dispersions[0], rel=1e-12)
+    joint = pca_l1.joint(rows, 2)
+    assert joint.history[0][-1] == pytest.approx(joint.dispersions.sum(), rel=1e-12)
+
+
+def test_the_residual_is_the_change_by_one_more_step(global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((200, 20))
+    with pytest.warns(ConvergenceWarning, match="residual"):
+        found = pca_l1.greedy(X, 1, n_init=1, max_iter=1)
+    w = found.vectors[:, 0]
+    step = X.T @ np.sign(X @ w)
+    assert found.residuals[0] == pytest.approx(np.abs(w - step / np.linalg.norm(step)).max(), rel=1e-9)
+    assert found.residuals[0] > 1e-3
+
+
+def test_greedy_search_stops_at_the_rank(rows):
+    flat = rows[:, :2] @ np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    for solve in (pca_l1.greedy, pca_l1.joint):
+        assert solve(flat, 3).vectors.shape == (3, 2)

@@ -1,4 +1,4 @@
-"""The perceptron in dual variables: its twin in primal variables, its bound, its averages and votes."""
+"""The perceptron in dual variables: the same in primal variables, its bound, averages, votes and margins."""
 
 import itertools
 
@@ -93,3 +93,47 @@ def test_two_batches_joined_are_one_pass(rings):
     np.testing.assert_array_equal(both.rows, whole.rows)
     np.testing.assert_array_equal(both.times, whole.times)
     assert both.seen == whole.seen
+
+
+def test_the_mistakes_averages_and_votes_of_three_points_are_those_of_a_calculation_by_hand():
+    """One mistake at the first example; then w = phi(1) is right for ever: 6 examples presented, 1 mistake."""
+    X, y = np.array([[1.0], [-2.0], [3.0]]), np.array([1.0, -1.0, 1.0])
+    run = perceptron.learn(X @ X.T, y, [np.arange(3)] * 5)
+    assert (run.rows.tolist(), run.signs.tolist(), run.times.tolist()) == ([0], [1.0], [0])
+    assert (run.seen, run.n_iter, run.last) == (6, 2, 0)
+    assert perceptron.final(run, 3).tolist() == [1, 0, 0]
+    assert perceptron.averaged(run, 3).tolist() == [1, 0, 0]
+    assert perceptron.votes(X @ X.T, run).tolist() == [1, -1, 1]
+    late = perceptron.Mistakes(np.array([0, 2]), np.array([1.0, -1.0]), np.array([1, 3]), 4, 1, 2)
+    assert perceptron.averaged(late, 3).tolist() == [0.75, 0, -0.25]
+
+
+def test_nothing_presented_gives_vectors_and_votes_of_zero():
+    run = perceptron.learn(np.eye(2), np.ones(2), [])
+    assert (run.seen, run.n_iter, run.last) == (0, 0, 0)
+    assert perceptron.averaged(run, 2).tolist() == perceptron.votes(np.eye(2), run).tolist() == [0, 0]
+
+
+def test_two_runs_joined_add_up():
+    first = perceptron.Mistakes(np.array([1]), np.array([1.0]), np.array([2]), 5, 1, 1)
+    second = perceptron.Mistakes(np.array([0, 1]), np.array([-1.0, 1.0]), np.array([0, 4]), 7, 3, 2)
+    both = perceptron.joined(first, second, 10)
+    assert both.rows.tolist() == [1, 10, 11]
+    assert both.signs.tolist() == [1, -1, 1]
+    assert both.times.tolist() == [2, 5, 9]
+    assert (both.seen, both.n_iter, both.last) == (12, 4, 2)
+
+
+def test_rows_are_counted_among_the_examples_with_mistakes():
+    run = perceptron.Mistakes(np.array([7, 2, 7]), np.ones(3), np.arange(3), 9, 1, 3)
+    among = perceptron.among(run, np.array([2, 4, 7]))
+    assert among.rows.tolist() == [2, 0, 2]
+    assert among.seen == 9
+
+
+def test_margins_are_smallest_distances_and_bounds_follow_from_the_largest_norm():
+    points, signs = np.array([[3.0, 0.0], [0.0, 4.0], [-1.0, -1.0]]), np.array([1.0, 1.0, -1.0])
+    w = mc.Expansion(mc.Linear(), np.array([[1.0, 1.0], [2.0, -2.0], [0.0, 0.0]]), np.eye(3))
+    margin, bound = perceptron.margins(w, points, [signs, signs, signs])
+    np.testing.assert_allclose(margin, [np.sqrt(2), -4 / np.sqrt(2), 0], rtol=1e-14)
+    np.testing.assert_allclose(bound, [16 / 2, np.inf, np.inf], rtol=1e-14)

@@ -1,4 +1,4 @@
-"""Ridge regression: optimality, weights as repetitions, the span of landmarks, what is left out, and many ridges."""
+"""Ridge regression: optimality, weights as repetitions, landmarks, the posterior, and leave-one-out residuals."""
 
 import numpy as np
 import pytest
@@ -53,10 +53,48 @@ def test_the_posterior_of_repeated_points_reports_its_jitter(alpha):
 
 
 @pytest.mark.parametrize("weights", [np.ones(60), WEIGHTS], ids=["equal", "weighted"])
-def test_what_is_left_out_is_what_refitting_leaves_out(weights):
+def test_leave_one_out_residuals_are_those_of_refitting(weights):
     psi, R = ridge(PHI, Y, 0.1, weights).expansion, posterior(PHI, 0.1, weights)
     expected = [refitted(i, 0.1, weights) for i in range(60)]
     np.testing.assert_allclose(loo_residuals(psi, Y, R), expected, atol=1e-11)
+
+
+def test_the_variance_is_that_of_a_gaussian_process(monkeypatch):
+    monkeypatch.setattr("mercer.solvers.ridge._ROWS", 7)
+    weights = WEIGHTS + 0.5
+    for w in (None, weights):
+        K = GAUSSIAN(X) + 0.1 * np.diag(1 / (np.ones(60) if w is None else w))
+        k = GAUSSIAN(NEW, X)
+        expected = 1 - np.sum(k * np.linalg.solve(K, k.T).T, axis=1)
+        np.testing.assert_allclose(variance(posterior(PHI, 0.1, w), NEW), expected, atol=1e-12)
+
+
+def test_one_observation_halves_the_variance_where_the_noise_is_that_of_the_prior():
+    R = posterior(mc.features(GAUSSIAN, np.zeros((1, 3))), 1.0)
+    np.testing.assert_allclose(variance(R, np.array([[0.0, 0.0, 0.0], [1e3, 0.0, 0.0]])), [0.5, 1.0], atol=1e-15)
+
+
+def test_the_variance_is_never_negative():
+    assert variance(posterior(PHI, 1e-13), X).min() >= 0
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["equal", "weighted"])
+def test_residuals_of_the_normal_equations_vanish_at_solutions_only(weights):
+    onto = mc.features(GAUSSIAN, NEW[:8])
+    for found in (ridge(PHI, Y, 0.1, weights), restricted(PHI, onto, Y, 0.1, weights)):
+        psi = found.expansion
+        assert normal_residuals(psi, X, Y, 0.1, weights).max() < 1e-9
+        away = mc.Expansion(GAUSSIAN, psi.points, psi.coef + 0.1)
+        K, k = GAUSSIAN(psi.points), GAUSSIAN(psi.points, X)
+        W = np.eye(60) if weights is None else np.diag(weights)
+        error = k @ W @ (Y - k.T @ away.coef) - 0.1 * K @ away.coef
+        expected = np.linalg.norm(error, axis=0) / np.linalg.norm(k @ W @ Y, axis=0)
+        np.testing.assert_allclose(normal_residuals(away, X, Y, 0.1, weights), expected, rtol=1e-10)
+    assert normal_residuals(ridge(PHI, 0 * Y, 0.1).expansion, X, 0 * Y, 0.1).tolist() == [0, 0]
+
+
+def test_the_residual_over_landmarks_is_that_of_the_system():
+    assert restricted(PHI, PHI[:, :30], Y, 0.1, WEIGHTS).residual < 1e-12
 
 
 def test_the_span_of_all_points_restricts_nothing():
@@ -96,7 +134,7 @@ def test_float32_stays_float32():
     assert posterior(narrow, 0.1).coef.dtype == np.float32
 
 
-def test_what_cannot_be_stored_is_refused_before_it_is_computed():
+def test_matrices_beyond_the_memory_limit_are_refused():
     for attempt in (
         lambda: posterior(PHI, 0.1, memory="10kB"),
         lambda: restricted(PHI, PHI, Y, 1.0, memory="10kB"),

@@ -1,0 +1,43 @@
+"""Kernel principal components: the eigenproblem, unit norms, intercepts, the trace, and residuals by their formula."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.solvers import pca
+
+X = np.random.default_rng(0).standard_normal((40, 3))
+KERNEL = mc.Gaussian(0.4)
+PHI = mc.features(KERNEL, X)
+H = np.eye(40) - 1 / 40
+VALUES = np.linalg.eigvalsh(H @ KERNEL(X) @ H)[::-1]
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_components_are_orthogonal_vectors_of_norm_one_or_of_unit_variance(whiten):
+    found = pca.components(PHI, 5, whiten)
+    np.testing.assert_allclose(found.pairs.values, VALUES[:5], rtol=1e-12)
+    deviations = np.sqrt(VALUES[:5] / 40) if whiten else np.ones(5)
+    np.testing.assert_allclose(found.expansion.inner(found.expansion), np.diag(deviations**-2), atol=1e-11)
+    scores = found.expansion(X) + found.intercept
+    np.testing.assert_allclose(scores.mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(scores.std(axis=0), np.sqrt(VALUES[:5] / 40) / deviations, rtol=1e-11)
+
+
+def test_the_mean_the_intercept_and_the_total_are_those_of_the_features():
+    found = pca.components(PHI, 3)
+    np.testing.assert_allclose(found.mean(X)[:, 0], KERNEL(X).mean(axis=1), atol=1e-14)
+    np.testing.assert_allclose(found.intercept, -found.mean.inner(found.expansion)[0], atol=1e-14)
+    assert found.total == pytest.approx(VALUES.sum(), rel=1e-13)
+
+
+def test_no_number_gives_all_components():
+    assert len(pca.components(PHI, None).expansion) == 39
+
+
+def test_residuals_are_those_of_the_eigenvalue_equation():
+    V, values = pca.components(PHI, 4).pairs.vectors, VALUES[:4]
+    assert pca.residuals(KERNEL, X, V, values).max() < 1e-14
+    V, values = V + 0.1 * X[:, :1], values * [1.0, 1.1, 1.2, 1.3]
+    expected = np.linalg.norm(H @ KERNEL(X) @ H @ V - V * values, axis=0) / values[0]
+    np.testing.assert_allclose(pca.residuals(KERNEL, X, V, values), expected, rtol=1e-12)
