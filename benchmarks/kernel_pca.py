@@ -1,8 +1,7 @@
-"""Kernel PCA: Mercer beside scikit-learn, times and peak memory, each in a process of its own.
+"""Kernel PCA: time and peak memory of Mercer and scikit-learn, each fit in a separate process.
 
-Gaussian kernel with gamma "scale", 16 components, standard normal data in 20 dimensions.
-Eigenvalues are compared, so that nobody wins by stopping early; ratios come from alternating runs on the same
-machine.
+Gaussian kernel with gamma "scale", 16 components, standard normal data in 20 dimensions. Eigenvalues are compared, so
+that no system wins by stopping early. Ratios come from alternating runs on the same computer.
 
 Run: python benchmarks/kernel_pca.py [--n 10000] [--repeat 3] [--large]
 """
@@ -46,7 +45,7 @@ SYSTEMS = {
 
 
 def child(name, n):
-    """Run one fit and print what it took, beyond the imports, the data and a small fit that compiles what is needed."""
+    """Run one fit and print its seconds and memory, without imports, data and a small fit that compiles the code."""
     X, estimator = points(n), SYSTEMS[name]()
     gamma = 1 / (X.shape[1] * X.var())
     estimator(2, gamma).fit(X[:2500])
@@ -69,7 +68,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=10_000)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--large", action="store_true", help="Mercer alone on 100 000 points too")
+    parser.add_argument("--large", action="store_true", help="also run Mercer on 100 000 points")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:

@@ -1,8 +1,8 @@
-"""KernelMap: time and peak memory against n and the number of landmarks, each fit in a process of its own.
+"""KernelMap: time and peak memory against n and the number of landmarks, each fit in a separate process.
 
-Gaussian kernel with gamma "scale", standard normal data in 10 dimensions. Three sweeps: all coordinates, landmarks held
-at 256 while n grows, n held while landmarks grow. The slopes of the logarithms are printed: what grows with landmarks
-should be at most n^1 and m^2 in time (plus m^3), and nothing of n x n in memory, whose size stands beside it.
+Gaussian kernel with gamma "scale", standard normal data in 10 dimensions. Three sweeps: all coordinates; 256 landmarks
+and growing n; fixed n and growing landmarks. The script prints the slopes of the logarithms. With m landmarks the time
+should grow at most as n m^2 + m^3, and the memory should stay below an n x n matrix, whose size is printed.
 
 Run: python benchmarks/maps.py [--repeat 3] [--largest 64000] [--figure maps.png]
 """
@@ -21,7 +21,7 @@ FEATURES, HELD = 10, 256
 
 
 def sweeps(largest):
-    """Return name, what grows, and cases (n, landmarks) for each sweep."""
+    """Return name, index of the growing size, and cases (n, landmarks) for each sweep."""
     return [
         ("all coordinates", 0, [(n, None) for n in (500, 1000, 2000)]),
         (f"{HELD} landmarks", 0, [(largest // part, HELD) for part in (16, 8, 4, 2, 1)]),
@@ -30,7 +30,7 @@ def sweeps(largest):
 
 
 def child(n, landmarks=None):
-    """Run one fit and print seconds and megabytes beyond imports, data and a small fit that compiles what is needed."""
+    """Run one fit and print its seconds and megabytes, without imports, data and a small fit that compiles the code."""
     from mercer.estimators import KernelMap
 
     X = np.random.default_rng(0).standard_normal((n, FEATURES))
@@ -51,13 +51,13 @@ def measure(n, landmarks, repeat):
 
 
 def slope(sizes, values):
-    """Return the slope of the logarithms over the upper half, where constant costs matter least."""
+    """Return the slope of the logarithms over the upper half of the sizes, where constant costs matter least."""
     upper = len(sizes) // 2
     return np.polyfit(np.log(sizes[upper:]), np.log(np.maximum(values[upper:], 1e-3)), 1)[0]
 
 
 def draw(results, path):
-    """Save seconds and megabytes of all sweeps as lines on logarithmic axes."""
+    """Draw seconds and megabytes of all sweeps on logarithmic axes."""
     import matplotlib.pyplot as plt
 
     fig, panels = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
@@ -71,7 +71,7 @@ def draw(results, path):
 
 
 def main():
-    """Print the table, and draw it."""
+    """Print the table and draw the figure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--largest", type=int, default=64_000)

@@ -1,8 +1,8 @@
-"""Products K(X, Z) @ v with a Gaussian kernel, Mercer beside its peers in one run.
+"""Products K(X, Z) @ v with a Gaussian kernel: Mercer and its peers in one run.
 
-The yardstick is the bare matrix product X @ Z.T, which stores n m numbers and stops there. Ratios are to it, taken
-round by round, since a shared machine drifts; a median of three or more rounds is printed. The error is the largest
-deviation of a few rows from extended precision, divided by sum_j |v_j|, the size that kernel values up to 1 allow.
+The reference is the matrix product X @ Z.T, which stores n m numbers. Ratios to its time are taken in each round,
+because the speed of a shared computer changes; the median over the rounds is printed. The error is the largest
+deviation of a few rows from extended precision, divided by sum_j |v_j|.
 
     python benchmarks/products.py [--rounds 5] [--rows 20000]
 """
@@ -21,12 +21,10 @@ CHECKED = 5
 
 
 def main():
-    """Print one table: a row for each number of coordinates, type and contender."""
+    """Print one row for each number of columns, type and contender."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3, help="medians are of so many rounds")
-    parser.add_argument(
-        "--rows", type=int, default=20_000, help="points on either side (half of Z for 784 coordinates)"
-    )
+    parser.add_argument("--rounds", type=int, default=3, help="number of rounds")
+    parser.add_argument("--rows", type=int, default=20_000, help="rows of X and Z (half of Z for 784 columns)")
     options = parser.parse_args()
     print(f"{'d':>4} {'type':8} {'contender':24} {'seconds':>8} {'ratio':>6} {'error':>8}")
     for d, share in SIZES:
@@ -35,7 +33,7 @@ def main():
 
 
 def table(d, dtype, n, m, rounds):
-    """Time all contenders in turn, round after round."""
+    """Time all contenders in each round."""
     rng = np.random.default_rng(0)
     X, Z, v = (rng.normal(size=size).astype(dtype) for size in ((n, d), (m, d), (m, 1)))
     gamma = 1 / (2 * d)
@@ -43,7 +41,7 @@ def table(d, dtype, n, m, rounds):
     contenders["scikit-learn in chunks"] = lambda: chunked_product(X, Z, v, gamma)
     if importlib.util.find_spec("pykeops"):
         contenders["KeOps"] = lambda: keops_product(X, Z, v, gamma)
-    # compiles, and wakes the threads
+    # compile, and start the threads
     mercer_product(X[:600], Z, v, gamma)
     seconds, errors = {name: [] for name in contenders}, dict.fromkeys(contenders, np.nan)
     for _ in range(rounds):
@@ -69,7 +67,7 @@ def mercer_product(X, Z, v, gamma):
 
 
 def chunked_product(X, Z, v, gamma, rows=2000):
-    """Multiply by dense rows of scikit-learn's kernel, so that it needs no more memory than the others."""
+    """Multiply by blocks of rows of scikit-learn's kernel matrix, to limit memory."""
     return np.concatenate([rbf_kernel(X[i : i + rows], Z, gamma=gamma) @ v for i in range(0, len(X), rows)])
 
 

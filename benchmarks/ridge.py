@@ -1,9 +1,9 @@
-"""Kernel ridge regression: Mercer beside scikit-learn, times and peak memory, each in a process of its own.
+"""Kernel ridge regression: time and peak memory of Mercer and scikit-learn, each fit in a separate process.
 
 Gaussian kernel with gamma "scale", alpha 0.1, standard normal data in 10 dimensions, y = sin of a projection and noise.
-Rows: scikit-learn's KernelRidge, Mercer's direct route, its lazy route within 100 MB, 500 landmarks, and for the
-variance and leave-one-out residuals GaussianProcessRegressor beside ``posterior_``. Predictions at 1 000 new points are
-compared with the first row's, so that nobody wins by stopping early.
+Rows: scikit-learn's KernelRidge; Mercer with a direct solver, with lazy products within 100 MB, and with 500 landmarks;
+scikit-learn's GaussianProcessRegressor and Mercer with the variance. Predictions at 1 000 new points are compared with
+those of the first row, so that no system wins by stopping early.
 
 Run: python benchmarks/ridge.py [--n 4000] [--repeat 3]
 """
@@ -48,7 +48,7 @@ def mercer(**parameters):
         from mercer.estimators.kernel_ridge import KernelRidge
 
         model = KernelRidge(ALPHA, kernel="rbf", random_state=0, **parameters)
-        model.fit(X[:500], y[:500]).predict(new)  # compiles
+        model.fit(X[:500], y[:500]).predict(new)  # compile
         return model, lambda model: model.predict(new)
 
     return system
@@ -75,7 +75,7 @@ SYSTEMS = {
 
 
 def child(name, n):
-    """Run one fit and prediction and print what they took; memory is the peak above what imports and data need."""
+    """Run one fit and prediction and print their seconds and memory, without imports and data."""
     X, y, new = points(n)
     model, predict = SYSTEMS[name](X, y, new)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,10 +1,10 @@
-"""Choosing C: SVCCV against GridSearchCV over scikit-learn's SVC, on the same folds.
+"""Selection of C: SVCCV and GridSearchCV over scikit-learn's SVC, on the same folds.
 
     python benchmarks/svc_cv.py --n 10000 --d 10 --cs 50 --folds 10 --share 0.06
 
-The peer gets a share of the grid, every so many values of C and at least three, all folds, two processes; the rest of
-its time is extrapolated by the trapezoidal rule in log C between the values it was timed at. Times are of `fit` without
-the refit; one small fit of each comes first, for imports and compilation.
+The peer is timed on a share of the grid: evenly spaced values of C, at least three, all folds, two processes. The time
+for the other values is interpolated in log C. Times are those of `fit` without the refit, after one small fit of each
+system for imports and compilation.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from mercer.estimators.svc_cv import SVCCV
 
 
 def data(n, d, seed):
-    """Two Gaussian clouds of overlapping mixtures, as in the comparison of TorchKM: about one error in ten remains."""
+    """Return two overlapping mixtures of Gaussians, as in the comparison of TorchKM; the best error is about 10 %."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
     centres = rng.normal(size=(2, 10, d)) / np.sqrt(d) * 2

@@ -1,9 +1,9 @@
-"""Support vector classification side by side: seconds to fit and to predict, and the dual objective each one reached.
+"""Support vector classification: seconds to fit and to predict, and the dual objective, for Mercer and its peers.
 
     python benchmarks/svm.py [--rows N] [--repeat K] [--sets mnist20k,letter,...] [--peers sklearn,intelex,libsvm]
 
-Needs MERCER_DATA. Fits of all contenders alternate in one run; medians are printed. "bare" is the product of the test
-rows with the distinct support vectors alone.
+Needs MERCER_DATA. Fits of all contenders alternate in one run; medians are printed. "bare" is the matrix product of the
+test rows with the distinct support vectors.
 """
 
 import argparse
@@ -68,7 +68,7 @@ class Mercer:
         self.model = mc.SVC(C, kernel=mc.Gaussian(gamma), multi_class=shape, decision_function_shape="ovo").fit(X, y)
         return self
 
-    def scores(self, X):
+    def decision_values(self, X):
         return self.model.decision_function(X)
 
     def pairs(self):
@@ -90,7 +90,7 @@ class Sklearn:
         ]
         return self
 
-    def scores(self, X):
+    def decision_values(self, X):
         return np.column_stack([model.decision_function(X) for model in self.models])
 
     def pairs(self):
@@ -122,7 +122,7 @@ class Libsvm:
         self.models = [svm_train(target, X.astype(np.float64), options) for target in targets]
         return self
 
-    def scores(self, X):
+    def decision_values(self, X):
         from libsvm.svmutil import svm_predict
 
         return [svm_predict([], X.astype(np.float64), model, "-q")[2] for model in self.models]
@@ -132,17 +132,17 @@ CONTENDERS = {"mercer": Mercer, "sklearn": Sklearn, "intelex": Intelex, "libsvm"
 
 
 def objective(contender, gamma):
-    """Return the dual objective summed over machines, in float64, from support vectors and coefficients."""
+    """Return the sum of the dual objectives of all binary classifiers, in float64, from vectors and coefficients."""
     if isinstance(contender, Mercer):
         vectors, coefs = contender.pairs()
-        machines = ((vectors[column != 0], column[column != 0]) for column in coefs.T.astype(np.float64))
+        classifiers = ((vectors[column != 0], column[column != 0]) for column in coefs.T.astype(np.float64))
     elif isinstance(contender, Sklearn):
-        machines = contender.pairs()
+        classifiers = contender.pairs()
     else:
         return float("nan")
     kernel = mc.Gaussian(gamma)
     total = 0.0
-    for points, coef in machines:
+    for points, coef in classifiers:
         gram = mc.Gram(kernel, points.astype(np.float64))
         total += np.abs(coef).sum() - 0.5 * coef @ (gram @ coef)
     return total
@@ -156,7 +156,7 @@ def seconds(function, *arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, help="use only so many training rows")
+    parser.add_argument("--rows", type=int, help="number of training rows")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--peers", default="sklearn,intelex,libsvm")
@@ -168,18 +168,18 @@ def main():
 
 
 def compare(title, names, n_rows, repeat):
-    """Print one line a contender for one set."""
+    """Print one line for each contender on one data set."""
     X, y, Z, C, gamma, shape = SETS[title]()
     X, y = X[:n_rows], y[:n_rows]
     fits, predictions = ({name: [] for name in names} for _ in range(2))
     last = {}
-    # compiled code and pools of threads are there before the clock starts
-    Mercer().fit(X[:2000], y[:2000], C, gamma, shape).scores(Z[:100])
+    # compile, and start the threads, before time is measured
+    Mercer().fit(X[:2000], y[:2000], C, gamma, shape).decision_values(Z[:100])
     for _ in range(repeat):
         for name in names:
             taken, last[name] = seconds(CONTENDERS[name]().fit, X, y, C, gamma, shape)
             fits[name].append(taken)
-            predictions[name].append(seconds(last[name].scores, Z)[0])
+            predictions[name].append(seconds(last[name].decision_values, Z)[0])
     vectors = last["mercer"].model.support_vectors_
     bare = median(seconds(np.matmul, Z, vectors.T)[0] for _ in range(3))
     for name in names:

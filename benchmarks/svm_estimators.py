@@ -1,12 +1,12 @@
-"""The other support vector estimators side by side: seconds to fit, and the dual objective that each one reached.
+"""The other support vector estimators: seconds to fit and the dual objective, for Mercer and its peers.
 
     python benchmarks/svm_estimators.py [--repeat K] [--sets cpusmall,cadata,...] [--peers sklearn,intelex] [--rows N]
                                         [--estimators SVR,NuSVR,OneClassSVM,NuSVC]
 
-Needs MERCER_DATA. Gaussian kernel with gamma 1 / d on standardised features, tol = 1e-3 on all sides; fits alternate in
-one run and medians are printed. Objectives are those of the dual to be maximised, in float64 from support vectors and
-coefficients; that of NuSVC is for coefficients of the sum that nu gives. scikit-learn-intelex has no `OneClassSVM`, and
-`SVDD` has no peer: with a Gaussian kernel it is `OneClassSVM`.
+Needs MERCER_DATA. Gaussian kernel with gamma 1 / d on standardised features, tol = 1e-3 for all contenders. Fits
+alternate in one run; medians are printed. Objectives are those of the dual to be maximised, in float64 from support
+vectors and coefficients; coefficients of NuSVC are scaled to the sum that nu prescribes. scikit-learn-intelex has no
+`OneClassSVM`. `SVDD` has no peer: with a Gaussian kernel it is equivalent to `OneClassSVM`.
 """
 
 import argparse
@@ -33,7 +33,7 @@ PEERS = {"sklearn": "sklearn.svm", "intelex": "sklearnex.svm"}
 
 
 def problem(name, estimator, n_rows):
-    """Return standardised points and targets; a classifier tells values above the median from the others."""
+    """Return standardised points and targets; the classes of NuSVC are values above and below the median."""
     data = datasets.load(name)
     X, y = (np.asarray(data[key], np.float64)[:n_rows] for key in ("X", "y"))
     X = ((X - X.mean(0)) / np.where(X.std(0) > 0, X.std(0), 1)).astype(np.float32)
@@ -60,7 +60,7 @@ def objective(model, estimator, X, y, gamma):
     coef = np.asarray(model.dual_coef_, np.float64).ravel()
     points = X[model.support_].astype(np.float64)
     if estimator == "NuSVC":
-        # both sides divide by the margin
+        # all contenders divide the coefficients by the margin
         coef = coef * SETTINGS[estimator]["nu"] * len(X) / np.abs(coef).sum()
     value = -0.5 * coef @ (mc.Gram(mc.Gaussian(gamma), points) @ coef)
     if estimator in ("SVR", "NuSVR"):
@@ -71,7 +71,7 @@ def objective(model, estimator, X, y, gamma):
 
 
 def compare(name, estimator, contenders, n_rows, repeat):
-    """Print one line a contender for one set."""
+    """Print one line for each contender on one data set."""
     X, y = problem(name, estimator, n_rows)
     gamma = 1 / X.shape[1]
     times, models = {contender: [] for contender in contenders}, {}
@@ -90,7 +90,7 @@ def compare(name, estimator, contenders, n_rows, repeat):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, help="use only so many rows")
+    parser.add_argument("--rows", type=int, help="number of rows")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--sets", default=",".join(REGRESSION + CLASSIFICATION))
     parser.add_argument("--estimators", default=",".join(ESTIMATORS))

@@ -1,8 +1,8 @@
-"""How training of a support vector machine grows with the number of rows: seconds on covtype, and log-log slopes.
+"""Training time of a support vector machine against the number of rows: seconds on covtype, log-log slopes.
 
     python benchmarks/svm_growth.py [--rows 10000,20000,40000] [--peers intelex,sklearn] [--limit 60]
 
-Needs MERCER_DATA. A contender whose fit takes longer than the limit is not asked for larger sizes.
+Needs MERCER_DATA. A contender whose fit takes longer than the limit is not run on larger sizes.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from svm import CONTENDERS, covtype, objective, seconds
 
 
 def main():
-    """Print one line a size, then the slopes."""
+    """Print one line for each size, then the slopes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default="10000,20000,40000,80000,160000")
     parser.add_argument("--peers", default="sklearn,intelex")

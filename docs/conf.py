@@ -1,4 +1,4 @@
-"""How Sphinx builds the documentation; the page of names is made from the modules, so that nothing is listed twice."""
+"""Configuration of Sphinx. The page of public names is generated from the modules."""
 
 import html
 import importlib
@@ -19,14 +19,14 @@ import mercer
 
 HERE = Path(__file__).parent
 
-# --- the page of names: groups of modules, in the order of the layers; what is not there yet is left out -------------
+# --- the page of names: groups of modules, in the order of the layers ------------------------------------------------
 
 GROUPS = {
     "Kernels": ("kernels",),
     "Matrices and vectors": ("gram", "expansion"),
     "Factorisations, least squares, projections": ("factor", "least_squares", "projection", "landmarks"),
-    "Back to input space": ("preimages",),
-    "Fewer vectors": ("reduction", "compression"),
+    "Pre-images": ("preimages",),
+    "Reduced sets and compression": ("reduction", "compression"),
     "Coordinates and geometry": ("maps", "manifold"),
     "Is it a kernel?": ("definiteness", "regularisation"),
     "Capacity": ("capacity",),
@@ -37,24 +37,25 @@ GROUPS = {
     "Data sets": ("datasets",),
 }
 
-# Modules whose own names are public beside those of mercer; further ones are those that mercer.__all__ names.
+# Modules whose names are public too; the modules in mercer.__all__ are added.
 OPEN = {"kernels", "preimages", "reduction", "compression", "definiteness", "formats", "testing", "plot", "datasets"}
 OPEN |= set(mercer.__all__)
 
 
 def public_names(module):
-    """Return the public names made in mercer.<module>, as one types them after ``mercer.``."""
+    """Return the public names defined in mercer.<module>, as a user types them after ``mercer.``."""
     found = importlib.import_module(f"mercer.{module}")
-    short = [name for name in mercer.__all__ if _is_made_in(getattr(mercer, name), found)]
+    short = [name for name in mercer.__all__ if _is_defined_in(getattr(mercer, name), found)]
     own = getattr(found, "__all__", [name for name in vars(found) if not name.startswith("_")])
-    long = [name for name in own if module in OPEN and name not in short and _is_made_in(getattr(found, name), found)]
+    long = [
+        name for name in own if module in OPEN and name not in short and _is_defined_in(getattr(found, name), found)
+    ]
     return sorted([*short, *(f"{module}.{name}" for name in long)], key=_classes_first)
 
 
-def _is_made_in(thing, module):
-    made = getattr(thing, "__module__", "") or ""
-    is_one = inspect.isclass(thing) or inspect.isroutine(thing)
-    return is_one and (made == module.__name__ or made.startswith(f"{module.__name__}."))
+def _is_defined_in(thing, module):
+    defined_in = f"{getattr(thing, '__module__', '')}."
+    return (inspect.isclass(thing) or inspect.isroutine(thing)) and defined_in.startswith(f"{module.__name__}.")
 
 
 def _classes_first(name):
@@ -78,25 +79,25 @@ TABLE = """\
 
 
 def groups():
-    """Return the names of every group that has some, and last those that belong to none."""
-    there = {
+    """Return the names of each group that is not empty; the last group has the remaining names."""
+    found = {
         title: [
             name for module in modules if importlib.util.find_spec(f"mercer.{module}") for name in public_names(module)
         ]
         for title, modules in GROUPS.items()
     }
-    listed = {name for names in there.values() for name in names}
+    listed = {name for names in found.values() for name in names}
     rest = [name for name in mercer.__all__ if name not in listed and not inspect.ismodule(getattr(mercer, name))]
-    return {title: names for title, names in {**there, "More": rest}.items() if names}
+    return {title: names for title, names in {**found, "More": rest}.items() if names}
 
 
 def write_tables(folder):
-    """Write the tables of all groups as Markdown, remove pages of names that are gone, and return the path."""
-    there = groups()
+    """Write the tables of all groups as Markdown, delete pages of removed names, and return the path of the tables."""
+    found = groups()
     path = folder / "names.md"
-    text = "\n".join(TABLE.format(title=title, rows="\n   ".join(names)) for title, names in there.items())
+    text = "\n".join(TABLE.format(title=title, rows="\n   ".join(names)) for title, names in found.items())
     path.write_text(text, encoding="utf-8")
-    pages = {f"mercer.{name}.rst" for names in there.values() for name in names}
+    pages = {f"mercer.{name}.rst" for names in found.values() for name in names}
     for page in (folder / "generated").glob("*.rst"):
         if page.name not in pages:
             page.unlink()
@@ -153,14 +154,14 @@ html_sidebars = {
     page: [] for page in ("index", "guide", "design", "extending", "troubleshooting", "api/index", "gallery/*")
 }
 
-# --- docstrings write |x| and eigenvalues_, which reStructuredText takes for substitutions and links ------------------
+# --- reStructuredText reads |x| as a substitution and eigenvalues_ as a link; docstrings mean neither ----------------
 
 CODE = re.compile(r"(``.*?``|`.*?`)")
 MARKUP = re.compile(r"\||(?<=\w)_(?!\w)")
 
 
 def escape(_app, _what, _name, _obj, _options, lines):
-    """Escape | and a last _ in prose; code, examples and displayed formulas stay as they are."""
+    """Escape | and trailing _ in prose, not in code, examples and displayed formulas."""
     paragraphs, formula = "\n".join(lines).split("\n\n"), math.inf
     for i, text in enumerate(paragraphs):
         indent = len(text) - len(text.lstrip())
@@ -174,9 +175,9 @@ def escape(_app, _what, _name, _obj, _options, lines):
     lines[:] = "\n\n".join(paragraphs).split("\n")
 
 
-# --- formulas as MathML: no script, no network -----------------------------------------------------------------------
+# --- formulas as MathML, which needs no script and no network --------------------------------------------------------
 
-# \tfrac12 is a half; docutils takes both digits for the numerator, and what follows for the denominator
+# \tfrac12 is a half; docutils reads 12 as the numerator
 DIGITS = re.compile(r"(\\t?frac) *(\d)(\d)")
 
 
@@ -186,13 +187,13 @@ def visit_formula(self, node):
     try:
         formula = latex2mathml.tex2mathml(text, as_block=block)
     except MathError as error:
-        logging.getLogger(__name__).warning("a formula that MathML has no words for: %s", error, location=node)
+        logging.getLogger(__name__).warning("cannot convert a formula to MathML: %s", error, location=node)
         formula = f"<code>{html.escape(node.astext())}</code>"
     self.body.append(f'<div class="math">{formula}</div>' if block else formula)
     raise nodes.SkipNode
 
 
-# --- pages: the blank line that ends a doctest in a fence is not shown -----------------------------------------------
+# --- pages do not show the blank line at the end of a doctest --------------------------------------------------------
 
 FENCE = re.compile(r"^(```\w+\n.*?\n)\n+```$", re.MULTILINE | re.DOTALL)
 
@@ -202,12 +203,12 @@ def trim(_app, _docname, source):
 
 
 def setup(app):
-    """Escape what numpydoc, at priority 500, leaves."""
+    """Connect the functions above; `escape` runs after numpydoc (priority 500)."""
     app.connect("autodoc-process-docstring", escape, priority=900)
     app.connect("source-read", trim)
     app.add_html_math_renderer("mathml", (visit_formula, None), (visit_formula, None))
     app.add_css_file("mercer.css")
 
 
-# Docstrings that scikit-learn writes for set_fit_request and its like refer to labels and terms of its own manual.
+# Docstrings of scikit-learn, such as that of set_fit_request, refer to labels of the scikit-learn manual.
 suppress_warnings = ["ref.ref", "ref.term"]

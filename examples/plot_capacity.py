@@ -1,12 +1,12 @@
 """
-How much can it learn? Bounds against the true error
-====================================================
+Error bounds and the true error
+===============================
 
-A support vector machine on two moons: everything that can be said of its error from one fit, beside the error by
-leaving out each point in turn. Below, the eigenvalues of the kernel on these points and the box that holds them in
-feature space.
+Error bounds and leave-one-out estimates of a support vector machine on two moons, all from one fit, compared with the
+true leave-one-out error. The second figure shows the eigenvalues of the kernel on these points and the box that
+contains the points in feature space.
 
-The span rule needs no second fit, so that a search over widths fits each candidate once.
+The span rule needs no second fit, so a search over widths fits each candidate once.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ print(report)
 BoundsDisplay.from_report(report)
 
 # %%
-# Eigenvalues fall exponentially: the box of the points is flat in all but a few directions. The dashed box is the one
-# that a bound on the eigenfunctions would give, if the largest value seen were that bound.
+# Eigenvalues decrease exponentially: the box is flat in all but a few directions. The dashed box follows from a bound
+# on the eigenfunctions, if the largest observed value is this bound.
 SpectrumDisplay.from_kernel(search.best_estimator_.kernel_, X, 40)
 plt.show()

@@ -2,8 +2,8 @@
 Kernel principal components over the plane
 ==========================================
 
-Three clusters, and the scores of the first eight kernel principal components: the first two tell the clusters apart,
-the others halve them. After figure 4 of Schoelkopf, Smola and Mueller (1998).
+Three clusters and the scores of the first eight kernel principal components. The first two components separate the
+clusters, the others split each cluster. After figure 4 of Schoelkopf, Smola and Mueller (1998).
 """
 
 import matplotlib.pyplot as plt

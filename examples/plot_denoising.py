@@ -2,8 +2,8 @@
 Denoising digits
 ================
 
-Noisy digits are projected onto the kernel principal components of clean ones. What comes out is a vector of the
-feature space; its pre-image, the point whose features are nearest, is the denoised digit.
+Noisy digits are projected onto the kernel principal components of clean digits. The projection is a vector of the
+feature space. Its pre-image, the point with the nearest feature vector, is the denoised digit.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,7 @@ ImageGridDisplay.from_estimator(pca, noisy, clean=test)
 plt.show()
 
 # %%
-# How far the points of input space are from what was asked for, in feature space, and whether the search ended:
+# Convergence of the searches, and squared distances in feature space between projections and pre-images:
 
 found = mc.preimage(pca.reconstruct(pca.transform(noisy)), start=noisy)
 print(f"{found.converged.mean():.0%} converged, mean squared distance {found.sqdist.mean():.3f}")

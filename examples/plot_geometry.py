@@ -2,8 +2,9 @@
 The geometry of feature space
 =============================
 
-A kernel bends input space into a surface. Ellipses show the steps that have one length in feature space, images how
-much volume grows and how the surface curves. Below, the kernel of a fitted SVC is magnified near its boundary.
+A kernel maps input space to a curved surface. Each ellipse shows the steps of equal length in feature space; the
+images show volume element and curvature. In the second figure, the kernel of a fitted SVC is magnified near the
+decision boundary.
 """
 
 import matplotlib.pyplot as plt
@@ -25,8 +26,8 @@ panels[0].plot(*path.points.T, color="C1")
 print(f"geodesic {path.length:.3f}, straight line {mc.manifold.length(kernel, path.points[[0, -1]]):.3f}")
 
 # %%
-# After Amari and Wu: multiply a Gaussian kernel by bumps at the support vectors. Its surface was flat; now volume
-# gathers near the boundary, where ellipses are small.
+# The method of Amari and Wu multiplies a Gaussian kernel by bumps at the support vectors. The surface of the Gaussian
+# kernel is flat; after the change the volume element is large near the boundary, where ellipses are small.
 
 X, y = make_moons(200, noise=0.15, random_state=0)
 svc = mc.SVC(kernel=mc.Gaussian(1.0), C=10.0).fit(X, y)
@@ -38,7 +39,7 @@ panels = figure.subplots(1, 3)
 MetricDisplay.from_kernel(magnified, region, n_grid=15, ax=panels[0])
 SurfaceDisplay.from_kernel(magnified, region, points=X, ax=panels[1:])
 grid = np.meshgrid(np.linspace(*region[:2], 80), np.linspace(*region[2:], 80))
-scores = svc.decision_function(np.column_stack([axis.ravel() for axis in grid])).reshape(80, 80)
+values = svc.decision_function(np.column_stack([axis.ravel() for axis in grid])).reshape(80, 80)
 for panel in panels:
-    panel.contour(*grid, scores, levels=[0.0], colors="C3")
+    panel.contour(*grid, values, levels=[0.0], colors="C3")
 plt.show()

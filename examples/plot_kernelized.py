@@ -2,9 +2,9 @@
 A linear method in feature space
 ================================
 
-`Kernelized` runs any estimator of scikit-learn on coordinates of feature space. Here are three that divide the plane: a
-line by logistic regression, a tree that splits along axes, and 3-means; above as they are, below in the feature space
-of a Gaussian kernel.
+`Kernelized` runs any estimator of scikit-learn on coordinates of feature space. This example shows logistic
+regression, a decision tree and 3-means: in the plane (upper row) and in the feature space of a Gaussian kernel (lower
+row).
 """
 
 import matplotlib.pyplot as plt
@@ -23,13 +23,13 @@ methods = [
     KMeans(3, n_init=3, random_state=0),
 ]
 grid = np.meshgrid(np.linspace(-1.6, 2.6, 80), np.linspace(-1.1, 1.6, 80))
-at = np.column_stack([axis.ravel() for axis in grid])
+points = np.column_stack([axis.ravel() for axis in grid])
 
 fig, panels = plt.subplots(2, 3, figsize=(9, 5), sharex=True, sharey=True, layout="constrained")
 for column, method in zip(panels.T, methods, strict=True):
     kernelized = mc.Kernelized(method, mc.Gaussian(2.0), landmarks=20, random_state=0)
     for panel, model in zip(column, [method, kernelized], strict=True):
-        panel.contourf(*grid, model.fit(X, y).predict(at).reshape(80, 80), 2, alpha=0.3)
+        panel.contourf(*grid, model.fit(X, y).predict(points).reshape(80, 80), 2, alpha=0.3)
         panel.scatter(*X.T, c=y, s=6)
     column[0].set_title(type(method).__name__)
 panels[0, 0].set_ylabel("in the plane")
@@ -37,7 +37,7 @@ panels[1, 0].set_ylabel("in feature space")
 plt.show()
 
 # %%
-# The line in feature space is a vector, with a norm and values at points:
+# The linear model in feature space is a vector with a norm:
 
 linear = mc.Kernelized(methods[0], mc.Gaussian(2.0)).fit(X, y)
 print(f"norm {linear.expansion_.norms()[0]:.2f}, accuracy {linear.score(X, y):.2f}")

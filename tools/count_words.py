@@ -38,7 +38,7 @@ WORDS = {
     "scores (PCA has them)": r"scores",
     "chosen (a function)": r"(?<!_)(?:chosen|extended|within|(?<!\.)at)(?=\()",
     "magnified": r"magnified",
-    "programme": r"programmes?",
+    "programme": r"(?<!quadratic )programmes?",
     "polish": r"polish(?:ed|es|ing)?",
     "hull": r"hulls?",
     "side": r"sides?",
