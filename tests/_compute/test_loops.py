@@ -178,7 +178,7 @@ def test_a_profile_that_compiled_code_cannot_run_is_named(rng):
         return open(xp.exp(s), order)
 
     X, Z = points(np.float64, 2, rng)
-    with pytest.raises(TypeError, match="profile cannot be compiled: use only arithmetic"):
+    with pytest.raises(TypeError, match="profile must use only arithmetic and the functions of its argument xp"):
         loops.tile(profile, "radial", (), X, Z)
 
 

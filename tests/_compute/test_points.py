@@ -111,17 +111,25 @@ BAD = {
     "beyond float64": (np.full((1, 1), np.longdouble("1e4000")), ValueError, r"infinity at \(0, 0\)"),
     "no rows": (X[:0], ValueError, r"at least one row and one column, got shape \(0, 3\)"),
     "no columns": (X[:, :0], ValueError, r"at least one row and one column, got shape \(2, 0\)"),
-    "one dimension": (X[0], ValueError, r"two dimensions .*got shape \(3,\); one point is a row: X.reshape\(1, -1\)"),
+    "one dimension": (
+        X[0],
+        ValueError,
+        r"two dimensions .*got shape \(3,\); pass one .* X.reshape\(1, -1\)",
+    ),
     "three dimensions": (X[None], ValueError, r"got shape \(1, 2, 3\)"),
     "a number": (3.0, ValueError, r"got shape \(\)"),
     "None": (None, ValueError, "two dimensions"),
     "ragged lists": ([[1, 2], [3]], ValueError, "X must be a table of numbers, one row per point"),
     "complex": (X.astype(complex), TypeError, "real numbers, got dtype complex128; Complex data not supported"),
     "complex CSR": (sp.csr_array(X.astype(complex)), TypeError, "real numbers, got dtype complex128"),
-    "strings": (np.array([["a", "b"]]), TypeError, "real numbers, got dtype <U1; .* take a list of them"),
+    "strings": (
+        np.array([["a", "b"]]),
+        TypeError,
+        "real numbers, got dtype <U1; pass strings and other objects as a list",
+    ),
     "objects": (np.array([[object()]]), TypeError, "real numbers, got dtype object"),
     "dates": (np.array([["2020-01-01"]], "M8[D]"), TypeError, r"real numbers, got dtype datetime64\[D\]\.$"),
-    "masked": (np.ma.masked_greater(X, 2), TypeError, "masked array; fill or drop its 2 masked entries"),
+    "masked": (np.ma.masked_greater(X, 2), TypeError, "must not be a masked array; fill or drop its 2 masked entries"),
 }
 
 

@@ -1,3 +1,5 @@
+"""Threads: every task once, limits, interrupts, BLAS with one thread, and forks."""
+
 import _thread
 import os
 import subprocess
@@ -5,7 +7,6 @@ import sys
 import threading
 import time
 
-import numpy as np
 import pytest
 import threadpoolctl
 
@@ -25,11 +26,11 @@ def test_every_task_is_done_once(n):
     assert sorted(done) == list(range(100))
 
 
-def test_no_task_is_no_work():
+def test_without_tasks_the_function_is_not_called():
     run_tasks(pytest.fail, 0)
 
 
-def test_tasks_run_on_as_many_threads_as_the_limit_says():
+def test_tasks_run_on_as_many_threads_as_the_limit_allows():
     meeting = threading.Barrier(3, timeout=30)
     with limit_threads(3):
         run_tasks(lambda _: meeting.wait(), 3)
@@ -74,7 +75,7 @@ def test_an_interrupt_stops_long_tasks_at_their_checkpoints(n):
     assert len(steps) == count < 1000
 
 
-def test_blas_has_one_thread_inside_and_its_own_count_afterwards():
+def test_blas_has_one_thread_inside_and_its_earlier_count_afterwards():
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         before, inside = blas_threads(), []
 
@@ -129,25 +130,30 @@ def test_a_limit_in_the_environment_is_kept(name):
     assert result.stdout.strip() == "1"
 
 
-def test_the_quota_of_a_cgroup_is_rounded_up(tmp_path):
-    assert threads._quota(tmp_path) == np.inf
-    (tmp_path / "cpu.max").write_text("150000 100000\n")
-    assert threads._quota(tmp_path) == 2
-    (tmp_path / "cpu.max").write_text("max 100000\n")
-    assert threads._quota(tmp_path) == np.inf
+def test_a_list_in_the_environment_limits_by_its_first_number(monkeypatch):
+    monkeypatch.setattr(threads.joblib, "cpu_count", lambda: 16)
+    monkeypatch.setattr(threads._blas, "allowed", lambda: 8)
+    for value, expected in (("3,1", 3), (" 2 ", 2), ("0", 8), ("many", 8), ("", 8), ("12", 8)):
+        monkeypatch.setenv("OMP_NUM_THREADS", value)
+        monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+        threads._cores.cache_clear()
+        assert count_threads() == expected
+    threads._cores.cache_clear()
 
 
-def test_the_quota_of_an_older_cgroup_is_read(tmp_path):
-    (tmp_path / "cpu").mkdir()
-    (tmp_path / "cpu" / "cpu.cfs_period_us").write_text("100000\n")
-    for quota, expected in (("-1\n", np.inf), ("50000\n", 1)):
-        (tmp_path / "cpu" / "cpu.cfs_quota_us").write_text(quota)
-        assert threads._quota(tmp_path) == expected
+def test_cores_are_those_of_joblib(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    monkeypatch.setattr(threads.joblib, "cpu_count", lambda: 5)
+    monkeypatch.setattr(threads._blas, "allowed", lambda: 64)
+    threads._cores.cache_clear()
+    assert count_threads() == 5
+    threads._cores.cache_clear()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_forked_child_starts_threads_of_its_own():
-    # in a process of its own: one that has never forked, and whose threads are all its own
+def test_a_forked_child_starts_new_threads():
+    # in a new process, which has never forked
     code = """
 import os, sys, threading
 from mercer._compute.threads import limit_threads, run_tasks

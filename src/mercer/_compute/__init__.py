@@ -1,4 +1,4 @@
-"""How a block of kernel values is computed: one module per backend, each with the verbs dense, matmul, vjp and diag."""
+"""Computation of blocks of kernel values: a compiled backend and a reference for any array library."""
 
 import numpy as np
 
@@ -6,9 +6,12 @@ from mercer._compute import array
 
 
 def pick_backend(kernel, *points):
-    """Return the backend for a kernel and its points: chosen by these alone, never by their number."""
+    """Return the module with ``dense``, ``matmul``, ``vjp`` and ``diag`` for a kernel and its containers of points.
+
+    The number of points does not matter.
+    """
     if kernel.tags.points == "rows" and all(isinstance(each.container, np.ndarray) for each in points):
-        # imported here, since compiled loops are not needed by other containers
+        # other containers do not need compiled loops
         from mercer._compute import fused
 
         return fused

@@ -1,6 +1,6 @@
-"""The four verbs on a block of kernel values for any array-API namespace: dense, matmul, vjp, diag. The reference.
+"""Backend for any array library, and reference for the compiled backend: dense, matmul, vjp and diag on tiles.
 
-Rows of X are taken a tile at a time, so that no verb but ``dense`` ever holds more than a tile of values.
+Only ``dense`` stores more than one tile of kernel values.
 """
 
 import array_api_compat
@@ -14,42 +14,28 @@ _TILE_BYTES = 32 * 2**20
 _COLUMNS = 512
 
 
-def tiles(X, Z, tile=Tile, bytes_each=8):
-    """Yield the tiles of a block with the rows they cover.
-
-    Parameters
-    ----------
-    X, Z : Points
-        The same object when the block is a Gram matrix of one set of points.
-    tile : type
-        Tile or a subclass of it.
-    bytes_each : int
-        Bytes of a value.
-
-    Yields
-    ------
-    slice, Tile
-    """
-    step = row_step(len(Z), bytes_each)
+def tiles(X, Z, tile=Tile):
+    """Yield slices of rows of X and the ``tile`` of each with Z; X is Z for a Gram matrix."""
+    step = row_step(len(Z))
     for start in range(0, len(X), step):
         rows = slice(start, min(start + step, len(X)))
         yield rows, tile(X if step >= len(X) else X.take(rows), Z, start if X is Z else None)
 
 
-def row_step(m, bytes_each=8):
-    """Return how many rows of m values make a tile: a multiple of 8 that does not depend on the number of threads."""
-    return max(8, _TILE_BYTES // (bytes_each * max(m, 1)) // 8 * 8)
+def row_step(m):
+    """Return the number of rows of a tile with m columns, a multiple of 8, whatever the number of threads."""
+    return max(8, _TILE_BYTES // (8 * max(m, 1)) // 8 * 8)
 
 
 def dense(kernel, X, Z, tile=Tile):
-    """Return K(X, Z) (n, m); exactly symmetric when X is Z."""
+    """Return K(X, Z) (n, m), exactly symmetric if X is Z."""
     parts = [kernel.evaluate(each) for _, each in tiles(X, Z, tile)]
     K = parts[0] if len(parts) == 1 else join_points(parts)
     return mirror(K) if X is Z else K
 
 
 def mirror(K):
-    """Copy the lower triangle onto the upper, so that tiles rounded differently leave no asymmetry."""
+    """Return K with its lower triangle copied to the upper: tiles may differ by rounding."""
     if isinstance(K, np.ndarray):
         if not K.flags.writeable:
             K = K.copy()
@@ -62,13 +48,13 @@ def mirror(K):
 def matmul(kernel, X, Z, V, pieces=None, tile=Tile):
     """Return K(X, Z) @ V (n, p), summed in float64 over tiles of at most 512 columns.
 
-    With ``pieces``, q slices of the rows of Z: p columns K(X, Z[piece]) @ V[piece] for one after the other (n, q p).
+    With ``pieces``, q slices of the rows of Z: the products K(X, Z[piece]) @ V[piece] side by side (n, q p).
     """
     return join_points([product(kernel.evaluate(each), V, pieces) for _, each in tiles(X, Z, tile)])
 
 
 def product(K, V, pieces=None):
-    """Return K @ V in the type of K, summed in float64 over tiles of at most 512 columns; one product a piece."""
+    """Return K @ V in the type of K, summed in float64 over tiles of 512 columns, for each piece."""
     if pieces is not None:
         xp = array_api_compat.array_namespace(K)
         return xp.concat([product(K[:, piece], V[piece, :]) for piece in pieces], axis=1)
@@ -94,7 +80,7 @@ def product(K, V, pieces=None):
 def vjp(kernel, X, Z, weights, tile=Tile):
     """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), in float64.
 
-    ``weights`` is a function of a slice of rows that returns their weights (r, m), so that W is never whole.
+    ``weights(rows)`` returns the rows of W of a slice, so that W is not stored.
     """
     xp = X.xp
     wide = Points(as_rows(Z.container, dtype=xp.float64))

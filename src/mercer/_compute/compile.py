@@ -1,4 +1,4 @@
-"""Compiled functions: Numba, imported and run at the first call, with a disk cache only where the folder is ours."""
+"""Compile functions with Numba at their first call, with a disk cache in a folder that only the user can write to."""
 
 import functools
 import hashlib
@@ -10,43 +10,18 @@ import warnings
 
 _log = logging.getLogger("mercer")
 
-# Reductions may be reordered, so loops vectorise; NaN and infinities keep their meaning, and division stays division:
-# x * (1 / y) is infinite where y is subnormal.
+# LLVM flags: sums may be reordered, so that loops vectorise. NaN and infinities keep their meaning, and x / y does not
+# become x * (1 / y), which is infinite for subnormal y.
 REORDER = frozenset({"contract", "reassoc", "nsz"})
-# For formulas whose order of operations is the point of them.
+# For formulas in which the order of operations matters.
 EXACT = frozenset({"contract"})
 
 
 def compiled(function=None, *, flags=REORDER, inline=False):
-    """Compile a function of numbers and arrays at its first call.
+    """Decorate a function of numbers and arrays to be compiled at its first call; Numba is imported then.
 
-    Nothing of Numba is imported before that. The function runs without the GIL, follows NumPy's rules for division by
-    zero, and can be called by other compiled functions. Its machine code is kept on disk where the cache folder
-    belongs to the user and nobody else can write to it; a damaged cache costs a warning and a compilation.
-
-    Parameters
-    ----------
-    function : function
-    flags : set of str, optional
-        What the compiler may do to floating-point arithmetic, in LLVM's words: ``REORDER`` or ``EXACT``.
-    inline : bool, optional
-        Inline the function wherever compiled code calls it: a loop that calls anything is not vectorised.
-
-    Returns
-    -------
-    Compiled
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> @compiled
-    ... def total(values):
-    ...     result = 0.0
-    ...     for value in values:
-    ...         result += value
-    ...     return result
-    >>> total(np.arange(4.0))
-    6.0
+    The function runs without the GIL and divides by zero as NumPy does. ``flags`` is REORDER or EXACT; ``inline``
+    copies it into compiled callers, whose loops are not vectorised otherwise.
     """
     if function is None:
         return functools.partial(compiled, flags=flags, inline=inline)
@@ -54,38 +29,32 @@ def compiled(function=None, *, flags=REORDER, inline=False):
 
 
 class Compiled:
-    """A function that is compiled when it is first called, by Python or by another compiled function.
-
-    Parameters
-    ----------
-    function : function
-    flags : set of str
-    inline : bool
-    """
+    """Function that is compiled at its first call by Python or by another compiled function."""
 
     def __init__(self, function, flags, inline):
         functools.update_wrapper(self, function)
-        self._flags, self._inline = flags, inline
+        self._flags = flags
+        self._inline = inline
 
     @functools.cached_property
     def dispatcher(self):
-        """Numba's object for the function."""
+        """Return Numba's dispatcher of the function."""
         return dispatcher(self.__wrapped__, self._flags, cache=True, inline=self._inline)
 
     @property
     def _numba_type_(self):
-        # how Numba asks what a name inside compiled code stands for
+        # Numba reads this attribute of names inside compiled code
         return self.dispatcher._numba_type_
 
     def __call__(self, *args):
-        """Run the function, compiling it for new types of arguments."""
+        """Run the function, compiled for the types of the arguments."""
         return self.dispatcher(*args)
 
 
 class _Wide:
-    """Asks for the widest vectors of the machine in the compiled function that calls it.
+    """Intrinsic ``wide()``: the compiled function that calls it uses vectors of 512 bits if the processor has them.
 
-    LLVM keeps to 256 bits on many processors with AVX-512; loops of polynomials gain 1.4 (float32) to 1.7 (float64).
+    LLVM uses 256 bits on many processors with AVX-512; loops of polynomials are 1.4 to 1.7 times faster with 512.
     """
 
     @functools.cached_property
@@ -97,7 +66,7 @@ class _Wide:
         @intrinsic
         def wide(context):
             def generate(context, builder, signature, arguments):
-                # llvmlite refuses attributes that it does not know; processors without wide vectors ignore this one
+                # added to the set, since llvmlite refuses unknown attributes; other processors ignore this one
                 set.add(builder.function.attributes, '"prefer-vector-width"="512"')
                 return context.get_dummy_value()
 
@@ -111,22 +80,9 @@ wide = _Wide()
 
 
 def dispatcher(function, flags=REORDER, cache=False, inline=False, key=None):
-    """Return Numba's compiled form of a function.
+    """Return Numba's dispatcher of a function, with machine code kept on disk if ``cache``.
 
-    Parameters
-    ----------
-    function : function
-    flags : set of str
-    cache : bool
-        Keep machine code on disk, where that is safe.
-    inline : bool
-        Inline the function wherever compiled code calls it.
-    key : str, optional
-        What a closure closes over, from ``fingerprint``: Numba cannot tell for other compiled functions.
-
-    Returns
-    -------
-    numba Dispatcher
+    ``key``, from ``fingerprint``, identifies the values in a closure: Numba does not see into compiled functions there.
     """
     import numba
 
@@ -135,36 +91,21 @@ def dispatcher(function, flags=REORDER, cache=False, inline=False, key=None):
 
 
 def fingerprint(*values):
-    """Return a text that two processes agree on exactly when functions have the same code, in modules of the same
-    name, and use the same values.
+    """Return a hash of the code of functions and of the values that they use, equal in every process.
 
-    Parameters
-    ----------
-    *values : functions, compiled functions, modules of ours or of numbers, numbers, texts, and tuples of these
-
-    Returns
-    -------
-    str or None
-        None where a function uses anything else, of which nothing is known.
-
-    Examples
-    --------
-    >>> fingerprint(lambda x: x + 1) == fingerprint(lambda x: x + 1)
-    True
-    >>> fingerprint(lambda x: x + 1) == fingerprint(lambda x: x + 2)
-    False
+    Values are functions, modules, numbers, texts and tuples; None if a function uses anything else.
     """
     parts = [_described(value, ()) for value in values]
     return None if None in parts else hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def _described(value, seen):
-    """Return nested tuples of texts for a value, or None; ``seen`` are the functions that lead here."""
+    """Return nested tuples of texts for a value, or None; ``seen`` are the functions around it, against recursion."""
     value = getattr(value, "__wrapped__", getattr(value, "py_func", value))
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
         return repr(value)
     if isinstance(value, types.ModuleType):
-        # a file that changes changes what is compiled from it
+        # an edited file is compiled again
         status = os.stat(value.__file__) if getattr(value, "__file__", None) else None
         return value.__name__, repr(status and (status.st_mtime_ns, status.st_size))
     if isinstance(value, (tuple, frozenset)):
@@ -180,32 +121,21 @@ def _described(value, seen):
     used = [value.__globals__[name] for name in value.__code__.co_names if name in value.__globals__]
     closed = [cell.cell_contents for cell in value.__closure__ or ()]
     defaults = [*(value.__defaults__ or ()), *sorted((value.__kwdefaults__ or {}).items())]
-    # kept code names the module, and cannot be read where there is none of that name
+    # machine code on disk names the module and is unreadable without it
     return _all_described([value.__module__, value.__code__, *used, *closed, *defaults], (*seen, value))
 
 
 def _all_described(values, seen):
     parts = tuple(_described(value, seen) for value in values)
-    # an empty tuple is known too
+    # not (): an empty tuple is a known value
     return None if None in parts else ("of", *parts)
 
 
 def specialised(function, order):
-    """Return ``function`` compiled with its argument ``order`` a constant of the compilation.
-
-    Parameters
-    ----------
-    function : function with a last argument ``order=0``
-    order : int
-
-    Returns
-    -------
-    numba Dispatcher
-        Of the remaining arguments.
-    """
+    """Return the dispatcher of a function whose last argument, ``order=0``, is fixed at compile time."""
     from types import FunctionType
 
-    # an argument that is left out is a constant of the machine code, so branches and loops on it vanish
+    # a default is a constant in machine code, so that branches and loops on it vanish
     bound = FunctionType(function.__code__, function.__globals__, function.__name__, (order,), function.__closure__)
     if function.__kwdefaults__:
         bound.__kwdefaults__ = {**function.__kwdefaults__, "order": order}
@@ -218,17 +148,18 @@ def _with_cache(compiled_function, key):
     try:
         cache = FunctionCache(compiled_function.py_func)
         if key is not None:
-            cache._index_key = lambda signature, codegen: (signature, codegen.magic_tuple(), key)
+            # Numba has no public way to set the key of an entry or the cache of a dispatcher
+            cache._index_key = lambda signature, codegen: (signature, codegen.magic_tuple(), key)  # noqa: SLF001
     except RuntimeError:
-        _log.debug("no cache for %s: no folder can be written", compiled_function)
+        _log.debug("no disk cache for %s: no writable folder", compiled_function)
         return compiled_function
-    if _ours(cache.cache_path):
-        compiled_function._cache = _GuardedCache(cache)
+    if _private(cache.cache_path):
+        compiled_function._cache = _GuardedCache(cache)  # noqa: SLF001
     return compiled_function
 
 
-def _ours(path):
-    """Whether a folder belongs to this user, can be written, and by nobody outside the group: entries are pickles."""
+def _private(path):
+    """Return whether a folder belongs to the user and others cannot write to it: its entries are pickles."""
     try:
         status = os.stat(path)
     except OSError:
@@ -238,7 +169,7 @@ def _ours(path):
 
 
 class _GuardedCache:
-    """Numba's cache of one function, whose failures cost a compilation and never the call."""
+    """Numba's disk cache of one function; a damaged entry causes a warning and a compilation, not an error."""
 
     def __init__(self, cache):
         self._inner = cache
@@ -253,8 +184,8 @@ class _GuardedCache:
     def load_overload(self, signature, target):
         try:
             return self._inner.load_overload(signature, target)
-        except Exception as error:  # noqa: BLE001 - a damaged pickle raises anything at all
-            _warn_damaged(self.cache_path, error)
+        except Exception as error:  # noqa: BLE001 - a damaged pickle may raise any exception
+            _warn_damaged(self.cache_path, type(error).__name__)
             self._reset()
             return None
 
@@ -262,20 +193,18 @@ class _GuardedCache:
         try:
             self._inner.save_overload(signature, result)
         except Exception as error:  # noqa: BLE001
-            _log.debug("machine code not kept in %s: %s", self.cache_path, error)
+            _log.debug("machine code not written to %s: %s", self.cache_path, error)
 
     def _reset(self):
         try:
             self._inner.flush()
         except OSError as error:
-            _log.debug("damaged cache in %s stays: %s", self.cache_path, error)
+            _log.debug("damaged cache in %s not deleted: %s", self.cache_path, error)
 
 
 @functools.cache
-def _warn_once(path, message):
-    warnings.warn(message, RuntimeWarning, stacklevel=5)
-
-
-def _warn_damaged(path, error):
-    message = f"Compiled code kept in {path} is damaged ({type(error).__name__}); compiling again. Delete that folder "
-    _warn_once(path, message + "if this comes back.")
+def _warn_damaged(path, kind):
+    message = (
+        f"The compiled code in {path} is damaged ({kind}) and is compiled again; delete the folder if this recurs."
+    )
+    warnings.warn(message, RuntimeWarning, stacklevel=4)

@@ -1,8 +1,7 @@
-"""exp, log, tanh and the like for compiled code, in float32 and float64, written so that loops of them vectorise.
+"""exp, log, tanh, power and similar functions for compiled loops that vectorise, in float32 and float64.
 
-A profile gets this module as its argument ``xp`` inside compiled code. Each function is written once for both types;
-the types differ only in the constants. Errors, in units in the last place (measured by the tests over the whole range):
-exp 1, log 1, tanh 2, sqrt exactly rounded. Results of exp below the smallest normal number (1.2e-38, 2.2e-308) are 0.
+A profile gets this module as its argument ``xp`` in compiled code. Errors in units in the last place, which the tests
+measure: exp 1, log 1, tanh 2, sqrt 0.5. exp is 0 where its value is below the smallest normal number.
 """
 
 import math
@@ -18,18 +17,18 @@ _EXACT = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy", "forc
 
 @intrinsic
 def _pick(context, x, single, double):
-    """Return a constant of the precision of x, in the type of x."""
+    """Return the constant for the type of x, in that type."""
 
     def generate(context, builder, signature, arguments):
-        chosen = arguments[1] if x == types.float32 else arguments[2]
-        return context.cast(builder, chosen, types.float64, x)
+        constant = arguments[1] if x == types.float32 else arguments[2]
+        return context.cast(builder, constant, types.float64, x)
 
     return x(x, types.float64, types.float64), generate
 
 
 @intrinsic
 def _polynomial(context, x, single, double):
-    """Evaluate by Horner's rule the polynomial whose coefficients, highest first, are those of the precision of x."""
+    """Return a polynomial in x by Horner's rule; its coefficients, highest first, are those for the type of x."""
 
     def generate(context, builder, signature, arguments):
         index, table = (1, single) if x == types.float32 else (2, double)
@@ -51,7 +50,7 @@ def _layout(x):
 
 @intrinsic
 def _scaled(context, x, shifted):
-    """Return x 2^n for a normal result, n being the low bits of ``shifted`` = n + 1.5 2^fraction."""
+    """Return x 2^n, with n in the low bits of ``shifted`` = n + 1.5 2^fraction; the result must be normal."""
 
     def generate(context, builder, signature, arguments):
         width, fraction, _ = _layout(x)
@@ -65,16 +64,16 @@ def _scaled(context, x, shifted):
 
 @intrinsic
 def _exponent(context, x):
-    """Return the n for which x = m 2^n with m in [sqrt(1/2), sqrt(2)), for normal positive x, as a float."""
+    """Return n as a float, with x = m 2^n and m in [sqrt(1/2), sqrt(2)), for normal positive x."""
 
     def generate(context, builder, signature, arguments):
         width, fraction, bias = _layout(x)
         integer = ir.IntType(width)
-        # adding the distance from sqrt(1/2) to 1 carries into the exponent exactly where m would reach sqrt(2)
+        # adding the distance from sqrt(1/2) to 1 carries into the exponent exactly if m would reach sqrt(2)
         carry = ir.Constant(integer, (1 << fraction) - int((math.sqrt(0.5) * 2 - 1) * (1 << fraction)))
         bits = builder.add(builder.bitcast(arguments[0], integer), carry)
         n = builder.lshr(bits, ir.Constant(integer, fraction))
-        # to a float without an instruction that narrow vectors lack: n sits in the low bits of 1.5 2^fraction + n
+        # n as a float, without an instruction that narrow vectors lack: the low bits of 1.5 2^fraction + n are n
         magic = ir.Constant(context.get_value_type(x), 1.5 * 2.0**fraction)
         shifted = builder.bitcast(builder.add(builder.bitcast(magic, integer), n), magic.type)
         return builder.fsub(shifted, ir.Constant(magic.type, 1.5 * 2.0**fraction + bias))
@@ -84,7 +83,7 @@ def _exponent(context, x):
 
 @njit(**_EXACT)
 def _reduced(x):
-    """Return (r, n + 1.5 2^fraction) with x = n log 2 + r, |r| <= log(2) / 2; Cody and Waite's two-part log 2."""
+    """Return (r, n + 1.5 2^fraction) with x = n log 2 + r, |r| <= log(2) / 2, log 2 in two parts (Cody and Waite)."""
     shift = _pick(x, 12582912.0, 6755399441055744.0)
     shifted = x * _pick(x, 1.4426950408889634, 1.4426950408889634) + shift
     n = shifted - shift
@@ -93,7 +92,7 @@ def _reduced(x):
 
 
 _EXP_SINGLE = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1)
-# interpolates (e^r - 1 - r) / r^2 at Chebyshev nodes: 0.08 ulp with two terms less than Taylor's
+# (e^r - 1 - r) / r^2 interpolated at Chebyshev nodes: 0.08 ulp, two terms fewer than Taylor's polynomial
 _EXP_DOUBLE = (
     2.510038549551032e-08,
     2.7620088445409746e-07,
@@ -110,15 +109,15 @@ _EXP_DOUBLE = (
 
 @njit(**_EXACT)
 def exp(x):
-    """Return e^x; 0 where that is below the smallest normal number, since subnormals cost ten times a product."""
+    """Return e^x; 0 below the smallest normal number, since subnormal numbers take ten times as long."""
     r, shifted = _reduced(x)
     value = _scaled(_polynomial(r, _EXP_SINGLE, _EXP_DOUBLE) * (r * r) + r + _pick(x, 1.0, 1.0), shifted)
     value = _pick(x, 0.0, 0.0) if x < _pick(x, -87.33654, -708.3964185322641) else value
-    # x + inf is the overflow, and NaN for NaN
+    # x + inf is infinite, or NaN for NaN
     return value if x <= _pick(x, 88.72283, 709.782712893384) else x + _pick(x, math.inf, math.inf)
 
 
-# those of fdlibm's logf and log
+# the coefficients of fdlibm's logf and log
 _LOG_SINGLE = (0.24279078841, 0.28498786688, 0.40000972152, 0.66666662693)
 _LOG_DOUBLE = (
     1.479819860511658591e-01,
@@ -133,7 +132,7 @@ _LOG_DOUBLE = (
 
 @njit(**_EXACT)
 def log(x):
-    """Return the natural logarithm; -inf at 0, NaN below, as fdlibm computes it: log(1 + f) by s = f / (2 + f)."""
+    """Return the natural logarithm by fdlibm's formula, log(1 + f) with s = f / (2 + f); -inf at 0, NaN below 0."""
     zero, half = _pick(x, 0.0, 0.0), _pick(x, 0.5, 0.5)
     tiny = x < _pick(x, 1.1754943508222875e-38, 2.2250738585072014e-308)
     normal = x * _pick(x, 33554432.0, 18014398509481984.0) if tiny else x
@@ -154,7 +153,7 @@ def log(x):
 
 @njit(**_EXACT)
 def tanh(x):
-    """Return (e^2x - 1) / (e^2x + 1), e^2x - 1 being computed without cancellation."""
+    """Return (e^2x - 1) / (e^2x + 1), with e^2x - 1 computed without cancellation."""
     one, two = _pick(x, 1.0, 1.0), _pick(x, 2.0, 2.0)
     size = two * math.fabs(x)
     cap = _pick(x, 20.0, 44.0)
@@ -180,19 +179,19 @@ def abs(x):
 
 @njit(**_EXACT)
 def maximum(a, b):
-    """Return the larger number, NaN when either is."""
+    """Return the larger number, or NaN if one is NaN."""
     return a if a > b or a != a else b
 
 
 @njit(**_EXACT)
 def minimum(a, b):
-    """Return the smaller number, NaN when either is."""
+    """Return the smaller number, or NaN if one is NaN."""
     return a if a < b or a != a else b
 
 
 @njit(**_EXACT)
 def where(condition, a, b):
-    """Return a where the condition holds, else b."""
+    """Return a if the condition holds, else b."""
     return a if condition else b
 
 
@@ -216,7 +215,7 @@ def power(s, exponent):
     n = int(exponent)
     if n != exponent or n < 0 or n > 63:
         return exp(exponent * log(s))
-    # six steps whatever the exponent: a loop that depended on it would keep the caller's from being vectorised
+    # six steps for every exponent: with a loop that depends on it, the caller's loop is not vectorised
     one = _pick(s, 1.0, 1.0)
     result = one
     for bit in range(6):

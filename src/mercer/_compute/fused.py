@@ -1,8 +1,6 @@
-"""The four verbs on a block of kernel values for rows in NumPy arrays: compiled, threaded, fused where the kernel
-allows.
+"""Compiled backend for rows in NumPy arrays: dense, matmul, vjp and diag, on several threads.
 
-A kernel of the squared distance or of the inner product alone never stores more than a tile; other kernels combine
-dense tiles whose parts come from the same compiled loops.
+A kernel that is a profile of one scalar runs in fused loops; other kernels combine tiles that come from these loops.
 """
 
 from mercer._compute import array, loops
@@ -11,41 +9,38 @@ from mercer._compute.tile import Tile
 
 
 class CompiledTile(Tile):
-    """A tile whose profiles are evaluated by compiled code."""
+    """Tile that evaluates profiles in compiled loops."""
 
     def radial(self, kernel, order=0):
         """Return the kernel's profile, or its derivative, of the squared distances (n, m)."""
         K = loops.tile(*_distance_formula(kernel, self.X, self.Z), order)
         if self.offset is not None and self.X is not self.Z:
-            # the loop does not know which columns are the rows: set the exact diagonal here
+            # the loop does not know which points of Z are rows of X
             rows = self.xp.arange(len(K))
             K[rows, rows + self.offset] = evaluate_profile(kernel, self.xp.zeros(1, dtype=K.dtype), order)
         return K
 
     def dot(self, kernel, order=0):
-        """Return the kernel's profile, or its derivative, of the inner products (n, m); values are checked first."""
+        """Return the kernel's profile, or its derivative, of the inner products (n, m); refuse an overflow first."""
         return loops.tile(*_product_formula(kernel, self.X, self.Z, order), order)
 
 
 def dense(kernel, X, Z):
-    """Return K(X, Z) (n, m); exactly symmetric when X is Z."""
+    """Return K(X, Z) (n, m), exactly symmetric if X is Z."""
     if kernel.scalar is None:
         return array.dense(kernel, X, Z, CompiledTile)
     return loops.tile(*_formula(kernel, X, Z))
 
 
 def matmul(kernel, X, Z, V, pieces=None):
-    """Return K(X, Z) @ V (n, p), or one such product a piece of Z (n, q p), as ``array.matmul`` does."""
+    """Return K(X, Z) @ V (n, p), or the products of q pieces (n, q p), see ``array.matmul``."""
     if kernel.scalar is None:
         return array.matmul(kernel, X, Z, V, pieces, CompiledTile)
     return loops.matmul(*_formula(kernel, X, Z), V, pieces, Z.memo)
 
 
 def vjp(kernel, X, Z, weights):
-    """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), summed in float64.
-
-    ``weights`` is a function of a slice of rows that returns their weights (r, m), so that W is never whole.
-    """
+    """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), see ``array.vjp``."""
     if kernel.scalar is None:
         return array.vjp(kernel, X, Z, weights, CompiledTile)
     return loops.gradient(*_formula(kernel, X, Z), weights)
@@ -55,14 +50,14 @@ diag = array.diag
 
 
 def _formula(kernel, X, Z):
-    """Return the profile, its scalar, its parameters, and the rows that the scalar is computed of."""
+    """Return profile, name of the scalar, parameters, and the two arrays of rows that the scalar is computed from."""
     return (_distance_formula if kernel.scalar == "radial" else _product_formula)(kernel, X, Z)
 
 
 def _distance_formula(kernel, X, Z):
     centre = Z.centre
     for points in (X, Z):
-        # norms refuse rows whose squared distances overflow
+        # refuses rows with squared distances that overflow
         points.sqnorms(centre)
     return kernel.profile, "radial", parameters(kernel), X.about(centre), Z.about(centre)
 

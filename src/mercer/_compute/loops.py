@@ -1,9 +1,8 @@
-"""Kernel values, products and gradients in one pass over tiles: compiled loops and BLAS, no kernel matrix stored.
+"""Kernel values, products and gradients of one profile: compiled loops and BLAS on tiles that stay in cache.
 
-A tile of the scalars s = |x - z|^2 or <x, z> is filled (by differences for few coordinates, by one matrix product
-otherwise), turned into profile values in place while it is in cache, and used. Tiles are cut by the shape alone and
-each is the work of one thread, so results do not depend on the number of threads. Within a tile sums are in the type
-of the data, across tiles in float64.
+A tile holds the scalars s = |x - z|^2 or <x, z>, from differences for few coordinates and from a matrix product
+otherwise; profile values replace them in place. Sums are in the type of the data in a tile, in float64 across tiles.
+Tiles are cut by the shape alone and each is computed by one thread, so that results do not depend on the threads.
 """
 
 import functools
@@ -18,45 +17,25 @@ from mercer._compute.threads import check_cancelled, run_tasks
 from mercer._compute.tile import COINCIDENCE
 
 _COLUMNS = 512
-# Rows and columns of a tile that is transposed: the lines of cache that it touches are used up.
-_SIDE = 32
-# Bytes of a tile: half of a second-level cache of 2 MB, and enough rows for BLAS to run at its full speed.
+# Rows and columns of a tile that is transposed: whole cache lines are read and written.
+_CORNER = 32
+# Bytes of a tile: half of a second-level cache of 2 MB, and enough rows for the full speed of BLAS.
 _TILE = 1 << 20
-# Up to here differences cost no more than a matrix product with so short a sum, and they are exact for close points.
+# Up to this many coordinates, differences take no longer than a matrix product and are exact for close points.
 _DIRECT = 8
-# Coordinates that the loop over differences takes at a time; rows are padded by zeros.
+# Coordinates per step of the loop over differences; rows are padded by zeros.
 _LANES = 4
-# Kernel values that take less time than handing them out.
+# Kernel values of one task: fewer take less time than starting a second task.
 _SINGLE = 1 << 16
-# Numbers of weights that one task asks for at a time.
+# Weights that one task requests at a time.
 _WEIGHTS = 1 << 22
 
 
 def tile(profile, kind, parameters, X, Z, order=0):
-    """Return the block of profile values k^(order)(s_ij).
+    """Return the profile's order-th derivative at all s_ij (n, m); s is |x - z|^2 for "radial", <x, z> for "dot".
 
-    Parameters
-    ----------
-    profile : function (xp, s, *parameters, order=0)
-        Compiled with ``xp`` the module ``mercer._compute.fastmath``.
-    kind : {"radial", "dot"}
-        Whether s is the squared distance or the inner product.
-    parameters : tuple of numbers
-    X : C-contiguous array (n, d), float32 or float64
-        For distances, centred near 0: beyond 8 coordinates their error is a few eps (|x|^2 + |z|^2).
-    Z : array (m, d) of the same type
-        The very same array as X gives an exactly symmetric block with an exact diagonal, at half the cost.
-    order : int
-        Of the derivative of the profile.
-
-    Returns
-    -------
-    array (n, m) in the type of X
-
-    Raises
-    ------
-    TypeError
-        When the profile uses what compiled code cannot.
+    X and Z are C-contiguous, of one type and centred near 0 for distances, whose error is a few eps (|x|^2 + |z|^2)
+    beyond 8 coordinates. For Z the same object as X, half is computed: exactly symmetric, with an exact diagonal.
     """
     plan = _Plan(profile, kind, parameters, X, Z, order)
     K = allocate((len(X), len(Z)), X.dtype)
@@ -75,27 +54,10 @@ def tile(profile, kind, parameters, X, Z, order=0):
 
 
 def matmul(profile, kind, parameters, X, Z, V, pieces=None, keep=None):
-    """Return K(X, Z) @ V without storing K, in one sum or in several.
+    """Return K(X, Z) @ V (n, p) without storing K, in n m (2 d + 2 p + about 30) operations and a copy of Z.
 
-    Parameters
-    ----------
-    profile, kind, parameters, X, Z
-        As for ``tile``.
-    V : array (m, p)
-        Rounded to the type of X.
-    pieces : list of slice, optional
-        Runs of rows of Z that are summed over apart from each other.
-    keep : callable (key, function) -> function(), optional
-        Keeps what is prepared of Z, for the next product with it.
-
-    Returns
-    -------
-    array (n, p) in the type of X
-        With q pieces (n, q p): p columns K(X, Z[piece]) @ V[piece] for one piece after the other.
-
-    Notes
-    -----
-    Costs n m (2 d + 2 p + about 30) operations and a copy of Z.
+    With ``pieces``, q slices of rows of Z: the products K(X, Z[piece]) @ V[piece] side by side (n, q p).
+    ``keep(key, function)`` returns ``function()`` and may keep it, the copy of Z, for the next product with Z.
     """
     plan = _Plan(profile, kind, parameters, X, Z, pieces=pieces, keep=keep)
     V = np.ascontiguousarray(V, X.dtype)
@@ -117,22 +79,10 @@ def matmul(profile, kind, parameters, X, Z, V, pieces=None, keep=None):
 
 
 def gradient(profile, kind, parameters, X, Z, W):
-    """Return the gradient of sum_ij W_ij k(s_ij) in every x_i.
+    """Return the gradient of sum_ij W_ij k(s_ij) in every x_i (n, d), summed in float64.
 
-    For distances sum_j 2 W_ij k'(s_ij) (x_i - z_j), for products sum_j W_ij k'(s_ij) z_j. Distances at which k' is
-    infinite (a kink at 0) contribute 0.
-
-    Parameters
-    ----------
-    profile, kind, parameters, X, Z
-        As for ``tile``.
-    W : array (n, m), or callable slice of rows -> array (rows, m)
-        A callable is called from several threads.
-
-    Returns
-    -------
-    array (n, d) in the type of X
-        Summed in float64.
+    It is sum_j 2 W_ij k'(s_ij) (x_i - z_j) for distances, where infinite k' count as 0 (a kink), and
+    sum_j W_ij k'(s_ij) z_j for products. W is an array (n, m) or a thread-safe function of a slice of rows.
     """
     plan = _Plan(profile, kind, parameters, X, Z, order=1, row_bound=_WEIGHTS // max(1, len(Z)) or 1)
     weights_of = W if callable(W) else W.__getitem__
@@ -155,27 +105,29 @@ def gradient(profile, kind, parameters, X, Z, W):
 
 
 class _Plan:
-    """How a block is cut into tiles, and how one tile of profile values is computed."""
+    """Cut of a block into tiles, and the computation of one tile of profile values."""
 
     def __init__(self, profile, kind, parameters, X, Z, order=0, row_bound=None, pieces=None, keep=None):
-        self.X, self.radial = X, kind == "radial"
+        self.X = X
+        self.radial = kind == "radial"
         self.mirrored = X is Z
         self._direct = self.radial and X.shape[1] <= _DIRECT
         most = _TILE // (_COLUMNS * X.itemsize)
-        # few rows are cut finer, so that there is work for several threads; little work is one task
+        # few rows are cut finer to occupy several threads; little work is one task
         fine = len(X) if len(X) * len(Z) <= _SINGLE else max(16, -(-len(X) // 8))
         self._step = max(1, min(row_bound or most, most, fine))
         pieces = [slice(0, len(Z))] if pieces is None else pieces
         cuts = [_cut(piece.stop, _COLUMNS, piece.start) for piece in pieces]
         self.columns = [columns for cut in cuts for columns in cut]
-        self.n_pieces, self.owners = len(cuts), [owner for owner, cut in enumerate(cuts) for _ in cut]
+        self.n_pieces = len(cuts)
+        self.owners = [owner for owner, cut in enumerate(cuts) for _ in cut]
         if keep is None:
             self._rights = self._prepared(Z)
         else:
             key = "prepared", kind, tuple((columns.start, columns.stop) for columns in self.columns)
             self._rights = keep(key, lambda: self._prepared(Z))
         self._parameters = _typed(parameters, X.dtype)
-        # an infinite slope at 0 turns the rounding of a distance near 0 into an error a thousand times larger
+        # an infinite slope at 0 multiplies the rounding error of a distance near 0 by a thousand
         self._kinked = self.radial and not self._direct and _has_kink(profile, parameters, X.dtype)
         kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
         self._finish = compile_profile(profile, order, kind, X.dtype, len(self._parameters))
@@ -184,30 +136,30 @@ class _Plan:
         rights = [None] * len(self.columns)
 
         def prepare(j):
-            # a copy always: what is kept must not keep Z
+            # always a copy: a view would keep Z alive
             rights[j] = np.array(self._right(Z[self.columns[j]]).T, order="C")
 
         run_tasks(prepare, len(rights))
         return rights
 
     def run(self, function):
-        """Call a function of a slice of rows for all of them, on several threads."""
+        """Call ``function(rows)`` for slices of all rows, on several threads."""
         tiles = _cut(len(self.X), self._step)
 
         def task(index):
-            # whoever asked for the block checks that it is finite
+            # the caller checks that values are finite
             with np.errstate(all="ignore"):
                 function(tiles[index])
 
         run_tasks(task, len(tiles))
 
     def blocks(self, n):
-        """Return memory for n rows of each column tile: the same for all, since fresh pages cost as much as exp."""
+        """Return a block of n rows for each column tile, in shared memory: new pages take as long as exp."""
         memory = np.empty(n * _COLUMNS, self.X.dtype)
         return [memory[: n * right.shape[1]].reshape(n, -1) for right in self._rights]
 
     def left(self, rows):
-        """Return rows of X as ``values`` takes them."""
+        """Return rows of X in the form that ``values`` takes."""
         X = self.X[rows]
         if self._direct:
             return _padded(X)
@@ -216,11 +168,11 @@ class _Plan:
     def _right(self, Z):
         if self._direct:
             return _padded(Z)
-        # [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2, so that no pass over the tile adds the norms
+        # [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2: the matrix product adds the norms
         return bordered(np.ascontiguousarray(Z), -2, 1) if self.radial else Z
 
     def values(self, left, rows, j, block, start=0):
-        """Write the values for some rows and the j-th column tile into columns of ``block`` from ``start`` on."""
+        """Write the values of some rows and the j-th column tile to the columns of ``block`` from ``start`` on."""
         check_cancelled()
         right, columns = self._rights[j], self.columns[j]
         if not self._direct:
@@ -234,7 +186,7 @@ class _Plan:
 
 
 def _typed(parameters, dtype):
-    # a parameter beyond the type would turn infinite, and 0 times it NaN: the largest number does what it means
+    # a parameter beyond the type would turn infinite, and 0 times it NaN: use the largest number instead
     largest = float(np.finfo(dtype).max)
     return tuple(dtype.type(max(-largest, min(largest, value))) for value in parameters)
 
@@ -255,7 +207,7 @@ def _padded(X):
 
 @compiled
 def bordered(X, factor, place):
-    """Return rows [factor x, |x|^2, 1], or [factor x, 1, |x|^2] for place 1; norms are summed in float64."""
+    """Return rows [factor x, |x|^2, 1], or [factor x, 1, |x|^2] for place 1, with norms summed in float64."""
     wide()
     n, d = X.shape
     out, factor = np.empty((n, d + 2), X.dtype), X.dtype.type(factor)
@@ -271,7 +223,7 @@ def bordered(X, factor, place):
 
 @functools.lru_cache(maxsize=256)
 def compile_profile(profile, order, kind, dtype, n_parameters):
-    """Return the compiled loop that turns columns of a block of scalars into profile values, tried on one number."""
+    """Return the compiled loop that replaces scalars in columns of a block by profile values; kinds: see ``_loop``."""
     from numba.core.errors import NumbaError
 
     loop, one = _loop(profile, order, kind), np.ones((1, 1), dtype)
@@ -279,23 +231,22 @@ def compile_profile(profile, order, kind, dtype, n_parameters):
         loop(np.ones((1, _LANES), dtype), np.ones((_LANES, 1), dtype), one, 0, (dtype.type(1),) * n_parameters)
     except NumbaError as error:
         raise TypeError(
-            f"{profile.__qualname__} cannot be compiled: use only arithmetic and the functions of its argument xp "
-            f"(exp, log, sqrt, tanh, power, where, ...). Numba says: {error}"
+            f"{profile.__qualname__} must use only arithmetic and the functions of its argument xp (exp, log, sqrt, "
+            f"tanh, power, where, ...); it cannot be compiled: {error}"
         ) from error
     return loop
 
 
 @functools.lru_cache(maxsize=256)
 def _loop(profile, order, kind):
-    """Return the loop over a block, not yet compiled for a type.
+    """Return the loop over a block, compiled at its first call.
 
-    ``kind`` is "plain" for scalars as they are, "clamped" for distances, "direct" for distances computed here, row by
-    row, from padded points.
+    Kinds: "plain" takes scalars, "clamped" raises negative ones to 0, "direct" computes distances of padded rows.
     """
     from mercer._compute import fastmath
 
     value, xp = specialised(profile, order), fastmath
-    # machine code of profiles that use nothing but xp is kept on disk
+    # machine code is kept on disk if the profile uses only xp
     key = fingerprint(profile, order, kind, xp, _compile)
     if kind == "direct":
         return _direct_epilogue(value, xp, key)
@@ -304,7 +255,7 @@ def _loop(profile, order, kind):
     def epilogue(left, right, block, start, parameters):
         wide()
         for i in range(block.shape[0]):
-            # an index that counts from 0 tells the compiler that none is negative
+            # counting from 0 shows the compiler that no index is negative
             row = block[i, start : start + right.shape[1]]
             for j in range(row.size):
                 s = row[j]
@@ -325,7 +276,7 @@ def _direct_epilogue(value, xp, key):
                 for j in range(row.size):
                     s = _square(a - p[j], b - q[j], c - r[j], d - t[j])
                     row[j] = s if k == 0 else row[j] + s
-            # the last four go straight into the profile, so that four or fewer take no detour through memory
+            # the last four go into the profile at once: up to four coordinates need no second pass
             k = coordinates - 4
             a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
             p, q, r, t = right[k], right[k + 1], right[k + 2], right[k + 3]
@@ -345,9 +296,9 @@ def _square(a, b, c, d):
 
 @compiled
 def _recompute_coincident(left, right, block, start, share):
-    """Replace squared distances below a share of the squared norms by sums of squared differences.
+    """Replace squared distances below ``share`` (|x|^2 + |z|^2) by sums of squared differences.
 
-    ``left`` has rows [x, |x|^2, 1] and ``right`` columns [-2 z, 1, |z|^2].
+    ``left`` has rows [x, |x|^2, 1], ``right`` has columns [-2 z, 1, |z|^2].
     """
     d = left.shape[1] - 2
     for i in range(left.shape[0]):
@@ -368,7 +319,7 @@ def _recompute_coincident(left, right, block, start, share):
 
 @compiled
 def _weigh(block, pull, mass, skip_infinite):
-    """Multiply ``pull`` by the slopes in ``block``, infinite ones as 0 on request; add the row sums to ``mass``."""
+    """Multiply ``pull`` by the slopes in ``block``, optionally with infinite ones as 0; add row sums to ``mass``."""
     for i in range(pull.shape[0]):
         total = 0.0
         for j in range(pull.shape[1]):
@@ -381,32 +332,20 @@ def _weigh(block, pull, mass, skip_infinite):
 
 @compiled
 def transpose(source, out):
-    """Copy the transpose of a block to ``out``.
-
-    Parameters
-    ----------
-    source : array (n, m)
-    out : array (m, n)
-    """
+    """Copy the transpose of ``source`` (n, m) to ``out`` (m, n)."""
     n, m = source.shape
-    for top in range(0, n, _SIDE):
-        for left in range(0, m, _SIDE):
-            for j in range(left, min(left + _SIDE, m)):
-                for i in range(top, min(top + _SIDE, n)):
+    for top in range(0, n, _CORNER):
+        for left in range(0, m, _CORNER):
+            for j in range(left, min(left + _CORNER, m)):
+                for i in range(top, min(top + _CORNER, n)):
                     out[j, i] = source[i, j]
 
 
 @compiled
 def mirror(K, start, stop):
-    """Copy what lies below the diagonal in columns ``start`` to ``stop`` to the part above it.
-
-    Parameters
-    ----------
-    K : array (n, n)
-    start, stop : int
-    """
-    for first in range(start, len(K), _SIDE):
-        for column in range(start, min(stop, first + _SIDE), _SIDE):
-            for i in range(first, min(first + _SIDE, len(K))):
-                for j in range(column, min(column + _SIDE, stop, i)):
+    """Copy K[i, j] to K[j, i] for i > j and columns j from ``start`` to ``stop``."""
+    for first in range(start, len(K), _CORNER):
+        for column in range(start, min(stop, first + _CORNER), _CORNER):
+            for i in range(first, min(first + _CORNER, len(K))):
+                for j in range(column, min(column + _CORNER, stop, i)):
                     K[j, i] = K[i, j]

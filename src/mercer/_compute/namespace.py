@@ -1,44 +1,35 @@
-"""The functions a kernel's profile may call, for arrays of any array-API library.
+"""Array namespaces: the functions that a kernel's profile may call, for arrays of any array-API library.
 
-A profile is written once against these names. Arrays run it through this class; compiled code runs the same source
-with the module ``mercer._compute.fastmath``, which offers the same names for one float32 or float64.
+Compiled code runs the same profiles with the module ``mercer._compute.fastmath``, which has the same names.
 """
 
 import array_api_compat
 import array_api_compat.numpy
 import numpy as np
 
-# What ``of`` returns for NumPy arrays: NumPy itself, with the names of the standard that old versions lack.
+# The namespace of NumPy arrays: NumPy with the standard's names that old versions lack.
 NUMPY = array_api_compat.numpy
 
 
 class Namespace:
-    """exp, log, sqrt, tanh, where, ... of the library an array belongs to.
-
-    Parameters
-    ----------
-    xp : array-API namespace
-    """
+    """exp, log, sqrt, tanh, where, ... of an array-API namespace ``xp``."""
 
     inf = float("inf")
 
     def __init__(self, xp):
         self.exp, self.log, self.sqrt, self.tanh = xp.exp, xp.log, xp.sqrt, xp.tanh
-        # Python's own takes arrays of every library, and the scalars a profile works out of its parameters
+        # Python's own abs takes arrays of every library, and scalars that a profile computes from its parameters
         self.abs, self.where = abs, xp.where
         self.maximum, self.minimum = xp.maximum, xp.minimum
         self._xp = xp
 
     @staticmethod
     def const(s, value):
-        """Return ``value`` so that arithmetic with ``s`` keeps the type of ``s``: Python floats do in arrays."""
+        """Return ``value`` as a Python float: arithmetic with it keeps the type of the array s."""
         return float(value)
 
     def power(self, s, exponent):
-        """Return ``s ** exponent``, by repeated squaring where the exponent is a small whole number.
-
-        ``pow`` of an array costs 40 times a product, and kernels ask for whole exponents nearly always.
-        """
+        """Return ``s ** exponent``; whole exponents from 0 to 64 by repeated squaring, 40 times faster than ``pow``."""
         exponent = float(exponent)
         if exponent != int(exponent) or not 0 <= exponent <= 64:
             return s**exponent
@@ -51,14 +42,7 @@ class Namespace:
 
 
 def put_values(array, rows, columns, values):
-    """Write ``values[k]`` to ``array[rows[k], columns[k]]`` for every k, in place.
-
-    Parameters
-    ----------
-    array : array (n, m)
-    rows, columns : integer arrays (k,)
-    values : array (k,), or a number
-    """
+    """Write ``values[k]``, or one number, to ``array[rows[k], columns[k]]`` for every k."""
     if isinstance(array, np.ndarray) or array_api_compat.is_torch_array(array) or array_api_compat.is_cupy_array(array):
         array[rows, columns] = values
         return
@@ -68,6 +52,6 @@ def put_values(array, rows, columns, values):
 
 
 def namespace_of(*arrays):
-    """Return the array-API namespace of the arrays (NumPy for anything that is not an array of another library)."""
+    """Return the array-API namespace of the arrays; NumPy for all other objects."""
     arrays = [a for a in arrays if array_api_compat.is_array_api_obj(a)]
     return array_api_compat.array_namespace(*arrays) if arrays else NUMPY

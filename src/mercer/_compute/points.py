@@ -1,6 +1,6 @@
-"""Points are whatever a kernel takes: rows of numbers, rows of a sparse matrix, row indices, or a list of objects.
+"""Points of a kernel: containers of points, their validation, and ``Points``, a container with values computed of it.
 
-Everything above the kernels needs only three verbs of them: how many, some of them, and one container after another.
+A container is an array of rows, a sparse matrix, an array of row indices, or a list of objects.
 """
 
 import math
@@ -14,38 +14,19 @@ import scipy.sparse as sp
 from mercer._compute.compile import compiled, wide
 from mercer._compute.namespace import NUMPY, namespace_of
 
-# Rows of a kept array that are compared to find out whether it was changed in place.
+# Rows of an array that `keep_points` compares to detect changes in place.
 _COMPARED = 8
-# By the id of an array: a weak reference to it, those rows, and what was computed of it.
+# Id of an array -> weak reference to the array, those rows, memo.
 _kept = {}
 
 
 def count_points(points):
-    """Return the number of points.
-
-    Parameters
-    ----------
-    points : array (n, d), sparse matrix (n, d), array (n,) or sequence of length n
-
-    Returns
-    -------
-    int
-    """
+    """Return the number of points in a container."""
     return points.shape[0] if hasattr(points, "shape") else len(points)
 
 
 def take_points(points, rows):
-    """Return some of the points, in the same kind of container.
-
-    Parameters
-    ----------
-    points : container of n points
-    rows : slice or integer array
-
-    Returns
-    -------
-    container of the chosen points
-    """
+    """Return the points of a slice or of an integer array, in the same kind of container."""
     if isinstance(points, np.ndarray) or sp.issparse(points):
         return points[rows]
     if hasattr(points, "shape"):
@@ -57,16 +38,7 @@ def take_points(points, rows):
 
 
 def join_points(parts):
-    """Join containers of points of one kind.
-
-    Parameters
-    ----------
-    parts : list of containers
-
-    Returns
-    -------
-    container of all points, in order
-    """
+    """Return one container with the points of a list of containers, in order."""
     if any(sp.issparse(part) for part in parts):
         return sp.vstack(parts, format="csr")
     if hasattr(parts[0], "shape"):
@@ -75,31 +47,12 @@ def join_points(parts):
 
 
 def as_rows(X, name="X", dtype=None):
-    """Validate rows of numbers: two dimensions, real, finite, float32 or float64.
+    """Return rows of numbers as a finite float32 or float64 array (n, d), or as CSR with sorted indices.
 
-    Parameters
-    ----------
-    X : array-like or sparse matrix (n, d)
-        Integers and booleans become float64; a sparse matrix becomes CSR with sorted indices; arrays of another
-        array library (torch, CuPy) stay what they are.
-    name : str
-        How error messages call it.
-    dtype : dtype, optional
-        Floating type to convert to.
-
-    Returns
-    -------
-    array or CSR matrix (n, d)
-
-    Raises
-    ------
-    ValueError
-        Wrong number of dimensions, no rows or columns, or a value that is not finite; the first one is named.
-    TypeError
-        Complex numbers or objects.
+    Other types become float64, or ``dtype``; arrays of other libraries stay on their device. Errors show ``name``.
     """
     if sp.issparse(X):
-        # sum_duplicates works in place: the user's matrix stays as it is
+        # sum_duplicates changes its matrix, so copy the user's matrix first
         X = sp.csr_matrix(X, copy=not X.has_canonical_format if hasattr(X, "has_canonical_format") else True)
         X.sum_duplicates()
     elif isinstance(X, np.ndarray) or not array_api_compat.is_array_api_obj(X):
@@ -107,7 +60,7 @@ def as_rows(X, name="X", dtype=None):
     if len(X.shape) != 2:
         raise ValueError(
             f"{name} must have two dimensions (points, features), got shape {tuple(X.shape)}; "
-            "one point is a row: X.reshape(1, -1)."
+            "pass one point as a row, X.reshape(1, -1)."
         )
     if 0 in tuple(X.shape):
         raise ValueError(f"{name} must have at least one row and one column, got shape {tuple(X.shape)}.")
@@ -118,7 +71,9 @@ def as_rows(X, name="X", dtype=None):
 
 def _as_numpy(X, name):
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise TypeError(f"{name} is a masked array; fill or drop its {int(X.mask.sum())} masked entries first.")
+        raise TypeError(
+            f"{name} must not be a masked array; fill or drop its {int(X.mask.sum())} masked entries first."
+        )
     try:
         return np.asarray(X)
     except ValueError as error:
@@ -133,17 +88,16 @@ def _floating(X, name, dtype):
             X = X.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"{name} must hold real numbers, got dtype {X.dtype}; kernels on strings or other objects "
-                "take a list of them."
+                f"{name} must hold real numbers, got dtype {X.dtype}; pass strings and other objects as a list."
             ) from error
     if X.dtype.kind not in "fiub":
-        # the last words are those that scikit-learn looks for
+        # scikit-learn's checks look for these last words
         ending = "; Complex data not supported." if X.dtype.kind == "c" else "."
         raise TypeError(f"{name} must hold real numbers, got dtype {X.dtype}{ending}")
     if dtype is None:
-        # other byte orders are other types to NumPy
+        # NumPy counts another byte order as another type
         dtype = np.float32 if X.dtype.newbyteorder("=") == np.float32 else np.float64
-    # a long double may be infinite in float64, which is found below
+    # a long double may become infinite in float64; _refuse_nonfinite finds it
     with np.errstate(over="ignore"):
         return X if X.dtype == dtype else X.astype(dtype)
 
@@ -160,7 +114,7 @@ def _floating_elsewhere(X, name, dtype):
 def _refuse_nonfinite(X, name):
     values = X.data if sp.issparse(X) else X
     xp = array_api_compat.array_namespace(values)
-    # a finite sum proves every entry finite and needs no temporary of the size of X
+    # a finite sum proves that every entry is finite, without a temporary array
     with np.errstate(over="ignore", invalid="ignore"):
         if math.isfinite(float(xp.sum(values))):
             return
@@ -175,14 +129,14 @@ def _refuse_nonfinite(X, name):
 
 
 def common_dtype(*arrays):
-    """Return the floating type that holds all of the arrays (float32 only if all are)."""
+    """Return float64 if one of the arrays is float64, else float32."""
     xp = np if any(sp.issparse(a) for a in arrays) else array_api_compat.array_namespace(*arrays)
     return xp.float64 if any(a.dtype == xp.float64 for a in arrays) else xp.float32
 
 
 @compiled
 def subtract_centre(X, centre, out):
-    """Write the rows of X minus a centre, subtracted in float64."""
+    """Write the rows x - centre, subtracted in float64, to ``out``."""
     wide()
     for i in range(len(X)):
         for k in range(X.shape[1]):
@@ -191,7 +145,7 @@ def subtract_centre(X, centre, out):
 
 @compiled
 def _sum_squares(X, out):
-    """Write the squared norms of rows, summed in float64."""
+    """Write the squared norms of rows, summed in float64, to ``out``."""
     wide()
     for i in range(len(X)):
         total = 0.0
@@ -201,39 +155,39 @@ def _sum_squares(X, out):
 
 
 class Points:
-    """Points on one side of a block, with what has been computed of them.
+    """Points in a container, with the values computed of them: centre, norms, and any value that a kernel memoises.
 
     Parameters
     ----------
-    points : container of n points
+    container : array (n, d), sparse matrix (n, d), array (n,) or list of n objects
     memo : dict, optional
-        What was worked out of these points before.
+        Values computed of the same points before.
     """
 
-    def __init__(self, points, memo=None):
-        self.container = points
+    def __init__(self, container, memo=None):
+        self.container = container
         self._memo = {} if memo is None else memo
 
     def __len__(self):
         return count_points(self.container)
 
     def __getstate__(self):
-        # what was computed can be computed again: a pickle carries the points alone
+        # a pickle holds the container only; computed values are computed again
         return {"container": self.container, "_memo": {}}
 
     def take(self, rows):
-        """Return the side of some of the points; nothing computed is carried over."""
+        """Return the points of a slice or of an integer array, without computed values."""
         return Points(take_points(self.container, rows))
 
     def memo(self, key, compute):
-        """Return ``compute()``, worked out once per side and key."""
+        """Return ``compute()``, called once for each key."""
         if key not in self._memo:
             self._memo[key] = compute()
         return self._memo[key]
 
     @property
     def xp(self):
-        """Array namespace of the points (NumPy for sparse rows and for objects)."""
+        """Array namespace of the container; NumPy for sparse rows and objects."""
         return namespace_of(self.container)
 
     @property
@@ -245,30 +199,30 @@ class Points:
 
     @property
     def sparse(self):
-        """Whether the points are rows of a sparse matrix."""
+        """Whether the container is a sparse matrix."""
         return sp.issparse(self.container)
 
     @property
     def centre(self):
-        """Mean row in float64, about which distances are computed; None for sparse rows."""
-        return None if self.sparse else self.memo("centre", self._centre)
-
-    def _centre(self):
-        return self.xp.mean(self.container, axis=0, dtype=self.xp.float64) if self.xp is NUMPY else self._mean()
+        """Mean row in float64, which distances subtract; None for sparse rows."""
+        return None if self.sparse else self.memo("centre", self._mean)
 
     def _mean(self):
-        return self.xp.mean(self.xp.astype(self.container, self.xp.float64), axis=0)
+        xp = self.xp
+        if xp is NUMPY:
+            return xp.mean(self.container, axis=0, dtype=xp.float64)
+        return xp.mean(xp.astype(self.container, xp.float64), axis=0)
 
     @cached_property
     def contiguous(self):
-        """The rows as a C-contiguous array."""
+        """The NumPy rows as a C-contiguous array."""
         return np.ascontiguousarray(self.container)
 
     def about(self, centre):
-        """Return the rows minus a centre, in the type of the rows; subtracted in float64."""
+        """Return the rows x - centre, subtracted in float64, in the type of the rows."""
         if centre is None:
             return self.container
-        # the centre is kept with the result, so that its id cannot come to mean another array
+        # the memo holds the centre too, so that its id is not reused
         return self.memo(("about", id(centre)), lambda: (centre, self._about(centre)))[1]
 
     def _about(self, centre):
@@ -280,13 +234,7 @@ class Points:
         return xp.astype(xp.astype(points, xp.float64) - centre, points.dtype)
 
     def sqnorms(self, centre=None):
-        """Return |x - centre|^2 for every row, summed in float64; overflow is an error.
-
-        Raises
-        ------
-        ValueError
-            When a squared norm is too large for the floating type.
-        """
+        """Return |x - centre|^2 (n,), summed in float64; a ValueError if squared distances may overflow the type."""
         return self.memo(("sqnorms", id(centre)), lambda: (centre, self._sqnorms(centre)))[1]
 
     def _sqnorms(self, centre):
@@ -302,7 +250,7 @@ class Points:
             wide = xp.astype(rows, xp.float64)
             norms = xp.sum(wide * wide, axis=1)
         largest = float(xp.max(norms))
-        # 4 |x|^2 bounds every squared distance between two rows
+        # |x - z|^2 <= 4 max |x|^2
         if not 4 * largest <= float(xp.finfo(self.container.dtype).max):
             raise ValueError(
                 f"Squared norms and distances overflow {self.container.dtype}: a row has entries up to "
@@ -315,9 +263,9 @@ class Points:
 
 
 def keep_points(array, admit):
-    """Return ``Points`` of an array that share what was computed of it before, after ``admit(array)`` the first time.
+    """Return ``Points`` of an array with the values computed of it in earlier calls; the first calls ``admit(array)``.
 
-    Computed values are kept as long as the array lives; none of them may hold a reference to it.
+    The values live as long as the array; none of them may hold a reference to it.
     """
     key, rows = id(array), array[:: -(-len(array) // _COMPARED)].tobytes()
     owner, seen, memo = _kept.get(key, (None, None, None))

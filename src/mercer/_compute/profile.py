@@ -1,4 +1,4 @@
-"""Values of a kernel's profile, its function of one scalar of a pair, on arrays."""
+"""Evaluate a kernel's profile, its function of the squared distance or of the inner product, on arrays."""
 
 from dataclasses import fields
 
@@ -13,12 +13,12 @@ def parameters(kernel):
 
 
 def evaluate_profile(kernel, s, order=0):
-    """Return the order-th derivative of a kernel's profile at scalars s, silent where it is infinite."""
+    """Return the order-th derivative of a kernel's profile at an array s; infinite values cause no warning."""
     return apply_profile(kernel.profile, s, parameters(kernel), order)
 
 
 def apply_profile(profile, s, parameters, order=0):
-    """Return ``profile(xp, s, *parameters, order=order)`` with xp the namespace of s."""
+    """Return ``profile(xp, s, *parameters, order=order)``, with xp the namespace of s."""
     xp = namespace_of(s)
     # a parameter beyond the type of s would turn infinite, and 0 times it NaN: use the largest number instead
     largest = float(xp.finfo(s.dtype).max)
@@ -29,7 +29,7 @@ def apply_profile(profile, s, parameters, order=0):
 
 
 def check_range(kernel, *sets):
-    """Raise a ValueError when a kernel of inner products overflows at some |<x, z>| <= max |x|^2 of these Points."""
+    """Raise a ValueError if a dot-product kernel overflows at <x, z> = max |x|^2 or - max |x|^2 of some ``Points``."""
     for points in sets:
         points.memo(("finite", kernel), lambda points=points: _check_range(kernel, points))
 

@@ -1,7 +1,6 @@
-"""A tile: some rows of X against Z, and the scalars of the pairs that kernels are functions of.
+"""Tile: rows of X against Z, with the inner products and squared distances of all pairs.
 
-This is the one computation of inner products and distances. Kernels take a tile and return values; what a tile works
-out (centred rows, norms, distances) it works out once, however many parts of a composite kernel ask for it.
+A kernel takes a tile and returns values. The parts of a composite kernel share the scalars, which are computed once.
 """
 
 from functools import cached_property
@@ -13,23 +12,22 @@ from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
 from mercer._compute.points import Points
 from mercer._compute.profile import check_range, evaluate_profile
 
-# Distances lose digits where they are small against the norms: below these shares of them they are recomputed. Sparse
-# rows are not centred, so that the norms may be of any size; for dense rows a share this small is all but coincidence.
+# Squared distances below these shares of |x|^2 + |z|^2 are recomputed from differences, since |x|^2 + |z|^2 - 2 <x, z>
+# loses digits. For centred rows so small a share means nearly equal points; sparse rows are not centred.
 _CANCELLATION = 1e-3
 COINCIDENCE = 1e-6
-# Pairs recomputed at a time.
+# Pairs that are recomputed at a time.
 _PAIRS = 4096
 
 
 class Tile:
-    """Rows of X against all rows of Z.
+    """Pairs of the n points of X and the m points of Z.
 
     Parameters
     ----------
     X, Z : Points
-        n and m points.
     offset : int, optional
-        When the rows of X are rows ``offset``, ``offset + 1``, ... of Z: their distances to themselves are exactly 0.
+        Points 0, 1, ... of X are points ``offset``, ``offset + 1``, ... of Z: such pairs have the distance 0.
     """
 
     def __init__(self, X, Z, offset=None):
@@ -37,11 +35,11 @@ class Tile:
 
     @property
     def xp(self):
-        """Array namespace of the values."""
+        """Array namespace of the points."""
         return namespace_of(self.X.container, self.Z.container)
 
     def through(self, key, function):
-        """Return the tile of mapped points; Z is mapped once for all tiles that share it."""
+        """Return the tile of points mapped by a function of containers; Z is mapped once for each key."""
         Z = self.Z.memo(key, lambda: Points(function(self.Z.container)))
         X = Z if self.X is self.Z else self.X.memo(key, lambda: Points(function(self.X.container)))
         return type(self)(X, Z, self.offset)
@@ -53,16 +51,16 @@ class Tile:
 
     @cached_property
     def centred(self):
-        """Rows of X and of Z about the mean of Z: a translation changes no distance, and saves the digits."""
+        """Rows of X and of Z minus the mean of Z: the same distances with smaller rounding errors."""
         return self.X.about(self.Z.centre), self.Z.about(self.Z.centre)
 
     @cached_property
     def sqdist(self):
-        """Squared Euclidean distances (n, m), at least 0, exactly 0 between a point and itself."""
+        """Squared distances |x - z|^2 (n, m), at least 0, exactly 0 between a point and itself."""
         if self.X.sparse or self.Z.sparse:
             return self._sparse_sqdist()
         xp, centre = self.xp, self.Z.centre
-        # norms first: they refuse what overflows, and added to each other leave the sum symmetric to the last bit
+        # sums of norms first: they are symmetric to the last bit, and sqnorms refuses an overflow
         size = self.X.sqnorms(centre)[:, None] + self.Z.sqnorms(centre)[None, :]
         s = _products(*self.centred)
         s *= -2
@@ -83,18 +81,7 @@ class Tile:
             put_values(s, i, j, xp.sum(difference * difference, axis=1))
 
     def fill_diagonal(self, values, own):
-        """Set the values of each point with itself, where the tile knows which these are.
-
-        Parameters
-        ----------
-        values : array (n, m)
-            Changed in place.
-        own : array (n,), or a number
-
-        Returns
-        -------
-        array (n, m)
-        """
+        """Set the values (n, m) of each point with itself to ``own``, a number or an array (n,), in place."""
         if self.offset is not None:
             rows = self.xp.arange(values.shape[0])
             put_values(values, rows, rows + self.offset, own)
@@ -115,18 +102,18 @@ class Tile:
         return evaluate_profile(kernel, self.sqdist, order)
 
     def dot(self, kernel, order=0):
-        """Return the kernel's profile, or its derivative, of the inner products (n, m); values are checked first."""
+        """Return the kernel's profile, or its derivative, of the inner products (n, m); refuse an overflow first."""
         if order == 0:
             check_range(kernel, self.X, self.Z)
         return evaluate_profile(kernel, self.products, order)
 
     def coordinatewise(self, term):
-        """Return sum_k term(x_k, z_k) (n, m), one coordinate after the other."""
+        """Return sum_k term(x_k, z_k) (n, m)."""
         xp = self.xp
         X, Z = self.X.container, self.Z.container
         total = xp.zeros((X.shape[0], Z.shape[0]), dtype=X.dtype, device=getattr(X, "device", None))
         math = Namespace(xp)
-        # whoever takes the sums sees to it that they are finite
+        # the caller checks that the sums are finite
         with np.errstate(over="ignore"):
             for k in range(X.shape[1]):
                 total += term(math, X[:, k][:, None], Z[:, k][None, :])
@@ -134,7 +121,7 @@ class Tile:
 
 
 def _products(X, Z):
-    # the same array on both sides makes NumPy call syrk: half the work and exactly symmetric
+    # for one array X = Z NumPy calls syrk: half the work, exactly symmetric
     T = X @ Z.T
     return T.toarray() if sp.issparse(T) else T
 
