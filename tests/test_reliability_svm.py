@@ -78,7 +78,7 @@ def test_c2_indefinite_matrices_end_with_finite_numbers(name, K):
 def test_c2_asymmetric_matrices_raise_an_error_with_the_difference(name):
     K = KERNEL(X)
     K[0, 1] += 0.5
-    with pytest.raises(ValueError, match=r"not symmetric: max .* = 0.5"):
+    with pytest.raises(ValueError, match=r"must be symmetric: max .* = 0.5"):
         fitted(name, points=K, kernel="precomputed")
 
 

@@ -1,8 +1,4 @@
-"""Checks of single arguments, warnings that name the user's line, and the progress of iterative fits.
-
-Callbacks came with scikit-learn 1.9 and are experimental there. Solvers see only a function ``step``; estimators
-inherit `CallbackSupportMixin` from here, which is an empty class on older versions.
-"""
+"""Checks of single arguments, warnings that name the user's line, and callbacks of iterative fits."""
 
 import math
 import sys
@@ -17,15 +13,14 @@ try:
 except ImportError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stand in for the mixin of scikit-learn 1.9: no callbacks."""
+        """Empty class in place of the mixin of scikit-learn 1.9."""
 
     def with_callbacks(method):
-        """Stand in for the decorator of scikit-learn 1.9: the method itself."""
+        """Return the method, in place of the decorator of scikit-learn 1.9."""
         return method
 
 
-# The public way to tear callbacks down is a decorator around `fit`. Around nothing it does the same at the end of a
-# `with` block, and estimators need no decorator of their own.
+# The decorator is the only public way to tear callbacks down; around an empty function it does so in `progress`.
 _tear_down = with_callbacks(lambda _estimator: None)
 
 
@@ -80,71 +75,32 @@ def check_weights(name, weights, n):
 
 
 def warn(message, category=UserWarning):
-    """Warn with the line outside this package that led here, however deep the caller is.
-
-    Parameters
-    ----------
-    message : str
-    category : type
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from mercer._common import warn
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn("look out")
-    >>> str(caught[0].message), caught[0].category
-    ('look out', <class 'UserWarning'>)
-    """
-    frame, level = sys._getframe(1), 2
+    """Warn with the file and line of the first caller outside this package."""
+    frame, level = sys._getframe(1), 2  # noqa: SLF001 - frames have no other access that is as fast
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mercer."):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 
 
 @contextmanager
-def progress(estimator, name, max_iter=None):
-    """Report the steps of an iteration to the callbacks set on an estimator.
+def progress(estimator, name):
+    """Yield ``step(i, **info)``, which reports iteration i to the estimator's callbacks; True asks to stop the fit.
 
-    Without callbacks ``step`` costs one call and returns False. With callbacks every step is a task of scikit-learn's
-    under one root task; teardown happens also when the block raises.
-
-    Parameters
-    ----------
-    estimator : object
-        The estimator being fitted.
-    name : str
-        What the steps are called, such as ``"smo"``.
-    max_iter : int, default=None
-        Upper bound on the number of steps, which a progress bar shows; None or a negative number if unknown.
-
-    Yields
-    ------
-    step : callable
-        ``step(i, **info)`` says that step number i is done, with numbers about it (such as ``gap=``), which callbacks
-        see as metadata. It returns True if a callback asks the fit to stop.
-
-    Notes
-    -----
-    Each reported step keeps a small record (about 1 kB) until the block ends, so a solver reports rounds, not updates.
-    Steps beyond `max_iter` are not reported: a wrong bound must not end a fit.
-
-    Examples
-    --------
-    >>> from mercer._common import progress
-    >>> with progress(object(), "smo", max_iter=3) as step:
-    ...     [step(i, gap=0.5**i) for i in range(3)]
-    [False, False, False]
+    Each call is one task of scikit-learn, about 1 kB until the block ends; without callbacks it only returns False.
     """
     if not getattr(estimator, "_skl_callbacks", None):
         yield _silent
         return
-    bound = None if max_iter is None or max_iter < 0 else max_iter
     try:
-        root = estimator._init_callback_context(task_name=name, max_subtasks=bound)
+        # scikit-learn 1.9 has no public function for this
+        root = estimator._init_callback_context(task_name=name, max_subtasks=None)  # noqa: SLF001
         root.call_on_fit_task_begin(estimator=estimator)
-        yield _reporter(estimator, root, name, bound)
+
+        def step(i, **info):
+            task = root.subcontext(task_name=name).call_on_fit_task_begin(estimator=estimator)
+            return task.call_on_fit_task_end(estimator=estimator, metadata={"iteration": i, **info})
+
+        yield step
         root.call_on_fit_task_end(estimator=estimator)
     finally:
         _tear_down(estimator)
@@ -152,17 +108,3 @@ def progress(estimator, name, max_iter=None):
 
 def _silent(_i, **_info):
     return False
-
-
-def _reporter(estimator, root, name, bound):
-    reported = 0
-
-    def step(i, **info):
-        nonlocal reported
-        if bound is not None and reported >= bound:
-            return False
-        reported += 1
-        task = root.subcontext(task_name=name).call_on_fit_task_begin(estimator=estimator)
-        return task.call_on_fit_task_end(estimator=estimator, metadata={"iteration": i, **info})
-
-    return step

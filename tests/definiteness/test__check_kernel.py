@@ -112,7 +112,7 @@ def test_bad_input_is_named():
         mc.check_kernel(mc.Gaussian())
     with pytest.raises(ValueError, match="NaN"):
         mc.check_kernel(mc.Gaussian(1.0), np.array([[np.nan]]))
-    with pytest.raises(ValueError, match="must not be negative"):
+    with pytest.raises(ValueError, match="must be at least 0"):
         mc.check_kernel(mc.Chi2(1.0), np.array([[-1.0]]))
     with pytest.raises(ValueError, match="one value per pair"):
         mc.check_kernel(lambda *_: np.zeros(3), np.zeros((2, 2)))

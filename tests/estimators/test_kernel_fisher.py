@@ -202,7 +202,7 @@ def test_an_unfitted_model_says_so(sample):
         ({"mu": "auto"}, TypeError, "mu must be a number"),
         ({"n_components": 0}, ValueError, "n_components = 0 must be at least 1"),
         ({"n_components": 3}, ValueError, "n_components = 3 must be at most 2, one less than the number of classes"),
-        ({"kernel": "rfb"}, ValueError, "'rfb' is none of"),
+        ({"kernel": "rfb"}, ValueError, "'rfb' must be one of"),
         ({"memory": "lots"}, ValueError, "memory"),
         ({"kernel": mc.Sigmoid(4.0)}, ValueError, "indefinite"),
     ],

@@ -277,7 +277,7 @@ def test_an_unfitted_model_says_so(points):
         ({"landmarks": 3, "rule": "best"}, ValueError, "rule = 'best' must be"),
         ({"tol": -1.0}, ValueError, "tol = -1.0 must be at least 0"),
         ({"memory": "lots"}, ValueError, "memory"),
-        ({"kernel": "rfb"}, ValueError, "'rfb' is none of"),
+        ({"kernel": "rfb"}, ValueError, "'rfb' must be one of"),
     ],
 )
 def test_bad_parameters_are_named(points, parameters, error, message):

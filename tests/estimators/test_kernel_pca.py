@@ -250,7 +250,7 @@ def test_points_without_variance_are_an_error():
 def test_asymmetric_precomputed_matrices_are_refused():
     K = np.eye(5)
     K[0, 1] = 0.5
-    with pytest.raises(ValueError, match="not symmetric"):
+    with pytest.raises(ValueError, match="must be symmetric"):
         mc.KernelPCA(2, kernel="precomputed").fit(K)
 
 
@@ -291,10 +291,10 @@ def test_an_unfitted_model_says_so(points):
     [
         ({"n_components": 0}, ValueError, "n_components = 0 must be at least 1"),
         ({"n_components": 1.5}, TypeError, "n_components must be a whole number"),
-        ({"kernel": "rfb"}, ValueError, "'rfb' is none of"),
+        ({"kernel": "rfb"}, ValueError, "'rfb' must be one of"),
         ({"kernel": 3}, TypeError, "kernel must be"),
         ({"memory": "lots"}, ValueError, "memory"),
-        ({"kernel": mc.Chi2(1.0)}, ValueError, "must not be negative"),
+        ({"kernel": mc.Chi2(1.0)}, ValueError, "must be at least 0"),
     ],
 )
 def test_bad_parameters_are_named(points, parameters, error, message):

@@ -162,7 +162,7 @@ def test_grid_search_reaches_the_kernel(moons):
     [
         ({"max_iter": 0}, ValueError, "max_iter = 0 must be at least 1"),
         ({"averaged": True, "voted": True}, ValueError, "exclude one another"),
-        ({"kernel": "rfb"}, ValueError, "'rfb' is none of"),
+        ({"kernel": "rfb"}, ValueError, "'rfb' must be one of"),
         ({"memory": "lots"}, ValueError, "memory"),
     ],
 )

@@ -224,7 +224,7 @@ def test_an_unfitted_model_says_so(sample):
         ({"alpha": [1.0, 2.0]}, TypeError, "alpha must be a number"),
         ({"landmarks": 0}, ValueError, "landmarks = 0 must be at least 1"),
         ({"landmarks": "many"}, TypeError, "landmarks must be a whole number"),
-        ({"kernel": "rfb"}, ValueError, "'rfb' is none of"),
+        ({"kernel": "rfb"}, ValueError, "'rfb' must be one of"),
         ({"memory": "lots"}, ValueError, "memory"),
         ({"kernel": mc.Sigmoid(4.0), "alpha": 1e-3}, ValueError, "indefinite"),
     ],

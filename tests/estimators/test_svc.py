@@ -219,7 +219,7 @@ def test_float32_stays_float32(two):
         ({"decision_function_shape": "x"}, ValueError, "decision_function_shape = 'x'"),
         ({"break_ties": True, "decision_function_shape": "ovo"}, ValueError, "break_ties must be False"),
         ({"max_iter": 0}, ValueError, "max_iter = 0"),
-        ({"kernel": "rfb"}, ValueError, "'rfb' is none of"),
+        ({"kernel": "rfb"}, ValueError, "'rfb' must be one of"),
         ({"memory": "lots"}, ValueError, "memory"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Kernels from kernels: identities of the algebra, what is refused, overflow."""
+"""Composite kernels: identities, gradients against differences, refusals, overflow."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_a_product_of_gaussians_is_the_gaussian_of_the_sum():
     np.testing.assert_allclose((mc.Gaussian(0.2) * mc.Gaussian(0.5))(X), mc.Gaussian(0.7)(X), rtol=1e-12)
 
 
-def test_normalised_kernels_are_cosines_and_zero_rows_have_none():
+def test_normalised_kernels_are_cosines_and_0_at_a_zero_row():
     K = mc.Normalized(L)(np.vstack([X, 0 * X[:1]]))
     assert (np.diagonal(K)[:-1] == 1).all()
     assert (K[-1] == 0).all()
@@ -40,13 +40,13 @@ def test_normalised_kernels_are_cosines_and_zero_rows_have_none():
     np.testing.assert_array_equal(mc.Normalized(L).diag(np.zeros((2, 3))), 0)
 
 
-def test_a_zero_row_pulls_no_gradient_out_of_a_normalised_kernel():
+def test_the_gradient_of_a_normalised_kernel_is_finite_at_a_zero_row():
     Z = np.vstack([X, 0 * X[:1]])
     assert np.isfinite(mc.Normalized(L).vjp(Z, Z, np.ones((9, 9)))).all()
 
 
 def test_a_negative_norm_is_refused():
-    with pytest.raises(ValueError, match=r"no norms to divide by: k\(x, x\) = -0.\d+ is negative"):
+    with pytest.raises(ValueError, match=r"Normalized\(.* needs k\(x, x\) of at least 0, got -0.\d+"):
         mc.Normalized(mc.Sigmoid(0.01, coef0=-1.0))(X)
 
 
@@ -56,7 +56,7 @@ def test_a_negative_norm_is_refused():
         (lambda: -1 * G, ValueError, "factor = -1.0 must be above 0"),
         (lambda: 0 * G, ValueError, "factor = 0.0 must be above 0"),
         (lambda: mc.Scaled(G, np.inf), ValueError, "factor = inf must be finite"),
-        (lambda: G + -0.5, ValueError, "a kernel plus -0.5 need not be a kernel"),
+        (lambda: G + -0.5, ValueError, "value = -0.5 must be at least 0; add a constant"),
         (lambda: G**0, ValueError, "degree = 0 must be at least 1"),
         (lambda: G**0.5, TypeError, "degree must be a whole number, got 0.5"),
         (lambda: G + "rbf", TypeError, "unsupported operand"),
@@ -65,10 +65,10 @@ def test_a_negative_norm_is_refused():
         (lambda: mc.Normalized(3), TypeError, "kernel of Normalized must be a Kernel, got 3"),
         (lambda: mc.Scaled("rbf", 2.0), TypeError, "kernel of Scaled must be a Kernel"),
         (lambda: mc.Sum(G, 1.0), TypeError, "right of Sum must be a Kernel, got 1.0"),
-        (lambda: G + mc.Precomputed(), ValueError, "different kinds of points: {'left': 'rows', 'right': 'indices'}"),
+        (lambda: G + mc.Precomputed(), ValueError, "same kind of points, got {'left': 'rows', 'right': 'indices'}"),
     ],
 )
-def test_what_does_not_make_a_kernel_is_refused(make, error, message):
+def test_other_operands_are_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
 
@@ -89,5 +89,5 @@ def test_an_odd_power_that_overflows_below_zero_is_refused_too():
 
 def test_a_constant_is_one_feature():
     np.testing.assert_array_equal(mc.Constant(2.0)(X), 2)
-    with pytest.raises(ValueError, match="the constant must be at least 0"):
+    with pytest.raises(ValueError, match="value = -1.0 must be at least 0"):
         mc.Constant(-1.0)

@@ -1,4 +1,4 @@
-"""Rules for bandwidths: by definition, equal on dense and sparse rows at every offset, warned of where they fail."""
+"""Bandwidth rules: their definitions, equal results on dense and sparse rows at every offset, warnings."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((60, 4))
 
 
-def test_the_rules_are_what_they_say():
+def test_the_rules_give_their_definitions():
     assert gamma("scale", X) == pytest.approx(1 / (4 * X.var()), rel=1e-13)
     assert gamma("median", X) == pytest.approx(1 / np.median(pdist(X, "sqeuclidean")), rel=1e-12)
     assert length("median", X) == pytest.approx(np.median(pdist(X, "sqeuclidean")) ** 0.5, rel=1e-12)
@@ -30,7 +30,7 @@ def test_scale_is_equal_on_dense_and_sparse_rows_and_at_every_offset(offset):
     assert sparse == pytest.approx(expected, rel=1e-12)
 
 
-def test_zeros_that_are_not_stored_count():
+def test_zeros_that_are_not_stored_are_entries():
     rows = X * (X > 0.5)
     assert gamma("scale", sp.csr_array(rows)) == pytest.approx(gamma("scale", rows), rel=1e-12)
     assert gamma("median", sp.csr_array(rows)) == pytest.approx(gamma("median", rows), rel=1e-9)
@@ -59,7 +59,7 @@ def test_constant_features_give_one_and_a_warning(rule, rows):
         assert gamma(rule, rows) == 1.0
 
 
-def test_one_constant_feature_is_no_matter():
+def test_one_constant_feature_changes_nothing():
     rows = np.column_stack([X, np.full(60, 7.0)])
     assert gamma("median", rows) == pytest.approx(gamma("median", X), rel=1e-9)
 
@@ -73,7 +73,7 @@ def test_overflow_is_refused_with_a_remedy(rule):
 @pytest.mark.parametrize("weights", [np.zeros(60), -np.ones(60), np.full(60, np.nan), np.ones(3)])
 @pytest.mark.parametrize("rule", ["scale", "median"])
 def test_bad_weights_are_refused(rule, weights):
-    with pytest.raises(ValueError, match="sample_weight must be 60 finite numbers of at least 0"):
+    with pytest.raises(ValueError, match=r"sample_weight.* must (be finite|not all be 0|have shape \(60,\))"):
         gamma(rule, X, weights)
 
 
@@ -86,15 +86,15 @@ def test_single_precision_rows_give_the_rule_of_double_precision():
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (mc.Gaussian(1e300), r"100% of the pairs of points are unrelated, k\(x, z\) = 0, .* take a wider kernel"),
-        (mc.Gaussian(1e-300), r"100% of the pairs of points are the same to it, .* take a narrower kernel"),
+        (mc.Gaussian(1e300), r"100% of the pairs of points are unrelated, k\(x, z\) = 0, with .*; use a wider kernel"),
+        (mc.Gaussian(1e-300), r"100% of the pairs of points have equal feature vectors, .* use a narrower kernel"),
         (mc.Matern(1e-9), "unrelated.*wider"),
-        (2 * mc.Cauchy(1e-30), "the same.*narrower"),
+        (2 * mc.Cauchy(1e-30), "equal.*narrower"),
         (mc.Normalized(mc.Laplacian(1e20)), "unrelated.*wider"),
     ],
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_kernels_that_tell_no_points_apart_are_warned_of_with_a_range_to_try(kernel, message, dtype):
+def test_unsuitable_bandwidths_cause_a_warning_with_a_range_to_try(kernel, message, dtype):
     with pytest.warns(UserWarning, match=message) as caught:
         warn_degenerate(kernel, X.astype(dtype))
     low, high = 0.1 / np.median(pdist(X, "sqeuclidean")), 10 / np.median(pdist(X, "sqeuclidean"))
@@ -102,13 +102,13 @@ def test_kernels_that_tell_no_points_apart_are_warned_of_with_a_range_to_try(ker
 
 
 @pytest.mark.parametrize("value", 10.0 ** np.arange(-3, 2))
-def test_bandwidths_that_work_are_not_warned_of(value, recwarn):
+def test_suitable_bandwidths_cause_no_warning(value, recwarn):
     warn_degenerate(mc.Gaussian(value), X)
     warn_degenerate(mc.Matern(value + 0.1), X)
     assert len(recwarn) == 0
 
 
-def test_kernels_without_a_bandwidth_and_single_points_are_not_looked_at(recwarn):
+def test_kernels_without_a_bandwidth_and_single_points_cause_no_warning(recwarn):
     warn_degenerate(mc.Linear(), np.eye(50))
     warn_degenerate(mc.Linear(), np.ones((50, 1)))
     warn_degenerate(mc.Gaussian(1e300), X[:1])
@@ -119,7 +119,7 @@ def test_kernels_without_a_bandwidth_and_single_points_are_not_looked_at(recwarn
 def test_at_most_two_hundred_rows_are_compared():
     seen = []
     counting = mc.FunctionKernel(lambda A, B: seen.append(len(A)) or np.ones((len(A), len(B))))
-    with pytest.warns(UserWarning, match="the same"):
+    with pytest.warns(UserWarning, match="equal feature vectors"):
         warn_degenerate(_with_rule(counting), np.arange(1000.0).reshape(-1, 1))
     assert max(seen) == 200
 

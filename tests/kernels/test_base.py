@@ -92,7 +92,7 @@ def test_resolving_leaves_numbers_alone_and_reaches_every_rule():
 )
 def test_a_rule_is_refused_by_path_value_and_remedy_until_it_is_resolved(use):
     with pytest.raises(
-        ValueError, match=r"Sum is not resolved, right.kernel.gamma = 'median': call kernel.resolve\(X\)"
+        ValueError, match=r"Sum is not resolved, right.kernel.gamma = 'median'; call kernel.resolve\(X\)"
     ):
         use(mc.Linear() + 2 * mc.Gaussian("median"))
 

@@ -1,4 +1,4 @@
-"""Conformal kernels: factors of every shape and type, what is refused, and the identity they come from."""
+"""Conformal kernels: factors of every shape and type, an identity, gradients against differences, refusals."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ def test_a_factor_of_one_over_the_norm_normalises():
     np.testing.assert_allclose(conformal.diag(X), 1, rtol=1e-13)
 
 
-def test_only_a_factor_with_a_gradient_gives_one():
+def test_a_gradient_needs_a_factor_with_a_gradient():
     assert not mc.Conformal(G, lambda Y: Y[:, 0]).tags.differentiable
     assert mc.Conformal(G, mc.Expansion(G, X, np.ones(8))).tags.differentiable
 
@@ -32,7 +32,7 @@ def test_a_conformal_factor_may_be_a_column_and_keeps_single_precision():
     ("c", "message"),
     [
         (lambda Y: Y, r"c must return one value per point, \(8,\), got shape \(8, 3\)"),
-        (lambda Y: Y[:, 0] * np.nan, "c returned NaN or infinity"),
+        (lambda Y: Y[:, 0] * np.nan, "c must return finite values, got NaN"),
     ],
     ids=["shape", "NaN"],
 )
@@ -41,7 +41,7 @@ def test_a_bad_conformal_factor_is_refused(c, message):
         mc.Conformal(G, c)(X)
 
 
-def test_a_factor_is_a_function_and_its_kernel_a_kernel():
+def test_other_factors_than_functions_are_refused():
     with pytest.raises(TypeError, match="c must be a function of points, got 2.0"):
         mc.Conformal(G, 2.0)
     with pytest.raises(TypeError, match="kernel of Conformal must be a Kernel, got 'rbf'"):

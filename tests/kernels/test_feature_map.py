@@ -1,4 +1,4 @@
-"""Kernels of mapped inputs: the map taken by hand gives the same, bad maps are refused."""
+"""Feature maps: inner products of features, gradients against differences, invalid features."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ G = mc.Gaussian(0.5)
 @pytest.mark.parametrize(
     ("phi", "message"),
     [
-        (lambda Y: Y * np.nan, "phi returned NaN or infinity"),
+        (lambda Y: Y * np.nan, "phi must return finite features, got NaN"),
         (lambda Y: Y[0], r"phi must return one row of features per point: expected \(8, D\), got \(3,\)"),
         (lambda Y: Y.tolist(), r"expected \(8, D\), got list"),
     ],

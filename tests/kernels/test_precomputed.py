@@ -1,4 +1,4 @@
-"""A given matrix as a kernel: indices in, its entries out; what is no kernel matrix is refused."""
+"""Precomputed kernels: entries for indices, columns for new rows, refusals of other matrices."""
 
 import numpy as np
 import pytest
@@ -55,14 +55,14 @@ def test_messages_quote_the_shape_of_a_matrix_not_its_numbers():
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        (K[:, :3], r"needs the square matrix of kernel values between all training points, got shape \(8, 3\)"),
-        (np.triu(K), r"not symmetric: max \|K - K'\| = 0.\d+, at most 1.49e-08 is rounding; symmetrise it"),
+        (K[:, :3], r"X must be the square matrix of kernel values between all .* got shape \(8, 3\)"),
+        (np.triu(K), r"must be symmetric: max \|K - K'\| = 0.\d+ exceeds 1.49e-08, .*; pass \(K"),
         (np.where(np.eye(8), np.nan, K), r"NaN at \(0, 0\)"),
         (K[0], r"two dimensions .* got shape \(8,\)"),
     ],
     ids=["rectangular", "asymmetric", "NaN", "vector"],
 )
-def test_what_is_no_kernel_matrix_is_refused(matrix, message):
+def test_other_matrices_are_refused(matrix, message):
     with pytest.raises(ValueError, match=message):
         mc.Precomputed().resolve(matrix)
 
@@ -70,14 +70,14 @@ def test_what_is_no_kernel_matrix_is_refused(matrix, message):
 def test_asymmetry_is_judged_by_the_type_of_the_matrix():
     single = (K + 1e-5 * np.triu(K, 1)).astype(np.float32)
     mc.Precomputed().resolve(single)
-    with pytest.raises(ValueError, match="not symmetric"):
+    with pytest.raises(ValueError, match="must be symmetric"):
         mc.Precomputed().resolve(single.astype(np.float64))
 
 
-def test_a_matrix_of_distances_is_warned_of():
+def test_a_matrix_of_distances_causes_a_warning():
     distances = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
     with pytest.warns(
-        UserWarning, match=r"looks like one of distances, zero on the diagonal .* exp\(-gamma \* D\*\*2\)"
+        UserWarning, match=r"looks like a matrix of distances, zero on the diagonal .* exp\(-gamma \* D\*\*2\)"
     ):
         mc.Precomputed().resolve(distances)
 
@@ -88,9 +88,9 @@ def test_a_matrix_of_distances_is_warned_of():
         (lambda k: k(np.array([8])), "X must be row indices between 0 and 7, or rows of 8 kernel values"),
         (lambda k: k(np.array([0.5])), "X must be row indices between 0 and 7"),
         (lambda k: k(K[:, :5], np.arange(8)), "X has 5 features, but Precomputed is expecting 8 features"),
-        (lambda k: k(K[:2], K), "no kernel values between two new points: Z must be training indices"),
-        (lambda k: k.diag(K), r"does not know k\(x, x\) of new points"),
-        (lambda _: mc.Precomputed()(K), r"Precomputed is not resolved, matrix = None: call kernel.resolve\(X\)"),
+        (lambda k: k(K[:2], K), "Z must be training indices; .* no kernel values between two new points"),
+        (lambda k: k.diag(K), r"points must be training indices for k\(x, x\)"),
+        (lambda _: mc.Precomputed()(K), r"Precomputed is not resolved, matrix = None; call kernel.resolve\(X\)"),
     ],
     ids=["range", "float", "width", "two new", "diag", "unresolved"],
 )

@@ -1,4 +1,4 @@
-"""What estimators take in place of a kernel."""
+"""The argument ``kernel`` of estimators: kernels, five names, callables."""
 
 import numpy as np
 import pytest
@@ -28,8 +28,8 @@ def test_kernels_mean_themselves_and_functions_become_kernels():
     np.testing.assert_array_equal(as_kernel(lambda A, B: A @ B.T)(X), X)
 
 
-def test_other_names_are_refused_with_those_there_are():
-    with pytest.raises(ValueError, match=r"kernel = 'rfb' is none of \['linear', .*'rbf'.*mercer.Laplacian"):
+def test_other_names_are_refused_with_the_five_names():
+    with pytest.raises(ValueError, match=r"kernel = 'rfb' must be one of \['linear', .*'rbf'.*mercer.Laplacian"):
         as_kernel("rfb")
 
 
@@ -39,6 +39,6 @@ def test_other_things_are_refused_by_type(thing):
         as_kernel(thing)
 
 
-def test_a_class_of_kernels_is_refused_with_what_to_write():
-    with pytest.raises(TypeError, match=r"kernel = Gaussian is a class; give a kernel, such as Gaussian\(\)"):
+def test_a_class_of_kernels_is_refused_with_a_remedy():
+    with pytest.raises(TypeError, match=r"kernel = Gaussian must be an object, not a class; pass Gaussian\(\)"):
         as_kernel(mc.Gaussian)

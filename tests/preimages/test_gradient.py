@@ -143,5 +143,5 @@ def test_at_the_bound_it_is_as_low_as_scipy_with_bounds():
 
 def test_a_start_outside_the_domain_of_the_kernel_is_refused():
     phi = mc.features(mc.Intersection(), np.ones((1, 2)))
-    with pytest.raises(ValueError, match=r"start must not be negative, but start\[0, 1\] = -1"):
+    with pytest.raises(ValueError, match=r"start\[0, 1\] = -1 must be at least 0"):
         preimage(phi, start=np.array([[1.0, -1.0]]))

@@ -1,4 +1,4 @@
-"""Kernels: frozen values that state k(x, z), its diagonal and its gradient, closed under algebra."""
+"""Kernels: immutable objects with values, diagonals and gradients, which combine by +, * and **."""
 
 from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, Tags

@@ -1,7 +1,4 @@
-"""Kernels from kernels: sums, products, multiples, powers, exponentials and normalised ones.
-
-Each states its value, diagonal and gradients by the rules of calculus, so expressions close under everything else.
-"""
+"""Composite kernels: sums, products, multiples, powers, exponentials and normalised kernels."""
 
 from dataclasses import dataclass
 from numbers import Real
@@ -14,11 +11,11 @@ from mercer.kernels.base import Kernel, Tags, inner_kernels, refuse_infinite
 
 @dataclass(frozen=True, eq=False)
 class Composite(Kernel):
-    """A kernel made of others: what holds of all its parts holds of it."""
+    """Base class of kernels with inner kernels."""
 
     @property
     def tags(self):
-        """Proved, sparse rows and gradients where every part has them; no negative numbers where one takes none."""
+        """A property holds if all inner kernels have it; coordinates are nonnegative if one inner kernel needs it."""
         tags = [part.tags for part in inner_kernels(self).values()]
         kinds = {tag.points for tag in tags}
         return Tags(
@@ -36,7 +33,7 @@ class Composite(Kernel):
 
 
 def require_kernels(kernel, *names):
-    """Raise a TypeError unless the fields of these names are kernels."""
+    """Raise a TypeError unless these fields of a kernel are kernels."""
     for name in names:
         part = getattr(kernel, name)
         if not isinstance(part, Kernel):
@@ -47,12 +44,12 @@ def _require_same_points(kernel):
     require_kernels(kernel, "left", "right")
     kinds = {name: part.tags.points for name, part in inner_kernels(kernel).items()}
     if len(set(kinds.values())) > 1:
-        raise ValueError(f"{type(kernel).__name__} joins kernels on different kinds of points: {kinds}.")
+        raise ValueError(f"left and right of {type(kernel).__name__} must take the same kind of points, got {kinds}.")
 
 
 @dataclass(frozen=True, eq=False)
 class Constant(Kernel):
-    """Constant kernel, c for every pair: one constant feature.
+    """Constant kernel, k(x, z) = c, with one constant feature.
 
     Parameters
     ----------
@@ -71,7 +68,7 @@ class Constant(Kernel):
     def __post_init__(self):
         check_number("value", self.value)
         if self.value < 0:
-            raise ValueError(f"a kernel plus {self.value!r} need not be a kernel: the constant must be at least 0.")
+            raise ValueError(f"value = {self.value!r} must be at least 0; add a constant of at least 0 to a kernel.")
 
     @property
     def tags(self):
@@ -95,7 +92,7 @@ class Constant(Kernel):
 
 @dataclass(frozen=True, eq=False)
 class Sum(Composite):
-    """Sum of two kernels: their feature vectors side by side.
+    """Sum of two kernels, k1(x, z) + k2(x, z); its feature vectors are those of both kernels, concatenated.
 
     Parameters
     ----------
@@ -131,7 +128,7 @@ class Sum(Composite):
 
 @dataclass(frozen=True, eq=False)
 class Product(Composite):
-    """Product of two kernels: all products of their features.
+    """Product of two kernels, k1(x, z) k2(x, z); its features are all products of their features.
 
     Parameters
     ----------
@@ -169,7 +166,7 @@ class Product(Composite):
 
 @dataclass(frozen=True, eq=False)
 class Scaled(Composite):
-    """Positive multiple of a kernel, factor * k.
+    """Positive multiple of a kernel, factor k(x, z).
 
     Parameters
     ----------
@@ -208,7 +205,7 @@ class Scaled(Composite):
 
 @dataclass(frozen=True, eq=False)
 class Power(Composite):
-    """Power of a kernel, k^degree: products of ``degree`` features.
+    """Power of a kernel, k(x, z)^degree; its features are products of ``degree`` features.
 
     Parameters
     ----------
@@ -251,7 +248,7 @@ class Power(Composite):
 
 @dataclass(frozen=True, eq=False)
 class Exp(Composite):
-    """Exponential of a kernel, exp(k(x, z)): all its powers, the degree-j one weighted 1 / j!.
+    """Exponential of a kernel, exp(k(x, z)), the sum of its powers k(x, z)^j / j!.
 
     Parameters
     ----------
@@ -289,7 +286,7 @@ def _exp(xp, values):
 
 @dataclass(frozen=True, eq=False)
 class Normalized(Composite):
-    """Normalised kernel, k(x, z) / sqrt(k(x, x) k(z, z)): the cosine in feature space; 0 where a norm is 0.
+    """Normalised kernel, k(x, z) / sqrt(k(x, x) k(z, z)), the cosine in feature space; 0 if k(x, x) or k(z, z) is 0.
 
     Parameters
     ----------
@@ -315,7 +312,7 @@ class Normalized(Composite):
         xp, squares = points.xp, self.kernel.diagonal(points)
         least = float(xp.min(squares))
         if least < 0:
-            raise ValueError(f"{self!r} has no norms to divide by: k(x, x) = {least:.3g} is negative for some x.")
+            raise ValueError(f"{self!r} needs k(x, x) of at least 0, got {least:.3g}; normalise another kernel.")
         positive = squares > 0
         roots = xp.sqrt(xp.where(positive, squares, xp.ones_like(squares)))
         return xp.where(positive, 1 / roots, xp.zeros_like(squares))
@@ -323,7 +320,7 @@ class Normalized(Composite):
     def evaluate(self, tile):
         X, Z = self._inverse_norms(tile.X), self._inverse_norms(tile.Z)
         values = self.kernel.evaluate(tile) * (X[:, None] * Z[None, :])
-        # k(x, x) / k(x, x) is 1 whatever rounding said
+        # exactly 1 on the diagonal, without rounding
         return tile.fill_diagonal(values, tile.xp.where(X > 0, tile.xp.ones_like(X), X))
 
     def diagonal(self, points):
@@ -332,23 +329,24 @@ class Normalized(Composite):
 
     def gradient(self, tile, W):
         X, Z = self._inverse_norms(tile.X), self._inverse_norms(tile.Z)
-        through_norm = tile.xp.sum(W * self.kernel.evaluate(tile) * X[:, None] * Z[None, :], axis=1) * X**2 / 2
-        direct = self.kernel.gradient(tile, W * X[:, None] * Z[None, :])
-        return direct - self.kernel.diagonal_gradient(tile.X, through_norm)
+        # with h = k(x, x)^(-1/2): dh = -h^3 / 2 dk(x, x)
+        weighted = W * X[:, None] * Z[None, :]
+        w = tile.xp.sum(weighted * self.kernel.evaluate(tile), axis=1) * X**2 / 2
+        return self.kernel.gradient(tile, weighted) - self.kernel.diagonal_gradient(tile.X, w)
 
     def diagonal_gradient(self, points, w):
         return points.xp.zeros(tuple(points.container.shape), dtype=points.xp.float64)
 
 
 def _add(left, right):
-    """Return ``left + right``: a sum of kernels, or a kernel plus a constant of at least 0 (0 changes nothing)."""
+    """Return a sum of kernels, or a kernel plus a number of at least 0."""
     if isinstance(right, Real) and not isinstance(right, bool):
         return left if right == 0 else Sum(left, Constant(float(right)))
     return Sum(left, right) if isinstance(right, Kernel) else NotImplemented
 
 
 def _multiply(left, right):
-    """Return ``left * right``: a product of kernels, or a positive multiple."""
+    """Return a product of kernels, or a kernel times a positive number."""
     if isinstance(right, Real) and not isinstance(right, bool):
         return Scaled(left, float(right))
     return Product(left, right) if isinstance(right, Kernel) else NotImplemented
@@ -358,7 +356,7 @@ def _raise(kernel, degree):
     return Power(kernel, degree)
 
 
-# set here, since the results are subclasses of Kernel
+# the operators of Kernel; they are set here because their results are subclasses of it
 Kernel.__add__ = Kernel.__radd__ = _add
 Kernel.__mul__ = Kernel.__rmul__ = _multiply
 Kernel.__pow__ = _raise

@@ -1,11 +1,11 @@
-"""Rules that turn data into a bandwidth: ``"scale"`` and ``"median"``."""
+"""Bandwidth rules "scale" and "median", checks of bandwidths, and the warning for unsuitable ones."""
 
 import math
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import check_positive, warn
+from mercer._common import check_positive, check_weights, warn
 from mercer._compute.points import Points, as_rows, count_points, take_points
 from mercer._compute.tile import Tile
 from mercer.kernels.base import inner_kernels
@@ -15,47 +15,26 @@ _DEGENERATE_ROWS = 200
 
 
 def check(name, value):
-    """Raise unless a bandwidth parameter is a positive number or the name of a rule.
-
-    Parameters
-    ----------
-    name : str
-        The parameter's name.
-    value : float or {"scale", "median"}
-
-    Raises
-    ------
-    ValueError
-        For another string, or a number that is not above 0.
-    """
+    """Raise unless the parameter is a positive number, "scale" or "median"."""
     if isinstance(value, str):
         if value not in _RULES:
-            raise ValueError(f'{name} = {value!r} is no bandwidth rule; use "scale", "median" or a positive number.')
+            raise ValueError(f'{name} = {value!r} must be "scale", "median" or a positive number.')
         return
     check_positive(name, value)
 
 
 def gamma(value, X, sample_weight=None):
-    """Return an inverse squared width: the number itself, or what a rule gives on X.
+    """Return an inverse squared width: a number as it is, or the result of a rule on rows X (n, d).
 
-    Parameters
-    ----------
-    value : float or {"scale", "median"}
-    X : rows (n, d)
-    sample_weight : array (n,), optional
-
-    Returns
-    -------
-    float
-        ``"scale"``: 1 / (d var X), the variance over all entries; ``"median"``: 1 / median |x_i - x_j|^2 over pairs of
-        at most 1 000 evenly spaced rows. 1.0, with a warning, when all features are constant.
+    "scale" is 1 / (d var X) over all entries; "median" is 1 / median |x_i - x_j|^2 over the pairs of at most 1 000
+    evenly spaced rows, a weight w counting as w copies. If all features are constant, 1.0 with a warning.
     """
     if not isinstance(value, str):
         return float(value)
     X = as_rows(X)
     spread = _RULES[value](X, sample_weight)
     if not math.isfinite(spread):
-        raise ValueError(f'bandwidth rule "{value}" overflows on X; scale X (StandardScaler) first.')
+        raise ValueError(f'X must not be so large that the rule "{value}" overflows; scale X (StandardScaler) first.')
     if not (spread > 0 and math.isfinite(1 / spread)):
         warn(
             f'bandwidth rule "{value}": all features are constant up to {spread**0.5:.1g}; 1.0 is used.',
@@ -65,26 +44,15 @@ def gamma(value, X, sample_weight=None):
 
 
 def length(value, X, sample_weight=None):
-    """Return a length scale: the number itself, or the inverse square root of what a rule gives as ``gamma``."""
+    """Return a length scale: a number as it is, or gamma^(-1/2) for a rule."""
     return float(value) if not isinstance(value, str) else gamma(value, X, sample_weight) ** -0.5
 
 
 def warn_degenerate(kernel, X):
-    """Warn when a bandwidth is so far off that the kernel tells no two points apart, or all of them from each other.
+    """Warn if the bandwidth of a kernel makes over 99 % of the pairs of at most 200 points X unrelated or equal.
 
-    At most 200 evenly spaced points are compared, 40 000 kernel values. A kernel without a bandwidth is not looked at.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        With its bandwidth resolved.
-    X : points (n)
-
-    Warns
-    -----
-    UserWarning
-        When |k(x, z)| < 1e-300 sqrt(k(x, x) k(z, z)) for more than 99 % of the pairs, or |phi(x) - phi(z)|^2 is below
-        1e-12 (float32: 1e-6) of the larger k(x, x); with the values of gamma or length to try for rows of numbers.
+    Unrelated: |k(x, z)| < 1e-300 sqrt(k(x, x) k(z, z)). Equal: |phi(x) - phi(z)|^2 <= 1e-12 max(k(x, x), k(z, z)), 1e-6
+    for float32. Kernels without a bandwidth cause no warning.
     """
     n = count_points(X)
     if n < 2 or not _has_rule(kernel):
@@ -97,12 +65,12 @@ def warn_degenerate(kernel, X):
     rounding = 1e-6 if "float32" in str(getattr(points, "dtype", "")) else 1e-12
     coincident = own[i] + own[j] - 2 * K[i, j] <= rounding * np.maximum(own[i], own[j])
     for share, what, change in (
-        (np.mean(related < 1e-300), "are unrelated, k(x, z) = 0", "wider"),
-        (np.mean(coincident), "are the same to it, k(x, z) = k(x, x)", "narrower"),
+        (np.mean(related < 1e-300), "are unrelated, k(x, z) = 0,", "wider"),
+        (np.mean(coincident), "have equal feature vectors, k(x, z) = k(x, x),", "narrower"),
     ):
         if share > 0.99:
             warn(
-                f"{share:.0%} of the pairs of points {what}, with {kernel!r}: take a {change} kernel{_range(points)}.",
+                f"{share:.0%} of the pairs of points {what} with {kernel!r}; use a {change} kernel{_range(points)}.",
             )
 
 
@@ -111,7 +79,7 @@ def _has_rule(kernel):
 
 
 def _range(points):
-    """Return bandwidths to try as the end of a sentence, empty where the points have no distances or no differences."""
+    """Return bandwidths to try, as the end of a sentence; empty if the points have no distances or are all equal."""
     if len(getattr(points, "shape", ())) != 2:
         return ""
     spread = _median(as_rows(points), None)
@@ -122,15 +90,15 @@ def _range(points):
 
 
 def _variance(X, sample_weight):
-    """Return d times the variance of all entries of X, by two passes, about a mean subtracted first."""
+    """Return d times the variance of all entries of X, computed in two passes."""
     n, d = X.shape
-    weights = np.ones(n) if sample_weight is None else _weights(sample_weight, n)
+    weights = check_weights("sample_weight", sample_weight, n)
     weights = weights / weights.sum()
     if sp.issparse(X):
         return _sparse_variance(X.astype(np.float64), weights)
     X = _numpy(X)
     with np.errstate(over="ignore", invalid="ignore"):
-        # measured from one of them, entries that are all equal leave no rounding
+        # subtracting an entry first: equal entries then have no rounding error
         X = X - X[0, 0]
         mean = (weights @ X).mean()
         return float(weights @ ((X - mean) ** 2).sum(axis=1))
@@ -140,20 +108,10 @@ def _sparse_variance(X, weights):
     d = X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         mean = (weights @ X).sum() / d
-        # zeros that are not stored are mean away from the mean too
+        # zeros that are not stored differ from the mean by the mean
         stored = sp.csr_matrix(((X.data - mean) ** 2, X.indices, X.indptr), X.shape)
         missing = d - np.diff(X.indptr)
         return float((weights @ stored).sum() + mean**2 * (weights @ missing))
-
-
-def _weights(sample_weight, n):
-    weights = np.asarray(sample_weight, np.float64)
-    if weights.shape != (n,) or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
-        raise ValueError(
-            f"sample_weight must be {n} finite numbers of at least 0, one of them above 0; got shape {weights.shape}, "
-            f"sum {float(weights.sum())}."
-        )
-    return weights
 
 
 def _median(X, sample_weight):
@@ -164,8 +122,8 @@ def _median(X, sample_weight):
     distances = Tile(points, points, 0).sqdist[i, j]
     if sample_weight is None:
         return float(np.median(distances)) if len(distances) else 0.0
-    # a weight of w counts as w copies of the row, which are at distance 0 from each other
-    weights = _weights(sample_weight, n)[rows]
+    # w copies of a row make w (w - 1) / 2 pairs at distance 0
+    weights = check_weights("sample_weight", sample_weight, n)[rows]
     copies = np.maximum(weights * (weights - 1) / 2, 0)
     return _weighted_median(
         np.concatenate([np.zeros(len(rows)), distances]), np.concatenate([copies, weights[i] * weights[j]])
@@ -177,19 +135,19 @@ def _evenly_spaced(n, most):
 
 
 def _weighted_median(values, weights):
-    """Return the median of values that count several times: the mean of the two middle ones where there are two."""
+    """Return the weighted median, the mean of the two middle values if there are two."""
     order = np.argsort(values)
     values, total = values[order], np.cumsum(weights[order])
     if not (len(values) and total[-1] > 0):
         return 0.0
-    # up to rounding of the sums of weights
+    # the sums of weights are rounded
     half, slack = total[-1] / 2, 1e-12 * total[-1]
     low, high = np.searchsorted(total, half - slack), np.searchsorted(total, half + slack, side="right")
     return float((values[low] + values[min(high, len(values) - 1)]) / 2)
 
 
 def _numpy(X):
-    """Return rows as a float64 NumPy array, fetched from another device where they live on one."""
+    """Return rows as a float64 NumPy array on the host."""
     X = X.detach().cpu() if hasattr(X, "detach") else X
     return np.asarray(X.get() if hasattr(X, "get") else X, np.float64)
 

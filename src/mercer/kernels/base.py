@@ -1,4 +1,4 @@
-"""Kernel: an immutable value that states k(x, z), its diagonal and its gradient, and combines with other kernels."""
+"""Kernel, the base class of all kernels: the public verbs, the protocol of subclasses, checks and parameters."""
 
 import math
 from dataclasses import dataclass, fields, replace
@@ -10,26 +10,26 @@ from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points, as_rows, common_dtype
 from mercer._compute.tile import Tile
 
-# Numbers of an array that the repr of a kernel shows.
+# Largest number of entries with which an array is shown in the repr of a kernel.
 _SHOWN = 8
 
 
 @dataclass(frozen=True)
 class Tags:
-    """What is known of a kernel without looking at data.
+    """Properties of a kernel that are known without data.
 
     Attributes
     ----------
     positive_semidefinite : bool or None
-        True when proved for all points, False when refuted, None when it depends.
+        True if proved for all points, False if refuted, None if it depends on the points.
     points : {"rows", "objects", "indices"}
-        Rows of numbers, any sequence, or row indices of a given matrix.
+        Rows of numbers, a sequence of any objects, or row indices of a given matrix.
     sparse : bool
-        Whether rows may come as a sparse matrix.
+        Whether the rows may be a sparse matrix.
     differentiable : bool
-        Whether ``vjp`` is there.
+        Whether the kernel has gradients.
     nonnegative : bool
-        Whether no coordinate of a row may be negative.
+        Whether all coordinates of a row must be at least 0.
     """
 
     positive_semidefinite: bool | None = True
@@ -41,13 +41,30 @@ class Tags:
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """Base of all kernels; subclasses are frozen dataclasses of numbers, arrays and other kernels.
+    """Base class of kernels: immutable dataclasses of numbers, arrays and other kernels.
 
-    A subclass states four things of a tile (rows of X against rows of Z), and everything else follows:
-    ``evaluate(tile)`` the values, ``diagonal(points)`` the values k(x, x), ``gradient(tile, W)`` and
-    ``diagonal_gradient(points, w)`` the gradients in x of sum_ij W_ij k(x_i, z_j) and of sum_i w_i k(x_i, x_i).
+    Users call a kernel, ``kernel(X, Z)``, and ``diag``, ``vjp``, ``resolve``, ``tags`` and ``get_params``; they combine
+    kernels by ``+``, ``*`` and ``**``. Kernels are equal if their types and the contents of their fields are equal.
 
-    Kernels are equal when their type and the content of their fields are equal, and hash accordingly.
+    Attributes
+    ----------
+    rules : dict of str to function, class attribute
+        Parameters that may be a rule such as ``"scale"``, with ``function(value, X, sample_weight)``, which returns the
+        number; for example ``{"gamma": bandwidth.gamma}``.
+    scalar : {"radial", "dot"} or None, class attribute
+        "radial" if k(x, z) = profile(|x - z|^2), "dot" if k(x, z) = profile(<x, z>); blocks then run in fused loops.
+
+    Notes
+    -----
+    Subclasses state this protocol; ``Radial``, ``Dot`` and ``Coordinatewise`` derive it from one formula.
+
+    - ``evaluate(tile)`` and ``diagonal(points)`` return values, ``gradient(tile, W)`` and
+      ``diagonal_gradient(points, w)`` return gradients.
+    - ``admit(points, name)`` validates points; ``unresolved()`` finds a parameter that still needs data.
+
+    ``points`` (and ``tile.X``, ``tile.Z``) are ``Points``: ``points.container`` is the array or list that ``admit``
+    returned, ``len(points)`` their number, ``points.xp`` the array namespace, and ``points.memo(key, compute)`` calls a
+    function once. A tile also has ``tile.products`` <x, z> and ``tile.sqdist`` |x - z|^2, both (n, m).
 
     Examples
     --------
@@ -60,26 +77,24 @@ class Kernel:
     """
 
     __array_ufunc__ = None
-    # parameters that may be a bandwidth rule, with the function that turns rule and data into a number
     rules: ClassVar = {}
-    # "radial" or "dot" where the kernel is a profile of that one scalar
     scalar: ClassVar = None
 
-    # --- evaluation ------------------------------------------------------------------------------------------------
+    # --- for users --------------------------------------------------------------------------------------------------
 
     def __call__(self, X, Z=None):
-        """Return the block of kernel values.
+        """Return the kernel values k(x_i, z_j).
 
         Parameters
         ----------
         X : points (n)
         Z : points (m), optional
-            X itself when left out: the block is then exactly symmetric with an exact diagonal.
+            X by default; the values are then exactly symmetric, with an exact diagonal.
 
         Returns
         -------
         array (n, m)
-            float32 when all points are float32, else float64.
+            float32 if all points are float32, else float64.
         """
         X, Z = admit_pair(self, X, X if Z is None else Z)
         return self.evaluate(Tile(X, Z, 0 if X is Z else None))
@@ -109,12 +124,12 @@ class Kernel:
         Returns
         -------
         array (n, d)
-            In the type of X. Where k has a kink (Matern 1/2 at x = z) the pair contributes 0.
+            In the type of X. A pair at a kink of k (Matern 1/2 at x = z) contributes 0.
 
         Raises
         ------
         TypeError
-            When the kernel has no gradient.
+            If the kernel has no gradient.
         """
         require_gradient(self)
         X, Z = admit_pair(self, X, Z)
@@ -127,7 +142,7 @@ class Kernel:
         return xp.astype(gradient, X.container.dtype, copy=False)
 
     def resolve(self, X, sample_weight=None):
-        """Return the kernel with rules such as ``gamma="scale"`` replaced by the numbers they give on X.
+        """Return the kernel with each rule, such as ``gamma="scale"``, replaced by its number on X.
 
         Parameters
         ----------
@@ -137,7 +152,7 @@ class Kernel:
         Returns
         -------
         Kernel
-            ``self`` where there is nothing to resolve.
+            ``self`` if no parameter is a rule.
         """
         if self.unresolved() is None:
             return self
@@ -147,11 +162,11 @@ class Kernel:
 
     @property
     def tags(self):
-        """What is known of the kernel without looking at data: a ``Tags``."""
+        """Properties known without data, a ``Tags``."""
         return Tags()
 
     def get_params(self, deep=True):
-        """Return the fields by name; with ``deep`` those of inner kernels too, as ``left__gamma``.
+        """Return the fields by name; with ``deep`` also the fields of inner kernels, as ``left__gamma``.
 
         Parameters
         ----------
@@ -173,22 +188,97 @@ class Kernel:
     def __hash__(self):
         return hash((type(self), self._content()))
 
-    # --- what subclasses state -------------------------------------------------------------------------------------
+    # --- protocol of subclasses -------------------------------------------------------------------------------------
 
     def evaluate(self, tile):
+        """Return the values k(x_i, z_j) of a tile.
+
+        Parameters
+        ----------
+        tile : Tile
+            n points ``tile.X`` against m points ``tile.Z``.
+
+        Returns
+        -------
+        array (n, m)
+            In the type of the points, with an overflow refused by a ValueError.
+        """
         raise NotImplementedError
 
     def diagonal(self, points):
+        """Return k(x_i, x_i).
+
+        Parameters
+        ----------
+        points : Points (n)
+
+        Returns
+        -------
+        array (n,)
+        """
         raise NotImplementedError
 
     def gradient(self, tile, W):
+        """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i, with the z_j fixed.
+
+        Parameters
+        ----------
+        tile : Tile
+            n float64 rows ``tile.X`` against m rows ``tile.Z``.
+        W : float64 array (n, m)
+
+        Returns
+        -------
+        array (n, d)
+            Row i is sum_j W_ij dk(x_i, z_j)/dx_i; pairs at a kink contribute 0.
+
+        Raises
+        ------
+        TypeError
+            If the kernel has no gradient.
+        """
         raise TypeError(f"{type(self).__name__} has no gradient in its points.")
 
     def diagonal_gradient(self, points, w):
+        """Return the gradient of sum_i w_i k(x_i, x_i) in every x_i.
+
+        Parameters
+        ----------
+        points : Points (n)
+            Float64 rows.
+        w : float64 array (n,)
+
+        Returns
+        -------
+        array (n, d)
+            Row i is w_i dk(x_i, x_i)/dx_i with both arguments moved.
+
+        Raises
+        ------
+        TypeError
+            If the kernel has no gradient.
+        """
         raise TypeError(f"{type(self).__name__} has no gradient in its points.")
 
     def admit(self, points, name):
-        """Validate points of this kernel's kind; families other than rows of numbers override it."""
+        """Return validated points; the default takes finite rows of numbers.
+
+        Parameters
+        ----------
+        points : container of n points
+        name : str
+            Name of the points in errors.
+
+        Returns
+        -------
+        container of n points
+            For rows a float32 or float64 array (n, d), or a CSR matrix.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the kernel does not take the points.
+        """
         points = as_rows(points, name)
         if not self.tags.sparse and hasattr(points, "tocsr"):
             raise TypeError(
@@ -198,7 +288,12 @@ class Kernel:
         return points
 
     def unresolved(self):
-        """Return the path and the value of a parameter that ``resolve`` replaces, or None."""
+        """Return the first parameter that ``resolve`` replaces: its path, such as "left.gamma", and its value; or None.
+
+        Returns
+        -------
+        tuple of str and object, or None
+        """
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, str):
@@ -212,13 +307,13 @@ class Kernel:
 
 
 def inner_kernels(kernel):
-    """Return the fields of a kernel that are kernels, by name."""
+    """Return the fields of a kernel that are kernels, as a dict."""
     values = {field.name: getattr(kernel, field.name) for field in fields(kernel)}
     return {name: value for name, value in values.items() if isinstance(value, Kernel)}
 
 
 def admit_pair(kernel, X, Z):
-    """Validate two containers and return them as ``Points``, the same object twice where X is Z."""
+    """Return two validated containers as ``Points`` of one floating type, one object for both if X is Z."""
     require_resolved(kernel)
     if X is Z:
         points = Points(kernel.admit(X, "X"))
@@ -228,7 +323,7 @@ def admit_pair(kernel, X, Z):
 
 
 def admit_beside(kernel, X, Z):
-    """Validate a container next to known ``Points`` Z; return both as ``Points`` of one floating type."""
+    """Return a validated container X and known ``Points`` Z as ``Points`` of one floating type."""
     require_resolved(kernel)
     return _matched(kernel, kernel.admit(X, "X"), Z)
 
@@ -245,11 +340,11 @@ def _matched(kernel, X, Z):
 
 
 def require_resolved(kernel):
-    """Raise a ValueError while a parameter is still a rule."""
+    """Raise a ValueError if a parameter is a rule."""
     if rule := kernel.unresolved():
         raise ValueError(
-            f"{type(kernel).__name__} is not resolved, {rule[0]} = {rule[1]!r}: "
-            "call kernel.resolve(X) with the training points first (estimators do)."
+            f"{type(kernel).__name__} is not resolved, {rule[0]} = {rule[1]!r}; "
+            "call kernel.resolve(X) with the training points first, as estimators do."
         )
 
 
@@ -260,16 +355,16 @@ def require_gradient(kernel, caller="this operation", remedy="use a method that 
 
 
 def require_kernel(kernel):
-    """Raise a TypeError unless given a kernel, with a word on the names that estimators take."""
+    """Raise a TypeError unless ``kernel`` is a Kernel; the message tells what to use for names and functions."""
     if not isinstance(kernel, Kernel):
         raise TypeError(
             f"kernel must be a Kernel, such as mercer.Gaussian(0.5), got {kernel!r} of type {type(kernel).__name__}; "
-            'names such as "rbf" are for estimators, and a function of two blocks goes into mercer.FunctionKernel.'
+            'only estimators take names such as "rbf"; wrap a function of two blocks in mercer.FunctionKernel.'
         )
 
 
 def refuse_infinite(kernel, values):
-    """Return the values of a kernel, or raise a ValueError when one of them overflowed."""
+    """Return the values of a kernel, or raise a ValueError if one of them is not finite."""
     xp = namespace_of(values)
     if not (math.isfinite(float(xp.max(values))) and math.isfinite(float(xp.min(values)))):
         raise ValueError(f"{kernel!r} overflows {values.dtype}; scale X (StandardScaler) first.")
@@ -277,7 +372,7 @@ def refuse_infinite(kernel, values):
 
 
 def brief(array):
-    """Return what the repr of a kernel shows of an array: few numbers, else its shape, for messages quote kernels."""
+    """Return the text of an array in the repr of a kernel: up to eight numbers, otherwise only the shape."""
     return repr(array) if np.size(array) <= _SHOWN else f"<array of shape {np.shape(array)}>"
 
 
@@ -290,24 +385,7 @@ def _hashable(value):
 
 
 def with_params(kernel, params):
-    """Return a kernel with some parameters replaced, ``left__gamma`` reaching into inner kernels.
-
-    Kernels are immutable, so this takes the place of ``set_params``.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    params : dict of str to value
-
-    Returns
-    -------
-    Kernel
-
-    Raises
-    ------
-    ValueError
-        For a name the kernel does not have.
-    """
+    """Return a kernel with some parameters replaced; ``left__gamma`` names a parameter of an inner kernel."""
     own = {name: value for name, value in params.items() if "__" not in name}
     nested = {}
     for path, value in params.items():

@@ -1,4 +1,4 @@
-"""Conformal kernels: a kernel times a factor of each of its points."""
+"""Conformal, the kernel c(x) k(x, z) c(z) with a factor for each point."""
 
 from dataclasses import dataclass, replace
 
@@ -10,14 +10,14 @@ from mercer.kernels.base import Kernel, refuse_infinite
 
 @dataclass(frozen=True, eq=False)
 class Conformal(Composite):
-    """Conformal kernel, c(x) k(x, z) c(z): the metric of the mapped surface scaled by c^2 (Amari and Wu).
+    """Conformal kernel, c(x) k(x, z) c(z), which multiplies the metric by about c(x)^2 (Amari and Wu).
 
     Parameters
     ----------
     kernel : Kernel
     c : callable
-        Points to values (n,) or (n, 1). Gradients of the kernel need ``c.gradient(X)`` of n times d values, as an
-        ``Expansion`` of one column has it.
+        Function of points that returns values (n,) or (n, 1). Gradients of the kernel need ``c.gradient(X)`` with n d
+        values, which an ``Expansion`` of one vector has.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Conformal(Composite):
 
     @property
     def tags(self):
-        """Those of the inner kernel; differentiable only if c has a gradient."""
+        """Properties of the inner kernel, dense rows, differentiable only if c has a gradient."""
         tags = super().tags
         return replace(tags, differentiable=tags.differentiable and hasattr(self.c, "gradient"), sparse=False)
 
@@ -54,13 +54,13 @@ class Conformal(Composite):
 
     def gradient(self, tile, W):
         X, Z = evaluate_factor(self, tile.X), evaluate_factor(self, tile.Z)
-        pulled = tile.xp.sum(W * self.kernel.evaluate(tile) * Z[None, :], axis=1)
-        return self.kernel.gradient(tile, W * X[:, None] * Z[None, :]) + pulled[:, None] * self._slope(tile.X)
+        w = tile.xp.sum(W * self.kernel.evaluate(tile) * Z[None, :], axis=1)
+        return self.kernel.gradient(tile, W * X[:, None] * Z[None, :]) + w[:, None] * self._slope(tile.X)
 
     def diagonal_gradient(self, points, w):
         c = evaluate_factor(self, points)
-        pulled = 2 * w * c * self.kernel.diagonal(points)
-        return self.kernel.diagonal_gradient(points, w * c**2) + pulled[:, None] * self._slope(points)
+        of_factor = 2 * w * c * self.kernel.diagonal(points)
+        return self.kernel.diagonal_gradient(points, w * c**2) + of_factor[:, None] * self._slope(points)
 
 
 def evaluate_factor(kernel, points):
@@ -74,5 +74,5 @@ def _compute_factor(kernel, points):
     if tuple(values.shape) not in ((n,), (n, 1)):
         raise ValueError(f"c must return one value per point, ({n},), got shape {tuple(values.shape)}.")
     if not bool(xp.all(xp.isfinite(values))):
-        raise ValueError("c returned NaN or infinity.")
+        raise ValueError("c must return finite values, got NaN or infinity.")
     return xp.astype(xp.reshape(values, (n,)), points.dtype)

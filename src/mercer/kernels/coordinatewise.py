@@ -1,4 +1,4 @@
-"""Kernels built coordinate by coordinate: a profile of S = sum_k term(x_k, z_k)."""
+"""Coordinatewise kernels, functions of a sum over coordinates: Laplacian, Chi2, Intersection and their base class."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from mercer.kernels.radial import Gaussian
 
 @dataclass(frozen=True, eq=False)
 class Coordinatewise(Kernel):
-    """k(x, z) = profile(sum_k term(x_k, z_k)).
+    """Base class of kernels k(x, z) = profile(sum_k term(x_k, z_k)).
 
-    A new one is a frozen dataclass with static methods ``term`` and ``profile`` and a docstring.
+    A subclass is a frozen dataclass with the static methods ``term`` and ``profile``.
 
     Examples
     --------
@@ -31,12 +31,12 @@ class Coordinatewise(Kernel):
     @staticmethod
     @abstractmethod
     def term(xp, x, z, order=0):
-        """Return what a coordinate adds, or with order 1 its derivative in x."""
+        """Return the term of a coordinate, or for order 1 its derivative in x."""
 
     @staticmethod
     @abstractmethod
     def profile(xp, s, *params, order=0):
-        """Return the order-th derivative in the sum."""
+        """Return the order-th derivative of the profile at sums s."""
 
     def evaluate(self, tile):
         return refuse_infinite(self, evaluate_profile(self, tile.coordinatewise(self.term)))
@@ -56,7 +56,7 @@ class Coordinatewise(Kernel):
         return xp.stack(columns, axis=1)
 
     def diagonal_gradient(self, points, w):
-        # both arguments move: twice the derivative in the first
+        # both arguments move: twice the derivative in the first argument
         math, X = Namespace(points.xp), points.container
         total = points.xp.sum(self.term(math, X, X), axis=1)
         slope = evaluate_profile(self, total, order=1)
@@ -68,20 +68,20 @@ def _admit_nonnegative(kernel, points, name):
     if float(xp.min(points)) < 0:
         first = tuple(int(index[0]) for index in xp.nonzero(points < 0))
         raise ValueError(
-            f"{type(kernel).__name__} is for histograms: {name} must not be negative, but "
-            f"{name}[{first[0]}, {first[1]}] = {float(points[first]):.6g}; shift or clip it, or use Laplacian."
+            f"{name}[{first[0]}, {first[1]}] = {float(points[first]):.6g} must be at least 0 for "
+            f"{type(kernel).__name__}, a kernel of histograms; shift or clip it, or use Laplacian."
         )
     return points
 
 
 @dataclass(frozen=True, eq=False)
 class Laplacian(Coordinatewise):
-    """Laplacian kernel, exp(-gamma |x - z|_1), on the sum of absolute differences.
+    """Laplacian kernel, exp(-gamma |x - z|_1).
 
     Parameters
     ----------
     gamma : float or {"scale", "median"}
-        Above 0. The rules are those of every ``gamma``: 1 / (d var X), and 1 / median squared Euclidean distance.
+        Positive; the rules are 1 / (d var X) and 1 / median |x - z|^2, as for ``Gaussian``.
 
     Examples
     --------
@@ -101,12 +101,12 @@ class Laplacian(Coordinatewise):
         """Return |x - z|, or the sign of x - z (0 at the kink)."""
         if order == 0:
             return xp.abs(x - z)
-        # constants of the shape of x, since libraries differ on what a choice between two numbers is
+        # arrays of the shape of x, since not every library has `where` for two numbers
         zero = xp.const(x, 0.0) * x
         one = zero + xp.const(x, 1.0)
         return xp.where(x > z, one, zero) - xp.where(x < z, one, zero)
 
-    # exp(-gamma s), of another s
+    # exp(-gamma s)
     profile = staticmethod(Gaussian.profile)  # pyright: ignore[reportAssignmentType]
 
 
@@ -117,7 +117,7 @@ class Chi2(Coordinatewise):
     Parameters
     ----------
     gamma : float or {"scale", "median"}
-        Above 0.
+        Positive.
 
     Examples
     --------
@@ -147,12 +147,12 @@ class Chi2(Coordinatewise):
         total = x + z
         safe = xp.where(total > zero, total, one)
         if order == 0:
-            # |x - z| is at most x + z, so that the ratio first cannot overflow
+            # |x - z| <= x + z, so that the ratio cannot overflow
             return xp.where(total > zero, (x - z) * ((x - z) / safe), zero)
         ratio = z / safe
         return xp.where(total > zero, one - xp.const(x, 4.0) * ratio * ratio, zero)
 
-    # exp(-gamma s), of another s
+    # exp(-gamma s)
     profile = staticmethod(Gaussian.profile)  # pyright: ignore[reportAssignmentType]
 
 

@@ -1,4 +1,4 @@
-"""Kernels of the inner product: one profile each, a function of s = <x, z>."""
+"""Dot-product kernels, functions of s = <x, z>: Linear, Polynomial, Sigmoid and their base class."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from mercer.kernels.base import Kernel, Tags
 
 @dataclass(frozen=True, eq=False)
 class Dot(Kernel):
-    """k(x, z) = profile(<x, z>).
+    """Base class of kernels k(x, z) = profile(<x, z>).
 
-    A new dot-product kernel is a frozen dataclass with one static method ``profile`` and a docstring.
+    A subclass is a frozen dataclass with one static method, ``profile``.
 
     Examples
     --------
@@ -34,7 +34,7 @@ class Dot(Kernel):
     @staticmethod
     @abstractmethod
     def profile(xp, s, *params, order=0):
-        """Return the order-th derivative in s, for arrays (``xp`` an array namespace) and in compiled code alike."""
+        """Return the order-th derivative at s, with the functions of ``xp``: for arrays and in compiled code."""
 
     @property
     def tags(self):
@@ -62,7 +62,7 @@ class Dot(Kernel):
 
 @dataclass(frozen=True, eq=False)
 class Linear(Dot):
-    """Linear kernel, <x, z>: feature space is input space.
+    """Linear kernel, <x, z>; its feature space is the input space.
 
     Examples
     --------
@@ -81,14 +81,14 @@ class Linear(Dot):
 
 @dataclass(frozen=True, eq=False)
 class Polynomial(Dot):
-    """Polynomial kernel, (gamma <x, z> + coef0)^degree: all monomials up to the degree (exactly it when coef0 = 0).
+    """Polynomial kernel, (gamma <x, z> + coef0)^degree, with all monomials up to the degree (of it, if coef0 = 0).
 
     Parameters
     ----------
     degree : int
         At least 1.
     gamma : float or {"scale", "median"}
-        Above 0.
+        Positive.
     coef0 : float
         At least 0 for a positive semidefinite kernel.
 
@@ -111,14 +111,14 @@ class Polynomial(Dot):
 
     @property
     def tags(self):
-        """Positive semidefinite for coef0 >= 0; open otherwise."""
+        """Positive semidefinite for coef0 >= 0, unknown otherwise."""
         return Tags(positive_semidefinite=True if self.coef0 >= 0 else None, sparse=True)
 
     @staticmethod
     def profile(xp, s, degree, gamma, coef0, order=0):
         """Return degree! / (degree - order)! gamma^order (gamma s + coef0)^(degree - order)."""
         left = degree - xp.const(s, order)
-        # the falling factorial is 0 once the order exceeds the degree; the power must only stay finite
+        # for orders above the degree the falling factorial is 0; the power must be finite
         value = xp.power(gamma * s + coef0, left if left > 0 else degree - degree)
         for j in range(order):
             value = (degree - xp.const(s, j)) * gamma * value
@@ -127,14 +127,14 @@ class Polynomial(Dot):
 
 @dataclass(frozen=True, eq=False)
 class Sigmoid(Dot):
-    """Sigmoid kernel, tanh(gamma <x, z> + coef0): not positive semidefinite, for no parameters on all of space.
+    """Sigmoid kernel, tanh(gamma <x, z> + coef0), which is not positive semidefinite for any parameters.
 
-    Methods work with it on the positive part of its spectrum and say what was cut.
+    Methods use the positive part of its spectrum and warn about the rest.
 
     Parameters
     ----------
     gamma : float or {"scale", "median"}
-        Above 0.
+        Positive.
     coef0 : float
 
     Examples
@@ -159,7 +159,7 @@ class Sigmoid(Dot):
 
     @staticmethod
     def profile(xp, s, gamma, coef0, order=0):
-        """Return the order-th derivative (up to 4) of tanh(gamma s + coef0), a polynomial in t = tanh."""
+        """Return the order-th derivative (up to 4) of tanh(gamma s + coef0), a polynomial in the tanh."""
         one = xp.const(s, 1.0)
         t = xp.tanh(gamma * s + coef0)
         slope = one - t * t

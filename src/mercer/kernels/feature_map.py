@@ -1,4 +1,4 @@
-"""FeatureMap: the kernel phi(x)'phi(z) of an explicit feature map."""
+"""FeatureMap, the kernel <phi(x), phi(z)> of an explicit feature map."""
 
 from dataclasses import dataclass
 
@@ -9,14 +9,14 @@ from mercer.kernels.base import Kernel, Tags
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap(Kernel):
-    """Kernel of an explicit feature map, <phi(x), phi(z)>: positive semidefinite whatever phi is.
+    """Kernel of an explicit feature map, <phi(x), phi(z)>, positive semidefinite for every phi.
 
     Parameters
     ----------
     phi : callable
-        Points (n) to features (n, D), row by row.
+        Function of points (n) that returns features (n, D).
     jacobian : callable, optional
-        Rows (n, d) to derivatives (n, D, d) of the features; without it the kernel has no gradient.
+        Function of rows (n, d) that returns the derivatives (n, D, d); without it the kernel has no gradient.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class FeatureMap(Kernel):
 
     @property
     def tags(self):
-        """Positive semidefinite, on any points phi takes."""
+        """Positive semidefinite, on any points that phi takes."""
         return Tags(points="objects", sparse=True, differentiable=self.jacobian is not None)
 
     def admit(self, points, name):
@@ -52,14 +52,16 @@ class FeatureMap(Kernel):
         return (features * features).sum(axis=1)
 
     def gradient(self, tile, W):
-        if self.jacobian is None:
-            raise TypeError("FeatureMap has no gradient; give jacobian=, a function X -> (n, D, d).")
+        self._require_jacobian()
         return np.einsum("nD,nDd->nd", W @ evaluate_features(self, tile.Z), self.jacobian(tile.X.container))
 
     def diagonal_gradient(self, points, w):
+        self._require_jacobian()
+        return 2 * np.einsum("n,nD,nDd->nd", w, evaluate_features(self, points), self.jacobian(points.container))
+
+    def _require_jacobian(self):
         if self.jacobian is None:
             raise TypeError("FeatureMap has no gradient; give jacobian=, a function X -> (n, D, d).")
-        return 2 * np.einsum("n,nD,nDd->nd", w, evaluate_features(self, points), self.jacobian(points.container))
 
 
 def evaluate_features(kernel, points):
@@ -74,5 +76,5 @@ def _checked(features, n):
             f"got {getattr(features, 'shape', type(features).__name__)}."
         )
     if not np.isfinite(float(features.sum())):
-        raise ValueError("phi returned NaN or infinity.")
+        raise ValueError("phi must return finite features, got NaN or infinity.")
     return features

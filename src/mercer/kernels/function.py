@@ -1,4 +1,4 @@
-"""A Python function of two blocks of points as a kernel."""
+"""FunctionKernel, a kernel computed by a Python function of two blocks of points."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, Tags
 
 _BLOCKS = (
-    "It is called with two blocks of points, n and m of them, for all n m values at once; a function f of two points "
-    "is the kernel lambda X, Z: np.array([[f(x, z) for z in Z] for x in X])."
+    "It gets two blocks of n and m points and returns all n m values at once; for a function f of two points use "
+    "lambda X, Z: np.array([[f(x, z) for z in Z] for x in X])."
 )
 
 
@@ -19,12 +19,12 @@ _BLOCKS = (
 class FunctionKernel(Kernel):
     """Kernel computed by a function of two blocks of points.
 
-    Estimators make one of any Python callable given as ``kernel``.
+    Estimators turn a Python callable given as ``kernel`` into such a kernel.
 
     Parameters
     ----------
     function : callable
-        ``function(X, Z)`` returns an array (n, m). It gets read-only arrays, or lists when the points are lists.
+        ``function(X, Z)`` returns an array (n, m). It gets read-only arrays, or lists if the points are lists.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class FunctionKernel(Kernel):
 
     @property
     def tags(self):
-        """Nothing is known; no gradient."""
+        """Unknown definiteness, any points, no gradient."""
         return Tags(positive_semidefinite=None, points="objects", sparse=True, differentiable=False)
 
     def admit(self, points, name):
@@ -75,7 +75,7 @@ class FunctionKernel(Kernel):
         values = values.astype(dtype if dtype in (np.float32, np.float64) else np.float64, copy=False)
         if not np.isfinite(values).all():
             first = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
-            raise ValueError(f"callable kernel {name} returned NaN or infinity, first at {first}.")
+            raise ValueError(f"callable kernel {name} must return finite values, got NaN or infinity at {first}.")
         return values
 
     def diagonal(self, points):

@@ -1,4 +1,4 @@
-"""Mapped: a kernel of linearly mapped inputs, such as length scales or chosen columns."""
+"""Mapped, the kernel k(A x, A z) of linearly mapped inputs: length scales, a linear map, or some columns."""
 
 from dataclasses import dataclass, replace
 
@@ -18,8 +18,8 @@ class Mapped(Composite):
     ----------
     kernel : Kernel
     A : array
-        Floating (d,): a factor per feature, one over its length scale. Floating (q, d): a linear map. Integer (q,):
-        the columns to keep.
+        Floating (d,): a factor for each feature, one over its length scale. Floating (q, d): a linear map. Integer
+        (q,): the columns to keep.
 
     Examples
     --------
@@ -38,20 +38,20 @@ class Mapped(Composite):
         if not isinstance(self.A, np.ndarray) or self.A.ndim not in (1, 2) or self.A.dtype.kind not in "fiu":
             raise TypeError(f"A must be a NumPy array of one or two dimensions, floating or integer, got {self.A!r}.")
         if self.A.dtype.kind == "f" and not np.isfinite(self.A).all():
-            raise ValueError("A must be finite.")
+            raise ValueError("A must be finite; it contains NaN or infinity.")
         if self.A.dtype.kind != "f" and self.A.ndim == 2:
-            raise TypeError("A linear map A must be floating; an integer A is a list of columns.")
+            raise TypeError("A must be floating if it is a linear map; an integer A is a list of columns.")
 
     def __repr__(self):
         return f"Mapped(kernel={self.kernel!r}, A={brief(self.A)})"
 
     @property
     def tags(self):
-        """Those of the inner kernel, on dense rows; what must not be negative are the mapped points."""
+        """Properties of the inner kernel, on dense rows; only the mapped points must be nonnegative."""
         return replace(super().tags, sparse=False, nonnegative=False)
 
     def resolve(self, X, sample_weight=None):
-        """Return the kernel with inner rules resolved on the mapped points."""
+        """Return the kernel with the rules of the inner kernel resolved on the mapped points."""
         if self.unresolved() is None:
             return self
         return replace(self, kernel=self.kernel.resolve(map_rows(self.A, self.admit(X, "X")), sample_weight))
@@ -61,10 +61,10 @@ class Mapped(Composite):
         d = points.shape[1]
         if self.A.dtype.kind != "f":
             if len(self.A) and not (-d <= self.A.min() and self.A.max() < d):
-                raise ValueError(f"A names columns {self.A.tolist()}, but {name} has {d} features.")
+                raise ValueError(f"A = {self.A.tolist()} must be columns of {name}, which has {d} features.")
         elif self.A.shape[-1] != d:
-            raise ValueError(f"A has shape {self.A.shape}, but {name} has {d} features; the last number must be that.")
-        # what the inner kernel asks of its points is asked of the mapped ones
+            raise ValueError(f"A must have {d} columns, one for each feature of {name}, got shape {self.A.shape}.")
+        # the inner kernel checks the mapped points
         self.kernel.admit(map_rows(self.A, points), f"mapped {name}")
         return points
 

@@ -1,4 +1,4 @@
-"""A given matrix as a kernel: its points are row indices."""
+"""Precomputed, a kernel given by its matrix; its points are row indices."""
 
 from dataclasses import dataclass, replace
 
@@ -13,13 +13,13 @@ from mercer.kernels.base import Kernel, Tags, brief, require_resolved
 class Precomputed(Kernel):
     """Kernel given by its matrix on the training points.
 
-    ``Precomputed().resolve(K)`` takes the square matrix; then the points are indices 0 .. n-1, and new points are rows
-    of their kernel values with all training points: ``k(rows, J)`` picks columns.
+    ``Precomputed().resolve(K)`` takes the square matrix K. The training points are then the indices 0 .. n-1; a new
+    point is the row of its n kernel values with them, and ``k(rows, J)`` returns columns J of such rows.
 
     Parameters
     ----------
     matrix : array (n, n), optional
-        Symmetric; kept, not copied.
+        Symmetric; not copied.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Precomputed(Kernel):
         Raises
         ------
         ValueError
-            When X is not square, or differs from its transpose by more than sqrt(eps) of its largest entry.
+            If X is not square, or differs from its transpose by more than sqrt(eps) of its largest entry.
         """
         if self.matrix is not None:
             return self
@@ -50,26 +50,25 @@ class Precomputed(Kernel):
         K = K.toarray() if hasattr(K, "toarray") else K
         if K.shape[0] != K.shape[1]:
             raise ValueError(
-                "Precomputed needs the square matrix of kernel values between all training points, "
-                f"got shape {K.shape}."
+                f"X must be the square matrix of kernel values between all training points, got shape {K.shape}."
             )
         gap, size = float(abs(K - K.T).max()), float(abs(K).max())
         tolerance = float(np.sqrt(np.finfo(K.dtype).eps)) * size
         if gap > tolerance:
             raise ValueError(
-                f"The precomputed matrix is not symmetric: max |K - K'| = {gap:.3g}, at most {tolerance:.3g} is "
-                "rounding; symmetrise it, (K + K.T) / 2, if that is meant."
+                f"The precomputed matrix must be symmetric: max |K - K'| = {gap:.3g} exceeds {tolerance:.3g}, the "
+                "bound for rounding; pass (K + K.T) / 2 if the difference does not matter."
             )
         if len(K) > 1 and size > 0 and not K.diagonal().any() and K.min() == 0:
             warn(
-                "The precomputed matrix looks like one of distances, zero on the diagonal and positive elsewhere; "
-                "a matrix D of distances gives one of kernel values by exp(-gamma * D**2).",
+                "The precomputed matrix looks like a matrix of distances, zero on the diagonal and positive elsewhere; "
+                "pass kernel values, for distances D for example exp(-gamma * D**2).",
             )
         return replace(self, matrix=K if gap == 0 else (K + K.T) / 2)
 
     @property
     def tags(self):
-        """Nothing is known before the matrix is looked at; no gradient."""
+        """Unknown definiteness, row indices, no gradient."""
         return Tags(positive_semidefinite=None, points="indices", differentiable=False)
 
     def admit(self, points, name):
@@ -82,8 +81,8 @@ class Precomputed(Kernel):
             points = points.toarray() if hasattr(points, "toarray") else points
             if points.shape[1] != n:
                 raise ValueError(
-                    f"{name} has {points.shape[1]} features, but Precomputed is expecting {n} features as input: "
-                    f"each row holds the kernel values of a new point with the {n} training points, in order."
+                    f"{name} has {points.shape[1]} features, but Precomputed is expecting {n} features as input; pass "
+                    f"rows with the kernel values of a new point with the {n} training points, in order."
                 )
             return points
         if points.dtype.kind not in "iu" or (len(points) and not (-n <= points.min() and points.max() < n)):
@@ -95,11 +94,11 @@ class Precomputed(Kernel):
 
     def evaluate(self, tile):
         if len(tile.Z.container.shape) == 2:
-            raise ValueError("Precomputed knows no kernel values between two new points: Z must be training indices.")
+            raise ValueError("Z must be training indices; Precomputed has no kernel values between two new points.")
         X = tile.X.container
         return X[:, tile.Z.container] if len(X.shape) == 2 else self.matrix[X][:, tile.Z.container]
 
     def diagonal(self, points):
         if len(points.container.shape) == 2:
-            raise ValueError("Precomputed does not know k(x, x) of new points, only their values with training points.")
+            raise ValueError("points must be training indices for k(x, x); Precomputed has no values of new points.")
         return self.matrix[points.container, points.container]

@@ -1,4 +1,4 @@
-"""Kernels of the Euclidean distance: one profile each, a function of s = |x - z|^2."""
+"""Radial kernels, functions of s = |x - z|^2: Gaussian, Matern, RationalQuadratic, Cauchy and their base class."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from mercer.kernels.base import Kernel, Tags
 
 @dataclass(frozen=True, eq=False)
 class Radial(Kernel):
-    """k(x, z) = profile(|x - z|^2).
+    """Base class of kernels k(x, z) = profile(|x - z|^2).
 
-    A new radial kernel is a frozen dataclass with one static method ``profile`` and a docstring. The squared distance,
-    not the distance, is the scalar, since its derivatives stay finite at 0 for every smooth kernel.
+    A subclass is a frozen dataclass with one static method, ``profile``. It takes the squared distance, because the
+    derivatives of a smooth kernel in the squared distance are finite at 0.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Radial(Kernel):
     @staticmethod
     @abstractmethod
     def profile(xp, s, *params, order=0):
-        """Return the order-th derivative in s, for arrays (``xp`` an array namespace) and in compiled code alike."""
+        """Return the order-th derivative at s, with the functions of ``xp``: for arrays and in compiled code."""
 
     @property
     def tags(self):
@@ -57,7 +57,7 @@ class Radial(Kernel):
         return evaluate_profile(self, zeros)
 
     def gradient(self, tile, W):
-        # d/dx k = 2 k'(s) (x - z); where k' is infinite x = z, and the pair pulls nowhere
+        # d/dx k = 2 k'(s) (x - z); an infinite k' at a kink, x = z, counts as 0
         xp = tile.xp
         slope = tile.radial(self, order=1)
         Q = W * xp.where(xp.isfinite(slope), slope, xp.zeros_like(slope))
@@ -77,7 +77,7 @@ class Gaussian(Radial):
     Parameters
     ----------
     gamma : float or {"scale", "median"}
-        Inverse squared width, above 0; ``1 / (2 sigma^2)`` for a standard deviation sigma.
+        Inverse squared width, positive; ``1 / (2 sigma^2)`` for a standard deviation sigma.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class Matern(Radial):
     Parameters
     ----------
     length : float or {"scale", "median"}
-        Length scale, above 0.
+        Length scale, positive.
     nu : {0.5, 1.5, 2.5}
 
     Examples
@@ -129,7 +129,7 @@ class Matern(Radial):
         bandwidth.check("length", self.length)
         if self.nu not in (0.5, 1.5, 2.5):
             raise ValueError(
-                f"nu = {self.nu!r} must be 0.5, 1.5 or 2.5; as nu grows Matern tends to Gaussian(1 / (2 length^2))."
+                f"nu = {self.nu!r} must be 0.5, 1.5 or 2.5; for large nu use Gaussian(1 / (2 length^2)), the limit."
             )
 
     @staticmethod
@@ -141,7 +141,7 @@ class Matern(Radial):
         u = xp.sqrt(a * s)
         p = nu - xp.const(s, order)
         size = xp.abs(p)
-        # u^|p| K_|p|(u) sqrt(2 / pi) = exp(-u) (c0 + c1 u + c2 u^2 + c3 u^3): numbers, chosen before any loop over s
+        # u^|p| K_|p|(u) sqrt(2 / pi) = exp(-u) (c0 + c1 u + c2 u^2 + c3 u^3), with numbers known before loops over s
         c0, c1, c2, c3 = one, zero, zero, zero
         if size > one:
             c1 = one
@@ -151,7 +151,7 @@ class Matern(Radial):
             c0, c1, c2, c3 = fifteen, fifteen, xp.const(s, 6.0), one
         value = xp.exp(-u) * (c0 + u * (c1 + u * (c2 + u * c3)))
         if order and p < zero:
-            # u^p K_p = u^(2 p) u^-p K_p; infinite at 0, where these derivatives are
+            # u^p K_p = u^(2 p) u^-p K_p, infinite at 0
             value = value / u
             if size > one:
                 value = value / (u * u)
@@ -167,14 +167,14 @@ class Matern(Radial):
 
 @dataclass(frozen=True, eq=False)
 class RationalQuadratic(Radial):
-    """Rational quadratic kernel, (1 + |x - z|^2 / (2 alpha length^2))^-alpha: a mixture of Gaussian widths.
+    """Rational quadratic kernel, (1 + |x - z|^2 / (2 alpha length^2))^-alpha, a mixture of Gaussian kernels.
 
     Parameters
     ----------
     length : float or {"scale", "median"}
-        Length scale, above 0.
+        Length scale, positive.
     alpha : float
-        Weight of small widths, above 0; the Gaussian kernel is the limit of large alpha.
+        Positive; small values mix many widths, and the limit of large values is a Gaussian kernel.
 
     Examples
     --------
@@ -210,7 +210,7 @@ class Cauchy(Radial):
     Parameters
     ----------
     gamma : float or {"scale", "median"}
-        Inverse squared width, above 0.
+        Inverse squared width, positive.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The five names and the callables that estimators accept in place of a kernel."""
+"""Conversion of the argument ``kernel`` of an estimator: a kernel, one of five names, or a callable."""
 
 from mercer.kernels.base import Kernel
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
@@ -16,34 +16,18 @@ _NAMES = {
 
 
 def as_kernel(kernel):
-    """Return the kernel that an estimator's ``kernel`` argument means.
-
-    Parameters
-    ----------
-    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
-
-    Returns
-    -------
-    Kernel
-
-    Raises
-    ------
-    ValueError
-        For another string.
-    TypeError
-        For anything else, a class of kernels too.
-    """
+    """Return the kernel for a Kernel, "rbf", "linear", "poly", "sigmoid", "precomputed", or a callable."""
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
         if kernel not in _NAMES:
             raise ValueError(
-                f"kernel = {kernel!r} is none of {sorted(_NAMES)}; "
-                "other kernels are objects, such as mercer.Laplacian(0.1)."
+                f"kernel = {kernel!r} must be one of {sorted(_NAMES)} or a kernel; "
+                "pass other kernels as objects, such as mercer.Laplacian(0.1)."
             )
         return _NAMES[kernel]
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
-        raise TypeError(f"kernel = {kernel.__name__} is a class; give a kernel, such as {kernel.__name__}().")
+        raise TypeError(f"kernel = {kernel.__name__} must be an object, not a class; pass {kernel.__name__}().")
     if callable(kernel):
         return FunctionKernel(kernel)
     raise TypeError(f"kernel must be a Kernel, a string or a callable, got {kernel!r} of type {type(kernel).__name__}.")
