@@ -194,7 +194,7 @@ def test_a_precomputed_kernel_has_no_way_back_no_residual_and_does_not_grow(poin
         given.inverse_transform(np.zeros((1, given.n_components_)))
     with pytest.raises(ValueError, match=r"k\(x, x\)"):
         given.residual(kernel(new, points))
-    with pytest.raises(TypeError, match="cannot grow"):
+    with pytest.raises(TypeError, match="cannot be extended"):
         given.partial_fit(kernel(new, points))
 
 

@@ -1,4 +1,4 @@
-"""Coordinates that grow: Pythagoras, orthonormal axes, and what was there stays."""
+"""Extended coordinates: Pythagoras, orthonormal axes, and unchanged earlier coordinates."""
 
 import numpy as np
 import pytest
@@ -78,5 +78,19 @@ def test_an_uncentred_cholesky_factor_grows_to_that_of_all_points(points):
 
 def test_a_precomputed_span_cannot_grow():
     kernel = mc.Precomputed().resolve(np.eye(3))
-    with pytest.raises(TypeError, match="cannot grow"):
+    with pytest.raises(TypeError, match="cannot be extended"):
         extend(spectral(mc.features(kernel, np.arange(3))), np.arange(2))
+
+
+@pytest.mark.parametrize(("tol", "axes"), [(0.009, 2), (0.011, 1)])
+def test_tol_is_a_share_of_the_squared_norm_of_the_new_points(tol, axes):
+    start = spectral(mc.features(mc.Linear(), np.array([[1.0, 0.0]])), False)
+    # squared residual 0.04, squared norm 4.04
+    assert len(extend(start, np.array([[2.0, 0.2]]), tol=tol).basis) == axes
+
+
+@pytest.mark.parametrize(("size", "axes"), [(1.1e-4, 1), (1.4e-4, 2)])
+def test_the_default_tolerance_is_half_of_the_digits(size, axes):
+    start = spectral(mc.features(mc.Linear(), np.array([[1.0, 0.0]])), False)
+    # 2^-26 = 1.22e-4 squared
+    assert len(extend(start, np.array([[1.0, size]])).basis) == axes

@@ -1,4 +1,4 @@
-"""Coordinates over landmarks: principal axes of the projections, exact where landmarks span all."""
+"""Coordinates over landmarks: principal axes of the projections, exact where landmarks span all points."""
 
 import numpy as np
 import pytest
@@ -55,3 +55,23 @@ def test_projections_without_variance_and_bad_thresholds_are_refused(points):
         onto_landmarks(mc.features(kernel, points), mc.features(kernel, flat))
     with pytest.raises(ValueError, match="tol = 2"):
         onto_landmarks(mc.features(kernel, points), mc.features(kernel, points), tol=2)
+
+
+@pytest.mark.parametrize(("value", "axes"), [(4e-15, 1), (7e-15, 2)])
+def test_axes_at_rounding_of_the_squared_norms_are_cut(value, axes):
+    # 8 * 3 * 2^-52 = 5.3e-15
+    onto, phi = (mc.features(mc.Linear(), X) for X in (np.eye(3), np.diag([1.0, value**0.5, 0.0])))
+    assert len(onto_landmarks(onto, phi, centre=False).basis) == axes
+
+
+@pytest.mark.parametrize(("tol", "axes"), [(0.009, 2), (0.011, 1)])
+def test_tol_is_a_share_of_the_largest_eigenvalue(tol, axes):
+    onto, phi = (mc.features(mc.Linear(), X) for X in (np.eye(2), np.diag([1.0, 0.1])))
+    assert len(onto_landmarks(onto, phi, centre=False, tol=tol).basis) == axes
+
+
+def test_the_origin_is_the_mean_of_the_projections(points):
+    kernel = mc.Linear()
+    onto, phi = mc.features(kernel, points[:2]), mc.features(kernel, points + 2.0)
+    expected = mc.project(mc.mean(phi), onto)
+    assert (onto_landmarks(onto, phi).origin - expected).norms()[0] < 1e-10

@@ -158,9 +158,9 @@ def test_the_projection_on_a_vector_is_that_of_feature_space(points):
     zero = mc.sqdist(record.vectors(gamma), expected, paired=True)
     assert zero.max() < 1e-12
     np.testing.assert_allclose(project_on(gamma, 7 * beta), gamma, atol=1e-12)
-    with pytest.raises(ValueError, match="beta is 0"):
+    with pytest.raises(ValueError, match="beta must not be 0"):
         project_on(gamma, 0 * beta)
-    with pytest.raises(ValueError, match="beta has 3 coordinates"):
+    with pytest.raises(ValueError, match=r"Y must have shape \(n, 3\)"):
         project_on(gamma, np.ones(3))
 
 
@@ -169,7 +169,7 @@ def test_vectors_and_coordinates_are_inverse(points):
     for record in (spectral(phi), triangular(phi), onto_landmarks(mc.features(mc.Gaussian(0.8), points[:9]), phi)):
         Y = np.random.default_rng(0).standard_normal((4, len(record.basis)))
         np.testing.assert_allclose(record.of(record.vectors(Y) - record.origin), Y, atol=1e-8)
-        with pytest.raises(ValueError, match="coordinates must have shape"):
+        with pytest.raises(ValueError, match="Y must have shape"):
             record.vectors(Y[:, :-1])
 
 
@@ -180,3 +180,25 @@ def test_too_large_a_matrix_and_bad_thresholds_are_refused(points):
     for tol, error in ((-1.0, ValueError), (1.0, ValueError), ("small", TypeError)):
         with pytest.raises(error, match="tol"):
             spectral(phi, tol=tol)
+
+
+@pytest.mark.parametrize(("tol", "axes"), [(0.009, 2), (0.011, 1)])
+def test_tol_is_a_share_of_the_largest_eigenvalue_or_squared_norm(tol, axes):
+    phi = mc.features(mc.Linear(), np.diag([1.0, 0.1]))
+    assert len(spectral(phi, False, tol=tol).basis) == axes
+    assert len(triangular(phi, False, tol=tol).basis) == axes
+
+
+def test_the_residual_of_a_point_is_its_distance_to_the_affine_subspace():
+    X = np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 1.0]])
+    for record in (spectral(mc.features(mc.Linear(), X)), triangular(mc.features(mc.Linear(), X))):
+        np.testing.assert_allclose(record.residual(np.array([[7.0, 3.0, 5.0]])), 5.0)
+        np.testing.assert_allclose(record(np.array([[7.0, 3.0, 5.0]])) ** 2, 36.0)
+
+
+def test_the_matrix_of_all_points_keeps_to_the_budget(points):
+    phi = mc.features(mc.Gaussian(0.8), points)
+    for make in (spectral, triangular, whitened):
+        assert len(make(phi, True, memory=8 * 40 * 40).basis) > 0
+        with pytest.raises(MemoryError):
+            make(phi, True, memory=8 * 40 * 40 - 1)

@@ -122,10 +122,10 @@ def test_float32_stays_float32(points):
     np.testing.assert_allclose(found.values, mercer_map(mc.Gaussian(0.5), points, 4).values, rtol=1e-5)
 
 
-def test_what_cannot_be_is_refused_with_numbers(points):
-    with pytest.warns(UserWarning, match="n = 5 terms exceed the numerical rank 2"):
+def test_invalid_arguments_are_refused_with_numbers(points):
+    with pytest.warns(UserWarning, match="n = 5 exceeds the numerical rank 2"):
         assert mercer_map(mc.Linear(), points, 5)(points).shape == (60, 2)
-    with pytest.raises(ValueError, match=r"tol = 1e-09 is below .*, what 3 terms reach"):
+    with pytest.raises(ValueError, match=r"tol = 1e-09 must be at least .*, the error of 3 terms"):
         mercer_map(mc.Gaussian(0.5), points, 3, tol=1e-9)
     for weights, message in (
         (np.ones(59), r"weights must have shape \(60,\)"),
@@ -144,3 +144,10 @@ def test_an_indefinite_kernel_is_cut_with_a_warning_and_its_error_is_true(points
         found = mercer_map(kernel, points)
     assert (found.values > 0).all()
     assert found.sup_error > 1e-3
+
+
+@pytest.mark.parametrize(("value", "rank"), [(6e-16, 1), (7.5e-16, 2)])
+def test_eigenvalues_below_m_eps_of_the_largest_are_cut(value, rank):
+    # 3 * 2^-52 = 6.7e-16
+    found = mercer_map(mc.Linear(), np.diag([1.0, value**0.5, 0.0]))
+    np.testing.assert_allclose(found.values, np.array([1.0, value])[:rank] / 3, rtol=1e-6)

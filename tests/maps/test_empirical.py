@@ -79,9 +79,17 @@ def test_a_symmetric_kernel_gives_the_whitened_map(points):
 
 
 def test_zero_and_bad_matrices_are_refused(points):
-    with pytest.raises(ValueError, match="K is 0"):
+    with pytest.raises(ValueError, match="K must not be 0"):
         nonsymmetric_whitening(np.zeros((3, 3)))
     with pytest.raises(ValueError, match="K contains NaN"):
         nonsymmetric_whitening(np.full((3, 3), np.nan))
     with pytest.raises(MemoryError, match="40 points"):
         whitened(mc.features(KERNEL, points), memory=100)
+
+
+@pytest.mark.parametrize(("value", "inverse"), [(4e-16, 0.0), (5e-16, 5e-16**-0.5)])
+def test_singular_values_below_m_eps_of_the_largest_count_as_zero(value, inverse):
+    # 2 * 2^-52 = 4.4e-16
+    np.testing.assert_allclose(
+        nonsymmetric_whitening(np.diag([4.0, 4 * value])), np.diag([0.5, inverse / 2]), rtol=1e-12
+    )

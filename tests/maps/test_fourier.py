@@ -1,11 +1,12 @@
-"""Random Fourier features: unbiased, within what chance allows, orthogonal ones nearer."""
+"""Random Fourier features: unbiased, with the error that sampling allows; orthogonal frequencies have less."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy import stats
 
 import mercer as mc
-from mercer.maps import random_fourier
+from mercer.maps import FourierFeatures, random_fourier
 
 KERNELS = [
     mc.Gaussian(0.3),
@@ -22,7 +23,7 @@ def points(global_random_seed):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_dot_products_are_within_chance_of_kernel_values(points, kernel, global_random_seed):
+def test_dot_products_have_the_error_that_sampling_allows(points, kernel, global_random_seed):
     m = 40_000
     Z = random_fourier(kernel, 3, m, random_state=global_random_seed)(points)
     # Hoeffding: one of 66 pairs deviates by more with probability 1e-9
@@ -58,14 +59,49 @@ def test_a_seed_gives_the_same_features_and_types_stay(points):
     np.testing.assert_allclose(features(sp.csr_matrix(points)), features(points), atol=1e-12)
 
 
-def test_what_has_no_features_is_refused(points):
-    with pytest.raises(TypeError, match="no spectral density is known for Polynomial"):
+def test_kernels_without_a_spectral_density_and_invalid_arguments_are_refused(points):
+    with pytest.raises(TypeError, match="kernel must be Gaussian, Laplacian or Matern, .* got Polynomial"):
         random_fourier(mc.Polynomial(), 3, 5)
     with pytest.raises(TypeError, match="Laplacian"):
         random_fourier(mc.Laplacian(1.0), 3, 5, orthogonal=True)
     with pytest.raises(ValueError, match="not resolved"):
         random_fourier(mc.Gaussian(), 3, 5)
-    with pytest.raises(ValueError, match="X has 3 features, but the frequencies are for 4"):
+    with pytest.raises(ValueError, match="X must have 4 features, as the frequencies have; got 3"):
         random_fourier(mc.Gaussian(1.0), 4, 5)(points)
     with pytest.raises(ValueError, match="m = 0"):
         random_fourier(mc.Gaussian(1.0), 4, 0)
+
+
+@pytest.mark.parametrize("orthogonal", [False, True])
+@pytest.mark.parametrize(
+    ("kernel", "variance"),
+    [(mc.Gaussian(0.3), 0.6), (mc.Gaussian(2.0), 4.0), (mc.Matern(1.0, 2.5), 5 / 3), (mc.Matern(2.0, 2.5), 5 / 12)],
+    ids=repr,
+)
+def test_the_variance_of_frequencies_is_that_of_the_spectral_density(kernel, variance, orthogonal):
+    """2 gamma of the normal, nu / (nu - 1) / length^2 of the t density with 2 nu degrees of freedom."""
+    W = random_fourier(kernel, 3, 300_000, orthogonal=orthogonal, random_state=0).frequencies
+    np.testing.assert_allclose(np.mean(W**2, axis=1), variance, rtol=0.03)
+    np.testing.assert_allclose(np.mean(W, axis=1), 0, atol=0.02 * variance**0.5)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "quartile"),
+    [
+        (mc.Laplacian(0.4), 0.4),
+        (mc.Laplacian(3.0), 3.0),
+        (mc.Matern(2.0, 0.5), 0.5),
+        (mc.Matern(1.0, 1.5), stats.t(3).ppf(0.75)),
+        (mc.Matern(2.0, 2.5), stats.t(5).ppf(0.75) / 2),
+    ],
+    ids=repr,
+)
+def test_the_quartiles_of_frequencies_are_those_of_the_cauchy_and_t_densities(kernel, quartile):
+    W = random_fourier(kernel, 2, 200_000, random_state=0).frequencies
+    np.testing.assert_allclose(np.percentile(W, [25, 50, 75], axis=1)[:, 0] / quartile, [-1, 0, 1], atol=0.03)
+
+
+def test_features_are_cosines_and_then_sines_over_the_root_of_their_number(points):
+    W = np.random.default_rng(1).standard_normal((3, 4))
+    expected = np.hstack([np.cos(points @ W), np.sin(points @ W)]) / 2
+    np.testing.assert_allclose(FourierFeatures(W)(points), expected, atol=1e-15)

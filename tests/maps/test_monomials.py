@@ -1,4 +1,6 @@
-"""Monomial maps: their dot product is the power of the dot product, and their size is known before they are."""
+"""Monomial maps: their dot product is a power of the dot product; their number is known before they are computed."""
+
+from itertools import product
 
 import numpy as np
 import pytest
@@ -58,3 +60,33 @@ def test_bad_input_is_refused(make):
     with pytest.raises(TypeError, match="toarray"):
         make(sp.csr_matrix(np.ones((2, 2))), 2)
     assert make(np.ones((2, 2), np.float32), 3).dtype == np.float32
+
+
+def test_ordered_products_are_in_the_order_of_their_indices():
+    x = np.array([2.0, 3.0, 5.0])
+    expected = [np.prod(entries) for entries in product(x, repeat=3)]
+    np.testing.assert_array_equal(ordered_monomials(x[None], 3)[0], expected)
+
+
+def test_monomials_have_roots_of_multinomial_coefficients():
+    x, y, z = 2.0, 3.0, 5.0
+    expected = [
+        x**3,
+        3**0.5 * x * x * y,
+        3**0.5 * x * x * z,
+        3**0.5 * x * y * y,
+        6**0.5 * x * y * z,
+        3**0.5 * x * z * z,
+    ]
+    expected += [y**3, 3**0.5 * y * y * z, 3**0.5 * y * z * z, z**3]
+    np.testing.assert_allclose(unordered_monomials(np.array([[x, y, z]]), 3)[0], expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("make", "needed"), [(ordered_monomials, 81 * 2 * 7 * 8), (unordered_monomials, 15 * (2 * 7 * 8 + 8 * (4 + 4)))]
+)
+def test_the_budget_counts_two_tables_and_the_indices(make, needed):
+    X = np.ones((7, 3))
+    assert len(make(X, 4, memory=needed)) == 7
+    with pytest.raises(MemoryError):
+        make(X, 4, memory=needed - 1)

@@ -1,4 +1,4 @@
-"""Coordinates that grow: each new point that is not in the span adds the axis of its residual."""
+"""Coordinates extended by new points: each one outside the span adds the axis of its residual."""
 
 from dataclasses import replace
 
@@ -12,12 +12,12 @@ from mercer.linalg import cholesky
 
 
 def extend(coordinates, X, tol=None, most=None):
-    r"""Return coordinates with an axis more for every direction in which new points leave the span.
+    r"""Return coordinates with an additional axis for every direction of new points outside the span.
 
     .. math:: Y \leftarrow \begin{pmatrix} Y & y \\ 0 & y_{r+1} \end{pmatrix}
 
-    Earlier axes, the origin, and the coordinates of earlier points stay as they are; the new coordinates of earlier
-    points are 0. From an empty span this is a pivoted Cholesky factorisation.
+    The axes, the origin and the coordinates of earlier points do not change; the new coordinates of earlier points
+    are 0. From an empty span this is a pivoted Cholesky factorisation.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ def extend(coordinates, X, tol=None, most=None):
     X : points (b)
     tol : float, optional
         Points whose squared residual is at most ``tol`` times the largest |phi(x)|^2 add no axis; eps^(1/2) of the type
-        when left out.
+        by default.
     most : int, optional
-        Most axes to add.
+        Largest number of additional axes.
 
     Returns
     -------
@@ -38,11 +38,11 @@ def extend(coordinates, X, tol=None, most=None):
     Raises
     ------
     TypeError
-        For a precomputed kernel, which knows no values between new points.
+        For a precomputed kernel, whose rows do not contain the values between new points.
 
     Notes
     -----
-    O(n b) kernel values and O(n b r) operations; the new axes are orthonormal to the old to about eps / tol.
+    O(n b) kernel values and O(n b r) operations. The new axes are orthonormal to the others to about eps / tol.
 
     References
     ----------
@@ -60,8 +60,8 @@ def extend(coordinates, X, tol=None, most=None):
     kernel = coordinates.basis.kernel
     if kernel.tags.points == "indices":
         raise TypeError(
-            f"{type(kernel).__name__} knows no kernel values between new points, so that its span cannot grow; fit on "
-            "the matrix of all points, or give a kernel and the points."
+            f"coordinates of {type(kernel).__name__} cannot be extended: it has no kernel values between new points; "
+            "fit on the matrix of all points, or use another kernel."
         )
     phi = features(kernel, X)
     norms = phi.norms()
@@ -69,7 +69,7 @@ def extend(coordinates, X, tol=None, most=None):
     check_number("tol", tol)
     Y = np.asarray(coordinates(X), np.float64)
     rest = _residual_products(coordinates, phi, Y)
-    # the threshold is a share of the norms of phi, not of the residuals
+    # tol is relative to the norms of phi, not to those of the residuals
     norm, largest = float(norms.max()) ** 2, float(rest.diagonal().max())
     if not largest > tol * norm or most == 0:
         return coordinates
@@ -78,7 +78,7 @@ def extend(coordinates, X, tol=None, most=None):
 
 
 def recentred(coordinates, shift):
-    """Return coordinates about the point of the subspace that had the coordinates ``shift``.
+    """Return coordinates with the origin moved to the point of the subspace at ``shift``.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def recentred(coordinates, shift):
     Returns
     -------
     Coordinates
-        Whose values are those of before, less ``shift``. No kernel values are needed.
+        Their values are the former ones minus ``shift``. No kernel values are computed.
 
     Examples
     --------
@@ -113,13 +113,13 @@ def _residual_products(coordinates, phi, Y):
     """Return the inner products of the residuals of new points with each other (b, b)."""
     centre = np.asarray(coordinates.origin(phi.points), np.float64)
     M = np.asarray(phi.inner(phi), np.float64) - centre - centre.T + coordinates.square - Y @ Y.T
-    # rounding alone can make a squared norm negative
+    # rounding can make a squared norm negative
     np.fill_diagonal(M, np.maximum(M.diagonal(), 0))
     return M
 
 
 def _joined(coordinates, points, Y, L, dtype):
-    """Return coordinates with the axes (phi(points) - mu - basis Y') L^-T behind the others."""
+    """Return coordinates with the axes (phi(points) - mu - basis Y') L^-T after the others."""
     basis, origin = coordinates.basis, coordinates.origin
     inverse = scipy.linalg.solve_triangular(L, np.eye(len(L)), lower=True, trans="T", check_finite=False)
     new = -(origin.coef + basis.coef @ Y.T) @ inverse

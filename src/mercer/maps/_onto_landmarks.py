@@ -1,4 +1,4 @@
-"""Coordinates over landmarks: the principal axes of many points within the span of few."""
+"""Coordinates of many vectors in the span of landmarks, along the principal axes of their projections."""
 
 import logging
 
@@ -6,33 +6,33 @@ import numpy as np
 
 from mercer._compute.points import take_points
 from mercer.linalg import eigh
-from mercer.linalg.operators import InnerProducts
-from mercer.maps.coordinates import coordinates_about, share, spectral
+from mercer.linalg.operators import InnerProducts, epsilon
+from mercer.maps.coordinates import coordinates_about, relative_tolerance, spectral
 
 logger = logging.getLogger(__name__)
 
-# Rows whose coordinates are there at one time.
+# Points whose coordinates are in memory at a time.
 _ROWS = 4096
 
 
 def onto_landmarks(onto, phi, centre=True, tol=None, *, memory="1GB", random_state=None):
-    """Return coordinates of many vectors in the span of few: the principal axes of their projections.
+    """Return coordinates in the span of landmarks, along the principal axes of the projections of many vectors.
 
-    Where the few span the many these are the spectral coordinates; otherwise origin and axes are those of the
-    projections, and what they leave out is the residual. No n x n matrix is there at any time.
+    Origin and axes are those of the projections. Where the landmarks span all vectors these are the spectral
+    coordinates. No n x n matrix is computed.
 
     Parameters
     ----------
     onto : Expansion
         m vectors, the features of landmarks.
     phi : Expansion
-        n vectors: features, without coefficients.
+        n vectors without coefficients, the features of all points.
     centre : bool
         Take the mean of the projections as origin.
     tol : float, optional
-        Axes whose eigenvalue is at most ``tol`` times the largest are cut; n eps when left out, and never less.
+        Axes whose eigenvalue is at most ``tol`` times the largest are cut; n eps by default and at least.
     memory : str or int
-        Bytes that the m x m matrix may take.
+        Memory budget of the m x m matrix.
     random_state : int, RandomState, Generator or None
 
     Returns
@@ -43,9 +43,9 @@ def onto_landmarks(onto, phi, centre=True, tol=None, *, memory="1GB", random_sta
     Raises
     ------
     ValueError
-        When the projections have no variance.
+        When all projections are equal up to rounding.
     MemoryError
-        When the m x m matrix is larger than the budget.
+        When the m x m matrix exceeds the budget.
 
     Notes
     -----
@@ -66,30 +66,28 @@ def onto_landmarks(onto, phi, centre=True, tol=None, *, memory="1GB", random_sta
            [ 0.],
            [ 2.]])
     """
-    tol = share(tol)
+    tol = relative_tolerance(tol)
     basis = spectral(onto, False, memory=memory, random_state=random_state).basis
     average, scatter = _moments(basis, phi, centre)
     pairs = eigh.dense(scatter, len(scatter))
     values, axes = pairs.values, pairs.vectors
-    dtype = InnerProducts(phi).dtype
-    # the noise of inner products is not variance
+    inner = InnerProducts(phi)
+    # rounding errors of inner products are not variance
     norm = float(np.max(np.asarray(phi.norms(), np.float64) ** 2))
-    floor = max(tol * values[0], len(phi) * np.finfo(dtype).eps * max(values[0], 8 * norm))
+    floor = max(tol * values[0], len(phi) * epsilon(inner) * max(values[0], 8 * norm))
     kept = values > floor
     if not kept.any():
         raise ValueError(
             f"no variance: the projections of the {len(phi)} points onto the span of {len(onto)} landmarks are equal "
-            "up to rounding; choose other landmarks or a smaller bandwidth."
+            "up to rounding; give other landmarks or a smaller bandwidth."
         )
     logger.info("%d coordinates of %d vectors over %d landmarks", int(kept.sum()), len(phi), len(onto))
-    return coordinates_about(basis @ average.astype(dtype), basis @ axes[:, kept].astype(dtype))
+    return coordinates_about(basis @ average.astype(inner.dtype), basis @ axes[:, kept].astype(inner.dtype))
 
 
 def _moments(basis, phi, centre):
-    """Return the mean (r, 1) and the scatter (r, r) of the inner products of vectors with a basis, a few rows at a
-    time.
-    """
-    # taken off first, the mean over the landmarks leaves little to cancel later
+    """Return the mean (r, 1) and the scatter (r, r) of the coordinates of vectors, _ROWS points at a time."""
+    # subtracting the mean of the landmarks first avoids cancellation
     n, r = len(phi), len(basis)
     shift = np.asarray(basis(basis.points), np.float64).mean(axis=0) if centre else np.zeros(r)
     total, scatter = np.zeros(r), np.zeros((r, r))

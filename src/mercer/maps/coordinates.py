@@ -1,6 +1,4 @@
-"""Coordinates of feature space: an orthonormal basis of a span with an origin, so that linear methods become kernel
-methods.
-"""
+"""Coordinates in a subspace of feature space: an orthonormal basis and an origin, for linear methods on features."""
 
 import logging
 from dataclasses import dataclass
@@ -28,9 +26,9 @@ class Coordinates:
     Attributes
     ----------
     basis : Expansion
-        r vectors pi_k, orthonormal (or the rows of an isometry, with r above the dimension of their span).
+        r vectors pi_k, orthonormal (of ``whitened`` the rows of an isometry, where r may exceed the rank).
     origin : Expansion
-        One vector mu in the span; 0 when not centred.
+        The vector mu in the span; 0 when not centred.
     intercept : array (r,)
         -<mu, pi_k>.
     square : float, optional
@@ -76,8 +74,8 @@ class Coordinates:
     def residual(self, X):
         """Return the residual coordinate of each point, the distance of phi(x) to the affine subspace (lemma 5).
 
-        Every point has a residual axis of its own: squared distances to points of the subspace add up, products of
-        two residuals mean nothing.
+        With it squared distances to points of the subspace are those of feature space. Each point has another residual
+        axis, so products of two residuals are no inner products.
 
         Parameters
         ----------
@@ -86,12 +84,12 @@ class Coordinates:
         Returns
         -------
         array (n,)
-            At least 0; below about eps^(1/2) |phi(x)| it is rounding.
+            At least 0; values below about eps^(1/2) |phi(x)| are rounding errors.
 
         Raises
         ------
         ValueError
-            For rows of a precomputed kernel, which do not give k(x, x).
+            For rows of a precomputed kernel, which do not contain k(x, x).
         """
         diagonal = np.asarray(self.basis.kernel.diag(X), np.float64)
         origin = float(self.origin.norms()[0]) ** 2 if self.square is None else self.square
@@ -101,12 +99,12 @@ class Coordinates:
         return np.sqrt(np.maximum(rest, 0)).astype(coordinates.dtype)
 
     def of(self, psi):
-        """Return the coordinates of vectors of feature space taken as directions, <psi_j, pi_k> (lemma 6).
+        """Return the coordinates of vectors of feature space, <psi_j, pi_k>, without the origin (lemma 6).
 
         Parameters
         ----------
         psi : Expansion
-            m vectors. Where both lie in the span, <psi, chi> is the dot product of their coordinates.
+            m vectors. For vectors psi, chi in the span, <psi, chi> is the dot product of their coordinates.
 
         Returns
         -------
@@ -133,7 +131,7 @@ class Coordinates:
         """
         Y = np.asarray(Y)
         if Y.ndim != 2 or Y.shape[1] != len(self.basis):
-            raise ValueError(f"coordinates must have shape (m, {len(self.basis)}), got {Y.shape}.")
+            raise ValueError(f"Y must have shape (m, {len(self.basis)}), one column for each axis, got {Y.shape}.")
         return self.basis @ self._along_axes(Y).T + self.origin
 
     def preimages(self, Y, method="auto", start=None):
@@ -182,31 +180,31 @@ def spectral(phi, centre=True, tol=None, *, memory="1GB", random_state=None):
     centre : bool
         Take the mean of the vectors as origin.
     tol : float, optional
-        Axes whose eigenvalue is at most ``tol`` times the largest are cut; n eps when left out, and never less.
+        Axes whose eigenvalue is at most ``tol`` times the largest are cut; n eps by default and at least.
     memory : str or int
-        Bytes that the n x n matrix of inner products may take.
+        Memory budget of the n x n matrix of inner products.
     random_state : int, RandomState, Generator or None
 
     Returns
     -------
     Coordinates
-        r axes, the rank.
+        As many axes as the rank.
 
     Raises
     ------
     MemoryError
-        When the matrix is larger than the budget.
+        When the matrix exceeds the budget.
     ValueError
-        For a negative ``tol``, or vectors that are all equal.
+        When ``tol`` is not from 0 to below 1, or all vectors are equal.
 
     Warns
     -----
     UserWarning
-        When the kernel is indefinite on these points; its negative part is cut.
+        When the kernel is indefinite on these points; negative eigenvalues are not used.
 
     Notes
     -----
-    O(n^3), and O(n) kernel values per new point. The last coordinates have errors of about eps^(1/2).
+    O(n^3), and n kernel values per new point. The last coordinates have errors of about eps^(1/2).
 
     References
     ----------
@@ -222,19 +220,19 @@ def spectral(phi, centre=True, tol=None, *, memory="1GB", random_state=None):
     >>> np.allclose(Y @ Y.T, kernel(X))
     True
     """
-    tol = share(tol)
+    tol = relative_tolerance(tol)
     vectors, values = whole_spectrum(phi, centre, memory, random_state)
     kept = values > tol * values[0]
     logger.info("%d coordinates of %d vectors", int(kept.sum()), len(phi))
     basis = phi @ (vectors[:, kept] / np.sqrt(values[kept]).astype(vectors.dtype))
-    return coordinates_about(mean(phi) if centre else zero(phi), basis)
+    return coordinates_about(origin_of(phi, centre), basis)
 
 
 def triangular(phi, centre=True, tol=None, *, memory="1GB"):
-    """Return coordinates in the span of a block by pivoted Cholesky: a rotation of the spectral ones, O(n r^2).
+    """Return coordinates in the span of a block by pivoted Cholesky, O(n r^2): a rotation of the spectral coordinates.
 
     The vectors are taken in the order of their distance to the span of those before; each adds the axis of its
-    residual, so that the first k axes span the first k vectors chosen.
+    residual, so the first k axes span the first k vectors.
 
     Parameters
     ----------
@@ -243,10 +241,10 @@ def triangular(phi, centre=True, tol=None, *, memory="1GB"):
     centre : bool
         Take the mean of the vectors as origin.
     tol : float, optional
-        Vectors whose squared distance to the span of those chosen is at most ``tol`` times the largest squared norm add
-        no axis; eps^(1/2) of the type when left out.
+        A vector whose squared distance to the span of those before is at most ``tol`` times the largest squared norm
+        adds no axis; eps^(1/2) of the type by default.
     memory : str or int
-        Bytes that the matrix of inner products of centred vectors may take.
+        Memory budget of the inner products of centred vectors.
 
     Returns
     -------
@@ -264,15 +262,16 @@ def triangular(phi, centre=True, tol=None, *, memory="1GB"):
     array([[5.]])
     """
     n = len(phi)
-    if not centre:
-        return coordinates_about(zero(phi), qr(phi, tol)[0])
-    require_matrix(n, memory)
-    centring = np.eye(n, dtype=phi.prepared.dtype) - np.asarray(1 / n, phi.prepared.dtype)
-    return coordinates_about(mean(phi), qr(phi @ centring, tol, memory=memory)[0])
+    centred = phi
+    if centre:
+        require_matrix(n, memory)
+        dtype = phi.prepared.dtype
+        centred = phi @ (np.eye(n, dtype=dtype) - np.asarray(1 / n, dtype))
+    return coordinates_about(origin_of(phi, centre), qr(centred, tol, memory=memory)[0])
 
 
 def project_on(Y, beta):
-    """Return the coordinates of the projections onto the line of a vector, (y.beta / beta.beta) beta.
+    """Return the coordinates of the projections onto the line along a vector, (y.beta / beta.beta) beta.
 
     Parameters
     ----------
@@ -303,63 +302,46 @@ def project_on(Y, beta):
     """
     Y, beta = np.asarray(Y), np.ravel(beta)
     if Y.ndim != 2 or Y.shape[1] != len(beta):
-        raise ValueError(f"beta has {len(beta)} coordinates, but Y has shape {Y.shape}; rows of Y must match beta.")
+        raise ValueError(f"Y must have shape (n, {len(beta)}), one column for each coordinate of beta, got {Y.shape}.")
     length = np.linalg.norm(beta)
     if not length > 0:
-        raise ValueError("beta is 0: a line needs a direction.")
+        raise ValueError("beta must not be 0; a line needs a direction.")
     unit = beta / length
     return np.outer(Y @ unit, unit)
 
 
 def coordinates_about(origin, basis):
-    """Return the coordinates of an origin and a basis, with their inner products worked out.
-
-    Parameters
-    ----------
-    origin : Expansion
-        One vector.
-    basis : Expansion
-        r vectors.
-
-    Returns
-    -------
-    Coordinates
-    """
+    """Return the coordinates with an origin, one vector, and a basis."""
     return Coordinates(basis, origin, -origin.inner(basis)[0], float(origin.norms()[0]) ** 2)
 
 
-def whole_spectrum(phi, centre, memory, random_state):
-    """Return all eigenvectors (n, r) of the (centred) inner products of a block above rounding, and their eigenvalues.
+def origin_of(phi, centre):
+    """Return the mean of the vectors of a block, or the vector 0 over its points."""
+    return mean(phi) if centre else phi @ np.zeros((len(phi), 1), dtype=phi.prepared.dtype)
 
-    Centred, the columns sum to 0 up to rounding.
-    """
+
+def whole_spectrum(phi, centre, memory, random_state):
+    """Return the eigenvectors (n, r) of the (centred) inner products above rounding, and their eigenvalues."""
     require_matrix(len(phi), memory)
     pairs = eigenpairs(phi, None, centre, memory=memory, random_state=random_state)
-    # beside a tiny eigenvalue the null vector 1 mixes in; on new points it would weigh the whole uncentred mean
-    vectors = pairs.vectors - pairs.vectors.mean(axis=0) if centre else pairs.vectors
-    return vectors, pairs.values
+    return pairs.vectors, pairs.values
 
 
-def zero(phi):
-    """Return the vector 0 over the points of a block."""
-    return phi @ np.zeros((len(phi), 1), dtype=phi.prepared.dtype)
-
-
-def share(tol):
-    """Return a relative threshold as a number, 0 for the default, or raise."""
+def relative_tolerance(tol):
+    """Return a tolerance relative to the largest eigenvalue, 0 by default; raise unless it is from 0 to below 1."""
     if tol is None:
         return 0.0
     check_number("tol", tol)
     if not 0 <= tol < 1:
-        raise ValueError(f"tol = {tol!r} must be at least 0 and below 1, a share of the largest eigenvalue.")
+        raise ValueError(f"tol = {tol!r} must be at least 0 and below 1; it is a share of the largest eigenvalue.")
     return tol
 
 
 def require_matrix(n, memory):
-    """Raise a MemoryError that speaks of landmarks where a matrix of n x n numbers exceeds the budget."""
+    """Raise a MemoryError that names landmarks when an n x n matrix exceeds the memory budget."""
     require_memory(
         8 * n * n,
         memory,
         f"the kernel matrix of {n} points",
-        "landmarks, a few points whose span stands for that of all (KernelMap(landmarks=...)), or a larger memory=",
+        "landmarks, such as KernelMap(landmarks=...), or a larger memory=",
     )

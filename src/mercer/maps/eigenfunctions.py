@@ -1,4 +1,4 @@
-"""The Mercer map: numerical eigenfunctions of the integral operator of a kernel, from a weighted sample."""
+"""Mercer map: numerical eigenfunctions of the integral operator of a kernel on a weighted sample."""
 
 from dataclasses import dataclass
 
@@ -20,9 +20,9 @@ class MercerMap:
     values : array (r,)
         Eigenvalues of the integral operator, descending.
     eigenfunctions : Expansion
-        psi_1 .. psi_r, with squares of mean 1 over the sample, orthogonal.
+        psi_1 .. psi_r, orthogonal over the sample, their squares with mean 1.
     sup_error : float
-        The largest |k(x, z) - sum_j lambda_j psi_j(x) psi_j(z)| over the sample.
+        Largest |k(x, z) - sum_j lambda_j psi_j(x) psi_j(z)| over the sample.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class MercerMap:
 
     @property
     def expansion(self):
-        """The map as orthonormal vectors of feature space, sqrt(lambda_j) psi_j: an Expansion."""
+        """The map as orthonormal vectors of feature space, sqrt(lambda_j) psi_j; an Expansion."""
         return self.eigenfunctions * np.sqrt(self.values)
 
     def __call__(self, X):
@@ -58,7 +58,7 @@ class MercerMap:
 
 
 def mercer_map(kernel, X, n=None, *, weights=None, tol=None, memory="1GB", random_state=None):
-    r"""Return the leading eigenvalues and eigenfunctions of f -> int k(., z) f(z) dmu(z), mu the weighted sample.
+    r"""Return the leading eigenvalues and eigenfunctions of f -> int k(., z) f(z) dmu(z), mu a weighted sample.
 
     .. math:: D K D v_j = \lambda_j v_j, \quad D = \mathrm{diag}(\sqrt{w}), \qquad
        \psi_j(x) = \lambda_j^{-1} \sum_i \sqrt{w_i}\, v_{ij}\, k(x, x_i)
@@ -70,13 +70,13 @@ def mercer_map(kernel, X, n=None, *, weights=None, tol=None, memory="1GB", rando
     X : points (m)
         A sample of the measure, or the nodes of a quadrature rule.
     n : int, optional
-        Most terms; all above rounding when left out.
+        Largest number of terms; all above rounding by default.
     weights : array (m,), optional
-        Above 0; scaled to sum to 1. Equal when left out.
+        Above 0; scaled to sum 1. Equal by default.
     tol : float, optional
-        Keep the fewest terms with which no kernel value between points of the sample is off by more than this.
+        Keep the fewest terms with which every kernel value between points of the sample has at most this error.
     memory : str or int
-        Bytes that the m x m matrix may take; needed without ``n``.
+        Memory budget of the m x m matrix, which is stored when ``n`` is not given.
     random_state : int, RandomState, Generator or None
 
     Returns
@@ -86,21 +86,21 @@ def mercer_map(kernel, X, n=None, *, weights=None, tol=None, memory="1GB", rando
     Raises
     ------
     ValueError
-        For weights that are not positive, or a ``tol`` that the terms there are do not reach, with the error they
-        do.
+        When weights are not positive, or ``tol`` is below the error of all terms.
     MemoryError
-        When all terms are asked of a matrix larger than the budget.
+        When a matrix must be stored and exceeds the budget.
 
     Warns
     -----
     UserWarning
-        When n exceeds the numerical rank, with both; when the kernel is indefinite on the sample.
+        When n exceeds the numerical rank, or the kernel is indefinite on the sample.
 
     Notes
     -----
-    Dense, O(m^3), for at most 2 000 points or n >= m / 8; Lanczos on lazy products otherwise. Eigenvalues below m eps
-    lambda_max are cut. The remainder is positive semidefinite, so that its largest entry is on the diagonal: the
-    error costs m^2 kernel values. A sample of size m gives eigenvalues to about m^(-1/2), a quadrature rule far better.
+    Dense, O(m^3), for at most 2 000 points or n >= m / 8; otherwise Lanczos on lazy products. Eigenvalues below m eps
+    lambda_max are cut. The remainder is positive semidefinite, so its largest entry is on the diagonal; its error
+    costs m^2 kernel values. Eigenvalues from m random points have errors of about m^(-1/2), from a quadrature rule far
+    smaller ones.
 
     References
     ----------
@@ -140,13 +140,14 @@ def _positive_pairs(operator, n, kernel, random_state):
     warn_if_indefinite(kernel, operator, floor, largest, random_state=random_state)
     rank = int((pairs.values > max(floor, 0.0)).sum())
     if rank == 0:
-        raise ValueError(f"the kernel has no positive eigenvalue on these {m} points (largest {largest:.1e}).")
+        raise ValueError(f"the largest eigenvalue {largest:.1e} on the {m} points must be above 0; use another kernel.")
     if n is not None and rank < n:
-        warn(f"n = {n} terms exceed the numerical rank {rank} of {m} points; {rank} are returned.")
+        warn(f"n = {n} exceeds the numerical rank {rank} of {m} points; {rank} terms are returned.")
     return pairs.values[:rank], np.asarray(pairs.vectors[:, :rank], np.float64)
 
 
 def _normalised(weights, m):
+    """Return positive weights with sum 1."""
     weights = check_weights("weights", weights, m)
     if not weights.min() > 0:
         raise ValueError(f"weights[{weights.argmin()}] = 0.0 must be above 0; leave out points of weight 0.")
@@ -159,7 +160,7 @@ def _fewest(errors, tol):
     enough = np.flatnonzero(errors <= tol)
     if not len(enough):
         raise ValueError(
-            f"tol = {tol!r} is below {errors.min():.2e}, what {len(errors)} terms reach; ask for more terms, for a "
-            "larger tol, or give a positive semidefinite kernel."
+            f"tol = {tol!r} must be at least {errors.min():.2e}, the error of {len(errors)} terms; use more terms, a "
+            "larger tol, or a positive semidefinite kernel."
         )
     return int(enough[0]) + 1

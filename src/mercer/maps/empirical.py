@@ -1,53 +1,50 @@
-"""The empirical kernel map: points as their kernel values with an evaluation set, whitened so that dot products are
-kernel values.
-"""
+"""Empirical kernel map: kernel values with an evaluation set, whitened so that dot products are kernel values."""
 
 import numpy as np
 import scipy.linalg
 
 from mercer._compute.points import as_rows
-from mercer.expansion import mean
-from mercer.maps.coordinates import coordinates_about, whole_spectrum, zero
+from mercer.maps.coordinates import coordinates_about, origin_of, whole_spectrum
 
 
 def whitened(phi, centre=False, *, memory="1GB", random_state=None):
-    r"""Return the whitened empirical kernel map with regard to a block of vectors, K^(-1/2) k(x).
+    r"""Return the empirical kernel map of an evaluation set, whitened: K^(-1/2) k(x).
 
     .. math:: \Phi_m(x) = K^{-1/2} (k(x, z_1), \dots, k(x, z_m))', \qquad \Phi_m(z_i)'\Phi_m(z_j) = k(z_i, z_j)
 
-    with the pseudo-inverse where K is singular, and with H K H and the centred k(x) when centred. The plain map is the
-    block itself: ``features(kernel, Z)(X)`` are the values k(x, z_j). The dot product that makes the plain map a
-    feature map is <u, v> = u'A v with A = ``basis.coef @ basis.coef.T``: K A K = K.
+    with the pseudo-inverse where K is singular, and with H K H and the centred k(x) when centred. The map without
+    whitening, k(x, z_1), ..., k(x, z_m), is ``features(kernel, Z)(X)``; it is a feature map for the dot product
+    <u, v> = u'A v with A = ``basis.coef @ basis.coef.T``, for which K A K = K.
 
     Parameters
     ----------
     phi : Expansion
-        m vectors, the features of the evaluation set: the training points, or few that stand for them.
+        m vectors, the features of the evaluation set: the training points or landmarks.
     centre : bool
         Take their mean as origin.
     memory : str or int
-        Bytes that the m x m matrix may take.
+        Memory budget of the m x m matrix.
     random_state : int, RandomState, Generator or None
 
     Returns
     -------
     Coordinates
-        m coordinates, as many as vectors; a rotation of the spectral coordinates with equal centring.
+        m coordinates, a rotation of the spectral coordinates with equal centring.
 
     Raises
     ------
     MemoryError
-        When the m x m matrix is larger than the budget.
+        When the m x m matrix exceeds the budget.
 
     Warns
     -----
     UserWarning
-        When the kernel is indefinite on the evaluation set; its negative part is cut.
+        When the kernel is indefinite on the evaluation set; negative eigenvalues are not used.
 
     Notes
     -----
-    O(m^3), and m kernel values per new point. Eigenvalues below m eps lambda_max count as 0. On points outside the
-    evaluation set dot products are kernel values of the projections onto its span.
+    O(m^3), and m kernel values per new point. Eigenvalues below m eps lambda_max count as 0. Of other points, dot
+    products are the inner products of the projections onto the span of the evaluation set.
 
     References
     ----------
@@ -65,22 +62,22 @@ def whitened(phi, centre=False, *, memory="1GB", random_state=None):
     """
     V, values = whole_spectrum(phi, centre, memory, random_state)
     root = (V / np.sqrt(values).astype(V.dtype)) @ V.T
-    # the rows of V are the coordinates of an isometry, which leaves all formulas of an orthonormal basis as they are
-    return coordinates_about(mean(phi) if centre else zero(phi), phi @ root)
+    # V is an isometry, so all formulas of an orthonormal basis hold
+    return coordinates_about(origin_of(phi, centre), phi @ root)
 
 
 def nonsymmetric_whitening(K):
-    r"""Return the matrix that makes kernel values of a nonsymmetric k a feature map, (K K')^(-1/4).
+    r"""Return the whitening matrix of a nonsymmetric kernel, (K K')^(-1/4).
 
     .. math:: W = (K K')^{-1/4}, \qquad (W K)'(W K) = (K'K)^{1/2}
 
-    A symmetric positive semidefinite K gives W = K^(-1/2), the whitened map. New points are mapped by
-    ``W @ k(Z, X)``, a column each.
+    A symmetric positive semidefinite K gives W = K^(-1/2), as ``whitened``. The columns of ``W @ k(Z, X)`` are the
+    images of new points.
 
     Parameters
     ----------
     K : array (m, n)
-        Values k(z_i, x_j) with the evaluation set along the rows.
+        Values k(z_i, x_j); the rows belong to the evaluation set.
 
     Returns
     -------
@@ -90,7 +87,7 @@ def nonsymmetric_whitening(K):
     Raises
     ------
     ValueError
-        When K is not a finite matrix, or 0.
+        When K is not finite, or 0.
 
     Notes
     -----
@@ -112,5 +109,5 @@ def nonsymmetric_whitening(K):
     left, s, _ = scipy.linalg.svd(K, full_matrices=False, check_finite=False)
     kept = s > max(K.shape) * np.finfo(K.dtype).eps * s[0]
     if not kept.any():
-        raise ValueError("K is 0: there is nothing to whiten.")
+        raise ValueError("K must not be 0; it has no inverse root.")
     return (left[:, kept] / np.sqrt(s[kept])) @ left[:, kept].T

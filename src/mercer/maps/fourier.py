@@ -1,4 +1,4 @@
-"""Random Fourier features: cosines and sines of random frequencies, whose dot product is near a stationary kernel."""
+"""Random Fourier features: cosines and sines of random frequencies that approximate a stationary kernel."""
 
 from dataclasses import dataclass
 from functools import singledispatch
@@ -15,12 +15,12 @@ from mercer.linalg.generator import generator
 
 @dataclass(frozen=True)
 class FourierFeatures:
-    r"""The map z(x) = m^(-1/2) (cos(W'x), sin(W'x)), with z(x).z(y) near k(x, y) and z(x).z(x) = 1.
+    r"""The map z(x) = m^(-1/2) (cos(W'x), sin(W'x)); z(x).z(y) approximates k(x, y), and z(x).z(x) = 1.
 
     Attributes
     ----------
     frequencies : array (d, m)
-        W, a column each.
+        W, one frequency per column.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class FourierFeatures:
         X = as_rows(X)
         d, m = self.frequencies.shape
         if X.shape[1] != d:
-            raise ValueError(f"X has {X.shape[1]} features, but the frequencies are for {d}; they must be equal.")
+            raise ValueError(f"X must have {d} features, as the frequencies have; got {X.shape[1]}.")
         phase = X @ self.frequencies.astype(X.dtype)
         return np.concatenate([np.cos(phase), np.sin(phase)], axis=1) / np.sqrt(m).astype(X.dtype)
 
@@ -68,9 +68,9 @@ def random_fourier(kernel, n_features_in, m, *, orthogonal=False, random_state=N
     n_features_in : int
         d, the number of features of points.
     m : int
-        Number of frequencies; twice as many features.
+        Number of frequencies; the features are twice as many.
     orthogonal : bool
-        Draw the directions of every d frequencies orthogonal: as unbiased, with less variance. For kernels of the
+        Draw orthogonal directions for every d frequencies: also unbiased, with a smaller variance. For kernels of the
         Euclidean distance, whose density does not depend on the direction.
     random_state : int, RandomState, Generator or None
 
@@ -81,12 +81,12 @@ def random_fourier(kernel, n_features_in, m, *, orthogonal=False, random_state=N
     Raises
     ------
     TypeError
-        For other kernels, or orthogonal frequencies of a Laplacian kernel.
+        For other kernels, and for orthogonal frequencies of a Laplacian kernel.
 
     Notes
     -----
-    The standard deviation of a dot product is at most m^(-1/2): ten times the accuracy costs a hundred times the
-    features, so that landmarks are better where the spectrum decays.
+    The standard deviation of a dot product is at most m^(-1/2), so a tenth of the error needs a hundred times the
+    features. Landmarks need fewer where the spectrum decays.
 
     References
     ----------
@@ -113,8 +113,8 @@ def random_fourier(kernel, n_features_in, m, *, orthogonal=False, random_state=N
 def _frequencies(kernel, *_):
     """Return m frequencies (d, m) drawn from the spectral density of a kernel."""
     raise TypeError(
-        f"no spectral density is known for {type(kernel).__name__}; Gaussian, Laplacian and Matern have one. "
-        "Other kernels have coordinates over landmarks: Nystroem or KernelMap(landmarks=...)."
+        f"kernel must be Gaussian, Laplacian or Matern, whose spectral density is known; got {type(kernel).__name__}. "
+        "For other kernels use Nystroem or KernelMap(landmarks=...)."
     )
 
 
@@ -133,14 +133,14 @@ def _(kernel: Matern, d, m, orthogonal, rng):
 def _(kernel: Laplacian, d, m, orthogonal, rng):
     if orthogonal:
         raise TypeError(
-            "orthogonal frequencies need a density that does not depend on the direction; that of a Laplacian kernel "
-            "does. Use orthogonal=False, or Matern(nu=0.5) on the Euclidean distance."
+            "orthogonal = True must not be used with a Laplacian kernel, whose density depends on the direction; use "
+            "orthogonal=False, or Matern(nu=0.5), which takes the Euclidean distance."
         )
     return kernel.gamma * rng.standard_cauchy((d, m))
 
 
 def _directions(d, m, orthogonal, rng):
-    """Return m unit vectors (d, m), uniform on the sphere each; orthogonal d at a time where that is asked."""
+    """Return m unit vectors (d, m), each uniform on the sphere; in orthogonal groups of d if ``orthogonal``."""
     size = -(-m // d) * d if orthogonal else m
     normal = rng.standard_normal((d, size))
     if not orthogonal:

@@ -1,7 +1,7 @@
-"""Monomial features: all products of d entries of a point, whose dot product is (x.z)^d."""
+"""Monomial features: all products of d entries of a point; their dot product is (x.z)^d."""
 
 import math
-from itertools import combinations_with_replacement
+from itertools import chain, combinations_with_replacement
 
 import numpy as np
 
@@ -24,8 +24,8 @@ def monomial_count(n_variables, degree):
 
     References
     ----------
-    Schoelkopf, Smola, Mueller, *Kernel principal component analysis*, ICANN (1997), section 3; the factorial of the
-    denominator is misplaced there.
+    Schoelkopf, Smola, Mueller, *Kernel principal component analysis*, ICANN (1997), section 3, where the factorial of
+    the denominator is misprinted.
 
     Examples
     --------
@@ -47,17 +47,17 @@ def ordered_monomials(X, degree, *, memory="1GB"):
     degree : int
         d, at least 1.
     memory : str or int
-        Bytes that the result may take.
+        Memory budget of the products.
 
     Returns
     -------
     array (n, N^d)
-        With dot products (x.z)^d; column i_1 N^(d-1) + ... + i_d is that product.
+        With dot products (x.z)^d. Column i_1 N^(d-1) + ... + i_d is the product above, with indices from 0.
 
     Raises
     ------
     MemoryError
-        When there are too many, with their number.
+        When the products exceed the budget.
     ValueError
         When a product overflows.
 
@@ -75,7 +75,7 @@ def ordered_monomials(X, degree, *, memory="1GB"):
     X = _dense_rows(X)
     check_integer("degree", degree)
     n, N = X.shape
-    # two tables of products are there at a time
+    # two tables of products are in memory at a time
     _require(X, N**degree, 2 * n * X.dtype.itemsize, f"ordered products of {degree} of {N} variables", memory)
     products = X
     with np.errstate(over="ignore"):
@@ -85,7 +85,7 @@ def ordered_monomials(X, degree, *, memory="1GB"):
 
 
 def unordered_monomials(X, degree, *, memory="1GB"):
-    r"""Return the different monomials of each point, times the square roots of the numbers of their orders.
+    r"""Return the different monomials of each point, times the square roots of their multinomial coefficients.
 
     .. math:: \sqrt{d! / (e_1! \cdots e_N!)}\; x_1^{e_1} \cdots x_N^{e_N}, \qquad e_1 + \dots + e_N = d
 
@@ -95,7 +95,7 @@ def unordered_monomials(X, degree, *, memory="1GB"):
     degree : int
         d, at least 1.
     memory : str or int
-        Bytes that the result and a table of its indices may take.
+        Memory budget of the monomials and their indices.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def unordered_monomials(X, degree, *, memory="1GB"):
     Raises
     ------
     MemoryError
-        When there are too many, with their number.
+        When the monomials exceed the budget.
     ValueError
         When a product overflows.
 
@@ -123,16 +123,17 @@ def unordered_monomials(X, degree, *, memory="1GB"):
     X = _dense_rows(X)
     n, N = X.shape
     count = monomial_count(N, degree)
-    # two tables of products, and for every monomial its indices and the counts of its orders
+    # two tables of products, and for each monomial its indices and multinomial coefficient
     each = 2 * n * X.dtype.itemsize + 8 * (degree + 4)
     _require(X, count, each, f"monomials of degree {degree} in {N} variables", memory)
-    indices = combinations_with_replacement(range(N), degree)
-    indices = np.fromiter((i for chosen in indices for i in chosen), np.intp, count * degree).reshape(count, degree)
-    products, orders, run = np.ones((n, count), dtype=X.dtype), np.ones(count), np.ones(count)
+    indices = chain.from_iterable(combinations_with_replacement(range(N), degree))
+    indices = np.fromiter(indices, np.intp, count * degree).reshape(count, degree)
+    products = np.ones((n, count), dtype=X.dtype)
+    orders, run = np.ones(count), np.ones(count)
     with np.errstate(over="ignore"):
         for j in range(degree):
             products *= X[:, indices[:, j]]
-            # the indices of a monomial are sorted: the lengths of runs of equal ones multiply to e_1! ... e_N!
+            # the indices of a monomial are sorted; counting along runs of equal indices multiplies to e_1! ... e_N!
             run = np.where(indices[:, j] == indices[:, j - 1], run + 1, 1.0) if j else run
             orders *= (j + 1) / run
         products *= np.sqrt(orders).astype(X.dtype)
@@ -142,13 +143,13 @@ def unordered_monomials(X, degree, *, memory="1GB"):
 def _dense_rows(X):
     X = as_rows(X)
     if hasattr(X, "tocsr"):
-        raise TypeError("monomials are dense; pass X.toarray().")
+        raise TypeError("X must be dense for monomials; pass X.toarray().")
     return X
 
 
 def _require(X, count, each, what, memory):
     subject = f"a table of {count} {what} for {len(X)} points"
-    require_memory(count * each, memory, subject, "Polynomial(degree, 1, 0), whose kernel values need none of them")
+    require_memory(count * each, memory, subject, "the kernel Polynomial(degree, 1, 0), which does not compute them")
 
 
 def _finite(products, degree):
