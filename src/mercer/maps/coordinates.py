@@ -324,7 +324,9 @@ def whole_spectrum(phi, centre, memory, random_state):
     """Return the eigenvectors (n, r) of the (centred) inner products above rounding, and their eigenvalues."""
     require_matrix(len(phi), memory)
     pairs = eigenpairs(phi, None, centre, memory=memory, random_state=random_state)
-    return pairs.vectors, pairs.values
+    # centred twice: division by a small singular value amplifies the rounding errors of the first time
+    vectors = pairs.vectors - pairs.vectors.mean(axis=0) if centre else pairs.vectors
+    return vectors, pairs.values
 
 
 def relative_tolerance(tol):
