@@ -1,4 +1,4 @@
-"""What estimators share: fits that end or change nothing, replaced kernels, validated points, tags, warnings."""
+"""Mixins of estimators: atomic fits, kernel parameters, validated points, tags, warnings and callbacks."""
 
 import warnings
 from itertools import count
@@ -30,7 +30,7 @@ def test_setting_a_kernel_parameter_replaces_the_kernel_and_leaves_the_given_one
     assert estimator.get_params()["kernel__right__factor"] == 2.0
 
 
-def test_a_shorthand_is_written_out_when_its_parameters_are_set():
+def test_setting_a_parameter_of_a_shorthand_replaces_it_by_its_kernel():
     estimator = mc.KernelPCA(kernel="poly").set_params(kernel__degree=2)
     assert estimator.kernel == mc.Polynomial(2, "scale", 0.0)
 
@@ -57,9 +57,30 @@ def test_tags_follow_the_kernel():
     assert not mc.KernelPCA(kernel=mc.Laplacian(1.0)).__sklearn_tags__().input_tags.sparse
 
 
-def test_sparse_rows_for_a_dense_kernel_are_refused_with_a_way_out():
+def test_sparse_rows_for_a_dense_kernel_are_refused_with_a_remedy():
     with pytest.raises(TypeError, match=r"toarray\(\)"):
         mc.KernelPCA(kernel=mc.Laplacian(1.0)).fit(sp.eye_array(4, format="csr"))
+
+
+def test_a_sparse_precomputed_matrix_is_refused():
+    with pytest.raises(TypeError, match=r"X must be dense for kernel = 'precomputed'; give X.toarray\(\)"):
+        mc.KernelPCA(kernel="precomputed").fit(sp.eye_array(4, format="csr"))
+
+
+def test_kernel_values_with_some_training_points_only_are_refused_with_a_note():
+    model = mc.KernelPCA(2, kernel="precomputed").fit(ROWS @ ROWS.T)
+    with pytest.raises(ValueError, match="30 features") as caught:
+        model.transform(np.ones((5, 7)))
+    assert "kernel values of new points with all 30 training points" in caught.value.__notes__[0]
+
+
+def test_lists_of_numbers_are_rows_and_lists_of_strings_are_objects():
+    def lengths(A, B):
+        return np.array([[float(len(a) * len(b)) for b in B] for a in A])
+
+    assert mc.KernelPCA(1).fit([[1.0, 2.0], [3.0, 5.0]]).n_features_in_ == 2
+    assert mc.KernelPCA(1, kernel=lengths).fit(["a", "abc"]).n_samples_ == 2
+    assert mc.KernelPCA(1, kernel=lengths).fit([["a"], ["b", "c"]]).n_samples_ == 2
 
 
 def test_one_sample_is_refused():
@@ -76,7 +97,7 @@ def test_sequences_of_any_length_are_points_of_a_callable_kernel():
 
 
 class Interrupted(np.random.RandomState):
-    """A kernel, and a source of random numbers, that is interrupted when it is used for the ``last`` time allowed."""
+    """A kernel and random state that raises KeyboardInterrupt at use number ``last``."""
 
     def __init__(self):
         super().__init__(0)
@@ -95,13 +116,13 @@ class Interrupted(np.random.RandomState):
         return super().standard_normal(size)
 
     def _use(self):
-        # the next of a count is taken by one thread alone
+        # next() of a count is atomic
         if next(self.used) == self.last:
             raise KeyboardInterrupt
 
 
 def made(name, interrupted):
-    """Return an unfitted estimator with a part that can be interrupted."""
+    """Return an unfitted estimator whose kernel or random state can be interrupted."""
     if name == "PCAL1":
         return mc.PCAL1(2, random_state=interrupted)
     inner = {"estimator": LogisticRegression()} if name == "Kernelized" else {}
@@ -113,7 +134,7 @@ def values(model):
 
 
 def interrupt(model, method, X, share):
-    """Call a method that uses the part that can be interrupted, and interrupt it after a share of all uses."""
+    """Call a method and interrupt it after a share of all uses of the kernel or random state."""
     part = model.random_state if isinstance(model, mc.PCAL1) else model.kernel
     twin = made(type(model).__name__, part)
     vars(twin).update(vars(model))
@@ -129,7 +150,7 @@ def interrupt(model, method, X, share):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_an_interrupted_fit_leaves_every_estimator_as_it_was(name, share):
+def test_an_interrupted_fit_restores_every_estimator(name, share):
     model = made(name, Interrupted())
     before = dict(vars(model))
     interrupt(model, "fit", ROWS, share)
@@ -147,7 +168,7 @@ def test_an_interrupted_fit_leaves_every_estimator_as_it_was(name, share):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("name", INCREMENTAL)
-def test_an_interrupted_batch_leaves_what_was_learned_before(name, share):
+def test_an_interrupted_partial_fit_restores_the_earlier_model(name, share):
     model = made(name, Interrupted()).fit(ROWS[:20], LABELS[:20])
     before, expected = dict(vars(model)), values(model)
     interrupt(model, "partial_fit", ROWS[20:], share)
@@ -155,7 +176,7 @@ def test_an_interrupted_batch_leaves_what_was_learned_before(name, share):
     np.testing.assert_array_equal(values(model), expected)
 
 
-def test_a_fit_that_fails_leaves_every_estimator_as_it_was():
+def test_a_failed_fit_restores_every_estimator():
     for name in ESTIMATORS:
         model = made(name, Interrupted())
         before = dict(vars(model))
@@ -174,7 +195,7 @@ def test_a_warning_names_the_line_of_the_user(name):
 
 
 class Listener:
-    """A callback that keeps what it hears; its answer to every number is that of a function."""
+    """A callback that records violations, and returns the value of a function after each of them."""
 
     def __init__(self, answer):
         self.answer, self.heard, self.visits = answer, [], []
@@ -202,7 +223,7 @@ def raised():
 @pytest.mark.skipif(not hasattr(CallbackSupportMixin, "set_callbacks"), reason="scikit-learn before 1.9 has none")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", LISTENED)
-def test_callbacks_hear_the_violation_stop_a_fit_and_leave_nothing_of_one_that_they_interrupt(name):
+def test_callbacks_receive_the_violation_and_can_stop_or_interrupt_a_fit(name):
     patient, hasty, hostile = (Listener(answer) for answer in (lambda: False, lambda: True, raised))
     labels = (ROWS[:, 0] * ROWS[:, 1] > 0).astype(int)
     model, peer, victim = (getattr(mc, name)(kernel=mc.Gaussian(0.3), tol=1e-6) for _ in range(3))

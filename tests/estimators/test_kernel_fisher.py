@@ -1,4 +1,4 @@
-"""KernelFisher: scikit-learn's linear discriminant analysis in feature space, and the contract."""
+"""KernelFisher: linear discriminant analysis in feature space, and the checks of scikit-learn."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ SETTINGS = [
 
 
 @parametrize_with_checks(SETTINGS)
-def test_scikit_learn_finds_no_fault(estimator, check):
+def test_it_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -62,7 +62,7 @@ def test_it_is_linear_discriminant_analysis_on_coordinates_of_the_feature_space(
     theirs = LinearDiscriminantAnalysis(solver="eigen", covariance_estimator=Shrunk(mu / len(X)))
     theirs.fit(pca.transform(X), y)
     Z, ours = pca.transform(new), KernelFisher(kernel=kernel, mu=mu).fit(X, y)
-    # coordinates of new points along the smallest eigenvalues are known to few digits, and the reference uses them all
+    # coordinates along the smallest eigenvalues have few correct digits, and the reference uses them all
     expected = theirs.transform(Z) - theirs.transform(pca.transform(X)).mean(axis=0)
     np.testing.assert_allclose(aligned(ours.transform(new), expected), expected, atol=1e-7)
     np.testing.assert_allclose(ours.decision_function(new), _centred(theirs.decision_function(Z), ours, new), atol=1e-6)
@@ -71,7 +71,7 @@ def test_it_is_linear_discriminant_analysis_on_coordinates_of_the_feature_space(
 
 
 def _centred(theirs, ours, new):
-    """Return decisions with what is common to all classes replaced by ours; two classes have nothing common."""
+    """Return decision values with the means over the classes replaced by ours; not for two classes."""
     if theirs.ndim == 1:
         return theirs
     return theirs - theirs.mean(axis=1)[:, None] + ours.decision_function(new).mean(axis=1)[:, None]
@@ -128,7 +128,7 @@ def test_weights_that_are_all_zero_are_refused(sample):
         KernelFisher().fit(X, y, np.zeros(len(y)))
 
 
-def test_a_class_without_weight_is_not_there(sample):
+def test_a_class_without_weight_is_left_out(sample):
     X, y, new, _ = sample
     model = KernelFisher(kernel=mc.Gaussian(0.3)).fit(X, y, (y != "bee").astype(float))
     assert list(model.classes_) == ["ant", "cat"]
@@ -162,7 +162,7 @@ def test_float32_stays_float32_and_agrees_with_float64(sample):
     np.testing.assert_allclose(Z, wide.transform(new), atol=5e-3)
 
 
-def test_digits_are_told_apart_in_nine_dimensions():
+def test_digits_are_separated_in_nine_dimensions():
     X, y = load_digits(return_X_y=True)
     X, y = X[:900] / 16, y[:900]
     model = KernelFisher(kernel="rbf", mu=0.01).fit(X[:600], y[:600])
@@ -188,7 +188,7 @@ def test_a_fitted_model_does_not_change_with_the_data_or_the_parameters(sample):
     assert (model.decision_function(new) == before).all()
 
 
-def test_an_unfitted_model_says_so(sample):
+def test_an_unfitted_model_raises_not_fitted_error(sample):
     model = KernelFisher()
     for method in (model.predict, model.transform, model.decision_function, model.predict_proba):
         with pytest.raises(NotFittedError):

@@ -1,4 +1,4 @@
-"""KernelMap: linear methods on coordinates are the kernel methods, the way back, and scikit-learn's contract."""
+"""KernelMap: linear methods on coordinates are kernel methods, pre-images, and the checks of scikit-learn."""
 
 import tracemalloc
 
@@ -27,7 +27,7 @@ SETTINGS = [
 
 
 @parametrize_with_checks(SETTINGS)
-def test_scikit_learn_finds_no_fault(estimator, check):
+def test_it_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -64,7 +64,7 @@ def test_with_the_residual_distances_are_those_of_feature_space(points, centre):
     assert to_coordinates.residual(points).max() < 1e-6
 
 
-def test_the_residual_over_landmarks_is_the_rest_of_the_centred_norm(points):
+def test_the_residual_over_landmarks_is_the_distance_to_the_projection(points):
     kernel = mc.Gaussian(0.3)
     to_coordinates = KernelMap(kernel, landmarks=15, random_state=0).fit(points)
     phi, record = mc.features(kernel, points), to_coordinates.coordinates_
@@ -95,7 +95,7 @@ def test_ridge_on_coordinates_is_kernel_ridge(points):
     np.testing.assert_allclose(psi(points + 0.2), expected(points + 0.2), atol=1e-10)
 
 
-def test_weights_of_linear_models_come_home(points):
+def test_weights_of_linear_models_are_vectors_of_feature_space(points):
     to_coordinates = KernelMap(mc.Gaussian(0.3), landmarks=20).fit(points)
     coef = np.random.default_rng(0).standard_normal((3, to_coordinates.n_components_))
     psi = to_coordinates.to_expansion(coef)
@@ -139,7 +139,7 @@ def test_memory_is_never_n_by_n_when_landmarks_are_given(global_random_seed):
 
 
 @pytest.mark.parametrize("centre", [True, False])
-def test_points_that_come_later_are_mapped_as_if_all_had_come_at_once(points, centre):
+def test_batches_give_the_coordinates_of_one_fit(points, centre):
     kernel = mc.Gaussian(0.5)
     growing = KernelMap(kernel, centre=centre)
     for batch in (points[:25], points[25:40], points[40:]):
@@ -152,7 +152,7 @@ def test_points_that_come_later_are_mapped_as_if_all_had_come_at_once(points, ce
     np.testing.assert_allclose(growing.residual(new), whole.residual(new), atol=1e-7)
 
 
-def test_later_points_leave_the_axes_that_are_there(points):
+def test_later_points_keep_the_earlier_axes(points):
     growing = KernelMap(mc.Gaussian(0.5), centre=False).partial_fit(points[:30])
     before = growing.transform(points[:30])
     after = growing.partial_fit(points[30:]).transform(points[:30])
@@ -168,7 +168,7 @@ def test_points_within_the_span_add_no_axis(points):
     np.testing.assert_allclose(growing.transform(points).mean(axis=0), 0, atol=1e-12)
 
 
-def test_the_number_of_landmarks_bounds_what_later_points_add(points):
+def test_the_number_of_landmarks_bounds_the_number_of_axes(points):
     growing = KernelMap(mc.Gaussian(0.5), landmarks=30).partial_fit(points[:20, :])
     assert growing.partial_fit(points[20:]).n_components_ == 30
     given = KernelMap(mc.Gaussian(0.5), landmarks=points[:5]).partial_fit(points[:20])
@@ -176,7 +176,7 @@ def test_the_number_of_landmarks_bounds_what_later_points_add(points):
     np.testing.assert_allclose(given.transform(points).mean(axis=0), 0, atol=1e-12)
 
 
-def test_coordinates_lead_back_to_the_points(points):
+def test_the_inverse_transform_of_the_coordinates_is_the_points(points):
     for settings in ({"kernel": "linear"}, {"kernel": mc.Gaussian(0.3)}):
         to_coordinates = KernelMap(**settings).fit(points)
         np.testing.assert_allclose(
@@ -184,7 +184,7 @@ def test_coordinates_lead_back_to_the_points(points):
         )
 
 
-def test_a_precomputed_kernel_has_no_way_back_no_residual_and_does_not_grow(points):
+def test_a_precomputed_kernel_has_no_preimages_no_residual_and_no_batches(points):
     kernel = mc.Gaussian(0.3)
     given = KernelMap("precomputed", landmarks=np.arange(0, 60, 2)).fit(kernel(points))
     direct = KernelMap(kernel, landmarks=points[::2]).fit(points)
@@ -263,7 +263,7 @@ def test_repeated_fits_are_bitwise_equal(points):
     assert (clone(to_coordinates).fit_transform(points) == first).all()
 
 
-def test_an_unfitted_model_says_so(points):
+def test_an_unfitted_model_raises_not_fitted_error(points):
     for method in (KernelMap().transform, KernelMap().inverse_transform, KernelMap().residual):
         with pytest.raises(NotFittedError):
             method(points)
@@ -300,7 +300,7 @@ def test_wrong_coordinates_are_refused(points):
         KernelMap("linear").fit(points).inverse_transform(np.ones((3, 5)))
 
 
-def test_a_linear_machine_on_coordinates_has_the_dual_variables_of_the_kernel_machine(global_random_seed):
+def test_a_linear_svm_on_coordinates_has_the_dual_variables_of_the_kernel_svm(global_random_seed):
     """Kwak 2013, section IV: alpha of the SVM in feature space is alpha of the linear SVM on Y."""
     rng = np.random.default_rng(global_random_seed)
     X = rng.standard_normal((80, 2))

@@ -1,4 +1,4 @@
-"""KernelPCA: the theory's equivalences, the way back, and scikit-learn's contract."""
+"""KernelPCA: equivalences of the theory, pre-images, and the checks of scikit-learn."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ SETTINGS = [
 
 
 @parametrize_with_checks(SETTINGS)
-def test_scikit_learn_finds_no_fault(estimator, check):
+def test_it_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -75,7 +75,7 @@ def test_eigenpairs_satisfy_the_eigenvalue_equation(points):
     np.testing.assert_allclose(V.T @ V, np.eye(10), atol=1e-13)
 
 
-def test_many_points_take_the_lazy_solver_to_the_same_scores(global_random_seed):
+def test_the_lazy_solver_finds_the_eigenpairs_of_the_dense_one(global_random_seed):
     X = np.random.default_rng(global_random_seed).standard_normal((2300, 3))
     lazy = mc.KernelPCA(6, kernel=mc.Gaussian(0.2), random_state=0).fit(X)
     exact = mc.KernelPCA(6, kernel=mc.Precomputed()).fit(mc.Gaussian(0.2)(X))
@@ -147,7 +147,7 @@ def test_whitened_scores_have_unit_variance_and_no_correlation(points):
 
 
 def test_no_shorter_orthogonal_directions_have_unit_variance(points, global_random_seed):
-    """The optimality of kernel PCA: competitors of unit variance that are orthogonal too are longer, each in turn."""
+    """Among orthogonal directions of unit variance the whitened components are the shortest."""
     kernel, m = mc.Gaussian(0.3), 4
     ours = mc.KernelPCA(m, kernel=kernel, whiten=True).fit(points).expansion_.norms()
     basis = mc.KernelPCA(12, kernel=kernel).fit(points)
@@ -173,7 +173,31 @@ def test_reconstruct_gives_the_projections_with_the_mean(points):
         np.testing.assert_allclose(inside + outside, centred, atol=1e-11)
 
 
-def test_all_components_of_a_linear_kernel_bring_the_points_back(points):
+@pytest.mark.parametrize("whiten", [False, True])
+def test_the_residual_is_the_distance_to_the_projection(points, whiten):
+    kernel, new = mc.Gaussian(0.3), points[:9] + 0.2
+    kpca = mc.KernelPCA(5, kernel=kernel, whiten=whiten).fit(points)
+    expected = mc.sqdist(mc.features(kernel, new), kpca.reconstruct(kpca.transform(new)), paired=True)
+    np.testing.assert_allclose(kpca.coordinates_.residual(new) ** 2, expected, atol=1e-12)
+    np.testing.assert_array_equal(kpca.coordinates_(new), kpca.transform(new))
+
+
+def test_shares_of_the_variance_add_up_to_one(points):
+    for whiten in (False, True):
+        kpca = mc.KernelPCA(kernel=mc.Gaussian(0.3), whiten=whiten).fit(points)
+        assert kpca.explained_variance_ratio_.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_denoising_is_the_inverse_transform_of_the_scores(points):
+    """One basin of attraction: the start does not matter."""
+    kpca = mc.KernelPCA(3, kernel=mc.Gaussian(0.1), preimage="fixed_point").fit(points)
+    X = 0.3 * points[:6]
+    expected = kpca.inverse_transform(kpca.transform(X))
+    np.testing.assert_allclose(kpca.denoise(X), expected, atol=1e-4)
+    np.testing.assert_array_equal(kpca.denoise(X, "distances"), kpca.set_params(preimage="distances").denoise(X))
+
+
+def test_the_inverse_transform_of_all_linear_components_is_exact(points):
     kpca = mc.KernelPCA(4, kernel="linear").fit(points)
     np.testing.assert_allclose(kpca.inverse_transform(kpca.transform(points)), points, atol=1e-8)
 
@@ -194,7 +218,7 @@ def test_denoising_brings_points_nearer_to_the_circle():
     assert distance.max() < 0.25 * np.abs(np.linalg.norm(noisy, axis=1) - 1).max()
 
 
-def test_blocks_of_points_are_denoised_as_one_at_a_time(points, monkeypatch):
+def test_denoising_in_blocks_equals_denoising_at_once(points, monkeypatch):
     kpca = mc.KernelPCA(3, kernel=mc.Gaussian(0.3)).fit(points)
     whole = kpca.denoise(points[:10])
     monkeypatch.setattr("mercer.maps.coordinates._BLOCK", 3)
@@ -209,7 +233,7 @@ def three_clusters(global_random_seed):
 
 
 @pytest.mark.parametrize("gain", [0.1, 1.0, 5.0, 10.0])
-def test_the_tanh_toy_works_on_the_positive_part_of_its_spectrum(three_clusters, gain):
+def test_the_sigmoid_example_uses_the_positive_part_of_its_spectrum(three_clusters, gain):
     kernel = mc.Sigmoid(gain, 1.0)
     spectrum = np.linalg.eigvalsh(_centred(kernel(three_clusters)))
     with pytest.warns(UserWarning, match="lambda_min") as caught:
@@ -218,7 +242,7 @@ def test_the_tanh_toy_works_on_the_positive_part_of_its_spectrum(three_clusters,
     np.testing.assert_allclose(kpca.eigenvalues_, spectrum[-1:-3:-1], rtol=1e-9)
     scores = kpca.transform(three_clusters)
     assert np.isfinite(scores).all()
-    # two components tell the three clusters apart
+    # two components separate the three clusters
     labels = np.repeat([0, 1, 2], 30)
     assert KNeighborsClassifier(5).fit(scores, labels).score(scores, labels) > 0.95
 
@@ -229,7 +253,7 @@ def _centred(K):
 
 
 @pytest.mark.parametrize("n_components", [1, 2, None])
-def test_the_verdict_on_an_indefinite_kernel_does_not_depend_on_the_number_of_components(points, n_components):
+def test_an_indefinite_kernel_is_reported_for_every_number_of_components(points, n_components):
     with pytest.warns(UserWarning, match="lambda_min"):
         kpca = mc.KernelPCA(n_components, kernel=mc.Sigmoid(4.0)).fit(points)
     assert (kpca.eigenvalues_ > 0).all()
@@ -280,7 +304,7 @@ def test_a_fitted_model_does_not_change_with_the_data_or_the_parameters(points):
     assert (kpca.transform(points) == before).all()
 
 
-def test_an_unfitted_model_says_so(points):
+def test_an_unfitted_model_raises_not_fitted_error(points):
     for method in (mc.KernelPCA().transform, mc.KernelPCA().inverse_transform, mc.KernelPCA().denoise):
         with pytest.raises(NotFittedError):
             method(points)
@@ -308,7 +332,7 @@ def test_wrong_scores_are_refused(points):
         kpca.inverse_transform(np.ones((3, 5)))
 
 
-def test_a_rank_below_the_number_of_components_is_told_by_the_name_of_that():
+def test_the_warning_of_a_low_rank_names_the_parameter():
     X = np.random.default_rng(0).standard_normal((30, 3))
     with pytest.warns(UserWarning, match="n_components = 10 exceeds the numerical rank 3"):
         mc.KernelPCA(10).fit(X)

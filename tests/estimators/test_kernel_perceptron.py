@@ -1,4 +1,4 @@
-"""KernelPerceptron: separation, its certificate, batches, several classes, and scikit-learn's contract."""
+"""KernelPerceptron: margins and mistake bounds, batches, several classes, and the checks of scikit-learn."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ SETTINGS = [
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(SETTINGS)
-def test_scikit_learn_finds_no_fault(estimator, check):
+def test_it_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -30,7 +30,7 @@ def moons(global_random_seed):
     return make_moons(150, noise=0.08, random_state=global_random_seed)
 
 
-def test_moons_are_separated_within_the_reported_bound(moons):
+def test_the_number_of_mistakes_is_below_the_bound_of_the_margin(moons):
     X, y = moons
     model = KernelPerceptron(mc.Gaussian(5.0)).fit(X, y)
     signed = np.where(y == 1, 1, -1) * model.decision_function(X)
@@ -63,6 +63,27 @@ def test_batches_presented_once_are_one_pass(form):
     np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), atol=1e-12)
 
 
+def test_batches_number_their_examples_one_after_another(moons):
+    X, y = moons
+    model = KernelPerceptron(mc.Gaussian(5.0)).partial_fit(X[:10], y[:10], classes=[0, 1])
+    model.partial_fit(X[10:], y[10:])
+    assert model.support_.max() >= 10
+    np.testing.assert_array_equal(model.expansion_.points, X[model.support_])
+    assert model.n_iter_ == 2
+    assert model.mistakes_[0].seen == 150
+    signed = np.where(y[10:] == 1, 1, -1) * model.decision_function(X[10:])
+    assert model.margin_[0] == pytest.approx(signed.min() / model.expansion_.norms()[0])
+
+
+def test_votes_in_blocks_equal_votes_at_once(moons, monkeypatch):
+    X, y = moons
+    model = KernelPerceptron(mc.Gaussian(5.0), voted=True).fit(X, y)
+    whole = model.decision_function(X)
+    assert np.abs(whole).max() <= 1
+    monkeypatch.setattr("mercer.estimators.kernel_perceptron._VOTES", 100)
+    np.testing.assert_allclose(model.decision_function(X), whole, atol=1e-14)
+
+
 def test_a_batch_without_mistakes_adds_no_point(moons):
     X, y = moons
     model = KernelPerceptron(mc.Gaussian(5.0)).fit(X, y)
@@ -73,7 +94,7 @@ def test_a_batch_without_mistakes_adds_no_point(moons):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_averages_and_votes_err_less_than_the_last_vector_where_classes_overlap():
-    """Ten draws of two overlapping Gaussians."""
+    """Ten samples of two overlapping Gaussians."""
     errors = []
     for seed in range(10):
         rng = np.random.default_rng(seed)
@@ -87,7 +108,7 @@ def test_averages_and_votes_err_less_than_the_last_vector_where_classes_overlap(
     assert voted < last - 0.02
 
 
-def test_several_classes_are_learned_one_against_the_rest():
+def test_several_classes_are_learned_one_vs_rest():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     kernel = mc.Gaussian(10.0)
@@ -100,7 +121,7 @@ def test_several_classes_are_learned_one_against_the_rest():
     assert model.score(X, names) > 0.95
 
 
-def test_a_small_budget_changes_nothing(moons):
+def test_the_memory_limit_does_not_change_the_model(moons):
     X, y = moons
     stored, lazy = (KernelPerceptron(mc.Gaussian(5.0), memory=m).fit(X, y) for m in ("1GB", "1kB"))
     np.testing.assert_array_equal(stored.support_, lazy.support_)
@@ -119,7 +140,7 @@ def test_precomputed_and_sparse_points_give_the_same_model(moons):
     assert sparse.score(sp.csr_array(X + 0.5), 1 - y) > 0.5
 
 
-def test_strings_can_be_told_apart():
+def test_a_list_of_strings_is_separated():
     words, y = ["kernel", "kernels", "colonel", "margin", "margins", "merging"], [0, 0, 0, 1, 1, 1]
 
     def shared_letters(A, B):
@@ -183,6 +204,6 @@ def test_bad_batches_are_refused(moons):
         KernelPerceptron().fit(X, np.zeros(len(X)))
 
 
-def test_an_unfitted_model_says_so(moons):
+def test_an_unfitted_model_raises_not_fitted_error(moons):
     with pytest.raises(NotFittedError):
         KernelPerceptron().predict(moons[0])

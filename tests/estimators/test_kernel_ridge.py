@@ -1,4 +1,4 @@
-"""KernelRidge: scikit-learn's numbers, the Gaussian process behind them, what is left out, and the contract."""
+"""KernelRidge: results of scikit-learn, Gaussian processes, leave-one-out residuals, and the checks of scikit-learn."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ SETTINGS = [
 
 
 @parametrize_with_checks(SETTINGS)
-def test_scikit_learn_finds_no_fault(estimator, check):
+def test_it_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -84,7 +84,7 @@ def test_weights_are_variances_of_the_noise(sample):
     np.testing.assert_allclose(ours.variance(new), process.predict(new, return_std=True)[1] ** 2, atol=1e-10)
 
 
-def test_variance_comes_a_block_at_a_time(sample, monkeypatch):
+def test_the_variance_in_blocks_equals_the_variance_at_once(sample, monkeypatch):
     X, Y, new, _ = sample
     model = KernelRidge(0.1, kernel="rbf").fit(X, Y)
     whole = model.variance(new)
@@ -92,7 +92,7 @@ def test_variance_comes_a_block_at_a_time(sample, monkeypatch):
     np.testing.assert_allclose(model.variance(new), whole, atol=1e-13)
 
 
-def test_leave_one_out_residuals_are_those_of_leaving_out(sample):
+def test_leave_one_out_residuals_are_those_of_cross_validation(sample):
     X, Y, _, _ = sample
     model = KernelRidge(0.1, kernel=mc.Gaussian(0.3))
     expected = Y - cross_val_predict(clone(model), X, Y, cv=LeaveOneOut())
@@ -109,7 +109,7 @@ def test_weights_are_repetitions(sample, landmarks):
     np.testing.assert_allclose(weighted.variance(new), repeated.variance(new), atol=1e-8)
 
 
-def test_landmarks_carry_the_answer_and_its_variance(sample):
+def test_landmarks_approximate_the_prediction_and_its_variance(sample):
     X, Y, new, _ = sample
     full = KernelRidge(0.1, kernel=mc.Gaussian(0.02)).fit(X, Y)
     few = KernelRidge(0.1, kernel=mc.Gaussian(0.02), landmarks=30, random_state=0).fit(X, Y)
@@ -161,7 +161,7 @@ def test_sparse_rows_give_the_predictions_of_dense_ones(sample):
             np.testing.assert_allclose(sparse.variance(sp.csr_array(new)), dense.variance(new), atol=1e-8)
 
 
-def test_a_list_of_strings_is_regressed_on():
+def test_a_list_of_strings_has_predictions_and_variances():
     words = ["kernel", "kernels", "colonel", "margin", "margins", "merging"]
 
     def shared_letters(A, B):
@@ -182,7 +182,7 @@ def test_float32_stays_float32_and_agrees_with_float64(sample):
         np.testing.assert_allclose(predicted, wide.predict(new), atol=2e-3)
 
 
-def test_a_second_fit_forgets_the_posterior_of_the_first(sample):
+def test_a_second_fit_replaces_the_posterior_of_the_first(sample):
     X, Y, new, _ = sample
     model = KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, Y)
     first = model.variance(new)
@@ -201,7 +201,7 @@ def test_grid_search_finds_ridge_and_bandwidth(sample):
     assert search.best_score_ == pytest.approx(theirs.best_score_, abs=1e-10)
 
 
-def test_what_the_memory_does_not_hold_is_refused_only_where_it_is_needed(sample):
+def test_a_posterior_beyond_the_memory_limit_is_refused_when_it_is_used(sample):
     X, Y, new, _ = sample
     small = KernelRidge(0.1, kernel="rbf", memory="10kB").fit(X, Y)
     np.testing.assert_allclose(small.predict(new), KernelRidge(0.1, kernel="rbf").fit(X, Y).predict(new), atol=1e-6)
@@ -209,7 +209,7 @@ def test_what_the_memory_does_not_hold_is_refused_only_where_it_is_needed(sample
         small.variance(new)
 
 
-def test_an_unfitted_model_says_so(sample):
+def test_an_unfitted_model_raises_not_fitted_error(sample):
     X = sample[0]
     for method in (KernelRidge().predict, KernelRidge().variance):
         with pytest.raises(NotFittedError):

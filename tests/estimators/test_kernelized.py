@@ -1,4 +1,4 @@
-"""Kernelized: classical kernel methods from linear ones, delegation, and what is inherited from wrapped estimators."""
+"""Kernelized: kernel methods from linear ones, delegation, and attributes of wrapped estimators."""
 
 import numpy as np
 import pytest
@@ -24,10 +24,10 @@ import mercer as mc
 from mercer.estimators.kernelized import Kernelized
 from mercer.estimators.pca_l1 import PCAL1
 
-# Axes, and the cut at tol, are those of the points without their weights; these see them, not only dot products.
+# The axes, and their cut at tol, do not depend on the weights; estimators that use single axes therefore fail these.
 _AXES = {"check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"}
 
-# What fails beside what the wrapped estimator fails itself, and beside weights where it takes none.
+# Wrapped estimators, options, and the checks that fail only for the wrapper (apart from weights that it refuses).
 WRAPPED = [
     (PCA(2), {}, set()),
     (PCAL1(2, n_init=2), {}, set()),
@@ -49,7 +49,7 @@ WRAPPED = [
     (LocalOutlierFactor(novelty=True), {}, set()),
     (OneClassSVM(kernel="linear", nu=0.2), {}, set()),
 ]
-# one of each type in every run, all of them in the long one
+# one of each type in every run, all of them in the slow tests
 _ALWAYS = (PCAL1, KNeighborsRegressor, KMeans, LocalOutlierFactor, GaussianNB)
 CASES = [
     pytest.param(*case, id=type(case[0]).__name__, marks=[] if isinstance(case[0], _ALWAYS) else pytest.mark.slow)
@@ -64,10 +64,10 @@ def failures(estimator):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("inner", "options", "stated"), CASES)
-def test_no_check_fails_that_the_wrapped_estimator_passes_but_those_stated(inner, options, stated):
+def test_it_passes_the_checks_that_the_wrapped_estimator_passes_except_for_those_stated(inner, options, stated):
     own = failures(Kernelized(inner, **options)) - failures(inner)
     if not has_fit_parameter(inner, "sample_weight"):
-        # fit has an argument for weights, and refuses them with a reason
+        # fit has an argument for weights, and refuses them
         own = {name for name in own if "sample_weight" not in name}
     assert own == stated
 
@@ -82,7 +82,7 @@ def moons(global_random_seed):
     return make_moons(80, noise=0.1, random_state=global_random_seed)
 
 
-# a narrow kernel: its matrix is well conditioned, and formulas hold to the last digits
+# a narrow kernel, whose matrix is well conditioned
 NARROW = mc.Gaussian(2.0)
 
 
@@ -106,7 +106,7 @@ def test_ridge_without_intercept_becomes_kernel_ridge(points, centre):
     np.testing.assert_allclose(model.predict(new), expected, atol=1e-10)
 
 
-def test_the_linear_machine_on_coordinates_is_the_kernel_machine(moons):
+def test_a_linear_svm_becomes_the_kernel_svm(moons):
     X, y = moons
     theirs = SVC(kernel="rbf", gamma=2.0, C=3, tol=1e-10).fit(X, y)
     ours = Kernelized(SVC(kernel="linear", C=3, tol=1e-10), NARROW).fit(X, y)
@@ -118,7 +118,7 @@ def test_the_linear_machine_on_coordinates_is_the_kernel_machine(moons):
 def test_nearest_neighbours_are_those_of_feature_space(points, kernel):
     y = np.arange(60) % 3
     expected = KNeighborsClassifier(4).fit(points, y).predict(points)
-    # a Gaussian kernel falls with distance, and training points lie in the span
+    # a Gaussian kernel decreases with distance, and training points lie in the span
     np.testing.assert_array_equal(Kernelized(KNeighborsClassifier(4), kernel).fit(points, y).predict(points), expected)
 
 
@@ -133,7 +133,7 @@ def test_nearest_neighbours_are_those_of_feature_space(points, kernel):
     ],
     ids=lambda inner: type(inner).__name__,
 )
-def test_linear_scores_come_home_as_vectors_of_feature_space(moons, inner):
+def test_affine_output_is_an_expansion_and_an_intercept(moons, inner):
     X, y = moons
     model = Kernelized(inner, NARROW, tol=1e-3).fit(X, y)
     name = next(name for name in ("decision_function", "predict", "transform") if hasattr(model, name))
@@ -145,19 +145,27 @@ def test_linear_scores_come_home_as_vectors_of_feature_space(moons, inner):
     np.testing.assert_allclose(psi(X[:9] + 0.1) + model.intercept_, scores.reshape(9, -1), atol=1e-9)
 
 
+def test_the_expansion_of_a_linear_regression_is_a_calculation_by_hand():
+    """y = 2 x + 1 over x = 0, 2, 4: centred coordinates x - 2, weight 2 and intercept 5."""
+    X = np.array([[0.0], [2.0], [4.0]])
+    model = Kernelized(LinearRegression(), "linear").fit(X, 2 * X[:, 0] + 1)
+    np.testing.assert_allclose(model.expansion_(np.array([[3.0]])), [[6.0]], atol=1e-12)
+    np.testing.assert_allclose(model.intercept_, [1.0], atol=1e-12)
+
+
 @pytest.mark.parametrize("inner", [DecisionTreeRegressor(), KMeans(2, n_init=1), KNeighborsClassifier()])
-def test_scores_that_are_not_affine_have_no_expansion(moons, inner):
+def test_output_that_is_not_affine_has_no_expansion(moons, inner):
     model = Kernelized(inner, NARROW).fit(*moons)
     assert not hasattr(model, "expansion_")
     assert not hasattr(Kernelized(inner, NARROW), "expansion_")
 
 
-def test_all_directions_of_pca_l1_bring_points_back(points):
+def test_the_inverse_transform_of_all_directions_of_pca_l1_is_exact(points):
     model = Kernelized(PCAL1(n_init=1), mc.Linear()).fit(points)
     np.testing.assert_allclose(model.inverse_transform(model.transform(points[:5])), points[:5], atol=1e-6)
 
 
-def test_methods_are_there_when_the_wrapped_estimator_has_them(moons):
+def test_a_method_is_available_if_the_wrapped_estimator_has_it(moons):
     assert not hasattr(Kernelized(Ridge()), "transform")
     assert not hasattr(Kernelized(PCA()), "predict")
     assert not hasattr(Kernelized(LinearSVC()), "predict_proba")
@@ -205,7 +213,7 @@ def test_weights_count_as_repetitions(moons, global_random_seed):
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-5)
 
 
-def test_the_wrapped_estimator_and_the_kernel_are_left_as_they_are(moons):
+def test_fit_does_not_change_the_wrapped_estimator_or_the_kernel(moons):
     inner = LogisticRegression()
     model = Kernelized(inner).fit(*moons)
     assert not hasattr(inner, "coef_")
@@ -229,12 +237,12 @@ def test_pandas_output_keeps_the_index(moons):
         (3, TypeError, "estimator must be an estimator"),
     ],
 )
-def test_estimators_that_cannot_work_are_refused(moons, inner, error, message):
+def test_unsuitable_estimators_are_refused(moons, inner, error, message):
     with pytest.raises(error, match=message):
         Kernelized(inner).fit(*moons)
 
 
-def test_what_needs_nonnegative_input_works_behind_a_scaler(moons):
+def test_estimators_of_nonnegative_input_work_behind_a_scaler(moons):
     X, y = moons
     model = Kernelized(make_pipeline(MinMaxScaler(clip=True), MultinomialNB()), NARROW, tol=1e-2).fit(X, y)
     assert model.score(X, y) > 0.8
@@ -246,6 +254,6 @@ def test_weights_that_the_wrapped_estimator_does_not_take_are_refused(moons):
         Kernelized(KNeighborsClassifier()).fit(X, y, sample_weight=np.ones(80))
 
 
-def test_an_unfitted_model_says_so(moons):
+def test_an_unfitted_model_raises_not_fitted_error(moons):
     with pytest.raises(NotFittedError):
         Kernelized(Ridge()).predict(moons[0])

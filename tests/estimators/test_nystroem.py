@@ -18,7 +18,7 @@ SETTINGS = [
 
 
 @parametrize_with_checks(SETTINGS)
-def test_scikit_learn_finds_no_fault(estimator, check):
+def test_it_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -70,6 +70,13 @@ def test_precomputed_rows_and_sparse_rows_give_the_features_of_the_points(points
     np.testing.assert_allclose(sparse.transform(sp.csr_matrix(new)), expected, atol=1e-8)
 
 
+def test_given_landmarks_give_as_many_features_as_their_rank(points, recwarn):
+    model = Nystroem(mc.Gaussian(0.3), n_components=3, landmarks=points[:7]).fit(points)
+    np.testing.assert_array_equal(model.landmarks_, points[:7])
+    assert model.n_components_ == 7
+    assert not recwarn.list
+
+
 def test_float32_stays_float32(points):
     wide, narrow = (Nystroem("rbf", n_components=9, random_state=0).fit(points.astype(t)) for t in ("f8", "f4"))
     Z, expected = narrow.transform(points.astype(np.float32)), wide.transform(points)
@@ -77,7 +84,7 @@ def test_float32_stays_float32(points):
     np.testing.assert_allclose(Z @ Z.T, expected @ expected.T, atol=1e-4)
 
 
-def test_a_rank_below_the_number_of_landmarks_is_said(points):
+def test_a_rank_below_the_number_of_landmarks_is_a_warning(points):
     with pytest.warns(UserWarning, match="n_components = 10 exceeds the numerical rank 4"):
         model = Nystroem("linear", n_components=10).fit(points)
     assert model.transform(points).shape == (60, 4)

@@ -1,4 +1,4 @@
-"""PCAL1: robustness as a number, the scores and the way back, and scikit-learn's contract."""
+"""PCAL1: robustness against outliers, scores and their inverse, and the checks of scikit-learn."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ SETTINGS = [PCAL1(), PCAL1(2, n_init=3), PCAL1(2, greedy=False, random_state=0),
 
 
 @parametrize_with_checks(SETTINGS)
-def test_scikit_learn_finds_no_fault(estimator, check):
+def test_it_passes_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -26,7 +26,7 @@ def angle(model, direction):
 
 
 def test_outliers_turn_pca_further_than_pca_l1():
-    """Twenty draws: 100 points on a long axis, 5 far outliers across it; the angle each method is turned by."""
+    """Twenty samples of 100 points along an axis and 5 outliers across it: angles between the axis and the result."""
     angles = []
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -36,7 +36,7 @@ def test_outliers_turn_pca_further_than_pca_l1():
         angles.append([angle(model.fit(X), np.eye(10)[0]) for model in (PCAL1(1), PCA(1))])
     l1, l2 = np.transpose(angles)
     assert (l1 < l2).sum() == 20
-    # 27 and 88 degrees: PCA follows the outliers, PCA-L1 the points
+    # the medians are 27 and 88 degrees
     assert np.median(l1) < 30
     assert np.median(l2) > 85
 
@@ -48,7 +48,7 @@ def test_the_first_direction_has_at_least_the_dispersion_of_every_principal_comp
 
 
 @pytest.mark.parametrize("greedy", [True, False])
-def test_all_directions_bring_the_points_back(points, greedy):
+def test_the_inverse_transform_of_all_scores_is_exact(points, greedy):
     pca = PCAL1(greedy=greedy).fit(points)
     np.testing.assert_allclose(pca.components_ @ pca.components_.T, np.eye(4), atol=1e-14)
     np.testing.assert_allclose(pca.inverse_transform(pca.transform(points)), points, atol=1e-12)
@@ -73,6 +73,14 @@ def test_huge_and_tiny_entries_give_the_same_directions(points):
     expected = PCAL1(2).fit(points).components_
     for factor in (1e-200, 1e200):
         np.testing.assert_allclose(PCAL1(2).fit(factor * points).components_, expected, atol=1e-12)
+
+
+def test_attributes_describe_the_searches(points):
+    pca = PCAL1(2, n_init=3).fit(points)
+    assert [len(pca.history_), pca.residuals_.shape, pca.n_ties_] == [2, (2,), 0]
+    assert pca.n_iter_ == max(len(objective) for objective in pca.history_)
+    assert pca.residuals_.max() < 1e-14
+    np.testing.assert_allclose(pca.mean_, points.mean(axis=0), atol=1e-15)
 
 
 def test_more_directions_than_the_rank_are_cut_with_a_warning(points):

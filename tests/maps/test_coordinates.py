@@ -5,7 +5,7 @@ import pytest
 
 import mercer as mc
 from mercer import landmarks
-from mercer.maps import onto_landmarks, project_on, spectral, triangular, whitened
+from mercer.maps import Coordinates, onto_landmarks, project_on, spectral, triangular, whitened
 
 SEVEN = np.array(
     [
@@ -171,6 +171,28 @@ def test_vectors_and_coordinates_are_inverse(points):
         np.testing.assert_allclose(record.of(record.vectors(Y) - record.origin), Y, atol=1e-8)
         with pytest.raises(ValueError, match="Y must have shape"):
             record.vectors(Y[:, :-1])
+
+
+def test_preimages_in_blocks_are_those_at_once_and_searches_start_where_they_are_told(points, monkeypatch):
+    record = spectral(mc.features(mc.Gaussian(0.8), points))
+    start = points[:7] + 0.1
+    Y = record(start)
+    whole = record.preimages(Y, "fixed_point", start)
+    np.testing.assert_allclose(whole, start, atol=0.1)
+    monkeypatch.setattr("mercer.maps.coordinates._BLOCK", 3)
+    np.testing.assert_allclose(record.preimages(Y, "fixed_point", start), whole, atol=1e-8)
+    expected = mc.preimage(record.vectors(Y), "fixed_point").points
+    np.testing.assert_allclose(record.preimages(Y, "fixed_point"), expected, atol=1e-6)
+
+
+def test_whitened_coordinates_have_the_vectors_and_residuals_of_plain_ones(points):
+    plain = spectral(mc.features(mc.Gaussian(0.8), points))
+    s = np.linspace(0.5, 2, len(plain.basis))
+    whitened_ones = Coordinates(plain.basis / s, plain.origin, plain.intercept / s, variances=s**2)
+    new = points[:5] + 0.3
+    np.testing.assert_allclose(whitened_ones(new), plain(new) / s, atol=1e-9)
+    assert mc.sqdist(whitened_ones.vectors(plain(new) / s), plain.vectors(plain(new)), paired=True).max() < 1e-12
+    np.testing.assert_allclose(whitened_ones.residual(new), plain.residual(new), atol=1e-9)
 
 
 def test_too_large_a_matrix_and_bad_thresholds_are_refused(points):

@@ -1,4 +1,4 @@
-"""Discriminants: the generalised eigenproblem that defines them, on the kernel matrix and on coordinates."""
+"""Fisher discriminants: the generalised eigenproblem, on the kernel matrix and on coordinates; log posteriors."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ def test_directions_are_those_of_linear_discriminant_analysis_on_coordinates(coo
     found = discriminants(PHI, CLASSES, MU)
     np.testing.assert_allclose(found.eigenvalues, eigenvalues, rtol=1e-10)
     alpha = (U / np.sqrt(values)) @ beta
-    # coefficients count up to what the features map to 0: rounding of the smallest eigenvalues
+    # compared by values: coefficients are determined up to the null space of the features
     ours, theirs = aligned_values(found.expansion.coef, alpha)
     np.testing.assert_allclose(ours, theirs, atol=1e-10 * np.abs(theirs).max())
 
@@ -112,7 +112,7 @@ def test_weights_are_repetitions(memory):
     assert ours.residual <= 1e-8
 
 
-def test_classes_told_apart_entirely_keep_their_direction():
+def test_fully_separated_classes_have_a_direction():
     far = np.concatenate([X[:40], X[:40] + 100])
     labels = np.repeat([0, 1], 40)
     found = discriminants(mc.features(mc.Gaussian(1e-4), far), labels, 1e-9)
@@ -138,7 +138,7 @@ def test_float32_stays_float32():
         (CLASSES - 1, 1.0, "numbered from 0"),
     ],
 )
-def test_nonsense_is_refused(classes, mu, message):
+def test_bad_arguments_are_refused(classes, mu, message):
     with pytest.raises(ValueError, match=message):
         discriminants(PHI, classes, mu)
 

@@ -56,7 +56,7 @@ def test_zero_projections_are_perturbed_until_there_are_none():
         assert (np.diff(run.history) > -1e-14).all()
 
 
-def test_each_direction_is_sought_in_what_the_earlier_ones_leave(rows):
+def test_each_direction_is_the_best_in_the_rows_that_the_earlier_ones_deflate(rows):
     found = pca_l1.greedy(rows, 3, n_init=20)
     rest = rows
     for w, dispersion in zip(found.vectors.T, found.dispersions, strict=True):
@@ -75,7 +75,7 @@ def test_more_starts_never_give_a_smaller_dispersion(global_random_seed):
     assert (np.diff(values) >= -1e-12).all()
 
 
-def test_directions_stay_orthogonal_however_little_is_left(global_random_seed):
+def test_directions_of_tiny_dispersion_are_orthogonal(global_random_seed):
     X = np.random.default_rng(global_random_seed).standard_normal((50, 6)) * 10.0 ** -np.arange(0, 12, 2)
     found = pca_l1.greedy(X, 6)
     np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(6), atol=1e-13)
@@ -100,7 +100,6 @@ def test_rows_of_zeros_have_no_direction():
 
 
 def test_ties_count_zero_projections_of_rows_that_are_not_zero():
-    """The third row stays orthogonal when no perturbation is left: both signs give the same objective."""
     X = np.array([[3.0, 0.0, 0.0], [-3.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     assert pca_l1.greedy(X, 1).ties == 0
     run = pca_l1.ascend(np.array([[3.0, 0.0], [0.0, 1.0]]), np.array([[1.0], [0.0]]), np.random.default_rng(0))

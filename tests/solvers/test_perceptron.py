@@ -15,7 +15,7 @@ def monomials(X):
 
 
 def primal(F, y, passes):
-    """The printed algorithm 1 on explicit features, with <= 0: its vector and its mistakes in order."""
+    """Return the vector and the mistakes, in order, of the published algorithm 1 on explicit features, with <= 0."""
     w, mistakes = np.zeros(F.shape[1]), []
     for _ in range(passes):
         before = len(mistakes)
@@ -30,7 +30,7 @@ def primal(F, y, passes):
 
 @pytest.fixture
 def rings(global_random_seed):
-    """Points with whole numbers as coordinates, so that both forms compute without rounding."""
+    """Return points with integer coordinates, so that both forms compute without rounding."""
     X = np.random.default_rng(global_random_seed).integers(-9, 10, (80, 2)).astype(float)
     radius = (X**2).sum(axis=1)
     X = X[(radius < 40) | (radius > 60)]
@@ -112,6 +112,8 @@ def test_nothing_presented_gives_vectors_and_votes_of_zero():
     run = perceptron.learn(np.eye(2), np.ones(2), [])
     assert (run.seen, run.n_iter, run.last) == (0, 0, 0)
     assert perceptron.averaged(run, 2).tolist() == perceptron.votes(np.eye(2), run).tolist() == [0, 0]
+    run = perceptron.learn(np.eye(2), np.ones(2), [np.arange(1)])
+    assert perceptron.averaged(run, 2).tolist() == perceptron.votes(np.eye(2), run).tolist() == [1, 0]
 
 
 def test_two_runs_joined_add_up():

@@ -15,7 +15,7 @@ PHI = mc.features(GAUSSIAN, X)
 
 
 def refitted(i, alpha, weights):
-    """Return the residual of point i when the others are fitted again without it."""
+    """Return the residual of point i in a fit to the others."""
     others = np.delete(np.arange(60), i)
     psi = ridge(PHI[:, others], Y[others], alpha, weights[others]).expansion
     return Y[i] - psi(X[i : i + 1])[0]
@@ -33,7 +33,7 @@ def test_weights_are_repetitions(memory):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 1e-18, 1e-3])
-def test_repeated_points_are_solved_whatever_the_ridge(alpha):
+def test_repeated_points_have_a_solution_for_every_ridge(alpha):
     twice = mc.features(GAUSSIAN, np.repeat(X[:20], 2, axis=0))
     found = ridge(twice, Y[:40], alpha, WEIGHTS[:40] + 1)
     psi = found.expansion
@@ -90,6 +90,8 @@ def test_residuals_of_the_normal_equations_vanish_at_solutions_only(weights):
         error = k @ W @ (Y - k.T @ away.coef) - 0.1 * K @ away.coef
         expected = np.linalg.norm(error, axis=0) / np.linalg.norm(k @ W @ Y, axis=0)
         np.testing.assert_allclose(normal_residuals(away, X, Y, 0.1, weights), expected, rtol=1e-10)
+        tiny = mc.Expansion(GAUSSIAN, psi.points, 1e-6 * away.coef)
+        np.testing.assert_allclose(normal_residuals(tiny, X, 1e-6 * Y, 0.1, weights), expected, rtol=1e-10)
     assert normal_residuals(ridge(PHI, 0 * Y, 0.1).expansion, X, 0 * Y, 0.1).tolist() == [0, 0]
 
 
@@ -104,7 +106,7 @@ def test_the_span_of_all_points_restricts_nothing():
     np.testing.assert_allclose(known, exact, atol=1e-7)
 
 
-def test_no_vector_of_the_span_does_better(monkeypatch):
+def test_no_vector_of_the_span_has_a_smaller_objective(monkeypatch):
     monkeypatch.setattr("mercer.solvers.ridge._ROWS", 13)
     onto = mc.features(GAUSSIAN, NEW[:8])
     psi = restricted(PHI, onto, Y[:, 0], 0.1, WEIGHTS).expansion
@@ -116,6 +118,20 @@ def test_no_vector_of_the_span_does_better(monkeypatch):
     for size in (1e-1, 1e-3):
         for _ in range(5):
             assert objective(psi + onto @ (size * rng.standard_normal(8))) > best
+
+
+@pytest.mark.parametrize(("square", "rank"), [(1e-10, 2), (1e-11, 1)])
+def test_directions_of_the_span_below_eps_to_the_two_thirds_are_left_out(square, rank):
+    onto = mc.features(mc.Linear(), 1e3 * np.diag([1.0, square**0.5]))
+    found = restricted(mc.features(mc.Linear(), np.eye(2)), onto, Y[:2], 0.1)
+    assert len(found.posterior) == rank
+
+
+@pytest.mark.parametrize(("square", "rank"), [(1e-15, 2), (3e-16, 1)])
+def test_directions_without_data_are_left_out(square, rank):
+    phi, onto = (mc.features(mc.Linear(), np.diag([1.0, b])) for b in (square**0.5, 1.0))
+    found = restricted(phi, onto, Y[:2], 0.0)
+    assert len(found.posterior) == rank
 
 
 def test_repeated_landmarks_change_nothing():
@@ -153,6 +169,6 @@ def test_matrices_beyond_the_memory_limit_are_refused():
         (lambda: posterior(mc.features(mc.Sigmoid(4.0), X), 1e-3), "the matrix is indefinite"),
     ],
 )
-def test_nonsense_is_refused(attempt, message):
+def test_bad_arguments_are_refused(attempt, message):
     with pytest.raises(ValueError, match=message):
         attempt()
