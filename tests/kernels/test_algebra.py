@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.reference.derivatives import assert_gradients
 
 import mercer as mc
 
@@ -91,3 +92,38 @@ def test_a_constant_is_one_feature():
     np.testing.assert_array_equal(mc.Constant(2.0)(X), 2)
     with pytest.raises(ValueError, match="value = -1.0 must be at least 0"):
         mc.Constant(-1.0)
+
+
+INNER = {
+    "constant": mc.Constant(2.0),
+    "sum": mc.Polynomial(2) + G,
+    "product": mc.Polynomial(2, gamma=0.5) * G,
+    "scaled": 0.3 * mc.Polynomial(3),
+    "power 1": mc.Polynomial(2) ** 1,
+    "power 3": (0.5 * L + G) ** 3,
+    "exp": mc.Exp(0.3 * mc.Polynomial(2)),
+    "normalised linear": mc.Normalized(L),
+    "normalised polynomial": mc.Normalized(mc.Polynomial(3, gamma=0.7)),
+    "normalised sum": mc.Normalized(2 * mc.Polynomial(2) + G),
+}
+
+
+@pytest.mark.parametrize("name", INNER)
+def test_gradients_are_those_of_differences(name, global_random_seed):
+    assert_gradients(INNER[name], X, np.flip(X[:5], axis=1) + 0.1, global_random_seed)
+
+
+def test_properties_hold_if_they_hold_for_all_inner_kernels():
+    tags = (mc.Linear() + mc.Chi2(1.0)).tags
+    assert (tags.positive_semidefinite, tags.sparse, tags.differentiable, tags.nonnegative) == (True, False, True, True)
+    assert (mc.Linear() + mc.Sigmoid()).tags.positive_semidefinite is None
+    assert not (G + mc.Conformal(G, lambda Y: Y[:, 0])).tags.differentiable
+    assert mc.Constant(1.0).tags.sparse
+    assert (2 * mc.Precomputed()).tags.points == "indices"
+
+
+def test_values_of_float32_points_are_float32():
+    narrow = X.astype(np.float32)
+    for name, kernel in INNER.items():
+        assert kernel(narrow).dtype == kernel.diag(narrow).dtype == np.float32, name
+        assert kernel.vjp(narrow, narrow, np.ones((8, 8))).dtype == np.float32, name

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.reference.derivatives import assert_gradients
 
 import mercer as mc
 
@@ -46,3 +47,33 @@ def test_other_factors_than_functions_are_refused():
         mc.Conformal(G, 2.0)
     with pytest.raises(TypeError, match="kernel of Conformal must be a Kernel, got 'rbf'"):
         mc.Conformal("rbf", np.sum)
+
+
+class Factor:
+    """c(x) = 1 / (1 + |x|^2) with its gradient."""
+
+    def __call__(self, Y):
+        return 1 / (1 + (Y**2).sum(axis=1))
+
+    def gradient(self, Y):
+        return -2 * Y / (1 + (Y**2).sum(axis=1, keepdims=True)) ** 2
+
+
+@pytest.mark.parametrize(
+    "kernel", [mc.Polynomial(2), mc.Matern(1.5, nu=2.5), mc.Normalized(mc.Polynomial(2))], ids=repr
+)
+@pytest.mark.parametrize("c", [Factor(), mc.Expansion(G, X[:4], np.arange(1.0, 5.0))], ids=["function", "expansion"])
+def test_gradients_are_those_of_differences(kernel, c, global_random_seed):
+    assert_gradients(mc.Conformal(kernel, c), X, X[:5, ::-1] + 0.1, global_random_seed)
+
+
+def test_values_are_the_kernel_times_both_factors():
+    c = Factor()
+    np.testing.assert_allclose(
+        mc.Conformal(G, c)(X, X[:3] + 1), c(X)[:, None] * G(X, X[:3] + 1) * c(X[:3] + 1), rtol=1e-14
+    )
+    np.testing.assert_allclose(mc.Conformal(mc.Linear(), c).diag(X), c(X) ** 2 * (X**2).sum(axis=1), rtol=1e-14)
+
+
+def test_sparse_rows_are_refused():
+    assert not mc.Conformal(mc.Linear(), Factor()).tags.sparse

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.metrics.pairwise import chi2_kernel, laplacian_kernel
+from tests.reference.derivatives import assert_gradients
 
 import mercer as mc
+from mercer._compute.namespace import Namespace
 
 X = np.random.default_rng(0).random((9, 5))
 X[0] = 0
@@ -50,3 +52,32 @@ def test_huge_entries_are_values_or_refused_but_never_nan():
 def test_the_laplacian_is_a_product_over_coordinates():
     parts = [mc.Mapped(mc.Laplacian(0.4), np.array([k]))(X) for k in range(5)]
     np.testing.assert_allclose(mc.Laplacian(0.4)(X), np.prod(parts, axis=0), rtol=1e-13)
+
+
+def test_gradients_are_those_of_differences(global_random_seed):
+    positive = np.random.default_rng(2).random((6, 4)) + 0.5
+    for kernel in (mc.Laplacian(0.7), mc.Chi2(0.8), mc.Intersection(), mc.Chi2(0.3) * mc.Intersection()):
+        # no coordinates within the steps of the differences, where |x - z| and min(x, z) have kinks
+        assert_gradients(kernel, positive, np.random.default_rng(3).random((5, 4)) * 0.3, global_random_seed)
+
+
+def test_a_subclass_with_any_profile_has_its_gradients(global_random_seed):
+    class Squared(mc.Coordinatewise):
+        @staticmethod
+        def term(xp, x, z, order=0):
+            return x * z if order == 0 else z
+
+        @staticmethod
+        def profile(xp, s, order=0):
+            return (s * s, 2 * s)[order]
+
+    np.testing.assert_allclose(Squared()(X), mc.Polynomial(2, coef0=0.0)(X), atol=1e-14)
+    assert_gradients(Squared(), X, X[:4, ::-1], global_random_seed)
+
+
+def test_derivatives_at_kinks():
+    # |x - z| has slope 0 and min(x, z) slope 1/2 at x = z
+    assert mc.Laplacian(1.0).vjp(X[:1], X[:1], np.ones((1, 1))).tolist() == [[0.0] * 5]
+    assert mc.Intersection().vjp(X[2:3], X[2:3], np.ones((1, 1))).tolist() == [[0.5] * 5]
+    identity = [mc.Intersection.profile(Namespace(np), np.array([2.0]), order=order)[0] for order in range(4)]
+    assert identity == [2.0, 1.0, 0.0, 0.0]

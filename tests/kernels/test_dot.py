@@ -5,8 +5,11 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from tests.reference.derivatives import assert_gradients, central
 
 import mercer as mc
+from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 
 X = np.random.default_rng(0).standard_normal((6, 3))
@@ -78,3 +81,41 @@ def test_bad_parameters_are_refused_by_name_and_value(make, message):
 def test_a_degree_is_a_whole_number():
     with pytest.raises(TypeError, match="degree must be a whole number, got 2.5 of type float"):
         mc.Polynomial(2.5)
+
+
+PROFILES = [
+    mc.Linear(),
+    mc.Polynomial(1, 0.7, 0.0),
+    mc.Polynomial(2, 0.7, 0.3),
+    mc.Polynomial(5, 0.6, -0.4),
+    mc.Sigmoid(0.7, 0.2),
+    mc.Sigmoid(1.3, -0.6),
+]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("kernel", PROFILES, ids=repr)
+def test_each_derivative_of_a_profile_is_the_slope_of_the_one_before(kernel, order):
+    s = np.linspace(-1.0, 3.0, 20)
+    slopes = central(lambda s: evaluate_profile(kernel, s[:, 0], order - 1), s[:, None], h=0.01)[:, 0]
+    np.testing.assert_allclose(evaluate_profile(kernel, s, order), slopes, atol=1e-6 * max(1e-3, abs(slopes).max()))
+
+
+@pytest.mark.parametrize("kernel", PROFILES, ids=repr)
+def test_gradients_are_those_of_differences(kernel, global_random_seed):
+    assert_gradients(kernel, X, X[:4, ::-1] + 0.1, global_random_seed)
+
+
+def test_sparse_rows_have_the_gradients_of_dense_rows():
+    kernel, W, w = mc.Polynomial(3), np.cos(np.arange(36.0)).reshape(6, 6), np.arange(6.0)
+    sparse = sp.csr_matrix(X)
+    np.testing.assert_allclose(kernel.vjp(sparse, sparse, W), kernel.vjp(X, X, W), rtol=1e-12)
+    np.testing.assert_allclose(
+        kernel.diagonal_gradient(Points(sparse), w), kernel.diagonal_gradient(Points(X), w), rtol=1e-12
+    )
+
+
+def test_definiteness_is_known_by_the_parameters():
+    assert mc.Polynomial(2, coef0=0.0).tags.positive_semidefinite is True
+    assert mc.Polynomial(2, coef0=-1e-9).tags.positive_semidefinite is None
+    assert mc.Sigmoid().tags.positive_semidefinite is False

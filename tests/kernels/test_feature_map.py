@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.reference.derivatives import assert_gradients
 
 import mercer as mc
+from mercer._compute.points import Points
+from mercer._compute.tile import Tile
 
 X = np.random.default_rng(0).standard_normal((8, 3))
 G = mc.Gaussian(0.5)
@@ -35,3 +38,34 @@ def test_features_are_functions():
         mc.FeatureMap(3)
     with pytest.raises(TypeError, match="jacobian must be a function of points, got 3"):
         mc.FeatureMap(np.abs, 3)
+
+
+def _features(Y):
+    return np.column_stack([Y, Y**2])
+
+
+def _jacobian(Y):
+    return np.concatenate([np.broadcast_to(np.eye(3), (len(Y), 3, 3)), 2 * Y[:, :, None] * np.eye(3)], axis=1)
+
+
+def test_gradients_are_those_of_differences(global_random_seed):
+    assert_gradients(mc.FeatureMap(_features, _jacobian), X, X[:5, ::-1] + 0.1, global_random_seed)
+
+
+def test_without_a_jacobian_there_is_no_gradient():
+    kernel = mc.FeatureMap(_features)
+    assert not kernel.tags.differentiable
+    assert mc.FeatureMap(_features, _jacobian).tags.differentiable
+    tile = Tile(Points(X), Points(X))
+    for use in (lambda: kernel.gradient(tile, np.ones((8, 8))), lambda: kernel.diagonal_gradient(tile.X, np.ones(8))):
+        with pytest.raises(TypeError, match="FeatureMap has no gradient; give jacobian="):
+            use()
+
+
+def test_features_are_computed_once_for_each_set_of_points():
+    calls = []
+    kernel = mc.FeatureMap(lambda Y: calls.append(len(Y)) or _features(Y))
+    kernel(X)
+    assert calls == [8]
+    kernel(X, X[:3].copy())
+    assert sorted(calls) == [3, 8, 8]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.reference.derivatives import assert_gradients
 
 import mercer as mc
 
@@ -66,3 +67,19 @@ def test_bad_maps_are_refused(A, error, message):
 def test_only_kernels_can_be_mapped():
     with pytest.raises(TypeError, match="kernel of Mapped must be a Kernel, got 'rbf'"):
         mc.Mapped("rbf", np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "A",
+    [np.array([1.0, 0.5, 2.0]), np.array([[1.0, 2.0, 0.0], [0.5, -1.0, 1.0]]), np.array([2, 0, 2]), np.array([-1])],
+    ids=repr,
+)
+def test_gradients_are_those_of_differences(A, global_random_seed):
+    for kernel in (mc.Polynomial(2), mc.Gaussian(0.3)):
+        assert_gradients(mc.Mapped(kernel, A), X, X[:5, ::-1] + 0.1, global_random_seed)
+
+
+def test_only_the_mapped_points_must_be_nonnegative_and_rows_dense():
+    tags = mc.Mapped(mc.Linear() + mc.Chi2(1.0), np.array([0])).tags
+    assert (tags.nonnegative, tags.sparse) == (False, False)
+    assert not mc.Mapped(mc.Linear(), np.array([0])).tags.sparse

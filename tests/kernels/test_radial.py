@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from tests.reference.derivatives import assert_gradients, central
 
 import mercer as mc
 from mercer._compute.profile import evaluate_profile
@@ -88,3 +90,44 @@ def test_bad_parameters_are_refused_by_name_and_value(value):
 def test_other_smoothness_is_refused_with_those_there_are():
     with pytest.raises(ValueError, match=r"nu = 2 must be 0.5, 1.5 or 2.5"):
         mc.Matern(1.0, nu=2)
+
+
+PROFILES = [
+    mc.Gaussian(0.7),
+    mc.Matern(1.3, nu=0.5),
+    mc.Matern(0.9, nu=1.5),
+    mc.Matern(1.7, nu=2.5),
+    mc.RationalQuadratic(0.8, alpha=0.6),
+    mc.RationalQuadratic(1.5, alpha=2.0),
+    mc.Cauchy(0.4),
+]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("kernel", PROFILES, ids=repr)
+def test_each_derivative_of_a_profile_is_the_slope_of_the_one_before(kernel, order):
+    s = np.linspace(0.2, 3.0, 20)
+    slopes = central(lambda s: evaluate_profile(kernel, s[:, 0], order - 1), s[:, None], h=0.01)[:, 0]
+    np.testing.assert_allclose(evaluate_profile(kernel, s, order), slopes, atol=1e-6 * max(1e-3, abs(slopes).max()))
+
+
+@pytest.mark.parametrize("kernel", PROFILES, ids=repr)
+def test_gradients_are_those_of_differences(kernel, global_random_seed):
+    assert_gradients(kernel, X, X[:4, ::-1] + 0.1, global_random_seed)
+
+
+def test_values_are_those_of_the_formulas():
+    u = np.sqrt(S) / 1.3
+    for nu, factor in ((0.5, 1), (1.5, 1 + np.sqrt(3) * u), (2.5, 1 + np.sqrt(5) * u + 5 / 3 * u**2)):
+        expected = factor * np.exp(-np.sqrt(2 * nu) * u)
+        np.testing.assert_allclose(evaluate_profile(mc.Matern(1.3, nu=nu), S), expected, rtol=1e-14)
+    expected = (1 + S / (2 * 0.7 * 1.3**2)) ** -0.7
+    np.testing.assert_allclose(evaluate_profile(mc.RationalQuadratic(1.3, alpha=0.7), S), expected, rtol=1e-14)
+    np.testing.assert_allclose(evaluate_profile(mc.Cauchy(0.4), S), 1 / (1 + 0.4 * S), rtol=1e-14)
+    np.testing.assert_allclose(evaluate_profile(mc.Gaussian(0.4), S), np.exp(-0.4 * S), rtol=1e-14)
+
+
+def test_sparse_rows_have_the_gradients_of_dense_rows():
+    kernel, W = mc.Gaussian(0.3), np.cos(np.arange(64.0)).reshape(8, 8)
+    sparse = sp.csr_matrix(X)
+    np.testing.assert_allclose(kernel.vjp(sparse, sparse, W), kernel.vjp(X, X, W), atol=1e-12)

@@ -4,6 +4,8 @@ from itertools import product
 
 import numpy as np
 
+from mercer._compute.points import Points
+
 # Central difference of order 8: coefficients of f(x + j h) - f(x - j h).
 _CENTRAL = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
 
@@ -63,3 +65,15 @@ def central(field, X, h=0.02):
         for step in steps
     ]
     return np.stack(parts, axis=1)
+
+
+def assert_gradients(kernel, X, Z, seed):
+    """Compare both gradients of a kernel with differences of its values, for random weights."""
+    rng = np.random.default_rng(seed)
+    W, w = rng.standard_normal((len(X), len(Z))), rng.standard_normal(len(X))
+    pairs = central(lambda X: (W * kernel(X, Z)).sum(axis=1), X)
+    np.testing.assert_allclose(kernel.vjp(X, Z, W), pairs, rtol=1e-6, atol=1e-6 * abs(pairs).max())
+    own = central(lambda X: w * kernel.diag(X), X)
+    # values that are constant have differences of rounding size
+    diagonal = kernel.diagonal_gradient(Points(X), w)
+    np.testing.assert_allclose(diagonal, own, rtol=1e-6, atol=1e-6 * max(1, abs(own).max()))
