@@ -101,7 +101,7 @@ INNER = {
     "scaled": 0.3 * mc.Polynomial(3),
     "power 1": mc.Polynomial(2) ** 1,
     "power 3": (0.5 * L + G) ** 3,
-    "exp": mc.Exp(0.3 * mc.Polynomial(2)),
+    "exp": mc.Exp(0.3 * L + G),
     "normalised linear": mc.Normalized(L),
     "normalised polynomial": mc.Normalized(mc.Polynomial(3, gamma=0.7)),
     "normalised sum": mc.Normalized(2 * mc.Polynomial(2) + G),
