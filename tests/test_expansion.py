@@ -128,8 +128,12 @@ def test_predictions_do_not_depend_on_their_batch_mates():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: mc.Expansion(mc.Gaussian(0.5), X, A[:5]), ValueError, "40 points need 40 rows of coefficients"),
-        (lambda: mc.Expansion(mc.Gaussian(0.5), X, A * np.nan), ValueError, "coef contains NaN"),
+        (
+            lambda: mc.Expansion(mc.Gaussian(0.5), X, A[:5]),
+            ValueError,
+            r"coef must have 40 rows, one for each point; got shape \(5, 4\)",
+        ),
+        (lambda: mc.Expansion(mc.Gaussian(0.5), X, A * np.nan), ValueError, "coef must be finite"),
         (lambda: mc.Expansion(mc.Gaussian("scale"), X), ValueError, "resolve"),
         (
             lambda: mc.features(mc.Gaussian(0.5), X) @ A[:5],
@@ -203,7 +207,7 @@ def test_a_vector_is_one_column_and_whole_numbers_become_float64():
 
 @pytest.mark.parametrize(
     ("coef", "message"),
-    [(np.ones(2), "3 points need 3 rows"), (np.ones((3, 1, 1)), "one or two dimensions"), ([1, 2, np.nan], "NaN")],
+    [(np.ones(2), "coef must have 3 rows"), (np.ones((3, 1, 1)), r"shape \(n,\) or \(n, m\)"), ([1, 2, np.nan], "NaN")],
 )
 def test_bad_coefficients_are_refused(coef, message):
     with pytest.raises(ValueError, match=message):

@@ -24,7 +24,7 @@ def kernel(request):
     return request.param
 
 
-def test_products_from_both_sides_are_those_of_the_matrix(kernel):
+def test_products_from_left_and_right_are_those_of_the_matrix(kernel):
     K, G = kernel(X, Z), mc.Gram(kernel, X, Z)
     scale = np.abs(K).sum(axis=1).max()
     assert G.shape == (70, 30)

@@ -385,12 +385,10 @@ def _coefficient_block(coef, points):
     """Return coefficients as a read-only block (n, m) of finite numbers, one row per point."""
     coef = _columns(coef, points)
     if coef.shape[0] != len(points):
-        raise ValueError(
-            f"{len(points)} points need {len(points)} rows of coefficients, got shape {tuple(coef.shape)}."
-        )
+        raise ValueError(f"coef must have {len(points)} rows, one for each point; got shape {tuple(coef.shape)}.")
     xp = namespace_of(coef)
     if not bool(xp.all(xp.isfinite(coef))):
-        raise ValueError("coef contains NaN or infinity.")
+        raise ValueError("coef must be finite; it contains NaN or infinity.")
     return _read_only(coef) if isinstance(coef, np.ndarray) else coef
 
 
@@ -401,7 +399,7 @@ def _columns(C, points):
     if C.ndim == 1:
         C = C[:, None]
     if C.ndim != 2:
-        raise ValueError(f"coefficients must have one or two dimensions, got shape {tuple(C.shape)}.")
+        raise ValueError(f"coefficients must have shape (n,) or (n, m), got {tuple(C.shape)}.")
     if isinstance(C, np.ndarray) and C.dtype.kind not in "fiub":
         raise TypeError(f"coefficients must be real numbers, got dtype {C.dtype}.")
     if isinstance(C, np.ndarray) and C.dtype not in (np.float32, np.float64):

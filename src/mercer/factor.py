@@ -153,8 +153,8 @@ def _start(phi, count, centre):
 def qr(phi, tol=None, *, memory="1GB"):
     r"""Return a rank-revealing QR factorisation of a block, phi = Q R with orthonormal vectors Q.
 
-    From the pivoted Cholesky factor P'MP = F F' of the inner products, Q = phi[:, pivots] F_p^-T, orthonormalised
-    once more by the Cholesky factor of its own inner products.
+    From the pivoted Cholesky factor P'MP = F F' of the inner products, Q = phi[:, pivots] F_p^-T; a second
+    orthonormalisation uses the Cholesky factor of the inner products of Q.
 
     Parameters
     ----------

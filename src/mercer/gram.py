@@ -135,9 +135,9 @@ def _positions(index, n):
 
 
 def kept_product(kernel, X, vectors, coef, pieces=None):
-    """Return K(X, vectors) @ coef (n, p); what it computes of a model's vectors is kept for the next call.
+    """Return K(X, vectors) @ coef (n, p); norms and copies of a model's vectors are kept for the next call.
 
-    With ``pieces``, q slices of the vectors: K(X, vectors[piece]) @ coef[piece] for one after the other (n, q p).
+    With ``pieces``, q slices of the vectors: the products K(X, vectors[piece]) @ coef[piece] side by side (n, q p).
     """
     if _can_keep(kernel, vectors):
         Z = keep_points(vectors, lambda array: kernel.admit(array, "Z"))
@@ -154,6 +154,6 @@ def prepare_product(kernel, vectors, coef, pieces=None):
 
 
 def _can_keep(kernel, vectors):
-    # kernels of more than one scalar may keep views, which would keep the array alive
+    # kernels of more than one scalar may store views, which would keep the array alive
     numbers = isinstance(vectors, np.ndarray) and vectors.dtype.kind == "f"
     return kernel.scalar is not None and numbers and len(vectors) > 0

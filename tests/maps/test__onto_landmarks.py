@@ -48,7 +48,7 @@ def test_centring_survives_a_mean_that_dwarfs_the_variance(points):
     np.testing.assert_allclose(lengths, mc.svd(phi, 3)[1] ** 2, rtol=1e-6)
 
 
-def test_projections_without_variance_and_bad_thresholds_are_refused(points):
+def test_projections_without_variance_and_bad_tolerances_are_refused(points):
     flat = np.repeat(points[:1], 5, axis=0)
     kernel = mc.Gaussian(0.8)
     with pytest.raises(ValueError, match="5 points onto the span of 40 landmarks are equal"):

@@ -195,7 +195,7 @@ def test_whitened_coordinates_have_the_vectors_and_residuals_of_plain_ones(point
     np.testing.assert_allclose(whitened_ones.residual(new), plain.residual(new), atol=1e-9)
 
 
-def test_too_large_a_matrix_and_bad_thresholds_are_refused(points):
+def test_too_large_a_matrix_and_bad_tolerances_are_refused(points):
     phi = mc.features(mc.Gaussian(0.8), points)
     with pytest.raises(MemoryError, match="kernel matrix of 40 points needs 12.8 kB.*landmarks"):
         spectral(phi, memory=100)

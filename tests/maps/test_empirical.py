@@ -1,4 +1,4 @@
-"""The empirical kernel map, plain and whitened, with an evaluation set of its own, and for nonsymmetric kernels."""
+"""The empirical kernel map, plain and whitened, also on other points than the evaluation set."""
 
 import numpy as np
 import pytest

@@ -22,7 +22,7 @@ def test_dot_products_are_powers_of_dot_products(make, n_variables, degree, glob
 
 
 @pytest.mark.parametrize(("n_variables", "degree"), [(1, 4), (2, 3), (4, 2), (6, 4)])
-def test_there_are_as_many_as_the_formula_says_and_scikit_learn_finds(n_variables, degree):
+def test_their_number_is_that_of_the_formula_and_of_scikit_learn(n_variables, degree):
     X = np.random.default_rng(0).uniform(1, 2, (3, n_variables))
     products = unordered_monomials(X, degree)
     assert products.shape == (3, monomial_count(n_variables, degree))

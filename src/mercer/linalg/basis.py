@@ -30,9 +30,9 @@ class Basis:
         corner = new.T @ image
         if not bool(xp.all(xp.isfinite(corner))):
             raise ValueError("a product of the operator contains NaN or infinity; check the points and the kernel.")
-        side = self._Q.T @ image
+        across = self._Q.T @ image
         self._H = xp.concat(
-            [xp.concat([self._H, side], axis=1), xp.concat([side.T, (corner + corner.T) / 2], axis=1)], axis=0
+            [xp.concat([self._H, across], axis=1), xp.concat([across.T, (corner + corner.T) / 2], axis=1)], axis=0
         )
         self._Q = xp.concat([self._Q, new], axis=1)
         self._W = xp.concat([self._W, image], axis=1)

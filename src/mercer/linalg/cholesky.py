@@ -103,14 +103,14 @@ class _Partial:
     def factor(self):
         return self._rows[: self.size].T
 
-    def add(self, proposed, thresholds):
-        """Add those proposed pivots whose remaining diagonal exceeds their threshold; always the first one."""
+    def add(self, proposed, bounds):
+        """Add those proposed pivots whose remaining diagonal exceeds their bound; always the first one."""
         F = self.factor
         H = np.asarray(self.gram[np.ix_(proposed, proposed)], np.float64) - F[proposed] @ F[proposed].T
         # equal entries for a repeated proposal: exactly 0 remains once it is accepted
         same = proposed[:, None] == proposed
         H[same] = (same * self.diagonal[proposed])[same]
-        kept, L = _eliminate(H, np.maximum(thresholds, self.floor))
+        kept, L = _eliminate(H, np.maximum(bounds, self.floor))
         pivots = proposed[kept]
         columns = np.asarray(self.gram[:, pivots], np.float64) - F @ F[pivots].T
         rows = scipy.linalg.solve_triangular(L, columns.T, lower=True, check_finite=False)
@@ -138,11 +138,11 @@ class _Partial:
         return PartialCholesky(self.factor.copy(), self.pivots, float(left / self.trace) if self.trace > 0 else 0.0)
 
 
-def _eliminate(H, thresholds):
-    """Return the rows of H whose pivot exceeds its threshold when its turn comes, and their Cholesky factor."""
+def _eliminate(H, bounds):
+    """Return the rows of H whose remaining pivot exceeds its bound, in order, and their Cholesky factor."""
     columns, kept = [], []
     for j in range(len(H)):
-        if H[j, j] > thresholds[j]:
+        if H[j, j] > bounds[j]:
             columns.append(H[:, j] / np.sqrt(H[j, j]))
             kept.append(j)
             H = H - np.outer(columns[-1], columns[-1])

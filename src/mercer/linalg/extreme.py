@@ -35,8 +35,8 @@ class Smallest:
 def smallest(operator, *, max_products=20, random_state=None):
     """Return the smallest eigenvalue of a symmetric operator: dense and O(n^3) below order 2 000, else by Lanczos.
 
-    Lanczos takes at most ``max_products`` products with blocks of 16 columns; the error bound says how far it came.
-    Below order 2 000 the symmetric part of the operator is used.
+    Lanczos takes at most ``max_products`` products with blocks of 16 columns; ``error`` includes its residual. Below
+    order 2 000 the symmetric part of the operator is used.
     """
     n = eigh.order(operator, 1)
     rounding = n * epsilon(operator)

@@ -75,7 +75,7 @@ class Coordinates:
         """Return the residual coordinate of each point, the distance of phi(x) to the affine subspace (lemma 5).
 
         With it squared distances to points of the subspace are those of feature space. Each point has another residual
-        axis, so products of two residuals are no inner products.
+        axis, so the product of two residuals has no meaning.
 
         Parameters
         ----------
