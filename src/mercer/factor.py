@@ -92,37 +92,50 @@ def eigenpairs(phi, n, centre=True, *, name="n", memory="1GB", random_state=None
     Parameters, errors and warnings as for ``svd``; ``name`` is the parameter of the user that holds n.
     """
     m, inner = len(phi), InnerProducts(phi, memory)
-    if n is not None:
-        check_integer(name, n)
-    k = m if n is None else min(n, m)
-    operator, pairs = eigh.leading(
-        Centred(inner) if centre else inner, k, lambda: _start(phi, k + 8, centre), random_state=random_state
+    norm = float(np.max(np.asarray(inner.diagonal(), np.float64)))
+    none = (
+        f"no variance: the {m} vectors are {'equal' if centre else 'zero'} up to rounding, with squared norms up to "
+        f"{norm:.1e}; give points that differ, a smaller bandwidth, or, for points far from the origin, subtract their "
+        "mean"
     )
-    largest, norm = float(pairs.values[0]), float(np.max(np.asarray(inner.diagonal(), np.float64)))
-    floor = m * epsilon(inner) * max(largest, _NOISE * norm)
-    warn_if_indefinite(phi.kernel, operator, floor, largest, random_state=random_state)
-    rank = int((pairs.values > floor).sum())
-    if rank == 0:
-        raise ValueError(
-            f"no variance: the {m} vectors are {'equal' if centre else 'zero'} up to rounding (largest eigenvalue "
-            f"{largest:.1e}, squared norms up to {norm:.1e}); give points that differ, a smaller bandwidth, or, for "
-            "points far from the origin, subtract their mean."
-        )
-    if n is not None and rank < n:
-        warn(f"{name} = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned.")
-    kept = slice(0, rank if n is None else min(rank, n))
+    operator = Centred(inner) if centre else inner
+    options = {"name": name, "norm": norm, "none": none, "random_state": random_state}
+    pairs = positive_eigenpairs(operator, n, phi.kernel, start=lambda k: _start(phi, k + 8, centre), **options)
     xp = namespace_of(pairs.vectors)
-    vectors = xp.astype(pairs.vectors[:, kept], xp.float32 if inner.dtype == np.float32 else xp.float64)
+    vectors = xp.astype(pairs.vectors, xp.float32 if inner.dtype == np.float32 else xp.float64)
     if centre:
         # division by a small singular value amplifies the mean that rounding leaves
         vectors = vectors - xp.mean(vectors, axis=0)
-    return replace(pairs, values=pairs.values[kept], vectors=vectors, residuals=pairs.residuals[kept])
+    return replace(pairs, vectors=vectors)
 
 
-def warn_if_indefinite(kernel, operator, floor, largest, *, random_state=None):
-    """Warn when an eigenvalue of the (centred) kernel matrix is below ``-floor``, with lambda_min / ``largest``.
+def positive_eigenpairs(operator, n, kernel, *, name="n", norm=0.0, start=None, none, random_state=None):
+    """Return the n leading eigenpairs (all for None) with eigenvalues above m eps max(lambda_max, 8 norm).
 
-    Free for kernels known to be positive semidefinite. The verdict does not depend on the number of components.
+    ``operator`` is a matrix of kernel values, ``norm`` their size where centring has cancelled it, ``start(k)`` returns
+    approximate eigenvectors, ``none`` is the error where no eigenvalue is above. Warns when the kernel is indefinite
+    or n, known to the user as ``name``, exceeds the rank.
+    """
+    m = operator.shape[0]
+    if n is not None:
+        check_integer(name, n)
+    matrix, pairs = eigh.leading(operator, m if n is None else min(n, m), start, random_state=random_state)
+    largest = float(pairs.values[0])
+    floor = m * epsilon(operator) * max(largest, _NOISE * norm)
+    _warn_if_indefinite(kernel, matrix, floor, largest, random_state=random_state)
+    rank = int((pairs.values > floor).sum())
+    if rank == 0:
+        raise ValueError(f"{none} (largest eigenvalue {largest:.1e}).")
+    if n is not None and rank < n:
+        warn(f"{name} = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned.")
+    kept = slice(0, rank if n is None else min(rank, n))
+    return replace(pairs, values=pairs.values[kept], vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept])
+
+
+def _warn_if_indefinite(kernel, operator, floor, largest, *, random_state=None):
+    """Warn when an eigenvalue of a matrix of kernel values is below ``-floor``, with lambda_min / ``largest``.
+
+    Free for kernels known to be positive semidefinite. The result does not depend on the number of components.
     """
     if kernel.tags.positive_semidefinite is True:
         return

@@ -169,13 +169,13 @@ def test_the_dense_solver_takes_small_orders_and_an_eighth_of_the_pairs(monkeypa
     monkeypatch.setattr(eigh, "DENSE_ORDER", 30)
     monkeypatch.setattr(eigh, "lanczos", lambda _operator, k, start, random_state: ("lanczos", k, start, random_state))
     operator = InnerProducts(mc.features(mc.Gaussian(0.3), np.random.default_rng(0).standard_normal((n, 2))))
-    same, pairs = eigh.leading(operator, k, lambda: "start", random_state=5)
+    same, pairs = eigh.leading(operator, k, lambda k: f"start of {k}", random_state=5)
     if stored:
         np.testing.assert_array_equal(same, operator.dense())
         np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(same)[::-1][:k], atol=1e-12)
     else:
         assert same is operator
-        assert pairs == ("lanczos", k, "start", 5)
+        assert pairs == ("lanczos", k, f"start of {k}", 5)
 
 
 @pytest.mark.parametrize(("K", "norm"), [(np.diag([1.0, -5.0]), 5), (np.ones((3, 3)), 3), (np.zeros((2, 2)), 0)])

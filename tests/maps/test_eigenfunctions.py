@@ -151,3 +151,13 @@ def test_eigenvalues_below_m_eps_of_the_largest_are_cut(value, rank):
     # 3 * 2^-52 = 6.7e-16
     found = mercer_map(mc.Linear(), np.diag([1.0, value**0.5, 0.0]))
     np.testing.assert_allclose(found.values, np.array([1.0, value])[:rank] / 3, rtol=1e-6)
+
+
+def test_a_kernel_without_a_positive_eigenvalue_and_float32_rounding_are_refused_and_cut(points):
+    with (
+        pytest.warns(UserWarning, match="indefinite"),
+        pytest.raises(ValueError, match="must have a positive eigenvalue"),
+    ):
+        mercer_map(mc.Precomputed().resolve(-np.eye(3)), np.arange(3))
+    narrow = mercer_map(mc.Linear(), points.astype(np.float32))
+    assert len(narrow.values) == 2

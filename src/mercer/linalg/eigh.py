@@ -68,12 +68,12 @@ def tolerance(n, dtype):
 def leading(operator, k, start=None, *, random_state=None):
     """Return an operator, stored where the dense solver needs it, and its k leading eigenpairs.
 
-    The dense solver for order at most 2 000 or k >= n / 8, otherwise Lanczos from the vectors that ``start()`` returns.
+    The dense solver for order at most 2 000 or k >= n / 8, otherwise Lanczos from the vectors ``start(k)``.
     """
     if operator.shape[0] <= DENSE_ORDER or 8 * k >= operator.shape[0]:
         operator = operator.dense()
         return operator, dense(operator, k)
-    start = None if start is None else start()
+    start = None if start is None else start(k)
     return operator, lanczos(operator, k, start=start, random_state=random_state)
 
 

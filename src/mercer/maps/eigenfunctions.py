@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import check_integer, check_positive, check_weights, warn
+from mercer._common import check_positive, check_weights
 from mercer.expansion import Expansion, features
-from mercer.factor import warn_if_indefinite
-from mercer.linalg import eigh
-from mercer.linalg.operators import InnerProducts, Weighted, epsilon
+from mercer.factor import positive_eigenpairs
+from mercer.linalg.operators import InnerProducts, Weighted
 
 
 @dataclass(frozen=True)
@@ -98,9 +97,9 @@ def mercer_map(kernel, X, n=None, *, weights=None, tol=None, memory="1GB", rando
     Notes
     -----
     Dense, O(m^3), for at most 2 000 points or n >= m / 8; otherwise Lanczos on lazy products. Eigenvalues below m eps
-    lambda_max are cut. The remainder is positive semidefinite, so its largest entry is on the diagonal; its error
-    costs m^2 kernel values. Eigenvalues from m random points have errors of about m^(-1/2), from a quadrature rule far
-    smaller ones.
+    lambda_max are cut, eps of the type of the points. The remainder is positive semidefinite, so its largest entry is
+    on the diagonal; its error costs m^2 kernel values. Eigenvalues from m random points have errors of about m^(-1/2),
+    from a quadrature rule far smaller ones.
 
     References
     ----------
@@ -119,7 +118,10 @@ def mercer_map(kernel, X, n=None, *, weights=None, tol=None, memory="1GB", rando
     """
     phi = features(kernel, X)
     root = np.sqrt(_normalised(weights, len(phi)))
-    values, vectors = _positive_pairs(Weighted(InnerProducts(phi, memory), root), n, kernel, random_state)
+    operator = Weighted(InnerProducts(phi, memory), root)
+    none = f"the kernel must have a positive eigenvalue on the {len(phi)} points; use another kernel"
+    pairs = positive_eigenpairs(operator, n, kernel, none=none, random_state=random_state)
+    values, vectors = pairs.values, np.asarray(pairs.vectors, np.float64)
     coef = (root[:, None] * vectors / np.sqrt(values)).astype(phi.norms().dtype)
     terms = np.asarray((phi @ coef)(X), np.float64)
     diagonal = np.asarray(phi.norms(), np.float64) ** 2
@@ -127,23 +129,6 @@ def mercer_map(kernel, X, n=None, *, weights=None, tol=None, memory="1GB", rando
     r = len(values) if tol is None else _fewest(errors, tol)
     eigenfunctions = phi @ (coef[:, :r] / np.sqrt(values[:r]).astype(coef.dtype))
     return MercerMap(values[:r], eigenfunctions, float(errors[r - 1]))
-
-
-def _positive_pairs(operator, n, kernel, random_state):
-    """Return the leading eigenvalues above rounding and their eigenvectors."""
-    m = operator.shape[0]
-    if n is not None:
-        check_integer("n", n)
-    operator, pairs = eigh.leading(operator, m if n is None else min(n, m), random_state=random_state)
-    largest = float(pairs.values[0])
-    floor = m * epsilon(operator) * largest
-    warn_if_indefinite(kernel, operator, floor, largest, random_state=random_state)
-    rank = int((pairs.values > max(floor, 0.0)).sum())
-    if rank == 0:
-        raise ValueError(f"the largest eigenvalue {largest:.1e} on the {m} points must be above 0; use another kernel.")
-    if n is not None and rank < n:
-        warn(f"n = {n} exceeds the numerical rank {rank} of {m} points; {rank} terms are returned.")
-    return pairs.values[:rank], np.asarray(pairs.vectors[:, :rank], np.float64)
 
 
 def _normalised(weights, m):
