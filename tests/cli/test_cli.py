@@ -48,7 +48,7 @@ def test_the_demo_ends_with_the_path_and_reports_on_stderr(tmp_path, monkeypatch
     assert (tmp_path / "mercer-demo" / "index.html").is_file()
 
 
-def test_a_folder_that_cannot_be_made_is_named_and_the_code_is_1(tmp_path, capsys):
+def test_a_folder_that_cannot_be_created_is_named_and_the_code_is_1(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert cli.main(["demo", str(tmp_path / "file")]) == 1
     error = capsys.readouterr().err
@@ -93,8 +93,8 @@ def test_the_installed_command_runs():
 
 @pytest.fixture
 def tiny_demo(monkeypatch):
-    def write(folder, say):
-        say("working")
+    def write(folder, callback):
+        callback("working")
         folder.mkdir()
         (folder / "index.html").write_text("")
         return folder / "index.html"

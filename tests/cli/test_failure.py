@@ -4,13 +4,13 @@ from mercer.cli.failure import Failure, naming
 
 
 @pytest.mark.parametrize("error", [ValueError("wrong."), TypeError("wrong"), MemoryError("wrong"), OSError("wrong")])
-def test_the_sentence_names_the_place_the_reason_and_what_to_do(error):
+def test_the_sentence_names_the_place_the_reason_and_the_remedy(error):
     with pytest.raises(Failure) as caught, naming("a.csv", "do this"):
         raise error
     assert str(caught.value) == "a.csv: wrong; do this"
 
 
-def test_errors_of_the_system_are_told_without_their_number(tmp_path):
+def test_errors_of_the_system_have_no_number(tmp_path):
     with pytest.raises(Failure, match=r"^file: No such file or directory$"), naming("file"):
         (tmp_path / "none").read_text()
 
@@ -22,6 +22,6 @@ def test_a_failure_and_an_interrupt_pass_as_they_are():
         raise KeyboardInterrupt
 
 
-def test_an_error_without_words_says_its_kind():
+def test_an_error_without_text_is_named_by_its_class():
     with pytest.raises(Failure, match="^a: MemoryError$"), naming("a"):
         raise MemoryError

@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 
 import mercer as mc
 from mercer.cli.failure import Failure
-from mercer.cli.models import MODEL_FILE, TEXT_MODEL, opened, with_one_vector
+from mercer.cli.models import MODEL_FILE, TEXT_MODEL, read, with_one_vector
 from mercer.formats import write_libsvm
 
 X = np.random.default_rng(0).normal(size=(30, 3))
@@ -19,23 +19,22 @@ def model():
     return mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y)
 
 
-def test_both_kinds_of_file_give_the_same_scores(model, tmp_path):
+def test_both_kinds_of_file_give_the_same_decision_values(model, tmp_path):
     mc.save(model, tmp_path / "a")
     write_libsvm(model, tmp_path / "b")
-    ours, text = opened(tmp_path / "a"), opened(tmp_path / "b")
+    ours, text = read(tmp_path / "a"), read(tmp_path / "b")
     assert (ours.kind, text.kind) == (MODEL_FILE, TEXT_MODEL)
     for each in (ours, text):
         assert each.size == each.path.stat().st_size
         assert each.n_features == 3
         assert each.classes.tolist() == [0, 1]
-        scores = each.model.decision_function(X)
-        assert np.allclose(scores, model.decision_function(X), rtol=0, atol=1e-12)
+        values = each.model.decision_function(X)
+        assert np.allclose(values, model.decision_function(X), rtol=0, atol=1e-12)
 
 
 def test_of_a_pipeline_the_first_step_knows_the_columns_and_the_last_the_classes(tmp_path):
     mc.save(make_pipeline(StandardScaler(), mc.SVC()).fit(X, y), tmp_path / "p")
-    found = opened(tmp_path / "p")
-    assert isinstance(found.first, StandardScaler)
+    found = read(tmp_path / "p")
     assert isinstance(found.last, mc.SVC)
     assert (found.n_features, found.classes.tolist()) == (3, [0, 1])
 
@@ -45,17 +44,17 @@ def test_of_a_pipeline_the_first_step_knows_the_columns_and_the_last_the_classes
     [
         (None, "No such file"),
         (pickle.dumps(1), "pickle"),
-        (b"\xff\xfe\x00junk", "neither a model file of Mercer nor a text model"),
-        (b"", "line 2: 'SV'|must be a text model of LIBSVM"),
+        (b"\xff\xfe\x00junk", "neither a Mercer model file nor a LIBSVM text model"),
+        (b"", "line 2: 'SV'|name a Mercer model file or a LIBSVM text model"),
         (b"1,2,3\n", "line 1: '1,2,3' is not a LIBSVM header line"),
     ],
 )
-def test_what_is_no_model_is_refused_with_the_name_of_the_file(content, words, tmp_path):
+def test_other_files_are_refused_by_name(content, words, tmp_path):
     path = tmp_path / "model"
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(Failure, match=words) as caught:
-        opened(path)
+        read(path)
     assert str(caught.value).startswith(f"{path}: ")
 
 
@@ -66,9 +65,9 @@ def test_a_damaged_model_file_is_refused(model, tmp_path):
     content[-100] ^= 1
     path.write_bytes(content)
     with pytest.raises(Failure, match="checksum"):
-        opened(path)
+        read(path)
     with pytest.raises(Failure, match="this is a folder"):
-        opened(tmp_path)
+        read(tmp_path)
 
 
 def test_the_model_of_one_vector_is_of_the_same_class(model):

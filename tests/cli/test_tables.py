@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 from mercer.cli.failure import Failure
-from mercer.cli.tables import labels, listed, table, targets
+from mercer.cli.tables import labels, listed, read_table, targets
 
 X = np.array([[1.0, 2.0, 0.5], [3.0, 0.0, 0.0], [5.0, 6.0, 0.0]])
 y = np.array([0, 1, 1])
@@ -24,7 +24,7 @@ def _write(path):
 
 @pytest.mark.parametrize("name", ["a.npz", "a.csv", "a.txt", "a"])
 def test_every_kind_of_file_gives_the_same_rows_and_labels(name, tmp_path):
-    found = table(_write(tmp_path / name), 3)
+    found = read_table(_write(tmp_path / name), 3)
     values = found.X.toarray() if sp.issparse(found.X) else found.X
     assert np.array_equal(values, X)
     assert np.array_equal(labels(found.y, np.array([0, 1]), name), y)
@@ -34,21 +34,21 @@ def test_rows_alone_have_no_labels(tmp_path):
     np.save(tmp_path / "a.npy", X)
     (tmp_path / "a.csv").write_text("a,b,c\n1,2,0.5\n3,0,0\n5,6,0\n")
     for name in ("a.npy", "a.csv"):
-        found = table(tmp_path / name, 3)
+        found = read_table(tmp_path / name, 3)
         assert np.array_equal(found.X, X)
         assert found.y is None
 
 
 def test_the_last_column_is_the_label_where_the_number_of_features_is_not_known(tmp_path):
     (tmp_path / "a.csv").write_text("1,2,0.5\n3,0,0\n")
-    found = table(tmp_path / "a.csv", 1, at_least=True)
+    found = read_table(tmp_path / "a.csv", 1, at_least=True)
     assert found.X.shape == (2, 2)
     assert found.y.tolist() == ["0.5", "0"]
 
 
 def test_trailing_zeros_of_libsvm_rows_come_back(tmp_path):
     (tmp_path / "a").write_text("1 1:2\n0 2:1\n")
-    assert table(tmp_path / "a", 5).X.shape == (2, 5)
+    assert read_table(tmp_path / "a", 5).X.shape == (2, 5)
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def test_trailing_zeros_of_libsvm_rows_come_back(tmp_path):
         ("a.csv", b"1,2\n3,4\n", r"rows have 1 features, the model has 3"),
         ("a.csv", b"1,2,3,0\n1,2,0\n", "row 2 has 3 columns, row 1 has 4"),
         ("a.csv", b"1,2,3,0\n1,x,3,0\n", "could not convert string 'x'.*the first 3 columns must be numbers"),
-        ("a.csv", b"a,b,c,d\n", "there are no rows"),
-        ("a.csv", b"", "there are no rows"),
-        ("a.csv", b"1;2;3;0\n1;2;3;1\n", "put commas"),
-        ("a.csv", b"1,nan,3,0\n", "NaN or infinite"),
-        ("a.csv", b"\xff\xfe1,2", "must be text with commas"),
-        ("a.npz", b"junk", r"this is no .npz file|pickled"),
+        ("a.csv", b"a,b,c,d\n", "the file has no rows"),
+        ("a.csv", b"", "the file has no rows"),
+        ("a.csv", b"1;2;3;0\n1;2;3;1\n", "separate features by commas"),
+        ("a.csv", b"1,nan,3,0\n", "features must be finite"),
+        ("a.csv", b"\xff\xfe1,2", "must be text with columns separated by commas"),
+        ("a.npz", b"junk", r"this is not an .npz file|pickled"),
         ("a.npy", b"junk", r"must hold one array of rows"),
-        ("a.txt", b"1,2,3,0\n", "label index:value .*other files must end in what they are"),
+        ("a.txt", b"1,2,3,0\n", "label index:value .*the suffix states other kinds"),
         ("a.txt", b"1 0:3\n", "label index:value"),
         ("a.txt", b"", "no rows|label index:value"),
         ("a.txt", b"1 9:3\n", "rows have 9 features, the model has 3"),
@@ -77,25 +77,25 @@ def test_wrong_data_are_refused_with_the_name_of_the_file(name, content, words, 
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(Failure, match=words) as caught:
-        table(path, 3)
+        read_table(path, 3)
     assert str(caught.value).startswith(f"{path}: ")
 
 
-def test_arrays_that_are_no_rows_are_refused(tmp_path):
+def test_arrays_that_are_not_rows_are_refused(tmp_path):
     np.savez(tmp_path / "a.npz", Z=X)
-    with pytest.raises(Failure, match=r"no array X among \['Z'\]"):
-        table(tmp_path / "a.npz", 3)
+    with pytest.raises(Failure, match=r"has the arrays \['Z'\]"):
+        read_table(tmp_path / "a.npz", 3)
     np.savez(tmp_path / "a.npz", X=X, y=y[:2])
     with pytest.raises(Failure, match="3 rows and 2 labels"):
-        table(tmp_path / "a.npz", 3)
+        read_table(tmp_path / "a.npz", 3)
     np.save(tmp_path / "a.npy", X[0])
     with pytest.raises(Failure, match=r"shape \(3,\)"):
-        table(tmp_path / "a.npy", 3)
+        read_table(tmp_path / "a.npy", 3)
     np.save(tmp_path / "a.npy", np.array([[{}]], dtype=object))
     with pytest.raises(Failure, match="allow_pickle"):
-        table(tmp_path / "a.npy", 3)
+        read_table(tmp_path / "a.npy", 3)
     with pytest.raises(Failure, match="this is a folder"):
-        table(tmp_path, 3)
+        read_table(tmp_path, 3)
 
 
 @pytest.mark.parametrize(
@@ -115,22 +115,22 @@ def test_labels_are_the_classes_that_they_mean(given, classes, expected):
     assert found.dtype == classes.dtype
 
 
-def test_a_strange_label_is_shown_beside_the_classes():
-    with pytest.raises(Failure, match=r"^a.csv: the label '7' is no class of the model, 0, 1; "):
+def test_an_unknown_label_is_shown_beside_the_classes():
+    with pytest.raises(Failure, match=r"^a.csv: the label '7' must be a class of the model, 0, 1; "):
         labels(np.array(["0", "7"]), np.array([0, 1]), Path("a.csv"))
-    with pytest.raises(Failure, match=r"one for each row"):
+    with pytest.raises(Failure, match=r"one label per row"):
         labels(np.zeros((2, 2)), np.array([0, 1]), "a.csv")
 
 
 def test_targets_are_numbers():
     assert targets(np.array(["1.5", "2"]), "file").tolist() == [1.5, 2.0]
-    with pytest.raises(Failure, match="the model predicts numbers"):
+    with pytest.raises(Failure, match="targets must be numbers"):
         targets(np.array(["1.5", "two"]), "file")
-    with pytest.raises(Failure, match="NaN"):
+    with pytest.raises(Failure, match="targets must be finite"):
         targets(np.array([np.nan]), "file")
 
 
-def test_many_classes_are_cut():
+def test_a_long_list_of_classes_is_cut():
     assert listed(np.arange(3)) == "0, 1, 2"
     assert listed(np.arange(100), 4) == "0, 1, 2, ... 99"
     assert listed(np.array(["a\x1b[2J", "b"])) == r"'a\x1b[2J', 'b'"

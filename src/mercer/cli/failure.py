@@ -1,26 +1,15 @@
-"""What a command says when it cannot do its work."""
+"""Errors of commands, as one sentence for the user."""
 
 import contextlib
 
 
 class Failure(Exception):
-    """A command cannot do its work; the message is the sentence for the user, with the file and what to do."""
+    """An error of a command; the message is one sentence that names the file and the remedy."""
 
 
 @contextlib.contextmanager
-def naming(place, hint=""):
-    """Turn errors about a file into a `Failure` that names it.
-
-    Parameters
-    ----------
-    place : str or path
-        The file, or the step of the work, first in the sentence.
-    hint : str
-        What to do, last in the sentence.
-
-    Raises
-    ------
-    Failure
+def naming(place, remedy=""):
+    """Turn errors of the block into a `Failure` whose message starts with a file or step and ends with a remedy.
 
     Examples
     --------
@@ -33,7 +22,7 @@ def naming(place, hint=""):
     try:
         yield
     except (OSError, ValueError, TypeError, MemoryError, ModuleNotFoundError) as error:
-        # errors of the system begin with a number and end with a path of their own
-        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        said = said or type(error).__name__
-        raise Failure(f"{place}: {said}" if not hint else f"{place}: {said.rstrip('.')}; {hint}") from error
+        # the text of an OSError starts with a number and ends with the path
+        text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        text = text or type(error).__name__
+        raise Failure(f"{place}: {text.rstrip('.')}; {remedy}" if remedy else f"{place}: {text}") from error

@@ -1,14 +1,10 @@
-"""What a command is doing, on the terminal."""
+"""The progress of a command, on the terminal."""
 
 _WIDTH = 24
 
 
 class Progress:
-    """What is being done, on one line that changes in a terminal, on plain lines elsewhere.
-
-    Parameters
-    ----------
-    stream : text stream
+    """Writes the current step to a stream: one changing line on a terminal, plain lines elsewhere.
 
     Examples
     --------
@@ -24,25 +20,21 @@ class Progress:
         self._text = ""
 
     def __call__(self, text):
-        """Say what is being done now."""
+        """Start a step."""
         self._text = text
-        self._stream.write(f"\r\x1b[2K{text} ..." if self._terminal else f"{text} ...\n")
-        self._stream.flush()
+        self._write(f"\r\x1b[2K{text} ..." if self._terminal else f"{text} ...\n")
 
     def step(self, done, most):
-        """Draw how much of it is done; nothing where there is no terminal.
-
-        Parameters
-        ----------
-        done, most : int
-        """
+        """Draw a bar of the part that is done, on a terminal only."""
         if self._terminal:
             filled = _WIDTH * min(done, most) // max(most, 1)
-            self._stream.write(f"\r\x1b[2K{self._text} [{'#' * filled}{'.' * (_WIDTH - filled)}] {done} of {most}")
-            self._stream.flush()
+            self._write(f"\r\x1b[2K{self._text} [{'#' * filled}{'.' * (_WIDTH - filled)}] {done} of {most}")
 
     def end(self):
-        """Leave the line empty."""
+        """Clear the line."""
         if self._terminal:
-            self._stream.write("\r\x1b[2K")
-            self._stream.flush()
+            self._write("\r\x1b[2K")
+
+    def _write(self, text):
+        self._stream.write(text)
+        self._stream.flush()

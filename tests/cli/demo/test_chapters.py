@@ -16,7 +16,7 @@ def outcomes(data, tiny):
     return digits.compare(data, tiny, str)
 
 
-def test_the_picture_shows_the_first_digits_of_every_way(data, outcomes):
+def test_the_picture_shows_the_first_digits_of_every_method(data, outcomes):
     display = chapters.denoising_display(data, outcomes, n_images=3)
     assert display.images.shape == (6, 3, 8, 8)
     assert np.array_equal(display.images[0].reshape(3, 64), data.test[:3])
@@ -25,7 +25,7 @@ def test_the_picture_shows_the_first_digits_of_every_way(data, outcomes):
         assert title == f"{outcome.name}: {outcome.error:.2f}"
 
 
-def test_the_best_way_is_marked_whichever_it_is(data, tiny, outcomes):
+def test_the_best_method_is_marked(data, tiny, outcomes):
     _, text = chapters.denoising(data, tiny, outcomes)
     best = min(outcomes, key=lambda outcome: outcome.error)
     assert f'<tr class="best"><td>{best.name}</td>' in text

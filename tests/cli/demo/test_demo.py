@@ -38,11 +38,11 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def text(tiny, tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
-    said = []
-    path = demo.write(folder, said.append, tiny, n_grid=12, sizes=(12, 6))
+    steps = []
+    path = demo.write(folder, steps.append, tiny, n_grid=12, sizes=(12, 6))
     assert path == folder / "index.html"
     assert [file.name for file in folder.iterdir()] == ["index.html"]
-    assert len(said) > 5
+    assert len(steps) > 5
     return path.read_text(encoding="utf-8")
 
 

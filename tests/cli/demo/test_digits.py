@@ -28,9 +28,9 @@ def data(setting):
 
 @pytest.fixture(scope="module")
 def outcomes(data, setting):
-    said = []
-    outcomes = digits.compare(data, setting, said.append)
-    assert len(said) == len(outcomes) == 4
+    steps = []
+    outcomes = digits.compare(data, setting, steps.append)
+    assert len(steps) == len(outcomes) == 4
     return outcomes
 
 
@@ -66,14 +66,14 @@ def test_settings_are_the_best_on_held_out_digits(data, outcomes):
     assert outcomes[0].parameters == {"n_components": min([2, 8], key=held_out)}
 
 
-def test_every_way_takes_off_some_noise(data, outcomes):
+def test_every_method_removes_some_noise(data, outcomes):
     assert all(outcome.error < digits.error(data.test_noisy, data.test) for outcome in outcomes)
 
 
-def test_the_numbers_kept_are_those_of_the_arrays(data, outcomes):
+def test_the_size_counts_the_numbers_in_the_arrays(data, outcomes):
     n, d = data.train.shape
     linear, ridge, fixed, learned = outcomes
-    assert linear.kept == d * (linear.parameters["n_components"] + 1)
-    assert ridge.kept == n * (2 * d + 8)
-    assert fixed.kept == n * (d + 16 + 1)
-    assert learned.kept == n * 2 * d
+    assert linear.size == d * (linear.parameters["n_components"] + 1)
+    assert ridge.size == n * (2 * d + 8)
+    assert fixed.size == n * (d + 16 + 1)
+    assert learned.size == n * 2 * d

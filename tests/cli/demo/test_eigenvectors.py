@@ -12,17 +12,17 @@ def X():
 
 
 def test_the_cosine_is_that_of_the_picture(X):
-    seen = eigenvectors.see(X, n=3)
+    found = eigenvectors.images(X, n=3)
     u = mc.KernelPCA(3, kernel=mc.Polynomial(3, gamma=1 / 64, coef0=1.0)).fit(X).expansion_
-    z = mc.features(u.kernel, seen.rays)
+    z = mc.features(u.kernel, found.rays)
     cosines = np.abs(np.diag(u.inner(z))) / (u.norms() * z.norms())
-    assert seen.cosines == pytest.approx(cosines, abs=1e-6)
-    assert seen.rays.shape == seen.values.shape == (3, 64)
+    assert found.cosines == pytest.approx(cosines, abs=1e-6)
+    assert found.rays.shape == found.values.shape == (3, 64)
 
 
 def test_values_of_a_linear_kernel_are_the_direction_itself(X):
     # gamma <x, z> + 1: the values at unit vectors, less that at 0, are the principal direction of linear PCA
-    seen = eigenvectors.see(X, n=2, degree=1)
+    found = eigenvectors.images(X, n=2, degree=1)
     direction = np.linalg.svd(X - X.mean(axis=0))[2][0]
-    cosine = seen.values[0] @ direction / np.linalg.norm(seen.values[0])
+    cosine = found.values[0] @ direction / np.linalg.norm(found.values[0])
     assert abs(cosine) == pytest.approx(1.0)

@@ -4,7 +4,7 @@ from mercer.cli.demo import page
 
 
 def test_a_table_is_well_formed_and_marks_the_best_row():
-    tree = ElementTree.fromstring(page.table(["way", "error"], [["a & b", "1"], ["<c>", "2"]], best=1))
+    tree = ElementTree.fromstring(page.table(["method", "error"], [["a & b", "1"], ["<c>", "2"]], best=1))
     rows = tree.findall(".//tbody/tr")
     assert [row.get("class") for row in rows] == [None, "best"]
     assert [[cell.text for cell in row] for row in rows] == [["a & b", "1"], ["<c>", "2"]]

@@ -14,14 +14,14 @@ def test_clusters_lie_around_their_centres(X):
     assert np.abs(X.reshape(3, 30, 2).mean(axis=1) - toys.CENTRES).max() < 0.1
 
 
-def test_the_first_two_components_tell_the_clusters_apart(X):
+def test_the_first_two_components_separate_the_clusters(X):
     scores = toys.gaussian_components(X).transform(X)[:, :2].reshape(3, 30, 2)
     centres = scores.mean(axis=1)
     nearest = np.linalg.norm(scores[:, :, None] - centres, axis=-1).argmin(axis=-1)
     assert (nearest == np.arange(3)[:, None]).all()
 
 
-def test_tanh_is_indefinite_and_every_fit_says_by_how_much(X):
+def test_tanh_is_indefinite_and_every_fit_warns_by_how_much(X):
     results = toys.tanh_components(X)
     assert [result.gain for result in results] == [0.1, 1.0, 5.0, 10.0]
     for result in results:
@@ -30,7 +30,7 @@ def test_tanh_is_indefinite_and_every_fit_says_by_how_much(X):
         assert result.pca.eigenvalues_[0] == pytest.approx(result.largest)
 
 
-def test_the_first_two_components_of_tanh_tell_the_clusters_apart_at_every_gain(X):
+def test_the_first_two_components_of_tanh_separate_the_clusters_at_every_gain(X):
     for result in toys.tanh_components(X):
         scores = result.pca.transform(X).reshape(3, 30, 2)
         nearest = np.linalg.norm(scores[:, :, None] - scores.mean(axis=1), axis=-1).argmin(axis=-1)

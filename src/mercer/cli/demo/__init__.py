@@ -1,4 +1,4 @@
-"""The page that `mercer demo` writes: what the library does, on digits and on toys, with its own numbers."""
+"""The page of `mercer demo`: denoising, components, pre-images and compression on digits and toy data."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ import sklearn
 from threadpoolctl import threadpool_limits
 
 import mercer
-from mercer.cli.demo import chapters, compressing, digits, eigenvectors, page, toys
+from mercer.cli.demo import chapters, compression, digits, eigenvectors, page, toys
 from mercer.plot import _axes
 
 __all__ = ["Setting", "write"]
@@ -19,69 +19,46 @@ __all__ = ["Setting", "write"]
 Setting = digits.Setting
 
 
-def write(folder, say, setting=None, n_grid=100, sizes=compressing.SIZES):
-    """Run the experiments and write ``index.html``.
+def write(folder, callback, setting=None, n_grid=100, sizes=compression.SIZES):
+    """Run all experiments, write ``folder/index.html`` and return its path; ``callback(text)`` announces each part.
 
-    Parameters
-    ----------
-    folder : path
-        Made when it is not there.
-    say : callable
-        Called with a sentence before each part.
-    setting : Setting, optional
-        Sizes of the experiment on digits.
-    n_grid : int
-        Points on each axis of the contours.
-    sizes : sequence of int
-        Numbers of vectors to compress to.
-
-    Returns
-    -------
-    Path
-        Of the page.
-
-    Raises
-    ------
-    OSError
-        When the folder cannot be made or written to, before anything is computed.
-    ModuleNotFoundError
-        When matplotlib is missing, before anything is computed.
+    A folder that is not writable and a missing matplotlib raise an error before any computation.
     """
     _axes.require()
-    path = _claim(Path(folder))
+    path = _created(Path(folder))
     start = time.perf_counter()
-    # The matrices are small, and on a busy machine threads that wait for one another would be most of the times.
+    # one thread: the matrices are small, and waiting threads would dominate the times on a busy machine
     with threadpool_limits(1):
-        body = _body(say, Setting() if setting is None else setting, n_grid, sizes)
+        body = _body(callback, Setting() if setting is None else setting, n_grid, sizes)
     lead = (
-        "Mercer goes from input space into the feature space of a kernel, and back. This page was made on this "
-        "machine, from the digits that ship with scikit-learn; every number comes from this run."
+        "Mercer is a scikit-learn-compatible library of kernel methods. This page was computed on this machine from "
+        "the digits of scikit-learn; every number comes from this run."
     )
-    text = page.document("Mercer: there and back", lead, body, _foot(time.perf_counter() - start))
+    text = page.document("Mercer: kernel methods on digits", lead, body, _foot(time.perf_counter() - start))
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def _body(say, setting, n_grid, sizes):
-    """Run one experiment after the other, and return the chapters."""
+def _body(callback, setting, n_grid, sizes):
+    """Run the experiments in order and return the chapters."""
     data = digits.load(setting)
-    outcomes = digits.compare(data, setting, say)
-    say("drawing the digits")
+    outcomes = digits.compare(data, setting, callback)
+    callback("drawing the digits")
     body = [chapters.denoising(data, setting, outcomes)]
-    say("three clusters: contours")
+    callback("three clusters: contours")
     X = toys.three_clusters(np.random.default_rng(setting.seed))
     body.append(chapters.contours(toys.gaussian_components(X), X, toys.REGION, n_grid))
-    say("directions of feature space")
-    body.append(chapters.eigenvectors(eigenvectors.see(data.train)))
-    say("three clusters: tanh")
+    callback("principal directions as images")
+    body.append(chapters.eigenvectors(eigenvectors.images(data.train)))
+    callback("three clusters: tanh")
     body.append(chapters.tanh(toys.tanh_components(X), X, toys.REGION, n_grid))
-    say("what it cost")
+    callback("times and sizes")
     body += [chapters.cost(data, outcomes), chapters.snippet()]
-    return [*body, compressing.chapter(compressing.run(setting, say, sizes))]
+    return [*body, compression.chapter(compression.run(setting, callback, sizes))]
 
 
-def _claim(folder):
-    """Return the path of the page, in a folder that is there and can be written to."""
+def _created(folder):
+    """Return the path of the page in a folder that exists and is writable."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "index.html"
     with path.open("a"):

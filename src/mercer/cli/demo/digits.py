@@ -1,4 +1,4 @@
-"""Digits that ship with scikit-learn, noise on them, and ways to take it off, all tuned alike."""
+"""Denoising of digits by four methods, all tuned on the same grid protocol."""
 
 import time
 from collections.abc import Callable
@@ -17,19 +17,9 @@ from mercer.preimages.learned import Learned
 
 @dataclass(frozen=True)
 class Setting:
-    """Sizes and grids of the experiment; the defaults are those of `mercer demo`.
+    """Sizes, noise, seed and grids of the experiment; the defaults are those of `mercer demo`.
 
-    Attributes
-    ----------
-    n_train, n_test : int
-        Digits to learn from, and digits to denoise.
-    noise : float
-        Standard deviation of Gaussian noise; pixels lie between 0 and 1.
-    seed : int
-        Of the split and of the noise.
-    linear, ridge, kernel, learned : dict
-        What the tuning tries, all combinations: for linear PCA, for scikit-learn's KernelPCA, and for Mercer's with
-        fixed-point and with learned pre-images.
+    The grids are for linear PCA, scikit-learn's KernelPCA, and Mercer's with fixed-point and with learned pre-images.
     """
 
     n_train: int = 1000
@@ -54,10 +44,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Data:
-    """Digits (n, 64) between 0 and 1: to learn from, to tune with, to judge by.
-
-    ``train`` is ``fit`` and ``held``; the test digits are seen once, at the end.
-    """
+    """Digits (n, 64) between 0 and 1: ``train`` is split into ``fit`` and ``held`` for tuning."""
 
     train: np.ndarray
     fit: np.ndarray
@@ -68,48 +55,21 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Way:
-    """A way to denoise.
-
-    Attributes
-    ----------
-    name : str
-    fit : callable
-        ``fit(X, **parameters)`` returns a model.
-    denoise : callable
-        ``denoise(model, noisy)`` returns digits.
-    grid : dict
-        Parameters to try.
-    kept : callable
-        ``kept(model)``, how many numbers the model needs to denoise.
-    """
+class Method:
+    """A denoising method; ``size(model)`` counts the numbers that it stores."""
 
     name: str
     fit: Callable
     denoise: Callable
     grid: dict
-    kept: Callable
+    size: Callable
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a way did on the test digits.
+    """The result of a method: denoised test digits, mean squared error, best parameters, model, times and size.
 
-    Attributes
-    ----------
-    name : str
-    images : array (n_test, 64)
-        Its digits.
-    error : float
-        Mean squared distance to the clean digits.
-    parameters : dict
-        The best ones on held-out training digits.
-    model : object
-        Fitted to all training digits.
-    seconds : dict
-        "tune", "fit" and "denoise".
-    kept : int
-        Numbers the model needs to denoise.
+    ``seconds`` has the keys "tune", "fit" and "denoise".
     """
 
     name: str
@@ -118,54 +78,50 @@ class Outcome:
     parameters: dict
     model: object
     seconds: dict
-    kept: int
+    size: int
+
+
+def split(setting):
+    """Return the training digits, the test digits and the labels of both, stratified by class."""
+    digits = load_digits()
+    sizes = {"train_size": setting.n_train, "test_size": setting.n_test}
+    X, y = digits.data / 16.0, digits.target
+    return train_test_split(X, y, **sizes, stratify=y, random_state=setting.seed)
 
 
 def load(setting):
-    """Return the digits, split and corrupted; every class has its share in every part."""
-    digits = load_digits()
+    """Return the Data of a setting, all parts stratified by class."""
+    train, test, labels, _ = split(setting)
     rng = np.random.default_rng(setting.seed)
-    share = {"random_state": setting.seed}
-    train, test, labels, _ = train_test_split(
-        digits.data / 16.0,
-        digits.target,
-        train_size=setting.n_train,
-        test_size=setting.n_test,
-        stratify=digits.target,
-        **share,
-    )
-    fit, held = train_test_split(train, test_size=0.25, stratify=labels, **share)
+    fit, held = train_test_split(train, test_size=0.25, stratify=labels, random_state=setting.seed)
     return Data(train, fit, held, setting.corrupt(held, rng), test, setting.corrupt(test, rng))
 
 
-def ways(setting):
-    """Return what is compared: linear PCA, scikit-learn's KernelPCA, and Mercer's with two kinds of pre-images."""
+def methods(setting):
+    """Return the methods: linear PCA, scikit-learn's KernelPCA, and Mercer's with two kinds of pre-images."""
 
     def learned(X, ridge):
-        # The map is learned by the first answer; of the components it needs none.
+        # the pre-image map is learned by the first call of denoise and needs no components
         pca = KernelPCA(1, kernel=Gaussian(0.2), preimage=Learned(noise=setting.corrupt, ridge=ridge)).fit(X)
         pca.denoise(X[:1])
         return pca
 
     return [
-        Way("linear PCA", _linear_pca, _project, setting.linear, lambda pca: pca.components_.size + pca.mean_.size),
-        Way("scikit-learn KernelPCA", _ridge_kernel_pca, _project, setting.ridge, _kept_by_ridge),
-        Way("Mercer, fixed point", _kernel_pca, KernelPCA.denoise, setting.kernel, _kept_by_mercer),
-        Way("Mercer, learned", learned, KernelPCA.denoise, setting.learned, lambda pca: 2 * pca.expansion_.points.size),
+        Method("linear PCA", _linear_pca, _project, setting.linear, lambda pca: pca.components_.size + pca.mean_.size),
+        Method("scikit-learn KernelPCA", _ridge_kernel_pca, _project, setting.ridge, _ridge_size),
+        Method("Mercer, fixed point", _kernel_pca, KernelPCA.denoise, setting.kernel, _kernel_pca_size),
+        Method(
+            "Mercer, learned", learned, KernelPCA.denoise, setting.learned, lambda pca: 2 * pca.expansion_.points.size
+        ),
     ]
 
 
-def compare(data, setting, say):
-    """Tune every way on training digits, fit it to all of them, and denoise the test digits.
-
-    Returns
-    -------
-    list of Outcome
-    """
+def compare(data, setting, callback):
+    """Return the Outcome of every method."""
     outcomes = []
-    for way in ways(setting):
-        say(f"denoising digits: {way.name}")
-        outcomes.append(_judge(way, data))
+    for method in methods(setting):
+        callback(f"denoising digits: {method.name}")
+        outcomes.append(_outcome(method, data))
     return outcomes
 
 
@@ -174,31 +130,31 @@ def error(images, clean):
     return float(np.mean(np.sum((images - clean) ** 2, axis=1)))
 
 
-def _judge(way, data):
+def _outcome(method, data):
     start = time.perf_counter()
-    parameters = _tune(way, data)
+    parameters = _tune(method, data)
     tuned = time.perf_counter()
-    model = way.fit(data.train, **parameters)
+    model = method.fit(data.train, **parameters)
     fitted = time.perf_counter()
-    images = _denoise(way, model, data.test_noisy)
+    images = _denoise(method, model, data.test_noisy)
     done = time.perf_counter()
     seconds = {"tune": tuned - start, "fit": fitted - tuned, "denoise": done - fitted}
-    return Outcome(way.name, images, error(images, data.test), parameters, model, seconds, way.kept(model))
+    return Outcome(method.name, images, error(images, data.test), parameters, model, seconds, method.size(model))
 
 
-def _tune(way, data):
-    """Return the parameters with the least error on held-out training digits."""
+def _tune(method, data):
+    """Return the parameters of the smallest error on held-out training digits."""
 
     def loss(parameters):
-        model = way.fit(data.fit, **parameters)
-        return error(_denoise(way, model, data.held_noisy), data.held)
+        model = method.fit(data.fit, **parameters)
+        return error(_denoise(method, model, data.held_noisy), data.held)
 
-    return min(ParameterGrid(way.grid), key=loss)
+    return min(ParameterGrid(method.grid), key=loss)
 
 
-def _denoise(way, model, noisy):
-    """Return digits, clipped to the range of pixels: every way gets what one of them does by itself."""
-    return np.clip(way.denoise(model, noisy), 0.0, 1.0)
+def _denoise(method, model, noisy):
+    """Return denoised digits, clipped to the range of pixels for every method."""
+    return np.clip(method.denoise(model, noisy), 0.0, 1.0)
 
 
 def _linear_pca(X, n_components):
@@ -217,9 +173,9 @@ def _project(model, noisy):
     return model.inverse_transform(model.transform(noisy))
 
 
-def _kept_by_ridge(pca):
+def _ridge_size(pca):
     return pca.X_fit_.size + pca.eigenvectors_.size + pca.dual_coef_.size
 
 
-def _kept_by_mercer(pca):
+def _kernel_pca_size(pca):
     return pca.expansion_.points.size + pca.expansion_.coef.size + pca.mean_.coef.size

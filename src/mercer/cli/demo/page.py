@@ -1,4 +1,4 @@
-"""The frame of the page: one file of HTML without scripts, fonts or pictures from elsewhere."""
+"""HTML of the demo page: one file that loads nothing from elsewhere."""
 
 import html
 
@@ -30,22 +30,7 @@ code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu 
 
 
 def document(title, lead, chapters, foot):
-    """Return the page.
-
-    Parameters
-    ----------
-    title : str
-    lead : str
-        HTML of the first paragraph.
-    chapters : list of (str, str)
-        Heading, and HTML below it.
-    foot : str
-        HTML.
-
-    Returns
-    -------
-    str
-    """
+    """Return the page; lead and foot are HTML, chapters are pairs of a heading and HTML."""
     body = "\n".join(f"<section><h2>{html.escape(heading)}</h2>\n{content}</section>" for heading, content in chapters)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -56,34 +41,15 @@ def document(title, lead, chapters, foot):
 
 
 def table(header, rows, best=None):
-    """Return a table; the row number ``best`` is marked.
-
-    Parameters
-    ----------
-    header : sequence of str
-    rows : sequence of sequences of str
-    best : int, optional
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from mercer.cli.demo import page
-    >>> page.table(["a", "b"], [["1", "<2"]]).count("&lt;2")
-    1
-    """
+    """Return a table of text cells as HTML; the row number ``best`` is marked."""
     head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in header)
-    lines = [
-        f"<tr{' class=' + chr(34) + 'best' + chr(34) if i == best else ''}>"
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row)
-        + "</tr>"
-        for i, row in enumerate(rows)
-    ]
+    lines = []
+    for i, row in enumerate(rows):
+        cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in row)
+        lines.append(f'<tr class="best">{cells}</tr>' if i == best else f"<tr>{cells}</tr>")
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
 
 
 def code(text):
-    """Return lines of code, as they are."""
+    """Return source code as HTML."""
     return f"<pre><code>{html.escape(text.strip())}</code></pre>"

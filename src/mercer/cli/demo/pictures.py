@@ -1,4 +1,4 @@
-"""Displays as pictures inside a page: one PNG for light pages, one for dark ones."""
+"""Displays as pictures inside a page, one PNG for light themes and one for dark themes."""
 
 import base64
 import html
@@ -7,34 +7,18 @@ import io
 from mercer.plot import _axes
 
 _INK = {"light": "#1c1e21", "dark": "#e6e6e3"}
-# What has the colour of the letters.
-_LETTERS = ("text.color", "axes.titlecolor", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+# Settings that take the colour of text.
+_TEXT = ("text.color", "axes.titlecolor", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 
 
 def png(display, size, theme="light", background="none"):
-    """Return what a display draws, as the bytes of a PNG.
-
-    Parameters
-    ----------
-    display : display
-        With ``plot(ax=)``.
-    size : (float, float)
-        Width and height in inches.
-    theme : {"light", "dark"}
-        Colour of the letters.
-    background : str
-        Colour behind the panels; the page shines through where it is "none".
-
-    Returns
-    -------
-    bytes
-    """
+    """Return the PNG bytes of a display, ``size`` inches large, with text for a "light" or "dark" theme."""
     _axes.require()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     ink = _INK[theme]
-    style = dict.fromkeys(_LETTERS, ink) | {"axes.facecolor": "none", "axes.titlesize": 10, "font.size": 10}
+    style = dict.fromkeys(_TEXT, ink) | {"axes.facecolor": "none", "axes.titlesize": 10, "font.size": 10}
     with rc_context(style):
         figure = Figure(figsize=size, layout="constrained", facecolor=background)
         display.plot(ax=figure.subplots())
@@ -44,21 +28,7 @@ def png(display, size, theme="light", background="none"):
 
 
 def figure(display, size, alt, caption):
-    """Return a ``<figure>`` with both pictures inline.
-
-    Parameters
-    ----------
-    display, size
-        As in `png`.
-    alt : str
-        What is to be seen, for those who do not see it.
-    caption : str
-        HTML.
-
-    Returns
-    -------
-    str
-    """
+    """Return a ``<figure>`` with inline pictures for both themes; ``alt`` is text, ``caption`` HTML."""
     light, dark = (_inline(png(display, size, theme)) for theme in ("light", "dark"))
     return (
         f'<figure><picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">'

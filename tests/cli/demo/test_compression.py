@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.cli.demo import compressing
+from mercer.cli.demo import compression
 
 
 @pytest.fixture(scope="module")
 def outcome(tiny):
-    said = []
-    found = compressing.run(tiny, said.append, sizes=(5, 15))
-    assert said == ["compressing to 15 vectors", "compressing to 5 vectors"]
+    steps = []
+    found = compression.run(tiny, steps.append, sizes=(5, 15))
+    assert steps == ["compressing to 15 vectors", "compressing to 5 vectors"]
     return found
 
 
@@ -27,16 +27,16 @@ def test_accuracy_is_that_of_the_predictions(outcome):
 
 
 def test_the_chapter_has_a_line_for_each_model_and_two_pictures(outcome):
-    heading, text = compressing.chapter(outcome)
+    heading, text = compression.chapter(outcome)
     assert heading == "Fewer vectors"
     assert text.count("<td>compressed</td>") == 2
     assert text.count("<img ") == 2
-    assert f"keeps {outcome.rows[1].vectors} as support vectors" in text
+    assert f"has {outcome.rows[1].vectors} support vectors" in text
 
 
-def test_images_are_the_vectors_by_the_digit_that_weighs_them_most(outcome):
+def test_images_are_the_vectors_sorted_by_the_digit_with_the_largest_coefficients(outcome):
     model = outcome.rows[2].model
-    images = compressing._images(model).images.reshape(-1, 64)[:15]
+    images = compression._images(model).images.reshape(-1, 64)[:15]
     psi = model.expansion_
     places = [int(np.flatnonzero((psi.points == image).all(axis=1))[0]) for image in images]
     assert sorted(places) == list(range(15))
@@ -50,6 +50,6 @@ def test_images_are_the_vectors_by_the_digit_that_weighs_them_most(outcome):
 
 def test_the_lines_of_code_on_the_page_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    exec(compressing.SNIPPET, {})
+    exec(compression.SNIPPET, {})
     assert "20 after" in capsys.readouterr().out
     assert mc.load("digits.mercer").expansion_.shape[0] == 20

@@ -1,4 +1,4 @@
-"""mercer compress, as a user runs it: the files that come out predict what was reported, and wrong input is refused."""
+"""mercer compress: the files that it writes predict as reported, and wrong input is refused in one sentence."""
 
 import ctypes
 import re
@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import mercer as mc
 from mercer import cli
-from mercer.cli import compressing
+from mercer.cli import compress
 from mercer.formats import write_libsvm
 
 DIGITS = load_digits()
@@ -87,7 +87,7 @@ def test_max_loss_finds_the_size(capsys):
 
 
 @pytest.mark.usefixtures("folder")
-def test_machines_without_labels_need_none(capsys):
+def test_models_without_labels_need_none(capsys):
     mc.save(mc.OneClassSVM(kernel=mc.Gaussian(0.1)).fit(X), "one")
     np.savez("strange.npz", X=X, y=np.full(len(X), "any"))
     assert run("one", "--data", "strange.npz", "--vectors", "5", capsys=capsys)[0] == 0
@@ -104,7 +104,7 @@ def test_an_onnx_file_predicts_the_same(capsys):
     assert np.array_equal(label, mc.load("ours").predict(REST))
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
 def test_a_c_file_gives_the_same_scores(folder, capsys):
     words = ("svm.mercer", "--data", "data.npz", "--vectors", "8")
     assert run(*words, "-o", "ours", capsys=capsys)[0] == 0
@@ -145,56 +145,60 @@ def _no_compressible():
 
 
 @pytest.mark.parametrize(
-    ("make", "words", "said"),
+    ("make", "words", "message"),
     [
         (None, "none.model --vectors 5", "none.model: No such file or directory"),
         (None, ". --vectors 5", ".: this is a folder"),
-        (None, "data.npz --vectors 5", "data.npz: this is neither a model file of Mercer nor a text model"),
+        (None, "data.npz --vectors 5", "data.npz: this is neither a Mercer model file nor a LIBSVM text model"),
         (None, "svm.mercer --data none.csv --vectors 5", "none.csv: No such file or directory"),
         (None, "svm.mercer --data svm.model --vectors 5", "svm.model: .*label index:value"),
         (None, "svm.mercer --max-loss 0.01", "--max-loss needs data .*--data FILE"),
         (None, "svm.mercer --vectors 5 -o no/such/out", "no/such: No such file or directory; .*-o FILE"),
-        (None, "svm.mercer --vectors 5 -o svm.mercer", "svm.mercer: this file is read; give another name"),
+        (None, "svm.mercer --vectors 5 -o svm.mercer", "svm.mercer: this file is an input; name another file"),
         (None, "svm.mercer --vectors 5 --dtype float32", "--dtype float32 is for --to onnx and --to c"),
-        (_no_labels_of_the_model, "svm.mercer --data wrong.npz --vectors 5", "wrong.npz: the label '10' is no class"),
+        (
+            _no_labels_of_the_model,
+            "svm.mercer --data wrong.npz --vectors 5",
+            "wrong.npz: the label '10' must be",
+        ),
         (_few_columns, "svm.mercer --data wrong.npz --vectors 5", "wrong.npz: rows have 5 features, the model has 64"),
         (_words_as_labels, "named --vectors 5 --to libsvm", "named: .*label.*--to mercer takes every model"),
         (_without_points, "matrix --vectors 5", "matrix: .*no gradient"),
-        (_existing, "svm.mercer --vectors 5", "svm-compressed.mercer: this file is there already; .*-o"),
+        (_existing, "svm.mercer --vectors 5", "svm-compressed.mercer: this file exists already; .*-o"),
         (_no_compressible, "kernel --vectors 5", "kernel: compress cannot take .*Gaussian"),
         (_no_compressible, "nystroem --vectors 5", "nystroem: compress cannot take .*Nystroem"),
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_wrong_input_is_refused_in_a_sentence(make, words, said, capsys, tmp_path):
+def test_wrong_input_is_refused_in_one_sentence(make, words, message, capsys, tmp_path):
     if make is not None:
         make()
     before = sorted(path.name for path in tmp_path.iterdir())
     code, out, err = run(*words.split(), capsys=capsys)
     assert (code, out) == (1, "")
     last = err.splitlines()[-1]
-    assert re.match(f"mercer: {said}", last), last
+    assert re.match(f"mercer: {message}", last), last
     assert "Traceback" not in err
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("", "one of --vectors N and --max-loss L is needed"),
-        ("--vectors 0", "'0' is no whole number of at least 1"),
-        ("--vectors ten", "'ten' is no whole number"),
-        ("--vectors 5 --max-loss 1", "'1' is no number of at least 0 and below 1"),
+        ("--vectors 0", "'0' must be a positive integer"),
+        ("--vectors ten", "'ten' must be a positive integer"),
+        ("--vectors 5 --max-loss 1", "'1' must be a number of at least 0 and below 1"),
         ("--vectors 5 --to json", "invalid choice: 'json'"),
         ("--vectors 5 --seed -1", "seed"),
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_wrong_options_exit_with_2(words, said, capsys):
+def test_wrong_options_exit_with_2(words, message, capsys):
     with pytest.raises(SystemExit) as stop:
         run("svm.mercer", *words.split(), capsys=capsys)
     assert stop.value.code == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_an_interrupt_leaves_no_file_and_ends_with_130(folder, capsys, monkeypatch):
@@ -204,7 +208,7 @@ def test_an_interrupt_leaves_no_file_and_ends_with_130(folder, capsys, monkeypat
         options["callback"](1, 2)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(compressing, "compress", interrupted)
+    monkeypatch.setattr(compress, "compress", interrupted)
     code, out, err = run("svm.mercer", "--data", "data.npz", "--vectors", "5", capsys=capsys)
     assert (code, out) == (130, "")
     assert err.endswith("mercer: stopped\n")

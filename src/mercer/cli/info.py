@@ -1,45 +1,20 @@
-"""mercer info: what a model file holds."""
+"""mercer info: describe a model file."""
 
-from mercer._compute.memory import human_bytes as human
+from mercer._compute.memory import human_bytes
 from mercer.cli import models, tables
 from mercer.formats import model_card
 
 
 def run(options, progress):
-    """Say what a model consists of.
-
-    Parameters
-    ----------
-    options : Namespace
-        ``model``.
-    progress : Progress
-
-    Returns
-    -------
-    str
-        A line for each fact.
-
-    Raises
-    ------
-    Failure
-    """
+    """Return the description of the model file that the options name."""
     progress(f"reading {options.model}")
-    return describe(models.opened(options.model))
+    return describe(models.read(options.model))
 
 
 def describe(found):
-    """Return what is known of a model, a line for each fact.
-
-    Parameters
-    ----------
-    found : Opened
-
-    Returns
-    -------
-    str
-    """
+    """Return the facts about a ModelFile, one per line."""
     card, last = model_card(found.model), found.last
-    facts = {"file": f"{found.path}, {human(found.size)}, {found.kind}", "model": card["model"]}
+    facts = {"file": f"{found.path}, {human_bytes(found.size)}, {found.kind}", "model": card["model"]}
     if hasattr(found.model, "steps"):
         facts["pipeline"] = " > ".join(type(step).__name__ for _, step in found.model.steps)
     facts["kernel"] = card["kernel"] and _short(card["kernel"])
@@ -49,8 +24,8 @@ def describe(found):
     facts["features"] = f"{features} at least" if found.kind == models.TEXT_MODEL else features
     facts["vectors"] = card["rows_stored"] or None
     if hasattr(last, "intercept_"):
-        facts["scores"] = getattr(last.intercept_, "size", 1)
-    facts["numbers"] = f"{card['values']}, {human(card['bytes'])}"
+        facts["outputs"] = getattr(last.intercept_, "size", 1)
+    facts["numbers"] = f"{card['values']}, {human_bytes(card['bytes'])}"
     lines = [f"{name:<12}{fact}" for name, fact in facts.items() if fact is not None]
     report = getattr(last, "report_", None)
     if report is not None:
@@ -60,6 +35,6 @@ def describe(found):
 
 
 def _short(text, most=200):
-    """Return a text on one line: a given kernel matrix shows its numbers."""
+    """Return a text on one line, cut if it is long, such as a kernel with a matrix."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[:most]} ..."

@@ -1,0 +1,162 @@
+"""Arguments of the command ``mercer``; the module of a command is imported when it runs."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import mercer
+from mercer.cli.failure import Failure
+from mercer.cli.output import SUFFIXES
+from mercer.cli.tables import KINDS
+
+_MODEL = {"type": Path, "metavar": "MODEL", "help": "a file of mercer.save or a LIBSVM text model"}
+
+
+def parse(arguments):
+    """Return the function ``run(options, progress)`` of a command and its options; None after printing the help."""
+    parser = argparse.ArgumentParser(
+        prog="mercer",
+        description="Kernel methods: compress, inspect and export models such as support vector machines.",
+    )
+    parser.add_argument("--version", action="version", version=f"mercer {mercer.__version__}")
+    parser.set_defaults(command=None)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    compress = _add_compress(commands)
+    _add_info(commands)
+    _add_demo(commands)
+    options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help(sys.stderr)
+    elif options.command is _compress and options.vectors is None and options.max_loss is None:
+        compress.error("one of --vectors N and --max-loss L is needed")
+    return options.command, options
+
+
+def _add_compress(commands):
+    parser = commands.add_parser(
+        "compress",
+        help="reduce the number of vectors of a fitted model, and report the loss",
+        description="Read a fitted kernel model, replace its vectors by fewer ones, write it in a format for "
+        "deployment, and report the loss.",
+        epilog="Example: mercer compress digits.model --data digits.csv --vectors 100 --to onnx",
+    )
+    parser.add_argument("model", **_MODEL)
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="FILE",
+        help=f"data like those to predict, for example the training data: {KINDS}. The vectors are fitted to the "
+        "outputs of the model on these data. Without data they are fitted in feature space, which loses more accuracy",
+    )
+    size = parser.add_argument_group("size", "at least one of")
+    size.add_argument("--vectors", type=_positive, metavar="N", help="largest number of vectors of the whole model")
+    size.add_argument(
+        "--max-loss",
+        type=_share,
+        metavar="L",
+        help="find the smallest number of vectors that loses at most this share of the score in cross-validation, "
+        "for example 0.01; takes about 30 times as long",
+    )
+    _add_output(parser)
+    parser.add_argument("--seed", type=_seed, default=0, metavar="S", help="random seed (default: 0)")
+    parser.set_defaults(command=_compress)
+    return parser
+
+
+def _add_output(parser):
+    parser.add_argument("--to", choices=list(SUFFIXES), default="mercer", help="format (default: %(default)s)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="OUT",
+        help="file to write; an existing file is replaced. The default is a new file NAME-compressed beside MODEL, "
+        "with the suffix of the format",
+    )
+    parser.add_argument(
+        "--dtype",
+        choices=["float32", "float64"],
+        help="numbers in onnx and c files (default: float32 for onnx, float64 for c)",
+    )
+
+
+def _add_info(commands):
+    parser = commands.add_parser(
+        "info",
+        help="describe a model file",
+        description="Describe a model file: class, kernel, classes, vectors, sizes, and its compression report.",
+    )
+    parser.add_argument("model", **_MODEL)
+    parser.set_defaults(command=_info)
+
+
+def _add_demo(commands):
+    parser = commands.add_parser(
+        "demo",
+        help="denoise, inspect and compress, on the digits of scikit-learn",
+        description="Denoise digits, plot kernel principal components and compress a support vector machine, on the "
+        "digits of scikit-learn, offline and in about a minute. Writes one page of pictures and numbers, "
+        'FOLDER/index.html. Needs matplotlib: pip install "mercer[plot]".',
+    )
+    parser.add_argument(
+        "folder",
+        nargs="?",
+        default="mercer-demo",
+        type=Path,
+        metavar="FOLDER",
+        help="folder to write to, created if it does not exist (default: %(default)s)",
+    )
+    parser.set_defaults(command=_demo)
+
+
+# --- commands, imported on use: `mercer --help` is fast --------------------------------------------------------------
+
+
+def _compress(options, progress):
+    from mercer.cli import compress
+
+    return compress.run(options, progress)
+
+
+def _info(options, progress):
+    from mercer.cli import info
+
+    return info.run(options, progress)
+
+
+def _demo(options, progress):
+    from mercer.cli import demo
+
+    try:
+        return demo.write(options.folder, progress)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise Failure(
+            f"cannot write {error.filename}: {error.strerror}; name another folder: mercer demo FOLDER"
+        ) from error
+
+
+# --- numbers ---------------------------------------------------------------------------------------------------------
+
+
+def _positive(word):
+    if not (word.isascii() and word.isdigit()) or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"{word!r} must be a positive integer")
+    return int(word)
+
+
+def _seed(word):
+    if not (word.isascii() and word.isdigit()) or int(word) >= 2**32:
+        raise argparse.ArgumentTypeError(f"{word!r} must be an integer from 0 to 4294967295")
+    return int(word)
+
+
+def _share(word):
+    try:
+        value = float(word)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{word!r} must be a number of at least 0 and below 1, for example 0.01")
+    return value

@@ -1,0 +1,68 @@
+"""mercer compress: read a model file, compress the model, write it and report the loss."""
+
+from sklearn.base import is_classifier, is_outlier_detector
+
+from mercer._compute.memory import human_bytes
+from mercer.cli import models, tables
+from mercer.cli.failure import Failure, naming
+from mercer.cli.output import Output
+from mercer.compression import compress
+
+
+def run(options, progress):
+    """Compress the model that the options name, write it, and return the report with the path on its last line."""
+    progress(f"reading {options.model}")
+    found = models.read(options.model)
+    output = Output(options.output, options.model, options.to, options.dtype)
+    output.require_differs(options.model, options.data)
+    with naming(options.model):
+        trial = models.with_one_vector(found.source)
+    _require_possible(found, options)
+    output.rehearse(trial, options.model)
+    X, y = _data(found, options.data, progress)
+    progress(_task(options))
+    with naming(options.model):
+        small = compress(
+            found.source,
+            X,
+            y,
+            n_vectors=options.vectors,
+            max_loss=options.max_loss,
+            random_state=options.seed,
+            callback=progress.step,
+        )
+    progress(f"writing {output.path}")
+    output.write(small)
+    report = (small.steps[-1][1] if hasattr(small, "steps") else small).report_
+    before, after = human_bytes(found.size), human_bytes(output.path.stat().st_size)
+    return f"{report}\nsize of the file: {before} before, {after} after\n{output.path}"
+
+
+def _require_possible(found, options):
+    """Raise a Failure for options that do not fit the model, before any work."""
+    if hasattr(found.model, "steps") and options.to != "mercer":
+        steps = ", ".join(type(step).__name__ for _, step in found.model.steps)
+        raise Failure(
+            f"{found.path}: this is a pipeline ({steps}), and a {options.to} file would hold only its last step; write "
+            "--to mercer, or convert it in Python with mercer.formats.register_onnx_converters."
+        )
+    if options.max_loss is not None and options.data is None:
+        raise Failure("--max-loss needs data to measure the loss; give --data FILE")
+
+
+def _data(found, path, progress):
+    """Return the rows and the labels or targets, None for each that is not given or not used."""
+    if path is None:
+        return None, None
+    progress(f"reading {path}")
+    data = tables.read_table(path, found.n_features, found.kind == models.TEXT_MODEL)
+    last = found.last
+    if data.y is None or is_outlier_detector(last) or hasattr(last, "transform"):
+        return data.X, None
+    return data.X, tables.labels(data.y, last.classes_, path) if is_classifier(last) else tables.targets(data.y, path)
+
+
+def _task(options):
+    if options.max_loss is None:
+        return f"compressing to {options.vectors} vectors"
+    return f"searching the smallest number of vectors that loses at most {options.max_loss:g} of the score"

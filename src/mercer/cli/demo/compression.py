@@ -1,0 +1,154 @@
+"""The chapter on compression: a support vector machine on digits with fewer and fewer vectors."""
+
+import pickle
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.svm import SVC as PeerSVC
+
+from mercer.cli.demo import digits, page, pictures
+from mercer.compression import compress
+from mercer.estimators.svc import SVC
+from mercer.formats import save
+from mercer.kernels import Gaussian
+from mercer.plot import ImageGridDisplay, ReductionDisplay
+
+SIZES = (100, 50, 20, 10)
+# Vectors shown as images.
+_SHOWN = 20
+_GAMMA, _C = 0.2, 10.0
+
+SNIPPET = """
+import mercer as mc
+from sklearn.datasets import load_digits
+from sklearn.svm import SVC
+X, y = load_digits().data[:1000] / 16, load_digits().target[:1000]
+svc = SVC(C=10, gamma=0.2).fit(X, y)
+small = mc.compress(svc, X, y, n_vectors=20)
+print(small.report_)
+mc.save(small, "digits.mercer")
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model and its measurements on the test digits: kernel evaluations, accuracy, prediction time, file size."""
+
+    name: str
+    model: object
+    vectors: int
+    accuracy: float
+    seconds: float
+    size: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Rows of scikit-learn's model, Mercer's and the compressed ones, largest first; test data; time of compression."""
+
+    rows: list
+    test: np.ndarray
+    labels: np.ndarray
+    n_train: int
+    seconds: float
+
+
+def run(setting, callback, sizes=SIZES):
+    """Return the Outcome of compressing one model to several numbers of vectors."""
+    train, test, y, labels = digits.split(setting)
+    peer = PeerSVC(C=_C, gamma=_GAMMA).fit(train, y)
+    full = SVC(C=_C, kernel=Gaussian(_GAMMA)).fit(train, y)
+    start = time.perf_counter()
+    small = []
+    for n in sorted(sizes, reverse=True):
+        callback(f"compressing to {n} vectors")
+        small.append(compress(peer, train, y, n_vectors=n, random_state=setting.seed))
+    seconds = time.perf_counter() - start
+    rows = [
+        _measured("scikit-learn", peer, len(peer.support_), len(pickle.dumps(peer)), test, labels),
+        _measured("Mercer, all vectors", full, len(full.support_), _file_size(full), test, labels),
+        *(_measured("compressed", each, each.report_.vectors_after, _file_size(each), test, labels) for each in small),
+    ]
+    return Outcome(rows, test, labels, len(train), seconds)
+
+
+def chapter(outcome):
+    """Return the heading and the HTML of the chapter."""
+    full, small = outcome.rows[1], outcome.rows[2:]
+    n_test = len(outcome.labels)
+    error = np.sqrt(full.accuracy * (1 - full.accuracy) / n_test)
+    shown = next((row for row in small if row.vectors <= _SHOWN), small[-1])
+    text = (
+        f"<p>A support vector machine for ten digits, trained on {outcome.n_train} images (C = {_C:g}, kernel "
+        f"exp(-{_GAMMA:g} |x - z|<sup>2</sup>)), has {full.vectors} support vectors and evaluates the kernel at all of "
+        "them for every prediction. <code>compress</code> replaces them by a few constructed vectors, fitted to the "
+        f"decision values on the training images. Accuracy is measured on {n_test} test images; its standard error is "
+        f"{error:.1%}. All {len(small)} compressions took {outcome.seconds:.1f} s.</p>"
+    )
+    header = ["model", "vectors", "accuracy", f"predict {n_test}, ms", "file, kB"]
+    cells = [
+        [row.name, str(row.vectors), f"{row.accuracy:.1%}", f"{1e3 * row.seconds:.1f}", f"{row.size / 1e3:.0f}"]
+        for row in outcome.rows
+    ]
+    curve = pictures.figure(
+        _Curve([row.model for row in small], outcome, full.model),
+        (4.9, 2.9),
+        "A curve: the test error falls with the number of vectors to that of the uncompressed model.",
+        "Test error against the number of vectors; the dotted line is the uncompressed model.",
+    )
+    images = _images(shown.model)
+    grid = pictures.figure(
+        images,
+        (4.9, 0.55 * images.images.shape[0]),
+        f"{shown.vectors} small images of bright and dark pixels; some have the shape of a digit.",
+        f"The {shown.vectors} constructed vectors of one of the models, sorted by the digit whose binary classifiers "
+        "give them the largest coefficients. They are not training images and need not look like digits.",
+    )
+    return "Fewer vectors", text + page.table(header, cells) + curve + grid + page.code(SNIPPET)
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """Display of test error against the number of vectors."""
+
+    models: list
+    outcome: Outcome
+    full: object
+
+    def plot(self, ax):
+        ReductionDisplay.from_estimators(
+            self.models, self.outcome.test, self.outcome.labels, full=self.full, name="constructed", ax=ax
+        )
+        ax.set_ylabel("test error")
+
+
+def _images(model):
+    """Return the vectors as images, sorted by the class with the largest coefficients."""
+    from matplotlib.figure import Figure
+
+    psi = model.expansion_
+    first, second = np.triu_indices(len(model.classes_), 1)
+    identity = np.eye(len(model.classes_))
+    weights = np.abs(psi.coef) @ (identity[first] + identity[second])
+    order = np.argsort(weights.argmax(axis=1), kind="stable")
+    return ImageGridDisplay.from_expansion(psi, order=order, ax=Figure().subplots())
+
+
+def _measured(name, model, vectors, size, test, labels):
+    model.predict(test)
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        found = model.predict(test)
+        seconds.append(time.perf_counter() - start)
+    return Row(name, model, vectors, float(np.mean(found == labels)), min(seconds), size)
+
+
+def _file_size(model):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        save(model, path)
+        return path.stat().st_size

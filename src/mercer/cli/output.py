@@ -1,0 +1,84 @@
+"""The file that a command writes, in one of four formats."""
+
+import contextlib
+import tempfile
+from pathlib import Path
+
+from mercer.cli.failure import Failure, naming
+
+# Suffix of default names, and default dtype of each format that has a choice.
+SUFFIXES = {"mercer": ".mercer", "libsvm": ".model", "onnx": ".onnx", "c": ".c"}
+_DTYPES = {"onnx": "float32", "c": "float64"}
+
+
+class Output:
+    """A file to write: ``path``, or a new file beside the model if it is None, in one of the formats of `SUFFIXES`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from mercer.cli.output import Output
+    >>> Output(None, Path(tempfile.mkdtemp()) / "svm.model", "onnx").path.name
+    'svm-compressed.onnx'
+    """
+
+    def __init__(self, path, beside, form, dtype=None):
+        self.path = beside.with_name(f"{beside.stem}-compressed{SUFFIXES[form]}") if path is None else path
+        self._form = form
+        self._dtype = dtype or _DTYPES.get(form)
+        if dtype is not None and form not in _DTYPES:
+            raise Failure(f"--dtype {dtype} is for --to onnx and --to c; a {form} file keeps the dtype of the model.")
+        if path is None and self.path.exists():
+            raise Failure(f"{self.path}: this file exists already; to replace it, name it: -o {self.path}")
+        if self.path.is_dir():
+            raise Failure(f"{self.path}: this is a folder; name a file in it: -o {self.path / 'model'}{SUFFIXES[form]}")
+
+    def require_differs(self, *inputs):
+        """Raise a Failure if the file is one of the inputs (paths or None)."""
+        for each in inputs:
+            with contextlib.suppress(OSError):
+                if each is not None and self.path.samefile(each):
+                    raise Failure(f"{self.path}: this file is an input; name another file to write: -o FILE")
+
+    def rehearse(self, model, source):
+        """Raise a Failure unless the folder is writable and the model of the file ``source`` fits the format."""
+        with naming(self.path.parent, "name a file in a writable folder: -o FILE"):
+            folder = tempfile.TemporaryDirectory(dir=self.path.parent, prefix=".mercer-")
+        with folder as name, naming(source, "--to mercer takes every model"):
+            _WRITERS[self._form](model, Path(name) / "model", self._dtype)
+
+    def write(self, model):
+        """Write a model; on an error or interruption an existing file is kept."""
+        with naming(self.path):
+            _WRITERS[self._form](model, self.path, self._dtype)
+
+
+def _mercer(model, path, _dtype):
+    from mercer.formats import save
+
+    save(model, path)
+
+
+def _libsvm(model, path, _dtype):
+    from mercer.formats import write_libsvm
+
+    write_libsvm(model, path)
+
+
+def _onnx(model, path, dtype):
+    from mercer.formats import to_onnx
+    from mercer.formats.files import replacing
+
+    content = to_onnx(model, dtype=dtype).SerializeToString()
+    with replacing(path) as file:
+        file.write(content)
+
+
+def _c(model, path, dtype):
+    from mercer.formats import to_c
+
+    to_c(model, path, dtype=dtype)
+
+
+_WRITERS = {"mercer": _mercer, "libsvm": _libsvm, "onnx": _onnx, "c": _c}
