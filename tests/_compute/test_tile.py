@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from tests.reference import naive
 
 import mercer as mc
+from mercer._compute import tile as tiles
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 
@@ -105,3 +106,53 @@ def test_coordinatewise_sums_equal_a_loop_over_coordinates():
     X, Z = _points(6, 4), _points(5, 4, seed=1)
     sums = Tile(Points(X), Points(Z)).coordinatewise(mc.Laplacian.term)
     np.testing.assert_allclose(sums, abs(X[:, None] - Z[None]).sum(axis=2), rtol=1e-14)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_exactly_the_distances_below_a_share_of_the_norms_are_recomputed(container):
+    share = {"dense": 1e-6, "sparse": 1e-3}[container]
+    X = _points(6, 5, 0.3)
+    # from 1/100 to 100 times the share
+    steps = np.sqrt(share) * 10.0 ** np.linspace(-1, 1, 60)[:, None] * (X**2).sum(axis=1).mean() ** 0.5
+    Z = np.vstack([X, X[np.arange(60) % 6] + steps * np.array([[1.0, 0, 0, 0, 0]])])
+    tile = Tile(Points(CONTAINERS[container](X)), Points(CONTAINERS[container](Z)))
+    A, B = (X - Z.mean(axis=0), Z - Z.mean(axis=0)) if container == "dense" else (X, Z)
+    size = (A**2).sum(axis=1)[:, None] + (B**2).sum(axis=1)
+    direct = ((A[:, None] - B[None]) ** 2).sum(axis=2)
+    recomputed = tile.sqdist == direct
+    assert recomputed[direct < 0.99 * share * size].mean() > 0.9
+    error = np.abs(tile.sqdist / np.where(direct > 0, direct, 1) - 1)[direct > 0]
+    assert error.max() <= 8 * np.finfo(float).eps / share
+    # rounding of the expanded formula shows for most of the others
+    assert recomputed[direct > 1.01 * share * size].mean() < 0.7
+
+
+def test_recomputed_pairs_may_be_many(monkeypatch):
+    monkeypatch.setattr(tiles, "_PAIRS", 7)
+    X = _points(9, 4)
+    Z = np.repeat(X, 3, axis=0) + 1e-9
+    for make in CONTAINERS.values():
+        s = Tile(Points(make(X)), Points(make(Z))).sqdist
+        np.testing.assert_allclose(s, _exact(X, Z).astype(float), rtol=1e-6)
+
+
+def test_a_tile_of_mapped_points_keeps_its_offset_and_maps_both_sets():
+    points, few = Points(_points(9, 3)), Points(_points(2, 3, seed=4))
+    mapped = Tile(points.take(slice(4, 7)), points, 4).through("k", np.exp)
+    assert mapped.offset == 4
+    np.testing.assert_array_equal(mapped.X.container, np.exp(points.container[4:7]))
+    other = Tile(few, points).through("k", np.exp)
+    np.testing.assert_array_equal(other.Z.container, np.exp(points.container))
+    np.testing.assert_array_equal(other.products, np.exp(few.container) @ np.exp(points.container).T)
+
+
+def test_profiles_of_a_tile_are_those_of_its_scalars_and_an_overflow_is_refused():
+    tile = Tile(Points(_points(6, 4)), Points(_points(5, 4, seed=1)))
+    np.testing.assert_allclose(tile.radial(mc.Gaussian(0.3)), np.exp(-0.3 * tile.sqdist))
+    np.testing.assert_allclose(tile.radial(mc.Gaussian(0.3), order=1), -0.3 * np.exp(-0.3 * tile.sqdist))
+    np.testing.assert_allclose(tile.dot(mc.Polynomial(2)), (tile.products + 1) ** 2)
+    np.testing.assert_allclose(tile.dot(mc.Polynomial(2), order=1), 2 * (tile.products + 1))
+    for sides in ((1.0, 1e200), (1e200, 1.0)):
+        large = Tile(*(Points(np.full((1, 2), value)) for value in sides))
+        with pytest.raises(ValueError, match="overflow"):
+            large.dot(mc.Polynomial(2))

@@ -127,3 +127,9 @@ def test_values_of_float32_points_are_float32():
     for name, kernel in INNER.items():
         assert kernel(narrow).dtype == kernel.diag(narrow).dtype == np.float32, name
         assert kernel.vjp(narrow, narrow, np.ones((8, 8))).dtype == np.float32, name
+
+
+def test_defaults_are_the_square_one_and_no_change():
+    assert mc.Power(L) == L**2
+    assert mc.Constant() == mc.Constant(1.0)
+    assert mc.Scaled(L) == 1 * L

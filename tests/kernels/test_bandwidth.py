@@ -148,3 +148,83 @@ def test_weights_count_as_copies_in_the_median(global_random_seed):
 def test_columns_of_one_number_have_no_variance_whatever_its_rounding(n):
     with pytest.warns(UserWarning, match="all features are constant up to 0"):
         assert gamma("scale", np.full((n, 30), 0.1)) == 1
+
+
+def test_the_median_is_that_of_a_thousand_evenly_spaced_rows():
+    rows = np.random.default_rng(1).standard_normal((1500, 3)) * np.linspace(1, 3, 1500)[:, None]
+    some = rows[np.unique(np.linspace(0, 1499, 1000).astype(int))]
+    assert len(some) == 1000
+    assert gamma("median", rows) == pytest.approx(1 / np.median(pdist(some, "sqeuclidean")), rel=1e-12)
+    fewer = rows[:1000]
+    assert gamma("median", fewer) == pytest.approx(1 / np.median(pdist(fewer, "sqeuclidean")), rel=1e-12)
+
+
+def _block(value, n=30, related=0):
+    """Return a kernel on indices with 1 on the diagonal and for pairs of the first points, else one value."""
+    K = np.full((n, n), value)
+    K[:related, :related] = 1
+    np.fill_diagonal(K, 1)
+    return _with_rule(mc.FunctionKernel(lambda A, B: K[np.ix_(A[:, 0].astype(int), B[:, 0].astype(int))]))
+
+
+INDICES = np.arange(100.0).reshape(-1, 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "warned"),
+    [
+        (9e-301, np.float64, True),
+        (2e-300, np.float64, False),
+        (1 - 4.5e-13, np.float64, True),
+        (1 - 5.5e-13, np.float64, False),
+        (1 - 4e-7, np.float32, True),
+        (1 - 6e-7, np.float32, False),
+    ],
+)
+def test_pairs_are_unrelated_or_equal_within_the_rounding_of_their_type(value, dtype, warned, recwarn):
+    warn_degenerate(_block(value), INDICES[:30].astype(dtype))
+    assert len(recwarn) == warned
+
+
+def test_norms_other_than_one_are_taken_into_account(recwarn):
+    warn_degenerate(_with_rule(mc.FunctionKernel(lambda A, B: 1e-200 * (1 + (A == B.T)))), INDICES[:30])
+    assert len(recwarn) == 0
+    warn_degenerate(_with_rule(mc.FunctionKernel(lambda A, B: 1e9 * (1 + 4e-13 * (A == B.T)))), INDICES[:30])
+    assert len(recwarn) == 1
+
+
+@pytest.mark.parametrize(("related", "warned"), [(10, True), (11, False)])
+def test_more_than_99_percent_of_the_pairs_cause_a_warning(related, warned, recwarn):
+    # of 4950 pairs 45 or 55 are related
+    warn_degenerate(_block(0.0, 100, related), INDICES)
+    assert len(recwarn) == warned
+
+
+def test_two_points_are_compared(recwarn):
+    warn_degenerate(_block(0.0), INDICES[:2])
+    assert len(recwarn) == 1
+
+
+def test_a_range_is_given_for_rows_with_differences_only():
+    with pytest.warns(UserWarning, match="use a wider kernel, such as gamma from") as caught:
+        warn_degenerate(mc.Gaussian(1e300), X)
+    median = np.median(pdist(X, "sqeuclidean"))
+    assert f"length from {(median / 10) ** 0.5:.2g} to {(10 * median) ** 0.5:.2g}." in str(caught[0].message)
+    with pytest.warns(UserWarning, match=r"use a narrower kernel\."):
+        warn_degenerate(mc.Gaussian(1.0), np.ones((5, 2)))
+
+
+@pytest.mark.parametrize("weights", [[2.0, 1.0, 1.0], [1.0, 1.0, 3.0], [0.5, 0.5, 1.0], [1.0, 2.0, 0.0]])
+def test_the_median_of_weighted_rows_is_that_of_weighted_pairs(weights):
+    rows = np.array([[0.0], [1.0], [3.0]])
+    w = np.array(weights)
+    values = [0.0, 1.0, 4.0, 9.0]
+    copies = np.maximum(w * (w - 1) / 2, 0).sum()
+    mass = np.array([copies, w[0] * w[1], w[1] * w[2], w[0] * w[2]])
+    half = mass.sum() / 2
+    below, total = [], np.cumsum(mass)
+    for bound in (half - 1e-9, half + 1e-9):
+        below.append(values[int(np.argmax(total >= bound))])
+    if sum(below) == 0:
+        pytest.skip("the median is 0")
+    assert gamma("median", rows, w) == pytest.approx(2 / sum(below), rel=1e-12)

@@ -81,3 +81,10 @@ def test_derivatives_at_kinks():
     assert mc.Intersection().vjp(X[2:3], X[2:3], np.ones((1, 1))).tolist() == [[0.5] * 5]
     identity = [mc.Intersection.profile(Namespace(np), np.array([2.0]), order=order)[0] for order in range(4)]
     assert identity == [2.0, 1.0, 0.0, 0.0]
+
+
+def test_defaults_and_rules():
+    assert mc.Laplacian() == mc.Laplacian("scale")
+    assert mc.Chi2() == mc.Chi2(1.0)
+    assert mc.Laplacian().resolve(X).gamma == pytest.approx(1 / (5 * X.var()))
+    assert mc.Chi2("scale").resolve(X).gamma == pytest.approx(1 / (5 * X.var()))

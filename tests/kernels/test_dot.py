@@ -119,3 +119,13 @@ def test_definiteness_is_known_by_the_parameters():
     assert mc.Polynomial(2, coef0=0.0).tags.positive_semidefinite is True
     assert mc.Polynomial(2, coef0=-1e-9).tags.positive_semidefinite is None
     assert mc.Sigmoid().tags.positive_semidefinite is False
+
+
+def test_defaults_are_a_cubic_with_a_constant_and_a_plain_tangent():
+    assert mc.Polynomial() == mc.Polynomial(degree=3, gamma=1.0, coef0=1.0)
+    assert mc.Sigmoid() == mc.Sigmoid(gamma=1.0, coef0=0.0)
+
+
+def test_rules_are_resolved_on_the_points():
+    assert mc.Polynomial(gamma="scale").resolve(X).gamma == pytest.approx(1 / (3 * X.var()))
+    assert mc.Sigmoid(gamma="scale").resolve(X).gamma == pytest.approx(1 / (3 * X.var()))

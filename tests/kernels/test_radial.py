@@ -131,3 +131,18 @@ def test_sparse_rows_have_the_gradients_of_dense_rows():
     kernel, W = mc.Gaussian(0.3), np.cos(np.arange(64.0)).reshape(8, 8)
     sparse = sp.csr_matrix(X)
     np.testing.assert_allclose(kernel.vjp(sparse, sparse, W), kernel.vjp(X, X, W), atol=1e-12)
+
+
+def test_defaults_are_rules_and_ones():
+    assert mc.Gaussian() == mc.Gaussian("scale")
+    assert mc.Cauchy() == mc.Cauchy("scale")
+    assert mc.Matern() == mc.Matern(length=1.0, nu=1.5)
+    assert mc.RationalQuadratic() == mc.RationalQuadratic(length=1.0, alpha=1.0)
+
+
+def test_rules_are_resolved_to_inverse_squares_or_lengths():
+    variance = 3 * X.var()
+    assert mc.Gaussian().resolve(X).gamma == pytest.approx(1 / variance)
+    assert mc.Cauchy().resolve(X).gamma == pytest.approx(1 / variance)
+    assert mc.Matern("scale").resolve(X).length == pytest.approx(variance**0.5)
+    assert mc.RationalQuadratic("scale").resolve(X).length == pytest.approx(variance**0.5)

@@ -40,11 +40,50 @@ def require_kernels(kernel, *names):
             raise TypeError(f"{name} of {type(kernel).__name__} must be a Kernel, got {part!r}.")
 
 
-def _require_same_points(kernel):
-    require_kernels(kernel, "left", "right")
-    kinds = {name: part.tags.points for name, part in inner_kernels(kernel).items()}
-    if len(set(kinds.values())) > 1:
-        raise ValueError(f"left and right of {type(kernel).__name__} must take the same kind of points, got {kinds}.")
+@dataclass(frozen=True, eq=False)
+class _Pair(Composite):
+    """Base class of kernels f(k1(x, z), k2(x, z))."""
+
+    left: Kernel
+    right: Kernel
+
+    def __post_init__(self):
+        require_kernels(self, "left", "right")
+        kinds = {name: part.tags.points for name, part in inner_kernels(self).items()}
+        if len(set(kinds.values())) > 1:
+            raise ValueError(f"left and right of {type(self).__name__} must take the same kind of points, got {kinds}.")
+
+    def evaluate(self, tile):
+        with np.errstate(over="ignore"):
+            return refuse_infinite(self, self._combine(self.left.evaluate(tile), self.right.evaluate(tile)))
+
+    def diagonal(self, points):
+        with np.errstate(over="ignore"):
+            return refuse_infinite(self, self._combine(self.left.diagonal(points), self.right.diagonal(points)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Transformed(Composite):
+    """Base class of kernels f(k(x, z)), with f and its derivative in ``_apply(xp, values)`` and ``_slope``."""
+
+    kernel: Kernel
+
+    def __post_init__(self):
+        require_kernels(self, "kernel")
+
+    def evaluate(self, tile):
+        with np.errstate(over="ignore"):
+            return refuse_infinite(self, self._apply(tile.xp, self.kernel.evaluate(tile)))
+
+    def diagonal(self, points):
+        with np.errstate(over="ignore"):
+            return refuse_infinite(self, self._apply(points.xp, self.kernel.diagonal(points)))
+
+    def gradient(self, tile, W):
+        return self.kernel.gradient(tile, W * self._slope(tile.xp, self.kernel.evaluate(tile)))
+
+    def diagonal_gradient(self, points, w):
+        return self.kernel.diagonal_gradient(points, w * self._slope(points.xp, self.kernel.diagonal(points)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +130,7 @@ class Constant(Kernel):
 
 
 @dataclass(frozen=True, eq=False)
-class Sum(Composite):
+class Sum(_Pair):
     """Sum of two kernels, k1(x, z) + k2(x, z); its feature vectors are those of both kernels, concatenated.
 
     Parameters
@@ -105,19 +144,9 @@ class Sum(Composite):
     array([[2.]])
     """
 
-    left: Kernel
-    right: Kernel
-
-    def __post_init__(self):
-        _require_same_points(self)
-
-    def evaluate(self, tile):
-        with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.left.evaluate(tile) + self.right.evaluate(tile))
-
-    def diagonal(self, points):
-        with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.left.diagonal(points) + self.right.diagonal(points))
+    @staticmethod
+    def _combine(left, right):
+        return left + right
 
     def gradient(self, tile, W):
         return self.left.gradient(tile, W) + self.right.gradient(tile, W)
@@ -127,7 +156,7 @@ class Sum(Composite):
 
 
 @dataclass(frozen=True, eq=False)
-class Product(Composite):
+class Product(_Pair):
     """Product of two kernels, k1(x, z) k2(x, z); its features are all products of their features.
 
     Parameters
@@ -141,19 +170,9 @@ class Product(Composite):
     array([[4.]])
     """
 
-    left: Kernel
-    right: Kernel
-
-    def __post_init__(self):
-        _require_same_points(self)
-
-    def evaluate(self, tile):
-        with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.left.evaluate(tile) * self.right.evaluate(tile))
-
-    def diagonal(self, points):
-        with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.left.diagonal(points) * self.right.diagonal(points))
+    @staticmethod
+    def _combine(left, right):
+        return left * right
 
     def gradient(self, tile, W):
         left, right = self.left.evaluate(tile), self.right.evaluate(tile)
@@ -165,14 +184,14 @@ class Product(Composite):
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled(Composite):
+class Scaled(_Transformed):
     """Positive multiple of a kernel, factor k(x, z).
 
     Parameters
     ----------
     kernel : Kernel
     factor : float
-        Above 0.
+        Positive.
 
     Examples
     --------
@@ -181,20 +200,14 @@ class Scaled(Composite):
     array([[3.]])
     """
 
-    kernel: Kernel
     factor: float = 1.0
 
     def __post_init__(self):
-        require_kernels(self, "kernel")
+        super().__post_init__()
         check_positive("factor", self.factor)
 
-    def evaluate(self, tile):
-        with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.factor * self.kernel.evaluate(tile))
-
-    def diagonal(self, points):
-        with np.errstate(over="ignore"):
-            return refuse_infinite(self, self.factor * self.kernel.diagonal(points))
+    def _apply(self, xp, values):
+        return self.factor * values
 
     def gradient(self, tile, W):
         return self.factor * self.kernel.gradient(tile, W)
@@ -204,7 +217,7 @@ class Scaled(Composite):
 
 
 @dataclass(frozen=True, eq=False)
-class Power(Composite):
+class Power(_Transformed):
     """Power of a kernel, k(x, z)^degree; its features are products of ``degree`` features.
 
     Parameters
@@ -220,34 +233,21 @@ class Power(Composite):
     array([[64.]])
     """
 
-    kernel: Kernel
     degree: int = 2
 
     def __post_init__(self):
-        require_kernels(self, "kernel")
+        super().__post_init__()
         check_integer("degree", self.degree)
 
-    def evaluate(self, tile):
-        return self._raise(self.kernel.evaluate(tile))
+    def _apply(self, xp, values):
+        return values**self.degree
 
-    def diagonal(self, points):
-        return self._raise(self.kernel.diagonal(points))
-
-    def _raise(self, values):
-        with np.errstate(over="ignore"):
-            return refuse_infinite(self, values**self.degree)
-
-    def gradient(self, tile, W):
-        return self.kernel.gradient(tile, W * self.degree * self.kernel.evaluate(tile) ** (self.degree - 1))
-
-    def diagonal_gradient(self, points, w):
-        return self.kernel.diagonal_gradient(
-            points, w * self.degree * self.kernel.diagonal(points) ** (self.degree - 1)
-        )
+    def _slope(self, xp, values):
+        return self.degree * values ** (self.degree - 1)
 
 
 @dataclass(frozen=True, eq=False)
-class Exp(Composite):
+class Exp(_Transformed):
     """Exponential of a kernel, exp(k(x, z)), the sum of its powers k(x, z)^j / j!.
 
     Parameters
@@ -261,27 +261,11 @@ class Exp(Composite):
     array([[2.7183]])
     """
 
-    kernel: Kernel
-
-    def __post_init__(self):
-        require_kernels(self, "kernel")
-
-    def evaluate(self, tile):
-        return refuse_infinite(self, _exp(tile.xp, self.kernel.evaluate(tile)))
-
-    def diagonal(self, points):
-        return refuse_infinite(self, _exp(points.xp, self.kernel.diagonal(points)))
-
-    def gradient(self, tile, W):
-        return self.kernel.gradient(tile, W * self.evaluate(tile))
-
-    def diagonal_gradient(self, points, w):
-        return self.kernel.diagonal_gradient(points, w * self.diagonal(points))
-
-
-def _exp(xp, values):
-    with np.errstate(over="ignore"):
+    def _apply(self, xp, values):
         return xp.exp(values)
+
+    def _slope(self, xp, values):
+        return refuse_infinite(self, xp.exp(values))
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,15 +63,25 @@ class Coordinatewise(Kernel):
         return 2 * (w * slope)[:, None] * self.term(math, X, X, order=1)
 
 
-def _admit_nonnegative(kernel, points, name):
-    xp = namespace_of(points)
-    if float(xp.min(points)) < 0:
-        first = tuple(int(index[0]) for index in xp.nonzero(points < 0))
-        raise ValueError(
-            f"{name}[{first[0]}, {first[1]}] = {float(points[first]):.6g} must be at least 0 for "
-            f"{type(kernel).__name__}, a kernel of histograms; shift or clip it, or use Laplacian."
-        )
-    return points
+@dataclass(frozen=True, eq=False)
+class _Histogram(Coordinatewise):
+    """Base class of kernels on rows without negative numbers."""
+
+    @property
+    def tags(self):
+        """Positive semidefinite on rows without negative numbers."""
+        return Tags(nonnegative=True)
+
+    def admit(self, points, name):
+        points = super().admit(points, name)
+        xp = namespace_of(points)
+        if float(xp.min(points)) < 0:
+            i, j = (int(index[0]) for index in xp.nonzero(points < 0))
+            raise ValueError(
+                f"{name}[{i}, {j}] = {float(points[i, j]):.6g} must be at least 0 for {type(self).__name__}, a kernel "
+                "of histograms; shift or clip it, or use Laplacian."
+            )
+        return points
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +121,7 @@ class Laplacian(Coordinatewise):
 
 
 @dataclass(frozen=True, eq=False)
-class Chi2(Coordinatewise):
+class Chi2(_Histogram):
     """Chi-squared kernel, exp(-gamma sum_k (x_k - z_k)^2 / (x_k + z_k)) with 0 / 0 = 0, for histograms.
 
     Parameters
@@ -132,14 +142,6 @@ class Chi2(Coordinatewise):
     def __post_init__(self):
         bandwidth.check("gamma", self.gamma)
 
-    @property
-    def tags(self):
-        """Positive semidefinite on rows without negative numbers."""
-        return Tags(nonnegative=True)
-
-    def admit(self, points, name):
-        return _admit_nonnegative(self, super().admit(points, name), name)
-
     @staticmethod
     def term(xp, x, z, order=0):
         """Return (x - z)^2 / (x + z), or its derivative 1 - 4 z^2 / (x + z)^2."""
@@ -157,7 +159,7 @@ class Chi2(Coordinatewise):
 
 
 @dataclass(frozen=True, eq=False)
-class Intersection(Coordinatewise):
+class Intersection(_Histogram):
     """Histogram intersection kernel, sum_k min(x_k, z_k), for nonnegative rows.
 
     Examples
@@ -166,14 +168,6 @@ class Intersection(Coordinatewise):
     >>> mc.Intersection()(np.array([[1.0, 2.0]]), np.array([[2.0, 0.5]]))
     array([[1.5]])
     """
-
-    @property
-    def tags(self):
-        """Positive semidefinite on rows without negative numbers."""
-        return Tags(nonnegative=True)
-
-    def admit(self, points, name):
-        return _admit_nonnegative(self, super().admit(points, name), name)
 
     @staticmethod
     def term(xp, x, z, order=0):
