@@ -26,14 +26,14 @@ def small_tiles(monkeypatch):
 @pytest.mark.parametrize("name", ROWS)
 def test_small_tiles_give_the_values_of_one_block(name):
     kernel = ROWS[name]
-    side, other = admit_pair(kernel, X, Z)
+    points, other = admit_pair(kernel, X, Z)
     V, W = np.cos(np.arange(60.0)).reshape(30, 2), np.sin(np.arange(45.0 * 30)).reshape(45, 30)
     whole = kernel(X, Z)
-    np.testing.assert_allclose(array.dense(kernel, side, other), whole, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(array.matmul(kernel, side, other, V), whole @ V, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(array.diag(kernel, side), np.diagonal(kernel(X)), rtol=1e-12)
+    np.testing.assert_allclose(array.dense(kernel, points, other), whole, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(array.matmul(kernel, points, other, V), whole @ V, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(array.diag(kernel, points), np.diagonal(kernel(X)), rtol=1e-12)
     if kernel.tags.differentiable:
-        gradient = array.vjp(kernel, side, other, W.__getitem__)
+        gradient = array.vjp(kernel, points, other, W.__getitem__)
         np.testing.assert_allclose(gradient, kernel.vjp(X, Z, W), rtol=1e-10, atol=1e-12)
 
 
@@ -41,8 +41,8 @@ def test_small_tiles_give_the_values_of_one_block(name):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", ROWS)
 def test_tiles_of_one_set_of_points_make_a_symmetric_block(name, dtype):
-    side = Points(X.astype(dtype))
-    K = array.dense(ROWS[name], side, side)
+    points = Points(X.astype(dtype))
+    K = array.dense(ROWS[name], points, points)
     assert K.dtype == dtype
     assert (K == K.T).all()
 
@@ -112,3 +112,29 @@ def test_grams_and_expansions_of_other_libraries_equal_those_of_numpy(name, libr
             assert np.asarray(result).dtype == dtype, use
             size = max(float(abs(expected).max()), 1.0)
             np.testing.assert_allclose(np.asarray(result), expected, rtol=0, atol=tolerance * size, err_msg=use)
+
+
+def test_float32_products_are_those_of_the_columns_of_each_piece():
+    K = np.random.default_rng(3).random((4, 1200)).astype(np.float32)
+    V = np.random.default_rng(4).random((1200, 3)).astype(np.float32)
+    expected = K.astype(float) @ V.astype(float)
+    np.testing.assert_allclose(array.product(K, V), expected, rtol=1e-6)
+    assert array.product(K, V).dtype == np.float32
+    pieces = [slice(0, 500), slice(500, 1200)]
+    parts = np.hstack([K[:, piece].astype(float) @ V[piece].astype(float) for piece in pieces])
+    np.testing.assert_allclose(array.product(K, V, pieces), parts, rtol=1e-6)
+
+
+def test_mirroring_copies_a_read_only_block():
+    K = np.arange(9.0).reshape(3, 3)
+    K.flags.writeable = False
+    np.testing.assert_array_equal(array.mirror(K), [[0, 3, 6], [3, 4, 7], [6, 7, 8]])
+    np.testing.assert_array_equal(K, np.arange(9.0).reshape(3, 3))
+
+
+def test_tiles_of_one_set_know_their_rows():
+    points = Points(X)
+    found = list(array.tiles(points, points))
+    assert [rows for rows, _ in found] == [slice(0, 45)]
+    assert found[0][1].offset == 0
+    assert next(array.tiles(points, Points(Z)))[1].offset is None

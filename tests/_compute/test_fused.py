@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer._compute import array
-from mercer._compute import fused as _numba
+from mercer._compute import array, fused
 from mercer._compute.points import Points
 from mercer._compute.threads import limit_threads
 
@@ -21,7 +20,7 @@ KERNELS = [
 
 
 @pytest.fixture(params=[np.float32, np.float64], ids=["float32", "float64"])
-def sides(request, global_random_seed):
+def blocks(request, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     return Points(rng.random((70, 12)).astype(request.param)), Points(rng.random((55, 12)).astype(request.param))
 
@@ -34,16 +33,16 @@ def cut(request, monkeypatch):
 
 @pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
-def test_values_products_and_gradients_are_those_of_the_reference(kernel, sides, global_random_seed):
-    X, Z = sides
+def test_values_products_and_gradients_are_those_of_the_reference(kernel, blocks, global_random_seed):
+    X, Z = blocks
     rng = np.random.default_rng(global_random_seed + 1)
     V, W = rng.standard_normal((55, 3)).astype(X.container.dtype), rng.standard_normal((70, 55))
     eps = float(np.finfo(X.container.dtype).eps)
     for ours, expected in [
-        (_numba.dense(kernel, X, Z), array.dense(kernel, X, Z)),
-        (_numba.dense(kernel, X, X), array.dense(kernel, X, X)),
-        (_numba.matmul(kernel, X, Z, V), array.matmul(kernel, X, Z, V)),
-        (_numba.vjp(kernel, X, Z, W.__getitem__), array.vjp(kernel, X, Z, W.__getitem__)),
+        (fused.dense(kernel, X, Z), array.dense(kernel, X, Z)),
+        (fused.dense(kernel, X, X), array.dense(kernel, X, X)),
+        (fused.matmul(kernel, X, Z, V), array.matmul(kernel, X, Z, V)),
+        (fused.vjp(kernel, X, Z, W.__getitem__), array.vjp(kernel, X, Z, W.__getitem__)),
     ]:
         # tens of roundings a value, and the slope of the kernel's scalar
         np.testing.assert_allclose(ours, expected, atol=200 * eps * abs(expected).max())
@@ -51,22 +50,22 @@ def test_values_products_and_gradients_are_those_of_the_reference(kernel, sides,
 
 @pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
-def test_a_gram_matrix_is_symmetric_to_the_bit_with_an_exact_diagonal(kernel, sides):
-    X = sides[0]
-    K = _numba.dense(kernel, X, X)
+def test_a_gram_matrix_is_symmetric_to_the_bit_with_an_exact_diagonal(kernel, blocks):
+    X = blocks[0]
+    K = fused.dense(kernel, X, X)
     assert (K == K.T).all()
     if isinstance(kernel, (mc.Gaussian, mc.Matern, mc.Laplacian, mc.Normalized)):
         assert (np.diag(K) == 1).all()
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
-def test_results_do_not_depend_on_the_number_of_threads(kernel, sides):
-    X, Z = sides
+def test_results_do_not_depend_on_the_number_of_threads(kernel, blocks):
+    X, Z = blocks
     V = np.linspace(-1, 1, 55).reshape(-1, 1).astype(X.container.dtype)
     results = []
     for threads in (1, 2, 4):
         with limit_threads(threads):
-            results.append((_numba.dense(kernel, X, X), _numba.matmul(kernel, X, Z, V)))
+            results.append((fused.dense(kernel, X, X), fused.matmul(kernel, X, Z, V)))
     for dense, product in results[1:]:
         assert (dense == results[0][0]).all()
         assert (product == results[0][1]).all()

@@ -1,3 +1,5 @@
+"""Compiled loops against extended precision: values, products, gradients, threads, kinks, empty blocks."""
+
 import numpy as np
 import pytest
 
@@ -145,14 +147,14 @@ def test_a_gradient_agrees_with_differences_of_the_product(d, rng):
 
 
 @pytest.mark.parametrize("d", [3, 50])
-def test_a_kink_pulls_nowhere(d, rng):
+def test_a_kink_adds_nothing_to_a_gradient(d, rng):
     X = rng.normal(size=(30, d))
     alone = loops.gradient(exponential, "radial", (1.0,), X, X, np.eye(30))
     np.testing.assert_array_equal(alone, np.zeros((30, d)))
     assert np.isfinite(loops.gradient(exponential, "radial", (1.0,), X, X, np.ones((30, 30)))).all()
 
 
-def test_what_is_not_finite_stays_in_its_row(rng):
+def test_values_that_are_not_finite_stay_in_their_row(rng):
     X, Z = points(np.float64, 20, rng)
     X[3, 4], X[5, 6] = np.nan, np.inf
     clean = np.delete(np.arange(len(X)), [3, 5])
@@ -199,3 +201,66 @@ def test_pieces_mirror_the_lower_triangle(cuts):
     for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
         mirror(mirrored, start, stop)
     np.testing.assert_array_equal(mirrored, np.tril(K) + np.tril(K, -1).T)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("d", [9, 50])
+def test_nearly_equal_points_keep_their_digits_under_a_profile_with_a_kink(dtype, d, rng):
+    eps = float(np.finfo(dtype).eps)
+    X = rng.normal(size=(40, d)).astype(dtype)
+    # |x - z|^2 from eps^2 up to 0.9e-6 (|x|^2 + |z|^2)
+    size = np.sqrt(2 * (X.astype(float) ** 2).sum(axis=1, keepdims=True))
+    step = rng.normal(size=X.shape)
+    step *= size * np.geomspace(eps, 0.95e-3, 40)[:, None] / np.linalg.norm(step, axis=1, keepdims=True)
+    Z = (X + step).astype(dtype)
+    u = np.sqrt(sqdist(X, Z).diagonal()) * 100
+    K = loops.tile(exponential, "radial", (0.01,), X, Z).diagonal()
+    np.testing.assert_allclose(K, np.exp(-u).astype(float), rtol=8 * eps * d)
+
+
+def test_squared_distances_a_little_below_0_are_0(rng):
+    X = rng.normal(size=(200, 40)).astype(np.float32)
+    Z = np.nextafter(X, np.float32(np.inf))
+    assert loops.tile(gaussian, "radial", (1e3,), X, Z).max() <= 1
+
+
+@pytest.mark.parametrize("kind", ["radial", "dot"])
+@pytest.mark.parametrize("cuts", [(0, 1100), (0, 3, 515, 1100), (0, 512, 512, 1100)])
+def test_products_of_pieces_stand_side_by_side(kind, cuts, rng):
+    X, Z = points(np.float64, 12, rng, 20)
+    V = rng.normal(size=(1100, 2))
+    pieces = [slice(start, stop) for start, stop in zip(cuts[:-1], cuts[1:], strict=True)]
+    K = loops.tile(gaussian, kind, (0.7,), X, Z)
+    found = loops.matmul(gaussian, kind, (0.7,), X, Z, V, pieces)
+    np.testing.assert_allclose(found, np.hstack([K[:, piece] @ V[piece] for piece in pieces]), rtol=1e-10, atol=1e-12)
+
+
+def test_the_copy_of_z_is_kept_by_kind_and_pieces(rng):
+    X, Z = points(np.float64, 12, rng, 20)
+    V, kept = rng.normal(size=(1100, 1)), {}
+
+    def keep(key, function):
+        if key not in kept:
+            kept[key] = function()
+        return kept[key]
+
+    for _ in range(2):
+        for kind in ("radial", "dot"):
+            for pieces in (None, [slice(0, 7), slice(7, 1100)]):
+                expected = loops.matmul(gaussian, kind, (0.7,), X, Z, V, pieces)
+                np.testing.assert_array_equal(loops.matmul(gaussian, kind, (0.7,), X, Z, V, pieces, keep), expected)
+    assert len(kept) == 4
+
+
+def test_orders_of_a_profile_are_separate_loops(rng):
+    X, Z = points(np.float64, 3, rng, 5, 6)
+    for order in range(3):
+        expected = (-0.7) ** order * np.exp(-0.7 * sqdist(X, Z))
+        np.testing.assert_allclose(
+            loops.tile(gaussian, "radial", (0.7,), X, Z, order), expected.astype(float), rtol=1e-12
+        )
+
+
+def test_parameters_beyond_the_type_are_its_largest_number():
+    X = np.array([[0.0], [1.0]], np.float32)
+    np.testing.assert_array_equal(loops.tile(gaussian, "radial", (1e300,), X, X), np.eye(2, dtype=np.float32))

@@ -1,5 +1,7 @@
 """Points: what is taken as rows of numbers, what is refused and how the refusal reads."""
 
+import gc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from mercer._compute.points import Points, as_rows, common_dtype, count_points, join_points, take_points
+from mercer._compute import points as points_module
+from mercer._compute.points import Points, as_rows, common_dtype, count_points, join_points, keep_points, take_points
 
 X = np.array([[0.0, 1.5, 2.0], [3.0, 0.0, 5.25]])
 
@@ -180,3 +183,47 @@ def test_the_common_type_is_single_only_if_all_are():
 )
 def test_values_at_points_that_are_not_numbers_are_float64(container, dtype):
     assert Points(container).dtype == dtype
+
+
+def test_centre_and_norms_are_computed_in_float64():
+    rows = (np.random.default_rng(0).random((5, 3)) + 1e4).astype(np.float32)
+    points, wide = Points(rows), rows.astype(np.float64)
+    np.testing.assert_allclose(points.centre, wide.mean(axis=0), rtol=1e-15)
+    assert points.centre.dtype == np.float64
+    np.testing.assert_array_equal(points.about(points.centre), (wide - points.centre).astype(np.float32))
+    np.testing.assert_allclose(points.sqnorms(), (wide**2).sum(axis=1), rtol=1e-7)
+    assert points.sqnorms().dtype == np.float32
+    assert points.about(None) is rows
+    sparse = Points(sp.csr_matrix(rows))
+    assert sparse.centre is None
+    np.testing.assert_array_equal(sparse.sqnorms(), points.sqnorms())
+
+
+def test_norms_are_refused_if_four_of_the_largest_overflow():
+    largest = np.finfo(np.float64).max
+    Points(np.array([[np.sqrt(largest / 4.1)]])).sqnorms()
+    with pytest.raises(ValueError, match="overflow float64: a row has entries up to"):
+        Points(np.array([[np.sqrt(largest / 3.9)]])).sqnorms()
+
+
+def test_norms_about_two_centres_are_two_values():
+    points = Points(X)
+    for centre in (np.zeros(3), np.ones(3), points.centre):
+        np.testing.assert_allclose(points.sqnorms(centre), ((X - centre) ** 2).sum(axis=1))
+
+
+def test_kept_points_share_values_until_the_array_changes_or_dies():
+    array, admitted = np.arange(40.0).reshape(20, 2), []
+    first, second = keep_points(array, admitted.append), keep_points(array, admitted.append)
+    assert first.memo("value", lambda: 1) == second.memo("value", lambda: 2) == 1
+    assert len(admitted) == 1
+    # every third row is compared
+    array[3] += 1
+    assert keep_points(array, admitted.append).memo("value", lambda: 3) == 3
+    assert len(admitted) == 2
+    key = id(array)
+    assert key in points_module._kept
+    admitted.clear()
+    del array, first, second
+    gc.collect()
+    assert key not in points_module._kept
