@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points
 from mercer.kernels.base import with_params
 from mercer.kernels.shorthand import as_kernel
@@ -73,6 +74,7 @@ class KernelEstimator(AllOrNothing):
 
     def _training_points(self, X, sample_weight=None):
         """Return the resolved kernel and the validated points, a copy of X, or row indices for a precomputed kernel."""
+        parse_memory(self.memory)
         kernel = as_kernel(self.kernel)
         X = self._rows(X, kernel, reset=True)
         kernel = kernel.resolve(X, sample_weight)

@@ -7,7 +7,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from mercer._common import check_integer, check_positive, check_weights
-from mercer._compute.memory import parse_memory
 from mercer._compute.points import take_points
 from mercer.estimators._base import KernelTransformer
 from mercer.expansion import features
@@ -106,7 +105,6 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         self
         """
         check_positive("mu", self.mu)
-        parse_memory(self.memory)
         if self.n_components is not None:
             check_integer("n_components", self.n_components)
         kernel, points, y, weights = self._weighted_points(X, y, sample_weight)

@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points
 from mercer.estimators._base import CoordinateTransformer
 from mercer.expansion import features
@@ -126,7 +125,6 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         -------
         self
         """
-        parse_memory(self.memory)
         kernel, points = self._training_points(X)
         warn_degenerate(kernel, points)
         phi, options = features(kernel, points), {"memory": self.memory, "random_state": self.random_state}

@@ -5,7 +5,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import check_integer
-from mercer._compute.memory import parse_memory
 from mercer.estimators._base import CoordinateTransformer
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
@@ -126,7 +125,6 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         """
         if self.n_components is not None:
             check_integer("n_components", self.n_components)
-        parse_memory(self.memory)
         kernel, points = self._training_points(X)
         warn_degenerate(kernel, points)
 

@@ -7,7 +7,6 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from mercer._common import check_integer, check_weights
-from mercer._compute.memory import parse_memory
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion, features
 from mercer.maps import select_landmarks
@@ -106,7 +105,6 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         self
         """
         ridge.check_alpha(self.alpha)
-        parse_memory(self.memory)
         y, weights = self._check_targets(y, sample_weight)
         kernel, points = self._training_points(X, weights)
         check_consistent_length(points, y)

@@ -52,7 +52,7 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
     memory : str or int
         Memory limit, in bytes, of a stored kernel matrix.
     random_state : int, RandomState or None
-        Seed of the selection of landmarks. The wrapped estimator has a seed of its own.
+        Seed of the selection of landmarks. The wrapped estimator has a separate seed.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_inner_has("predict"))
     def predict(self, X):
-        """Return the predictions of the wrapped estimator for points (n_test)."""
+        """Return the predictions of the wrapped estimator for points."""
         return self._apply("predict", X)
 
     @available_if(_inner_has("predict_proba"))
@@ -205,12 +205,12 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_inner_has("decision_function"))
     def decision_function(self, X):
-        """Return the decision values of the wrapped estimator."""
+        """Return the decision values of the wrapped estimator for points."""
         return self._apply("decision_function", X)
 
     @available_if(_inner_has("score_samples"))
     def score_samples(self, X):
-        """Return the scores (n_test,) that the wrapped estimator gives to points."""
+        """Return ``score_samples`` (n_test,) of the wrapped estimator for points."""
         return self._apply("score_samples", X)
 
     @available_if(_inner_has("score"))
@@ -221,7 +221,7 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_inner_has("transform"))
     def transform(self, X):
-        """Return the wrapped transform (n_test, m) of points."""
+        """Return the transform (n_test, m) of points by the wrapped estimator."""
         return _indexed(self._apply("transform", X), X)
 
     @available_if(_inner_has("inverse_transform"))
@@ -238,7 +238,7 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_inner_has("set_output"))
     def set_output(self, *, transform=None):
-        """Choose the container that ``transform`` returns, as in scikit-learn."""
+        """Set the container that ``transform`` returns, as in scikit-learn."""
         for inner in (self.estimator, getattr(self, "estimator_", self.estimator)):
             inner.set_output(transform=transform)
         return self

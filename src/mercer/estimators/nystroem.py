@@ -5,7 +5,6 @@ from numbers import Integral
 from sklearn.base import BaseEstimator
 
 from mercer._common import check_integer, warn
-from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points
 from mercer.estimators._base import KernelTransformer
 from mercer.expansion import features
@@ -90,7 +89,6 @@ class Nystroem(KernelTransformer, BaseEstimator):
         -------
         self
         """
-        parse_memory(self.memory)
         check_integer("n_components", self.n_components)
         kernel, points = self._training_points(X)
         warn_degenerate(kernel, points)
