@@ -63,7 +63,7 @@ def test_sparse_rows_for_a_dense_kernel_are_refused_with_a_remedy():
 
 
 def test_a_sparse_precomputed_matrix_is_refused():
-    with pytest.raises(TypeError, match=r"X must be dense for kernel = 'precomputed'; give X.toarray\(\)"):
+    with pytest.raises(TypeError, match=r"X must not be sparse for kernel = 'precomputed'; give X.toarray\(\)"):
         mc.KernelPCA(kernel="precomputed").fit(sp.eye_array(4, format="csr"))
 
 

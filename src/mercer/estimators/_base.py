@@ -106,7 +106,7 @@ class KernelEstimator(AllOrNothing):
         if kernel.tags.points == "objects" and _are_objects(X):
             return list(X)
         if kernel.tags.points == "indices" and hasattr(X, "tocsr"):
-            raise TypeError("X must be dense for kernel = 'precomputed'; give X.toarray().")
+            raise TypeError("X must not be sparse for kernel = 'precomputed'; give X.toarray().")
         if not kernel.tags.sparse and hasattr(X, "tocsr"):
             kernel.admit(X, "X")
         try:
