@@ -1,11 +1,16 @@
 """Mixins of estimators: atomic fits, kernel parameters, validated points, tags, warnings and callbacks."""
 
+import inspect
 import warnings
 from itertools import count
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn.decomposition
+import sklearn.kernel_approximation
+import sklearn.kernel_ridge
+import sklearn.svm
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -44,6 +49,26 @@ def test_a_kernel_and_its_parameter_can_be_set_at_once():
 def test_unknown_kernel_parameters_are_named(name):
     with pytest.raises(ValueError, match="Invalid parameter"):
         mc.KernelPCA(kernel="rbf").set_params(**{name: 1.0})
+
+
+@pytest.mark.parametrize(
+    "peer",
+    [
+        sklearn.svm.SVC,
+        sklearn.svm.NuSVC,
+        sklearn.svm.SVR,
+        sklearn.svm.NuSVR,
+        sklearn.svm.OneClassSVM,
+        sklearn.kernel_ridge.KernelRidge,
+        sklearn.decomposition.KernelPCA,
+        sklearn.kernel_approximation.Nystroem,
+    ],
+)
+def test_parameters_shared_with_scikit_learn_have_its_defaults(peer):
+    ours, theirs = (inspect.signature(cls).parameters for cls in (getattr(mc, peer.__name__), peer))
+    shared = ours.keys() & theirs.keys()
+    assert len(shared) >= 2
+    assert {name: ours[name].default for name in shared} == {name: theirs[name].default for name in shared}
 
 
 def test_clones_have_equal_kernels():

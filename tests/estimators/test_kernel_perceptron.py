@@ -140,6 +140,20 @@ def test_precomputed_and_sparse_points_give_the_same_model(moons):
     assert sparse.score(sp.csr_array(X + 0.5), 1 - y) > 0.5
 
 
+def test_a_decision_value_of_zero_is_the_first_class():
+    model = KernelPerceptron("linear").fit([[1.0], [-1.0]], ["above", "below"])
+    assert model.decision_function([[0.0]]).tolist() == [0.0]
+    assert model.predict([[0.0], [1.0], [-1.0]]).tolist() == ["above", "above", "below"]
+
+
+def test_the_number_of_passes_is_that_of_the_slowest_class():
+    X, y = load_iris(return_X_y=True)
+    model = KernelPerceptron(mc.Gaussian(10.0)).fit(X, y)
+    passes = [run.n_iter for run in model.mistakes_]
+    assert model.n_iter_ == max(passes) > min(passes)
+    assert model.n_mistakes_.tolist() == [len(run.rows) for run in model.mistakes_]
+
+
 def test_a_list_of_strings_is_separated():
     words, y = ["kernel", "kernels", "colonel", "margin", "margins", "merging"], [0, 0, 0, 1, 1, 1]
 

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, LocalOutlierFactor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 from sklearn.svm import SVC, LinearSVC, OneClassSVM
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
@@ -151,6 +151,12 @@ def test_the_expansion_of_a_linear_regression_is_a_calculation_by_hand():
     model = Kernelized(LinearRegression(), "linear").fit(X, 2 * X[:, 0] + 1)
     np.testing.assert_allclose(model.expansion_(np.array([[3.0]])), [[6.0]], atol=1e-12)
     np.testing.assert_allclose(model.intercept_, [1.0], atol=1e-12)
+
+
+@pytest.mark.parametrize(("bend", "affine"), [(1e-4, False), (1e-9, True)])
+def test_output_is_affine_up_to_a_relative_deviation_of_1e_minus_6(moons, bend, affine):
+    model = Kernelized(FunctionTransformer(lambda Y: Y + bend * Y**2), NARROW).fit(moons[0])
+    assert hasattr(model, "expansion_") == affine
 
 
 @pytest.mark.parametrize("inner", [DecisionTreeRegressor(), KMeans(2, n_init=1), KNeighborsClassifier()])

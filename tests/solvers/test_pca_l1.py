@@ -46,14 +46,28 @@ def test_a_fixed_point_is_a_local_maximum(rows, global_random_seed):
         assert np.abs(rows @ near).sum() / np.linalg.norm(near) <= found.dispersions[0]
 
 
-def test_zero_projections_are_perturbed_until_there_are_none():
-    # the start is a fixed point of the unperturbed iteration, with the last two points at zero
-    X = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    for seed in range(5):
-        run = pca_l1.ascend(X, np.array([[1.0], [0.0]]), np.random.default_rng(seed))
+@pytest.mark.parametrize(
+    ("X", "largest"),
+    [
+        ([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]], np.sqrt(40)),
+        ([[3.0, -1.0], [-3.0, 0.0], [0.0, 1.0]], np.sqrt(40)),
+        ([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.0, 0.0]], np.sqrt(40)),
+    ],
+)
+def test_zero_projections_are_perturbed_until_none_is_left(X, largest):
+    """The start is a fixed point of the iteration without perturbations, with zero projections."""
+    for seed in range(8):
+        run = pca_l1.ascend(np.array(X), np.array([[1.0], [0.0]]), np.random.default_rng(seed))
         assert run.ties == 0
-        assert run.history[-1] == pytest.approx(np.sqrt(40))
+        assert run.history[0] == pytest.approx(6)
+        assert run.history[-1] == pytest.approx(largest)
         assert (np.diff(run.history) > -1e-14).all()
+
+
+def test_a_start_at_a_maximum_takes_one_step():
+    run = pca_l1.ascend(np.array([[3.0, 0.0], [-3.0, 0.0]]), np.array([[1.0], [0.0]]), np.random.default_rng(0))
+    assert run.history.tolist() == [6.0]
+    assert run.converged
 
 
 def test_each_direction_is_the_best_in_the_rows_that_the_earlier_ones_deflate(rows):

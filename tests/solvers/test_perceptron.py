@@ -104,6 +104,8 @@ def test_the_mistakes_averages_and_votes_of_three_points_are_those_of_a_calculat
     assert perceptron.final(run, 3).tolist() == [1, 0, 0]
     assert perceptron.averaged(run, 3).tolist() == [1, 0, 0]
     assert perceptron.votes(X @ X.T, run).tolist() == [1, -1, 1]
+    assert perceptron.learn(X @ X.T, y, [np.arange(3)]).last == 1
+    assert perceptron.learn(X @ X.T, -np.ones(3), [np.arange(3)]).last == 3
     late = perceptron.Mistakes(np.array([0, 2]), np.array([1.0, -1.0]), np.array([1, 3]), 4, 1, 2)
     assert perceptron.averaged(late, 3).tolist() == [0.75, 0, -0.25]
 
