@@ -7,7 +7,18 @@ from tests.reference import naive
 from tests.reference.instances import KERNELS, ROWS
 
 import mercer as mc
-from mercer.kernels.base import Tags, with_params
+from mercer._compute.points import Points
+from mercer._compute.tile import Tile
+from mercer.kernels.base import (
+    Kernel,
+    Tags,
+    admit_beside,
+    brief,
+    refuse_infinite,
+    require_gradient,
+    require_kernel,
+    with_params,
+)
 
 X = np.random.default_rng(5).random((15, 3))
 Z = np.random.default_rng(6).random((10, 3))
@@ -133,3 +144,51 @@ def test_nothing_is_claimed_of_a_kernel_but_what_is_known():
     assert mc.Polynomial(coef0=-1.0).tags.positive_semidefinite is None
     assert (mc.Sigmoid() + mc.Linear()).tags.positive_semidefinite is None
     assert not (mc.Linear() + mc.Laplacian(1.0)).tags.sparse
+
+
+def test_arrays_of_up_to_eight_numbers_are_shown_in_full():
+    assert brief(np.arange(8)) == repr(np.arange(8))
+    assert brief(np.arange(9)) == "<array of shape (9,)>"
+
+
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+@pytest.mark.parametrize("others", [0.0, 1.0, -1.0])
+def test_values_that_are_not_finite_are_refused(bad, others):
+    values = np.array([others, bad, others])
+    with pytest.raises(ValueError, match=r"Linear\(\) overflows float64; scale X"):
+        refuse_infinite(mc.Linear(), values)
+    assert refuse_infinite(mc.Linear(), values[:1]) is not None
+
+
+def test_a_kernel_that_states_nothing_has_no_values_and_no_gradients():
+    class Bare(Kernel):
+        pass
+
+    tile = Tile(Points(X), Points(Z))
+    for use in (lambda: Bare()(X), lambda: Bare().diag(X)):
+        with pytest.raises(NotImplementedError):
+            use()
+    for use in (lambda: Bare().gradient(tile, 1.0), lambda: Bare().diagonal_gradient(tile.X, 1.0)):
+        with pytest.raises(TypeError, match="Bare has no gradient in its points"):
+            use()
+
+
+def test_a_name_that_is_not_a_kernel_is_refused_with_a_remedy():
+    with pytest.raises(TypeError, match=r"kernel must be a Kernel, .* got 'rbf' of type str; only estimators"):
+        require_kernel("rbf")
+
+
+def test_gradients_are_refused_for_kernels_without_and_given_for_kernels_with_them():
+    require_gradient(mc.Gaussian(1.0))
+    with pytest.raises(TypeError, match="fit needs a gradient, but .* has no gradient in its points; take another"):
+        require_gradient(mc.FunctionKernel(np.dot), "fit", "take another")
+
+
+def test_known_points_are_converted_once_for_points_of_another_type():
+    narrow = Points(Z.astype(np.float32))
+    left, right = admit_beside(mc.Gaussian(1.0), X, narrow)
+    assert left.container.dtype == right.container.dtype == np.float64
+    assert admit_beside(mc.Gaussian(1.0), X, narrow)[1] is right
+    left, same = admit_beside(mc.Gaussian(1.0), X.astype(np.float32), narrow)
+    assert same is narrow
+    assert left.container.dtype == np.float32

@@ -50,6 +50,8 @@ def test_inner_kernels_check_the_mapped_points():
     [
         (np.ones(2), ValueError, r"A must have 3 columns, one for each feature of X, got shape \(2,\)"),
         (np.ones((2, 4)), ValueError, r"A must have 3 columns, .* got shape \(2, 4\)"),
+        (np.array([3]), ValueError, r"A = \[3\] must be columns of X, which has 3 features"),
+        (np.array([0, -4]), ValueError, r"A = \[0, -4\] must be columns"),
         (np.array([5]), ValueError, r"A = \[5\] must be columns of X, which has 3 features"),
         (np.array([-4]), ValueError, r"A = \[-4\] must be columns of X, which has 3 features"),
         (np.array([], int), ValueError, r"mapped X must have at least one row and one column, got shape \(8, 0\)"),
@@ -83,3 +85,8 @@ def test_only_the_mapped_points_must_be_nonnegative_and_rows_dense():
     tags = mc.Mapped(mc.Linear() + mc.Chi2(1.0), np.array([0])).tags
     assert (tags.nonnegative, tags.sparse) == (False, False)
     assert not mc.Mapped(mc.Linear(), np.array([0])).tags.sparse
+
+
+def test_columns_count_from_both_ends():
+    for A in (np.array([-3, 2]), np.array([0, -1])):
+        np.testing.assert_allclose(mc.Mapped(mc.Linear(), A)(X), X[:, [0, 2]] @ X[:, [0, 2]].T)

@@ -97,3 +97,39 @@ def test_a_matrix_of_distances_causes_a_warning():
 def test_bad_points_are_refused(use, message):
     with pytest.raises(ValueError, match=message):
         use(mc.Precomputed().resolve(K))
+
+
+def test_indices_count_from_both_ends_up_to_the_number_of_rows():
+    kernel, J = mc.Precomputed().resolve(K), np.arange(8)
+    np.testing.assert_array_equal(kernel(np.array([-8, 7]), J), K[[0, 7]])
+    assert kernel(np.array([], int), J).shape == (0, 8)
+    for index in (-9, 8):
+        with pytest.raises(ValueError, match="must be row indices between 0 and 7"):
+            kernel(np.array([index]), J)
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [np.zeros((3, 3)), np.zeros((1, 1)), np.eye(3), -1.0 + np.eye(3), np.ones((3, 3)), 0.5 * np.eye(3) + 0.5],
+    ids=["zeros", "one zero", "identity", "negative", "ones", "correlations"],
+)
+def test_other_matrices_than_distances_cause_no_warning(matrix, recwarn):
+    mc.Precomputed().resolve(matrix)
+    assert len(recwarn) == 0
+
+
+def test_a_given_matrix_is_resolved_already():
+    kernel = mc.Precomputed(K)
+    assert kernel.resolve(2 * K) is kernel
+    assert kernel.unresolved() is None
+    assert mc.Precomputed().unresolved() == ("matrix", None)
+
+
+def test_asymmetry_is_averaged_and_bounded_by_the_root_of_the_precision():
+    skew = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    small = np.eye(2) + 7e-9 * skew
+    np.testing.assert_array_equal(mc.Precomputed().resolve(small).matrix, np.eye(2))
+    with pytest.raises(ValueError, match="must be symmetric"):
+        mc.Precomputed().resolve(np.eye(2) + 8e-9 * skew)
+    # relative to the largest entry
+    mc.Precomputed().resolve(1e3 * np.eye(2) + 7e-6 * skew)

@@ -143,7 +143,7 @@ def _weighted_median(values, weights):
     # the sums of weights are rounded
     half, slack = total[-1] / 2, 1e-12 * total[-1]
     low, high = np.searchsorted(total, half - slack), np.searchsorted(total, half + slack, side="right")
-    return float((values[low] + values[min(high, len(values) - 1)]) / 2)
+    return float((values[low] + values[high]) / 2)
 
 
 def _numpy(X):
