@@ -1,4 +1,4 @@
-"""Data sets: what is looked for where, what is refused, and the smoothing of 1999."""
+"""Data sets: the folders that are searched, the names and files that are refused, and the smoothing of 1999."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_a_missing_set_is_an_error_that_names_both_folders_and_the_variable(fold
 
 @pytest.mark.parametrize("name", ["../toy", "a/b", "a\\b", "", ".hidden", "toy.npz", "toy\n", 3, None])
 def test_a_name_cannot_leave_the_folder(name):
-    with pytest.raises(ValueError, match="not a plain name"):
+    with pytest.raises(ValueError, match="must be a plain name"):
         datasets.load(name)
 
 
@@ -86,12 +86,12 @@ def test_smoothing_is_convolution_with_a_sampled_gaussian_over_background(global
     np.testing.assert_allclose(smoothed.reshape(16, 16), expected, atol=1e-12)
 
 
-def test_smoothing_keeps_float32_makes_integers_floating_and_refuses_what_is_no_square():
+def test_smoothing_keeps_float32_turns_integers_to_floats_and_refuses_rows_that_are_not_square():
     assert datasets.smooth(np.zeros((2, 9), np.float32)).dtype == np.float32
     assert datasets.smooth(np.full((1, 9), 5, np.uint8))[0, 4] < 5
     with pytest.raises(ValueError, match=r"shape \(2, 10\)"):
         datasets.smooth(np.zeros((2, 10)))
-    with pytest.raises(ValueError, match="width=0"):
+    with pytest.raises(ValueError, match="width = 0"):
         datasets.smooth(np.zeros((2, 9)), width=0)
 
 

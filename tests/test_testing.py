@@ -1,4 +1,4 @@
-"""The checks of testing: they pass for every kernel, and name the law that a wrong kernel breaks."""
+"""The checks pass for every kernel and expansion, and name the law that a wrong one breaks."""
 
 from dataclasses import dataclass, replace
 
@@ -37,14 +37,14 @@ def test_precomputed_obeys_the_laws_of_kernels_and_expansions():
     check_expansion_laws(mc.Expansion(kernel, np.arange(12), np.sin(np.arange(24.0)).reshape(12, 2)), np.arange(5))
 
 
-def test_kernels_on_objects_must_be_given_some():
+def test_kernels_on_objects_need_points():
     kernel = mc.FunctionKernel(lambda A, B: np.array([[float(len(a) + len(b)) for b in B] for a in A]))
-    with pytest.raises(ValueError, match="pass some of them as X"):
+    with pytest.raises(ValueError, match="give points that it takes as X"):
         check_kernel_implementation(kernel)
     check_kernel_implementation(kernel, ["a", "bb", "", "cccc", "dd", "e", "fff"])
 
 
-def test_a_kernel_that_is_written_in_a_function_is_checked_but_for_its_pickle():
+def test_a_kernel_defined_in_a_function_is_checked_except_for_pickle():
     @dataclass(frozen=True, eq=False)
     class Written(mc.Radial):
         gamma: float = 0.5
@@ -81,16 +81,16 @@ class Asymmetric(Wrong):
 
 
 class WrongDiagonal(Wrong):
-    def diagonal(self, side):
-        return super().diagonal(side) * 1.001
+    def diagonal(self, points):
+        return super().diagonal(points) * 1.001
 
 
 class Indefinite(Wrong):
     def evaluate(self, tile):
         return super().evaluate(tile) - 0.5
 
-    def diagonal(self, side):
-        return super().diagonal(side) - 0.5
+    def diagonal(self, points):
+        return super().diagonal(points) - 0.5
 
 
 class WrongGradient(Wrong):
@@ -99,8 +99,8 @@ class WrongGradient(Wrong):
 
 
 class WrongDiagonalGradient(mc.Polynomial):
-    def diagonal_gradient(self, side, w):
-        return 0.5 * super().diagonal_gradient(side, w)
+    def diagonal_gradient(self, points, w):
+        return 0.5 * super().diagonal_gradient(points, w)
 
 
 class AlwaysDouble(Wrong):
@@ -114,8 +114,8 @@ class DependsOnNeighbours(Wrong):
     def evaluate(self, tile):
         return super().evaluate(tile) + 1e-3 * len(tile.X)
 
-    def diagonal(self, side):
-        return super().diagonal(side) + 1e-3 * len(side)
+    def diagonal(self, points):
+        return super().diagonal(points) + 1e-3 * len(points)
 
 
 class EqualToAll(Wrong):
@@ -165,7 +165,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("kernel", "law"), WRONG, ids=lambda value: type(value).__name__)
-def test_a_wrong_kernel_is_told_which_law_it_breaks(kernel, law):
+def test_the_law_that_a_wrong_kernel_breaks_is_named(kernel, law):
     with pytest.raises(AssertionError, match=law) as caught:
         check_kernel_implementation(kernel, X)
     assert type(kernel).__name__ in str(caught.value)
@@ -204,7 +204,7 @@ class WrongExpansion(mc.Expansion):
     ],
     ids=["call", "norms", "gradient", "add", "getitem"],
 )
-def test_a_wrong_expansion_is_told_which_law_it_breaks(methods, law, monkeypatch):
+def test_the_law_that_a_wrong_expansion_breaks_is_named(methods, law, monkeypatch):
     psi = mc.features(mc.Gaussian(1.0), X) @ np.cos(np.arange(24.0)).reshape(12, 2)
     check_expansion_laws(psi)
     if "gradient" in methods:

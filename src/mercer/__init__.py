@@ -1,4 +1,4 @@
-"""Mercer: kernel machines that go both ways, from input space into feature space and back."""
+"""Mercer: kernel methods for scikit-learn, with pre-images, reduced sets, compression and export."""
 
 from importlib import import_module as _import_module
 
@@ -145,7 +145,7 @@ __all__ = [
     "svd",
 ]
 
-# What some need and others never do: these load when they are named.
+# Modules that are imported when they are first used.
 _ON_DEMAND = ("datasets", "plot", "testing")
 
 

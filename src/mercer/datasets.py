@@ -1,19 +1,20 @@
-"""Data sets for tests, experiments and examples: found on this machine, never fetched unasked.
+"""Data sets for tests, experiments and examples, read from this machine; only `fetch` downloads.
 
-A set is one ``.npz`` file of plain arrays. It is looked for in the folder that the environment variable ``MERCER_DATA``
-names, then in a cache: ``MERCER_CACHE``, or ``mercer`` in ``XDG_CACHE_HOME``, or ``~/.cache/mercer``.
+A set is one ``.npz`` file of plain arrays in the folder of the environment variable ``MERCER_DATA`` or in the cache:
+``MERCER_CACHE``, else ``mercer`` in ``XDG_CACHE_HOME``, else ``~/.cache/mercer``.
 """
 
 import os
 import re
-import tempfile
 from pathlib import Path
 
 import numpy as np
 
+from mercer.formats.files import replacing
+
 __all__ = ["available", "fetch", "load", "smooth"]
 
-# name on OpenML, version, rows for training, map of pixels to the scale of the published experiments
+# Name on OpenML, version, training rows, and conversion of pixels and labels to those of the published experiments.
 _OPENML = {
     "mnist": ("mnist_784", 1, 60_000, lambda pixels, labels: (pixels.astype(np.uint8), labels.astype(np.uint8))),
     "usps": ("USPS", 2, 7_291, lambda pixels, labels: (pixels.astype(np.float32), (labels.astype(np.int8) - 1))),
@@ -26,20 +27,20 @@ def load(name):
     Parameters
     ----------
     name : str
-        The file's name without ``.npz``.
+        The file name without ``.npz``.
 
     Returns
     -------
     sklearn.utils.Bunch
-        The arrays, by key and by attribute: usually ``X, y``, or ``X_train, y_train, X_test, y_test`` where a
-        canonical split exists.
+        The arrays, by key and by attribute: usually ``X, y``, or ``X_train, y_train, X_test, y_test`` if there is a
+        canonical split.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file; the message says where it was looked for, and what to set.
+        If there is no such file; the message names the folders that were searched.
     ValueError
-        If `name` is not a plain name, or the file holds anything but plain arrays.
+        If `name` is not a plain name, or the file holds other objects than plain arrays.
 
     Examples
     --------
@@ -56,16 +57,16 @@ def load(name):
         if path.is_file():
             with np.load(path, allow_pickle=False) as arrays:
                 return Bunch(**arrays)
-    looked = " and ".join(str(folder) for folder in _folders())
+    searched = " or ".join(str(folder) for folder in _folders())
     remedy = f"call mercer.datasets.fetch({name!r}) or " if name in _OPENML else ""
     raise FileNotFoundError(
-        f"no data set {name!r} in {looked}; {remedy}set the environment variable MERCER_DATA to the folder "
-        f"that holds {name}.npz."
+        f"data set {name!r} was not found in {searched}; {remedy}set the environment variable MERCER_DATA to the "
+        f"folder of {name}.npz."
     )
 
 
 def available():
-    """Names of the data sets on this machine, sorted.
+    """Return the sorted names of the data sets on this machine.
 
     Examples
     --------
@@ -77,32 +78,32 @@ def available():
 
 
 def fetch(name):
-    """Download a data set from OpenML into the cache and load it.
+    """Download a data set from OpenML to the cache and load it.
 
     Parameters
     ----------
     name : {"mnist", "usps"}
-        With the canonical split: 60 000 and 10 000 rows (pixels 0 to 255), 7 291 and 2 007 rows (pixels -1 to 1).
+        With the canonical splits: 60 000 and 10 000 rows (pixels 0 to 255); 7 291 and 2 007 rows (pixels -1 to 1).
 
     Returns
     -------
     sklearn.utils.Bunch
-        As `load`: ``X_train, y_train, X_test, y_test``.
+        With ``X_train, y_train, X_test, y_test``, as from `load`.
 
     Raises
     ------
     ValueError
-        If OpenML is not known to have the set.
+        For another name.
 
     Examples
     --------
     >>> from mercer import datasets
     >>> datasets.fetch("iris")
     Traceback (most recent call last):
-    ValueError: name='iris' cannot be fetched; the sets to fetch are 'mnist', 'usps'.
+    ValueError: name = 'iris' must be one of 'mnist', 'usps'.
     """
     if name not in _OPENML:
-        raise ValueError(f"name={name!r} cannot be fetched; the sets to fetch are {', '.join(map(repr, _OPENML))}.")
+        raise ValueError(f"name = {name!r} must be one of {', '.join(map(repr, _OPENML))}.")
     from sklearn.datasets import fetch_openml
 
     title, version, n_train, convert = _OPENML[name]
@@ -113,9 +114,10 @@ def fetch(name):
 
 
 def smooth(images, width=0.75, background=-1.0):
-    """Smooth square images by a Gaussian, as the digits of the experiments of 1999 were.
+    """Smooth square images by a Gaussian, as in the experiments of 1999.
 
-    Each row is convolved, as an image, with the normalised sampled density of a Gaussian; outside there is background.
+    Each row is an image and is convolved with the normalised, sampled density of a Gaussian; pixels outside of the
+    image have the value ``background``.
 
     Parameters
     ----------
@@ -129,7 +131,7 @@ def smooth(images, width=0.75, background=-1.0):
     Returns
     -------
     ndarray of shape (n, side * side)
-        float32 for float32; integers become floating point.
+        float32 for float32; integers become floats.
 
     Raises
     ------
@@ -139,8 +141,8 @@ def smooth(images, width=0.75, background=-1.0):
     References
     ----------
     Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in kernel-based
-    methods*, IEEE Trans. Neural Networks 10 (1999). Smoothed after this recipe the mean variance of a USPS pixel falls
-    from 0.47 to 0.26 (published: 0.25).
+    methods*, IEEE Trans. Neural Networks 10 (1999). This smoothing reduces the mean variance of a USPS pixel from 0.47
+    to 0.26 (published: 0.25).
 
     Examples
     --------
@@ -156,7 +158,7 @@ def smooth(images, width=0.75, background=-1.0):
     if side == 0 or side * side != images.shape[-1]:
         raise ValueError(f"images has shape {images.shape}; rows must be square images, (n, side * side).")
     if not width > 0:
-        raise ValueError(f"width={width!r} must be positive.")
+        raise ValueError(f"width = {width!r} must be positive.")
     stack = images.reshape(-1, side, side).astype(np.result_type(images.dtype, np.float32), copy=False)
     return gaussian_filter(stack, sigma=(0, width, width), mode="constant", cval=background).reshape(images.shape)
 
@@ -164,7 +166,7 @@ def smooth(images, width=0.75, background=-1.0):
 def _check_name(name):
     if not isinstance(name, str) or re.fullmatch(r"\w[\w-]*", name) is None:
         raise ValueError(
-            f"name={name!r} is not a plain name of letters, digits, '_' and '-'; leave out folder and '.npz'."
+            f"name = {name!r} must be a plain name of letters, digits, '_' and '-', without folder and '.npz'."
         )
 
 
@@ -182,13 +184,6 @@ def _cache():
 
 
 def _store(path, **arrays):
-    # Written beside its place and moved there, so that an interrupted download leaves no half file.
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, part = tempfile.mkstemp(dir=path.parent, suffix=".part")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            np.savez_compressed(file, **arrays)
-        os.replace(part, path)
-    except BaseException:
-        os.unlink(part)
-        raise
+    with replacing(path) as file:
+        np.savez_compressed(file, **arrays)

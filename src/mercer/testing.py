@@ -1,4 +1,4 @@
-"""Laws that every kernel and every expansion obeys, as checks of one call that name the law that fails."""
+"""Checks of the laws of kernels and expansions, for new kernels; a failed check names the law."""
 
 import importlib.util
 import pickle
@@ -22,32 +22,32 @@ _LIBRARIES = ("torch", "array_api_strict")
 
 
 def check_kernel_implementation(kernel, X=None):
-    """Check that a kernel obeys the laws of kernels: a new one that passes works with everything else here.
+    """Check that a kernel obeys the laws of kernels, so that all other functions work with it.
 
-    Symmetry, to the last bit when both arguments are the same points; ``diag`` equal to the diagonal; no negative
-    eigenvalue where ``tags`` promise that; ``vjp`` equal to central differences, also inside products and normalised
-    kernels; float32 for float32; equal values from every backend, tiling, container and installed array library;
-    equality, hash, pickle and clone by value; derivatives of a profile equal to differences of the order below;
-    refusal of unresolved rules.
+    The laws are: symmetry, to the last bit when both arguments are the same points; ``diag`` equal to the diagonal; no
+    negative eigenvalue if ``tags`` promise it; ``vjp`` equal to central differences, also inside products and
+    normalised kernels; float32 for float32; equal values from every backend, tiling, container and installed array
+    library; equality, hash, pickle and clone by value; derivatives of a profile equal to differences of the order
+    below; an error for bandwidth rules that are not resolved.
 
     Parameters
     ----------
     kernel : Kernel
         With its bandwidth resolved.
     X : points (n), optional
-        Points the kernel takes, from 6 to 100 of them, apart from each other, rows of numbers of order one. By default
-        12 rows with coordinates in (0, 1); kernels on other points need them.
+        From 6 to 100 distinct points that the kernel takes; rows should have coordinates of order 1. The default is 12
+        rows with coordinates in (0, 1). Kernels on other points need X.
 
     Raises
     ------
     AssertionError
         With a sentence that names the law, the kernel and the number that broke it.
     ValueError
-        When the kernel needs points of its own and X is left out.
+        When the kernel does not take rows and X is not given.
 
     Notes
     -----
-    Costs some hundred blocks of n^2 values. Tolerances are 1e-10 in float64 and 1e-4 in float32, relative to the
+    Costs several hundred blocks of n^2 values. Tolerances are 1e-10 in float64 and 1e-4 in float32, relative to the
     largest value, and 1e-6 for differences.
 
     Examples
@@ -65,11 +65,11 @@ def check_kernel_implementation(kernel, X=None):
 
 
 def check_expansion_laws(psi, X=None):
-    """Check that a block of vectors obeys the laws of a vector space with an inner product.
+    """Check that an expansion obeys the laws of a vector space with an inner product.
 
-    psi(x) = <phi(x), psi>; <psi C, chi> = C' <psi, chi> and its transpose; norms are those of the inner product, which
-    obeys Cauchy and Schwarz; sums, differences, multiples and chosen columns are what they are of the values;
-    ``gradient`` equals central differences.
+    The laws are: psi(x) = <phi(x), psi>; <psi C, chi> = C' <psi, chi> and its transpose; norms are those of the inner
+    product, which obeys the Cauchy-Schwarz inequality; values of sums, differences, multiples and selected columns are
+    those of the values; ``gradient`` equals central differences.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def check_expansion_laws(psi, X=None):
 
     Notes
     -----
-    Tolerances are 1e-10 (float64) or 1e-4 (float32) of the largest value or product of norms.
+    Tolerances are 1e-10 (float64) or 1e-4 (float32), relative to the largest value or product of norms.
 
     Examples
     --------
@@ -118,25 +118,25 @@ def _positive_semidefinite(kernel, X):
         _require(eigenvalues[0] >= least, "no negative eigenvalue", kernel, eigenvalues[0])
 
 
-def _verbs(kernel, X):
-    """Dense, product, gradient and diagonal agree between the chosen backend and the reference, and between tilings."""
-    side = admit_pair(kernel, X, X)[0]
-    chosen = pick_backend(kernel, side)
-    V = np.linspace(-1, 1, 3 * len(side)).reshape(len(side), 3)
-    reference = array.dense(kernel, side, side)
-    name = chosen.__name__
-    _equal(f"dense of {name} = reference", kernel, chosen.dense(kernel, side, side), reference)
+def _backends(kernel, X):
+    """The selected backend and the reference agree, and so do all tilings."""
+    points = admit_pair(kernel, X, X)[0]
+    selected = pick_backend(kernel, points)
+    V = np.linspace(-1, 1, 3 * len(points)).reshape(len(points), 3)
+    reference = array.dense(kernel, points, points)
+    name = selected.__name__
+    _equal(f"dense of {name} = reference", kernel, selected.dense(kernel, points, points), reference)
     product = reference @ V.astype(reference.dtype)
-    for backend in (chosen, array):
-        _equal(f"matmul of {backend.__name__} = K @ V", kernel, backend.matmul(kernel, side, side, V), product)
-        _equal(f"diag of {backend.__name__}", kernel, backend.diag(kernel, side), np.diagonal(reference), reference)
-    tiles = [Tile(side.take(slice(i, i + 3)), side, i) for i in range(0, len(side), 3)]
+    for backend in (selected, array):
+        _equal(f"matmul of {backend.__name__} = K @ V", kernel, backend.matmul(kernel, points, points, V), product)
+        _equal(f"diag of {backend.__name__}", kernel, backend.diag(kernel, points), np.diagonal(reference), reference)
+    tiles = [Tile(points.take(slice(i, i + 3)), points, i) for i in range(0, len(points), 3)]
     _equal("tiles of 3 rows = one tile", kernel, np.concatenate([kernel.evaluate(tile) for tile in tiles]), reference)
     _equal("Gram[I, J] = block", kernel, Gram(kernel, X)[[1, 0], 2:5], reference[[1, 0], 2:5], reference)
     if kernel.tags.differentiable and kernel.tags.points == "rows":
-        W = np.sin(np.arange(len(side) ** 2)).reshape(reference.shape)
-        expected = array.vjp(kernel, side, side, W.__getitem__)
-        _equal(f"vjp of {name} = reference", kernel, chosen.vjp(kernel, side, side, W.__getitem__), expected)
+        W = np.sin(np.arange(len(points) ** 2)).reshape(reference.shape)
+        expected = array.vjp(kernel, points, points, W.__getitem__)
+        _equal(f"vjp of {name} = reference", kernel, selected.vjp(kernel, points, points, W.__getitem__), expected)
 
 
 def _value(kernel, X):
@@ -150,21 +150,21 @@ def _value(kernel, X):
     if not (_holds_function(kernel) or _is_local(kernel)):
         copies["pickle"] = pickle.loads(pickle.dumps(kernel))
         _require(all(copy == kernel for copy in copies.values()), "copies are equal", kernel, "a copy differs")
-    for how, copy in copies.items():
-        _require(bool((copy(X) == kernel(X)).all()), f"{how} keeps the values", kernel, abs(copy(X) - kernel(X)).max())
+    for name, copy in copies.items():
+        _require(bool((copy(X) == kernel(X)).all()), f"{name} keeps the values", kernel, abs(copy(X) - kernel(X)).max())
 
 
 def _refusal(kernel, X):
-    """A rule in place of a number is refused until it is resolved."""
+    """Evaluating a bandwidth rule is an error until it is resolved."""
     for name in kernel.rules:
-        open_kernel = replace(kernel, **{name: "scale"})
+        unresolved = replace(kernel, **{name: "scale"})
         try:
-            open_kernel(X)
+            unresolved(X)
         except ValueError as error:
-            _require("resolve" in str(error), "the refusal of a rule names resolve", kernel, error)
+            _require("resolve" in str(error), "the error for an unresolved rule names resolve", kernel, error)
         else:
-            _require(False, "an unresolved rule is refused", kernel, f"{name}='scale' was evaluated")
-        number = getattr(open_kernel.resolve(X), name)
+            _require(False, "an unresolved rule is an error", kernel, f"{name}='scale' was evaluated")
+        number = getattr(unresolved.resolve(X), name)
         _require(isinstance(number, float) and number > 0, "rules resolve to positive numbers", kernel, number)
 
 
@@ -172,7 +172,7 @@ def _refusal(kernel, X):
 
 
 def _gradient(kernel, X):
-    """Gradients equal central differences: alone, in a product, and through the diagonal in a normalised kernel."""
+    """Check that vjp equals central differences, also in a product, and through the diagonal in a normalised kernel."""
     if not kernel.tags.differentiable:
         return
     family = [kernel, Product(kernel, kernel)]
@@ -182,13 +182,11 @@ def _gradient(kernel, X):
     for member in family:
         G = member.vjp(X, Z, W)
         differences = _differences(lambda Y, k=member: (W * k(Y, Z)).sum(axis=1), X)
-        scale = max(abs(G).max(), abs(member(X, Z)).max())
-        error = abs(G - differences).max() / scale
-        _require(error < 1e-6, "vjp = central differences", member, error)
+        _close("vjp = central differences", member, G, differences, abs(member(X, Z)).max())
 
 
 def _single_precision(kernel, X):
-    """float32 in gives float32 out, the values of float64 up to rounding."""
+    """float32 in gives float32 out, with the values of float64 up to rounding."""
     X32, K = X.astype(np.float32), kernel(X.astype(np.float32).astype(np.float64))
     results = {
         "k(X)": (kernel(X32), K),
@@ -201,9 +199,7 @@ def _single_precision(kernel, X):
         results["vjp"] = (kernel.vjp(X32, X32[:5], W), kernel.vjp(X32.astype(np.float64), X[:5].astype(np.float32), W))
     for name, (narrow, wide) in results.items():
         _require(narrow.dtype == np.float32, f"float32 in, float32 out, of {name}", kernel, narrow.dtype)
-        scale = max(abs(K).max(), abs(wide).max())
-        error = abs(narrow.astype(np.float64) - wide).max() / scale
-        _require(error < 1e-4, f"{name} in float32 = in float64", kernel, error)
+        _close(f"{name} in float32 = in float64", kernel, wide, narrow.astype(np.float64), abs(K).max(), 1e-4)
 
 
 def _sparse(kernel, X):
@@ -216,7 +212,7 @@ def _sparse(kernel, X):
 
 
 def _libraries(kernel, X):
-    """Other array libraries give the values that NumPy gives, in their own arrays."""
+    """Other array libraries give the values of NumPy, as their own arrays."""
     if _holds_function(kernel):
         return
     K, W = kernel(X), np.ones((len(X), 5))
@@ -237,16 +233,15 @@ def _libraries(kernel, X):
 
 
 def _profile(kernel, _):
-    """Every order of a profile is the derivative of the one below, in the type of its argument."""
+    """Every order of a profile is the derivative of the order below, in the dtype of its argument."""
     if not isinstance(kernel, (Radial, Dot, Coordinatewise)):
         return
     s, h = np.linspace(0.2, 2.0, 25), 1e-4
     for order in range(1, 5):
         below = [kernel.profile(Namespace(np), t, *parameters(kernel), order=order - 1) for t in (s - h, s + h)]
         stated = kernel.profile(Namespace(np), s, *parameters(kernel), order=order)
-        scale = max(abs(stated).max(), abs(below[0]).max(), 1e-300)
-        error = abs(stated - (below[1] - below[0]) / (2 * h)).max() / scale
-        _require(error < 1e-6, f"profile of order {order} = slope of order {order - 1}", kernel, error)
+        slope = (below[1] - below[0]) / (2 * h)
+        _close(f"profile of order {order} = slope of order {order - 1}", kernel, stated, slope, abs(below[0]).max())
         narrow = kernel.profile(Namespace(np), s.astype(np.float32), *parameters(kernel), order=order)
         _require(narrow.dtype == np.float32, f"profile of order {order} keeps float32", kernel, narrow.dtype)
 
@@ -278,7 +273,7 @@ def _inner_product(psi, X):
     if psi.kernel.tags.positive_semidefinite:
         _agree("|psi|^2 = <psi, psi>", psi, norms**2, np.diagonal(products), products)
         excess = (abs(products) - norms[:, None] * norms[None, :]).max() / max(norms.max() ** 2, 1e-300)
-        _require(excess < _tolerance(psi(X)), "Cauchy and Schwarz", psi.kernel, excess)
+        _require(excess < _tolerance(psi(X)), "the Cauchy-Schwarz inequality", psi.kernel, excess)
 
 
 def _addition(psi, X):
@@ -301,19 +296,15 @@ def _columns(psi, X):
 def _slopes(psi, X):
     if psi.kernel.tags.differentiable and psi.kernel.tags.points == "rows":
         psi = Expansion(psi.kernel, as_rows(psi.points, dtype=np.float64), psi.coef)
-        # away from the points themselves, where a kernel may have a kink
+        # move away from the points of psi, where a kernel may have a kink
         X = as_rows(X, dtype=np.float64)
         X = (X.toarray() if sp.issparse(X) else X) + 0.01 * (1 + np.arange(X.shape[1]))
-        G = psi.gradient(X)
-        differences = _differences(psi, X)
-        scale = max(abs(G).max(), abs(psi(X)).max(), 1e-300)
-        error = abs(G - differences).max() / scale
-        _require(error < 1e-6, "gradient = central differences", psi.kernel, error)
+        _close("gradient = central differences", psi.kernel, psi.gradient(X), _differences(psi, X), abs(psi(X)).max())
 
 
 # --- shared ----------------------------------------------------------------------------------------------------------
 
-_KERNEL_LAWS = (_symmetry, _diagonal, _positive_semidefinite, _verbs, _value, _refusal)
+_KERNEL_LAWS = (_symmetry, _diagonal, _positive_semidefinite, _backends, _value, _refusal)
 _ROW_LAWS = (_gradient, _single_precision, _sparse, _libraries, _profile)
 _EXPANSION_LAWS = (_evaluation, _adjoint, _linearity, _inner_product, _addition, _columns, _slopes)
 
@@ -323,15 +314,21 @@ def _require(holds, law, kernel, number):
         raise AssertionError(f"{law} does not hold for {kernel!r}: {number}.")
 
 
+def _close(law, kernel, stated, expected, scale, tolerance=1e-6):
+    """Require equal arrays, relative to the largest stated value or the scale."""
+    error = abs(stated - expected).max() / max(abs(stated).max(), scale, 1e-300)
+    _require(error < tolerance, law, kernel, error)
+
+
 def _equal(law, kernel, left, right, scale=None):
-    """Require equal arrays up to the tolerance of their type, relative to the largest value."""
+    """Require equal arrays up to the tolerance of their dtype, relative to the largest value."""
     size = max(float(abs(right if scale is None else scale).max()), 1e-300)
     error = float(abs(np.asarray(left, np.float64) - np.asarray(right, np.float64)).max()) / size
     _require(error < max(_tolerance(left), _tolerance(right)), law, kernel, error)
 
 
 def _agree(law, psi, left, right, scale=None):
-    """Require equal values of vectors, relative to the sums they are made of, which may cancel."""
+    """Require equal values of vectors, relative to the sizes of their terms, which may cancel."""
     coef = np.ones(1) if psi.coef is None else abs(psi.coef).sum(axis=0)
     size = float(max(coef.max(), 1) * max(abs(psi.kernel(psi.points)).max(), abs(right).max()))
     _equal(law, psi.kernel, left, right, np.array([size]) if scale is None else np.array([max(size, abs(scale).max())]))
@@ -346,7 +343,7 @@ def _combinations(psi):
 
 
 def _differences(function, X):
-    """Return central differences of a function of rows (n, ..., d), one coordinate of all rows at a time."""
+    """Return central differences (n, ..., d) of a function of rows, one coordinate at a time."""
     h, slopes = 1e-5, []
     for k in range(X.shape[1]):
         step = h * (np.arange(X.shape[1]) == k)
@@ -359,13 +356,13 @@ def _half(X):
 
 
 def _holds_function(kernel):
-    """Whether a field, or one of an inner kernel, is a function rather than numbers."""
+    """Return whether a field of a kernel or of an inner kernel is a function."""
     values = [getattr(kernel, field.name) for field in fields(kernel)]
     return any(_holds_function(value) if isinstance(value, Kernel) else callable(value) for value in values)
 
 
 def _is_local(kernel):
-    """Whether its class, or that of an inner kernel, is written within a function, where pickle cannot find it."""
+    """Return whether the class of a kernel or an inner kernel is defined in a function, where pickle cannot find it."""
     return "<locals>" in type(kernel).__qualname__ or any(map(_is_local, inner_kernels(kernel).values()))
 
 
@@ -373,12 +370,12 @@ def _default_points(kernel):
     if kernel.tags.points == "indices":
         return np.arange(len(kernel.matrix))
     if kernel.tags.points != "rows":
-        raise ValueError(f"{kernel!r} takes points of its own kind; pass some of them as X.")
+        raise ValueError(f"{kernel!r} does not take rows of numbers; give points that it takes as X.")
     return np.random.default_rng(0).random((12, _n_features(kernel)))
 
 
 def _n_features(kernel):
-    """Return a number of features the kernel takes: 3, unless a linear map inside says otherwise."""
+    """Return a number of features that the kernel takes: 3, unless a linear map inside needs another."""
     if isinstance(kernel, Mapped):
         return kernel.A.shape[-1] if kernel.A.dtype.kind == "f" else max(3, int(abs(kernel.A).max()) + 1)
     if hasattr(kernel, "c") and isinstance(kernel.c, Expansion):
