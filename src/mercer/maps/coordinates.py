@@ -13,7 +13,7 @@ from mercer.preimages import preimage
 
 logger = logging.getLogger(__name__)
 
-# Vectors of which pre-images are searched at a time: their coefficients are a matrix (n, this number).
+# Pre-images that are searched at a time; the coefficients of their vectors are a matrix (n, this number).
 _BLOCK = 1024
 
 

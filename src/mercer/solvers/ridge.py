@@ -27,9 +27,9 @@ _ROWS = 1024
 
 @dataclass(frozen=True)
 class Ridge:
-    """Vectors psi with predictions <psi, phi(x)>, the relative residual of their linear system, and the posterior.
+    """Vectors psi with predictions <psi, phi(x)>, and the relative residual of their linear system.
 
-    ``posterior`` is None where it takes a computation of its own, that of ``posterior``.
+    ``posterior`` is that of the function with this name where the solution contains it, otherwise None.
     """
 
     expansion: Expansion
