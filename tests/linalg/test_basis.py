@@ -23,6 +23,7 @@ def test_a_basis_stays_orthonormal_and_its_residuals_are_those_of_its_ritz_pairs
     values, V, W = basis.pairs(20)
     np.testing.assert_allclose(V.T @ V, np.eye(20), atol=1e-13)
     np.testing.assert_allclose(W, K @ V, atol=1e-12)
+    np.testing.assert_allclose(V.T @ W, np.diag(values), atol=1e-11)
     np.testing.assert_allclose(basis.residuals(20), K @ V - V * values, atol=1e-11)
 
 
@@ -65,3 +66,16 @@ def test_a_direction_almost_inside_the_subspace_is_added_orthogonal_to_it():
 @pytest.mark.parametrize(("size", "rank"), [(1e-5, 2), (1e-7, 1)])
 def test_directions_below_a_millionth_of_the_largest_are_dependent(size, rank):
     assert orthonormal(np.array([[1.0, 1.0], [0.0, size]])).shape == (2, rank)
+
+
+def test_one_product_that_is_not_finite_is_refused():
+    class Broken:
+        """The identity, with an entry of the first product that is not finite."""
+
+        def __matmul__(self, V):
+            V = V.copy()
+            V[0, 0] = np.inf
+            return V
+
+    with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="contains NaN or infinity"):
+        Basis(np.eye(10)[:, :2]).multiply(Broken())

@@ -55,10 +55,16 @@ def test_the_certificate_is_recomputed_and_allows_twice_the_tolerance(error, con
             self.products += 1
             return V if self.products == 1 else (1 + error) * V
 
-    solution = cg.solve(Drifting(), np.ones((4, 1)), tol=0.1)
+    solution = cg.solve(Drifting(), np.full((4, 1), 0.1), tol=0.1)
     assert solution.n_iter == 1
     np.testing.assert_allclose(solution.residuals, error)
     assert solution.converged == converged
+
+
+def test_a_right_hand_side_of_zero_has_the_residual_zero():
+    solution = cg.solve(A, np.zeros((400, 1)))
+    assert solution.n_iter == solution.residuals[0] == 0
+    assert solution.converged.all()
 
 
 def test_steps_stop_at_the_tolerance():
