@@ -93,13 +93,13 @@ def eigenpairs(phi, n, centre=True, *, name="n", memory="1GB", random_state=None
     """
     m, inner = len(phi), InnerProducts(phi, memory)
     norm = float(np.max(np.asarray(inner.diagonal(), np.float64)))
-    none = (
+    message = (
         f"no variance: the {m} vectors are {'equal' if centre else 'zero'} up to rounding, with squared norms up to "
         f"{norm:.1e}; give points that differ, a smaller bandwidth, or, for points far from the origin, subtract their "
         "mean"
     )
     operator = Centred(inner) if centre else inner
-    options = {"name": name, "norm": norm, "none": none, "random_state": random_state}
+    options = {"name": name, "norm": norm, "message": message, "random_state": random_state}
     pairs = positive_eigenpairs(operator, n, phi.kernel, start=lambda k: _start(phi, k + 8, centre), **options)
     xp = namespace_of(pairs.vectors)
     vectors = xp.astype(pairs.vectors, xp.float32 if inner.dtype == np.float32 else xp.float64)
@@ -109,11 +109,11 @@ def eigenpairs(phi, n, centre=True, *, name="n", memory="1GB", random_state=None
     return replace(pairs, vectors=vectors)
 
 
-def positive_eigenpairs(operator, n, kernel, *, name="n", norm=0.0, start=None, none, random_state=None):
+def positive_eigenpairs(operator, n, kernel, *, name="n", norm=0.0, start=None, message, random_state=None):
     """Return the n leading eigenpairs (all for None) with eigenvalues above m eps max(lambda_max, 8 norm).
 
     ``operator`` is a matrix of kernel values, ``norm`` their size where centring has cancelled it, ``start(k)`` returns
-    approximate eigenvectors, ``none`` is the error where no eigenvalue is above. Warns when the kernel is indefinite
+    approximate eigenvectors, ``message`` is the error where no eigenvalue is above. Warns when the kernel is indefinite
     or n, known to the user as ``name``, exceeds the rank.
     """
     m = operator.shape[0]
@@ -125,7 +125,7 @@ def positive_eigenpairs(operator, n, kernel, *, name="n", norm=0.0, start=None, 
     _warn_if_indefinite(kernel, matrix, floor, largest, random_state=random_state)
     rank = int((pairs.values > floor).sum())
     if rank == 0:
-        raise ValueError(f"{none} (largest eigenvalue {largest:.1e}).")
+        raise ValueError(f"{message} (largest eigenvalue {largest:.1e}).")
     if n is not None and rank < n:
         warn(f"{name} = {n} exceeds the numerical rank {rank} of {m} vectors; {rank} are returned.")
     kept = slice(0, rank if n is None else min(rank, n))

@@ -1,6 +1,6 @@
 """Lazy symmetric operators: inner products of vectors; weighted, centred, shifted and negated operators.
 
-Every operator has this protocol; a ``Gram`` of one set of points has it too.
+Operators have this protocol; so has a ``Gram`` of one set of points, whose matrix is in the type of the points.
 
     shape          (n, n)
     dtype          type of the values
@@ -9,7 +9,8 @@ Every operator has this protocol; a ``Gram`` of one set of points has it too.
     A[I, J]        block of rows I and columns J
     A.dense()      the matrix in float64, or a MemoryError where it exceeds the memory budget
 
-Eigensolvers and conjugate gradients use ``shape``, ``dtype`` and ``@`` alone, so they take arrays as well.
+Lanczos and conjugate gradients use ``shape``, ``dtype`` and ``@`` alone, so they take arrays as well. ``Shifted`` and
+``Negated`` have only these.
 """
 
 from functools import cached_property

@@ -119,8 +119,8 @@ def mercer_map(kernel, X, n=None, *, weights=None, tol=None, memory="1GB", rando
     phi = features(kernel, X)
     root = np.sqrt(_normalised(weights, len(phi)))
     operator = Weighted(InnerProducts(phi, memory), root)
-    none = f"the kernel must have a positive eigenvalue on the {len(phi)} points; use another kernel"
-    pairs = positive_eigenpairs(operator, n, kernel, none=none, random_state=random_state)
+    message = f"the kernel must have a positive eigenvalue on the {len(phi)} points; use another kernel"
+    pairs = positive_eigenpairs(operator, n, kernel, message=message, random_state=random_state)
     values, vectors = pairs.values, np.asarray(pairs.vectors, np.float64)
     coef = (root[:, None] * vectors / np.sqrt(values)).astype(phi.norms().dtype)
     terms = np.asarray((phi @ coef)(X), np.float64)
