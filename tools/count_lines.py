@@ -2,8 +2,8 @@
 
     python -m tools.count_lines [folder ...]
 
-A line of code carries a token that is neither a comment nor part of a docstring. A definition is public when it can be
-reached without an underscore from ``mercer.__all__`` or from the ``__all__`` of a module that the API pages list.
+A line of code has a token that is neither a comment nor part of a docstring. A definition is public if it is in
+``mercer.__all__`` or in the ``__all__`` of a module on the API page, or if it is a public member of such a class.
 """
 
 import ast
@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "mercer"
-# Modules whose own names are public beside those of mercer.
+# Modules whose names are public too.
 OPEN = (
     "capacity", "compression", "datasets", "definiteness", "formats", "kernels", "manifold", "maps", "plot",
     "preimages", "reduction", "regularisation", "solvers", "testing",
@@ -28,7 +28,7 @@ _LAYOUT = {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, toke
 
 @dataclass(frozen=True)
 class Counted:
-    """Lines of one file: of code, of the docstring of each definition, and of code in each function."""
+    """Lines of one file: code, comments, docstring of each definition, code of each function."""
 
     code: int
     comments: int
@@ -37,7 +37,7 @@ class Counted:
 
 
 def count(path):
-    """Return the lines of one file."""
+    """Count the lines of one file."""
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
     docstrings = {name: _docstring(node) for name, node in _definitions(tree) if _docstring(node)}
@@ -60,7 +60,7 @@ def count(path):
 
 
 def _definitions(tree, prefix=""):
-    """Yield the dotted name and the node of the module and of everything defined in it."""
+    """Yield the dotted name and the node of the module and of each definition in it."""
     if isinstance(tree, ast.Module):
         yield "", tree
     for node in ast.iter_child_nodes(tree):
@@ -102,15 +102,14 @@ def public():
 
 
 def main():
-    folders = [Path(name) for name in sys.argv[1:]] or [SOURCE]
-    known, total = public(), Counter()
+    folders = [Path(name).resolve() for name in sys.argv[1:]] or [SOURCE]
+    known = public()
+    total = Counter()
     for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
         counted = count(path)
         total += Counter(files=1, code=counted.code, comments=counted.comments)
-        module = (
-            ".".join(("mercer", *path.relative_to(SOURCE).with_suffix("").parts)) if path.is_relative_to(SOURCE) else ""
-        )
-        module = module.removesuffix(".__init__")
+        inside = path.relative_to(SOURCE.parent) if path.is_relative_to(SOURCE) else path
+        module = ".".join(inside.with_suffix("").parts).removesuffix(".__init__")
         for name, lines in counted.docstrings.items():
             kind = "module" if not name else "public" if (module, name) in known else "other"
             total[f"docstrings, {kind}"] += lines

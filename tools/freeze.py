@@ -1,9 +1,9 @@
-"""Record the fitted attributes and outputs of more than fifty fits, or compare them with an earlier record.
+"""Record fitted attributes and outputs of more than fifty fits, or compare them with an earlier record.
 
     python tools/freeze.py record before.npz
     python tools/freeze.py compare before.npz
 
-A change that is meant to keep behaviour keeps every number to 1e-12, relative to the largest of its array.
+A change without effect on results keeps every number to 1e-12, relative to the largest number of its array.
 """
 
 import argparse
@@ -24,7 +24,7 @@ OUTPUTS = ("predict", "decision_function", "transform", "score_samples")
 
 
 def data():
-    """Return two classes, three classes, targets and new rows, all small."""
+    """Return points of two classes, labels, targets, and points of four classes with labels."""
     X, y = make_moons(160, noise=0.25, random_state=0)
     digits = load_digits()
     rows = np.random.default_rng(1).permutation(len(digits.data))[:240]
@@ -96,7 +96,7 @@ def fits():
 
 
 def other():
-    """Yield the name and the array of results that are no fits."""
+    """Yield the name and the array of results of functions."""
     X, y, _, D, _ = data()
     g = mc.Gaussian(2.0)
     phi = mc.features(g, X)
@@ -153,7 +153,7 @@ def record():
 
 
 def differences(before, after):
-    """Return one line for each number that is missing, new in shape, or off by more than the tolerance."""
+    """Return one line for each array that is missing, of a new shape or type, or beyond the tolerance."""
     lines = [f"missing: {name}" for name in sorted({*before} - {*after})]
     for name in sorted({*before} & {*after}):
         a, b = before[name], after[name]
@@ -166,7 +166,7 @@ def differences(before, after):
             off = np.abs(a - b).max(initial=0) / scale
             limit = TOLERANCE if a.dtype == np.float64 else 1e-6
             if not (off <= limit or np.array_equal(a, b, equal_nan=True)):
-                lines.append(f"{name}: off by {off:.2g}")
+                lines.append(f"{name}: relative difference {off:.2g}")
     return lines
 
 
