@@ -94,7 +94,7 @@ STORED = {
     "CompressionReport": "vectors_before vectors_after relative_error measured reason",
     "Conformal": "kernel c",
     "Constant": "value",
-    "Coordinates": "basis origin intercept square",
+    "Coordinates": "basis origin intercept square variances",
     "Distances": "neighbours normalise",
     "Exact": "tol",
     "Exp": "kernel",

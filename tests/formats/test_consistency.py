@@ -115,6 +115,12 @@ def test_records_fit_together():
         require_consistent(FittedExpansion(psi, np.zeros(1)))
     with pytest.raises(ValueError, match="origin has 2 vectors"):
         require_consistent(Coordinates(psi, psi, np.zeros(2), 0.0))
+    with pytest.raises(ValueError, match="square must be a float"):
+        require_consistent(Coordinates(psi, psi[:, 0], np.zeros(2), np.ones(1)))
+    with pytest.raises(ValueError, match=r"variances has shape \(3,\), not \(2,\)"):
+        require_consistent(Coordinates(psi, psi[:, 0], np.zeros(2), variances=np.ones(3)))
+    whitened = Coordinates(psi, psi[:, 0], np.zeros(2), variances=np.ones(2))
+    assert require_consistent(whitened) is whitened
     with pytest.raises(ValueError, match="matrix must be square"):
         require_consistent(mc.Precomputed(np.zeros((2, 3))))
 

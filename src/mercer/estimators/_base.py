@@ -107,8 +107,6 @@ class KernelEstimator(AllOrNothing):
             return list(X)
         if kernel.tags.points == "indices" and hasattr(X, "tocsr"):
             raise TypeError("X must not be sparse for kernel = 'precomputed'; give X.toarray().")
-        if not kernel.tags.sparse and hasattr(X, "tocsr"):
-            kernel.admit(X, "X")
         try:
             return validate_data(
                 self,
