@@ -104,8 +104,8 @@ def test_lists_of_numbers_are_rows_and_lists_of_strings_are_objects():
         return np.array([[float(len(a) * len(b)) for b in B] for a in A])
 
     assert mc.KernelPCA(1).fit([[1.0, 2.0], [3.0, 5.0]]).n_features_in_ == 2
-    assert mc.KernelPCA(1, kernel=lengths).fit(["a", "abc"]).n_samples_ == 2
-    assert mc.KernelPCA(1, kernel=lengths).fit([["a"], ["b", "c"]]).n_samples_ == 2
+    for words in (["a", "abc"], [["a"], ["b", "c"]], np.array(["a", "abc"]), np.array(["a", "abc"], object)):
+        assert mc.KernelPCA(1, kernel=lengths).fit(words).n_samples_ == 2
 
 
 def test_one_sample_is_refused():
