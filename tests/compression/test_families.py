@@ -1,40 +1,77 @@
-"""Every kind of model is read as scores of Mercer's class, and takes other vectors without losing anything else."""
+"""Families: every model is read as Mercer's estimator, and other vectors change only a copy of it."""
 
 import numpy as np
 import pytest
+from sklearn.decomposition import KernelPCA as PeerKernelPCA
+from sklearn.kernel_ridge import KernelRidge as PeerKernelRidge
 from sklearn.svm import SVC as PeerSVC
 
 import mercer as mc
-from mercer.compression.families import dense, read
+from mercer.compression.families import class_signs, dense, read, with_vectors
+
+X = np.random.default_rng(0).normal(size=(40, 2))
 
 
 @pytest.mark.parametrize("model", [mc.SVC(5.0), mc.SVC(5.0, multi_class="ovr"), PeerSVC(C=5.0)], ids=repr)
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
-def test_signs_say_which_scores_of_a_class_should_be_positive(model, n_classes):
+def test_signs_of_a_class_are_those_of_its_decision_values(model, n_classes):
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(n_classes), 20)
     X = rng.normal(scale=0.1, size=(len(y), 2)) + np.column_stack([np.cos(y), np.sin(y)]) * 4
-    fitted = read(model.fit(X, y))
-    scores = fitted.expansion(X) + fitted.intercept
-    signs = fitted.signs[y]
-    assert fitted.signs.shape == (n_classes, scores.shape[1])
-    assert (signs * scores)[signs != 0].min() > 0
+    small = read(model.fit(X, y))
+    values = small.expansion_(X) + small.intercept_
+    signs = class_signs(small)[y]
+    assert class_signs(small).shape == (n_classes, values.shape[1])
+    assert (signs * values)[signs != 0].min() > 0
+
+
+def test_other_estimators_than_classifiers_have_no_signs():
+    assert class_signs(read(mc.SVR().fit(X, X[:, 0]))) is None
 
 
 def test_other_vectors_change_the_copy_and_not_the_model():
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
     model = mc.SVC(2.0, kernel=mc.Gaussian(1.0)).fit(X, y)
     before = model.decision_function(X)
-    other = read(model).with_vectors(mc.Expansion(mc.Gaussian(1.0), X[:1], np.array([[3.0]])), np.array([0.5]))
+    read_model = read(model)
+    other = with_vectors(read_model, mc.Expansion(mc.Gaussian(1.0), X[:1], np.array([[3.0]])), np.array([0.5]))
     np.testing.assert_allclose(other.decision_function(X), 3 * np.exp(-(X[:, 0] ** 2)) + 0.5)
-    np.testing.assert_array_equal(model.decision_function(X), before)
+    for unchanged in (model, read_model):
+        np.testing.assert_array_equal(unchanged.decision_function(X), before)
     assert other.get_params() == model.get_params()
     assert not hasattr(other, "support_")
 
 
-def test_dense_rows_stay_and_sparse_ones_are_filled():
+@pytest.mark.parametrize("targets", [X[:, 0], X], ids=["vector", "columns"])
+@pytest.mark.parametrize(
+    "model", [mc.KernelRidge(0.1, kernel=mc.Gaussian(0.5)), PeerKernelRidge(kernel="rbf")], ids=repr
+)
+def test_predictions_of_a_ridge_model_keep_their_shape_and_values(model, targets):
+    model = model.fit(X, targets)
+    np.testing.assert_allclose(read(model).predict(X), model.predict(X), rtol=1e-9)
+    assert read(model).predict(X).shape == targets.shape
+
+
+@pytest.mark.parametrize(
+    "model",
+    [mc.KernelPCA(3, kernel=mc.Gaussian(0.3)), PeerKernelPCA(3, kernel="rbf", gamma=0.3)],
+    ids=lambda model: type(model).__module__.partition(".")[0],
+)
+def test_the_mean_of_kernel_pca_is_that_of_the_data_and_is_projected_on_other_vectors(model):
+    found = read(model.fit(X))
+    mean = mc.mean(mc.features(mc.Gaussian(0.3), X))
+    np.testing.assert_allclose(found.mean_(X), mean(X), rtol=1e-9)
+    other = with_vectors(found, mc.reduce(found.expansion_, 12).expansion, found.intercept_)
+    assert other.mean_.points.shape == (12, 2)
+    # the residual of a projection is orthogonal to the span
+    np.testing.assert_allclose(other.mean_(other.mean_.points), mean(other.mean_.points), atol=1e-6)
+    assert other.get_feature_names_out().tolist() == ["kernelpca0", "kernelpca1", "kernelpca2"]
+    assert len(found.mean_.points) == 40
+
+
+def test_dense_rows_are_returned_and_sparse_rows_converted():
     import scipy.sparse as sp
 
-    X = np.eye(3)
-    assert dense(X) is X
-    np.testing.assert_array_equal(dense(sp.csr_matrix(X)), X)
+    eye = np.eye(3)
+    assert dense(eye) is eye
+    np.testing.assert_array_equal(dense(sp.csr_matrix(eye)), eye)

@@ -1,8 +1,8 @@
-"""Refit: few vectors that exist are found, and scores give way to labels only where rows held out speak for it."""
+"""refit: few vectors are recovered, and outputs count less than labels only if held-out rows show fewer errors."""
 
 import numpy as np
 import pytest
-from tests.reduction.fitting import exact, problem
+from tests.compression.fitting import exact, problem
 
 import mercer as mc
 from mercer.compression import refit as module
@@ -10,7 +10,7 @@ from mercer.compression.refit import refit
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_scores_of_few_vectors_are_found_again(dtype, global_random_seed):
+def test_the_vectors_of_given_outputs_are_recovered(dtype, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.uniform(-1, 1, size=(400, 2)).astype(dtype)
     Z, B = np.array([[0.5, 0.5], [-0.5, 0.3], [0.1, -0.6]]), rng.normal(size=(3, 2)) + 2
@@ -21,7 +21,7 @@ def test_scores_of_few_vectors_are_found_again(dtype, global_random_seed):
     assert np.abs(S - F).max() < 2e-3 * np.abs(F).max()
 
 
-def test_a_score_in_other_units_changes_nothing_but_the_units(global_random_seed):
+def test_the_units_of_the_outputs_change_only_the_coefficients(global_random_seed):
     _, X, F, _, Z, _ = problem(global_random_seed)
     plain = refit(mc.Gaussian(0.3), Z, X, F, passes=(5, 0))
     scaled = refit(mc.Gaussian(0.3), Z, X, F * 64, scale=np.full(2, 64.0), passes=(5, 0))
@@ -29,7 +29,7 @@ def test_a_score_in_other_units_changes_nothing_but_the_units(global_random_seed
     np.testing.assert_allclose(64 * plain.coef, scaled.coef, rtol=1e-12)
 
 
-def test_no_passes_leave_the_start_and_solve_for_the_coefficients():
+def test_without_passes_the_points_stay_and_the_coefficients_are_the_best():
     _, X, F, _, Z, _ = problem(0)
     found = refit(mc.Gaussian(0.3), Z, X, F, passes=(0, 0))
     np.testing.assert_array_equal(found.points, Z)
@@ -37,31 +37,31 @@ def test_no_passes_leave_the_start_and_solve_for_the_coefficients():
     np.testing.assert_allclose(np.vstack([found.coef, found.intercept]), B, rtol=1e-4, atol=1e-5)
 
 
-def _priced(monkeypatch, sure, *problem):
+def _points(monkeypatch, standard_errors, *problem):
     with monkeypatch.context() as patch:
-        if sure is not None:
-            patch.setattr(module, "_SURE", sure)
+        if standard_errors is not None:
+            patch.setattr(module, "_STANDARD_ERRORS", standard_errors)
         return refit(mc.Gaussian(1.0), *problem, passes=(10, 128), random_state=0).points
 
 
-def test_scores_far_from_the_boundary_are_given_up_where_labels_gain_by_it(monkeypatch, global_random_seed):
+def test_outputs_far_from_the_boundary_are_missed_where_that_lowers_held_out_errors(monkeypatch, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.uniform(-3, 3, size=(4000, 2))
     U = np.where(np.sum(X**2, axis=1, keepdims=True) < 3, 1.0, -1.0)
-    # scores of the right sides, a hill on one half of the disc: one vector either climbs it or covers the disc
+    # outputs with the right signs and a peak on one half of the disc: one vector fits the peak or the disc
     problem = np.array([[0.1, 0.2]]), X, np.where((X[:, :1] > 0) & (U > 0), 10.0, U), U
-    chosen, loose = (_priced(monkeypatch, sure, *problem) for sure in (None, -1e9))
-    np.testing.assert_array_equal(chosen, loose)
+    selected, low = (_points(monkeypatch, errors, *problem) for errors in (None, -1e9))
+    np.testing.assert_array_equal(selected, low)
 
 
-def test_scores_that_few_vectors_can_meet_are_kept(monkeypatch, global_random_seed):
+def test_outputs_that_few_vectors_can_meet_are_kept(monkeypatch, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.uniform(-3, 3, size=(600, 2))
     Z, F = X[:8], 5 * mc.Gaussian(1.0)(X, X[:8]) @ rng.normal(size=(8, 1))
-    apart = np.abs(F[:, 0]) > 1
-    problem = Z, X[apart], F[apart], np.sign(F[apart])
-    chosen, tight = (_priced(monkeypatch, sure, *problem) for sure in (None, 1e9))
-    np.testing.assert_array_equal(chosen, tight)
+    outside = np.abs(F[:, 0]) > 1
+    problem = Z, X[outside], F[outside], np.sign(F[outside])
+    selected, first = (_points(monkeypatch, errors, *problem) for errors in (None, 1e9))
+    np.testing.assert_array_equal(selected, first)
 
 
 def test_copies_of_a_row_are_held_out_together():
@@ -70,7 +70,7 @@ def test_copies_of_a_row_are_held_out_together():
     assert held[0].sum() == 5
 
 
-def test_bad_input_is_refused_with_its_name():
+def test_wrong_arguments_are_refused_by_name():
     _, X, F, _, Z, _ = problem(0)
     with pytest.raises(ValueError, match="do not fit each other"):
         refit(mc.Gaussian(0.3), Z, X[:-1], F)
@@ -84,7 +84,7 @@ def test_bad_input_is_refused_with_its_name():
 
 @pytest.mark.parametrize("kernel", [mc.Chi2(0.5), mc.Intersection()], ids=repr)
 @pytest.mark.parametrize("labelled", [False, True])
-def test_points_of_kernels_of_histograms_stay_where_those_are_defined(kernel, labelled, global_random_seed):
+def test_points_of_kernels_of_histograms_stay_non_negative(kernel, labelled, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = np.maximum(rng.normal(size=(80, 5)), 0)
     F = kernel(X, X[:30]) @ rng.normal(size=(30, 1))

@@ -1,4 +1,4 @@
-"""What a compression cost, counted by hand."""
+"""Reports of compressions: scores and changes counted by hand."""
 
 import numpy as np
 import pytest
@@ -43,13 +43,13 @@ def test_accuracies_and_changes_are_those_counted_by_hand():
     assert seen.standard_error_of_loss == pytest.approx(np.std([1, 0, 0, 1]) / 2)
 
 
-def test_without_labels_a_classifier_is_compared_with_itself():
+def test_without_labels_a_classifier_is_compared_with_the_original():
     before, after = _Classifier(np.array([0, 1])), _Classifier(np.array([0, 0]))
     seen = measure(before, after, np.zeros((2, 1)))
     assert (seen.score_before, seen.score_after) == (1.0, 0.5)
 
 
-def test_the_score_of_numbers_is_r2(global_random_seed):
+def test_the_score_of_a_regressor_is_r2(global_random_seed):
     y, old, new = np.random.default_rng(global_random_seed).normal(size=(3, 50))
     seen = measure(_Constant(old), _Constant(new), None, y)
     assert seen.score_before == pytest.approx(r2_score(y, old))
@@ -57,18 +57,18 @@ def test_the_score_of_numbers_is_r2(global_random_seed):
     assert seen.changed == np.mean(np.abs(new - old) > 0.1 * old.std())
 
 
-def test_coordinates_are_compared_with_those_before_whatever_the_labels(global_random_seed):
+def test_coordinates_are_compared_with_the_original_ones_whatever_the_labels(global_random_seed):
     old, new = np.random.default_rng(global_random_seed).normal(size=(2, 50, 3))
     seen = measure(_Coordinates(old), _Coordinates(new), None, np.zeros(50))
     assert seen.score_before == 1
     assert seen.score_after == pytest.approx(1 - np.sum((new - old) ** 2) / np.sum((old - old.mean(axis=0)) ** 2))
 
 
-def test_answers_are_coordinates_where_there_are_any():
+def test_answers_are_the_coordinates_of_a_transformer():
     assert answers(_Coordinates(1), None) == answers(_Constant(1), None) == 1
 
 
-def test_the_text_says_all_numbers():
+def test_the_text_contains_all_numbers():
     y = np.array([0, 0, 1, 1])
     seen = measure(_Classifier(y), _Classifier(np.array([0, 0, 1, 0])), np.zeros((4, 1)), y)
     report = CompressionReport(100, 10, np.array([0.25]), seen, "n_vectors = 10")

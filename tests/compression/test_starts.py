@@ -1,4 +1,4 @@
-"""Starts: as many as asked, of every class, near its rows."""
+"""Starting points: the requested number, of every class, near its rows."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def _problem(seed):
 
 @pytest.mark.parametrize("size", [1, 2, 7, 60])
 @pytest.mark.parametrize("labelled", [False, True])
-def test_there_are_as_many_as_asked_for_and_some_of_every_class(size, labelled, global_random_seed):
+def test_there_are_as_many_as_requested_and_some_of_every_class(size, labelled, global_random_seed):
     X, signs, psi = _problem(global_random_seed)
     found = starts(X, 2 * signs, signs if labelled else None, size, psi, 0)
     assert found.shape == (size, 2)
@@ -26,14 +26,14 @@ def test_there_are_as_many_as_asked_for_and_some_of_every_class(size, labelled, 
         assert (found.sum(axis=1) < 20).any()
 
 
-def test_classes_whose_rows_are_in_doubt_get_more(global_random_seed):
+def test_classes_with_rows_near_the_margin_get_more(global_random_seed):
     X, signs, psi = _problem(global_random_seed)
-    doubtful = np.where(signs > 0, 0.5, -2.0)
-    found = starts(X, doubtful, signs, 8, psi, 0)
+    outputs = np.where(signs > 0, 0.5, -2.0)
+    found = starts(X, outputs, signs, 8, psi, 0)
     assert np.sum(found.sum(axis=1) > 20) >= 6
 
 
-def test_rows_that_repeat_are_filled_up_by_points_of_the_machine():
+def test_repeated_rows_are_supplemented_by_points_of_psi():
     X = np.zeros((30, 2))
     psi = mc.features(mc.Gaussian(1.0), np.arange(20.0).reshape(10, 2))
     found = starts(X, np.zeros((30, 1)), None, 5, psi, 0)

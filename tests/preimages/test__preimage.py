@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
 import mercer as mc
-from mercer.preimages import Distances, FixedPoint, Gradient, preimage
+from mercer.preimages import Distances, FixedPoint, Found, Gradient, preimage
+from mercer.preimages._preimage import explain
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 
@@ -104,9 +105,25 @@ def test_denoised_digits_are_nearer_to_the_clean_ones_than_the_noisy_ones():
             TypeError,
             "neither radial nor has a gradient.*method='learned'",
         ),
+        (
+            lambda: preimage(mc.features(mc.FunctionKernel(lambda A, B: np.ones((len(A), len(B)))), np.arange(3.0))),
+            TypeError,
+            "rows of numbers.*ndarray",
+        ),
         (lambda: mc.features(mc.Gaussian(), X), ValueError, "resolve"),
     ],
 )
 def test_wrong_arguments_are_refused_with_a_remedy(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_reasons_are_counted_the_most_frequent_first():
+    found = Found(X[:5], np.array([True, False, False, False, False]), np.zeros(5, int), ("", "a", "b", "b", "a"))
+    assert explain("why", found) == "why. 4 of 5 did not converge: 2: a; 2: b"
+    assert explain("why", Found(X[:1], np.array([True]), np.zeros(1, int), ("",))) == "why"
+
+
+def test_squared_distances_are_not_negative():
+    answer = preimage(mc.features(mc.Gaussian(0.5), X), start=X)
+    assert (answer.sqdist >= 0).all()

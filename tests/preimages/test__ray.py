@@ -5,6 +5,7 @@ import pytest
 
 import mercer as mc
 from mercer.preimages import FixedPoint, Gradient, preimage, ray
+from mercer.preimages._ray import _largest_quotient
 from mercer.preimages.objective import Quotient
 
 RNG = np.random.default_rng(0)
@@ -96,3 +97,26 @@ def test_wrong_arguments_are_refused_by_name():
         ray(mc.features(mc.Linear(), X), method="fixed_point")
     with pytest.raises(ValueError, match="start has shape"):
         ray(psi, start=X[:2])
+
+
+def test_the_default_start_is_the_point_with_the_largest_quotient():
+    kernel = mc.Polynomial(2, 1.0, 0.0)
+    points = np.array([[0.0, 0.0], [3.0, 0.0], [1.0, 1.0]])
+    psi = mc.features(kernel, points) @ np.array([[1.0, 0.0], [0.1, 0.1], [1.0, -2.0]])
+    quotient = psi(points[1:]) ** 2 / kernel.diag(points[1:])[:, None]
+    np.testing.assert_array_equal(_largest_quotient(psi, psi(points)), points[1:][quotient.argmax(axis=0)])
+
+
+def test_auto_is_the_fixed_point_for_radial_kernels_and_the_gradient_for_others():
+    assert ray(mc.features(mc.Gaussian(1.0), X)[:, :1]).method == FixedPoint()
+    assert ray(mc.features(mc.Polynomial(2), X)[:, :1]).method == Gradient()
+    assert ray(mc.features(mc.Gaussian(1.0), X)[:, :1], method="gradient").method == Gradient()
+
+
+def test_a_feature_of_norm_0_has_the_multiple_0_and_the_distance_of_psi():
+    psi = mc.features(mc.Linear(), np.array([[1.0, 2.0]]))
+    # the origin is stationary, for psi has no influence there, and no restarts are allowed
+    answer = ray(psi, start=np.zeros((1, 2)), method=Gradient(restarts=0))
+    assert answer.scale == 0
+    np.testing.assert_allclose(answer.sqdist, 5.0)
+    assert not answer.converged.any()

@@ -7,6 +7,7 @@ import pytest
 
 import mercer as mc
 from mercer.preimages import Distances, Exact, FixedPoint, Found, Gradient, Learned, Method, PreImage, preimage
+from mercer.preimages.base import choose_method
 
 RECORDS = [FixedPoint(), Gradient(), Distances(), Exact(), Learned()]
 
@@ -47,3 +48,14 @@ def test_preimage_accepts_a_method_of_the_user():
     assert answer.method == Stay()
     np.testing.assert_array_equal(answer.points, phi.points)
     np.testing.assert_allclose(answer.sqdist, 0, atol=1e-15)
+
+
+def test_a_method_is_chosen_by_name_or_given_as_a_record():
+    names = {"fixed_point": FixedPoint, "exact": Exact}
+    assert choose_method("exact", names, Method, "Exact()") == Exact()
+    assert choose_method(FixedPoint(pull=1.0), names, Method, "Exact()") == FixedPoint(pull=1.0)
+    with pytest.raises(ValueError, match=r"method = 'mds' must be one of \['fixed_point', 'exact'\].*Exact\(\)"):
+        choose_method("mds", names, Method, "Exact()")
+    for wrong in (FixedPoint, 3, None):
+        with pytest.raises(TypeError, match="must be a string or a record such as Exact"):
+            choose_method(wrong, names, Method, "Exact()")

@@ -60,3 +60,65 @@ def test_unsupported_kernels_are_refused_with_a_remedy():
         preimage(mc.features(mc.Polynomial(3), X), Distances(normalise=True))
     with pytest.raises(ValueError, match="neighbours = 0"):
         Distances(neighbours=0)
+
+
+def test_defaults_are_those_documented():
+    assert Distances() == Distances(neighbours=10, normalise=False)
+
+
+def placed(kernel, X, coef, inverse):
+    """Return the point with the distances that the inverse profile gives, by least squares with NumPy."""
+    psi = mc.features(kernel, X) @ coef
+    values = psi(X)[:, 0]
+    order = np.argsort(kernel.diag(X) - 2 * values, kind="stable")[:10]
+    squares = inverse(values[order], X[order])
+    centre = X[order].mean(axis=0)
+    near = X[order] - centre
+    offset = -0.5 * np.linalg.lstsq(near, squares - (near**2).sum(axis=1), rcond=None)[0]
+    return psi, centre + offset
+
+
+def test_values_beyond_the_range_count_as_distance_0_or_twice_that_of_the_farthest_neighbour():
+    kernel = mc.Gaussian(0.3)
+
+    def inverse(values, _):
+        inside = (values > 0) & (values <= 1)
+        squares = -np.log(np.where(inside, values, 1)) / 0.3
+        return np.where(inside, squares, np.where(values > 0, 0, 4 * squares.max()))
+
+    rows, coef = X[:10], np.zeros((10, 1))
+    coef[0] = 1.3
+    coef[np.argmax(((rows - rows[0]) ** 2).sum(axis=1))] = -0.9
+    psi, point = placed(kernel, rows, coef, inverse)
+    values = psi(rows)
+    assert values.max() > 1
+    assert values.min() < 0
+    assert np.sum((values > 0) & (values < 1)) >= 5
+    answer = preimage(psi, "distances")
+    np.testing.assert_allclose(answer.points[0], point, atol=1e-9)
+    assert not answer.converged.any()
+
+
+def test_products_with_the_neighbours_place_vectors_of_dot_kernels():
+    kernel = mc.Polynomial(3, 1.0, 1.0)
+    coef = np.abs(np.random.default_rng(2).normal(size=(40, 1))) / 40
+    psi, point = placed(kernel, X, coef, lambda values, near: (near**2).sum(axis=1) - 2 * (np.cbrt(values) - 1))
+    answer = preimage(psi, "distances")
+    np.testing.assert_allclose(answer.points[0], point, atol=1e-8)
+    assert answer.converged.all()
+
+
+def test_a_norm_that_no_feature_has_is_reported():
+    # |psi|^2 = 4 tanh exceeds 1, while the values at the neighbours are in the range
+    kernel = mc.Sigmoid(1.0, 0.0)
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.1, 0.1]])
+    psi = mc.features(kernel, rows) @ np.array([[1.2], [1.2], [0.0]])
+    answer = preimage(psi, Distances(neighbours=1))
+    assert psi.norms()[0] ** 2 > 1
+    assert np.abs(psi(rows)).max() < 1
+    assert not answer.converged.any()
+
+
+def test_more_vectors_than_a_block_are_placed_like_single_ones():
+    phi = mc.features(mc.Gaussian(0.3), np.random.default_rng(3).normal(size=(130, 2)))
+    np.testing.assert_allclose(preimage(phi, "distances").points, phi.points, atol=1e-6)

@@ -5,6 +5,7 @@ import pytest
 
 import mercer as mc
 from mercer.preimages import Exact, preimage
+from mercer.preimages.exact import _general_basis, _steep
 
 KERNELS = [
     mc.Gaussian(0.2),
@@ -88,3 +89,52 @@ def test_even_degrees_and_other_kernels_are_refused_with_the_reason():
         preimage(mc.features(mc.Laplacian(1.0), points(2)), "exact")
     with pytest.raises(ValueError, match="tol"):
         Exact(tol=0.0)
+
+
+def test_the_length_is_the_largest_at_which_the_slope_is_a_quarter_of_that_at_0():
+    kernel = mc.Sigmoid(1.0, 0.5)
+
+    def slope(s):
+        return 1 / np.cosh(s + 0.5) ** 2
+
+    for size in np.geomspace(0.2, 20, 60):
+        expected = size
+        while min(slope(-expected), slope(expected)) < slope(0) / 4:
+            expected /= 2
+        assert _steep(kernel, size) == expected
+
+
+@pytest.mark.parametrize("d", [1, 2, 7])
+def test_the_basis_is_orthonormal_and_its_first_vector_is_the_diagonal(d):
+    basis = _general_basis(d)
+    np.testing.assert_allclose(basis @ basis.T, np.eye(d), atol=1e-14)
+    np.testing.assert_allclose(basis[0], np.full(d, d**-0.5), atol=1e-14)
+
+
+def test_the_tolerance_is_relative_to_the_squared_norms_of_psi_and_the_feature():
+    X, kernel = points(3), mc.Polynomial(3)
+    psi = mc.features(kernel, X) @ (np.eye(8)[:, :2] + 1e-3)
+    answer = preimage(psi, "exact")
+    bound = answer.sqdist / (psi.norms() ** 2 + kernel.diag(answer.points))
+    for factor, converged in ((1.01, True), (0.99, False)):
+        for j in (0, 1):
+            again = preimage(psi[:, [j]], Exact(tol=factor * bound[j]))
+            assert again.converged.tolist() == [converged]
+    assert Exact() == Exact(tol=1e-10)
+
+
+def test_values_beyond_the_range_give_the_ends_of_the_range():
+    X = np.array([[1.0, 2.0], [2.0, 0.0]])
+    found = preimage(-50 * mc.features(mc.Sigmoid(0.2), X)[:, :1], "exact")
+    # every coordinate is cut at a thousand times the root mean square norm of the points
+    np.testing.assert_allclose(np.abs(found.points @ _general_basis(2)), 1e3 * np.sqrt(4.5), rtol=1e-12)
+
+
+def test_values_above_that_at_distance_0_count_as_distance_0():
+    psi, start = 3.0 * mc.features(mc.Gaussian(0.2), np.array([[0.1, -0.2]])), np.zeros((1, 2))
+    found = Exact().find(psi, start)
+    # all values within half the height of the profile exceed 1, so that both distances are 0
+    np.testing.assert_array_equal(found.points, start)
+    nearer = Exact().find(psi, start + [[2.0, 0.0]])
+    assert np.isfinite(nearer.points).all()
+    assert (nearer.points != start + [[2.0, 0.0]]).any()

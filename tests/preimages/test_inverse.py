@@ -66,3 +66,29 @@ def test_even_degrees_are_refused_with_the_reason(kernel):
 @pytest.mark.parametrize("kernel", [*RADIAL, *DOT], ids=repr)
 def test_monotone_profiles_are_accepted(kernel):
     assert require_invertible(Exact(), kernel) is None
+
+
+def test_a_value_above_that_at_0_by_rounding_is_taken_as_the_value_at_0():
+    values = np.array([1 + 1e-15, 1 + 1e-12])
+    found, inside = invert(mc.Gaussian(1.0), values, 1.0, negative=False)
+    assert inside.tolist() == [True, False]
+    np.testing.assert_allclose(found, 0, atol=1e-50)
+
+
+def test_values_that_are_not_attained_give_the_nearest_end_of_the_range():
+    found, _ = invert(mc.Gaussian(1.0), np.array([-0.5, 1.5]), 1.0, negative=False)
+    assert found[0] > 1e20
+    assert found[1] == 0
+    found, _ = invert(mc.Sigmoid(1.0), np.array([-2.0, 2.0]), 1.0, negative=True)
+    assert (found[0] < -1e20, found[1] > 1e20) == (True, True)
+
+
+def test_profiles_that_rise_or_fall_only_far_away_are_refused():
+    class Bump(mc.Radial):
+        @staticmethod
+        def profile(xp, s, order=0):
+            # falls up to 1e6 and rises from there
+            return (s * 1e-6 - 1.0) ** 2 if order == 0 else 2e-6 * (s * 1e-6 - 1.0)
+
+    with pytest.raises(TypeError, match="Exact needs a monotone profile, but .*Bump.* at several distances"):
+        require_invertible(Exact(), Bump())

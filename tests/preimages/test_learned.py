@@ -138,3 +138,36 @@ def test_kernels_of_histograms_give_non_negative_points():
     answer = mc.preimage(mc.svd(phi, 3)[0], "learned")
     assert (answer.points == 0).any()
     assert (answer.points >= 0).all()
+
+
+def test_defaults_are_those_documented():
+    assert Learned() == Learned(
+        noise=None, kernel=mc.Matern(length="median", nu=0.5), copies=5, landmarks=3000, ridge=0.1, random_state=0
+    )
+
+
+def test_the_denoiser_is_ridge_regression_on_scaled_corrupted_points():
+    rng = np.random.default_rng(0)
+    clean, start = rng.normal(size=(25, 2)), rng.normal(size=(3, 2))
+    method = Learned(noise=gaussian, kernel=mc.Gaussian(0.7), copies=3, landmarks=9, ridge=0.4, random_state=5)
+    found = find(method, mc.features(mc.Gaussian(1.0), clean)[:, :3], start).points
+    rng = np.random.default_rng(5)
+    corrupted = np.concatenate([gaussian(clean, rng) for _ in range(3)])
+    mean = clean.mean(axis=0)
+    targets = np.tile(clean - mean, (3, 1))
+    order = rng.permutation(25)[:9]
+    Z = gaussian(clean, rng)[order]
+    B = np.linalg.lstsq(corrupted - corrupted.mean(axis=0), targets, rcond=None)[0]
+    values, vectors = np.linalg.eigh(B @ B.T)
+    A = vectors * values**0.25 @ vectors.T
+    K, Kz = mc.Gaussian(0.7)(corrupted @ A, Z @ A), mc.Gaussian(0.7)(Z @ A)
+    coef = np.linalg.solve(K.T @ K + 0.4 * Kz, K.T @ targets)
+    expected = np.clip(mean + mc.Gaussian(0.7)(start @ A, Z @ A) @ coef, clean.min(axis=0), clean.max(axis=0))
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def test_nothing_is_iterated_and_everything_converges():
+    found = find(Learned(), mc.features(mc.Gaussian(1.0), CIRCLE)[:, :4])
+    assert found.converged.tolist() == [True] * 4
+    assert found.n_iter.tolist() == [0] * 4
+    assert found.reasons == ("",) * 4

@@ -80,13 +80,13 @@ def read(path):
     remedy = "" if text.startswith("svm_type") else "name a Mercer model file or a LIBSVM text model"
     with naming(path, remedy):
         # a text without a line break would be taken for a path
-        fitted = families.read(text + "\n")
-    return ModelFile(path, TEXT_MODEL, size, fitted.with_vectors(fitted.expansion, fitted.intercept), text + "\n")
+        model = families.read(text + "\n")
+    return ModelFile(path, TEXT_MODEL, size, model, text + "\n")
 
 
 def with_one_vector(source):
     """Return a model (of a pipeline its last step) with its first vector only, to try whether it can be written."""
-    fitted = families.read(source.steps[-1][1] if hasattr(source, "steps") else source)
-    psi = fitted.expansion
+    model = families.read(source.steps[-1][1] if hasattr(source, "steps") else source)
+    psi = model.expansion_
     point = families.dense(take_points(psi.points, np.array([0])))
-    return fitted.with_vectors(Expansion(psi.kernel, point, psi.dense_coef()[:1]), fitted.intercept)
+    return families.with_vectors(model, Expansion(psi.kernel, point, psi.coef[:1]), model.intercept_)

@@ -1,4 +1,4 @@
-"""Fitted kernel machines made small: a few vectors in place of thousands, and a report of what that costs."""
+"""Compression of fitted kernel models: fewer vectors, and a report of the accuracy lost."""
 
 from mercer.compression._compress import compress
 from mercer.compression.report import CompressionReport

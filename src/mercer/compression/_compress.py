@@ -1,4 +1,4 @@
-"""compress: any fitted kernel machine with few vectors instead of many."""
+"""compress: return a fitted kernel model with few vectors that approximates it."""
 
 import copy
 
@@ -11,8 +11,9 @@ from mercer.compression import families
 from mercer.compression.refit import refit
 from mercer.compression.report import CompressionReport, measure
 from mercer.compression.starts import starts
-from mercer.estimators._svm import alike
 from mercer.expansion import Expansion, sqdist
+from mercer.formats import as_expansion
+from mercer.kernels.base import require_gradient
 from mercer.linalg.generator import generator
 from mercer.reduction import reduce
 
@@ -22,16 +23,17 @@ _FOLDS = 3
 def compress(
     model, X=None, y=None, *, n_vectors=None, max_loss=None, neighbours=None, random_state=None, callback=None
 ):
-    r"""Return a fitted kernel machine with few vectors, which all its columns share.
+    r"""Return a fitted kernel model over a reduced set: few vectors, shared by all columns of its expansion.
 
-    Without data the expansion is approximated in feature space, ``mc.reduce(psi, n_vectors)``. With data the scores
-    on it are:
+    Without data the expansion is approximated in feature space, as ``mc.reduce(psi, n_vectors)`` does. With data the
+    outputs F of the model on it (decision values, predictions or coordinates) are approximated:
 
-    .. math:: \min_{Z, B, b} \sum_{ij} (F_{ij} - S_{ij})^2, \qquad F = \psi(X) + b_0, \quad S = k(X, Z) B + b,
+    .. math:: \min_{Z, B, b} \sum_{ij} (F_{ij} - S_{ij})^2, \qquad F = \psi(X) + b_0, \quad S = k(X, Z) B + b.
 
-    and classifiers also minimise, with U = 1 and -1 for the sides of a machine (0 for rows of other classes),
-    :math:`\sum_{ij} |U_{ij}| (\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2)`. Scores are kept, mu =
-    0.1, unless rows held out show that labels are met better with mu = 0.01.
+    For classifiers, a second optimisation minimises
+    :math:`\sum_{ij} |U_{ij}| (\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2)`, where U is 1 or -1, the sign of
+    the class of row i in binary classifier j, or 0 for other classes. mu is 0.1, or 0.01 if held-out rows show that
+    fewer labels are then missed.
 
     Parameters
     ----------
@@ -40,47 +42,49 @@ def compress(
         GaussianProcessRegressor (its mean is kept), a pipeline that ends in one of these, a search with a
         ``best_estimator_``, or a text model of LIBSVM. It is not changed.
     X : rows (n, d), optional
-        Data like those to be predicted; the training data serve well.
+        Data like those to be predicted, such as the training data.
     y : array (n,) or (n, m), optional
-        Labels or targets. Classifiers learn from them where the model is wrong; regressors are fitted to the model
-        alone, and the report compares with y.
+        Labels or targets. Classifiers are fitted to the labels where the model is wrong; regressors are fitted to the
+        model alone, and the report compares both with y.
     n_vectors : int, optional
-        Most distinct vectors over all machines. A model that has no more comes back as it is, never padded.
+        Maximum number of distinct vectors over all columns. A model that has no more is returned with its vectors.
     max_loss : float, optional
-        Largest loss of score, as a share of the model's score (accuracy, R^2, or agreement with the model without y):
-        the fewest vectors that keep to it in cross-validation, at most ``n_vectors``. One of the two is needed.
+        Largest loss of score, as a share of the score of the model (accuracy, R^2, or agreement with the model if y is
+        None). The smallest number of vectors within this loss in cross-validation is used, at most ``n_vectors``. At
+        least one of the two is needed.
     neighbours : callable, optional
-        ``neighbours(X)`` returns perturbed copies of the rows of X that should be predicted alike, as k arrays stacked
-        to (k n, d), row i of each belonging to row i of X: shifted or rotated images, say. In a pipeline they are made
-        before its first step.
+        ``neighbours(X)`` returns perturbed copies of the rows of X with the same outputs, such as shifted or rotated
+        images, as k arrays stacked to (k n, d): row i of each belongs to row i of X. In a pipeline they are made before
+        the first step.
     random_state : int, RandomState, Generator or None
-        Starts, folds, and the choice of rows where there are too many.
+        For starts, folds, and the choice of rows if there are too many.
     callback : callable, optional
-        ``callback(done, most)`` after every pass over the data, of how many at most, from 1 anew for every fit; without
-        data after every vector.
+        ``callback(done, most)`` is called after every pass over the data with the number of passes and its maximum,
+        from 1 in every fit; without data after every vector.
 
     Returns
     -------
     estimator or Pipeline
-        Mercer's estimator of the same name, predicting as the original does (votes of pairs, classes, offsets), scores
-        ``expansion_(X) + intercept_``, with a ``report_``; of a pipeline the final step. One-vs-one machines keep one
-        column a pair.
+        Mercer's estimator of the same name, which predicts as the original does (votes of pairs, classes, offsets),
+        with the outputs ``expansion_(X) + intercept_`` and a ``report_``. Of a pipeline only the final step is
+        replaced. One-vs-one classifiers keep one column per pair.
 
     Raises
     ------
     TypeError
-        For a model that is not supported, a kernel without gradient or points that are not rows; y without X.
+        For an unsupported model, a kernel without a gradient or points that are not rows; for y without X.
     ValueError
-        When neither ``n_vectors`` nor ``max_loss`` is given, ``max_loss`` comes without X, a label is no class of the
-        model, or the rows of neighbours are not aligned.
+        If neither ``n_vectors`` nor ``max_loss`` is given, ``max_loss`` is given without X, a label is not a class of
+        the model, or the rows of neighbours are not aligned.
     NotFittedError
+        For a model that is not fitted.
 
     Notes
     -----
-    At most 350 passes over data and neighbours, of n p (4 d + 2 p + 6 m) operations for p vectors; rows beyond
-    2^24 / p are left out by chance. The search for ``max_loss`` takes about 8 fits in each of 3 folds. Vectors start
-    from k-means of each class. The score in ``report_`` is on the given data: hold some back to know the loss on
-    other data.
+    At most 350 passes over data and neighbours, of n p (4 d + 2 p + 6 m) operations for p vectors; if there are more
+    than 2^24 / p rows, a random subset is used. The search for ``max_loss`` takes about 8 fits in each of 3 folds.
+    Vectors start from k-means of each class. The score in ``report_`` is on the given data: keep test data to measure
+    the loss on other data.
 
     References
     ----------
@@ -108,7 +112,7 @@ def compress(
 
 def _check(X, y, n_vectors, max_loss, neighbours):
     if n_vectors is None and max_loss is None:
-        raise ValueError("one of n_vectors and max_loss is needed: how many vectors to keep, or the score to give up.")
+        raise ValueError("n_vectors and max_loss are both None; give the number of vectors, or the score to lose.")
     if n_vectors is not None:
         check_integer("n_vectors", n_vectors)
     if max_loss is not None:
@@ -117,25 +121,25 @@ def _check(X, y, n_vectors, max_loss, neighbours):
             raise ValueError(f"max_loss = {max_loss!r} must be at least 0 and below 1, a share of the score.")
     for name, given in (("y", y), ("max_loss", max_loss), ("neighbours", neighbours)):
         if given is not None and X is None:
-            raise TypeError(f"{name} needs X: give the data it belongs to.")
+            raise TypeError(f"{name} needs X; give the data that it belongs to.")
     if neighbours is not None and not callable(neighbours):
         raise TypeError(f"neighbours must be a function of X, got {type(neighbours).__name__}.")
 
 
 def _copies(neighbours, X):
-    """Return the copies of the rows of X, one container a copy."""
+    """Return the copies of the rows of X, one container per copy."""
     stacked, n = neighbours(X), count_points(X)
     size = count_points(stacked)
     if size == 0 or size % n:
         raise ValueError(
-            f"neighbours returned {size} rows for the {n} rows of X; rows must be aligned: k copies of every row, "
-            "stacked to k n rows, row i of each copy belonging to row i of X."
+            f"neighbours returned {size} rows for the {n} rows of X; it must return k copies of every row, stacked to "
+            "k n rows, row i of each copy belonging to row i of X."
         )
     return [take_points(stacked, slice(i, i + n)) for i in range(0, size, n)]
 
 
 def _last_step(pipeline, X, y, copies, n_vectors, max_loss, random_state, callback):
-    """Return a pipeline whose earlier steps are kept and whose last one is compressed."""
+    """Return a pipeline with its last step compressed."""
     check_is_fitted(pipeline)
     if len(pipeline.steps) > 1:
         before = pipeline[:-1]
@@ -149,139 +153,88 @@ def _last_step(pipeline, X, y, copies, n_vectors, max_loss, random_state, callba
 
 
 def _compressed(model, X, y, copies, n_vectors, max_loss, random_state, callback):
-    fitted = families.read(model, None if X is None else np.shape(X)[1])
-    _require(fitted.expansion)
-    task = Task(fitted, X, y, copies, random_state, callback)
+    model = families.read(model, None if X is None else np.shape(X)[1])
+    require_gradient(
+        model.kernel_,
+        "compress, which constructs vectors,",
+        'select vectors of the model with mc.reduce(model.expansion_, n_vectors, method="greedy")',
+    )
+    task = Task(model, X, y, copies, random_state, callback)
     if n_vectors is not None and n_vectors >= task.size:
-        return task.itself(f"n_vectors = {n_vectors} allows all {task.size}")
+        return task.unchanged(f"n_vectors = {n_vectors} allows all {task.size}")
     if max_loss is None:
         return task.small(n_vectors, f"n_vectors = {n_vectors}")
     return task.smallest(max_loss, n_vectors)
 
 
-def _require(psi):
-    """Raise a TypeError where no new points can be constructed."""
-    tags = psi.kernel.tags
-    if tags.points != "rows" or not tags.differentiable:
-        raise TypeError(
-            f"{type(psi.kernel).__name__} has no gradient in rows of numbers, so that no vectors can be constructed. "
-            'Choose among those of the model: mc.reduce(model.expansion_, n_vectors, method="greedy").'
-        )
-
-
 class Task:
-    """One model, data, and what is worked out once for every number of vectors.
+    """A model in Mercer's class, data, and the values that all numbers of vectors share."""
 
-    Parameters
-    ----------
-    fitted : Fitted
-    X : rows (n, d) or None
-    y : array or None
-    copies : list of rows (n, d) or None
-    random_state : int, RandomState, Generator or None
-    callback : callable, optional
-        As in `compress`.
-    """
-
-    def __init__(self, fitted, X, y, copies, random_state, callback=None):
-        self.fitted, self.callback = fitted, callback
+    def __init__(self, model, X, y, copies, random_state, callback=None):
+        self.model, self.callback = model, callback
+        self.psi, self.intercept = model.expansion_, model.intercept_
         rng = generator(random_state)
         draw = rng.integers if isinstance(rng, np.random.Generator) else rng.randint
         self.seed = int(draw(2**31 - 1))
-        psi = fitted.expansion
-        used = np.flatnonzero(psi.coef.any(axis=1)) if psi.coef is not None else np.arange(psi.shape[0])
-        self.size = max(1, len(used))
-        self.used = used if len(used) else np.zeros(1, int)
-        self.original = fitted.with_vectors(Expansion(psi.kernel, psi.points, psi.dense_coef()), fitted.intercept)
+        self.size = max(1, np.count_nonzero(self.psi.coef.any(axis=1)))
         self.X, self.y = X, y
         if X is None:
             return
         self.blocks = [self._rows(each) for each in [X, *(copies or [])]]
         if y is not None and len(y) != len(self.blocks[0]):
             raise ValueError(f"X has {len(self.blocks[0])} rows, y has {len(y)}; they must be equal.")
-        self.scores = [np.asarray(psi(alike(each, psi.points)) + fitted.intercept) for each in self.blocks]
+        self.outputs = [np.asarray(as_expansion(model)(each)) for each in self.blocks]
         self.signs = self._signs()
 
     def _rows(self, X):
         X = families.dense(as_rows(X, "X"))
-        d = self.fitted.expansion.points.shape[1]
+        d = self.psi.points.shape[1]
         if X.shape[1] != d:
             raise ValueError(f"X has {X.shape[1]} features, but the model has {d}; they must be equal.")
         return X
 
     def _signs(self):
-        """Return the sides (n, m) of the rows, by their labels, or by what the model says where there are none."""
-        table = self.fitted.signs
+        """Return the signs (n, m) of the rows by their labels, or by the predictions of the model without labels."""
+        table = families.class_signs(self.model)
         if table is None:
             return None
-        classes = self.fitted.estimator.classes_
-        labels = self.original.predict(self.X) if self.y is None else np.asarray(self.y)
+        classes = self.model.classes_
+        labels = self.model.predict(self.X) if self.y is None else np.asarray(self.y)
         order = np.argsort(classes)
-        place = np.searchsorted(classes, labels, sorter=order).clip(0, len(classes) - 1)
-        codes = order[place]
+        codes = order[np.searchsorted(classes, labels, sorter=order).clip(0, len(classes) - 1)]
         wrong = np.flatnonzero(classes[codes] != labels)
         if len(wrong):
-            raise ValueError(f"y[{wrong[0]}] = {labels[wrong[0]]!r} is none of the classes of the model, {classes}.")
+            raise ValueError(
+                f"y[{wrong[0]}] = {labels[wrong[0]]!r} must be one of the classes of the model, {classes}."
+            )
         return table[codes]
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
-    def itself(self, reason):
-        """Return the model as it is, in Mercer's class, with a report.
-
-        Parameters
-        ----------
-        reason : str
-
-        Returns
-        -------
-        estimator
-        """
-        return self._reported(self.original, self.size, np.zeros(len(self.fitted.intercept)), reason)
+    def unchanged(self, reason):
+        """Return the model with all its vectors, in Mercer's class, with a report."""
+        return self._reported(self.model, self.size, np.zeros(len(self.intercept)), reason)
 
     def small(self, n_vectors, reason):
-        """Return the model with some number of vectors, below that of its own, with a report.
-
-        Parameters
-        ----------
-        n_vectors : int
-        reason : str
-
-        Returns
-        -------
-        estimator
-        """
-        psi = self.fitted.expansion
+        """Return the model with fewer vectors, with a report."""
         if self.X is None:
 
-            def said(done, _error):
+            def progress(done, _error):
                 if self.callback is not None:
                     self.callback(done, n_vectors)
 
-            chi, intercept = reduce(psi, n_vectors=n_vectors, callback=said).expansion, self.fitted.intercept
+            chi, intercept = reduce(self.psi, n_vectors=n_vectors, callback=progress).expansion, self.intercept
         else:
             chi, intercept = self._fit(n_vectors, slice(None))
-        left, size = np.sqrt(sqdist(psi, chi, paired=True)), psi.norms()
+        left, size = np.sqrt(sqdist(self.psi, chi, paired=True)), self.psi.norms()
         error = np.where(size > 0, left / np.where(size > 0, size, 1), 0)
-        small = self.fitted.with_vectors(chi, intercept)
-        return self._reported(small, chi.shape[0], error, reason)
+        return self._reported(families.with_vectors(self.model, chi, intercept), chi.shape[0], error, reason)
 
     def smallest(self, max_loss, n_vectors=None):
-        """Return the model with the fewest vectors that lose at most a share of the score in cross-validation.
-
-        Parameters
-        ----------
-        max_loss : float
-        n_vectors : int, optional
-            Most vectors.
-
-        Returns
-        -------
-        estimator
-        """
+        """Return the model with the fewest vectors that lose at most a share of the score in cross-validation."""
         n = len(self.blocks[0])
         fold = np.random.default_rng(self.seed).permutation(n) % min(_FOLDS, n)
-        sizes = _ladder(min(self.size - 1, n_vectors or self.size - 1))
+        sizes = _sizes(min(self.size - 1, n_vectors or self.size - 1))
         good, low, high = None, 0, len(sizes) - 1
         while low <= high:
             middle = (low + high) // 2
@@ -293,60 +246,69 @@ class Task:
             return self.small(sizes[good], f"the fewest that lose at most {max_loss:g} of the score")
         if n_vectors is not None:
             return self.small(sizes[-1], f"n_vectors = {n_vectors}, with a loss of more than {max_loss:g} of the score")
-        return self.itself(f"with fewer more than {max_loss:g} of the score is lost")
+        return self.unchanged(f"fewer vectors lose more than {max_loss:g} of the score")
 
     # --- fits --------------------------------------------------------------------------------------------------------
 
     def _loss(self, n_vectors, fold):
-        """Return the share of the score that is lost on rows held out, over all folds."""
+        """Return the share of the score that is lost on held-out rows, over all folds."""
         lost, kept = 0.0, 0.0
         for k in range(fold.max() + 1):
-            small = self.fitted.with_vectors(*self._fit(n_vectors, np.flatnonzero(fold != k)))
+            small = families.with_vectors(self.model, *self._fit(n_vectors, np.flatnonzero(fold != k)))
             out = np.flatnonzero(fold == k)
             y = None if self.y is None else np.asarray(self.y)[out]
-            seen = measure(self.original, small, self.blocks[0][out], y)
+            seen = measure(self.model, small, self.blocks[0][out], y)
             lost, kept = lost + seen.loss, kept + seen.score_before
         return lost / max(abs(kept), np.finfo(float).tiny)
 
     def _fit(self, n_vectors, rows):
-        """Return an expansion of some number of vectors, and its constants, fitted to some rows and their copies."""
-        psi, blocks = self.fitted.expansion, [each[rows] for each in self.blocks]
+        """Return an expansion of some number of vectors and its intercept, fitted to some rows and their copies."""
+        psi, blocks = self.psi, [each[rows] for each in self.blocks]
         signs = None if self.signs is None else self.signs[rows]
-        start = starts(blocks[0], self.scores[0][rows], signs, n_vectors, psi, self.seed)
-        X, F = np.concatenate(blocks), np.concatenate([each[rows] for each in self.scores])
+        start = starts(blocks[0], self.outputs[0][rows], signs, n_vectors, psi, self.seed)
+        F = np.concatenate([each[rows] for each in self.outputs])
         found = refit(
-            psi.kernel, start, X, F, None if signs is None else np.tile(signs, (len(blocks), 1)),
-            copies=len(blocks), scale=self._scale(F), random_state=self.seed, callback=self.callback,
-        )  # fmt: skip
-        dtype = np.float32 if psi.coef is not None and psi.coef.dtype == np.float32 else np.float64
+            psi.kernel,
+            start,
+            np.concatenate(blocks),
+            F,
+            None if signs is None else np.tile(signs, (len(blocks), 1)),
+            copies=len(blocks),
+            scale=self._scale(F),
+            random_state=self.seed,
+            callback=self.callback,
+        )
+        dtype = np.float32 if psi.coef.dtype == np.float32 else np.float64
         points = found.points.astype(getattr(psi.points, "dtype", dtype))
         chi = Expansion(psi.kernel, points, found.coef.astype(dtype))
-        return chi, self._thresholds(chi, found.intercept, rows)
+        return chi, self._intercept(chi, found.intercept, rows)
 
     def _scale(self, F):
-        """Return what scores are divided by: margins and coordinates have a unit in common, targets have none."""
-        if self.signs is not None or hasattr(self.fitted.estimator, "transform"):
-            return np.full(F.shape[1], 1.0 if self.signs is not None else _positive(F.std()))
-        return np.array([_positive(spread) for spread in F.std(axis=0)])
+        """Return the unit of each column: 1 for decision values, one for all coordinates, one for each target."""
+        if self.signs is not None:
+            return np.ones(F.shape[1])
+        if hasattr(self.model, "transform"):
+            return np.full(F.shape[1], _positive(F.std()))
+        return np.array([_positive(deviation) for deviation in F.std(axis=0)])
 
-    def _thresholds(self, chi, intercept, rows):
-        """Return the constants; that of a one-class machine rejects as many rows as the original does."""
-        if not hasattr(self.fitted.estimator, "nu") or not hasattr(self.original, "offset_"):
+    def _intercept(self, chi, intercept, rows):
+        """Return the intercept; that of an outlier detector rejects as many rows as the original does."""
+        if not (hasattr(self.model, "nu") and hasattr(self.model, "offset_")):
             return intercept
-        outside = int(np.sum(self.scores[0][rows] < 0))
+        outside = int(np.sum(self.outputs[0][rows] < 0))
         values = np.sort(chi(self.blocks[0][rows])[:, 0].astype(np.float64))
         edge = values[[max(outside - 1, 0), min(outside, len(values) - 1)]].mean() if outside else values[0]
         return np.array([-edge])
 
     def _reported(self, estimator, size, error, reason):
-        seen = None if self.X is None else measure(self.original, estimator, self.blocks[0], self.y)
+        seen = None if self.X is None else measure(self.model, estimator, self.blocks[0], self.y)
         estimator = copy.copy(estimator)
         estimator.report_ = CompressionReport(self.size, size, np.asarray(error), seen, reason)
         return estimator
 
 
-def _ladder(most):
-    """Return numbers of vectors up to a largest one, each about a fifth above the one before."""
+def _sizes(most):
+    """Return numbers of vectors up to a largest one, with ratios of about 1.2."""
     sizes = [most]
     while sizes[-1] > 1:
         sizes.append(min(int(sizes[-1] / 1.2), sizes[-1] - 1))

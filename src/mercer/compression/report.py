@@ -1,4 +1,4 @@
-"""What a compression cost: vectors, distance in feature space, score, changed predictions."""
+"""Reports of compressions: numbers of vectors, distances in feature space, scores and changed predictions."""
 
 from dataclasses import dataclass
 
@@ -7,27 +7,27 @@ from sklearn.base import is_classifier, is_outlier_detector
 
 from mercer.formats.allowlist import storable
 
-# A number or a row of coordinates has changed when it moved by more than this share of their standard deviation.
+# A value or a row of coordinates counts as changed above this share of the standard deviation.
 _MOVED = 0.1
 
 
 @storable
 @dataclass(frozen=True)
 class Measured:
-    """How two models do on the same rows.
+    """Scores of two models on the same rows.
 
     Attributes
     ----------
     rows : int
     score_before, score_after : float
-        Accuracy of classifiers, agreement of one-class machines with the uncompressed one, R^2 of regressors and of
-        the coordinates of KernelPCA against the uncompressed ones.
+        Accuracy of classifiers, agreement of outlier detectors with the original, R^2 of regressors, and R^2 of the
+        coordinates of KernelPCA against the original ones.
     standard_error : float
         Of score_after, over the rows.
     standard_error_of_loss : float
         Of score_before - score_after, over the same rows, pair by pair.
     changed : float
-        Share of predictions that changed; of numbers and coordinates, those that moved by more than a tenth of their
+        Share of predictions that changed; values and coordinates count if they change by more than a tenth of their
         standard deviation.
     """
 
@@ -47,19 +47,19 @@ class Measured:
 @storable
 @dataclass(frozen=True)
 class CompressionReport:
-    """What a compression cost.
+    """Numbers of vectors, distances and scores before and after a compression.
 
     Attributes
     ----------
     vectors_before, vectors_after : int
-        Distinct vectors over all machines: kernel evaluations for a prediction.
+        Distinct vectors over all columns, the kernel evaluations per prediction.
     relative_error : array (m,)
-        |psi_j - psi'_j| / |psi_j| in feature space. A machine fitted to scores on data may be far from the original
-        one there, in directions in which no data lie.
+        |psi_j - psi'_j| / |psi_j| in feature space. It may be large for a model fitted to outputs on data, because of
+        directions without data.
     measured : Measured or None
-        Scores on the data that were given, which the compressed model has seen; None without data.
+        Scores on the data that the compressed model was fitted to; None without data.
     reason : str
-        Why there are so many vectors.
+        The reason for the number of vectors.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class CompressionReport:
 
     @property
     def evaluations_saved(self):
-        """Kernel evaluations saved in every prediction."""
+        """Kernel evaluations saved per prediction."""
         return self.vectors_before - self.vectors_after
 
     def __str__(self):
@@ -100,18 +100,9 @@ class CompressionReport:
 
 
 def measure(before, after, X, y=None):
-    """Return how two models of one class do on the same rows.
+    """Return the scores of two models of one class on the same rows.
 
-    Parameters
-    ----------
-    before, after : estimator
-    X : points (n)
-    y : array (n,) or (n, m), optional
-        What is to be predicted; the answers of ``before`` where it is left out, and for estimators that learn without.
-
-    Returns
-    -------
-    Measured
+    Without ``y``, and for estimators that are not supervised, the outputs of ``before`` are the truth.
 
     Examples
     --------
@@ -129,29 +120,17 @@ def measure(before, after, X, y=None):
     lost = [_losses(each, truth, labelled) for each in (old, new)]
     moved = old != new if labelled else _squares(new - old) > _MOVED**2 * _variance(old)
     n = len(lost[0])
-    return Measured(
-        n, 1 - lost[0].mean(), 1 - lost[1].mean(), _standard_error(lost[1]), _standard_error(lost[1] - lost[0]),
-        float(np.mean(moved)),
-    )  # fmt: skip
+    scores = [1 - each.mean() for each in lost]
+    return Measured(n, *scores, _standard_error(lost[1]), _standard_error(lost[1] - lost[0]), float(np.mean(moved)))
 
 
 def answers(model, X):
-    """Return the coordinates of a transformer, the predictions of others.
-
-    Parameters
-    ----------
-    model : estimator
-    X : points (n)
-
-    Returns
-    -------
-    array (n,) or (n, m)
-    """
+    """Return the coordinates of a transformer, or the predictions of another estimator."""
     return model.transform(X) if hasattr(model, "transform") else model.predict(X)
 
 
 def _losses(found, truth, labelled):
-    """Return for each row what its mean falls short of a score of 1 by."""
+    """Return the loss of each row; the score is 1 minus their mean."""
     if labelled:
         return (found != truth).astype(float)
     return _squares(np.asarray(found, np.float64) - truth) / _variance(truth)

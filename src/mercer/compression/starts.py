@@ -1,36 +1,19 @@
-"""Points to start from: centres of the rows of each class, more of them where the machines are in doubt."""
+"""Starting points of a compression: k-means centres of each class, more for classes with rows near the margin."""
 
 import numpy as np
 
 from mercer import landmarks
 from mercer.compression.families import dense
 
-# Rows that a centre is found among, at most.
+# Largest number of rows per centre.
 _ROWS = 100
 
 
-def starts(X, scores, signs, n_vectors, psi, seed):
-    """Return points for the vectors of a machine to start from.
+def starts(X, outputs, signs, n_vectors, psi, seed):
+    """Return starting points (n_vectors, d) for the vectors of a model, from rows X with outputs and signs or None.
 
-    Parameters
-    ----------
-    X : array (n, d)
-    scores : array (n, m)
-    signs : array (n, m) or None
-        The sides of the rows; None for machines without classes, whose rows form one group.
-    n_vectors : int
-    psi : Expansion
-        Of the machine; its points are drawn where there are too few rows.
-    seed : int
-
-    Returns
-    -------
-    float64 array (n_vectors, d)
-
-    Notes
-    -----
-    Of each class as many as its share of the rows within the margin of a machine that concerns them, and at least one;
-    k-means on at most 100 rows a centre.
+    Every class gets a number in proportion to its rows within the margin of a binary classifier, at least one, from
+    k-means on at most 100 rows per centre. Points of psi are drawn if there are too few rows.
 
     Examples
     --------
@@ -43,15 +26,15 @@ def starts(X, scores, signs, n_vectors, psi, seed):
     rng = np.random.default_rng(seed)
     X = np.asarray(X, np.float64)
     if signs is None:
-        groups, doubtful = [np.arange(len(X))], np.ones(len(X))
+        groups, near = [np.arange(len(X))], np.ones(len(X))
     else:
         _, codes = np.unique(signs, axis=0, return_inverse=True)
         codes = codes.ravel()
         groups = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
-        doubtful = np.where((np.abs(signs) * (1 - signs * scores) > -0.001).any(axis=1), 1.0, 0.02)
+        near = np.where((np.abs(signs) * (1 - signs * outputs) > -0.001).any(axis=1), 1.0, 0.02)
         if n_vectors < len(groups):
             groups = [np.arange(len(X))]
-    sizes = _shares(np.array([doubtful[rows].sum() for rows in groups]), [len(rows) for rows in groups], n_vectors)
+    sizes = _shares(np.array([near[rows].sum() for rows in groups]), [len(rows) for rows in groups], n_vectors)
     centres = [_centres(X[rows], size, rng) for rows, size in zip(groups, sizes, strict=True) if size]
     found = np.concatenate(centres)
     missing = n_vectors - len(found)
@@ -62,11 +45,11 @@ def starts(X, scores, signs, n_vectors, psi, seed):
 
 
 def _shares(mass, most, total):
-    """Return how many of ``total`` each group gets: by mass, at least one, at most its size."""
+    """Return how many of ``total`` each group gets, in proportion to its mass: at least one, at most its size."""
     most = np.asarray(most)
     sizes = np.minimum(1, most)
     while sizes.sum() < min(total, most.sum()):
-        # the group that is served worst is next
+        # the next one goes to the group with the smallest number for its mass
         sizes[np.argmax(np.where(sizes < most, mass / (sizes + 0.5), -1))] += 1
     return sizes
 

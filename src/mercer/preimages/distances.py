@@ -27,7 +27,7 @@ class Distances:
     .. math:: z = \bar x + U \hat z, \qquad \hat z = -\tfrac12 \Lambda^{-1} V' (d^2 - d_0^2),
 
     where U Lambda V' are the centred neighbours and d_0 their distances from their mean. For kernels of the inner
-    product the profile gives <x_i, z>, and at |psi|^2 = k(z, z) it gives |z|^2. Only linear algebra, no iteration.
+    product the profile gives <x_i, z>, and the common term |z|^2 cancels. Only linear algebra, no iteration.
 
     Parameters
     ----------
@@ -74,15 +74,12 @@ class Distances:
         for first in range(0, len(start), _BLOCK):
             block = slice(first, first + _BLOCK)
             points[block] = _place(_neighbours(psi, order[:, block]), squares[:, block].T)
-        finite = np.isfinite(points).all(axis=1)
-        points[~finite] = start[~finite]
-        converged = inside & finite
         reason = "psi has values at its neighbours that no feature has there"
-        return Found(points, converged, np.zeros(len(start), int), tuple("" if ok else reason for ok in converged))
+        return Found(points, inside, np.zeros(len(start), int), tuple("" if ok else reason for ok in inside))
 
 
 def _squared_distances(psi, order, values):
-    """Return squared input distances to the neighbours (k, m), and whether the profile attains all values (m,)."""
+    """Return squared input distances to the neighbours (k, m) up to a constant, and whether all values are attained."""
     kernel = psi.kernel
     if isinstance(kernel, Radial):
         squares, inside = invert(kernel, values, 1.0, negative=False)
@@ -91,8 +88,9 @@ def _squared_distances(psi, order, values):
         return np.where(inside, squares, np.where(values > 0, 0, 4 * farthest)), inside.all(axis=0)
     products, inside = invert(kernel, values, 1.0, negative=True)
     length, there = invert(kernel, psi.norms() ** 2, 1.0, negative=True)
-    norms = np.asarray(psi.prepared.sqnorms())[order]
-    return norms + length - 2 * products, inside.all(axis=0) & there & (length >= 0)
+    # |z|^2 is the same for all neighbours
+    squares = np.asarray(psi.prepared.sqnorms())[order] - 2 * products
+    return squares, inside.all(axis=0) & there & (length >= 0)
 
 
 def _neighbours(psi, order):

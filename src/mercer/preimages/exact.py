@@ -98,8 +98,7 @@ def _general_basis(d):
     """
     u = np.full(d, -1 / np.sqrt(d))
     u[0] += 1
-    length = u @ u
-    return np.eye(d) - (2 / length if length > 0 else 0) * np.outer(u, u)
+    return np.eye(d) - 2 * np.outer(u, u) / max(u @ u, np.finfo(float).tiny)
 
 
 def _from_distances(psi, start):

@@ -1,4 +1,4 @@
-"""Problems of fitting few vectors to values on data, and their least-squares optimum by LAPACK."""
+"""Problems of fitting few vectors to outputs on data, and their least-squares optimum by LAPACK."""
 
 import numpy as np
 

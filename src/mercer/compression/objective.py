@@ -1,0 +1,223 @@
+"""Objectives of compression over few vectors: differences of outputs, and violations of the margin, on data.
+
+Sums over tiles are in float32 on all threads, the equations for the coefficients in float64.
+"""
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg import solve_triangular
+from scipy.optimize import Bounds, minimize
+
+from mercer._compute.points import Points
+from mercer._compute.threads import run_tasks
+from mercer._compute.tile import Tile
+
+# Rows per tile: with a few hundred vectors its values fit in the cache.
+_ROWS = 1024
+# Ridge on the coefficients as a share of the mean square of the kernel values, far above the rounding of float32 sums.
+_RIDGE = 1e-6
+# Steps stored by L-BFGS.
+_MEMORY = 20
+# Smallest curvature of a point, as a share of the mean.
+_FLAT = 1e-3
+
+
+class Objective:
+    """Objectives over points and coefficients on rows with outputs F (n, m), and signs (n, m) or None, in tiles."""
+
+    def __init__(self, kernel, X, outputs, signs=None):
+        self.kernel, self.shape = kernel, outputs.shape
+        concerned = np.ones((len(X), 1), bool) if signs is None else signs != 0
+        self.concerned = concerned.sum(axis=1).mean()
+        # rows with signs in the same columns share tiles; other columns are not computed
+        _, codes = np.unique(np.packbits(concerned, axis=1), axis=0, return_inverse=True)
+        order = np.argsort(codes.ravel(), kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(codes.ravel()[order])) + 1)
+        cuts = [rows[i : i + _ROWS] for rows in groups for i in range(0, len(rows), _ROWS)]
+        self._rows = cuts
+        self._columns = [np.flatnonzero(concerned[rows[0]]) for rows in cuts]
+        self._X64 = [np.asarray(X[rows], np.float64) for rows in cuts]
+        self._points = [Points(np.ascontiguousarray(X[rows], np.float32)) for rows in cuts]
+        self._F32 = [outputs[rows].astype(np.float32) for rows in cuts]
+        self._F64 = [outputs[rows] for rows in cuts]
+        self._signs = None if signs is None else [np.asarray(signs[rows], np.float32) for rows in cuts]
+
+    def fit_outputs(self, Z, passes, callback=None):
+        """Return points (p, d) that minimise the least-squares objective from Z, and the passes."""
+        ridge = self._ridge(Z)
+        found, taken = descend(
+            lambda z: self.least_squares(z.reshape(Z.shape), ridge)[:2], Z.ravel(), passes, callback, self._lower(Z, 0)
+        )
+        return found.reshape(Z.shape), taken
+
+    def fit_margins(self, Z, B, b, weight, passes, callback=None):
+        """Return points, coefficients and intercepts that minimise `margins` from Z, B and b, and the passes."""
+        (p, d), m = Z.shape, len(b)
+        # L^T B and scaled points have curvatures of similar size: coefficients of near points are correlated
+        gram = self._products(Z)[0] / self.shape[0]
+        ridge = max(_RIDGE * np.trace(gram) / p, np.finfo(np.float64).tiny)
+        L = scipy.linalg.cholesky(gram + ridge * np.eye(p), lower=True)
+        steep = self._steepness(Z, B)[:, None]
+
+        def split(v):
+            C = v[p * d : p * (d + m)].reshape(p, m)
+            return v[: p * d].reshape(p, d) / steep, solve_triangular(L, C, lower=True, trans="T"), v[p * (d + m) :]
+
+        def objective(v):
+            value, slope, slope_B, slope_b = self.margins(*split(v), weight, ridge)
+            return value, np.concatenate(
+                [(slope / steep).ravel(), solve_triangular(L, slope_B, lower=True).ravel(), slope_b]
+            )
+
+        first = np.concatenate([(steep * Z).ravel(), (L.T @ B).ravel(), b])
+        found, taken = descend(objective, first, passes, callback, self._lower(Z, len(first) - Z.size))
+        return *split(found), taken
+
+    def least_squares(self, Z, ridge):
+        """Return the least-squares objective per row, its gradient in Z, and the best coefficients B and b."""
+        Z32 = Z.astype(np.float32)
+        tiles = [None] * len(self._points)
+        parts = [None] * len(self._points)
+
+        def evaluate(i):
+            tiles[i] = Tile(Points(Z32), self._points[i])
+            K = self.kernel.evaluate(tiles[i])
+            # sums in float64, because the condition of the equations is the square of that of the values
+            K64 = K.astype(np.float64)
+            parts[i] = K, K64 @ K64.T, K64.sum(axis=1), K64 @ self._F64[i]
+
+        run_tasks(evaluate, len(tiles))
+        n, p, total = self.shape[0], len(Z), np.sum([F.sum(axis=0) for F in self._F64], axis=0)
+        gram, mass, right = (_total(part[k] for part in parts) for k in (1, 2, 3))
+        B, b = _solve(gram, mass, right, total, n, ridge)
+        B32, b32 = B.astype(np.float32), b.astype(np.float32)
+        sums = [None] * len(self._points)
+
+        def differentiate(i):
+            D = parts[i][0].T @ B32 + b32 - self._F32[i]
+            sums[i] = np.sum(D * D, dtype=np.float64), self.kernel.gradient(tiles[i], 2 * B32 @ D.T)
+
+        run_tasks(differentiate, len(tiles))
+        value = _total(each[0] for each in sums) + n * ridge * np.sum(B * B)
+        gradient = _total(each[1] for each in sums)
+        return float(value) / n, gradient.reshape(p, -1) / n, B, b
+
+    def margins(self, Z, B, b, weight, ridge):
+        """Return the margin objective per row, and its gradients in Z, B and b.
+
+        ``weight`` is that of a squared difference of outputs against a squared violation of the margin.
+        """
+        Z32, B32, b32 = (each.astype(np.float32) for each in (Z, B, b))
+        sums = [None] * len(self._points)
+
+        def task(i):
+            tile, columns = Tile(Points(Z32), self._points[i]), self._columns[i]
+            K, part, U = self.kernel.evaluate(tile), B32[:, columns], self._signs[i][:, columns]
+            S = K.T @ part + b32[columns]
+            error = S - self._F32[i][:, columns]
+            violation = np.maximum(1 - U * S, 0)
+            D = 2 * (weight * error - U * violation)
+            value = weight * np.sum(error * error, dtype=np.float64) + np.sum(violation * violation, dtype=np.float64)
+            sums[i] = value, self.kernel.gradient(tile, part @ D.T), K @ D, D.sum(axis=0, dtype=np.float64)
+
+        run_tasks(task, len(sums))
+        n, value, slope = self.shape[0], *(_total(each[k] for each in sums) for k in range(2))
+        slope_B, slope_b = np.zeros(B.shape), np.zeros(b.shape)
+        for i, columns in enumerate(self._columns):
+            slope_B[:, columns] += sums[i][2]
+            slope_b[columns] += sums[i][3]
+        return float(value) / n + ridge * np.sum(B * B), slope / n, slope_B / n + 2 * ridge * B, slope_b / n
+
+    def count_errors(self, Z, B, b):
+        """Return how many binary classifiers that concern a row give it the wrong sign (n,)."""
+        Z32, B32, b32 = (each.astype(np.float32) for each in (Z, B, b))
+        counts = np.empty(self.shape[0], int)
+
+        def task(i):
+            K, columns = self.kernel.evaluate(Tile(Points(Z32), self._points[i])), self._columns[i]
+            S = K.T @ B32[:, columns] + b32[columns]
+            counts[self._rows[i]] = np.sum(self._signs[i][:, columns] * S < 0, axis=1)
+
+        run_tasks(task, len(self._rows))
+        return counts
+
+    def coefficients(self, Z):
+        """Return the best coefficients (p, m) and intercepts (m,) over points, in float64."""
+        gram, mass, right = self._products(Z)
+        n, total = self.shape[0], np.sum([F.sum(axis=0) for F in self._F64], axis=0)
+        return _solve(gram, mass, right, total, n, _RIDGE * 1e-3 * np.trace(gram) / (n * len(Z)))
+
+    def _lower(self, Z, others):
+        """Return lower bounds of the points followed by ``others`` coefficients; None without bounds."""
+        if not self.kernel.tags.nonnegative:
+            return None
+        return np.concatenate([np.zeros(Z.size), np.full(others, -np.inf)])
+
+    def _steepness(self, Z, B):
+        """Return scales of the points (p,), proportional to the fourth root of their curvature (by random signs)."""
+        Z32, squares = Z.astype(np.float32), [None] * len(self._points)
+
+        def task(i):
+            # the expected square of a sum with random signs is the sum of squares
+            signs = np.random.default_rng(i).choice(np.array([-1, 1], np.float32), (1, len(self._points[i])))
+            slope = self.kernel.gradient(Tile(Points(Z32), self._points[i]), np.repeat(signs, len(Z), axis=0))
+            squares[i] = np.sum(slope * slope, axis=1)
+
+        run_tasks(task, len(squares))
+        curvature = _total(squares) / self.shape[0] * np.sum(B * B, axis=1) * self.concerned / B.shape[1]
+        typical = max(curvature.mean(), np.finfo(np.float64).tiny)
+        return np.sqrt(typical * np.sqrt(np.maximum(curvature / typical, _FLAT)))
+
+    def _products(self, Z):
+        """Return K^T K, K^T 1 and K^T F in float64."""
+        gram, mass, right = 0.0, 0.0, 0.0
+        for X, F in zip(self._X64, self._F64, strict=True):
+            K = np.asarray(self.kernel(X, Z), np.float64)
+            gram, mass, right = gram + K.T @ K, mass + K.sum(axis=0), right + K.T @ F
+        return gram, mass, right
+
+    def _ridge(self, Z):
+        """Return the ridge per row, a share of the mean square of the kernel values at the start."""
+        K = np.asarray(self.kernel(self._X64[0], Z), np.float64)
+        return _RIDGE * float(np.mean(K * K))
+
+
+def descend(objective, start, passes, callback=None, least=None):
+    """Return the lowest point that L-BFGS finds in ``passes`` evaluations, and their number; 0 returns the start.
+
+    ``callback()`` is called after every evaluation; ``least`` (k,) are lower bounds.
+    """
+    if not passes:
+        return start, 0
+    best = [np.inf, start]
+
+    def watched(v):
+        value, gradient = objective(v)
+        if value < best[0]:
+            best[:] = value, v.copy()
+        if callback is not None:
+            callback()
+        return value, gradient.ravel()
+
+    options = {"maxiter": passes, "maxfun": passes, "maxcor": _MEMORY, "ftol": 1e-12, "gtol": 1e-12}
+    bounds = None if least is None else Bounds(least, np.inf)
+    found = minimize(watched, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return best[1], int(found.nfev)
+
+
+def _solve(gram, mass, right, total, n, ridge):
+    """Return coefficients and intercepts of ridge regression from sums over n rows; no ridge on intercepts."""
+    # centred normal equations, which are better conditioned
+    A = gram.astype(np.float64) - np.outer(mass, mass) / n
+    A[np.diag_indices_from(A)] += n * max(ridge, np.finfo(np.float64).tiny)
+    rhs = right - np.outer(mass, total) / n
+    try:
+        B = scipy.linalg.solve(A, rhs, assume_a="pos", check_finite=False)
+    except np.linalg.LinAlgError:
+        B = scipy.linalg.lstsq(A, rhs, check_finite=False)[0]
+    return B, (total - mass @ B) / n
+
+
+def _total(parts):
+    """Return a sum in float64 in a fixed order, so that it does not depend on threads."""
+    return sum(np.asarray(part, np.float64) for part in parts)
