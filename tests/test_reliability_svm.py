@@ -125,7 +125,7 @@ def test_c8_an_infeasible_nu_is_found_before_kernel_values_are_computed(monkeypa
     def interrupted(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("mercer.estimators.svc.rows_of", interrupted)
+    monkeypatch.setattr("mercer.solvers.svm.workspace.rows_of", interrupted)
     with pytest.warns(UserWarning, match=r"nu = 0.9 is infeasible.*lowered to 0.2"), pytest.raises(KeyboardInterrupt):
         mc.NuSVC(0.9).fit(X[:30], np.arange(30) < 3)
 
@@ -159,7 +159,7 @@ def test_c10_c11_integer_weights_equal_repetitions_and_zero_weights_raise_an_err
 
 @each_model
 def test_c10_weights_that_are_not_numbers_are_shown(name):
-    with pytest.raises(ValueError, match="sample_weight must be numbers, one a sample, got 'balanced'.*class_weight"):
+    with pytest.raises(ValueError, match="sample_weight must be numbers, one for each of 80 points, got 'balanced'.*class_weight"):
         fitted(name, weights="balanced")
 
 
@@ -172,7 +172,7 @@ def test_a_c_of_another_type_is_shown(name, C):
 
 @pytest.mark.parametrize("name", ["SVR", "NuSVR"])
 def test_labels_as_targets_raise_an_error_that_names_classifiers(name):
-    with pytest.raises(ValueError, match=rf"{name} needs y of numbers, got dtype <U1; labels are for classifiers"):
+    with pytest.raises(ValueError, match=rf"{name} needs y of numbers, got dtype <U1; for labels use a classifier"):
         MODELS[name][0].fit(X, np.array(list("ab" * 40)))
 
 

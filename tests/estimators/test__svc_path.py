@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
-from mercer.estimators._svc_path import limit, prices, svc_path, with_values
+from mercer.estimators._svc_path import check_Cs, svc_path
 from mercer.estimators.svc import SVC
-from mercer.solvers.svm.path import LazyValues, StoredValues
-from mercer.solvers.svm.rows import rows_of
 
 X, Y = load_iris(return_X_y=True)
 LABELS = np.array(["b", "a", "c"])[Y]
@@ -17,7 +16,7 @@ CS = [10.0, 0.1, 1.0]
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 @pytest.mark.parametrize("memory", ["1GB", 60_000], ids=["stored", "lazy"])
-def test_each_classifier_is_that_of_its_price_alone(multi_class, memory):
+def test_each_classifier_is_that_of_its_C_alone(multi_class, memory):
     path = svc_path(X, LABELS, CS, kernel=mc.Gaussian(0.2), multi_class=multi_class, memory=memory)
     for C, model in zip(CS, path, strict=True):
         alone = SVC(C, kernel=mc.Gaussian(0.2), multi_class=multi_class).fit(X, LABELS)
@@ -35,7 +34,7 @@ def test_a_precomputed_matrix_and_class_weights_are_taken():
     np.testing.assert_allclose(model.decision_function(K), alone.decision_function(K), atol=1e-7)
 
 
-def test_weights_of_samples_are_factors_of_every_price():
+def test_weights_of_samples_are_factors_of_every_C():
     weights = np.arange(150) % 3
     for C, model in zip(CS, svc_path(X, Y, CS, kernel=mc.Gaussian(0.2), sample_weight=weights), strict=True):
         alone = SVC(C, kernel=mc.Gaussian(0.2)).fit(X, Y, weights)
@@ -44,18 +43,29 @@ def test_weights_of_samples_are_factors_of_every_price():
 
 
 @pytest.mark.parametrize(("Cs", "words"), [([1.0, 0.0], r"Cs\[1\] = 0"), ([], "at least one"), ([[1.0]], "shape")])
-def test_prices_are_checked(Cs, words):
+def test_every_C_is_checked(Cs, words):
     with pytest.raises(ValueError, match=words):
-        prices(Cs)
+        check_Cs(Cs)
     with pytest.raises(ValueError, match=words):
         svc_path(X, Y, Cs, kernel="rbf")
 
 
-def test_machines_over_the_same_rows_share_their_values_within_the_budget():
-    problem = SVC(kernel=mc.Gaussian(0.2), multi_class="ovr")._problem(X, Y, None)
-    rows = rows_of(problem.kernel, problem.points, np.inf)
-    found = list(with_values(problem, rows, 10**9, np.float32))
-    assert len({id(values) for _, values in found}) == 1
-    assert isinstance(found[0][1], StoredValues)
-    assert isinstance(next(with_values(problem, rows, 10**4, np.float32))[1], LazyValues)
-    assert limit(found[0][0]) == 10_000_000
+def test_errors_name_the_function():
+    with pytest.raises(ValueError, match="svc_path needs at least two classes"):
+        svc_path(X, np.zeros(150), CS, kernel="rbf")
+    with pytest.raises(ValueError, match="multi_class = 'all' must be one of"):
+        svc_path(X, Y, CS, kernel="rbf", multi_class="all")
+
+
+def test_classifiers_of_a_path_are_fitted_to_the_columns_of_the_data():
+    import pandas
+
+    frame = pandas.DataFrame(X, columns=list("abcd"))
+    for model in svc_path(frame, Y, CS, kernel="rbf"):
+        assert list(model.feature_names_in_) == list("abcd")
+        assert model.n_features_in_ == 4
+
+
+def test_a_solution_that_stops_early_warns():
+    with pytest.warns(ConvergenceWarning, match="violation of .* above tol = 1e-20"):
+        svc_path(X, Y, [1.0], kernel="rbf", tol=1e-20)

@@ -1,57 +1,43 @@
+"""Parts shared by support vector estimators: weights of 0, checks of the solver's parameters, warnings."""
+
 import re
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVR
 
 import mercer as mc
-from mercer.estimators import _svm
 
 
-def test_pairs_see_their_two_classes_and_packed_coefficients_unpack():
-    codes = np.array([0, 0, 1, 2, 2, 2])
-    machines = _svm.machines(codes, 3, "ovo")
-    assert [list(machine.rows) for machine in machines] == [[0, 1, 2], [0, 1, 3, 4, 5], [2, 3, 4, 5]]
-    assert [list(codes[machine.rows[machine.sign > 0]]) for machine in machines] == [[0, 0], [0, 0], [1]]
-    coefs = [np.arange(1.0, 1 + len(machine.rows)) + 10 * k for k, machine in enumerate(machines)]
-    full = np.zeros((6, 3))
-    for k, machine in enumerate(machines):
-        full[machine.rows, k] = coefs[k]
-    packed = _svm.pack(coefs, codes, 3, paired=True)
-    assert packed.shape == (6, 2)
-    assert (_svm.unpack(packed, codes, 3) == full).all()
+@pytest.mark.parametrize(
+    "estimator", [mc.SVR(), mc.OneClassSVM(), mc.NuSVR(), mc.SVDD()], ids=lambda e: type(e).__name__
+)
+def test_rows_of_weight_0_are_ignored(estimator, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((40, 2))
+    y, weight = X[:, 0] + 0.1 * rng.standard_normal(40), np.repeat([1.0, 0.0], 20)
+    estimator.set_params(kernel=mc.Gaussian(0.5))
+    whole, part = (type(estimator)(**estimator.get_params(deep=False)) for _ in range(2))
+    values = whole.fit(X, y, sample_weight=weight).expansion_(X)
+    np.testing.assert_allclose(part.fit(X[:20], y[:20]).expansion_(X), values, atol=1e-8)
+    assert whole.support_.max() < 20
 
 
-def test_two_classes_make_one_machine_whichever_way():
-    codes = np.array([0, 0, 1])
-    for multi_class in ("ovo", "ovr"):
-        (machine,) = _svm.machines(codes, 2, multi_class)
-        assert list(machine.sign) == [-1, -1, 1]
+@pytest.mark.parametrize("estimator", [mc.SVR(tol=0.0), mc.OneClassSVM(max_iter=0), mc.SVDD(memory="much")])
+def test_parameters_of_the_solver_are_checked(estimator):
+    with pytest.raises(ValueError, match="tol|max_iter|memory"):
+        estimator.fit(np.eye(4), np.arange(4.0))
 
 
-def test_votes_count_pairs_won():
-    scores = np.array([[1.0, 1.0, -1.0], [-1.0, -1.0, 0.0]])
-    assert (_svm.votes(scores, 3) == [[2, 0, 1], [0, 1, 2]]).all()
-
-
-def test_balanced_weights_count_samples_by_their_weights():
-    factors = _svm.class_weights("balanced", np.array([0, 1]), np.array([0, 1, 1]), np.array([2.0, 1.0, 3.0]))
-    np.testing.assert_allclose(factors, [6 / 4, 6 / 8])
-    with pytest.raises(ValueError, match="class_weight of 1 is -1.0"):
-        _svm.class_weights({0: 1.0, 1: -1.0}, np.array([0, 1]), np.array([0, 1, 1]), np.ones(3))
-
-
-def test_one_answer_stops_all_machines():
-    answers, heard = iter([False, True, False]), []
-
-    def step(i, violation):
-        heard.append((i, violation))
-        return next(answers)
-
-    report = _svm.Report(step)
-    assert [report(violation) for violation in (3.0, 2.0, 1.0)] == [False, True, True]
-    assert heard == [(0, 3.0), (1, 2.0), (2, 1.0)]
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_tube_that_holds_all_points_predicts_the_constant_of_scikit_learn(dtype):
+    X = np.random.default_rng(0).normal(size=(20, 2)).astype(dtype)
+    y = X[:, 0] / 10
+    model = mc.SVR(epsilon=5.0).fit(X, y)
+    assert model.support_.shape == (0,)
+    np.testing.assert_allclose(model.predict(X), SVR(epsilon=5.0).fit(X, y).predict(X), rtol=1e-5)
 
 
 @pytest.mark.parametrize("model", [mc.SVC, mc.SVR], ids=lambda model: model.__name__)
@@ -78,12 +64,12 @@ FAR = {
 
 @pytest.mark.parametrize("name", FAR)
 @pytest.mark.parametrize("offset", [1e8, 1e9])
-def test_machines_far_from_the_origin_say_that_rounding_has_the_word(name, offset, global_random_seed):
+def test_features_far_from_the_origin_are_blamed_for_rounding(name, offset, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.standard_normal((80, 4))
     y = (X[:, 0] + 0.5 * rng.standard_normal(80) > 0).astype(float)
     model = FAR[name]
-    # at the origin there is nothing to say, and any warning is an error
+    # at the origin no warning is due, and any is an error
     model.fit(X, y)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -94,7 +80,7 @@ def test_machines_far_from_the_origin_say_that_rounding_has_the_word(name, offse
     )
 
 
-def test_no_machine_is_wrong_in_silence(global_random_seed):
+def test_an_inaccurate_classifier_warns(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.standard_normal((80, 4))
     y = (X[:, 0] + 0.5 * rng.standard_normal(80) > 0).astype(float)

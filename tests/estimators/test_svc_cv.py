@@ -1,4 +1,4 @@
-"""SVCCV: the scores of a grid search, at the price of a few fits."""
+"""SVCCV: the scores of a grid search, at the cost of a few fits."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import mercer as mc
-from mercer.estimators.svc_cv import SVCCV
+from mercer.estimators.svc_cv import SVCCV, results, split
 
 CS = np.logspace(-2, 2, 5)
 IRIS = load_iris(return_X_y=True)
@@ -36,7 +36,7 @@ def test_scores_are_those_of_a_grid_search_over_scikit_learn(data, scoring):
     np.testing.assert_array_equal(model.predict(X), peer.predict(X))
 
 
-def test_scorers_of_decision_values_and_of_ones_own_are_taken():
+def test_scorers_of_decision_values_and_other_callables_are_taken():
     X, y = two_classes()
 
     def on_half(estimator, X, y):
@@ -60,6 +60,50 @@ def test_a_weight_of_two_is_a_row_given_twice_in_every_fold():
     two = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=repeated, tol=1e-6).fit(X[twice], y[twice])
     np.testing.assert_allclose(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"], atol=1e-12)
     np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), atol=1e-7)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_a_callable_gets_the_classifier_that_known_decision_values_are_of(multi_class):
+    X, y = IRIS
+    seen = []
+
+    def accuracy(model, X, y):
+        seen.append(model)
+        return np.mean(model.predict(X) == y)
+
+    models = {"multi_class": multi_class, "Cs": CS, "cv": 3}
+    one, other = (SVCCV(mc.Gaussian(0.2), scoring=each, **models).fit(X, y) for each in (accuracy, "accuracy"))
+    for name in ("mean_test_score", "split1_test_score"):
+        np.testing.assert_allclose(one.cv_results_[name], other.cv_results_[name], rtol=1e-14)
+    assert len(seen) == 3 * len(CS)
+    for C, model in zip(CS, seen, strict=False):
+        assert type(model) is mc.SVC
+        assert (model.C, model.multi_class, model.n_features_in_) == (C, multi_class, 4)
+        # of the training rows of its fold alone
+        assert len(model.support_) <= 100
+
+
+def test_rows_of_splits_are_indices_or_masks_and_those_of_weight_0_are_left_out():
+    weights = np.array([1.0, 0.0, 2.0, 1.0])
+    train, test = split(np.array([True, True, True, False]), np.array([3, 1]), weights)
+    assert (train.tolist(), test.tolist()) == ([0, 2], [3])
+
+
+def test_rows_drawn_twice_have_twice_the_weight():
+    X, y = two_classes()
+    rows = np.arange(240) % 2
+    train, test = np.flatnonzero(rows), np.flatnonzero(rows == 0)
+    weights = np.where(rows, 2.0, 1.0)
+    drawn = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=[(np.repeat(train, 2), test)], tol=1e-6).fit(X, y)
+    weighted = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=[(train, test)], tol=1e-6).fit(X, y, weights)
+    np.testing.assert_array_equal(drawn.cv_results_["mean_test_score"], weighted.cv_results_["mean_test_score"])
+
+
+def test_scores_that_are_nan_rank_last_and_equals_share_a_rank():
+    found = results(np.array([1.0, 2.0, 3.0]), np.array([[0.5, np.nan, 0.5], [0.7, 1.0, 0.7]]), np.zeros(3, int))
+    assert found["rank_test_score"].tolist() == [1, 3, 1]
+    assert found["params"] == [{"C": 1.0}, {"C": 2.0}, {"C": 3.0}]
+    np.testing.assert_allclose(found["std_test_score"][0], 0.1)
 
 
 def test_any_splitter_is_taken():
@@ -96,7 +140,7 @@ def test_sparse_rows_and_a_precomputed_matrix_give_the_same_scores():
     np.testing.assert_allclose(given.decision_function(K), dense.decision_function(X), atol=1e-6)
 
 
-def test_the_order_of_prices_does_not_matter_and_the_smallest_of_equals_is_best():
+def test_the_order_of_Cs_does_not_matter_and_the_smallest_of_equals_is_best():
     X, y = IRIS
     up, down = (SVCCV(mc.Gaussian(0.2), Cs=each).fit(X, y) for each in (CS, CS[::-1]))
     np.testing.assert_array_equal(up.cv_results_["mean_test_score"], down.cv_results_["mean_test_score"][::-1])
@@ -139,7 +183,7 @@ def test_without_refit_there_is_no_predict():
     assert model.n_features_in_ == 4
 
 
-def test_the_best_classifier_is_refitted_and_lent():
+def test_the_best_classifier_is_refitted():
     X, y = IRIS
     model = SVCCV(mc.Gaussian(0.2), Cs=3).fit(X, y)
     np.testing.assert_allclose(model.Cs_, [1e-4, 1.0, 1e4], rtol=1e-15)
@@ -184,7 +228,7 @@ def test_errors_speak_of_the_search():
 
 
 @pytest.mark.parametrize("name", ["expansion_", "intercept_"])
-def test_without_refit_there_is_no_expansion_and_the_way_to_one_is_told(name):
+def test_without_refit_there_is_no_expansion_and_the_remedy_is_named(name):
     X, y = IRIS
     model = SVCCV(mc.Gaussian(0.2), Cs=CS, refit=False).fit(X, y)
     with pytest.raises(AttributeError, match=r"refit=False, which keeps no classifier: fit SVC\(C="):

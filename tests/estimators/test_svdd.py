@@ -99,7 +99,7 @@ def test_a_matrix_tells_the_norms_of_training_points_only(sample):
     model, same = SVDD(kernel="precomputed").fit(X @ X.T), SVDD(kernel="linear").fit(X)
     some = X[::7] @ X.T
     np.testing.assert_allclose(model.decision_function(some), same.decision_function(X[::7]), atol=1e-7)
-    with pytest.raises(ValueError, match="of row 0 is not known: it is no training row"):
+    with pytest.raises(ValueError, match="of row 0 is not known: it is not a training row"):
         model.predict(new @ X.T)
 
 

@@ -46,6 +46,13 @@ def join_points(parts):
     return [point for part in parts for point in part]
 
 
+def widened(points):
+    """Return rows of numbers in float64; other points unchanged."""
+    if getattr(getattr(points, "dtype", None), "kind", "") == "f":
+        return points.astype(np.float64)
+    return points
+
+
 def as_rows(X, name="X", dtype=None):
     """Return rows of numbers as a finite float32 or float64 array (n, d), or as CSR with sorted indices.
 

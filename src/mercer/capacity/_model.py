@@ -6,9 +6,8 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._compute.points import count_points, take_points
+from mercer._compute.points import count_points, take_points, widened
 from mercer.expansion import Expansion
-from mercer.solvers.svm.newton import widened
 
 # A coefficient is at its upper bound when the relative difference is below this.
 _AT_BOUND = 1e-6

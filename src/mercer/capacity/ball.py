@@ -4,14 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._compute.memory import allocate, parse_memory
 from mercer.capacity._spectrum import mapped
 from mercer.expansion import Expansion
-from mercer.solvers.svm.duals import box_certificate, filled
-from mercer.solvers.svm.newton import polish
-from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.smo import Dual, solve
-from mercer.solvers.svm.working_set import LANES
+from mercer.solvers.svm import solve_dual
+from mercer.solvers.svm.dual import smallest_ball_dual
+from mercer.solvers.svm.workspace import Options
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ def smallest_ball(kernel, X, *, tol=1e-6, memory="1GB"):
 
     References
     ----------
-    Tax, Duin, *Support vector data description*, Model Learning 54 (2004).
+    Tax, Duin, *Support vector data description*, Machine Learning 54 (2004).
 
     Examples
     --------
@@ -80,18 +77,13 @@ def smallest_ball(kernel, X, *, tol=1e-6, memory="1GB"):
     phi = mapped(kernel, X)
     kernel, points = phi.kernel, phi.points
     diagonal = np.asarray(kernel.diag(points), np.float64)
-    n, scale = len(diagonal), max(float(np.abs(diagonal).max()), 1e-300)
-    dual = Dual(diagonal / 2, np.zeros(n), np.full(n, 2.0), filled(np.full(n, 2.0), 1.0), np.arange(n))
-    rows = rows_of(kernel, points, tol * scale / np.sqrt(n))
-    width = -(-n // LANES) * LANES
-    values = min(parse_memory(memory) // rows.dtype.itemsize, n * width)
-    room = allocate(max(values, 4 * LANES * width), rows.dtype)
-    solution = solve(rows, dual, tol=tol * scale, max_iter=max(10_000_000, 100 * n), memory=room)
-    solution = polish(kernel, points, rows, dual, solution, tol * scale)
-
-    norm = float(solution.coef @ (dual.target - solution.scores))
-    squared = max(0.0, norm + 2 * float(solution.scores.max()))
-    least = 2 * box_certificate(dual, solution.coef, solution.scores, solution.bias).dual
+    scale = max(float(np.abs(diagonal).max()), 1e-300)
+    dual = smallest_ball_dual(diagonal, np.inf)
+    options = Options(tol * scale, memory=memory)
+    solution = solve_dual(options.rows(kernel, points, [dual]), dual, options)
+    norm = float(solution.coef @ (dual.target - solution.gradient))
+    squared = max(0.0, norm + 2 * float(solution.gradient.max()))
+    least = 2 * solution.certificate.dual
     used = np.flatnonzero(solution.coef)
     centre = phi[:, used] @ (solution.coef[used] / solution.coef.sum()).astype(
         np.float32 if getattr(points, "dtype", None) == np.float32 else np.float64

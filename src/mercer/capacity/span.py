@@ -9,6 +9,7 @@ from mercer._compute.points import count_points, take_points
 from mercer.capacity._model import models, require
 from mercer.capacity.bound import Bound
 from mercer.gram import Gram
+from mercer.solvers.svm.one_vs_one import decide
 
 # Share of the mean of k(x, x) that is added to the diagonal, so that linearly dependent vectors have span 0.
 _JITTER = 1e-10
@@ -143,7 +144,9 @@ def leave_one_out_predictions(fitted, X, y, sample_weight=None, *, memory="1GB")
     outputs = np.column_stack([_all_outputs(model, fitted, X, j) for j, model in enumerate(found)])
     for j, model in enumerate(found):
         outputs[model.rows, j] = leave_one_out_outputs(model, memory=memory)
-    return fitted.classes_[fitted._winners(outputs)] if is_classifier(fitted) else outputs[:, 0]
+    if not is_classifier(fitted):
+        return outputs[:, 0]
+    return fitted.classes_[decide(outputs, len(fitted.classes_), fitted.multi_class, fitted.break_ties)]
 
 
 def span_rule(fitted, X, y, sample_weight=None, *, memory="1GB"):

@@ -3,14 +3,14 @@
 import copy
 import functools
 import os
-from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sp
 
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.estimators.kernel_ridge import KernelRidge
-from mercer.estimators.nu import NuSVC, NuSVR
+from mercer.estimators.nu_svc import NuSVC
+from mercer.estimators.nu_svr import NuSVR
 from mercer.estimators.one_class_svm import OneClassSVM
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import SVR
@@ -19,6 +19,7 @@ from mercer.formats._as_expansion import as_expansion
 from mercer.formats.libsvm import read_model, svm_type, text_of
 from mercer.least_squares import solve
 from mercer.linalg.operators import InnerProducts
+from mercer.solvers.svm import one_vs_one
 
 SUPPORTED = (
     "fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge and KernelPCA of Mercer and of scikit-learn, "
@@ -188,18 +189,9 @@ def class_signs(estimator):
     array([[-1.],
            [ 1.]])
     """
-    classes = getattr(estimator, "classes_", None)
-    if classes is None:
+    if getattr(estimator, "classes_", None) is None:
         return None
-    c = len(classes)
-    if c == 2:
-        return np.array([[-1.0], [1.0]])
-    if estimator.multi_class == "ovr":
-        return 2 * np.eye(c) - 1
-    signs = np.zeros((c, c * (c - 1) // 2))
-    for k, (i, j) in enumerate(combinations(range(c), 2)):
-        signs[i, k], signs[j, k] = 1, -1
-    return signs
+    return one_vs_one.class_signs(len(estimator.classes_), estimator.multi_class)
 
 
 def dense(points):

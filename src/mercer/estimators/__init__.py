@@ -7,7 +7,8 @@ from mercer.estimators.kernel_pca import KernelPCA
 from mercer.estimators.kernel_perceptron import KernelPerceptron
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.kernelized import Kernelized
-from mercer.estimators.nu import NuSVC, NuSVR
+from mercer.estimators.nu_svc import NuSVC
+from mercer.estimators.nu_svr import NuSVR
 from mercer.estimators.nystroem import Nystroem
 from mercer.estimators.one_class_svm import OneClassSVM
 from mercer.estimators.pca_l1 import PCAL1

@@ -1,15 +1,16 @@
-"""Classifiers for many prices of slack, each started from its neighbour."""
+"""svc_path: classifiers for many C, each started from its neighbour."""
 
 from dataclasses import replace
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from mercer._common import check_positive
-from mercer._compute.memory import allocate, parse_memory
+from mercer.estimators._classifier import ClassificationProblem, copy_validation, store
 from mercer.estimators.svc import SVC
-from mercer.solvers.svm.newton import polish
-from mercer.solvers.svm.path import LazyValues, StoredValues, along
-from mercer.solvers.svm.rows import rows_of
+from mercer.solvers.svm.dual import certificate
+from mercer.solvers.svm.newton import refine
+from mercer.solvers.svm.path import solve_path, with_values
 
 
 def svc_path(X, y, Cs, *, kernel, tol=1e-3, class_weight=None, sample_weight=None, multi_class="ovo", memory="1GB"):
@@ -21,10 +22,10 @@ def svc_path(X, y, Cs, *, kernel, tol=1e-3, class_weight=None, sample_weight=Non
     y : array (n,)
         Labels of any kind.
     Cs : array (k,)
-        Prices of slack, above 0, in any order.
+        Regularisation parameters, positive, in any order.
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
     tol, class_weight, sample_weight, multi_class, memory
-        As in `SVC` and its ``fit``.
+        As for `SVC` and its ``fit``.
 
     Returns
     -------
@@ -34,12 +35,17 @@ def svc_path(X, y, Cs, *, kernel, tol=1e-3, class_weight=None, sample_weight=Non
     Raises
     ------
     ValueError
-        For a C that is not above 0; ConvergenceWarning where a solution stays above ``tol``.
+        For a C that is not positive.
+
+    Warns
+    -----
+    ConvergenceWarning
+        For a solution that violates by more than ``tol``.
 
     Notes
     -----
-    Kernel values are computed once for each machine where ``memory`` holds them (float32 where rounding allows), row by
-    row otherwise.
+    Kernel values are computed once for each binary classifier if ``memory`` holds them (in float32 if its rounding is
+    small), row by row otherwise.
 
     Examples
     --------
@@ -49,67 +55,56 @@ def svc_path(X, y, Cs, *, kernel, tol=1e-3, class_weight=None, sample_weight=Non
     >>> [len(model.support_) for model in svc_path(X, y, [0.1, 10.0], kernel=mc.Gaussian(0.5))]
     [4, 2]
     """
-    Cs = prices(Cs)
-    model = SVC(C=1.0, kernel=kernel, tol=tol, class_weight=class_weight, multi_class=multi_class, memory=memory)
-    model._check_parameters()
-    problem = model._problem(X, y, sample_weight)
-    budget, largest = parse_memory(memory), float(problem.prices.max()) * Cs.max()
-    rows = rows_of(problem.kernel, problem.points, tol / (largest * np.sqrt(len(problem.prices))))
-    ascending = np.argsort(Cs, kind="stable")
-    found = [[None] * len(problem.machines) for _ in Cs]
-    for m, (machine, values) in enumerate(with_values(problem, rows, budget, rows.dtype)):
-        weight = problem.prices[machine.rows]
-        solutions = along(values, machine.sign, machine.rows, weight, Cs[ascending], tol=tol, max_iter=limit(machine))
-        for k, solution in zip(ascending, solutions, strict=True):
-            dual = model._dual(_at(problem, Cs[k]), machine)
-            found[k][m] = polish(problem.kernel, problem.points, rows, dual, solution, tol)
-    return [_fitted(model, problem, C, solutions) for C, solutions in zip(Cs, found, strict=True)]
+    Cs = check_Cs(Cs)
+    return _Path(kernel, tol, class_weight, multi_class, memory).models(X, y, Cs, sample_weight)
 
 
-def prices(Cs):
-    """Return prices as an array, or raise for the first that is not above 0."""
+def check_Cs(Cs):
+    """Return the regularisation parameters as an array, or raise for the first that is not positive."""
     Cs = np.asarray(Cs, np.float64)
     if Cs.ndim != 1 or not len(Cs):
-        raise ValueError(f"Cs must be a list of at least one price, got shape {Cs.shape}.")
+        raise ValueError(f"Cs must be a list of at least one number, got shape {Cs.shape}.")
     for k, C in enumerate(Cs):
         check_positive(f"Cs[{k}]", float(C))
     return Cs
 
 
-def limit(machine):
-    """Return how many pairs may be optimised for each price."""
-    return max(10_000_000, 100 * len(machine.rows))
+class _Path(ClassificationProblem, BaseEstimator):
+    """The parameters that the classifiers of a path share."""
+
+    def __init__(self, kernel, tol, class_weight, multi_class, memory):
+        self.kernel = kernel
+        self.tol = tol
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.memory = memory
+
+    def models(self, X, y, Cs, sample_weight):
+        """Return the fitted classifiers."""
+        self._check_problem()
+        problem = self._problem(X, y, sample_weight, "svc_path")
+        upper, order = problem.upper_bounds(1.0), np.argsort(Cs, kind="stable")
+        found = [[None] * len(problem.binary) for _ in Cs]
+        with self._training(problem) as options:
+            widest = [binary.dual(Cs.max() * upper) for binary in problem.binary]
+            rows = options.rows(problem.kernel, problem.points, widest)
+
+            def solve(m, binary, values):
+                path = solve_path(values, binary.sign, binary.points, upper[binary.points], Cs[order], options)
+                for k, solution in zip(order, path, strict=True):
+                    found[k][m] = _finished(rows, binary.dual(Cs[k] * upper), solution, self.tol)
+
+            with_values(rows, problem.binary, options, rows.dtype, solve)
+        return [self._fitted(problem, C, solutions) for C, solutions in zip(Cs, found, strict=True)]
+
+    def _fitted(self, problem, C, solutions):
+        model = SVC(float(C), **self.get_params(deep=False))
+        copy_validation(self, model)
+        store(model, problem, solutions)
+        return model
 
 
-def with_values(problem, rows, budget, dtype):
-    """Yield every machine with its kernel values: machines that see the same rows share them."""
-    known, values = None, None
-    for machine in problem.machines:
-        if known is None or not np.array_equal(known, machine.rows):
-            # the old values go before the new ones come
-            values = None
-            known, values = machine.rows, _values(machine, rows, budget, np.dtype(dtype))
-        yield machine, values
-
-
-def _values(machine, rows, budget, dtype):
-    size = len(machine.rows)
-    # whole lanes, and a second block where the rows come in another type
-    needed = size * (size + 256) * dtype.itemsize + (0 if rows.dtype == dtype else size**2 * rows.dtype.itemsize)
-    if needed <= budget:
-        return StoredValues(rows, machine.rows, dtype)
-    values = max(budget // rows.dtype.itemsize, 1024 * (size + 256))
-    return LazyValues(rows, machine.rows, allocate(values, rows.dtype))
-
-
-def _at(problem, C):
-    return replace(problem, prices=problem.prices * C)
-
-
-def _fitted(model, problem, C, solutions):
-    """Return a classifier with the solutions of its machines."""
-    fitted = SVC(**model.get_params(deep=False) | {"C": float(C)})
-    for name in ("n_features_in_", "feature_names_in_", "_n_rows"):
-        if hasattr(model, name):
-            setattr(fitted, name, getattr(model, name))
-    return fitted._keep(_at(problem, C), solutions)
+def _finished(rows, dual, solution, tol):
+    """Return a solution to its last digits, with its certificate."""
+    found = refine(rows, dual, solution, tol)
+    return replace(found, certificate=certificate(dual, found.coef, found.gradient, found.bias))

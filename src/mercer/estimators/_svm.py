@@ -1,370 +1,331 @@
-"""Several machines over shared points: which points each one sees, and how their coefficients are kept."""
+"""Parts shared by the support vector estimators: the training problem, checks, options of the solver, warnings."""
 
-import threading
-from dataclasses import dataclass, replace
-from itertools import combinations
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from numbers import Real
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
-from mercer._common import check_positive, warn
-from mercer._compute.points import count_points
-from mercer._compute.threads import limit_threads
-from mercer.solvers.svm.max_margin import widest_margin
+from mercer._common import CallbackSupportMixin, check_integer, check_positive, check_weights, progress, warn
+from mercer._compute.memory import parse_memory
+from mercer._compute.points import count_points, take_points, widened
+from mercer.estimators._base import KernelEstimator
+from mercer.expansion import Expansion
+from mercer.gram import Gram, kept_product, prepare_product
+from mercer.kernels.bandwidth import warn_degenerate
+from mercer.solvers.svm.dual import Infeasible
+from mercer.solvers.svm.workspace import Options, SharedCallback
 
-# Hulls at this share of the squared distance of the classes' means meet.
-_TOUCHING = 1e-9
-# Kernel values of features that nobody scaled.
+# Kernel values beyond this suggest features that were not scaled.
 _LARGE = 1e4
-
-
-@dataclass(frozen=True)
-class Machine:
-    """One binary machine over rows sorted by class.
-
-    Attributes
-    ----------
-    rows : int array (k,)
-        The sorted rows it sees.
-    sign : float64 array (k,)
-        1 for its positive class, -1 otherwise.
-    parts : list of slice
-        Its pieces of rows, one a class it tells apart; of ``sign`` likewise.
-    """
-
-    rows: np.ndarray
-    sign: np.ndarray
-    parts: tuple
-
-    def span(self, part):
-        """Return where a part starts and stops among all sorted rows."""
-        rows = self.rows[part]
-        return int(rows[0]), int(rows[-1]) + 1
+# Number of points compared with each other, and the largest error of a boundary as a share of their squared distances.
+_COMPARED, _HIDDEN = 200, 0.1
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A classification problem: points that count, sorted by class.
+    """Training points of positive weight, those of a classifier sorted by class.
 
     Attributes
     ----------
     kernel : Kernel
-    points : points (n)
-    classes : array (c,)
-    codes : int array (n,)
-        Ascending.
-    order : int array (n,)
-        Which training row each point is.
-    class_weight : array (c,)
-    prices : float64 array (n,)
-        C_i.
-    machines : list of Machine
+        Resolved.
+    points : points (k)
+    rows : int array (k,)
+        Training row of each point.
+    weights : float64 array (k,)
+    classes, class_weight, counts : array (c,)
+        Labels, factors of C and numbers of points.
+    binary : list of Subproblem
+        The binary classifiers.
     """
 
     kernel: object
     points: object
-    classes: np.ndarray
-    codes: np.ndarray
-    order: np.ndarray
-    class_weight: np.ndarray
-    prices: np.ndarray
-    machines: list
-
-    @property
-    def pieces(self):
-        """The runs of rows that several machines see whole, as slices."""
-        return [slice(*span) for span in sorted({each.span(part) for each in self.machines for part in each.parts})]
+    rows: np.ndarray
+    weights: np.ndarray
+    classes: np.ndarray | None = None
+    class_weight: np.ndarray | None = None
+    counts: np.ndarray | None = None
+    binary: list = field(default_factory=list)
 
     @property
     def dtype(self):
-        """Type of coefficients: that of the points, float64 where they are not numbers."""
-        dtype = getattr(self.points, "dtype", None)
-        return np.float32 if dtype == np.float32 else np.float64
+        """Type of coefficients: that of the points, float64 if they are not numbers."""
+        return np.float32 if getattr(self.points, "dtype", None) == np.float32 else np.float64
+
+    def upper_bounds(self, C):
+        """Return C times the weights of the points' classes and their own (k,)."""
+        return C * np.repeat(self.class_weight, self.counts) * self.weights
+
+    def places(self, rows):
+        """Return the points that are some training rows (int array)."""
+        place = np.full(self.rows.max() + 1, -1)
+        place[self.rows] = np.arange(len(self.rows))
+        return place[rows]
 
 
-def machines(codes, n_classes, multi_class):
-    """Return the machines of a classification problem.
+class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
+    """Mixin of estimators that solve duals of support vector machines."""
 
-    Parameters
-    ----------
-    codes : int array (n,)
-        Classes 0 to n_classes - 1, ascending.
-    n_classes : int
-    multi_class : {"ovo", "ovr"}
-        One machine for each pair i < j, in which i is positive, or one for each class against the rest. Two classes
-        make one machine, in which class 1 is positive.
+    def _check_solver(self):
+        check_positive("tol", self.tol)
+        parse_memory(self.memory)
+        if getattr(self, "max_iter", -1) != -1:
+            check_integer("max_iter", self.max_iter)
 
-    Returns
-    -------
-    list of Machine
-    """
-    edges = np.searchsorted(codes, np.arange(n_classes + 1))
-    everything = np.arange(len(codes))
-    if n_classes == 2 or multi_class == "ovr":
-        positive = [1] if n_classes == 2 else range(n_classes)
-        return [Machine(everything, np.where(codes == c, 1.0, -1.0), (slice(0, len(codes)),)) for c in positive]
-    return [_pair(everything, edges, i, j) for i, j in combinations(range(n_classes), 2)]
+    @contextmanager
+    def _training(self, problem, tol=None):
+        """Give the options of the solver; contradictory constraints become a ValueError that names training rows."""
+        tol, max_iter = self.tol if tol is None else tol, getattr(self, "max_iter", -1)
+        with progress(self, "smo") as step:
+            try:
+                yield Options(tol, max_iter, self.memory, SharedCallback(step))
+            except Infeasible as found:
+                raise ValueError(self._explain(problem, found)) from None
 
 
-def _pair(everything, edges, i, j):
-    own, other = everything[edges[i] : edges[i + 1]], everything[edges[j] : edges[j + 1]]
-    sign = np.concatenate([np.ones(len(own)), -np.ones(len(other))])
-    parts = slice(0, len(own)), slice(len(own), len(sign))
-    return Machine(np.concatenate([own, other]), sign, parts)
+class SingleOutput(SupportVectorEstimator):
+    """Mixin of support vector estimators with one column of values."""
+
+    @property
+    def expansion_(self):
+        """The normal (an Expansion of one vector over ``support_vectors_``)."""
+        check_is_fitted(self)
+        if not len(self.dual_coef_):
+            raise ValueError(
+                f"{type(self).__name__} has no support vectors: all targets are within epsilon of "
+                f"{self.intercept_[0]:.6g}, its prediction everywhere; give a smaller epsilon."
+            )
+        return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)
+
+    def _problem(self, X, sample_weight, n=None):
+        """Return the points of positive weight; ``n`` is the number of targets."""
+        # a list of objects has no shape
+        size = _num_samples(X) if n is None else n
+        given = None if sample_weight is None else check_weights("sample_weight", sample_weight, size)
+        kernel, points = self._training_points(X, sample_weight=given)
+        size = count_points(points)
+        if n is not None and size != n:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {size} rows, y has {n}."
+            )
+        weights = np.ones(size) if given is None else given
+        kept = np.flatnonzero(weights > 0)
+        points = points if len(kept) == size else take_points(points, kept)
+        warn_degenerate(kernel, points)
+        return Problem(kernel, points, kept, weights[kept])
+
+    def _store(self, problem, solution):
+        """Store a solution as fitted attributes."""
+        used = np.flatnonzero(solution.coef)
+        self.kernel_ = problem.kernel
+        self.support_ = problem.rows[used]
+        self.support_vectors_ = take_points(problem.points, used)
+        self.dual_coef_ = solution.coef[used, None].astype(problem.dtype)
+        self.n_iter_, self.certificate_ = solution.n_iter, solution.certificate
+        prepare_product(problem.kernel, self.support_vectors_, self.dual_coef_)
+
+    def _stored(self, problem):
+        """Return the coefficients (k,) of the points and K b (k,), in float64."""
+        coef, support = stored_coefficients(self, problem)
+        return coef[:, 0], kernel_product(self.kernel_, problem.points, coef, support)[:, 0]
+
+    def _values(self, X):
+        """Return <phi(x), normal> of new points (n_test,)."""
+        X = self._new_points(X)
+        if not len(self.dual_coef_):
+            return np.zeros(count_points(X), self.dual_coef_.dtype)
+        X = like_vectors(X, self.support_vectors_)
+        return kept_product(self.kernel_, X, self.support_vectors_, self.dual_coef_)[:, 0]
 
 
-def pack(coefs, codes, n_classes, paired):
-    """Return the coefficients of all machines as a block of few columns.
+class Boundary(SingleOutput, OutlierMixin):
+    """Mixin of outlier detectors with ``score_samples`` and ``offset_``."""
 
-    Parameters
-    ----------
-    coefs : list of float64 array (k,)
-        For each machine, over its rows.
-    codes : int array (n,)
-        Sorted classes.
-    n_classes : int
-    paired : bool
-        One machine for each pair of three classes or more. A row is then in n_classes - 1 of them, and column k of
-        its coefficients belongs to the k-th other class.
+    def decision_function(self, X):
+        """Return ``score_samples(X) - offset_`` of new points, positive inside.
 
-    Returns
-    -------
-    float64 array (n, n_classes - 1), or (n, number of machines)
-    """
-    if not paired:
-        return np.column_stack(coefs)
-    edges = np.searchsorted(codes, np.arange(n_classes + 1))
-    packed = np.zeros((len(codes), n_classes - 1))
-    for (i, j), coef in zip(combinations(range(n_classes), 2), coefs, strict=True):
-        size = edges[i + 1] - edges[i]
-        packed[edges[i] : edges[i + 1], j - 1] = coef[:size]
-        packed[edges[j] : edges[j + 1], i] = coef[size:]
-    return packed
+        Parameters
+        ----------
+        X : points (n_test)
 
+        Returns
+        -------
+        array (n_test,)
+        """
+        return self.score_samples(X) - self.offset_
 
-def pair_columns(n_classes):
-    """Return, for each class, the columns of pairs that its packed coefficients belong to.
+    def predict(self, X):
+        """Return 1 for points inside and -1 for those outside.
 
-    Parameters
-    ----------
-    n_classes : int
+        Parameters
+        ----------
+        X : points (n_test)
 
-    Returns
-    -------
-    int array (n_classes, n_classes - 1)
-    """
-    column = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
-    return np.array([[column[min(i, j), max(i, j)] for j in range(n_classes) if j != i] for i in range(n_classes)])
+        Returns
+        -------
+        int array (n_test,)
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)
 
 
-def unpack(packed, codes, n_classes):
-    """Return packed coefficients with one column a machine, zeros where a machine does not see a row.
+class Regression(SingleOutput, RegressorMixin):
+    """Mixin of regression by one expansion and one intercept."""
 
-    Parameters
-    ----------
-    packed : array (n, n_classes - 1)
-    codes : int array (n,)
-        Classes of the rows.
-    n_classes : int
+    def predict(self, X):
+        """Return the values of new points.
 
-    Returns
-    -------
-    array (n, n_classes (n_classes - 1) / 2)
-    """
-    full = np.zeros((len(packed), n_classes * (n_classes - 1) // 2), packed.dtype)
-    np.put_along_axis(full, pair_columns(n_classes)[codes], packed, axis=1)
-    return full
+        Parameters
+        ----------
+        X : points (n_test)
+
+        Returns
+        -------
+        array (n_test,)
+        """
+        return self._values(X) + self.intercept_[0]
+
+    def _store(self, problem, solution):
+        super()._store(problem, solution)
+        self.intercept_ = np.array([solution.bias], problem.dtype)
+
+    def _targets(self, y):
+        """Return the targets in float64, or raise a ValueError."""
+        name = type(self).__name__
+        if y is None:
+            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        try:
+            y = column_or_1d(y, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{name} needs y of numbers, got dtype {y.dtype}; for labels use a classifier, such as SVC."
+            ) from None
+        bad = np.flatnonzero(~np.isfinite(y))
+        if len(bad):
+            raise ValueError(f"y[{bad[0]}] = {y[bad[0]]} must be finite: Input y contains NaN or infinity.")
+        return y
 
 
-def check_price(C):
-    """Raise unless C is a number above 0; infinity is one."""
+# --- parameters ------------------------------------------------------------------------------------------------------
+
+
+def check_C(C):
+    """Raise unless C is a positive number, which may be infinite."""
     if not (isinstance(C, Real) and np.inf == C):
         check_positive("C", C)
 
 
-def weights(sample_weight, n):
-    """Return the weights of n samples in float64, 1 where there are none given.
-
-    Raises
-    ------
-    ValueError
-        For weights that are no numbers, a wrong number of them, one that is negative or not finite (the first is
-        named), or none above 0.
-    """
-    if sample_weight is None:
-        return np.ones(n)
-    try:
-        given = np.asarray(sample_weight, np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"sample_weight must be numbers, one a sample, got {sample_weight!r:.40}. Weights of classes are the "
-            "parameter class_weight of a classifier."
-        ) from None
-    given = np.full(n, float(given)) if given.ndim == 0 else given
-    if given.ndim != 1:
-        raise ValueError(f"Sample weights must be 1D array or scalar, got shape {given.shape}.")
-    if len(given) != n:
-        raise ValueError(f"sample_weight has {len(given)} values for {n} samples; they must be equal.")
-    bad = np.flatnonzero(~(np.isfinite(given) & (given >= 0)))
-    if len(bad):
-        raise ValueError(f"sample_weight[{bad[0]}] = {given[bad[0]]} must be finite and at least 0.")
-    if not given.any():
-        raise ValueError("sample_weight is zero for all samples; give some of them a positive weight.")
-    return given
+def check_share(name, value):
+    """Raise unless a share of the training points is in (0, 1]."""
+    check_positive(name, value)
+    if value > 1:
+        raise ValueError(f"{name} = {value!r} must be at most 1: it is a share of the training points.")
 
 
-def class_weights(class_weight, classes, y, sample_weight):
-    """Return the factor of C for each class; "balanced" counts samples by their weights."""
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        counts = np.array([sample_weight[y == label].sum() for label in classes])
-        return counts.sum() / (len(classes) * counts)
-    factors = compute_class_weight(class_weight, classes=classes, y=y)
-    bad = np.flatnonzero(~(np.isfinite(factors) & (factors > 0)))
-    if len(bad):
-        raise ValueError(f"class_weight of {classes[bad[0]]} is {factors[bad[0]]}; it must be finite and above 0.")
-    return factors
+# --- fitted models ---------------------------------------------------------------------------------------------------
 
 
-def votes(scores, n_classes):
-    """Return how many pairs each class wins (n, c)."""
-    first, second = np.triu_indices(n_classes, 1)
-    pairs = np.arange(len(first))
-    # a pair that is lost counts for the second class
-    moved = np.zeros((len(pairs), n_classes), np.float32)
-    moved[pairs, first], moved[pairs, second] = 1, -1
-    won = (scores > 0).astype(np.float32)
-    return (won @ moved).astype(int) + np.bincount(second, minlength=n_classes)
+def stored_coefficients(model, problem):
+    """Return the coefficients (k, m) that a fitted model stores for the points of a problem, and its support (int)."""
+    support = problem.places(model.support_)
+    coef = np.zeros((len(problem.rows), model.dual_coef_.shape[1]))
+    coef[support] = model.dual_coef_
+    return coef, support
 
 
-def separated(problem, rows, dual, tol, *, shared=(), **means):  # noqa: ARG001 - classes are groups of their own here
-    """Return the solution of a machine without slack, in units of its margin.
+def kernel_product(kernel, points, coef, support):
+    """Return K coef (k, m) in float64; only the rows ``support`` of coef are not 0."""
+    if not len(support):
+        return np.zeros(coef.shape)
+    points = widened(points)
+    return np.asarray(Gram(kernel, points, take_points(points, support)) @ coef[support], np.float64)
 
-    Parameters
-    ----------
-    problem : Problem
-    rows : FusedRows or PlainRows
-    dual : Dual
-    tol : float
-    **means
-        As for `mercer.solvers.svm.two_constraints.solve_sums`.
 
-    Returns
-    -------
-    Solution
+def like_vectors(X, vectors):
+    """Return dense rows as sparse ones if the vectors are sparse."""
+    return sp.csr_matrix(X) if sp.issparse(vectors) and not sp.issparse(X) else X
 
-    Raises
-    ------
-    ValueError
-        Where the hulls of the classes meet, with two points of them as evidence.
-    """
-    # weights of means: a bound of 2 is never met
-    bounded = replace(dual, lower=np.maximum(dual.lower, -2.0), upper=np.minimum(dual.upper, 2.0))
-    found, margin, unit = widest_margin(problem.kernel, problem.points, rows, bounded, 1.0, tol, _TOUCHING, **means)
-    if margin > _TOUCHING * unit:
-        return in_margins(found, margin)
-    rest = max(0.0, float(found.coef @ (margin * dual.target - found.scores)))
-    first, second = (_mean_of(problem, dual, side * found.coef) for side in (1, -1))
-    raise ValueError(
-        f"C = inf needs classes that can be separated: {first} and {second} are {np.sqrt(rest):.3g} apart in feature "
-        f"space, where the means of the classes are {np.sqrt(unit):.3g} apart, and no margin is wider than half of "
-        "that. Give a finite C."
+
+def name_mean(problem, points, weights):
+    """Name a weighted mean of points of positive weight: their number, labels and heaviest training rows."""
+    used = np.flatnonzero(weights > 0)
+    rows = ", ".join(map(str, problem.rows[points[used[np.argsort(-weights[used])[:3]]]]))
+    labels = ""
+    if problem.classes is not None:
+        codes = np.repeat(np.arange(len(problem.classes)), problem.counts)
+        labels = " of " + ", ".join(map(str, problem.classes[np.unique(codes[points[used]])]))
+    return f"a weighted mean of {len(used)} points{labels} (the heaviest in rows {rows})"
+
+
+# --- warnings --------------------------------------------------------------------------------------------------------
+
+
+def warn_inaccurate(model, worst, tol):
+    """Warn if the solver stopped early, ``worst`` its worst solution, or if rounding exceeds the tolerance."""
+    name = type(model).__name__
+    if worst.violation <= tol:
+        size = np.linalg.norm(model.dual_coef_, axis=0).max(initial=0.0)
+        warn_rounded(name, model.kernel_, model.support_vectors_, size, tol)
+        return
+    gap = model.certificate_.gap / max(abs(model.certificate_.dual), 1e-300)
+    remedy = _remedy(worst.gain, _largest_value(model.kernel_, model.support_vectors_))
+    warn(
+        f"{name} stopped after {worst.n_iter} steps with a violation of {worst.violation:.3g}, above tol = {tol:.3g}, "
+        f"and a relative gap of {gap:.3g}; {remedy}",
+        ConvergenceWarning,
     )
 
 
-def _mean_of(problem, dual, weights):
-    """Name a weighted mean of the points that have a weight."""
-    used = np.flatnonzero(weights > 0)
-    largest = dual.points[used[np.argsort(-weights[used])[:3]]]
-    labels = np.unique(problem.classes[problem.codes[dual.points[used]]])
-    rows = ", ".join(str(row) for row in problem.order[largest])
-    return f"a weighted mean of {len(used)} points of {', '.join(map(str, labels))} (the heaviest in rows {rows})"
-
-
-def in_margins(solution, margin):
-    """Return a solution in units of its margin."""
-    return replace(
-        solution, coef=solution.coef / margin, scores=solution.scores / margin, bias=solution.bias / margin,
-        violation=solution.violation / margin,
-    )  # fmt: skip
-
-
-def alone(train, k):
-    """Train one of several machines that are under way at a time, in one thread."""
-    with limit_threads(1):
-        train(k)
-
-
-class Report:
-    """Tells callbacks how the machines fare, from any thread; one that says stop once stops all of them.
-
-    Parameters
-    ----------
-    step : callable (i, **info)
-    """
-
-    def __init__(self, step):
-        self._step, self._lock, self._count, self._stopped = step, threading.Lock(), 0, False
-
-    def __call__(self, violation):
-        """Report a violation; return whether to stop."""
-        with self._lock:
-            self._count += 1
-            self._stopped |= bool(self._step(self._count - 1, violation=violation))
-            return self._stopped
-
-
-def alike(X, points):
-    """Return dense rows as sparse ones where the points they meet are sparse."""
-    return sp.csr_matrix(X) if sp.issparse(points) and not sp.issparse(X) else X
-
-
 def warn_rounded(name, kernel, points, size, tol):
-    """Warn where kernel values are so large that their rounding moves scores by more than the tolerance.
+    """Warn if kernel values are so large that their rounding moves decision values by more than the tolerance.
 
-    Parameters
-    ----------
-    name : str
-        Of the estimator.
-    kernel : Kernel
-    points : points (k)
-        Those with coefficients.
-    size : float
-        Root of the sum of squares of the coefficients.
-    tol : float
-        In units of the scores.
+    ``points`` are those with coefficients, ``size`` the root of the sum of their squares.
     """
-    largest = float(np.abs(kernel.diag(points)).max()) if count_points(points) else 0.0
+    largest = _largest_value(kernel, points)
     noise = float(np.finfo(np.float64).eps) * largest * float(size)
     if noise > tol:
         warn(
-            f"{name} knows its scores to {noise:.1g} only, which is above {tol:.3g}: k(x, x) is up to {largest:.1g}, "
-            "and is rounded. Features far from the origin do this: subtract their mean (StandardScaler).",
+            f"values of {name} are accurate to {noise:.1g} only, which is above tol = {tol:.3g}: k(x, x) is up to "
+            f"{largest:.1g} and is rounded. Features far from the origin cause this: subtract their mean "
+            "(StandardScaler).",
             ConvergenceWarning,
         )
 
 
-def remedy(gain, kernel, points):
-    """Return what to do about a solver that stopped early; ``gain`` is NaN unless it stopped since it gained no more.
+def warn_coarse(model, problem, scale, violation, tol):
+    """Warn if a violation, or rounding of kernel values up to ``scale``, is as large as distances of points."""
+    if violation > tol:
+        # `warn_inaccurate` warns
+        return
+    n = count_points(problem.points)
+    some = take_points(problem.points, np.unique(np.linspace(0, n - 1, _COMPARED).astype(int)))
+    K = np.asarray(problem.kernel(widened(some)), np.float64)
+    spread = 2 * float(K.diagonal().mean() - K.mean())
+    reached = max(float(violation), float(np.finfo(np.float64).eps * scale))
+    if len(K) > 1 and reached > _HIDDEN * spread:
+        warn(
+            f"the boundary of {type(model).__name__} is accurate to {reached:.1g} only, where squared distances of "
+            f"points are {max(spread, 0.0):.1g} on average and k(x, x) is up to {scale:.1g}. Features far from the "
+            "origin cause this: subtract their mean (StandardScaler), or give a smaller tol.",
+            ConvergenceWarning,
+        )
 
-    Parameters
-    ----------
-    gain : float
-        Relative gain of the objective in its last round.
-    kernel : Kernel
-    points : points (k)
-        Those with coefficients.
 
-    Returns
-    -------
-    str
-    """
-    largest = float(np.abs(kernel.diag(points)).max()) if count_points(points) else 0.0
-    scale, slack = "scale the features (StandardScaler)", "allow more slack (smaller C, larger nu or epsilon)"
+def _largest_value(kernel, points):
+    return float(np.abs(kernel.diag(points)).max()) if count_points(points) else 0.0
+
+
+def _remedy(gain, largest):
+    """Return what to do if the solver stopped early; ``gain`` is NaN unless the last round gained too little."""
+    scale, slack = "scale the features (StandardScaler)", "allow more errors (smaller C, larger nu or epsilon)"
     if largest > _LARGE:
-        scale = f"k(x, x) is up to {largest:.1g}, next to which C leaves hardly any slack: {scale}"
+        scale = f"k(x, x) is up to {largest:.1g}, so that C allows almost no error: {scale}"
     if np.isnan(gain):
         return f"{scale}, {slack} or raise max_iter."
     return (

@@ -5,13 +5,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import check_integer
+from mercer._compute.points import widened
 from mercer.estimators._base import CoordinateTransformer
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import Coordinates
 from mercer.solvers import pca
 from mercer.solvers._certify import Residuals
-from mercer.solvers.svm.newton import widened
 
 
 class KernelPCA(CoordinateTransformer, BaseEstimator):
@@ -185,8 +185,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         coordinates = self.coordinates_
         return coordinates.preimages(coordinates(X), self.preimage if method is None else method, start=X)
 
-    def _certify(self, X, y, sample_weight):
-        """Return the relative residuals of the eigenpairs in float64 from raw inputs."""
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the relative residuals of the eigenpairs in float64 from the training points."""
+        self._require_training_rows(X)
         if sample_weight is not None:
             raise ValueError("sample_weight must be None for KernelPCA, whose fit takes no weights.")
         _, points = self._training_points(X)

@@ -7,12 +7,12 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from mercer._common import check_integer, check_weights
+from mercer._compute.points import widened
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion, features
 from mercer.maps import select_landmarks
 from mercer.solvers import ridge
 from mercer.solvers._certify import Residuals
-from mercer.solvers.svm.newton import widened
 
 
 class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -191,8 +191,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             raise AttributeError("loo_residuals_ needs all training points: fit with landmarks=None.")
         return self._like_targets(ridge.loo_residuals(self.expansion_, targets, self.posterior_))
 
-    def _certify(self, X, y, sample_weight):
-        """Return the relative residuals of the normal equations in float64 from raw inputs."""
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the relative residuals of the normal equations in float64 from the training points."""
+        self._require_training_rows(X)
         y, weights = self._check_targets(y, sample_weight)
         _, points = self._training_points(X, weights)
         check_consistent_length(points, y)

@@ -1,4 +1,4 @@
-"""SVDD: the smallest ball of a feature space around the data."""
+"""SVDD: support vector data description, the smallest ball of a feature space around the data."""
 
 from dataclasses import replace
 
@@ -6,17 +6,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer._common import warn
-from mercer._compute.points import count_points
-from mercer.estimators import _svm
-from mercer.estimators._single import Boundary, solver
-from mercer.estimators.one_class_svm import inner_level
-from mercer.solvers.svm.duals import box_certificate, filled
-from mercer.solvers.svm.newton import widened
-from mercer.solvers.svm.smo import Dual
+from mercer._compute.points import widened
+from mercer.estimators._svm import Boundary, check_C, warn_coarse, warn_inaccurate
+from mercer.solvers.svm import solve_dual
+from mercer.solvers.svm.dual import certificate, inner_bias, smallest_ball_dual
 
 
 class SVDD(Boundary, BaseEstimator):
-    r"""Support vector data description: the smallest ball that holds the data, or most of them.
+    r"""Support vector data description: the smallest ball that contains the data, or most of them.
 
     .. math:: \min_{R, c, \xi} R^2 + \sum_i C_i \xi_i \quad\text{s.t.}\quad
         |\phi(x_i) - c|^2 \le R^2 + \xi_i,\ \xi_i \ge 0
@@ -26,25 +23,24 @@ class SVDD(Boundary, BaseEstimator):
     Parameters
     ----------
     C : float or None
-        Price of slack, above 0, multiplied by the weight of a point. Infinity, or at least 1, allows none: the ball
-        then holds every training point. At most the share 1 / (n C) of the points lies outside; None is a tenth of
-        them, C = 10 / (sum of weights). Raised with a warning to 1 / (sum of weights), below which no ball is worth its
-        radius.
+        Penalty of points outside, positive; multiplied by sample weights. At most the share 1 / (n C) of the points is
+        outside. If it is at least 1 or infinite, the ball contains all points. None means C = 10 / (sum of weights), a
+        tenth outside. A value below 1 / (sum of weights) is infeasible, and raised to that with a warning.
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
-        With its numbers, as for `SVC`. Bandwidth rules are resolved on the training data.
+        As for `SVC`.
     tol : float
         Largest violation of the optimality conditions, in units of the largest k(x, x).
     max_iter : int
-        Pairs of variables optimised at most; -1 for 100 n, and at least ten million.
+        Largest number of pairs of variables optimised; -1 for 100 n, and at least ten million.
     memory : str or int
-        Bytes that kernel rows may take.
+        Bytes that kernel values may take.
 
     Attributes
     ----------
     centre_ : Expansion
         One vector, the mean of ``support_vectors_`` with weights ``dual_coef_``.
     radius_ : float
-        Points on the sphere count as inside, in spite of rounding.
+        Points on the sphere count as inside in spite of rounding.
     offset_ : float
         ``-radius_**2``.
     support_ : int array (n_sv,)
@@ -81,14 +77,14 @@ class SVDD(Boundary, BaseEstimator):
         self.memory = memory
 
     def fit(self, X, y=None, sample_weight=None):
-        """Find the ball around the training points.
+        """Fit the ball to training points.
 
         Parameters
         ----------
         X : points (n)
         y : ignored
         sample_weight : array (n,), optional
-            Factors of C, at least 0; a row of weight 0 is as good as absent.
+            Factors of C, at least 0; a row of weight 0 is ignored.
 
         Returns
         -------
@@ -96,26 +92,27 @@ class SVDD(Boundary, BaseEstimator):
         """
         self._check_solver()
         if self.C is not None:
-            _svm.check_price(self.C)
-        sample = self._sample(X, sample_weight)
-        dual = self._dual(sample)
+            check_C(self.C)
+        problem = self._problem(X, sample_weight)
+        dual = self._dual(problem)
         scale = max(float(np.abs(dual.target).max()), 1e-300) * 2
-        tol, n = self.tol * scale, len(dual.points)
-        with solver(self, sample.kernel, sample.points, tol / np.sqrt(n)) as means:
-            solution = means.optimum(dual, tol)
-        level = inner_level(solution, dual, sample.dtype, scale)
-        self._keep(sample, solution.coef, solution)
+        tol = self.tol * scale
+        with self._training(problem, tol) as options:
+            rows = options.rows(problem.kernel, problem.points, [dual])
+            solution = solve_dual(rows, dual, options)
+        bias = inner_bias(solution, dual, problem.dtype, scale)
+        found = certificate(dual, solution.coef, solution.gradient, bias)
+        self._store(problem, replace(solution, certificate=found))
         self._norm = float(self.centre_.norms()[0]) ** 2
-        self.radius_ = float(np.sqrt(max(0.0, self._norm + 2 * level)))
+        self.radius_ = float(np.sqrt(max(0.0, self._norm + 2 * bias)))
         self.offset_ = -(self.radius_**2)
-        self.certificate_ = box_certificate(dual, solution.coef, solution.scores, level)
-        self._warn_unfinished(solution.violation, tol)
-        self._warn_coarse(sample, scale, solution.violation, tol)
+        warn_inaccurate(self, solution, tol)
+        warn_coarse(self, problem, scale, solution.violation, tol)
         return self
 
     @property
     def centre_(self):
-        """The centre of the ball, an Expansion over ``support_vectors_``."""
+        """The centre of the ball (an Expansion of one vector over ``support_vectors_``)."""
         return self.expansion_
 
     def score_samples(self, X):
@@ -124,16 +121,16 @@ class SVDD(Boundary, BaseEstimator):
         Parameters
         ----------
         X : points (n_test)
-            For "precomputed" their kernel values with the training points (n_test, n); where k(x, x) is not the same
-            for all of those, rows of the training matrix only, since that of others is not known.
+            For "precomputed" their kernel values with the training points (n_test, n). If k(x, x) is not constant,
+            they must be rows of the training matrix, whose k(x, x) are known.
 
         Returns
         -------
         array (n_test,)
         """
-        return 2 * self._values(X) - self._own(self._new_points(X)) - self._norm
+        return 2 * self._values(X) - self._diagonal(self._new_points(X)) - self._norm
 
-    def _own(self, X):
+    def _diagonal(self, X):
         """Return k(x, x) of new points."""
         if self.kernel_.tags.points != "indices":
             return self.kernel_.diag(X)
@@ -144,33 +141,31 @@ class SVDD(Boundary, BaseEstimator):
         found = [place.get(row.tobytes()) for row in np.asarray(X, self.kernel_.matrix.dtype)]
         if None in found:
             raise ValueError(
-                f"k(x, x) of row {found.index(None)} is not known: it is no training row, and k(x, x) is between "
-                f"{known.min():.6g} and {known.max():.6g} on those. Use a kernel of constant k(x, x), or a kernel "
+                f"k(x, x) of row {found.index(None)} is not known: it is not a training row, and k(x, x) of those is "
+                f"between {known.min():.6g} and {known.max():.6g}; use a kernel of constant k(x, x), or a kernel "
                 "object instead of its matrix."
             )
         return known[found]
 
-    def _dual(self, sample):
+    def _dual(self, problem):
         """Return the dual: coefficients of sum 1."""
-        n, mass = count_points(sample.points), float(sample.weights.sum())
-        price = 10 / mass if self.C is None else self.C
-        if price * mass < 1:
+        weights = problem.weights
+        mass = float(weights.sum())
+        C = 10 / mass if self.C is None else self.C
+        if C * mass < 1:
             warn(
                 f"C = {self.C} is infeasible for weights of sum {mass:.6g}; raised to {1 / mass:.6g}, the smallest "
                 "feasible value.",
             )
-            price = 1 / mass
-        # no coefficient exceeds the sum: a bound of 2 is as good as any above
-        upper = np.minimum(price * sample.weights, 2.0)
-        diagonal = np.asarray(sample.kernel.diag(sample.points), np.float64)
-        return Dual(diagonal / 2, np.zeros(n), upper, filled(upper, 1.0), np.arange(n))
+            C = 1 / mass
+        return smallest_ball_dual(np.asarray(problem.kernel.diag(problem.points), np.float64), C * weights)
 
-    def _certify(self, X, y, sample_weight):
-        """Return the certificate in float64 from raw inputs."""
-        sample = self._sample(X, sample_weight)
-        sample = replace(sample, points=widened(sample.points))
-        dual = self._dual(sample)
-        coef, values = self._stored(sample)
-        coef = np.clip(coef, dual.lower, dual.upper)
-        level = 0.5 * (self.radius_**2 - float(coef @ values))
-        return box_certificate(dual, coef, dual.target - values, level)
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the certificate in float64 from the training points."""
+        self._require_training_rows(X)
+        problem = self._problem(X, sample_weight)
+        problem = replace(problem, points=widened(problem.points))
+        dual = self._dual(problem)
+        coef, values = self._stored(problem)
+        bias = 0.5 * (self.radius_**2 - float(np.clip(coef, dual.lower, dual.upper) @ values))
+        return certificate(dual, coef, dual.target - values, bias)

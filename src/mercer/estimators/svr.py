@@ -1,26 +1,18 @@
-"""SVR: support vector regression with any kernel, by three losses."""
-
-from dataclasses import replace
+"""SVR: support vector regression with any kernel and one of three losses."""
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import column_or_1d
 
 from mercer._common import check_number
-from mercer._compute.points import count_points
-from mercer.estimators import _svm
-from mercer.estimators._hard_tube import hard_tube
-from mercer.estimators._single import Tube, solver
-from mercer.solvers.svm.duals import box_certificate, ridged_certificate
-from mercer.solvers.svm.newton import widened
-from mercer.solvers.svm.ridged import Ridged
-from mercer.solvers.svm.smo import Dual
+from mercer.estimators._svm import Regression, check_C, name_mean, warn_inaccurate
+from mercer.solvers.svm import solve_dual
+from mercer.solvers.svm.dual import Dual, certificate
 
 _LOSSES = ("epsilon", "huber", "squared_epsilon")
 
 
-class SVR(Tube, BaseEstimator):
-    r"""Support vector regression: the flattest function whose large errors are few.
+class SVR(Regression, BaseEstimator):
+    r"""Support vector regression: the flattest function with few large errors.
 
     .. math:: \min_{w, b_0} \tfrac12 |w|^2 + \sum_i C_i\, \ell(y_i - \langle w, \phi(x_i)\rangle - b_0)
 
@@ -30,20 +22,20 @@ class SVR(Tube, BaseEstimator):
     Parameters
     ----------
     C : float
-        Price of errors, above 0; that of a point is multiplied by its weight. Infinity allows none: the hard tube,
-        for the loss "epsilon", a ValueError where no function has all points within ``epsilon``.
+        Regularisation parameter, positive; multiplied by sample weights. Larger values penalise errors more. Infinity
+        allows no error, for the loss "epsilon"; a ValueError if no function has all points within ``epsilon``.
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
-        With its numbers, as for `SVC`. Bandwidth rules are resolved on the training data.
+        As for `SVC`.
     epsilon : float
-        Half the width of the tube without loss, at least 0; for "huber" where the loss becomes linear.
+        Half the width of the tube without loss, at least 0; for "huber" the error from which on the loss is linear.
     loss : {"epsilon", "huber", "squared_epsilon"}
-        The first leaves most coefficients 0 or at a bound; "huber" makes hardly any 0.
+        With "epsilon" most coefficients are 0 or at a bound; with "huber" hardly any is 0.
     tol : float
         Largest violation of the optimality conditions, in units of y.
     max_iter : int
-        Pairs of variables optimised at most; -1 for 100 times their number, and at least ten million.
+        Largest number of pairs of variables optimised; -1 for 100 n, and at least ten million.
     memory : str or int
-        Bytes that kernel rows may take.
+        Bytes that kernel values may take.
 
     Attributes
     ----------
@@ -52,15 +44,15 @@ class SVR(Tube, BaseEstimator):
     dual_coef_ : array (n_sv, 1)
     intercept_ : array (1,)
     certificate_ : Certificate
-        Objectives, gap and worst violation where the solver stopped; ``mercer.certify`` recomputes it.
+        Objectives, gap and largest violation at the solution; ``mercer.certify`` recomputes it.
     n_iter_ : int
-        Pairs optimised.
+        Number of pairs optimised.
     kernel_ : Kernel
     n_features_in_ : int
 
     See Also
     --------
-    mercer.NuSVR : The tube's width follows from the share of points outside.
+    mercer.NuSVR : The width of the tube follows from the share of points outside.
 
     References
     ----------
@@ -88,38 +80,28 @@ class SVR(Tube, BaseEstimator):
         self.memory = memory
 
     def fit(self, X, y, sample_weight=None):
-        """Find the function of the training points.
+        """Fit the function to training points.
 
         Parameters
         ----------
         X : points (n)
         y : array (n,)
         sample_weight : array (n,), optional
-            Factors of C, at least 0; a row of weight 0 is as good as absent.
+            Factors of C, at least 0; a row of weight 0 is ignored.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        y = targets(self, y)
-        sample = self._sample(X, sample_weight, len(y))
-        hard = np.isposinf(self.C)
-        dual, ridge = self._dual(sample, y, np.ones(len(sample.kept)) if hard else self.C * sample.weights)
-        n, points = count_points(sample.points), sample.points
-        kernel = sample.kernel
-        if ridge is not None:
-            kernel, points = Ridged(kernel, widened(points), ridge), np.arange(n)
-        accuracy = self.tol / (self.C * sample.weights.max() * np.sqrt(n))
-        with solver(self, kernel, points, accuracy) as means:
-            if hard:
-                solution, dual = hard_tube(means, dual, sample, y[sample.kept], self.epsilon, self.tol)
-            else:
-                solution = means.optimum(dual, self.tol)
-        self._keep(sample, solution.coef, solution)
-        self.intercept_ = np.array([solution.bias], sample.dtype)
-        self.certificate_ = certificate(self._bounded(dual), ridge, solution.coef, solution.scores, solution.bias)
-        self._warn_unfinished(solution.violation, self.tol, solution.gain)
+        y = self._targets(y)
+        problem = self._problem(X, sample_weight, len(y))
+        dual = self._dual(problem, y)
+        with self._training(problem) as options:
+            rows = options.rows(problem.kernel, problem.points, [dual])
+            solution = solve_dual(rows, dual, options)
+        self._store(problem, solution)
+        warn_inaccurate(self, solution, self.tol)
         return self
 
     def _check_parameters(self):
@@ -127,88 +109,40 @@ class SVR(Tube, BaseEstimator):
         check_number("epsilon", self.epsilon)
         if self.loss not in _LOSSES:
             raise ValueError(f"loss = {self.loss!r} must be one of {_LOSSES}.")
-        _svm.check_price(self.C)
+        check_C(self.C)
         if np.inf == self.C and self.loss != "epsilon":
-            raise ValueError(f"C = inf, which allows no loss, needs loss = 'epsilon', got {self.loss!r}.")
+            raise ValueError(f"loss = {self.loss!r} must be 'epsilon' if C = inf, which allows no loss.")
         if self.epsilon < 0 or (self.loss == "huber" and self.epsilon == 0):
             least = "above 0 for the Huber loss" if self.loss == "huber" else "at least 0"
             raise ValueError(f"epsilon = {self.epsilon!r} must be {least}.")
 
-    def _dual(self, sample, y, price):
-        """Return the dual for prices (k,), and the ridge (k,) that its kernel matrix has, or None."""
-        y = y[sample.kept]
+    def _dual(self, problem, y):
+        """Return the dual: a quadratic loss adds a ridge to the kernel matrix."""
+        n, C = len(problem.rows), self.C * problem.weights
+        bound, epsilon, ridge = C, self.epsilon, None
         if self.loss == "huber":
-            return tube(y, 0.0, price), self.epsilon / price
-        if self.loss == "epsilon":
-            return tube(y, self.epsilon, price), None
-        # the optimum's loss is at most that of a constant, which bounds every coefficient without touching one
-        spread = y - np.average(y, weights=price)
-        bound = np.sqrt(price * (price @ np.square(spread))) + price * self.epsilon + np.finfo(float).tiny
-        return tube(y, self.epsilon, 2 * bound), 1 / price
+            epsilon, ridge = 0.0, self.epsilon / C
+        elif self.loss == "squared_epsilon":
+            bound, ridge = np.full(n, np.inf), 1 / C
+        return Dual(y[problem.rows], -bound, bound, np.zeros(n), np.arange(n), epsilon, ridge)
 
-    def _certify(self, X, y, sample_weight):
-        """Return the certificate in float64 from raw inputs."""
-        y = targets(self, y)
-        sample = self._sample(X, sample_weight, len(y))
-        if np.isposinf(self.C):
-            # the optimum of no slack is that of every price above its coefficients
-            price = np.full(len(sample.kept), 2 * float(np.abs(self.dual_coef_).max(initial=0.0)) or 1.0)
-        else:
-            price = self.C * sample.weights
-        dual, ridge = self._dual(sample, y, price)
-        return tube_certificate(self, sample, self._bounded(dual), ridge)
+    def _explain(self, problem, found):
+        """Return the text of an error for targets that no function is close to."""
+        first, second = (name_mean(problem, found.dual.points, sign * found.coef) for sign in (1, -1))
+        numbers = found.numbers
+        return (
+            f"C = inf needs a function within epsilon = {self.epsilon:g} of every target, and {first} and {second} are "
+            f"{numbers['distance']:.3g} apart in feature space, their targets {numbers['difference']:.3g}: it would "
+            f"have |w| > {numbers['needed']:.3g}, where {numbers['unit']:.3g} spans the targets. Give a finite C, a "
+            "larger epsilon, or a kernel that separates these points."
+        )
 
-    def _bounded(self, dual):
-        """Return a dual with the bounds of its loss: the squared one is solved between some, and has none."""
-        if self.loss != "squared_epsilon":
-            return dual
-        return replace(dual, lower=np.full_like(dual.lower, -np.inf), upper=np.full_like(dual.upper, np.inf))
-
-
-def tube(y, epsilon, price):
-    """Return the dual of a tube: one variable to a point, between -price and price.
-
-    Parameters
-    ----------
-    y : float64 array (n,)
-    epsilon : float
-    price : float64 array (n,)
-
-    Returns
-    -------
-    Dual
-    """
-    return Dual(y, -price, price, np.zeros(len(y)), np.arange(len(y)), epsilon)
-
-
-def tube_certificate(model, sample, dual, ridge):
-    """Return the certificate of a fitted regression in float64 from raw inputs."""
-    coef, values = model._stored(sample)
-    if ridge is not None:
-        values = values + ridge * coef
-    coef = np.clip(coef, dual.lower, dual.upper)
-    return certificate(dual, ridge, coef, dual.target - values, float(model.intercept_[0]))
-
-
-def certificate(dual, ridge, coef, scores, bias):
-    """Return the certificate of a regression, whose kernel matrix has a ridge where its loss is smooth."""
-    if ridge is None:
-        return box_certificate(dual, coef, scores, bias)
-    return ridged_certificate(dual, ridge, coef, scores, bias)
-
-
-def targets(model, y):
-    """Return the targets in float64, or say what is wrong with them."""
-    if y is None:
-        raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
-    y = column_or_1d(y, warn=True)
-    try:
-        y = column_or_1d(y, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{type(model).__name__} needs y of numbers, got dtype {y.dtype}; labels are for classifiers, such as SVC."
-        ) from None
-    bad = np.flatnonzero(~np.isfinite(y))
-    if len(bad):
-        raise ValueError(f"y[{bad[0]}] = {y[bad[0]]} must be finite: Input y contains NaN or infinity.")
-    return y
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the certificate in float64 from the training points."""
+        self._require_training_rows(X)
+        y = self._targets(y)
+        problem = self._problem(X, sample_weight, len(y))
+        dual = self._dual(problem, y)
+        coef, values = self._stored(problem)
+        values = values if dual.ridge is None else values + dual.ridge * coef
+        return certificate(dual, coef, dual.target - values, float(self.intercept_[0]))

@@ -14,6 +14,7 @@ from mercer.kernels.base import Kernel, require_resolved
 from mercer.kernels.conformal import Conformal
 from mercer.kernels.precomputed import Precomputed
 from mercer.maps.coordinates import Coordinates
+from mercer.solvers.svm.one_vs_one import is_packed
 
 # Shapes of fitted attributes. A letter is one size within a model, and d its number of features. The two sizes of an
 # expansion are its points and vectors; "s *" is a container of s points; "|" separates alternatives; "." is a float.
@@ -194,7 +195,7 @@ def _require_classes(model):
         return
     n, k = model.dual_coef_.shape
     # one-vs-one coefficients are packed, c - 1 columns, unless the vectors were constructed and belong to no class
-    packed = c > 2 and model.multi_class == "ovo" and k != m
+    packed = is_packed(c, model.multi_class, k)
     require(k == (c - 1 if packed else m), f"dual_coef_ has {k} columns for {c} classes")
     if packed or "n_support_" in vars(model):
         counts = model.n_support_

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from mercer.estimators._svm import unpack
 from mercer.expansion import Expansion
 from mercer.formats.files import ModelFileError
 from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.radial import Gaussian
+from mercer.solvers.svm.one_vs_one import unpack
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?")
 _INTEGER = re.compile(r"[+-]?\d{1,10}")
@@ -72,7 +72,7 @@ def read_model(text, n_features=None):
     if header.classifies:
         classes = np.array(header.labels[::-1] if len(header.labels) == 2 else header.labels)
         if len(classes) > 2:
-            coef = unpack(coef, np.repeat(np.arange(len(classes)), header.sizes), len(classes))
+            coef = unpack(coef, header.sizes)
     return FittedExpansion(Expansion(kernel, points, coef), -np.array(header.rho), classes)
 
 

@@ -13,7 +13,6 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._compute.points import take_points
-from mercer.estimators._svm import unpack
 from mercer.expansion import Expansion
 from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
 from mercer.kernels.algebra import Constant, Normalized, Power
@@ -23,6 +22,7 @@ from mercer.kernels.function import FunctionKernel
 from mercer.kernels.mapped import Mapped
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
+from mercer.solvers.svm.one_vs_one import unpack
 
 # scikit-learn's kernel names: the class and its parameters.
 _KERNELS = {
@@ -44,8 +44,7 @@ def _classifier(model):
     check_is_fitted(model)
     coef = _dense(model.dual_coef_).T
     if len(model.classes_) > 2:
-        codes = np.repeat(np.arange(len(model.classes_)), model.n_support_)
-        coef = unpack(coef, codes, len(model.classes_))
+        coef = unpack(coef, model.n_support_)
     return _support_vector_machine(model, coef, model.classes_)
 
 

@@ -1,15 +1,13 @@
-"""How far a fitted model is from its optimum: objectives, their gap and the worst violation, or residuals."""
+"""certify: recompute how far a fitted model is from its optimum, by objectives and their gap or by residuals."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.solvers.svm.smo import violation
-
 
 @dataclass(frozen=True)
 class Certificate:
-    """Evidence of optimality, summed over the machines of a model.
+    """Evidence of optimality, summed over the binary classifiers of a model.
 
     Attributes
     ----------
@@ -18,7 +16,7 @@ class Certificate:
     gap : float
         primal - dual, at least 0 up to rounding.
     kkt : float
-        Largest score that may rise minus smallest that may fall, over all machines; 0 at the optimum.
+        Largest violation of the optimality conditions, over all binary classifiers; 0 at the optimum.
     """
 
     primal: float
@@ -44,49 +42,8 @@ class Residuals:
     residuals: np.ndarray
 
 
-def hinge_certificate(dual, coef, scores, bias):
-    r"""Return the certificate of one classifier.
-
-    .. math:: \tfrac12 b'Kb + \sum_i C_i \xi_i,\quad t'b - \tfrac12 b'Kb,\quad
-        \xi_i = \max(0, y_i (f_i - b_0)),\ f = t - Kb
-
-    Without slack, where a price is infinite, the first is the objective of the normal divided by 1 - max xi.
-
-    Parameters
-    ----------
-    dual : Dual
-    coef, scores : float64 array (n,)
-    bias : float
-
-    Returns
-    -------
-    Certificate
-    """
-    sign = np.where(dual.upper > 0, 1.0, -1.0)
-    bound = dual.upper - dual.lower
-    slack = np.maximum(0, sign * (scores - bias))
-    norm = float(coef @ (dual.target - scores))
-    value = float(dual.target @ coef) - 0.5 * norm
-    if np.isinf(bound).any():
-        # the normal, stretched until no point has slack
-        worst = float(slack.max())
-        primal = 0.5 * norm / (1 - worst) ** 2 if worst < 1 else np.inf
-    else:
-        primal = 0.5 * norm + float(bound @ slack)
-    return Certificate(primal, value, violation(scores, coef, dual))
-
-
 def total(certificates):
-    """Return one certificate for several machines: objectives add up, the worst violation counts.
-
-    Parameters
-    ----------
-    certificates : list of Certificate
-
-    Returns
-    -------
-    Certificate
-    """
+    """Return one certificate for several: objectives add up, the largest violation counts."""
     return Certificate(
         sum(each.primal for each in certificates),
         sum(each.dual for each in certificates),
@@ -95,25 +52,26 @@ def total(certificates):
 
 
 def certify(model, X, y=None, sample_weight=None):
-    r"""Recompute the certificate of a fitted model in float64 from raw inputs.
+    r"""Recompute the certificate of a fitted model in float64 from its training points.
 
-    Support vector machines answer with their objectives, and models of equations with residuals: KernelRidge, for each
-    target, with that of its normal equations over the points z_j that carry the solution (all x_i without landmarks),
+    Support vector machines give objectives. `KernelRidge` gives, for each target, the relative residual of its normal
+    equations over the points z_j of its expansion (all x_i without landmarks),
 
-    .. math:: |K_{zx} W (y - K_{xz} a) - \alpha K_{zz} a| \,/\, |K_{zx} W y|,
+    .. math:: |K_{zx} W (y - K_{xz} a) - \alpha K_{zz} a| \,/\, |K_{zx} W y|.
 
-    0 wherever the objective has its minimum; KernelPCA, for each component, with that of its eigenvalue,
+    `KernelPCA` gives, for each component, the relative residual of its eigenpair,
 
     .. math:: |H K H v_k - \lambda_k v_k| \,/\, \lambda_1.
 
     Parameters
     ----------
     model : SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, KernelRidge or KernelPCA
-        Fitted. Of a search, such as `SVCCV`, its ``best_estimator_``.
+        Fitted, or any model with a method ``__mercer_certify__(X, y, sample_weight)``. Of a search, such as `SVCCV`,
+        give the ``best_estimator_``.
     X : points (n)
         The training points, in the order of the fit.
     y : array (n,) or (n, m)
-        As in the fit; nothing for a model without.
+        As in the fit, if it took any.
     sample_weight : array (n,), optional
         As in the fit.
 
@@ -125,14 +83,14 @@ def certify(model, X, y=None, sample_weight=None):
     Raises
     ------
     TypeError
-        For a model of another kind.
+        For a model without certificate.
     ValueError
-        For other rows than those of the fit, by their number.
+        For another number of rows than that of the fit.
 
     Notes
     -----
-    Costs n times the number of support vectors kernel values in float64, n^2 for residuals, and keeps none. Nothing
-    that the solver stored but the coefficients and intercepts (eigenvectors and eigenvalues) is trusted.
+    The cost is n times the number of support vectors kernel values in float64, n^2 for residuals; none are stored. Only
+    the coefficients and intercepts (eigenvectors and eigenvalues) of the model are used.
 
     Examples
     --------
@@ -144,11 +102,9 @@ def certify(model, X, y=None, sample_weight=None):
     >>> mc.certify(mc.KernelRidge(kernel="linear").fit(X, y), X, y).residuals < 1e-12
     array([ True])
     """
-    recompute = getattr(type(model), "_certify", None)
-    if recompute is None:
+    if isinstance(model, type) or not hasattr(model, "__mercer_certify__"):
         raise TypeError(
-            "certify takes a fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, KernelRidge or KernelPCA of Mercer (of "
-            f"a search its best_estimator_), got {type(model).__module__}.{type(model).__name__}."
+            "model must be a fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, KernelRidge or KernelPCA of Mercer, got "
+            f"{type(model).__module__}.{type(model).__name__}; of a search give its best_estimator_."
         )
-    model._require_training_rows(X)
-    return recompute(model, X, y, sample_weight)
+    return model.__mercer_certify__(X, y, sample_weight)

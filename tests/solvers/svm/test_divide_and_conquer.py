@@ -4,10 +4,12 @@ import scipy.sparse as sp
 
 import mercer as mc
 from mercer._compute.threads import limit_threads
+from mercer.solvers.svm import box
 from mercer.solvers.svm import divide_and_conquer as divide
-from mercer.solvers.svm import newton as polish
+from mercer.solvers.svm.dual import Dual, objective
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.smo import Dual, solve
+from mercer.solvers.svm.smo import solve
+from mercer.solvers.svm.workspace import Workspace
 
 KERNEL = mc.Gaussian(0.5)
 
@@ -28,10 +30,9 @@ def _of_numerals(X, Z):
     return np.exp(-np.abs(np.subtract.outer([float(x) for x in X], [float(z) for z in Z])))
 
 
-def _divided(kernel, points, dual, values=1 << 20, **options):
+def _divided(kernel, points, dual, values=1 << 20, max_iter=10**6, callback=None):
     rows = rows_of(kernel, points, 1e-6)
-    means = {"tol": 1e-3, "max_iter": 10**6, "memory": np.empty(values, rows.dtype)}
-    return divide.divided(kernel, points, rows, dual, **{**means, **options})
+    return divide.divide(rows, dual, Workspace(1e-3, max_iter, np.empty(values, rows.dtype), callback=callback))
 
 
 def test_pieces_are_small_equal_and_hold_every_place_once(global_random_seed):
@@ -67,10 +68,10 @@ def test_the_start_is_feasible_and_solves_each_part(global_random_seed, dtype):
     for piece in divide.split(X, dual.points):
         own = np.sort(piece)
         assert abs(coef[own].sum()) < 1e-9
-        scores = dual.target[own] - K[np.ix_(own, own)] @ coef[own]
+        gradient = dual.target[own] - K[np.ix_(own, own)] @ coef[own]
         rise, fall = coef[own] < dual.upper[own], coef[own] > dual.lower[own]
         # a twentieth of the violation of 2 at the start
-        assert scores[rise].max() - scores[fall].min() <= 0.1 + 1e-5
+        assert gradient[rise].max() - gradient[fall].min() <= 0.1 + 1e-5
 
 
 def test_the_start_does_not_depend_on_the_number_of_threads():
@@ -92,7 +93,7 @@ def test_little_memory_and_few_steps_are_kept_to():
 
 def test_a_stop_leaves_a_feasible_start():
     X, dual = _problem(0)
-    coef, _, _ = _divided(KERNEL, X, dual, report=lambda _: True)
+    coef, _, _ = _divided(KERNEL, X, dual, callback=lambda _: True)
     assert np.all((dual.lower <= coef) & (coef <= dual.upper))
     assert abs(coef.sum()) < 1e-9
 
@@ -114,9 +115,10 @@ def test_points_without_coordinates_are_divided_by_kernel_values(kernel, wrap):
 def test_the_divided_optimum_is_the_optimum(global_random_seed, monkeypatch):
     X, dual = _problem(global_random_seed)
     rows = rows_of(KERNEL, X, 1e-6)
-    means = {"max_iter": 10**6, "memory": np.empty(1 << 20, rows.dtype)}
-    whole = solve(rows, dual, tol=1e-9, **means)
-    monkeypatch.setattr(polish, "LARGE", 100)
-    parts = polish.optimum(KERNEL, X, rows, dual, 1e-9, **means)
-    assert polish.objective(dual, parts) == pytest.approx(polish.objective(dual, whole), rel=1e-12)
-    np.testing.assert_allclose(parts.scores, whole.scores, atol=1e-7)
+    workspace = Workspace(1e-9, 10**6, np.empty(1 << 20, rows.dtype))
+    whole = solve(rows, dual, workspace)
+    monkeypatch.setattr(box, "LARGE", 100)
+    parts = box.solve_box(rows, dual, workspace)
+    values = [objective(dual, each.coef, each.gradient) for each in (parts, whole)]
+    assert values[0] == pytest.approx(values[1], rel=1e-12)
+    np.testing.assert_allclose(parts.gradient, whole.gradient, atol=1e-7)

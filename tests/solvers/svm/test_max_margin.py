@@ -4,20 +4,22 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.max_margin import widest_margin
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.smo import Dual
 from mercer.solvers.svm.working_set import LANES
+from mercer.solvers.svm.workspace import Workspace
 
 
 def closest(X, sign, dtype=np.float64, bound=2.0, tol=1e-6):
     """Return the solution, margin and unit of linear hulls of total weight 1."""
-    kernel, n = mc.Linear(), len(X)
-    price = bound * sign
-    dual = Dual(sign, np.minimum(price, 0), np.maximum(price, 0), np.zeros(n), np.arange(n))
-    memory = np.empty((4 * LANES) ** 2, dtype)
-    rows = FusedRows(kernel, X, dtype)
-    return widest_margin(kernel, X, rows, dual, 1.0, tol, 1e-9, max_iter=10**6, memory=memory)
+    workspace = Workspace(tol, 10**6, np.empty((4 * LANES) ** 2, dtype))
+    return widest_margin(FusedRows(mc.Linear(), X, dtype), classifier(sign, bound), 1.0, 1e-9, workspace)
+
+
+def classifier(sign, bound, **options):
+    n, signed = len(sign), bound * sign
+    return Dual(sign, np.minimum(signed, 0), np.maximum(signed, 0), np.zeros(n), np.arange(n), **options)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -29,7 +31,7 @@ def test_a_corner_is_nearest_to_the_middle_of_an_edge(dtype):
     np.testing.assert_allclose(solution.coef, [1, -0.5, 0, -0.5, 0, 0], atol=1e-9)
     # |w|^2 = 4 = 2 margin, and every point is on its side of the level
     np.testing.assert_allclose(margin, 2, rtol=1e-9)
-    np.testing.assert_allclose(solution.scores, margin * sign - X @ [2.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(solution.gradient, margin * sign - X @ [2.0, 0.0], atol=1e-9)
 
 
 def test_hulls_that_meet_have_no_margin_to_the_last_digits(global_random_seed):

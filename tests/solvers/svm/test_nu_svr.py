@@ -5,10 +5,11 @@ import pytest
 from scipy.optimize import minimize
 
 import mercer as mc
-from mercer.solvers.svm.newton import polish
-from mercer.solvers.svm.nu_svr import solve_share
+from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.newton import refine
+from mercer.solvers.svm.nu_svr import find_epsilon
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.smo import Dual
+from mercer.solvers.svm.workspace import Workspace
 
 
 def problem(n, seed, dtype=np.float64, C=1.0):
@@ -21,7 +22,7 @@ def problem(n, seed, dtype=np.float64, C=1.0):
 
 
 def optimum(rows, dual, total, tol):
-    return solve_share(rows, dual, total, tol=tol, max_iter=10**6, memory=np.empty(1 << 22, rows.dtype))
+    return find_epsilon(rows, dual, total, Workspace(tol, 10**6, np.empty(1 << 22, rows.dtype)))
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
@@ -50,25 +51,25 @@ def test_the_optimum_is_that_of_a_general_solver(share, global_random_seed):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n", [300, 5000])
-def test_the_solution_is_that_of_its_tube_and_polishing_meets_the_sum(dtype, n, global_random_seed):
+def test_the_solution_is_that_of_its_epsilon_and_refinement_meets_the_sum(dtype, n, global_random_seed):
     kernel, X, rows, dual = problem(n, global_random_seed, dtype)
     solution = optimum(rows, dual, 0.4 * n, 1e-3)
-    own = Dual(dual.target, dual.lower, dual.upper, dual.coef, dual.points, solution.tube)
+    own = Dual(dual.target, dual.lower, dual.upper, dual.coef, dual.points, solution.epsilon)
     assert solution.violation <= 1e-3
     np.testing.assert_allclose(np.abs(solution.coef).sum(), 0.4 * n, rtol=0.01)
-    fine = polish(kernel, X, rows, own, solution, 1e-3, 0.4 * n)
+    fine = refine(rows, own, solution, 1e-3, 0.4 * n)
     free = (np.abs(fine.coef) > 0) & (np.abs(fine.coef) < 1)
     error = dual.target - kernel(X) @ fine.coef - fine.bias
-    np.testing.assert_allclose(error[free], fine.tube * np.sign(fine.coef[free]), atol=1e-8)
+    np.testing.assert_allclose(error[free], fine.epsilon * np.sign(fine.coef[free]), atol=1e-8)
     np.testing.assert_allclose(np.abs(fine.coef).sum(), 0.4 * n, rtol=1e-9)
-    assert (np.abs(error[fine.coef == 0]) <= fine.tube + 1e-8).all()
-    assert (np.abs(error[np.abs(fine.coef) == 1]) >= fine.tube - 1e-8).all()
+    assert (np.abs(error[fine.coef == 0]) <= fine.epsilon + 1e-8).all()
+    assert (np.abs(error[np.abs(fine.coef) == 1]) >= fine.epsilon - 1e-8).all()
 
 
 def test_more_than_all_errors_leave_no_tube():
     _, _, rows, dual = problem(60, 0)
     solution = optimum(rows, dual, 60.0, 1e-6)
-    assert solution.tube == 0
+    assert solution.epsilon == 0
     assert np.abs(solution.coef).sum() < 60
 
 
@@ -88,6 +89,6 @@ def test_where_the_sum_jumps_both_sides_make_one_solution():
     dual = Dual(y, -np.ones(200), np.ones(200), np.zeros(200), np.arange(200))
     rows = FusedRows(mc.Linear(), X, np.float64)
     solution = optimum(rows, dual, 0.75 * 200, 1e-6)
-    assert solution.tube == pytest.approx(1, abs=1e-5)
+    assert solution.epsilon == pytest.approx(1, abs=1e-5)
     np.testing.assert_allclose(np.abs(solution.coef).sum(), 150, rtol=1e-9)
     assert solution.violation <= 1e-6

@@ -5,9 +5,18 @@ import pytest
 
 import mercer as mc
 from mercer.solvers.svm import path, shrinking
-from mercer.solvers.svm.path import LazyValues, StoredValues, along, start
+from mercer.solvers.svm.dual import Solution
+from mercer.solvers.svm.one_vs_one import subproblems
+from mercer.solvers.svm.path import (
+    LazyValues,
+    StoredValues,
+    kernel_values,
+    neighbour_start,
+    solve_path,
+    with_values,
+)
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.smo import Solution
+from mercer.solvers.svm.workspace import Options, Workspace
 
 N = 300
 CS = np.logspace(-2, 2, 7)
@@ -24,7 +33,7 @@ def problem():
 def values_of(kind, rows):
     if kind == "stored":
         return StoredValues(rows, np.arange(N), np.float64)
-    return LazyValues(rows, np.arange(N), np.empty(512 * 100))
+    return LazyValues(rows, np.arange(N), Workspace(1e-3, 10**6, np.empty(512 * 100)))
 
 
 @pytest.mark.parametrize(("few", "part"), [(2000, 0.6), (5, 2.0)], ids=["whole", "in parts"])
@@ -36,18 +45,18 @@ def test_every_solution_meets_the_optimality_conditions_and_leaves_out_what_is_h
     rows, K, sign = problem
     weight = np.ones(N)
     weight[::10], weight[1::10] = 0, 2
-    solutions = along(values_of("stored", rows), sign, np.arange(N), weight, CS, tol=1e-6, max_iter=10**6)
+    solutions = solve_path(values_of("stored", rows), sign, np.arange(N), weight, CS, Options(1e-6, 10**6))
     for C, found in zip(CS, solutions, strict=True):
-        alpha, scores = sign * found.coef, sign - K @ found.coef
+        alpha, gradient = sign * found.coef, sign - K @ found.coef
         assert (alpha >= 0).all()
         assert (alpha <= C * weight).all()
         assert abs(found.coef.sum()) < 1e-9 * C * N
-        np.testing.assert_allclose(found.scores, scores, atol=1e-7)
+        np.testing.assert_allclose(found.gradient, gradient, atol=1e-7)
         rise, fall = (
             np.where(sign > 0, alpha < C * weight, alpha > 0),
             np.where(sign > 0, alpha > 0, alpha < C * weight),
         )
-        assert scores[rise].max() - scores[fall].min() <= 2e-6
+        assert gradient[rise].max() - gradient[fall].min() <= 2e-6
 
 
 def test_rows_that_are_not_kept_give_the_same_objectives():
@@ -57,23 +66,22 @@ def test_rows_that_are_not_kept_give_the_same_objectives():
     sign, weight = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0), np.ones(n)
     weight[::10] = 0
     rows, everything = rows_of(mc.Gaussian(0.3), X, 1e-12), np.arange(n)
+    workspace = Workspace(1e-5, 10**6, np.empty(1024 * 1536))
     kept, lazy = (
-        along(values, sign, everything, weight, Cs, tol=1e-5, max_iter=10**6)
-        for values in (
-            StoredValues(rows, everything, np.float64), LazyValues(rows, everything, np.empty(1024 * 1536))
-        )
-    )  # fmt: skip
+        solve_path(values, sign, everything, weight, Cs, Options(1e-5, 10**6))
+        for values in (StoredValues(rows, everything, np.float64), LazyValues(rows, everything, workspace))
+    )
     for one, other in zip(kept, lazy, strict=True):
         assert other.violation <= 1e-5
         assert not other.coef[::10].any()
-        np.testing.assert_allclose(*(each.coef @ (sign + each.scores) for each in (one, other)), rtol=1e-6)
+        np.testing.assert_allclose(*(each.coef @ (sign + each.gradient) for each in (one, other)), rtol=1e-6)
 
 
 def test_neighbours_save_steps(problem):
     rows, _, sign = problem
     values = values_of("stored", rows)
-    neighbours = along(values, sign, np.arange(N), np.ones(N), CS, tol=1e-3, max_iter=10**6)
-    alone = [along(values, sign, np.arange(N), np.ones(N), [C], tol=1e-3, max_iter=10**6)[0] for C in CS]
+    neighbours = solve_path(values, sign, np.arange(N), np.ones(N), CS, Options(1e-3, 10**6))
+    alone = [solve_path(values, sign, np.arange(N), np.ones(N), [C], Options(1e-3, 10**6))[0] for C in CS]
     assert sum(each.n_iter for each in neighbours) < sum(each.n_iter for each in alone)
 
 
@@ -87,19 +95,19 @@ def test_products_are_those_of_the_kernel_matrix(problem):
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_one_class_alone_is_a_constant(problem, sign):
     rows, _, _ = problem
-    solutions = along(values_of("stored", rows), np.full(N, sign), np.arange(N), np.ones(N), CS, tol=1e-3, max_iter=9)
+    solutions = solve_path(values_of("stored", rows), np.full(N, sign), np.arange(N), np.ones(N), CS, Options(1e-3, 9))
     assert [(each.bias, each.coef.any()) for each in solutions] == [(sign, False)] * len(CS)
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.9, 1.5, 100.0])
 def test_a_start_is_the_best_multiple_within_the_bounds(problem, ratio):
     rows, K, sign = problem
-    found = along(values_of("stored", rows), sign, np.arange(N), np.ones(N), [1.0], tol=1e-8, max_iter=10**6)[0]
+    found = solve_path(values_of("stored", rows), sign, np.arange(N), np.ones(N), [1.0], Options(1e-8, 10**6))[0]
     lower, upper = np.minimum(ratio * sign, 0), np.maximum(ratio * sign, 0)
-    coef, scores = start(sign, found, lower, upper, ratio)
+    coef, gradient = neighbour_start(sign, found, lower, upper, ratio)
     assert (coef >= lower).all()
     assert (coef <= upper).all()
-    np.testing.assert_allclose(scores, sign - K @ coef, atol=1e-6 * ratio)
+    np.testing.assert_allclose(gradient, sign - K @ coef, atol=1e-6 * ratio)
 
     def objective(b):
         return sign @ b - 0.5 * b @ K @ b
@@ -109,7 +117,30 @@ def test_a_start_is_the_best_multiple_within_the_bounds(problem, ratio):
 
 
 def test_a_start_from_nothing_is_nothing():
-    nothing = Solution(np.zeros(2), np.array([1.0, -1.0]), 0.0, 2.0, 0, 0)
-    coef, scores = start(np.array([1.0, -1.0]), nothing, np.array([0.0, -2.0]), np.array([2.0, 0.0]), 2.0)
+    nothing = Solution(np.zeros(2), np.array([1.0, -1.0]), 0.0, 2.0, 0)
+    coef, gradient = neighbour_start(np.array([1.0, -1.0]), nothing, np.array([0.0, -2.0]), np.array([2.0, 0.0]), 2.0)
     np.testing.assert_array_equal(coef, 0)
-    np.testing.assert_array_equal(scores, [1.0, -1.0])
+    np.testing.assert_array_equal(gradient, [1.0, -1.0])
+
+
+def test_values_are_stored_if_memory_holds_them_and_the_copies_of_each_worker():
+    rows, chosen = rows_of(mc.Gaussian(0.3), np.random.default_rng(0).normal(size=(2000, 3)), np.inf), np.arange(2000)
+    stored, copy = 2000 * 2048 * 4, 1200 * (1200 + 256) * 4
+    for workers in (1, 3):
+        needed = stored + workers * copy
+        for memory, kind in ((needed, StoredValues), (needed - 4, LazyValues)):
+            found = kernel_values(rows, chosen, Options(1e-3, memory=memory), np.float32, workers)
+            assert type(found) is kind
+    # float64 values are converted from a block of float32
+    needed = 2000 * 2048 * 8 + 2000**2 * 4
+    for memory, kind in ((needed, StoredValues), (needed - 8, LazyValues)):
+        assert type(kernel_values(rows, chosen, Options(1e-3, memory=memory), np.float64)) is kind
+
+
+def test_classifiers_over_the_same_points_share_their_values():
+    rows = rows_of(mc.Gaussian(0.3), np.random.default_rng(0).normal(size=(30, 3)), 0.0)
+    for multi_class, distinct in (("ovr", 1), ("ovo", 3)):
+        problems, seen = subproblems([10, 10, 10], multi_class), []
+        with_values(rows, problems, Options(1e-3), np.float64, lambda *args, seen=seen: seen.append(args))
+        assert [args[:2] for args in seen] == list(enumerate(problems))
+        assert len({id(values) for _, _, values in seen}) == distinct

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from mercer.solvers.svm import shrinking
-from mercer.solvers.svm.shrinking import Variables, sides
+from mercer.solvers.svm.dual import slopes
+from mercer.solvers.svm.shrinking import Variables
 from mercer.solvers.svm.working_set import LANES
 
 
@@ -24,16 +25,16 @@ def test_what_fills_up_lanes_takes_no_part(global_random_seed):
     shrinking.solve_all(values, slots, variables, 1e-3, 10**6, None)
     assert len(variables) == 768
     assert not variables.coef[600:].any()
-    assert not variables.scores[600:].any()
+    assert not variables.gradient[600:].any()
 
 
-def test_scores_stay_those_of_the_coefficients(global_random_seed):
+def test_the_gradient_stays_that_of_the_coefficients(global_random_seed):
     K, y, values, slots, variables = _problem(global_random_seed)
     shrinking.solve_all(values, slots, variables, 1e-1, 10**6, None)
     near = variables.near()
     assert shrinking.few(variables, near)
     shrinking.solve_near(values, slots, variables, near, 1e-3, 10**6, None)
-    np.testing.assert_allclose(variables.scores[:600], y - K @ variables.coef[:600], atol=1e-10)
+    np.testing.assert_allclose(variables.gradient[:600], y - K @ variables.coef[:600], atol=1e-10)
 
 
 def test_solving_near_the_margin_reaches_the_optimum_of_all(global_random_seed):
@@ -52,30 +53,30 @@ def test_solving_near_the_margin_reaches_the_optimum_of_all(global_random_seed):
 
 def test_near_are_the_free_and_those_that_violate():
     lower, upper = np.zeros(4), np.ones(4)
-    coef, scores = np.array([0.0, 1.0, 0.5, 0.0]), np.array([1.0, 2.0, 0.5, -5.0])
-    variables = Variables(np.ones(4), scores, coef, lower, upper)
-    assert variables.bounds() == (1.0, 0.5)
+    coef, gradient = np.array([0.0, 1.0, 0.5, 0.0]), np.array([1.0, 2.0, 0.5, -5.0])
+    variables = Variables(np.ones(4), gradient, coef, lower, upper)
+    assert variables.interval() == (1.0, 0.5)
     np.testing.assert_array_equal(variables.near(), [0, 2])
 
 
-def test_a_report_ends_the_steps(global_random_seed):
+def test_a_callback_ends_the_steps(global_random_seed):
     _, _, values, slots, variables = _problem(global_random_seed)
     steps, stopped = shrinking.solve_all(values, slots, variables, 1e-12, 10**9, lambda _: True)
     assert stopped
     assert steps < 10**9
 
 
-def test_sides_are_the_derivatives_of_the_objective_to_both_sides(global_random_seed):
+def test_slopes_are_the_derivatives_of_the_objective_to_both_sides(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     coef, upper = np.array([0.0, 0.5, -0.5, 1.0, -1.0]), np.ones(5)
     A = rng.standard_normal((5, 5))
-    K, target, tube, h = A @ A.T, rng.standard_normal(5), 0.3, 1e-7
-    box = Variables(np.diag(K), target - K @ coef, coef, -upper, upper, tube)
-    rising, falling = sides(box.scores, coef, box)
+    K, target, epsilon, h = A @ A.T, rng.standard_normal(5), 0.3, 1e-7
+    box = Variables(np.diag(K), target - K @ coef, coef, -upper, upper, epsilon)
+    rising, falling = slopes(box.gradient, coef, box)
 
     def gain(i, step):
         moved = coef + step * (np.arange(5) == i)
-        before, after = (b @ target - tube * np.abs(b).sum() - 0.5 * b @ K @ b for b in (coef, moved))
+        before, after = (b @ target - epsilon * np.abs(b).sum() - 0.5 * b @ K @ b for b in (coef, moved))
         return (after - before) / h
 
     np.testing.assert_allclose(rising[[0, 1, 2, 4]], [gain(i, h) for i in (0, 1, 2, 4)], atol=1e-5)

@@ -3,18 +3,16 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 import mercer as mc
+from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.smo import Dual, solve
+from mercer.solvers.svm.smo import solve
+from mercer.solvers.svm.workspace import Workspace
 
 
-def _memory(rows, n):
-    return np.empty(n * 1024, rows.dtype)
-
-
-def _solve(kernel, X, dual, tol=1e-10, values=None, **options):
+def _solve(kernel, X, dual, tol=1e-10, values=None, max_iter=10**6, **options):
     rows = rows_of(kernel, X, 0.0)
-    memory = _memory(rows, len(dual.target)) if values is None else np.empty(values, rows.dtype)
-    return solve(rows, dual, tol=tol, max_iter=10**6, memory=memory, **options)
+    buffer = np.empty(len(dual.target) * 1024 if values is None else values, rows.dtype)
+    return solve(rows, dual, Workspace(tol, max_iter, buffer, **options))
 
 
 @pytest.fixture
@@ -49,17 +47,17 @@ def test_every_member_of_the_family_reaches_the_optimum_of_a_general_solver(poin
     kernel, dual = mc.Gaussian(0.5), make(points)
     K = kernel(points)[np.ix_(dual.points, dual.points)]
     solution = _solve(kernel, points, dual)
-    # the parts above and below 0 apart, so that the tube is linear in them
+    # the parts above and below 0 apart, so that epsilon is linear in them
     n, start = len(dual.target), np.concatenate([np.maximum(dual.coef, 0), np.maximum(-dual.coef, 0)])
     bounds = np.concatenate([np.maximum(dual.upper, 0), np.maximum(-dual.lower, 0)])
 
     def objective(parts):
         b = parts[:n] - parts[n:]
-        return 0.5 * b @ K @ b - dual.target @ b + dual.tube * parts.sum()
+        return 0.5 * b @ K @ b - dual.target @ b + dual.epsilon * parts.sum()
 
     def slope(parts):
         g = K @ (parts[:n] - parts[n:]) - dual.target
-        return np.concatenate([g, -g]) + dual.tube
+        return np.concatenate([g, -g]) + dual.epsilon
 
     sign = np.repeat([1.0, -1.0], n)
     reference = minimize(
@@ -78,10 +76,10 @@ def test_every_member_of_the_family_reaches_the_optimum_of_a_general_solver(poin
     assert ((solution.coef >= dual.lower) & (solution.coef <= dual.upper)).all()
 
 
-def test_scores_are_those_of_the_coefficients(points):
+def test_the_gradient_is_that_of_the_coefficients(points):
     kernel, dual = mc.Gaussian(0.5), _classifier(points)
     solution = _solve(kernel, points, dual)
-    np.testing.assert_allclose(solution.scores, dual.target - kernel(points) @ solution.coef, atol=1e-11)
+    np.testing.assert_allclose(solution.gradient, dual.target - kernel(points) @ solution.coef, atol=1e-11)
 
 
 def test_sweeps_over_parts_reach_the_same_optimum(global_random_seed):
@@ -89,7 +87,7 @@ def test_sweeps_over_parts_reach_the_same_optimum(global_random_seed):
     kernel, dual = mc.Gaussian(0.3), _classifier(X)
     whole = _solve(kernel, X, dual, tol=1e-6, values=2048 * 2000)
     parts = _solve(kernel, X, dual, tol=1e-6, values=600 * 768)
-    np.testing.assert_allclose(parts.scores, whole.scores, atol=2e-5)
+    np.testing.assert_allclose(parts.gradient, whole.gradient, atol=2e-5)
     assert parts.violation <= 1e-6
 
 
@@ -102,16 +100,15 @@ def test_a_solution_is_a_start_that_nothing_improves(points):
 
 
 def test_the_bound_on_steps_is_kept_to_the_step(points):
-    rows = rows_of(mc.Gaussian(0.5), points, 0.0)
-    solution = solve(rows, _classifier(points), tol=1e-10, max_iter=7, memory=_memory(rows, 60))
+    solution = _solve(mc.Gaussian(0.5), points, _classifier(points), max_iter=7)
     assert solution.n_iter == 7
     assert solution.violation > 1e-10
 
 
-def test_a_report_that_says_so_stops_the_solver(global_random_seed):
+def test_a_callback_that_returns_true_stops_the_solver(global_random_seed):
     X, seen = np.random.default_rng(global_random_seed).standard_normal((600, 3)), []
     dual = _classifier(X, C=1e4)
-    solution = _solve(mc.Gaussian(0.5), X, dual, report=lambda violation: seen.append(violation) or True)
+    solution = _solve(mc.Gaussian(0.5), X, dual, callback=lambda violation: seen.append(violation) or True)
     assert len(seen) == 1
     assert solution.violation > 1e-10
 
@@ -129,7 +126,7 @@ def test_the_optimum_does_not_depend_on_the_memory(global_random_seed, values):
     whole = _solve(mc.Gaussian(0.5), X, dual, tol=1e-6)
     solution = _solve(mc.Gaussian(0.5), X, dual, tol=1e-6, values=values)
     assert solution.violation <= 1e-6
-    objectives = [each.coef @ (dual.target + each.scores) for each in (whole, solution)]
+    objectives = [each.coef @ (dual.target + each.gradient) for each in (whole, solution)]
     assert objectives[1] == pytest.approx(objectives[0], rel=1e-8)
 
 
@@ -146,5 +143,5 @@ def test_more_free_variables_than_a_sweep_holds_take_few_sweeps(global_random_se
 
 
 def test_memory_for_less_than_a_few_rows_is_refused(points):
-    with pytest.raises(ValueError, match="holds 4095 kernel values; the solver needs at least 4096"):
+    with pytest.raises(ValueError, match="the buffer holds 4095 kernel values; it must hold at least 4096"):
         _solve(mc.Gaussian(0.5), points, _classifier(points), values=4095)

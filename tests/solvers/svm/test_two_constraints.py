@@ -5,11 +5,12 @@ import pytest
 from scipy.optimize import minimize
 
 import mercer as mc
-from mercer.solvers.svm.newton import polish
+from mercer.solvers.svm.dual import Dual, Solution
+from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.smo import Dual, Solution
-from mercer.solvers.svm.two_constraints import priced, settle, solve_sums
+from mercer.solvers.svm.two_constraints import refine_sums, solve_sums, with_multiplier
 from mercer.solvers.svm.working_set import LANES
+from mercer.solvers.svm.workspace import Workspace
 
 
 def problem(n, seed, dtype=np.float64):
@@ -24,8 +25,8 @@ def problem(n, seed, dtype=np.float64):
 
 def optimum(rows, dual, total, tol, side=4 * LANES, max_iter=10**6):
     split = len(dual.points) // 2
-    memory = np.empty(side**2, rows.dtype)
-    return solve_sums(rows, dual, split, total, tol=lambda _: tol, max_iter=max_iter, memory=memory)
+    workspace = Workspace(lambda _: tol, max_iter, np.empty(side**2, rows.dtype))
+    return solve_sums(rows, dual, split, total, workspace)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.95])
@@ -51,19 +52,19 @@ def test_the_optimum_is_that_of_a_general_solver(share, global_random_seed):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_free_variables_are_settled_to_the_last_digits_and_sums_kept(dtype, global_random_seed):
+def test_free_variables_are_refined_to_the_last_digits_and_sums_kept(dtype, global_random_seed):
     n, total, tol = 150, 20.0, 1e-4
     kernel, X, rows, dual = problem(n, global_random_seed, dtype)
-    solution, price = optimum(rows, dual, total, tol)
-    solution, price = settle(kernel, X, rows, dual, n, total, solution, price, tol)
-    scores = priced(dual, n, price).target - kernel(X) @ solution.coef
+    solution, multiplier = optimum(rows, dual, total, tol)
+    solution, multiplier = refine_sums(rows, dual, n, total, solution, multiplier, tol)
+    gradient = with_multiplier(dual, n, multiplier).target - kernel(X) @ solution.coef
     free = (solution.coef > dual.lower) & (solution.coef < dual.upper)
     assert free[:n].any()
     assert free[n:].any()
-    np.testing.assert_allclose(scores[free], solution.bias, atol=1e-9)
+    np.testing.assert_allclose(gradient[free], solution.bias, atol=1e-9)
     np.testing.assert_allclose([solution.coef[:n].sum(), -solution.coef[n:].sum()], total, rtol=1e-9)
-    assert scores[solution.coef < dual.upper].max() <= solution.bias + 1e-6
-    assert scores[solution.coef > dual.lower].min() >= solution.bias - 1e-6
+    assert gradient[solution.coef < dual.upper].max() <= solution.bias + 1e-6
+    assert gradient[solution.coef > dual.lower].min() >= solution.bias - 1e-6
 
 
 def test_sweeps_over_parts_find_the_same_optimum():
@@ -73,8 +74,8 @@ def test_sweeps_over_parts_find_the_same_optimum():
     parts, second = optimum(rows, dual, 30.0, 1e-3, side=2048)
     assert max(whole.violation, parts.violation) <= 1e-3
 
-    def objective(solution, price):
-        image = priced(dual, 2500, price).target - solution.scores
+    def objective(solution, multiplier):
+        image = with_multiplier(dual, 2500, multiplier).target - solution.gradient
         return 0.5 * solution.coef @ image - dual.target @ solution.coef
 
     np.testing.assert_allclose(objective(parts, second), objective(whole, first), rtol=1e-5)
@@ -82,11 +83,11 @@ def test_sweeps_over_parts_find_the_same_optimum():
 
 def test_a_start_with_the_right_sums_is_taken():
     _, _, rows, dual = problem(50, 3)
-    solution, price = optimum(rows, dual, 5.0, 1e-8)
+    solution, multiplier = optimum(rows, dual, 5.0, 1e-8)
     again, same = optimum(rows, Dual(dual.target, dual.lower, dual.upper, solution.coef, dual.points), 5.0, 1e-7)
     assert again.n_iter == 0
     assert (again.coef == solution.coef).all()
-    np.testing.assert_allclose(same, price, rtol=1e-12)
+    np.testing.assert_allclose(same, multiplier, rtol=1e-12)
 
 
 def test_steps_end_where_they_are_told():
@@ -96,13 +97,13 @@ def test_steps_end_where_they_are_told():
 
 def test_a_solution_that_violates_too_much_is_left_alone():
     kernel, X, rows, dual = problem(20, 2)
-    rough = Solution(np.zeros(40), dual.target, 0.0, 1.0, 0, 0)
-    assert settle(kernel, X, rows, dual, 20, 1.0, rough, 0.0, 1e-3) == (rough, 0.0)
+    rough = Solution(np.zeros(40), dual.target, 0.0, 1.0, 0)
+    assert refine_sums(rows, dual, 20, 1.0, rough, 0.0, 1e-3) == (rough, 0.0)
 
 
-def test_a_price_is_the_dual_that_polishing_sees(global_random_seed):
+def test_a_multiplier_makes_a_dual_of_one_sum(global_random_seed):
     kernel, X, rows, dual = problem(60, global_random_seed)
-    solution, price = optimum(rows, dual, 6.0, 1e-6)
-    same = polish(kernel, X, rows, priced(dual, 60, price), solution, 1e-6)
+    solution, multiplier = optimum(rows, dual, 6.0, 1e-6)
+    same = refine(rows, with_multiplier(dual, 60, multiplier), solution, 1e-6)
     np.testing.assert_allclose(same.coef, solution.coef, atol=1e-3)
     assert same.violation <= 1e-9

@@ -24,9 +24,9 @@ def test_steps_lead_to_the_optimum_and_keep_the_sum(global_random_seed):
     f, coef = y.copy(), np.zeros(len(y))
     groups = np.array([0, len(y)])
     lower, upper = np.minimum(0, y), np.maximum(0, y)
-    n_iter, missing, gap = optimise(K, slots, ones, f, coef, lower, upper, 0.0, groups, 1e-9, 10**6)
+    n_iter, missing, violation = optimise(K, slots, ones, f, coef, lower, upper, 0.0, groups, 1e-9, 10**6)
     assert missing == -1
-    assert gap <= 1e-9
+    assert violation <= 1e-9
     assert n_iter > 0
     assert abs(coef.sum()) < 1e-12
     np.testing.assert_allclose(f[:300], y[:300] - K[:, :300] @ coef[:300], atol=1e-12)
@@ -49,11 +49,11 @@ def test_groups_keep_their_sums_apart(global_random_seed):
     coef[:LANES] = 0.2
     f[LANES:] += 3
     before = f + K @ coef
-    n_iter, _, gap = optimise(
+    n_iter, _, violation = optimise(
         K, slots, ones, f, coef, np.zeros_like(f), np.ones_like(f), 0.0, np.array([0, LANES, 2 * LANES]), 1e-8, 10**5
     )
     assert n_iter > 0
-    assert gap <= 1e-8
+    assert violation <= 1e-8
     np.testing.assert_allclose([coef[:LANES].sum(), coef[LANES:].sum()], [0.2 * LANES, 0], atol=1e-10)
     np.testing.assert_allclose(f, before - K @ coef, atol=1e-9)
 
@@ -71,20 +71,20 @@ def test_rows_are_subtracted_in_float64_and_gathered_as_they_are(global_random_s
     assert not out[:, 3:].any()
 
 
-def _tube(seed, tube, dtype=np.float64):
+def _with_epsilon(seed, epsilon, dtype=np.float64):
     K, slots, ones, _ = _problem(seed)
     f, coef, upper = np.zeros(len(K[0])), np.zeros(len(K[0])), 2 * ones
     f[:300] = np.random.default_rng(seed).standard_normal(300)
     groups = np.array([0, len(f)])
-    result = optimise(K.astype(dtype), slots, ones, f, coef, -upper, upper, tube, groups, 1e-9, 10**6)
+    result = optimise(K.astype(dtype), slots, ones, f, coef, -upper, upper, epsilon, groups, 1e-9, 10**6)
     return K[:, :300], f[:300], coef[:300], result
 
 
-def test_steps_in_a_tube_lead_to_the_optimum_of_the_two_variables_to_a_point(global_random_seed):
-    K, f, coef, (_, missing, gap) = _tube(global_random_seed, 0.3)
+def test_steps_in_a_epsilon_lead_to_the_optimum_of_the_two_variables_to_a_point(global_random_seed):
+    K, f, coef, (_, missing, violation) = _with_epsilon(global_random_seed, 0.3)
     target = f + K @ coef
     assert missing == -1
-    assert gap <= 1e-9
+    assert violation <= 1e-9
     # the same dual with a variable above and one below 0
     twice = np.zeros((600, 768))
     twice[:, :600] = np.tile(K, (2, 2))
@@ -96,8 +96,8 @@ def test_steps_in_a_tube_lead_to_the_optimum_of_the_two_variables_to_a_point(glo
     np.testing.assert_allclose(K @ coef, K @ (parts[:300] + parts[300:600]), atol=1e-7)
 
 
-def test_zero_is_met_exactly_and_scores_there_are_within_the_tube(global_random_seed):
-    _, f, coef, _ = _tube(global_random_seed, 0.3)
+def test_zero_is_met_exactly_and_scores_there_are_within_the_with_epsilon(global_random_seed):
+    _, f, coef, _ = _with_epsilon(global_random_seed, 0.3)
     free = (coef != 0) & (np.abs(coef) < 2)
     assert 0 < (coef == 0).sum() < 300
     level = np.mean(f[free] - 0.3 * np.sign(coef[free]))
@@ -105,8 +105,8 @@ def test_zero_is_met_exactly_and_scores_there_are_within_the_tube(global_random_
     assert (np.abs(f[coef == 0] - level) <= 0.3 + 1e-8).all()
 
 
-def test_a_tube_that_holds_all_scores_moves_nothing(global_random_seed):
-    _, f, coef, (n_iter, _, gap) = _tube(global_random_seed, 10.0)
+def test_a_epsilon_that_holds_all_scores_moves_nothing(global_random_seed):
+    _, f, coef, (n_iter, _, violation) = _with_epsilon(global_random_seed, 10.0)
     assert n_iter == 0
-    assert gap == pytest.approx(np.ptp(f) - 20)
+    assert violation == pytest.approx(np.ptp(f) - 20)
     assert not coef.any()

@@ -1,77 +1,120 @@
-"""The widest margin between two classes: the distance of their hulls, whole or reduced."""
+"""Classifiers of the widest margin between two hulls, whole or reduced: the hard margin and nu-classification."""
 
 from dataclasses import replace
 
 import numpy as np
 
+from mercer.solvers.svm.dual import Infeasible
+from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.smo import Dual
-from mercer.solvers.svm.two_constraints import settle, solve_sums
+from mercer.solvers.svm.smo import solve
+from mercer.solvers.svm.two_constraints import refine_sums, solve_sums
 
-# Points of each class that the first guess of a margin looks at.
+# Number of points of each class in the first guess of a margin.
 _SAMPLE = 500
-# A margin below this share of what the distance of the classes' means would give is solved for again, more closely.
+# Margins are compared with that of the classes' means: one below this share of it is solved for more closely.
 _COARSE = 1e-2
+# Shares below which hulls touch, for the hard margin and for nu; and the margin that nu-classification then keeps.
+_TOUCHING_HARD, _TOUCHING_NU, _KEPT = 1e-9, 1e-4, 1e-2
 
 
-def widest_margin(kernel, points, rows, dual, total, tol, least, **means):
-    r"""Return the closest points of the reduced hulls of two classes, and half their levels' distance.
+def solve_hard_margin(rows, dual, workspace):
+    """Return the solution of a classifier with infinite bounds, or raise `Infeasible` if the hulls touch."""
+    # weights of a mean: a bound of 2 is never met
+    bounded = replace(dual, lower=np.maximum(dual.lower, -2.0), upper=np.minimum(dual.upper, 2.0))
+    found, margin, unit = widest_margin(rows, bounded, 1.0, _TOUCHING_HARD, workspace)
+    if margin > _TOUCHING_HARD * unit:
+        return _in_margins(found, margin)
+    squared = max(0.0, float(found.coef @ (margin * dual.target - found.gradient)))
+    raise Infeasible(dual, found.coef, distance=np.sqrt(squared), unit=np.sqrt(unit))
+
+
+def solve_nu_svc(rows, dual, workspace):
+    r"""Return the solution of a classifier with ``total`` in units of its margin, which is stored with it.
+
+    .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad 0 \le y_i b_i \le w_i,\ \sum_i b_i = 0,\ \sum_i |b_i| = s
+
+    If the hulls of the classes touch, a small margin is prescribed instead of ``total``.
+
+    Crisp, Burges, *A geometric interpretation of nu-SVM classifiers* (2000).
+    """
+    half = 0.5 * dual.total
+    solution, margin, unit = widest_margin(rows, dual, half, _TOUCHING_NU, workspace)
+    if margin <= _TOUCHING_NU * unit:
+        margin, n_iter = _KEPT * unit, solution.n_iter
+        own = replace(dual, target=margin * dual.target, coef=solution.coef)
+        limits = replace(workspace, tol=margin * workspace.tol).of_type(rows.dtype)
+        solution = refine(rows, own, solve(rows, own, limits), limits.tol)
+        solution = replace(solution, n_iter=n_iter + solution.n_iter)
+    elif half >= (1 - 1e-12) * min(dual.upper.sum(), -dual.lower.sum()):
+        solution, margin = _place(solution, dual, margin)
+    return _in_margins(solution, margin)
+
+
+def widest_margin(rows, dual, half, touching, workspace):
+    r"""Return the closest points of the reduced hulls of two classes.
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad l \le b \le u,\ \sum_+ b_i = s = -\sum_- b_i
 
-    Parameters
-    ----------
-    kernel : Kernel
-    points : points (n)
-    rows : FusedRows or PlainRows
-    dual : Dual
-        Of a classifier: its target is 1 or -1, its coefficients have the sign of it.
-    total : float
-        s.
-    tol : float
-        Largest violation as a share of the margin.
-    least : float
-        Share of `unit` below which a margin counts as none: it is not looked at more closely than ``tol`` times that.
-    **means
-        As for `solve_sums`.
-
-    Returns
-    -------
-    solution : Solution
-        In the order of the dual, with the margin times the target in its scores.
-    margin : float
-        |w|^2 = 2 s margin when no bound is met.
-    unit : float
-        The margin, times 2, of the classes' means: what margins are compared with.
-
-    Notes
-    -----
-    Crisp, Burges, *A geometric interpretation of nu-SVM classifiers* (2000).
+    Return the solution, whose gradient contains the margin times the target; the margin, |w|^2 = 2 s margin if no bound
+    is met; and twice the margin of the classes' means, the unit of margins. ``tol`` of the workspace is a share of the
+    margin, and of ``touching`` units at least.
     """
+    tol = workspace.tol
     order = np.argsort(dual.target < 0, kind="stable")
     split = int((dual.target > 0).sum())
-    ours = Dual(
-        np.zeros(len(order)), dual.lower[order], dual.upper[order], np.zeros(len(order)), dual.points[order]
-    )  # fmt: skip
-    unit = total * _distance(rows, dual)
+    sorted_dual = replace(dual.take(order), target=np.zeros(len(order)), coef=np.zeros(len(order)), total=None)
+    unit = half * _distance(rows, dual)
 
-    def solved(rows, start, share, **means):
-        own = replace(ours, coef=start)
-        return solve_sums(rows, own, split, total, tol=lambda margin: tol * max(margin, share * unit), **means)
+    def solved(rows, start, share):
+        own = replace(sorted_dual, coef=start)
+        limits = replace(workspace, tol=lambda margin: tol * max(margin, share * unit))
+        return solve_sums(rows, own, split, half, limits.of_type(rows.dtype))
 
-    # a margin that counts is looked at closely, one that does not is not worth it
-    solution, margin = solved(rows, ours.coef, _COARSE, **means)
-    if margin + solution.violation > least * unit and solution.violation > tol * max(margin, least * unit):
+    # small margins are solved for closely only if they count
+    solution, margin = solved(rows, sorted_dual.coef, _COARSE)
+    if margin + solution.violation > touching * unit and solution.violation > tol * max(margin, touching * unit):
         if rows.dtype == np.float32:
-            rows = rows_of(kernel, points, 0.0)
-            memory = means["memory"]
-            means["memory"] = memory[: len(memory) // 2 * 2].view(rows.dtype)
-        finer, margin = solved(rows, solution.coef, least, **means)
+            rows = rows_of(rows.kernel, rows.points, 0.0)
+        finer, margin = solved(rows, solution.coef, touching)
         solution = replace(finer, n_iter=finer.n_iter + solution.n_iter)
-    allowed = tol * max(margin, least * unit)
-    solution, margin = settle(kernel, points, rows, ours, split, total, solution, margin, allowed)
+    allowed = tol * max(margin, touching * unit)
+    solution, margin = refine_sums(rows, sorted_dual, split, half, solution, margin, allowed)
     back = np.argsort(order)
-    return replace(solution, coef=solution.coef[back], scores=solution.scores[back]), margin, unit
+    return replace(solution, coef=solution.coef[back], gradient=solution.gradient[back]), margin, unit
+
+
+def _in_margins(solution, margin):
+    """Return a solution in units of its margin, in which the points at the margin have the decision values 1 and -1."""
+    names = "coef", "gradient", "bias", "violation"
+    return replace(solution, margin=margin, **{name: getattr(solution, name) / margin for name in names})
+
+
+def _place(solution, dual, margin):
+    """Return a solution and margin if one class is at its bounds, which leaves the boundary open.
+
+    Every margin from half the distance of the classes' biases on is optimal. The distance is divided in the proportion
+    of the classes' factors, and halved if the factor of the other class is smaller.
+    """
+    raw, sign = solution.gradient - margin * dual.target, dual.target
+    factors = dict(zip((1.0, -1.0), dual.factors, strict=True))
+    edges, closed = {}, {}
+    for side in (1.0, -1.0):
+        own = sign == side
+        closed[side] = bool((np.abs(solution.coef[own]) == (dual.upper - dual.lower)[own]).all())
+        edge = raw[own].min() if side > 0 else raw[own].max()
+        edges[side] = float(edge) if closed[side] else solution.bias - margin * side
+    distance = edges[-1.0] - edges[1.0]
+    if distance <= 0:
+        return solution, margin
+    share = 0.5
+    for side in (1.0, -1.0):
+        if closed[-side] and not closed[side]:
+            share = max(0.5, factors[side] / (factors[side] + factors[-side]))
+            fixed = side
+    wider = share * distance
+    bias = 0.5 * (edges[1.0] + edges[-1.0]) if share == 0.5 else edges[fixed] + fixed * wider
+    return replace(solution, gradient=raw + wider * sign, bias=bias), wider
 
 
 def _distance(rows, dual):

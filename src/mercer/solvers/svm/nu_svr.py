@@ -1,125 +1,99 @@
-"""Regression in a tube as wide as a prescribed share of the points asks for."""
+"""Nu-regression: the dual whose sum of sizes |b_i| is given, and whose epsilon follows from it."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from mercer.solvers.svm.shrinking import sides
-from mercer.solvers.svm.smo import Dual, solve, threshold, violation
+from mercer.solvers.svm.box import solve_box
+from mercer.solvers.svm.dual import bias_of, slopes, violation_of
+from mercer.solvers.svm.newton import refine
+from mercer.solvers.svm.smo import solve
 
-# Points of the sample on which the width is guessed, where there are more than twice as many.
+# Number of points of the sample on which epsilon is guessed, if there are more than twice as many.
 _SAMPLE = 2000
-# The first guess is this share of the width that would do around a constant, so that there is something to solve.
+# The first guess is this share of the epsilon that would suffice around a constant, so that coefficients are not 0.
 _GUESS = 0.25
-# The guess, and every correction of it, takes a solution whose violation is this share of the width.
+# Epsilon is corrected by solutions whose violation is at most this share of it.
 _CLOSE = 0.7
-# Widths this share of the tolerance apart are the same; differences count from this many violations on.
+# Values of epsilon this share of the tolerance apart are equal; differences count from this many violations on.
 _SAME, _APART = 0.1, 2
-# A correction divides or multiplies the width by this at most.
+# A correction divides or multiplies epsilon by this at most.
 _STRETCH = 4
-# Variables at rest, as a share, that lie nearest to the tube and say how many enter it when it widens.
+# Share of the variables at rest that are nearest to the tube: they tell how many enter it if it widens.
 _NEAREST = 0.05
-# A sum that is farther off than this share of it is not nearly met.
+# A sum is nearly met within this share of it.
 _NEARLY = 0.01
-# The first step from one exact solution to the next, as a share of the width; how many of them, and from which share of
-# the width on two are the same.
-_STEP, _EXACT_WIDTHS, _EXACT = 0.01, 20, 1e-9
-# Corrections of a solution within the tolerance.
+# First step from one exact solution to the next, as a share of epsilon; how many of them; when two are equal.
+_STEP, _EXACT_TRIALS, _EXACT = 0.01, 20, 1e-9
+# Number of corrections of a solution within the tolerance.
 _CORRECTIONS = 50
 
 
-def solve_share(rows, dual, total, *, tol, max_iter, memory, report=None):
-    r"""Solve the dual of a tube whose width is such that the coefficients have a given sum of sizes.
+def solve_nu_svr(rows, dual, workspace):
+    r"""Return the solution of a dual of regression with ``total``, its ``epsilon`` included.
 
     .. math:: \min_b \tfrac12 b'Kb - t'b \quad\text{s.t.}\quad l \le b \le u,\ \sum_i b_i = 0,\ \sum_i |b_i| \le s
 
-    The width is the multiplier of the last constraint: sweeps of SMO at one width take turns with corrections of it.
-
-    Parameters
-    ----------
-    rows : FusedRows or PlainRows
-    dual : Dual
-        Its tube does not matter.
-    total : float
-        s, above 0.
-    tol, max_iter, memory, report
-        As for `mercer.solvers.svm.smo.solve`.
-
-    Returns
-    -------
-    Solution
-        With ``tube``, the width; the sum is met as well as ``tol`` lets it be known.
-
-    Notes
-    -----
-    The sum falls as the tube widens, and piece by piece in proportion: a secant finds its way, whose first slope counts
-    the points near the tube.
-
-    References
-    ----------
     Schölkopf, Smola, Williamson, Bartlett, *New support vector algorithms*, Neural Computation 12 (2000), section 3.
     """
-    means = {"max_iter": max_iter, "memory": memory, "report": report}
-    share, guess = total / dual.upper.sum(), _GUESS * _spread(dual, total)
+    total, line = dual.total, replace(dual, total=None, epsilon=0.0)
+    solution = find_epsilon(rows, line, total, workspace)
+    if solution.epsilon <= workspace.tol:
+        # with epsilon = 0 the sum may be smaller
+        exact = solve_box(rows, replace(line, coef=solution.coef), workspace)
+        exact = replace(exact, n_iter=exact.n_iter + solution.n_iter)
+        solution = exact if _sum(exact) <= total * (1 + 1e-12) else solution
+    return refine_epsilon(rows, line, total, solution, workspace) if solution.epsilon > 0 else solution
+
+
+def find_epsilon(rows, dual, total, workspace):
+    """Return a solution whose sum of sizes is about ``total``: sweeps of SMO and corrections of epsilon take turns.
+
+    The sum falls as epsilon grows, and piecewise linearly: a secant method, whose first slope counts the points near
+    the tube.
+    """
+    guess = _GUESS * _spread(dual, total)
     n = len(dual.target)
     if n > 2 * _SAMPLE:
         few = np.linspace(0, n - 1, _SAMPLE).astype(int)
-        arrays = dual.target, dual.lower, dual.upper, dual.coef, dual.points
-        small = Dual(*(each[few] for each in arrays), guess)
-        enough = max(tol, _SAME * guess)
-        part = share * small.upper.sum()
-        guess = solve(rows, small, tol=enough, adjust=_Width(part, enough), **means).tube
-    width = _Width(total, tol)
-    solution = solve(rows, replace(dual, tube=guess), tol=tol, adjust=width, **means)
-    mixed = width.mixed(dual, solution)
-    return mixed if mixed.violation <= tol else solution
+        part = replace(dual.take(few), epsilon=guess)
+        enough = max(workspace.tol, _SAME * guess)
+        search = _EpsilonSearch(total / dual.upper.sum() * part.upper.sum(), enough)
+        guess = solve(rows, part, replace(workspace, tol=enough), search.correct).epsilon
+    search = _EpsilonSearch(total, workspace.tol)
+    solution = solve(rows, replace(dual, epsilon=guess), workspace, search.correct)
+    mixed = search.mixed(dual, solution)
+    return mixed if mixed.violation <= workspace.tol else solution
 
 
-def settled(optimum, polish, dual, solution, total):
-    """Return a solution to its last digits: of the sum, or of its tube where none is known to have that sum.
+def refine_epsilon(rows, dual, total, solution, workspace):
+    """Return a solution to its last digits: of the sum ``total``, or of its epsilon if none is found for the sum.
 
-    Parameters
-    ----------
-    optimum : callable (dual) -> Solution
-    polish : callable (dual, solution, total) -> Solution
-        Gives the solution back where it fails.
-    dual : Dual
-        Its tube does not matter.
-    solution : Solution
-        Of about the sum, as `solve_share` finds it.
-    total : float
-
-    Returns
-    -------
-    Solution
-
-    Notes
-    -----
-    Newton's method finds the tube where it is near. Where it fails, exact solutions for some tubes lead nearer.
+    Newton steps find the epsilon if it is near. Otherwise exact solutions for some values lead nearer.
     """
-    known = {}
-    for count in range(_EXACT_WIDTHS):
-        own = replace(dual, tube=solution.tube)
-        found = polish(own, solution, total)
+    known, tol = {}, workspace.tol
+    for count in range(_EXACT_TRIALS):
+        own = replace(dual, epsilon=solution.epsilon)
+        found = refine(rows, own, solution, tol, total)
         if found is not solution:
             return found
-        found = polish(own, solution, None)
+        found = refine(rows, own, solution, tol)
         if found is solution:
             break
         solution, excess = found, _sum(found) - total
         known[excess > 0] = solution
         if len(known) < 2:
-            width = solution.tube * (1 + np.copysign(_STEP * 2**count, excess))
+            epsilon = solution.epsilon * (1 + np.copysign(_STEP * 2**count, excess))
         else:
-            narrow, wide = known[True].tube, known[False].tube
+            low, high = known[True].epsilon, known[False].epsilon
             part = 0.5 if count % 2 else (_sum(known[True]) - total) / (_sum(known[True]) - _sum(known[False]))
-            width = narrow + part * (wide - narrow)
-            if not narrow * (1 + _EXACT) < width < wide * (1 - _EXACT):
+            epsilon = low + part * (high - low)
+            if not low * (1 + _EXACT) < epsilon < high * (1 - _EXACT):
                 return _mean(known, dual, total)
-        if width <= 0:
+        if epsilon <= 0:
             break
-        found = optimum(replace(dual, tube=width, coef=solution.coef))
-        solution = replace(found, n_iter=solution.n_iter + found.n_iter, tube=width)
+        found = solve_box(rows, replace(dual, epsilon=epsilon, coef=solution.coef), workspace)
+        solution = replace(found, n_iter=solution.n_iter + found.n_iter, epsilon=epsilon)
     return solution
 
 
@@ -128,82 +102,84 @@ def _sum(solution):
 
 
 def _mean(known, dual, total):
-    """Return the mean of solutions of too large (True) and too small a sum that has the sum.
+    """Return the mean of a solution with too large a sum (True) and one with too small a sum that has the sum.
 
-    Where the sum jumps, at a width of its own, all means of its two sides are optimal.
+    Where the sum jumps at an epsilon, all such means are optimal.
     """
     many, few = known[True], known[False]
     share = (total - _sum(few)) / (_sum(many) - _sum(few))
-    coef, scores, width = (
-        share * getattr(many, name) + (1 - share) * getattr(few, name) for name in ("coef", "scores", "tube")
+    coef, gradient, epsilon = (
+        share * getattr(many, name) + (1 - share) * getattr(few, name) for name in ("coef", "gradient", "epsilon")
     )
-    dual = replace(dual, tube=width)
-    bias = threshold(scores, coef, dual)
-    return replace(few, coef=coef, scores=scores, tube=width, bias=bias, violation=violation(scores, coef, dual))
+    dual = replace(dual, epsilon=epsilon)
+    bias, violation = bias_of(gradient, coef, dual), violation_of(gradient, coef, dual)
+    return replace(few, coef=coef, gradient=gradient, epsilon=epsilon, bias=bias, violation=violation)
 
 
 def _spread(dual, total):
-    """Return the width of the tube around a constant that the share leaves."""
+    """Return the epsilon around a constant beyond which the bounds of the points sum to ``total``."""
     distance = np.abs(dual.target - np.median(dual.target))
     order = np.argsort(-distance, kind="stable")
     place = np.searchsorted(np.cumsum(dual.upper[order]), total)
     return float(distance[order[min(place, len(order) - 1)]])
 
 
-class _Width:
-    """Corrects the width of a tube from solutions that become better and better."""
+class _EpsilonSearch:
+    """Corrects epsilon by solutions of decreasing violation until their sum of sizes is ``total``."""
 
     def __init__(self, total, tol):
         self._total, self._tol = total, tol
-        self._low, self._high, self._sides = 0.0, np.inf, {}
-        self._past, self._settled, self._due, self._known = [], 0, np.inf, -1
+        self._low, self._high = 0.0, np.inf
+        # solutions with too large (True) and too small a sum, and all corrections
+        self._sides, self._past = {}, []
+        self._settled, self._due, self._steps = 0, np.inf, -1
 
-    def __call__(self, dual, solution):
-        """Return the width to go on with."""
-        width, violation = dual.tube, solution.violation
-        if violation > max(self._tol, min(_CLOSE * width, self._due)):
-            return width
-        # corrections of solutions that are no better than the last one might go on for ever
+    def correct(self, dual, solution):
+        """Return the epsilon to continue with."""
+        epsilon, violation = dual.epsilon, solution.violation
+        if violation > max(self._tol, min(_CLOSE * epsilon, self._due)):
+            return epsilon
+        # otherwise corrections by equally bad solutions might never end
         self._due = 0.5 * violation
         excess = _sum(solution) - self._total
-        if solution.n_iter == self._known and abs(excess) <= _NEARLY * self._total:
-            return width
-        self._known = solution.n_iter
+        if solution.n_iter == self._steps and abs(excess) <= _NEARLY * self._total:
+            return epsilon
+        self._steps = solution.n_iter
         change = excess / self._slope(dual, solution, excess)
-        self._past.append((width, excess, violation))
+        self._past.append((epsilon, excess, violation))
         if violation <= self._tol:
             self._settled += 1
-            self._low = max(self._low, width) if excess > 0 else self._low
-            self._high = min(self._high, width) if excess <= 0 else self._high
-            self._sides[excess > 0] = replace(solution, coef=solution.coef.copy(), scores=solution.scores.copy())
+            self._low = max(self._low, epsilon) if excess > 0 else self._low
+            self._high = min(self._high, epsilon) if excess <= 0 else self._high
+            self._sides[excess > 0] = replace(solution, coef=solution.coef.copy(), gradient=solution.gradient.copy())
             if abs(excess) > _NEARLY * self._total and all(excess * before > 0 for _, before, _ in self._past):
-                # far from the sum, and always on this side: far enough at least for a secant to tell
+                # far from the sum, and always on this side: far enough for a secant
                 change = np.copysign(max(abs(change), 2 * _APART * self._tol), excess)
-        wider = min(max(width + change, width / _STRETCH), _STRETCH * width + self._tol)
+        wider = min(max(epsilon + change, epsilon / _STRETCH), _STRETCH * epsilon + self._tol)
         wider = 0.0 if wider <= self._tol and excess < 0 else wider
         if not self._low <= wider <= self._high:
-            wider = 0.5 * (self._low + self._high) if np.isfinite(self._high) else _STRETCH * width + self._tol
-        same = min(abs(wider - width), self._high - self._low) <= _SAME * self._tol
-        return width if same or self._settled > _CORRECTIONS else wider
+            wider = 0.5 * (self._low + self._high) if np.isfinite(self._high) else _STRETCH * epsilon + self._tol
+        same = min(abs(wider - epsilon), self._high - self._low) <= _SAME * self._tol
+        return epsilon if same or self._settled > _CORRECTIONS else wider
 
     def mixed(self, dual, solution):
-        """Return the mean of solutions with too large and too small a sum that has the sum, or the solution given."""
+        """Return the mean of solutions on both sides that has the sum, or the given solution."""
         if len(self._sides) < 2:
             return solution
         return replace(_mean(self._sides, dual, self._total), n_iter=solution.n_iter, computed=solution.computed)
 
     def _slope(self, dual, solution, excess):
-        """Return by how much the sum falls where the tube widens by 1: as it did, or as points lie about the tube."""
-        for width, before, known in reversed(self._past):
-            apart = dual.tube - width
+        """Return how fast the sum falls as epsilon grows: as it did, or as points lie about the tube."""
+        for epsilon, before, known in reversed(self._past):
+            apart = dual.epsilon - epsilon
             if abs(apart) > _APART * max(known, solution.violation) and (before - excess) / apart > 0:
                 return (before - excess) / apart
-        rising, falling = sides(solution.scores, solution.coef, dual)
-        # where free variables would be without the tube nobody knows
+        rising, falling = slopes(solution.gradient, solution.coef, dual)
+        # where a free variable would be without the tube is not known
         rest = np.flatnonzero((rising != falling) & (dual.upper > dual.lower))
         if not len(rest):
             rest = np.arange(len(rising))
-        distance = np.abs(np.abs(solution.scores[rest] - solution.bias) - dual.tube)
+        distance = np.abs(np.abs(solution.gradient[rest] - solution.bias) - dual.epsilon)
         k = int(np.ceil(_NEAREST * len(rest)))
         nearest = np.argpartition(distance, k - 1)[:k]
         return float(dual.upper[rest[nearest]].sum()) / max(2 * float(distance[nearest].max()), 1e-300)

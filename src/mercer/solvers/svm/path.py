@@ -1,4 +1,4 @@
-"""The solutions of one machine for many C: kernel values are shared, and each solution starts from its neighbour."""
+"""Solutions of a classifier for many C: kernel values are shared, and each solution starts from its neighbour."""
 
 from dataclasses import replace
 
@@ -6,24 +6,43 @@ import numpy as np
 
 from mercer._compute.memory import allocate
 from mercer.solvers.svm import shrinking
+from mercer.solvers.svm.dual import Dual, Solution, bias_of
 from mercer.solvers.svm.shrinking import Variables
-from mercer.solvers.svm.smo import Dual, Solution, solve, threshold
+from mercer.solvers.svm.smo import solve
 from mercer.solvers.svm.working_set import LANES
+from mercer.solvers.svm.workspace import Workspace
 
-# Steps over all variables before others are set aside.
+# Number of steps over all variables before others are set aside.
 _FEW = 2000
 
 
-class StoredValues:
-    """Kernel values of all points of a machine, in memory.
+def kernel_values(rows, points, options, dtype, workers=1):
+    """Return the kernel values of some points: stored in ``dtype`` if memory holds them, row by row otherwise.
 
-    Parameters
-    ----------
-    rows : FusedRows or PlainRows
-    points : int array (m,)
-    dtype : dtype
-        Of the values kept.
+    Copies of each of several workers that read stored values are counted.
     """
+    n = len(points)
+    width = -(-n // LANES) * LANES
+    converted = 0 if rows.dtype == dtype else n**2 * rows.dtype.itemsize
+    beside = max(converted, workers * shrinking.largest_copy(n) * np.dtype(dtype).itemsize)
+    if n * width * np.dtype(dtype).itemsize + beside <= options.budget:
+        return StoredValues(rows, points, np.dtype(dtype))
+    return LazyValues(rows, points, Workspace.allocate(rows, n, options))
+
+
+def with_values(rows, problems, options, dtype, function, workers=1):
+    """Call ``function(m, problem, values)`` for every binary classifier; those over the same points share values."""
+    known, values = None, None
+    for m, problem in enumerate(problems):
+        if known is None or not np.array_equal(known, problem.points):
+            # the old values are freed before the new ones are computed
+            values = None
+            known, values = problem.points, kernel_values(rows, problem.points, options, dtype, workers)
+        function(m, problem, values)
+
+
+class StoredValues:
+    """Kernel values between some points (int array (m,)), in memory."""
 
     def __init__(self, rows, points, dtype):
         m = len(points)
@@ -46,115 +65,74 @@ class StoredValues:
         """Return K[chosen] @ coef (len(chosen), k), in the type of the values."""
         return self._values[chosen, : len(coef)] @ coef.astype(self._values.dtype)
 
-    def solve(self, dual, scores, tol, max_iter, report):
-        """Return the solution of a dual from its ``coef``, where ``scores`` belong to it.
+    def solve(self, dual, gradient, options):
+        """Return the solution of a dual from its ``coef``, to which ``gradient`` belongs.
 
-        Some steps over all variables take turns with sweeps over those near the margin, whose kernel values are copied.
+        Steps over all variables and sweeps over those near the margin, whose kernel values are copied, take turns.
         """
-        m, values = len(scores), (self._values, self._slots)
-        variables = Variables.padded(self.diagonal[:m], scores, dual.coef, dual.lower, dual.upper)
+        m, values, limit = len(gradient), (self._values, self._slots), options.limit(len(gradient))
+        variables = Variables.padded(self.diagonal[:m], gradient, dual.coef, dual.lower, dual.upper)
         n_iter, stopped, lean = 0, False, False
-        while (violation := variables.violation()) > tol and n_iter < max_iter and not stopped:
-            near, left = shrinking.concerned(variables)[0], max_iter - n_iter
+        while (violation := variables.violation()) > options.tol and n_iter < limit and not stopped:
+            near, left = shrinking.near_margin(variables)[0], limit - n_iter
             if lean and shrinking.few(variables, near):
-                steps, stopped = shrinking.solve_near(*values, variables, near, tol, left, report)
+                limits = options.tol, left, options.callback
+                steps, stopped = shrinking.solve_near(*values, variables, near, *limits)
                 lean = shrinking.pays(variables, near, steps)
             else:
-                steps, stopped = shrinking.solve_all(*values, variables, tol, min(_FEW, left), report)
+                limits = options.tol, min(_FEW, left), options.callback
+                steps, stopped = shrinking.solve_all(*values, variables, *limits)
                 lean = True
             n_iter, stopped = n_iter + steps, stopped or steps == 0
-        coef, f = variables.coef[:m], variables.scores[:m]
-        return Solution(coef, f, threshold(f, coef, dual), max(0.0, float(violation)), n_iter, 0)
+        coef, f = variables.coef[:m], variables.gradient[:m]
+        return Solution(coef, f, bias_of(f, coef, dual), max(0.0, float(violation)), n_iter)
 
 
 class LazyValues:
-    """Kernel values of a machine that memory does not hold: rows are computed as a solution needs them.
+    """Kernel values between some points (int array (m,)) that memory does not hold: rows are computed as needed."""
 
-    Parameters
-    ----------
-    rows : FusedRows or PlainRows
-    points : int array (m,)
-    memory : array
-        One-dimensional, of the type of the rows.
-    """
-
-    def __init__(self, rows, points, memory):
-        self._rows, self._points, self._memory = rows, points, memory
+    def __init__(self, rows, points, workspace):
+        self._rows, self._points, self._workspace = rows, points, workspace
 
     def product(self, chosen, coef):
         """Return K[chosen] @ coef (len(chosen), k)."""
-        columns = [self._rows.product(self._points[chosen], self._points, each) for each in coef.T]
-        return np.column_stack(columns)
+        return self._rows.product(self._points[chosen], self._points, coef)
 
-    def solve(self, dual, _scores, tol, max_iter, report):
+    def solve(self, dual, _gradient, options):
         """Return the solution of a dual from its ``coef``."""
-        found = solve(self._rows, dual, tol=tol, max_iter=max_iter, memory=self._memory, report=report)
-        # its rows lie in memory that the next solution takes
-        return replace(found, square=None)
+        limits = {"tol": options.tol, "max_iter": options.limit(len(self._points)), "callback": options.callback}
+        found = solve(self._rows, dual, replace(self._workspace, **limits))
+        # the next solution overwrites the cache
+        return replace(found, cache=None)
 
 
-def along(values, sign, points, weight, Cs, *, tol, max_iter, report=None):
-    """Return the solutions of a classifier for prices C * weight, from the smallest C to the largest.
+def solve_path(values, sign, points, weight, Cs, options):
+    """Return the solutions of a classifier for upper bounds C * weight (m,), for ascending ``Cs``.
 
-    Parameters
-    ----------
-    values : StoredValues or LazyValues
-    sign : float64 array (m,)
-        1 or -1.
-    points : int array (m,)
-        The point of each variable.
-    weight : float64 array (m,)
-        0 for what is held out: such a variable stays at 0, while its score is kept up to date.
-    Cs : array (k,)
-        Ascending.
-    tol : float
-    max_iter : int
-        Pairs optimised at most for each C.
-    report : callable (violation), optional
-
-    Returns
-    -------
-    list of Solution
-        Where one class only has weight: coefficients 0 and the sign of that class as threshold.
-
-    Notes
-    -----
-    The first solution starts from 0, each other from its neighbour's times the s that `start` chooses.
+    ``sign`` (m,) is 1 or -1. A variable of weight 0 is held out: its coefficient stays 0, its gradient is kept up to
+    date. If only one class has weight, coefficients are 0 and the bias is the sign of that class. The first solution
+    starts from 0, each other from its neighbour, see `neighbour_start`.
     """
     target, solutions = sign.copy(), []
     present = np.unique(sign[weight > 0])
     if len(present) < 2:
         bias = float(present[0]) if len(present) else 0.0
-        return [Solution(np.zeros_like(sign), target, bias, 0.0, 0, 0)] * len(Cs)
+        return [Solution(np.zeros_like(sign), target, bias, 0.0, 0)] * len(Cs)
     for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
         lower, upper = np.minimum(C * weight * sign, 0), np.maximum(C * weight * sign, 0)
-        coef, scores = np.zeros_like(sign), target
+        coef, gradient = np.zeros_like(sign), target
         if before is not None:
-            coef, scores = start(target, solutions[-1], lower, upper, C / before)
-        solutions.append(values.solve(Dual(target, lower, upper, coef, points), scores, tol, max_iter, report))
+            coef, gradient = neighbour_start(target, solutions[-1], lower, upper, C / before)
+        solutions.append(values.solve(Dual(target, lower, upper, coef, points), gradient, options))
     return solutions
 
 
-def start(target, solution, lower, upper, ratio):
-    r"""Return the best multiple of a neighbour's solution within new bounds, and its scores.
+def neighbour_start(target, solution, lower, upper, ratio):
+    r"""Return the best multiple of a neighbour's solution within new bounds, ``ratio`` times the old, and its gradient.
 
     .. math:: s = \min(C'/C, t'b / b'Kb), \qquad f = t - s K b
-
-    Parameters
-    ----------
-    target : float64 array (m,)
-    solution : Solution
-    lower, upper : float64 array (m,)
-        The bounds of the neighbour times ``ratio``.
-    ratio : float
-        C' / C.
-
-    Returns
-    -------
-    coef, scores : float64 array (m,)
-        Feasible, with an objective at least as good as that of every other multiple that is; O(m), since K b is known.
     """
-    image = target - solution.scores
+    image = target - solution.gradient
     curvature = float(solution.coef @ image)
     best = float(target @ solution.coef) / curvature if curvature > 0 else ratio
     s = min(ratio, best)

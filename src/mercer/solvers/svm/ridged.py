@@ -1,4 +1,4 @@
-"""A kernel with a ridge on its diagonal: what a quadratic loss adds to the dual of a machine."""
+"""A kernel with a ridge on its diagonal: the dual of a quadratic loss."""
 
 from dataclasses import dataclass
 
@@ -10,14 +10,7 @@ from mercer.kernels.base import Kernel, Tags
 
 @dataclass(frozen=True, eq=False)
 class Ridged(Kernel):
-    """k(x_i, x_j) + ridge_i [i = j] on the indices of given points: copies of a point have their own ridge.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Resolved.
-    points : points (n)
-    ridge : float64 array (n,)
+    """k(x_i, x_j) + ridge_i [i = j] on indices of points: equal points have ridges of their own.
 
     Examples
     --------
@@ -33,7 +26,7 @@ class Ridged(Kernel):
 
     @property
     def tags(self):
-        """Nothing is known; no gradient."""
+        """Definiteness is not known; no gradient."""
         return Tags(positive_semidefinite=None, points="indices", differentiable=False)
 
     def admit(self, points, name):

@@ -1,237 +1,156 @@
-"""Variables of a dual that are solved for by compiled steps, and sweeps over the few of them near the margin."""
+"""Shrinking: SMO steps on the few variables near the margin, whose kernel values fit into the processor's cache."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from mercer._compute.threads import check_cancelled
+from mercer.solvers.svm.dual import excess, slopes
 from mercer.solvers.svm.rows import run
 from mercer.solvers.svm.working_set import LANES, gather, optimise, subtract
 
-# Variables times steps between two looks at the world, an overhead of a step counted in variables: a tenth of a second.
+# Variables times steps between two checks for interrupts, about 0.1 s; overhead of a step, in variables.
 _WORK = 100_000_000
 _OVERHEAD = 1000
-# Things a thread takes at a time.
+# Items that a thread takes at a time.
 _SLICE = 1024
-# Variables above which some are solved for although many are near the margin, and how many.
+# Number of variables above which a sweep is limited, and its limit.
 _WIDE, _BLOCK = 8192, 4096
-# Times that a step takes for a variable, for copying a kernel value.
+# Time to copy a kernel value, in units of the time that a step takes per variable.
 _COPY = 4
 # Share of the variables beyond which setting the others aside saves nothing.
 _PART = 0.6
-# A sweep over a part reduces the violation by this factor before it looks at the rest again.
+# A sweep over a part reduces the violation by this factor before the others are checked again.
 _REDUCTION = 0.1
 
 
 @dataclass(frozen=True)
 class Variables:
-    """Variables in whole lanes; those that fill up have bounds 0. Steps change ``scores`` and ``coef`` in place.
+    """Variables of a dual in whole lanes; padding has bounds 0. Steps change ``gradient`` and ``coef`` in place.
 
-    Parameters
-    ----------
-    diagonal, scores, coef, lower, upper : float64 array (m,)
-        m a multiple of ``LANES``.
-    tube : float
-        Price of |coef|.
+    All arrays are float64 (m,), m a multiple of ``LANES``.
     """
 
     diagonal: np.ndarray
-    scores: np.ndarray
+    gradient: np.ndarray
     coef: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
-    tube: float = 0.0
+    epsilon: float = 0.0
 
     @classmethod
-    def padded(cls, *arrays, tube=0.0):
+    def padded(cls, *arrays, epsilon=0.0):
         """Return variables from arrays of any equal length, which are copied."""
-        return cls(*(np.pad(values, (0, -len(values) % LANES)) for values in arrays), tube)
+        return cls(*(np.pad(values, (0, -len(values) % LANES)) for values in arrays), epsilon)
 
     def __len__(self):
         return len(self.coef)
 
     def take(self, places):
         """Return copies of some variables."""
-        return Variables.padded(
-            *(each[places] for each in (self.diagonal, self.scores, self.coef, self.lower, self.upper)),
-            tube=self.tube,
-        )
+        arrays = self.diagonal, self.gradient, self.coef, self.lower, self.upper
+        return Variables.padded(*(each[places] for each in arrays), epsilon=self.epsilon)
 
-    def sides(self):
-        """Return the scores at which variables rise and fall, see `sides`."""
-        return sides(self.scores, self.coef, self)
+    def slopes(self):
+        """Return the slopes to the right and to the left, see `slopes`."""
+        return slopes(self.gradient, self.coef, self)
 
-    def bounds(self):
-        """Return the largest score of what may rise and the smallest of what may fall."""
-        rising, falling = self.sides()
+    def interval(self):
+        """Return the largest slope of what may rise and the smallest of what may fall."""
+        rising, falling = self.slopes()
         return float(rising.max()), float(falling.min())
 
     def violation(self):
-        """Return the largest score of what may rise minus the smallest of what may fall."""
-        top, bottom = self.bounds()
+        """Return the largest slope of what may rise minus the smallest of what may fall."""
+        top, bottom = self.interval()
         return top - bottom
 
     def middle(self):
-        """Return the score between what may rise and what may fall, where they violate most."""
-        return 0.5 * sum(self.bounds())
+        """Return the middle of the interval: a bias."""
+        return 0.5 * sum(self.interval())
 
     def free(self):
-        """Return the places of variables inside their bounds and off 0 where the tube is open."""
-        rising, falling = self.sides()
+        """Return the places of free variables: inside their bounds, and not 0 if epsilon is positive."""
+        rising, falling = self.slopes()
         return np.flatnonzero(rising == falling)
 
     def near(self):
-        """Return the places of variables that are free, violate, or would if the threshold moved by the violation."""
-        rising, falling = self.sides()
+        """Return the places of variables that are free, violate, or would if the bias moved by the violation."""
+        rising, falling = self.slopes()
         top, bottom = rising.max(), falling.min()
         middle, violation = 0.5 * (top + bottom), top - bottom
         close = (rising > middle - violation) | (falling < middle + violation)
         return np.flatnonzero(close | (rising == falling))
 
     def steps(self, values, slots, tol, max_iter):
-        """Take steps for a tenth of a second at most; return their number, the row that is missing, the violation."""
+        """Take steps for about 0.1 s at most; return their number, the missing row and the violation."""
         limit = min(max_iter, max(1, _WORK // (len(self) + _OVERHEAD)))
         groups = np.array([0, len(self)])
-        arrays = self.diagonal, self.scores, self.coef, self.lower, self.upper
-        return optimise(values, slots, *arrays, self.tube, groups, tol, limit)
+        arrays = self.diagonal, self.gradient, self.coef, self.lower, self.upper
+        return optimise(values, slots, *arrays, self.epsilon, groups, tol, limit)
 
 
-def sides(scores, coef, box):
-    r"""Return the scores at which variables rise and at which they fall.
-
-    .. math:: f_i - \epsilon\ (b_i \ge 0),\ f_i + \epsilon\ (b_i < 0);\qquad
-        f_i - \epsilon\ (b_i > 0),\ f_i + \epsilon\ (b_i \le 0)
-
-    for a tube of half width epsilon: the derivatives of -b'Kb / 2 + t'b - epsilon \|b\|_1 to the right and, from the
-    left, of its negative. At the optimum no score of the first kind is above one of the second.
-
-    Parameters
-    ----------
-    scores, coef : float64 array (n,)
-    box : Dual or Variables
-        ``lower`` and ``upper`` (n,), and ``tube``.
-
-    Returns
-    -------
-    rising, falling : float64 array (n,)
-        -inf and inf for variables at that bound. Both are the same for free variables, and for these only.
-    """
-    rising = np.where(coef < box.upper, scores + np.where(coef < 0, box.tube, -box.tube), -np.inf)
-    falling = np.where(coef > box.lower, scores + np.where(coef > 0, -box.tube, box.tube), np.inf)
-    return rising, falling
-
-
-def wrongness(rising, falling, middle):
-    """Return how far variables are on the wrong side of the threshold, below 0 for those that rest where they are.
-
-    Parameters
-    ----------
-    rising, falling : float64 array (n,)
-        See `sides`.
-    middle : float
-
-    Returns
-    -------
-    float64 array (n,)
-    """
-    return np.maximum(rising - middle, middle - falling)
-
-
-def concerned(variables):
-    """Return the places of variables near the margin, of very many those that violate most, and whether all are there.
-
-    Parameters
-    ----------
-    variables : Variables
-
-    Returns
-    -------
-    near : int array
-        Ascending.
-    all_of_them : bool
-    """
+def near_margin(variables):
+    """Return the places of variables near the margin, at most 4096 of very many, and whether these are all."""
     near = variables.near()
     if len(variables) <= _WIDE or len(near) <= _BLOCK:
         return near, True
-    rising, falling = variables.sides()
-    wrong = wrongness(rising[near], falling[near], variables.middle())
-    return np.sort(near[np.argpartition(-wrong, _BLOCK)[:_BLOCK]]), False
+    rising, falling = variables.slopes()
+    worst = excess(rising[near], falling[near], variables.middle())
+    return np.sort(near[np.argpartition(-worst, _BLOCK)[:_BLOCK]]), False
+
+
+def largest_copy(n):
+    """Return how many kernel values `solve_near` copies at most for n variables, if `few` are near the margin."""
+    most = int(_PART * n) if n <= _WIDE else _BLOCK
+    return most * (most + LANES)
 
 
 def pays(variables, near, steps):
-    """Whether so many steps over some variables were worth copying their kernel values, next to steps over all."""
+    """Whether so many steps over some variables were worth copying their kernel values."""
     return steps * len(variables) >= _COPY * len(near) ** 2
 
 
 def few(variables, near):
-    """Whether solving for the variables near the margin alone costs much less than for all."""
+    """Whether a step over the variables near the margin costs much less than one over all."""
     return len(near) <= _PART * len(variables)
 
 
-def solve_near(values, slots, variables, near, tol, max_iter, report):
-    """Solve for the variables near the margin, whose kernel values fit into a cache, changing ``variables`` in place.
+def solve_near(values, slots, variables, near, tol, max_iter, callback):
+    """Solve for the variables at the places ``near``, ascending, changing ``variables`` in place.
 
-    Parameters
-    ----------
-    values : array (rows, m)
-        Kernel rows, those of ``near`` among them.
-    slots : int array (m,)
-        Which row of ``values`` belongs to a variable.
-    variables : Variables
-        m of them.
-    near : int array
-        Places, ascending.
-    tol : float
-        Of all variables: the violation among these is reduced to a tenth, or half of ``tol`` where that is more.
-    max_iter : int
-    report : callable (violation) or None
-
-    Returns
-    -------
-    n_iter : int
-    stopped : bool
-        By ``report``.
+    ``values`` holds their kernel rows, in ``slots``. Their violation is reduced to a tenth, or to half of ``tol`` if it
+    is larger. Return the number of steps and whether ``callback`` stopped them.
     """
     inner = variables.take(near)
     block = np.empty((len(near), len(inner)), values.dtype)
-    _apart(lambda own: gather(values, slots[near[own]], near, block[own]), len(near), block.size)
+    _in_slices(lambda own: gather(values, slots[near[own]], near, block[own]), len(near), block.size)
     own = np.where(np.arange(len(inner)) < len(near), np.arange(len(inner)), -1)
     aim = max(0.5 * tol, _REDUCTION * inner.violation())
-    n_iter, stopped = solve_all(block, own, inner, aim, max_iter, report)
+    n_iter, stopped = solve_all(block, own, inner, aim, max_iter, callback)
     change = inner.coef[: len(near)] - variables.coef[near]
     variables.coef[near] = inner.coef[: len(near)]
     moved = np.flatnonzero(change)
     used, weights = slots[near[moved]], change[moved]
-    _apart(
-        lambda own: subtract(values[:, own], used, weights, variables.scores[own]),
+    _in_slices(
+        lambda own: subtract(values[:, own], used, weights, variables.gradient[own]),
         len(variables),
         len(moved) * len(variables),
     )
     return n_iter, stopped
 
 
-def _apart(function, n, work):
-    """Call ``function`` on slices that together are all of n things, on several threads where there is work enough."""
+def _in_slices(function, n, work):
+    """Call ``function`` on slices that together are 0 to n, on several threads if there is enough work."""
     run(lambda k: function(slice(k * _SLICE, min(n, (k + 1) * _SLICE))), -(-n // _SLICE), work)
 
 
-def solve_all(values, slots, variables, tol, max_iter, report):
-    """Take steps over all variables, whose rows are all there, until ``tol`` or ``max_iter``.
-
-    Parameters
-    ----------
-    values, slots, variables, tol, max_iter, report
-        As for ``solve_near``.
-
-    Returns
-    -------
-    n_iter : int
-    stopped : bool
-    """
+def solve_all(values, slots, variables, tol, max_iter, callback):
+    """Take steps over all variables, whose rows are all known; return their number and whether they were stopped."""
     n_iter, violation, stopped = 0, np.inf, False
     while violation > tol and n_iter < max_iter and not stopped:
         check_cancelled()
         steps, _, violation = variables.steps(values, slots, tol, max_iter - n_iter)
         n_iter += steps
-        stopped = report is not None and report(violation)
+        stopped = callback is not None and callback(violation)
     return n_iter, stopped

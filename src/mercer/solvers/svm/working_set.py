@@ -1,9 +1,9 @@
-"""The compiled loop of sequential minimal optimisation: two variables at a time, chosen by second-order gain.
+"""The compiled SMO loop: choose the pair of variables of largest second-order gain, move it, update the gradient.
 
-Everything here speaks of signed coefficients b_i (y_i alpha_i for a classifier) and of the scores f = t - K b, the
-negative gradient of the smooth part of the dual. A variable may rise while b_i < upper_i and fall while
-b_i > lower_i. Where b_i = 0 has a price of its own, the tube times |b_i|, it rises by f_i - tube and falls by
-f_i + tube at 0, and both are f_i - tube above and f_i + tube below.
+Coefficients b_i are signed, y_i alpha_i for a classifier. ``f`` is the gradient t - K b of the smooth part of the dual
+objective, which is maximised. A coefficient may rise while b_i < upper_i and fall while b_i > lower_i. With
+epsilon |b_i| in the objective, it rises with slope f_i - epsilon and falls with slope f_i + epsilon at 0; above 0 both
+are f_i - epsilon, below 0 both are f_i + epsilon.
 """
 
 import functools
@@ -12,59 +12,36 @@ import numpy as np
 
 from mercer._compute.compile import compiled, wide
 
-# Variables come in whole lanes, so that maxima are taken lane by lane on the widest vectors.
+# The number of variables is a multiple of this, so that maxima are taken lane by lane on vector registers.
 LANES = 256
-# A pair whose distance in feature space is below this share of its norms is moved as if it were this far apart.
+# Least squared distance of a pair in feature space, relative to its squared norms: bounds the step.
 _FLAT = 1e-12
-# Scores that stay in cache while rows pass.
+# Entries of the gradient that stay in the processor's cache while rows pass.
 _PIECE = 2048
-# Nothing compared is a NaN, and saying so lets comparisons run on vectors.
+# No compared number is a NaN; this flag lets comparisons run on vector registers.
 _VECTORS = frozenset({"contract", "reassoc", "nsz", "nnan"})
 
 
 @functools.partial(compiled, flags=_VECTORS)
-def optimise(K, slots, diagonal, f, coef, lower, upper, tube, groups, tol, max_iter):
-    """Solve the dual by pairs of second-order gain, changing ``f`` and ``coef`` in place, until a row is missing.
+def optimise(K, slots, diagonal, f, coef, lower, upper, epsilon, groups, tol, max_iter):
+    """Take SMO steps, changing ``f`` and ``coef`` (m,) in place, until ``tol``, ``max_iter`` or a missing row of K.
 
-    Each step takes the variable i of largest score among those that may rise, and of those that may fall the j with the
-    largest gain (f_i - f_j)^2 / (K_ii + K_jj - 2 K_ij), and moves both until the pair is solved or a bound is met.
+    Each step takes the variable i of largest slope among those that may rise and, of those that may fall, the j with
+    the largest gain (f_i - f_j)^2 / (K_ii + K_jj - 2 K_ij). It moves both until the pair is optimal or a bound is met.
+    Variables ``groups[k]`` to ``groups[k + 1]``, multiples of ``LANES``, keep their sum. ``slots`` are the rows of K
+    that belong to the variables, negative if missing; ``lower == upper`` marks padding.
 
-    Parameters
-    ----------
-    K : array (rows, m)
-        Kernel rows, m a multiple of ``LANES``.
-    slots : int array (m,)
-        Which row of K belongs to a variable, negative where none does yet.
-    diagonal, f, coef, lower, upper : float64 array (m,)
-        A variable with ``lower == upper`` only fills up.
-    tube : float
-        Price of |b_i|, at least 0; where it is above, 0 lies between the bounds, and a step that meets it ends there.
-    groups : int array (g + 1,)
-        Variables ``groups[k]`` to ``groups[k + 1]``, multiples of ``LANES``, keep their sum: one group, or two in the
-        nu form.
-    tol : float
-        Stop when no pair of a group violates by more.
-    max_iter : int
+    Returns (n_iter, variable whose row is missing or -1, largest violation of the last search); O(m) per step.
 
-    Returns
-    -------
-    n_iter : int
-    missing : int
-        The variable whose row is needed next, or -1.
-    gap : float
-        The largest violation found by the last search.
-
-    Notes
-    -----
-    O(m) per step. Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6 (2005), WSS 2.
+    Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6 (2005), WSS 2.
     """
     wide()
     m = f.size
-    # added to scores and to minus scores: the price of rising and of falling, -inf at the bound in question
+    # added to f for the slope of a rise, to -f for that of a fall; -inf at the bound
     rise, fall, gains = np.empty(m), np.empty(m), np.empty(m, np.float32)
     highs, lows, best = np.empty(LANES), np.empty(LANES), np.empty(LANES, np.float32)
     for t in range(m):
-        rise[t], fall[t] = _prices(coef[t], lower[t], upper[t], tube)
+        rise[t], fall[t] = _offsets(coef[t], lower[t], upper[t], epsilon)
     row_i = row_j = K[0]
     step, n_iter = 0.0, 0
     while True:
@@ -81,36 +58,36 @@ def optimise(K, slots, diagonal, f, coef, lower, upper, tube, groups, tol, max_i
             return n_iter, i, widest
         row_i = K[slots[i]]
         won = _gains(row_i, f, fall, diagonal, gains, best, start, stop, diagonal[i], top, 1.0 / widest)
-        # gains that underflow leave the pair that violates most
+        # if all gains underflow: the pair of largest violation
         j = _first(gains, won, start, stop) if won > 0 else _find(f, fall, -1.0, bottom, start, stop)
         if slots[j] < 0:
             return n_iter, j, widest
         row_j = K[slots[j]]
         floor = _FLAT * (abs(diagonal[i]) + abs(diagonal[j])) + 1e-300
         step = (top - f[j] + fall[j]) / max(diagonal[i] + diagonal[j] - 2 * np.float64(row_i[j]), floor)
-        end_i = 0.0 if tube > 0 and coef[i] < 0 else upper[i]
-        end_j = 0.0 if tube > 0 and coef[j] > 0 else lower[j]
+        end_i = 0.0 if epsilon > 0 and coef[i] < 0 else upper[i]
+        end_j = 0.0 if epsilon > 0 and coef[j] > 0 else lower[j]
         room_i, room_j = end_i - coef[i], coef[j] - end_j
         step = min(step, min(room_i, room_j))
-        # bounds and 0 are met exactly: a coefficient is either there or inside
+        # bounds and 0 are met exactly
         coef[i] = end_i if step == room_i else coef[i] + step
         coef[j] = end_j if step == room_j else coef[j] - step
-        rise[i], fall[i] = _prices(coef[i], lower[i], upper[i], tube)
-        rise[j], fall[j] = _prices(coef[j], lower[j], upper[j], tube)
+        rise[i], fall[i] = _offsets(coef[i], lower[i], upper[i], epsilon)
+        rise[j], fall[j] = _offsets(coef[j], lower[j], upper[j], epsilon)
         n_iter += 1
 
 
 @functools.partial(compiled, inline=True)
-def _prices(coef, lower, upper, tube):
-    """Return what is added to the score of a variable that rises, and to minus the score of one that falls."""
-    rise = (tube if coef < 0 else -tube) if coef < upper else -np.inf
-    fall = (tube if coef > 0 else -tube) if coef > lower else -np.inf
+def _offsets(coef, lower, upper, epsilon):
+    """Return the offsets of the slopes: f + rise is that of a rise, f - fall that of a fall."""
+    rise = (epsilon if coef < 0 else -epsilon) if coef < upper else -np.inf
+    fall = (epsilon if coef > 0 else -epsilon) if coef > lower else -np.inf
     return rise, fall
 
 
 @functools.partial(compiled, flags=_VECTORS, inline=True)
 def _update(f, row_i, row_j, step, rise, fall, highs, lows, start, stop):
-    """Take a step in the scores; return the largest f that may rise and the largest -f that may fall."""
+    """Update the gradient by a step; return the largest f + rise and the largest fall - f."""
     highs[:], lows[:] = -np.inf, -np.inf
     for a in range(start, stop, LANES):
         g, p, q, up, down = (
@@ -131,7 +108,7 @@ def _update(f, row_i, row_j, step, rise, fall, highs, lows, start, stop):
 
 @functools.partial(compiled, flags=_VECTORS, inline=True)
 def _gains(row, f, fall, diagonal, gains, best, start, stop, own, top, scale):
-    """Write what each variable that may fall gains, and return the largest: float32 will do to compare."""
+    """Write the gain of each variable that may fall as a partner, in float32; return the largest."""
     floor = np.float32(_FLAT * abs(own) + 1e-37)
     best[:] = np.float32(-1.0)
     for a in range(start, stop, LANES):
@@ -154,7 +131,7 @@ def _gains(row, f, fall, diagonal, gains, best, start, stop, own, top, scale):
 
 @functools.partial(compiled, flags=_VECTORS, inline=True)
 def _largest(lanes):
-    """Return the largest of the lanes, which are overwritten: each round keeps the larger of two halves."""
+    """Return the largest lane by halving; the lanes are overwritten."""
     half = LANES // 2
     while half > 0:
         left, right = lanes[:half], lanes[half : 2 * half]
@@ -165,9 +142,10 @@ def _largest(lanes):
 
 
 @functools.partial(compiled, flags=_VECTORS, inline=True)
-def _find(f, bar, sign, value, start, stop):
+def _find(f, offset, sign, value, start, stop):
+    """Return the first place where sign f + offset equals a value that is among them."""
     for a in range(start, stop, LANES):
-        g, b = f[a : a + LANES], bar[a : a + LANES]
+        g, b = f[a : a + LANES], offset[a : a + LANES]
         found = 0
         for t in range(LANES):
             found += sign * g[t] + b[t] == value
@@ -180,6 +158,7 @@ def _find(f, bar, sign, value, start, stop):
 
 @functools.partial(compiled, flags=_VECTORS, inline=True)
 def _first(gains, value, start, stop):
+    """Return the first place of a value that is among the gains."""
     for a in range(start, stop, LANES):
         g = gains[a : a + LANES]
         found = 0
@@ -194,15 +173,7 @@ def _first(gains, value, start, stop):
 
 @compiled
 def subtract(K, rows, weights, f):
-    """Subtract weighted rows of K from ``f``, in float64.
-
-    Parameters
-    ----------
-    K : array (rows, m)
-    rows : int array (k,)
-    weights : float64 array (k,)
-    f : float64 array (m,)
-    """
+    """Subtract weights (k,) @ K[rows] from ``f`` (m,), in float64."""
     wide()
     for start in range(0, f.size, _PIECE):
         g = f[start : start + _PIECE]
@@ -214,14 +185,7 @@ def subtract(K, rows, weights, f):
 
 @compiled
 def gather(K, rows, columns, out):
-    """Copy K[rows, columns] to the beginning of the rows of ``out``, and zeros to the rest.
-
-    Parameters
-    ----------
-    K : array
-    rows, columns : int array
-    out : array (rows, at least columns)
-    """
+    """Copy K[rows][:, columns] to the first columns of ``out`` (rows, at least columns), zeros to the rest."""
     for i in range(rows.size):
         row, to = K[rows[i]], out[i]
         for j in range(columns.size):

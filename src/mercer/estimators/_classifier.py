@@ -1,0 +1,208 @@
+"""Parts shared by SVC and NuSVC: the training problem of several classes, fitted attributes, predictions."""
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
+
+from mercer._common import check_weights
+from mercer._compute.points import take_points
+from mercer.estimators._svm import (
+    Problem,
+    SupportVectorEstimator,
+    kernel_product,
+    like_vectors,
+    stored_coefficients,
+    warn_inaccurate,
+)
+from mercer.expansion import Expansion
+from mercer.gram import kept_product, prepare_product
+from mercer.kernels.bandwidth import warn_degenerate
+from mercer.solvers._certify import total
+from mercer.solvers.svm import one_vs_one
+from mercer.solvers.svm.dual import certificate
+
+# Attributes that validation of the training points sets.
+_VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
+
+
+class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
+    """Mixin of classifiers with the parameters ``class_weight`` and ``multi_class``."""
+
+    def _check_problem(self):
+        self._check_solver()
+        check_choice("multi_class", self.multi_class, ("ovo", "ovr"))
+
+    def _problem(self, X, y, sample_weight, name=None):
+        """Return the points of positive weight, sorted by class; ``name`` stands in errors."""
+        name = type(self).__name__ if name is None else name
+        if y is None:
+            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        # before classes: missing rows may have them
+        n = _num_samples(X)
+        if n != len(y):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(y)}."
+            )
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        weights = check_weights("sample_weight", sample_weight, n)
+        rows = np.flatnonzero(weights > 0)
+        classes, codes = np.unique(y[rows], return_inverse=True)
+        if len(classes) == 1:
+            raise ValueError(
+                f"{name} needs at least two classes, got one class, {classes[0]}, among rows of positive weight."
+            )
+        kernel, points = self._training_points(X, sample_weight=None if sample_weight is None else weights)
+        factors = class_weights(self.class_weight, classes, y[rows], weights[rows])
+        rows = rows[np.argsort(codes, kind="stable")]
+        points = points if np.array_equal(rows, np.arange(n)) else take_points(points, rows)
+        warn_degenerate(kernel, points)
+        counts = np.bincount(codes)
+        binary = one_vs_one.subproblems(counts, self.multi_class)
+        return Problem(kernel, points, rows, weights[rows], classes, factors, counts, binary)
+
+
+class SupportVectorClassifier(ClassificationProblem):
+    """Mixin of fitted classifiers: everything but the dual, which ``_duals(problem)`` returns."""
+
+    @property
+    def margin_(self):
+        """Distances 1 / |w| from the boundaries to their margins (m,); to the nearest points if C is infinite."""
+        return 1 / self.expansion_.norms()
+
+    @property
+    def expansion_(self):
+        """The normals of all binary classifiers (an Expansion over ``support_vectors_``)."""
+        check_is_fitted(self)
+        coef = self.dual_coef_
+        if self._packed():
+            coef = one_vs_one.unpack(coef, self.n_support_)
+        return Expansion(self.kernel_, self.support_vectors_, coef)
+
+    def decision_function(self, X):
+        """Return the decision values of new points.
+
+        Parameters
+        ----------
+        X : points (n_test)
+            For "precomputed" their kernel values with the training points (n_test, n).
+
+        Returns
+        -------
+        array (n_test,) for two classes, (n_test, c), or (n_test, c (c - 1) / 2) for pairs
+            With ``decision_function_shape="ovr"`` pairs become classes: votes plus values that are scaled so that they
+            only break equal votes.
+        """
+        values = self._values(self._new_points(X))
+        c = len(self.classes_)
+        if c == 2:
+            return values[:, 0]
+        if one_vs_one.is_paired(c, self.multi_class) and self.decision_function_shape == "ovr":
+            return one_vs_one.class_values(values, c)
+        return values
+
+    def predict(self, X):
+        """Return the class of new points: that with most votes of pairs, the first of equals, or the largest value.
+
+        Parameters
+        ----------
+        X : points (n_test)
+
+        Returns
+        -------
+        array (n_test,)
+        """
+        values = self._values(self._new_points(X))
+        break_ties = self.break_ties and self.decision_function_shape == "ovr"
+        return self.classes_[one_vs_one.decide(values, len(self.classes_), self.multi_class, break_ties)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = False
+        return tags
+
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the certificate in float64 from the training points."""
+        self._require_training_rows(X)
+        problem = self._problem(X, y, sample_weight)
+        coef, support = stored_coefficients(self, problem)
+        if one_vs_one.is_paired(len(self.classes_), self.multi_class):
+            coef = one_vs_one.unpack(coef, problem.counts)
+        values, parts = kernel_product(self.kernel_, problem.points, coef, support), []
+        for k, dual in enumerate(self._duals(problem)):
+            gradient, bias = dual.target - values[dual.points, k], float(self.intercept_[k])
+            parts.append(certificate(dual, coef[dual.points, k], gradient, bias, np.finfo(problem.dtype).eps))
+        return total(parts)
+
+    def _check_parameters(self):
+        self._check_problem()
+        check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
+
+    def _packed(self):
+        # vectors of `compress` belong to no class and have a column for every pair
+        return one_vs_one.is_packed(len(self.classes_), self.multi_class, self.dual_coef_.shape[1])
+
+    def _prepare(self):
+        """Compute now what predictions need of the support vectors."""
+        slices = one_vs_one.class_slices(self.n_support_) if self._packed() else None
+        prepare_product(self.kernel_, self.support_vectors_, self.dual_coef_, slices)
+
+    def _values(self, X):
+        """Return the decision values of all binary classifiers (n_test, m)."""
+        X = like_vectors(X, self.support_vectors_)
+        arrays = self.kernel_, X, self.support_vectors_, self.dual_coef_
+        if not self._packed():
+            return kept_product(*arrays) + self.intercept_
+        products = kept_product(*arrays, one_vs_one.class_slices(self.n_support_))
+        return one_vs_one.pair_values(products, len(self.classes_)) + self.intercept_
+
+
+def store(model, problem, solutions):
+    """Store the solutions of all binary classifiers as fitted attributes, and warn if they are inaccurate."""
+    store_coefficients(model, problem, [each.coef for each in solutions], [each.bias for each in solutions])
+    model.n_iter_ = np.array([each.n_iter for each in solutions])
+    model.certificate_ = total([each.certificate for each in solutions])
+    warn_inaccurate(model, max(solutions, key=lambda solution: solution.violation), model.tol)
+
+
+def store_coefficients(model, problem, coefs, biases):
+    """Store the coefficients (k,) and biases of all binary classifiers as fitted attributes."""
+    model.classes_, model.class_weight_, model.kernel_ = problem.classes, problem.class_weight, problem.kernel
+    packed = one_vs_one.pack(coefs, problem.counts, model.multi_class)
+    used = np.flatnonzero((packed != 0).any(axis=1))
+    model.support_ = problem.rows[used]
+    model.support_vectors_ = take_points(problem.points, used)
+    codes = np.repeat(np.arange(len(problem.classes)), problem.counts)
+    model.n_support_ = np.bincount(codes[used], minlength=len(problem.classes))
+    model.dual_coef_ = packed[used].astype(problem.dtype)
+    model.intercept_ = np.array(biases).astype(problem.dtype)
+
+
+def copy_validation(source, model):
+    """Copy the attributes that validation of the training points sets."""
+    for name in _VALIDATED:
+        if hasattr(source, name):
+            setattr(model, name, getattr(source, name))
+
+
+def class_weights(class_weight, classes, y, sample_weight):
+    """Return the factor of C of each class; "balanced" counts samples by their weights."""
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        counts = np.array([sample_weight[y == label].sum() for label in classes])
+        return counts.sum() / (len(classes) * counts)
+    factors = compute_class_weight(class_weight, classes=classes, y=y)
+    bad = np.flatnonzero(~(np.isfinite(factors) & (factors > 0)))
+    if len(bad):
+        raise ValueError(f"class_weight of {classes[bad[0]]} = {factors[bad[0]]} must be finite and above 0.")
+    return factors
+
+
+def check_choice(name, value, known):
+    """Raise unless a parameter is one of the known values."""
+    if value not in known:
+        raise ValueError(f"{name} = {value!r} must be one of {known}.")

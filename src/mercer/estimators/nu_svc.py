@@ -1,0 +1,147 @@
+"""NuSVC: support vector classification with a prescribed share of margin errors."""
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mercer._common import warn
+from mercer.estimators._classifier import SupportVectorClassifier, store
+from mercer.estimators._svm import check_share
+from mercer.solvers.svm.one_vs_one import solve_duals
+
+# A sum of coefficients counts as larger than the prescribed one from this share of it on.
+_LARGER = 1e-6
+
+
+class NuSVC(SupportVectorClassifier, BaseEstimator):
+    r"""Support vector classification in which ``nu`` bounds the share of margin errors.
+
+    .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad 0 \le y_i b_i \le w_i,\ \sum_i b_i = 0,\
+        \sum_i |b_i| = \nu \sum_i w_i
+
+    for each binary classifier, whose coefficients and decision values are then divided by the margin: it is the `SVC`
+    whose C is the reciprocal of the margin. At most the share ``nu`` of the training points lies inside the margin, and
+    at least that share are support vectors.
+
+    Parameters
+    ----------
+    nu : float in (0, 1]
+        At most 2 min(W+, W-) / (W+ + W-) with the sums of weights of the two classes of each binary classifier; lowered
+        to that with a warning.
+    kernel, multi_class, tol, class_weight, decision_function_shape, break_ties, max_iter, memory :
+        As for `SVC`; ``max_iter`` is the limit of each of at most two runs of the solver.
+
+    Attributes
+    ----------
+    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, certificate_, n_iter_, kernel_ :
+        As for `SVC`.
+
+    Notes
+    -----
+    If ``nu`` is so small that the hulls of the classes meet, no margin exists: the classifier of a small margin is
+    returned, with a warning that gives its share. At the largest ``nu`` all points of the smaller class are at their
+    bounds, and every boundary from half way between the classes' levels on is optimal: half way is taken, or further by
+    the proportion of the weights if ``class_weight`` favours the larger class.
+
+    References
+    ----------
+    Schölkopf, Smola, Williamson, Bartlett, *New support vector algorithms*, Neural Computation 12 (2000); Crisp,
+    Burges, *A geometric interpretation of nu-SVM classifiers* (2000), for the feasible range.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["a", "a", "b", "b"])
+    >>> mc.NuSVC(nu=0.5, kernel=mc.Gaussian(0.5)).fit(X, y).predict([[0.2], [2.8]])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    def __init__(
+        self,
+        nu=0.5,
+        *,
+        kernel="rbf",
+        multi_class="ovo",
+        tol=1e-3,
+        class_weight=None,
+        decision_function_shape="ovr",
+        break_ties=False,
+        max_iter=-1,
+        memory="1GB",
+    ):
+        self.nu = nu
+        self.kernel = kernel
+        self.multi_class = multi_class
+        self.tol = tol
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.max_iter = max_iter
+        self.memory = memory
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the classifier to training points.
+
+        Parameters
+        ----------
+        X : points (n)
+            Rows, sparse rows if the kernel takes them, a square matrix for "precomputed", or a list of objects.
+        y : array (n,)
+        sample_weight : array (n,), optional
+            At least 0; a row of weight 0 is ignored.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        check_share("nu", self.nu)
+        problem = self._problem(X, y, sample_weight)
+        duals = self._duals(problem)
+        self._warn_infeasible(duals)
+        with self._training(problem) as options:
+            rows = options.rows(problem.kernel, problem.points, duals)
+            solutions = solve_duals(rows, duals, problem.binary, options)
+        _warn_touching(duals, solutions)
+        store(self, problem, solutions)
+        self._prepare()
+        return self
+
+    def _duals(self, problem):
+        """Return the duals of all binary classifiers: bounds are weights, the sum of sizes is prescribed."""
+        upper, duals = problem.upper_bounds(1.0), []
+        for binary in problem.binary:
+            dual = binary.dual(upper)
+            total = min(self.nu, _largest_nu(dual)) * float((dual.upper - dual.lower).sum())
+            weights, positive = problem.weights[binary.points], binary.sign > 0
+            factors = tuple(
+                float(upper[binary.points][own].sum() / weights[own].sum()) for own in (positive, ~positive)
+            )
+            duals.append(binary.dual(upper, total=total, factors=factors))
+        return duals
+
+    def _warn_infeasible(self, duals):
+        largest = min(map(_largest_nu, duals))
+        if self.nu > largest * (1 + 1e-12):
+            warn(
+                f"nu = {self.nu} is infeasible for classes so unequal; lowered to {largest:.6g}, the largest feasible "
+                "value, where necessary. Give the smaller class more weight, or a smaller nu.",
+            )
+
+
+def _largest_nu(dual):
+    """Return the largest feasible nu of a binary classifier: twice the share of its smaller class."""
+    upper, lower = float(dual.upper.sum()), float(-dual.lower.sum())
+    return 2 * min(upper, lower) / (upper + lower)
+
+
+def _warn_touching(duals, solutions):
+    """Warn for each solution of a small margin that was taken because its hulls meet."""
+    for dual, solution in zip(duals, solutions, strict=True):
+        kept = solution.margin * float(np.abs(solution.coef).sum())
+        if kept > dual.total * (1 + _LARGER):
+            bounds = float((dual.upper - dual.lower).sum())
+            warn(
+                f"nu = {dual.total / bounds:.6g} leaves no margin between two classes; the classifier of margin "
+                f"{solution.margin:.3g} and nu = {kept / bounds:.6g} is returned. Give a larger nu or, if features lie "
+                "far from the origin, subtract their mean.",
+            )

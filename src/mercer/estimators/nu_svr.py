@@ -1,0 +1,112 @@
+"""NuSVR: support vector regression with a prescribed share of points outside the epsilon-tube."""
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mercer._common import check_positive
+from mercer.estimators._svm import Regression, check_share, warn_inaccurate
+from mercer.solvers.svm import solve_dual
+from mercer.solvers.svm.dual import Dual, certificate
+
+
+class NuSVR(Regression, BaseEstimator):
+    r"""Support vector regression in which ``nu`` bounds the share of points outside the epsilon-tube.
+
+    .. math:: \min_{w, b_0, \epsilon} \tfrac12 |w|^2 + \nu \epsilon \sum_i C_i
+        + \sum_i C_i \max(0, |y_i - \langle w, \phi(x_i)\rangle - b_0| - \epsilon)
+
+    It is the `SVR` with ``epsilon_``. At most the share ``nu`` of the points lies outside the tube.
+
+    Parameters
+    ----------
+    nu : float in (0, 1]
+    C : float
+        Regularisation parameter, positive; multiplied by sample weights. Larger values penalise errors more.
+    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
+        As for `SVC`.
+    tol : float
+        Largest violation of the optimality conditions, in units of y.
+    max_iter : int
+        Largest number of pairs of variables optimised in each of the few duals that are solved; -1 for 100 n, and at
+        least ten million.
+    memory : str or int
+        Bytes that kernel values may take.
+
+    Attributes
+    ----------
+    epsilon_ : float
+        Half the width of the tube.
+    support_ : int array (n_sv,)
+    support_vectors_ : points (n_sv)
+    dual_coef_ : array (n_sv, 1)
+    intercept_ : array (1,)
+    certificate_ : Certificate
+        Of the `SVR` with ``epsilon_``.
+    n_iter_ : int
+    kernel_ : Kernel
+    n_features_in_ : int
+
+    References
+    ----------
+    Schölkopf, Smola, Williamson, Bartlett, *New support vector algorithms*, Neural Computation 12 (2000), equations
+    (8) to (16).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 1.0, 2.0, 3.0])
+    >>> mc.NuSVR(nu=0.5, C=10.0, kernel="linear").fit(X, y).predict([[4.0]]).round(3)
+    array([4.])
+    """
+
+    def __init__(self, nu=0.5, *, C=1.0, kernel="rbf", tol=1e-3, max_iter=-1, memory="1GB"):
+        self.nu = nu
+        self.C = C
+        self.kernel = kernel
+        self.tol = tol
+        self.max_iter = max_iter
+        self.memory = memory
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the function and the width of its tube to training points.
+
+        Parameters
+        ----------
+        X : points (n)
+        y : array (n,)
+        sample_weight : array (n,), optional
+            Factors of C, at least 0; a row of weight 0 is ignored.
+
+        Returns
+        -------
+        self
+        """
+        self._check_solver()
+        check_positive("C", self.C)
+        check_share("nu", self.nu)
+        y = self._targets(y)
+        problem = self._problem(X, sample_weight, len(y))
+        dual = self._dual(problem, y, 0.0)
+        dual = replace(dual, total=self.nu * float(dual.upper.sum()))
+        with self._training(problem) as options:
+            rows = options.rows(problem.kernel, problem.points, [dual])
+            solution = solve_dual(rows, dual, options)
+        self._store(problem, solution)
+        self.epsilon_ = solution.epsilon
+        warn_inaccurate(self, solution, self.tol)
+        return self
+
+    def _dual(self, problem, y, epsilon):
+        n, bound = len(problem.rows), self.C * problem.weights
+        return Dual(y[problem.rows], -bound, bound, np.zeros(n), np.arange(n), epsilon)
+
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the certificate in float64 from the training points."""
+        self._require_training_rows(X)
+        y = self._targets(y)
+        problem = self._problem(X, sample_weight, len(y))
+        coef, values = self._stored(problem)
+        dual = self._dual(problem, y, self.epsilon_)
+        return certificate(dual, coef, dual.target - values, float(self.intercept_[0]))

@@ -1,0 +1,24 @@
+"""Solvers of support vector machines: `solve_dual` takes kernel rows and a dual, and returns arrays and a certificate.
+
+==================== ==================================================================================
+dual                 the problem, its solution, its bias, violation and certificate
+workspace            memory, accuracy of kernel rows, number of steps, callback
+_solve_dual          the entrance: which solver a dual needs
+one_vs_one           several binary classifiers: layout of coefficients, votes, training on several threads
+box                  one sum kept: rounds of SMO and Newton steps
+smo, sweep           SMO with a bounded row cache, which variables take part
+working_set          the compiled SMO step
+shrinking            steps over the variables near the margin
+newton, active_set   last digits: Newton steps on free variables
+divide_and_conquer   starts of large problems
+two_constraints      two sums kept
+max_margin           hard margin and nu-classification
+nu_svr, hard_tube    nu-regression, regression without error
+path                 many C
+rows, row_cache      kernel values; ridged, a kernel with a ridge
+==================== ==================================================================================
+"""
+
+from mercer.solvers.svm._solve_dual import solve_dual
+
+__all__ = ["solve_dual"]

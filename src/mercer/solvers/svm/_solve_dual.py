@@ -1,0 +1,60 @@
+"""solve_dual: the entrance to the solvers of support vector machines. The dual decides which solver is used."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from mercer.solvers.svm.box import solve_box
+from mercer.solvers.svm.dual import certificate
+from mercer.solvers.svm.hard_tube import solve_hard_tube
+from mercer.solvers.svm.max_margin import solve_hard_margin, solve_nu_svc
+from mercer.solvers.svm.nu_svr import solve_nu_svr
+from mercer.solvers.svm.workspace import Workspace
+
+
+def solve_dual(rows, dual, options):
+    """Return the solution of a dual, with its certificate.
+
+    Parameters
+    ----------
+    rows : FusedRows or PlainRows
+        Kernel rows of the points; `Options.rows` makes them as accurate as the solution needs.
+    dual : Dual
+    options : Options or Workspace
+        A workspace is what is used; it is made from options if they are given.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    Infeasible
+        If bounds are infinite and no function is without error.
+    """
+    workspace = options if isinstance(options, Workspace) else Workspace.allocate(rows, len(dual.coef), options)
+    solution = _solver(dual)(rows, _bounded(dual), workspace)
+    found = certificate(replace(dual, epsilon=solution.epsilon), solution.coef, solution.gradient, solution.bias)
+    # the cache lies in a buffer that the next dual takes
+    return replace(solution, certificate=found, cache=None)
+
+
+def _solver(dual):
+    if dual.total is not None:
+        return solve_nu_svc if dual.one_sided else solve_nu_svr
+    if dual.unbounded and dual.ridge is None:
+        return solve_hard_margin if dual.one_sided else solve_hard_tube
+    return solve_box
+
+
+def _bounded(dual):
+    """Return a dual whose infinite bounds are finite if it has a ridge, by bounds that no coefficient meets.
+
+    The loss at the optimum is at most that of a constant, which bounds every coefficient.
+    """
+    if dual.ridge is None or not dual.unbounded:
+        return dual
+    C = 1 / dual.ridge
+    error = dual.target - np.average(dual.target, weights=C)
+    bound = np.sqrt(C * (C @ np.square(error))) + C * dual.epsilon + np.finfo(float).tiny
+    return replace(dual, lower=-2 * bound, upper=2 * bound)

@@ -1,0 +1,50 @@
+"""Duals between bounds with one sum: rounds of SMO and Newton steps take turns."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from mercer.solvers.svm.divide_and_conquer import LARGE, divide
+from mercer.solvers.svm.dual import objective
+from mercer.solvers.svm.newton import cross, refine
+from mercer.solvers.svm.smo import solve
+
+# Steps per variable, and at least, after which a round of SMO ends and Newton steps are tried.
+_PATIENCE, _LEAST = 100, 100_000
+# A round that raises the objective and lowers the violation by less than these shares has stalled.
+_GAIN, _FALL = 1e-4, 0.1
+
+
+def solve_box(rows, dual, workspace):
+    """Return the solution of a dual to its last digits.
+
+    Steps over pairs move slowly along narrow valleys of the objective, which Newton steps cross at once. Rounds of SMO,
+    each twice as long, and Newton steps take turns until ``tol``, ``max_iter``, or a round that gains almost nothing:
+    the rest is rounding, or a kernel that is not positive semidefinite. ``gain`` then tells the gain of that round.
+    """
+    tol, budget = workspace.tol, max(_LEAST, _PATIENCE * len(dual.coef))
+    start, n_iter, computed, best = dual, 0, 0, None
+    if len(dual.coef) > LARGE and not dual.coef.any() and not workspace.shared:
+        coef, n_iter, computed = divide(rows, dual, workspace)
+        start = replace(dual, coef=coef)
+    while True:
+        allowed = min(budget, workspace.max_iter - n_iter)
+        found = solve(rows, start, replace(workspace, max_iter=allowed))
+        unfinished = found.violation > tol and found.n_iter >= allowed
+        n_iter, computed = n_iter + found.n_iter, computed + found.computed
+        found = replace(found, n_iter=n_iter, computed=computed)
+        if not unfinished or n_iter >= workspace.max_iter:
+            found = refine(rows, dual, found, tol)
+            return found if best is None or found.violation <= best.violation else replace(best, n_iter=n_iter)
+        # the next round overwrites the cache
+        found = replace(cross(rows, dual, found), cache=None)
+        if found.violation <= tol:
+            return found
+        if best is not None:
+            value = objective(dual, found.coef, found.gradient)
+            gain = (value - objective(dual, best.coef, best.gradient)) / max(abs(value), np.finfo(float).tiny)
+            # an objective that falls is limited by rounding
+            if gain < -_GAIN or (gain < _GAIN and found.violation > (1 - _FALL) * best.violation):
+                return replace(best if best.violation < found.violation else found, n_iter=n_iter, gain=gain)
+        best, budget = found, 2 * budget
+        start = replace(dual, coef=found.coef)

@@ -1,0 +1,263 @@
+"""The dual problem of a support vector machine, its solution, and the bias, violation and certificate of a point."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.solvers._certify import Certificate
+
+# Roundings within which a coefficient counts as being at its bound, and by which a boundary is moved outwards.
+_AT_BOUND, _OUTWARDS = 4, 64
+_ROUNDING = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Dual:
+    r"""A dual problem in signed coefficients b_i, which are y_i alpha_i for a classifier.
+
+    .. math:: \min_b \tfrac12 b'Kb + \tfrac12 \sum_i \rho_i b_i^2 - t'b + \epsilon \sum_i |b_i|
+        \quad\text{s.t.}\quad l_i \le b_i \le u_i,\ \sum_i b_i = \text{const}
+
+    A classifier has t = y and the bounds 0 and C y_i; a one-class model t = 0 and sum 1; regression t = y, the bounds
+    -C and C and an epsilon; the smallest ball t_i = k(x_i, x_i) / 2. ``total`` prescribes sum |b_i|, as nu does.
+
+    Parameters
+    ----------
+    target, lower, upper : float64 array (n,)
+        0 lies between the bounds. Infinite bounds allow no error: the hard margin, the hard epsilon-tube.
+    coef : float64 array (n,)
+        The start: within the bounds, with the sum that is kept.
+    points : int array (n,)
+        Index of the point of each variable.
+    epsilon : float
+        At least 0.
+    ridge : float64 array (n,), optional
+        rho_i, above 0, which the kernel rows contain (see `rows_of`): the dual of a quadratic loss.
+    total : float, optional
+        sum |b_i|. For a classifier bounds are then in units of a C that the solution shows; for regression epsilon
+        follows from it.
+    factors : (float, float)
+        Mean factors of C of the positive and the negative class: they place a boundary that ``total`` leaves open.
+    """
+
+    target: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    coef: np.ndarray
+    points: np.ndarray
+    epsilon: float = 0.0
+    ridge: np.ndarray | None = None
+    total: float | None = None
+    factors: tuple = (1.0, 1.0)
+
+    @property
+    def one_sided(self):
+        """Whether every variable has 0 as a bound: a classifier."""
+        return bool(((self.lower == 0) | (self.upper == 0)).all())
+
+    @property
+    def unbounded(self):
+        """Whether a bound is infinite."""
+        return bool(np.isinf(self.lower).any() or np.isinf(self.upper).any())
+
+    def take(self, places, **changes):
+        """Return the dual restricted to some variables, with other fields changed."""
+        names = ("target", "lower", "upper", "coef", "points", *(() if self.ridge is None else ("ridge",)))
+        return replace(self, **{name: getattr(self, name)[places] for name in names}, **changes)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A solved dual, or the point where the solver stopped.
+
+    Attributes
+    ----------
+    coef : float64 array (n,)
+    gradient : float64 array (n,)
+        t - K b.
+    bias : float
+        b_0: the gradient minus epsilon sign(b_i) of free variables.
+    violation : float
+        Violation of the optimality conditions, see `violation_of`.
+    n_iter : int
+        Number of pairs optimised.
+    computed : int
+        Number of kernel values computed.
+    cache : RowCache or None
+        Kernel rows of all variables, where the memory holds them.
+    gain : float
+        Relative gain of the objective in the last round, if the solver stopped because it was too small.
+    epsilon : float
+    margin : float
+        Of a dual with ``total``: the solution was divided by it.
+    certificate : Certificate or None
+    """
+
+    coef: np.ndarray
+    gradient: np.ndarray
+    bias: float
+    violation: float
+    n_iter: int
+    computed: int = 0
+    cache: Any = None
+    gain: float = np.nan
+    epsilon: float = 0.0
+    margin: float = np.nan
+    certificate: Certificate | None = None
+
+
+class Infeasible(Exception):
+    """No function satisfies the constraints without error; two weighted means of points are the evidence.
+
+    Parameters
+    ----------
+    dual : Dual
+    coef : float64 array (n,)
+        Positive and negative entries are the weights of the two means.
+    numbers : dict
+        Figures for the message.
+    """
+
+    def __init__(self, dual, coef, **numbers):
+        super().__init__("the constraints contradict each other")
+        self.dual, self.coef, self.numbers = dual, coef, numbers
+
+
+# --- feasible starts -------------------------------------------------------------------------------------------------
+
+
+def feasible_start(upper, total):
+    """Return coefficients between 0 and ``upper`` (n,) of sum ``total``: the first ones at their bounds."""
+    return np.clip(total - (np.cumsum(upper) - upper), 0, upper)
+
+
+def smallest_ball_dual(diagonal, upper):
+    """Return the dual of the smallest ball around points with so large k(x, x) (n,): coefficients of sum 1."""
+    n = len(diagonal)
+    # coefficients of sum 1 do not meet a bound of 2
+    upper = np.minimum(upper, np.full(n, 2.0))
+    return Dual(diagonal / 2, np.zeros(n), upper, feasible_start(upper, 1.0), np.arange(n))
+
+
+# --- optimality ------------------------------------------------------------------------------------------------------
+
+
+def slopes(gradient, coef, box):
+    r"""Return the derivatives of the dual objective to the right and to the left of each coefficient.
+
+    .. math:: f_i - \epsilon\ (b_i \ge 0),\ f_i + \epsilon\ (b_i < 0);\qquad
+        f_i - \epsilon\ (b_i > 0),\ f_i + \epsilon\ (b_i \le 0)
+
+    They are -inf and inf for variables at that bound. They are equal for free variables, and for these only. At the
+    optimum no ``rising`` exceeds a ``falling``. ``box`` has ``lower``, ``upper`` and ``epsilon``.
+    """
+    rising = np.where(coef < box.upper, gradient + np.where(coef < 0, box.epsilon, -box.epsilon), -np.inf)
+    falling = np.where(coef > box.lower, gradient + np.where(coef > 0, -box.epsilon, box.epsilon), np.inf)
+    return rising, falling
+
+
+def excess(rising, falling, bias):
+    """Return by how much each variable violates the optimality conditions at a bias; negative at rest."""
+    return np.maximum(rising - bias, bias - falling)
+
+
+def bias_of(gradient, coef, dual):
+    """Return b_0: the mean slope of free variables, or the middle of the interval that the others allow."""
+    rising, falling = slopes(gradient, coef, dual)
+    free = rising == falling
+    if free.any():
+        return float(rising[free].mean())
+    return middle(rising.max(), falling.min())
+
+
+def inner_bias(solution, dual, dtype, scale):
+    """Return a bias that no gradient of a variable below its bound exceeds, not by rounding in ``dtype`` either.
+
+    ``scale`` is that of kernel values. Only points at their bounds then lie outside.
+    """
+    rise = solution.coef < dual.upper
+    bias = float(solution.gradient[rise].max()) if rise.any() else solution.bias
+    return bias + _OUTWARDS * float(np.finfo(dtype).eps) * max(abs(bias), float(scale))
+
+
+def middle(top, bottom):
+    """Return the middle of an interval, or its finite end."""
+    if np.isinf(top) or np.isinf(bottom):
+        return float(bottom if np.isinf(top) else top)
+    return float(0.5 * (top + bottom))
+
+
+def violation_of(gradient, coef, dual):
+    """Return the largest slope at which a coefficient may rise minus the smallest at which one may fall, at least 0."""
+    rising, falling = slopes(gradient, coef, dual)
+    return max(0.0, float(rising.max() - falling.min()))
+
+
+def objective(dual, coef, gradient):
+    """Return t'b - epsilon |b|_1 - b'Kb / 2."""
+    return 0.5 * float(coef @ (dual.target + gradient)) - dual.epsilon * float(np.abs(coef).sum())
+
+
+# --- certificates ----------------------------------------------------------------------------------------------------
+
+
+def certificate(dual, coef, gradient, bias, rounding=_ROUNDING):
+    r"""Return the certificate of a point of a dual and of the primal point that belongs to it.
+
+    .. math:: P - D = \sum_i \max_{l_i \le a \le u_i} v_i(a) - v_i(b_i),\quad
+        v_i(a) = a (f_i + \rho_i b_i - b_0) - \epsilon |a| - \tfrac12 \rho_i a^2,\quad f = t - (K + \rho) b
+
+    Each term is at least 0, and the sum of the maxima is the loss: hinge, epsilon-insensitive, squared, Huber's, the
+    distance beyond a ball. Coefficients are clipped to the bounds: they may have been stored in float32, whose epsilon
+    is then ``rounding``.
+    """
+    if dual.total is not None and dual.one_sided:
+        dual = _with_shown_bounds(dual, coef, rounding)
+    coef = np.clip(coef, dual.lower, dual.upper)
+    value = objective(dual, coef, gradient)
+    if dual.ridge is not None:
+        gap = float(_ridge_gap(dual, coef, gradient, bias).sum())
+    elif dual.unbounded and dual.one_sided:
+        gap = _hard_margin(dual, coef, gradient, bias) - value
+    else:
+        if dual.unbounded:
+            # the optimum without error is that of every C that no coefficient meets
+            bound = np.full(len(coef), 2 * float(np.abs(coef).max(initial=0.0)) or 1.0)
+            dual = replace(dual, lower=-bound, upper=bound)
+        gap = float(_box_gap(dual, coef, gradient - bias).sum())
+    return Certificate(value + gap, value, violation_of(gradient, coef, dual))
+
+
+def _box_gap(dual, coef, error):
+    """Return the terms of the gap between finite bounds: the maximum is at a bound or at 0."""
+    above, below = np.maximum(coef, 0), np.minimum(coef, 0)
+    # gains of a move to 0, to the upper and to the lower bound, in pieces: nothing cancels
+    right, left = error - dual.epsilon, error + dual.epsilon
+    gap = np.maximum((dual.upper - above) * right - below * left, (dual.lower - below) * left - above * right)
+    return np.maximum(gap, -below * left - above * right)
+
+
+def _ridge_gap(dual, coef, gradient, bias):
+    """Return the terms of the gap of a loss that is quadratic near 0."""
+    residual = gradient + dual.ridge * coef - bias
+    best = np.sign(residual) * np.maximum(np.abs(residual) - dual.epsilon, 0) / dual.ridge
+    best = np.clip(best, dual.lower, dual.upper)
+    gap = (best - coef) * (residual - 0.5 * dual.ridge * (best + coef)) - dual.epsilon * (np.abs(best) - np.abs(coef))
+    return np.maximum(gap, 0)
+
+
+def _hard_margin(dual, coef, gradient, bias):
+    """Return the primal value of a classifier without slack: |w|^2 / 2, w stretched until every margin is 1."""
+    slack = float(np.maximum(0, np.sign(dual.target) * (gradient - bias)).max())
+    return 0.5 * float(coef @ (dual.target - gradient)) / (1 - slack) ** 2 if slack < 1 else np.inf
+
+
+def _with_shown_bounds(dual, coef, rounding):
+    """Return a dual whose bounds are in units of C = max |b_i| / u_i, which the coefficients show."""
+    if not coef.any():
+        return dual
+    size, unit = np.abs(coef), dual.upper - dual.lower
+    bound = unit * (size / unit).max()
+    bound = np.where(np.abs(size - bound) <= _AT_BOUND * rounding * bound, size, bound)
+    return replace(dual, lower=np.where(dual.lower < 0, -bound, 0), upper=np.where(dual.upper > 0, bound, 0))

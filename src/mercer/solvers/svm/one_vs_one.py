@@ -1,0 +1,203 @@
+"""Several binary classifiers over shared points: layout of their coefficients, votes, and training side by side.
+
+Points are sorted by class. Two classes have one binary classifier, in which class 1 is positive. Several classes have
+one for each pair i < j, in which i is positive, or one for each class against the rest. The coefficients of pairs are
+packed: a point of class i is in c - 1 pairs, and column k of its coefficients belongs to the k-th other class.
+"""
+
+import queue
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from mercer._compute.threads import count_threads, limit_threads, run_tasks
+from mercer.solvers.svm._solve_dual import solve_dual
+from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.rows import shared_blocks
+from mercer.solvers.svm.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Subproblem:
+    """A binary classifier over points sorted by class.
+
+    Attributes
+    ----------
+    points : int array (k,)
+        The points it sees.
+    sign : float64 array (k,)
+        1 for its positive class, -1 otherwise.
+    parts : tuple of slice
+        Runs of consecutive points among its own that other classifiers see as well.
+    """
+
+    points: np.ndarray
+    sign: np.ndarray
+    parts: tuple
+
+    def span(self, part):
+        """Return the first point of a part, and the one after its last."""
+        points = self.points[part]
+        return int(points[0]), int(points[-1]) + 1
+
+    def dual(self, C, **options):
+        """Return the dual for upper bounds C (n,) of all points, starting from 0."""
+        bound = C[self.points] * self.sign
+        zeros = np.zeros(len(bound))
+        return Dual(self.sign, np.minimum(bound, 0), np.maximum(bound, 0), zeros, self.points, **options)
+
+
+# --- layout ----------------------------------------------------------------------------------------------------------
+
+
+def is_paired(n_classes, multi_class):
+    """Whether there is a binary classifier for each pair of classes."""
+    return multi_class == "ovo" and n_classes > 2
+
+
+def is_packed(n_classes, multi_class, n_columns):
+    """Whether coefficients with so many columns are packed: those of pairs that are not have a column for each."""
+    return is_paired(n_classes, multi_class) and n_columns != n_classes * (n_classes - 1) // 2
+
+
+def class_signs(n_classes, multi_class):
+    """Return the sign of each class in each binary classifier (c, m): 1, -1, or 0 if the class does not take part."""
+    if n_classes == 2:
+        return np.array([[-1.0], [1.0]])
+    if multi_class == "ovr":
+        return 2 * np.eye(n_classes) - 1
+    first, second = np.triu_indices(n_classes, 1)
+    signs = np.zeros((n_classes, len(first)))
+    signs[first, np.arange(len(first))], signs[second, np.arange(len(first))] = 1, -1
+    return signs
+
+
+def subproblems(counts, multi_class):
+    """Return the binary classifiers of classes with so many points each (c,)."""
+    spans, signs = class_slices(counts), class_signs(len(counts), multi_class)
+    everything = np.arange(sum(counts))
+    found = []
+    for column in signs.T:
+        seen = np.flatnonzero(column)
+        points = np.concatenate([everything[spans[c]] for c in seen])
+        sign = np.repeat(column[seen], np.asarray(counts)[seen])
+        whole = len(points) == len(everything)
+        parts = (slice(0, len(points)),) if whole else tuple(class_slices(np.asarray(counts)[seen]))
+        found.append(Subproblem(points, sign, parts))
+    return found
+
+
+def class_slices(counts):
+    """Return the points of each class as slices, from their numbers."""
+    stops = np.cumsum(counts)
+    return [slice(int(stop - count), int(stop)) for stop, count in zip(stops, counts, strict=True)]
+
+
+def pack(coefs, counts, multi_class):
+    """Return the coefficients of all binary classifiers (k,) each, over their points, as one block.
+
+    It is (n, c - 1) for pairs, (n, m) otherwise.
+    """
+    if not is_paired(len(counts), multi_class):
+        return np.column_stack(coefs)
+    spans = class_slices(counts)
+    packed = np.zeros((sum(counts), len(counts) - 1))
+    for (i, j), coef in zip(combinations(range(len(counts)), 2), coefs, strict=True):
+        packed[spans[i], j - 1], packed[spans[j], i] = coef[: counts[i]], coef[counts[i] :]
+    return packed
+
+
+def pair_columns(n_classes):
+    """Return the pairs that the packed columns of each class belong to (c, c - 1)."""
+    pair = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
+    return np.array([[pair[min(i, j), max(i, j)] for j in range(n_classes) if j != i] for i in range(n_classes)])
+
+
+def unpack(packed, counts):
+    """Return packed coefficients (n, c - 1) with one column for each pair, for classes with so many points each."""
+    c = len(counts)
+    full = np.zeros((len(packed), c * (c - 1) // 2), packed.dtype)
+    np.put_along_axis(full, np.repeat(pair_columns(c), counts, axis=0), packed, axis=1)
+    return full
+
+
+def pair_values(products, n_classes):
+    """Return the decision values of all pairs (n, c (c - 1) / 2), without bias.
+
+    ``products`` (n, c (c - 1)) are those of each class with all columns of its packed coefficients: each pair adds two
+    columns. That costs n n_sv (2 d + 2 c) operations, where unpacked coefficients cost n n_sv (2 d + c^2).
+    """
+    i, j = np.triu_indices(n_classes, 1)
+    width = n_classes - 1
+    return np.take(products, i * width + j - 1, axis=1) + np.take(products, j * width + i, axis=1)
+
+
+# --- votes -----------------------------------------------------------------------------------------------------------
+
+
+def votes(values, n_classes):
+    """Return how many pairs each class wins (n, c), from the decision values of all pairs."""
+    return _count(values > 0, n_classes)
+
+
+def class_values(values, n_classes):
+    """Return one decision value for each class (n, c): votes of pairs, and their values scaled to break equal votes."""
+    sums = np.asarray(values, np.float64) @ class_signs(n_classes, "ovo").T
+    return (_count(values >= 0, n_classes) + sums / (3 * (np.abs(sums) + 1))).astype(values.dtype)
+
+
+def _count(won, n_classes):
+    """Return the votes for each class: a pair that its first class does not win is a vote for the second."""
+    signs = class_signs(n_classes, "ovo").T
+    return (won.astype(np.float32) @ signs.astype(np.float32)).astype(int) + (signs < 0).sum(axis=0)
+
+
+def decide(values, n_classes, multi_class, break_ties=False):
+    """Return the index of the class that the decision values of all binary classifiers (n, m) are for."""
+    if n_classes == 2:
+        return (values[:, 0] > 0).astype(int)
+    if not is_paired(n_classes, multi_class):
+        return values.argmax(axis=1)
+    return (class_values if break_ties else votes)(values, n_classes).argmax(axis=1)
+
+
+# --- training --------------------------------------------------------------------------------------------------------
+
+
+def solve_duals(rows, duals, problems, options):
+    """Return the solutions of the duals of several binary classifiers, several at a time on the pool of threads.
+
+    Kernel values between the points of a class are computed once for all of them if half of the memory holds them.
+    """
+    widest = max(len(dual.points) for dual in duals)
+    shared = {}
+    if len(duals) > 1 and all(dual.total is None and not dual.unbounded for dual in duals):
+        spans = sorted({each.span(part) for each in problems for part in each.parts})
+        shared = shared_blocks(rows, [slice(*span) for span in spans], options.budget // 2)
+    reserved = sum(block.nbytes for block in shared.values())
+    workers = min(count_threads(), len(duals))
+    workspaces = queue.SimpleQueue()
+    for _ in range(workers):
+        workspaces.put(Workspace.allocate(rows, widest, options, workers, reserved))
+    solutions = [None] * len(duals)
+
+    def train(k):
+        known = [(part, shared[problems[k].span(part)]) for part in problems[k].parts] if shared else ()
+        workspace = workspaces.get()
+        solutions[k] = solve_dual(rows, duals[k], replace(workspace, shared=known))
+        workspaces.put(workspace)
+
+    if workers == 1:
+        for k in range(len(duals)):
+            train(k)
+    else:
+        with limit_threads(workers):
+            run_tasks(lambda k: in_one_thread(train, k), len(duals))
+    return solutions
+
+
+def in_one_thread(train, k):
+    """Call ``train(k)``, one of several that run side by side."""
+    with limit_threads(1):
+        train(k)

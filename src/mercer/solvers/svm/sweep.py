@@ -1,0 +1,156 @@
+"""A sweep of SMO: some variables are solved for while all others stay, with the kernel rows that memory holds."""
+
+import numpy as np
+
+from mercer._compute.threads import check_cancelled
+from mercer.solvers.svm import shrinking
+from mercer.solvers.svm.dual import excess
+from mercer.solvers.svm.row_cache import RowCache
+from mercer.solvers.svm.shrinking import Variables
+from mercer.solvers.svm.workspace import COPIES
+
+# Number of rows computed together with one that a step needs, of variables that violate by this share of the most.
+_BATCH = 64
+_RELEVANT = 0.5
+# Number of kernel values held, and of multiplications to compute them, below which all rows are computed at once.
+_SMALL, _QUICK = 4352**2, 1 << 31
+# Number of steps between two checks whether few variables are left near the margin, as a share of all.
+_CHECK = 8
+# Number of variables of known rows that are solved for before other rows are computed.
+_KNOWN = 2048
+# Number of rows kept although their variables rest at their bounds.
+_IDLE = 1024
+
+
+class Sweep:
+    """Variables ``chosen`` (int array) of a dual that are solved for while all others stay."""
+
+    def __init__(self, rows, dual, chosen, gradient, coef, workspace):
+        self.chosen, self._rows, self._dual = chosen, rows, dual
+        self._largest_copy = COPIES * len(workspace.buffer)
+        self._callback = workspace.callback
+        self._load(gradient, coef)
+        self.cache = RowCache(rows, dual.points[chosen], workspace.buffer, workspace.shared)
+        self._batch = int(min(_BATCH, max(1, len(self.cache.values) // 2)))
+        known = sum((part.stop - part.start) ** 2 for part, _ in workspace.shared)
+        work = 0.5 * (len(chosen) ** 2 - known) * rows.width
+        # from a given start a solver may need few rows
+        started = coef[chosen].any()
+        if not started and len(chosen) ** 2 <= _SMALL and work <= _QUICK and self.cache.room == np.inf:
+            self.cache.complete()
+
+    def exchange(self, chosen, dual, gradient, coef):
+        """Take another dual and other variables, if at least half are the same; return whether that was done."""
+        self._dual = dual
+        if len(chosen) != len(self.chosen):
+            return False
+        kept = np.isin(self.chosen, chosen)
+        places = np.flatnonzero(~kept)
+        if len(places) > 0.5 * len(chosen):
+            return False
+        if len(places):
+            self.chosen = self.chosen.copy()
+            self.chosen[places] = np.setdiff1d(chosen, self.chosen)
+            self.cache.exchange(places, self._dual.points[self.chosen[places]])
+        self._load(gradient, coef)
+        return True
+
+    def result(self):
+        """Return the coefficients and the gradient of the variables."""
+        return self._variables.coef[: len(self.chosen)], self._variables.gradient[: len(self.chosen)]
+
+    def _load(self, gradient, coef):
+        c, dual = self.chosen, self._dual
+        diagonal = self._rows.diagonal[dual.points[c]]
+        arrays = diagonal, gradient[c], coef[c], dual.lower[c], dual.upper[c]
+        self._variables = Variables.padded(*arrays, epsilon=dual.epsilon)
+
+    def run(self, tol, max_iter):
+        """Take steps until ``tol`` or ``max_iter``; return their number and whether the callback stopped them."""
+        cache, variables = self.cache, self._variables
+        n_iter, since, pause = 0, 0, len(variables) // _CHECK
+        free = variables.free()
+        cache.ensure(free[: int(max(0, min(len(free), cache.room - 2 * _BATCH)))])
+        while n_iter < max_iter:
+            check_cancelled()
+            left = max_iter - n_iter
+            if since >= pause:
+                steps, pays, stopped = self._solve_near(tol, left)
+                n_iter += steps
+                if stopped or variables.violation() <= tol:
+                    return n_iter, stopped
+                if pays:
+                    continue
+                since, pause = 0, 2 * pause if steps else pause
+            steps, missing, violation = variables.steps(cache.values, cache.slots, tol, min(left, len(variables)))
+            n_iter, since = n_iter + steps, since + steps
+            if self._callback is not None and self._callback(violation):
+                return n_iter, True
+            if violation <= tol:
+                break
+            if missing >= 0:
+                self._make_room()
+                cache.ensure(self._wanted(missing))
+                steps, stopped = self._solve_known(tol, max_iter - n_iter)
+                n_iter += steps
+                if stopped:
+                    return n_iter, True
+        return n_iter, False
+
+    def _solve_near(self, tol, max_iter):
+        """Solve for the variables near the margin, if that costs less than for all.
+
+        Return the number of steps, whether they were worth copying kernel values, and whether they were stopped.
+        """
+        cache, variables = self.cache, self._variables
+        near, all_of_them = shrinking.near_margin(variables)
+        # rows of violators are needed anyway, those of variables that may violate later perhaps not
+        allowed = self._batch + len(near) // 8 if all_of_them else len(near)
+        unknown = near[cache.slots[near] < 0]
+        if not shrinking.few(variables, near) or len(near) ** 2 > self._largest_copy:
+            return 0, False, False
+        if len(unknown) > min(cache.room, allowed):
+            return 0, False, False
+        cache.ensure(unknown)
+        steps, stopped = shrinking.solve_near(cache.values, cache.slots, variables, near, tol, max_iter, self._callback)
+        return steps, shrinking.pays(variables, near, steps), stopped
+
+    def _solve_known(self, tol, max_iter):
+        """Solve for the variables near the margin whose rows are known, before other rows are computed."""
+        cache, variables = self.cache, self._variables
+        known = variables.near()
+        known = known[cache.slots[known] >= 0]
+        if len(known) > _KNOWN:
+            return 0, False
+        return shrinking.solve_near(cache.values, cache.slots, variables, known, tol, max_iter, self._callback)
+
+    def _make_room(self):
+        """Give up rows that are unlikely to be needed, before unused memory is taken."""
+        cache, variables = self.cache, self._variables
+        if cache.forgotten >= self._batch:
+            return
+        known = np.flatnonzero(cache.slots >= 0)
+        full = cache.room < self._batch
+        if not full and len(known) < _IDLE:
+            return
+        # by violation alone: the first variable of a pair whose second row is missing must stay
+        worst = excess(*variables.slopes(), variables.middle())[known]
+        idle = int(np.count_nonzero(worst < 0))
+        many = len(known) // 2 if full else idle // 2
+        if full or idle > len(known) // 2:
+            cache.forget(known[np.argpartition(worst, many)[: max(1, many)]])
+
+    def _wanted(self, missing):
+        """Return the variables whose rows to compute together with a missing one: those that violate most."""
+        own, middle = slice(0, len(self.chosen)), self._variables.middle()
+        rising, falling = (each[own] for each in self._variables.slopes())
+        worth = np.where(rising == falling, rising - middle, excess(rising, falling, middle))
+        # rows of smaller violations may never be needed
+        worth[(self.cache.slots[own] >= 0) | (worth < _RELEVANT * worth.max())] = -np.inf
+        return np.unique(np.append(_largest(worth, self._batch - 1), missing))
+
+
+def _largest(values, k):
+    """Return the places of the k largest finite values."""
+    best = np.argpartition(-values, k)[:k] if k < len(values) else np.arange(len(values))
+    return best[values[best] > -np.inf]

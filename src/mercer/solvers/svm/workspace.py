@@ -1,0 +1,123 @@
+"""Resources of a training: memory for kernel values, accuracy of kernel rows, number of steps, callback.
+
+`Options` are those of a user, `Workspace` what one solver has: both hold for every solver of this package.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer._compute.memory import allocate, parse_memory
+from mercer.solvers.svm.rows import rows_of
+from mercer.solvers.svm.working_set import LANES
+
+# Kernel values of variables near the margin are copied: memory for them, as a share of the memory for kernel rows.
+COPIES = 0.1
+# Fewest kernel values that a solver needs, in lanes squared.
+_LEAST = 4
+# Steps that are allowed by default.
+_STEPS, _STEPS_PER_POINT = 10_000_000, 100
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a training.
+
+    Parameters
+    ----------
+    tol : float
+        Largest violation of the optimality conditions.
+    max_iter : int
+        Pairs of variables optimised at most; -1 for 100 n, and at least ten million.
+    memory : int or str
+        Bytes that kernel values may take, copies included.
+    callback : callable (violation) -> bool, optional
+        Called about ten times a second, from any thread; training stops when it returns True.
+    """
+
+    tol: float
+    max_iter: int = -1
+    memory: int | str = "1GB"
+    callback: Callable | None = None
+
+    @property
+    def budget(self):
+        """Memory in bytes."""
+        return parse_memory(self.memory)
+
+    def limit(self, n):
+        """Return the largest number of steps for n points."""
+        return max(_STEPS, _STEPS_PER_POINT * n) if self.max_iter == -1 else self.max_iter
+
+    def rows(self, kernel, points, duals):
+        """Return kernel rows of points, whose rounding moves no gradient of the duals by more than ``tol``."""
+        C = max(max(dual.upper.max(), -dual.lower.min()) for dual in duals)
+        n = max(len(dual.points) for dual in duals)
+        return rows_of(kernel, points, self.tol / (C * np.sqrt(n)), duals[0].ridge)
+
+
+def buffer_size(budget, n, itemsize, workers=1):
+    """Return how many kernel values each worker may hold for a problem of n variables.
+
+    All rows in whole lanes, with room for two groups of variables in lanes of their own, if ``budget`` bytes allow;
+    `COPIES` more is taken beside them.
+    """
+    width = -(-n // LANES) * LANES
+    values = int(budget / (1 + COPIES)) // workers // itemsize
+    return max(min(values, (width + 2 * LANES) ** 2), _LEAST * LANES**2)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Resources of one solver.
+
+    Parameters
+    ----------
+    tol : float
+    max_iter : int
+        Pairs of variables optimised at most.
+    buffer : array
+        One-dimensional, of the type of the kernel rows: memory for kernel values. Copies take `COPIES` more.
+    shared : list of (slice, array)
+        Diagonal blocks of K that are known.
+    callback : callable (violation) -> bool, optional
+        The solver stops when it returns True.
+    """
+
+    tol: float
+    max_iter: int
+    buffer: np.ndarray
+    shared: tuple = ()
+    callback: Callable | None = None
+
+    @classmethod
+    def allocate(cls, rows, n, options, workers=1, reserved=0):
+        """Return the workspace of one of several workers, for problems of n variables; ``reserved`` bytes are taken."""
+        size = buffer_size(options.budget - reserved, n, rows.dtype.itemsize, workers)
+        return cls(options.tol, options.limit(n), allocate(size, rows.dtype), (), options.callback)
+
+    def of_type(self, dtype):
+        """Return the workspace with its buffer for values of another type."""
+        whole = len(self.buffer) // 2 * 2
+        return self if self.buffer.dtype == dtype else replace(self, buffer=self.buffer[:whole].view(dtype))
+
+
+class SharedCallback:
+    """A callback for several workers: calls are numbered, and one answer True stops all of them.
+
+    Parameters
+    ----------
+    step : callable (i, violation) -> bool
+    """
+
+    def __init__(self, step):
+        self._step, self._lock, self._count, self._stopped = step, threading.Lock(), 0, False
+
+    def __call__(self, violation):
+        """Pass on a violation; return whether to stop."""
+        with self._lock:
+            self._count += 1
+            self._stopped |= bool(self._step(self._count - 1, violation=violation))
+            return self._stopped

@@ -1,0 +1,89 @@
+"""Parts shared by SVC and NuSVC: the sorted training problem, fitted attributes, decisions."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.estimators._classifier import check_choice, class_weights, copy_validation, store_coefficients
+from mercer.estimators._svm import Problem
+from mercer.solvers.svm.one_vs_one import subproblems
+
+X = np.array([[0.0], [3.0], [1.0], [4.0], [8.0], [9.0]])
+Y = np.array(["b", "c", "b", "c", "a", "a"])
+
+
+def problem(multi_class):
+    rows = np.array([4, 5, 0, 2, 1, 3])
+    weights, factors = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0]), np.array([1.0, 10.0, 100.0])
+    counts = np.array([2, 2, 2])
+    binary = subproblems(counts, multi_class)
+    return Problem(mc.Linear(), X[rows], rows, weights, np.array(list("abc")), factors, counts, binary)
+
+
+def test_upper_bounds_are_C_times_the_weights_of_classes_and_points():
+    np.testing.assert_allclose(problem("ovo").upper_bounds(0.5), [0.5, 1.0, 5.0, 5.0, 150.0, 50.0])
+
+
+def test_training_rows_are_found_among_the_sorted_points():
+    np.testing.assert_array_equal(problem("ovo").places(np.array([3, 4, 0])), [5, 0, 2])
+
+
+def test_support_vectors_are_stored_once_sorted_by_class():
+    model, own = mc.SVC(), problem("ovo")
+    coefs = [np.array([0.0, 1.0, -1.0, 0.0]), np.array([0.0, 2.0, 0.0, -2.0]), np.zeros(4)]
+    store_coefficients(model, own, coefs, [0.1, 0.2, 0.3])
+    np.testing.assert_array_equal(model.support_, [5, 0, 3])
+    np.testing.assert_array_equal(model.support_vectors_, X[[5, 0, 3]])
+    np.testing.assert_array_equal(model.n_support_, [1, 1, 1])
+    np.testing.assert_array_equal(model.dual_coef_, [[1, 2], [-1, 0], [-2, 0]])
+    np.testing.assert_array_equal(model.intercept_, [0.1, 0.2, 0.3])
+    np.testing.assert_array_equal(model.expansion_.coef, [[1, 2, 0], [-1, 0, 0], [0, -2, 0]])
+
+
+def test_a_fit_sorts_points_by_class_and_leaves_out_those_of_weight_0():
+    weights = np.array([1.0, 1.0, 1.0, 1.0, 0.0, 1.0])
+    model = mc.SVC(100.0, kernel="linear").fit(X, Y, weights)
+    assert 4 not in model.support_
+    assert [Y[row] for row in model.support_] == sorted(Y[row] for row in model.support_)
+    np.testing.assert_array_equal(np.bincount(np.searchsorted(list("abc"), Y[model.support_])), model.n_support_)
+
+
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("estimator", [mc.SVC(10.0, kernel=mc.Gaussian(0.5)), mc.NuSVC(0.2, kernel=mc.Gaussian(0.5))])
+def test_decisions_are_the_expansion_and_the_intercept_by_pair_or_class(estimator, multi_class, shape):
+    params = {"multi_class": multi_class, "decision_function_shape": shape}
+    model = type(estimator)(**estimator.get_params(deep=False) | params).fit(X, Y)
+    values, new = model.decision_function(X), model.expansion_(X) + model.intercept_
+    assert (model.predict(X) == Y).all()
+    if (multi_class, shape) == ("ovo", "ovr"):
+        # votes plus values that are scaled to less than a third of a vote
+        wins = np.column_stack([new[:, 0] > 0, new[:, 0] < 0, np.zeros(6)]).astype(float)
+        wins += np.column_stack([new[:, 1] > 0, np.zeros(6), new[:, 1] < 0])
+        wins += np.column_stack([np.zeros(6), new[:, 2] > 0, new[:, 2] < 0])
+        sums = np.column_stack([new[:, 0] + new[:, 1], new[:, 2] - new[:, 0], -new[:, 1] - new[:, 2]])
+        new = wins + sums / (3 * (1 + np.abs(sums)))
+    np.testing.assert_allclose(values, new, atol=1e-12)
+
+
+def test_nu_svc_is_no_svc():
+    assert not issubclass(mc.NuSVC, mc.SVC)
+    assert not hasattr(mc.NuSVC(), "C")
+
+
+def test_validated_attributes_are_copied_and_choices_checked():
+    model, other = mc.SVC().fit(X, Y), mc.SVC()
+    copy_validation(model, other)
+    assert vars(other) == vars(mc.SVC()) | {"n_features_in_": 1, "_n_rows": 6}
+    with pytest.raises(ValueError, match=r"way = 'x' must be one of \('a', 'b'\)"):
+        check_choice("way", "x", ("a", "b"))
+
+
+def test_balanced_weights_count_samples_by_their_weights():
+    classes, y, weights = np.array([0, 1]), np.array([0, 1, 1]), np.array([2.0, 1.0, 3.0])
+    np.testing.assert_allclose(class_weights("balanced", classes, y, weights), [6 / 4, 6 / 8])
+    np.testing.assert_allclose(class_weights(None, classes, y, weights), [1, 1])
+    np.testing.assert_allclose(class_weights({0: 3.0}, classes, y, weights), [3, 1])
+    for factor in (-1.0, 0.0, np.inf):
+        with pytest.raises(ValueError, match=f"class_weight of 1 = {factor} must be"):
+            class_weights({0: 1.0, 1: factor}, classes, y, weights)

@@ -1,0 +1,136 @@
+"""NuSVC: scikit-learn's numbers, what nu bounds, the SVC it is equal to, infeasible shares."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import svm
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer as mc
+from mercer.estimators.nu_svc import NuSVC
+from mercer.estimators.svc import SVC
+
+SETTINGS = [
+    NuSVC(),
+    NuSVC(0.3, kernel="linear", multi_class="ovr"),
+    NuSVC(0.3, kernel=mc.Gaussian(0.1), class_weight="balanced"),
+    NuSVC(0.3, kernel="precomputed"),
+]
+
+
+@pytest.mark.filterwarnings("ignore:nu = ")
+@parametrize_with_checks(SETTINGS)
+def test_scikit_learn_finds_no_fault(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def sample(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((120, 3))
+    y = np.sin(X[:, 0]) + 0.2 * rng.standard_normal(120)
+    return X, y, np.digitize(y, np.quantile(y, [0.3, 0.6])), rng.standard_normal((20, 3)), rng.integers(1, 3, 120)
+
+
+@pytest.mark.parametrize("nu", [0.2, 0.4])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_decision_values_are_those_of_scikit_learn(sample, nu, n_classes):
+    X, _, c, new, _ = sample
+    c = np.minimum(c, n_classes - 1)
+    ours = NuSVC(nu, kernel=mc.Gaussian(0.3), decision_function_shape="ovo").fit(X, c)
+    theirs = svm.NuSVC(nu=nu, gamma=0.3, tol=1e-10, decision_function_shape="ovo").fit(X, c)
+    # scikit-learn keeps kernel values in float32
+    np.testing.assert_allclose(ours.decision_function(new), theirs.decision_function(new), rtol=1e-5, atol=2e-4)
+    np.testing.assert_array_equal(ours.support_, theirs.support_)
+
+
+def test_coefficients_have_the_sum_that_nu_asks_for(sample):
+    X, _, c, _, weights = sample
+    model = NuSVC(0.3).fit(X, c > 0, weights)
+    C = (np.abs(model.dual_coef_[:, 0]) / weights[model.support_]).max()
+    np.testing.assert_allclose(np.abs(model.dual_coef_).sum(), 0.3 * C * weights.sum(), rtol=1e-8)
+
+
+def test_the_classifier_is_the_svc_whose_C_is_its_largest_coefficient(sample):
+    X, _, c, new, _ = sample
+    model = NuSVC(0.3, kernel=mc.Gaussian(0.3)).fit(X, c > 0)
+    same = SVC(float(np.abs(model.dual_coef_).max()), kernel=mc.Gaussian(0.3)).fit(X, c > 0)
+    np.testing.assert_allclose(model.decision_function(new), same.decision_function(new), atol=1e-6)
+
+
+def test_nu_bounds_margin_errors_and_support_vectors(sample):
+    X, _, c, _, _ = sample
+    y = np.where(c > 0, 1, -1)
+    model = NuSVC(0.4).fit(X, y)
+    assert (y * model.decision_function(X) < 1 - 1e-9).mean() <= 0.4 <= len(model.support_) / len(y) + 1e-9
+
+
+def test_an_infeasible_nu_is_lowered_to_the_largest_feasible_one(sample):
+    X, c = sample[0][:30], np.arange(30) < 3
+    with pytest.warns(UserWarning, match=r"nu = 0.9 is infeasible.*lowered to 0.2"):
+        lowered = NuSVC(0.9).fit(X, c)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        largest = NuSVC(0.2).fit(X, c)
+    np.testing.assert_allclose(lowered.decision_function(X), largest.decision_function(X), atol=1e-9)
+
+
+def test_at_the_largest_nu_the_heavier_class_weight_pushes_the_boundary_away(sample):
+    X, c = sample[0][:30], (np.arange(30) < 3).astype(int)
+    plain = NuSVC(0.2).fit(X, c)
+    values, sign = plain.decision_function(X), np.where(c > 0, 1, -1)
+    # half way: the small class has one point on its side of the level, the large one has its level
+    np.testing.assert_allclose([values[c == 1].max(), values[c == 0].max()], [1, -1], atol=1e-6)
+    with pytest.warns(UserWarning, match="nu = 0.2 is infeasible"):
+        pushed = NuSVC(0.2, class_weight={0: 3.0, 1: 1.0}).fit(X, c)
+    # three quarters of the way, by the same coefficients up to a factor
+    moved = pushed.decision_function(X)
+    np.testing.assert_allclose(moved[c == 0].max() / (moved[c == 1].max() - moved[c == 0].max()), -0.75, atol=1e-6)
+    for model in (plain, pushed):
+        assert (sign * model.decision_function(X) >= 1 - 1e-9)[c == 0].all()
+
+
+def test_classes_that_leave_no_margin_are_reported():
+    X = np.tile(np.array([[0.0], [1.0], [2.0], [3.0]]), (2, 1))
+    with pytest.warns(UserWarning, match=r"nu = 0.1 leaves no margin between two classes.* nu = 1 is returned"):
+        model = NuSVC(0.1, kernel="linear").fit(X, np.repeat([0, 1], 4))
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_the_certificate_from_raw_inputs_closes_the_gap(sample):
+    X, _, c, _, weights = sample
+    model = NuSVC(0.3).fit(X, c, weights)
+    certificate = mc.certify(model, X, c, weights)
+    assert abs(certificate.gap) <= 1e-7 * certificate.primal
+    assert certificate.kkt <= 1e-8
+
+
+def test_a_weight_of_two_is_a_row_given_twice(sample):
+    X, _, c, _, weights = sample
+    weighted = NuSVC(0.3).fit(X, c, weights).decision_function(X)
+    repeated = NuSVC(0.3).fit(np.repeat(X, weights, axis=0), np.repeat(c, weights)).decision_function(X)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-6)
+
+
+def test_precomputed_sparse_and_float32_give_the_same_classifier(sample):
+    X, _, c, new, _ = sample
+    estimator = NuSVC(0.3, kernel=mc.Gaussian(0.3))
+    kernel = estimator.kernel
+    expected = estimator.fit(X, c).decision_function(new)
+    np.testing.assert_allclose(
+        estimator.fit(sp.csr_array(X), c).decision_function(sp.csr_array(new)), expected, atol=1e-6
+    )
+    single = pickle.loads(pickle.dumps(estimator.fit(X.astype(np.float32), c)))
+    assert single.dual_coef_.dtype == np.float32
+    np.testing.assert_allclose(single.decision_function(new.astype(np.float32)), expected, atol=1e-3)
+    given = type(estimator)(estimator.nu, kernel="precomputed").fit(kernel(X), c)
+    np.testing.assert_allclose(given.decision_function(kernel(new, X)), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("nu", [0.0, -0.5, 1.5])
+def test_a_share_outside_0_to_1_is_named(sample, nu):
+    with pytest.raises(ValueError, match=f"nu = {nu} must be"):
+        NuSVC(nu).fit(sample[0], sample[2])

@@ -1,0 +1,88 @@
+"""The entrance: the dual decides which solver is used, and every solution has its certificate."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.solvers.svm import _solve_dual, solve_dual
+from mercer.solvers.svm.dual import Dual, feasible_start
+from mercer.solvers.svm.workspace import Options, Workspace
+
+N = 40
+
+
+@pytest.fixture
+def points(global_random_seed):
+    return np.random.default_rng(global_random_seed).standard_normal((N, 2))
+
+
+def classifier(points, C=1.0, **options):
+    sign = np.where(points[:, 0] > 0, 1.0, -1.0)
+    return Dual(sign, np.minimum(C * sign, 0), np.maximum(C * sign, 0), np.zeros(N), np.arange(N), **options)
+
+
+def regression(points, C=1.0, epsilon=0.1, **options):
+    return Dual(np.sin(points[:, 0]), np.full(N, -C), np.full(N, C), np.zeros(N), np.arange(N), epsilon, **options)
+
+
+def one_class(_points):
+    upper = np.full(N, 0.1)
+    return Dual(np.zeros(N), np.zeros(N), upper, feasible_start(upper, 1.0), np.arange(N))
+
+
+PROBLEMS = {
+    "classifier": (classifier, "solve_box"),
+    "one class": (one_class, "solve_box"),
+    "regression": (regression, "solve_box"),
+    "quadratic": (lambda X: regression(X, np.inf, ridge=np.full(N, 0.5)), "solve_box"),
+    "hard margin": (lambda X: classifier(X, np.inf), "solve_hard_margin"),
+    "nu classifier": (lambda X: classifier(X, total=0.3 * N), "solve_nu_svc"),
+    "nu regression": (lambda X: regression(X, total=0.3 * N), "solve_nu_svr"),
+    "hard tube": (lambda X: regression(X, np.inf), "solve_hard_tube"),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_dual_decides_which_solver_is_used(name, points, monkeypatch):
+    make, solver = PROBLEMS[name]
+    called, dual = [], make(points)
+    for each in ("solve_box", "solve_hard_margin", "solve_hard_tube", "solve_nu_svc", "solve_nu_svr"):
+        own = getattr(_solve_dual, each)
+        monkeypatch.setattr(_solve_dual, each, lambda *args, own=own, each=each: called.append(each) or own(*args))
+    options = Options(1e-6)
+    solve_dual(options.rows(mc.Gaussian(5.0), points, [dual]), dual, options)
+    assert called == [solver]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_solution_is_certified(name, points):
+    dual, options = PROBLEMS[name][0](points), Options(1e-8)
+    solution = solve_dual(options.rows(mc.Gaussian(5.0), points, [dual]), dual, options)
+    assert solution.certificate.kkt <= 1e-8
+    assert abs(solution.certificate.gap) <= 1e-6 * max(1, abs(solution.certificate.primal))
+    assert solution.cache is None
+    assert abs(solution.coef.sum() - dual.coef.sum()) < 1e-8 * max(1, np.abs(solution.coef).sum())
+
+
+def test_a_quadratic_loss_needs_no_bounds(points):
+    """Least squares with epsilon 0: a linear system."""
+    ridge = np.linspace(0.2, 0.9, N)
+    dual, options = regression(points, np.inf, 0.0, ridge=ridge), Options(1e-10)
+    rows = options.rows(mc.Gaussian(0.5), points, [dual])
+    solution = solve_dual(rows, dual, options)
+    system = np.ones((N + 1, N + 1))
+    system[:N, :N], system[N, N] = mc.Gaussian(0.5)(points) + np.diag(ridge), 0
+    expected = np.linalg.solve(system, np.append(dual.target, 0))
+    np.testing.assert_allclose(np.append(solution.coef, solution.bias), expected, atol=1e-9)
+    # bounds that no coefficient meets change nothing
+    finite = solve_dual(rows, replace(dual, lower=np.full(N, -99.0), upper=np.full(N, 99.0)), options)
+    np.testing.assert_allclose(finite.coef, solution.coef, atol=1e-9)
+
+
+def test_a_workspace_is_taken_as_it_is(points):
+    dual = classifier(points)
+    rows = Options(1e-8).rows(mc.Gaussian(0.5), points, [dual])
+    solution = solve_dual(rows, dual, Workspace(1e-12, 3, np.empty(1 << 18)))
+    assert solution.n_iter == 3

@@ -1,0 +1,53 @@
+"""Duals between bounds: rounds of SMO and Newton steps reach what SMO alone does not."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.solvers.svm.box import solve_box
+from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.rows import rows_of
+from mercer.solvers.svm.smo import solve
+from mercer.solvers.svm.workspace import Workspace
+
+
+@pytest.fixture
+def valley():
+    """A quadratic loss on features that differ by six orders of magnitude: pairs hardly move, a Newton step does."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4)) * [1e3, 1e2, 1.0, 1e-3]
+    y = np.sin(X[:, 2]) + 0.1 * rng.standard_normal(60)
+    rows = rows_of(mc.Linear(), X, 0.0, np.full(60, 0.1))
+    return rows, Dual(y, np.full(60, -1e4), np.full(60, 1e4), np.zeros(60), np.arange(60))
+
+
+def test_where_smo_stalls_newton_steps_end_at_the_solution_of_the_linear_system(valley):
+    rows, dual = valley
+    workspace = Workspace(1e-3, 10**6, np.empty(1 << 16))
+    assert solve(rows, dual, workspace).violation > 1e-3
+    found = solve_box(rows, dual, workspace)
+    system = np.block([[rows.kernel(rows.points), np.ones((60, 1))], [np.ones((1, 60)), np.zeros((1, 1))]])
+    expected = np.linalg.solve(system, np.append(dual.target, 0))
+    assert found.violation < 1e-6
+    assert found.n_iter < 10**6
+    np.testing.assert_allclose(found.coef, expected[:-1], atol=1e-4)
+
+
+def test_a_limit_of_steps_is_kept_and_no_newton_step_taken_beyond_it(valley):
+    rows, dual = valley
+    found = solve_box(rows, dual, Workspace(1e-3, 50, np.empty(1 << 16)))
+    assert found.n_iter == 50
+    assert found.violation > 1e-3
+
+
+def test_rounds_that_gain_nothing_end_with_the_number():
+    # kernel values of 1e12 are rounded by as much as the ridge: the gradient is not known to this tolerance
+    rng = np.random.default_rng(0)
+    X = 100 * rng.standard_normal((80, 2))
+    y = rng.standard_normal(80)
+    rows = rows_of(mc.Polynomial(3, 0.5, 0.0), X, 0.0, np.full(80, 0.2))
+    dual = Dual(y, np.full(80, -1e3), np.full(80, 1e3), np.zeros(80), np.arange(80))
+    found = solve_box(rows, dual, Workspace(1e-9, 2 * 10**6, np.empty(1 << 16)))
+    assert found.n_iter < 2 * 10**6
+    assert found.violation > 1e-9
+    assert abs(found.gain) < 1e-2

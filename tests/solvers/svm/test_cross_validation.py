@@ -1,0 +1,54 @@
+"""Cross-validation over C: what a fold finds is what a classifier of its training points finds."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.solvers.svm import solve_dual
+from mercer.solvers.svm.cross_validation import Fold, cross_validate
+from mercer.solvers.svm.one_vs_one import subproblems
+from mercer.solvers.svm.rows import rows_of
+from mercer.solvers.svm.workspace import Options
+
+COUNTS, CS, KERNEL = np.array([30, 25, 35]), np.array([0.5, 2.0, 8.0]), mc.Gaussian(0.3)
+
+
+@pytest.fixture
+def points(global_random_seed):
+    return np.random.default_rng(global_random_seed).standard_normal((90, 3))
+
+
+def folds():
+    held_out = np.arange(90) % 3 == 0
+    weights = np.where(held_out, 0.0, 1.0 + np.arange(90) % 2)
+    return [Fold(weights, np.flatnonzero(held_out)), Fold(1.0 * held_out, np.flatnonzero(~held_out))]
+
+
+@pytest.mark.parametrize("memory", ["1GB", 1000], ids=["stored", "lazy"])
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_decision_values_of_held_out_points_are_those_of_a_solution_of_the_others(points, multi_class, memory):
+    problems, options = subproblems(COUNTS, multi_class), Options(1e-9, memory=memory)
+    rows = rows_of(KERNEL, points, 0.0)
+    for fold, found in zip(folds(), cross_validate(rows, problems, folds(), CS, options), strict=True):
+        assert found.values.shape == (3, len(fold.held_out), 3)
+        assert found.violation <= 1e-9
+        for m, problem in enumerate(problems):
+            own = fold.weight[problem.points] > 0
+            for k, C in enumerate(CS):
+                dual = problem.dual(C * fold.weight).take(own)
+                alone = solve_dual(rows, dual, options)
+                values = KERNEL(points[fold.held_out], points[problem.points[own]]) @ alone.coef + alone.bias
+                tolerance = 1e-6 if memory == 1000 else 1e-4
+                np.testing.assert_allclose(found.values[k, :, m], values, atol=tolerance)
+                np.testing.assert_allclose(found.coef[m][own, k], alone.coef, atol=0.05)
+                np.testing.assert_allclose(found.bias[m, k], alone.bias, atol=tolerance)
+                assert not found.coef[m][~own].any()
+
+
+def test_steps_are_counted_for_each_C_over_all_classifiers(points):
+    problems = subproblems(COUNTS, "ovo")
+    rows, (fold, _) = rows_of(KERNEL, points, 0.0), folds()
+    (both,) = cross_validate(rows, problems, [fold], CS, Options(1e-6))
+    alone = [cross_validate(rows, [each], [fold], CS, Options(1e-6))[0].n_iter for each in problems]
+    np.testing.assert_array_equal(both.n_iter, np.sum(alone, axis=0))
+    assert (both.n_iter > 0).all()

@@ -1,0 +1,216 @@
+"""Duals: slopes, bias and violation by hand, feasible starts, certificates against primal objectives."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mercer.solvers.svm.dual import (
+    Dual,
+    Solution,
+    bias_of,
+    certificate,
+    excess,
+    feasible_start,
+    inner_bias,
+    middle,
+    objective,
+    slopes,
+    smallest_ball_dual,
+    violation_of,
+)
+
+
+def dual_of(target, lower, upper, **options):
+    n = len(target)
+    return Dual(np.asarray(target, float), np.full(n, lower), np.full(n, upper), np.zeros(n), np.arange(n), **options)
+
+
+# --- starts -----------------------------------------------------------------------------------------------------------
+
+
+def test_feasible_starts_are_feasible_and_have_the_sum(global_random_seed):
+    upper = np.random.default_rng(global_random_seed).random(30)
+    for total in (0.0, 0.3, upper.sum() / 2, upper.sum()):
+        coef = feasible_start(upper, total)
+        assert (coef >= 0).all()
+        assert (coef <= upper).all()
+        np.testing.assert_allclose(coef.sum(), total, atol=1e-12)
+
+
+def test_the_first_variables_of_a_start_are_at_their_bounds():
+    np.testing.assert_array_equal(feasible_start(np.array([0.5, 0.5, 0.5]), 0.75), [0.5, 0.25, 0.0])
+
+
+def test_the_dual_of_a_ball_has_half_the_squared_norms_as_target_and_starts_with_sum_1():
+    dual = smallest_ball_dual(np.array([2.0, 4.0, 6.0]), np.array([0.4, 0.4, 9.0]))
+    np.testing.assert_array_equal(dual.target, [1, 2, 3])
+    np.testing.assert_array_equal(dual.upper, [0.4, 0.4, 2.0])
+    np.testing.assert_allclose(dual.coef, [0.4, 0.4, 0.2])
+    np.testing.assert_array_equal(smallest_ball_dual(np.ones(3), np.inf).upper, 2.0)
+
+
+# --- optimality -------------------------------------------------------------------------------------------------------
+
+
+def test_slopes_bias_and_violation_are_those_found_by_hand():
+    # at the lower bound, free above 0, at 0 inside, free below 0, at the upper bound
+    coef = np.array([-1.0, 0.5, 0.0, -0.5, 1.0])
+    gradient = np.array([0.1, 0.5, 0.2, -0.1, 3.0])
+    dual = dual_of(np.zeros(5), -1.0, 1.0, epsilon=0.25)
+    rising, falling = slopes(gradient, coef, dual)
+    np.testing.assert_allclose(rising, [0.35, 0.25, -0.05, 0.15, -np.inf])
+    np.testing.assert_allclose(falling, [np.inf, 0.25, 0.45, 0.15, 2.75])
+    np.testing.assert_allclose(bias_of(gradient, coef, dual), 0.2)
+    np.testing.assert_allclose(violation_of(gradient, coef, dual), 0.35 - 0.15)
+    np.testing.assert_allclose(excess(rising, falling, 0.2), [0.15, 0.05, -0.25, 0.05, -2.55])
+
+
+def test_without_free_variables_the_bias_is_in_the_middle_of_the_interval():
+    dual = dual_of(np.zeros(2), 0.0, 1.0)
+    # the first may only rise, the second may only fall
+    coef = np.array([0.0, 1.0])
+    assert bias_of(np.array([1.0, 4.0]), coef, dual) == 2.5
+    assert violation_of(np.array([1.0, 4.0]), coef, dual) == 0
+    assert violation_of(np.array([4.0, 1.0]), coef, dual) == 3
+    assert (middle(-np.inf, 3.0), middle(2.0, np.inf), middle(2.0, 3.0)) == (3.0, 2.0, 2.5)
+
+
+def test_the_objective_is_that_of_the_definition(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    A, t, b = rng.standard_normal((6, 6)), rng.standard_normal(6), rng.standard_normal(6)
+    K = A @ A.T
+    value = objective(dual_of(t, -9.0, 9.0, epsilon=0.3), b, t - K @ b)
+    np.testing.assert_allclose(value, t @ b - 0.3 * np.abs(b).sum() - 0.5 * b @ K @ b)
+
+
+def test_an_inner_bias_is_above_all_gradients_that_may_rise_by_some_roundings():
+    dual, gradient = dual_of(np.zeros(3), 0.0, 0.5), np.array([-2.0, -1.0, 5.0])
+    solution = Solution(np.array([0.2, 0.3, 0.5]), gradient, -1.5, 0.0, 0)
+    eps = np.finfo(np.float32).eps
+    np.testing.assert_allclose(inner_bias(solution, dual, np.float32, 0.1), -1 + 64 * eps, rtol=1e-12)
+    np.testing.assert_allclose(inner_bias(solution, dual, np.float32, 10.0), -1 + 640 * eps, rtol=1e-12)
+    full = replace(solution, coef=np.full(3, 0.5))
+    np.testing.assert_allclose(inner_bias(full, dual, np.float64, 0.0), -1.5, rtol=1e-12)
+
+
+def test_restricted_duals_keep_what_belongs_to_the_variables():
+    dual = Dual(*(np.arange(4.0) + k for k in range(4)), np.arange(4), 0.1, np.arange(4.0) + 9, 2.0)
+    part = dual.take(np.array([3, 1]), epsilon=0.2)
+    for name in ("target", "lower", "upper", "coef", "points", "ridge"):
+        np.testing.assert_array_equal(getattr(part, name), getattr(dual, name)[[3, 1]])
+    assert (part.epsilon, part.total) == (0.2, 2.0)
+
+
+def test_classifiers_are_one_sided_and_hard_margins_unbounded():
+    sign = np.array([1.0, -1.0])
+    for C in (2.0, np.inf):
+        dual = Dual(sign, np.minimum(C * sign, 0), np.maximum(C * sign, 0), np.zeros(2), np.arange(2))
+        assert dual.one_sided
+        assert dual.unbounded == np.isinf(C)
+    assert not dual_of(sign, -1.0, 1.0).one_sided
+
+
+# --- certificates -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.4])
+def test_the_gap_of_a_certificate_bounds_the_distance_to_the_optimum(global_random_seed, epsilon):
+    """Weak duality: no feasible point of the dual lies above the primal value of another."""
+    rng = np.random.default_rng(global_random_seed)
+    n = 12
+    A = rng.standard_normal((n, n))
+    K, t, upper = A @ A.T, rng.standard_normal(n), rng.random(n)
+    dual = Dual(t, np.zeros(n), upper, np.zeros(n), np.arange(n), epsilon)
+
+    def certified(coef):
+        gradient = t - K @ coef
+        return certificate(dual, coef, gradient, float(np.median(gradient)))
+
+    shared = 0.5 * upper.sum()
+    # feasible points of one sum, as the equality constraint asks
+    orders = (rng.permutation(n) for _ in range(40))
+    points = [feasible_start(upper[order], shared)[np.argsort(order)] for order in orders]
+    certificates = [certified(coef) for coef in points]
+    assert max(each.dual for each in certificates) <= min(each.primal for each in certificates) + 1e-12
+    assert all(each.gap >= 0 for each in certificates)
+
+
+def regression(seed, bound):
+    """Return a kernel matrix, targets and coefficients of sum 0 within a bound, some of them 0 or at it."""
+    rng = np.random.default_rng(seed)
+    A, t = rng.standard_normal((9, 9)), rng.standard_normal(9)
+    coef = rng.uniform(-0.5, 0.5, 9)
+    coef[:3] = 0.0, bound, -bound
+    coef[3:] -= coef.sum() / 6
+    return A @ A.T, t, coef
+
+
+LOSSES = {
+    "epsilon": (0.3, 1.0, None, lambda r: np.maximum(np.abs(r) - 0.3, 0)),
+    "squared": (0.3, np.inf, 0.2, lambda r: 2.5 * np.maximum(np.abs(r) - 0.3, 0) ** 2),
+    "huber": (0.0, 1.2, 0.2, lambda r: np.where(np.abs(r) < 0.24, 2.5 * r**2, 1.2 * np.abs(r) - 0.144)),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_primal_of_a_regression_is_the_norm_and_the_loss_of_the_residuals(global_random_seed, loss):
+    epsilon, bound, ridge, penalty = LOSSES[loss]
+    K, t, coef = regression(global_random_seed, 1.0)
+    bias, rho = 0.1, 0.0 if ridge is None else ridge
+    dual = dual_of(t, -bound, bound, epsilon=epsilon, ridge=None if ridge is None else np.full(9, ridge))
+    found = certificate(dual, coef, t - K @ coef - rho * coef, bias)
+    np.testing.assert_allclose(found.primal, 0.5 * coef @ K @ coef + penalty(t - K @ coef - bias).sum(), rtol=1e-12)
+    value = t @ coef - epsilon * np.abs(coef).sum() - 0.5 * coef @ K @ coef - 0.5 * rho * coef @ coef
+    np.testing.assert_allclose(found.dual, value, rtol=1e-12)
+
+
+def two_points(C):
+    # x = -1 and 1, linear kernel: w = 1, b = 0, alpha = 1/2 each
+    sign = np.array([-1.0, 1.0])
+    return Dual(sign, np.minimum(C * sign, 0), np.maximum(C * sign, 0), np.zeros(2), np.arange(2))
+
+
+def numbers(found):
+    return found.primal, found.dual, found.gap, found.kkt
+
+
+def test_a_classifier_solved_by_hand_has_no_gap_and_the_start_that_of_doing_nothing():
+    dual, coef = two_points(9.0), np.array([-0.5, 0.5])
+    assert numbers(certificate(dual, coef, dual.target - np.array([-1.0, 1.0]), 0.0)) == (0.5, 0.5, 0.0, 0.0)
+    assert numbers(certificate(dual, np.zeros(2), dual.target, 0.0)) == (18.0, 0.0, 18.0, 2.0)
+
+
+def test_the_primal_of_a_hard_margin_is_the_normal_stretched_to_it():
+    dual, coef = two_points(np.inf), np.array([-0.25, 0.25])
+    # w = 1/2: slack 1/2, so that 2 w is without
+    found = certificate(dual, coef, dual.target - np.array([-0.5, 0.5]), 0.0)
+    np.testing.assert_allclose(numbers(found), [0.5, 0.375, 0.125, 1.0])
+    assert certificate(dual, np.zeros(2), dual.target, 0.0).primal == np.inf
+
+
+def test_bounds_of_a_prescribed_sum_are_those_that_the_coefficients_show():
+    # weights 1 and 2; the largest coefficient per weight is 0.3, so that C = 0.3
+    sign, units = np.array([1.0, 1.0, -1.0]), np.array([1.0, 2.0, 2.0])
+    dual = Dual(sign, np.minimum(units * sign, 0), np.maximum(units * sign, 0), np.zeros(3), np.arange(3), total=1.0)
+    coef, gradient = np.array([0.3, 0.2, -0.5]), np.array([2.0, 0.5, 1.0])
+    bounded = replace(dual, lower=0.3 * dual.lower, upper=0.3 * dual.upper, total=None)
+    assert numbers(certificate(dual, coef, gradient, 0.7)) == numbers(certificate(bounded, coef, gradient, 0.7))
+    # float32 moves the second coefficient off 0.6; the first stays at its bound all the same
+    rounded, gradient = np.array([0.3, np.float64(np.float32(0.6)), -0.5]), np.array([2.0, 1.5, 1.0])
+    assert certificate(dual, rounded, gradient, 0.7, np.finfo(np.float32).eps).kkt == 0
+    assert certificate(dual, rounded, gradient, 0.7).kkt == 1
+
+
+def test_an_unbounded_regression_has_the_certificate_of_bounds_that_are_not_met():
+    K, t, coef = regression(0, 1.0)
+    found, bounded = (
+        certificate(dual_of(t, -C, C, epsilon=0.3), coef, t - K @ coef, 0.1) for C in (np.inf, 2 * np.abs(coef).max())
+    )
+    assert numbers(found) == numbers(bounded)
+
+
+def test_coefficients_beyond_the_bounds_by_rounding_are_clipped():
+    dual, gradient = two_points(0.5), np.array([-0.5, 0.5])
+    exact = certificate(dual, np.array([-0.5, 0.5]), gradient, 0.0)
+    assert numbers(certificate(dual, np.array([-0.5 - 1e-9, 0.5 + 1e-9]), gradient, 0.0)) == numbers(exact)
