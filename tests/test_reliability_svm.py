@@ -159,7 +159,9 @@ def test_c10_c11_integer_weights_equal_repetitions_and_zero_weights_raise_an_err
 
 @each_model
 def test_c10_weights_that_are_not_numbers_are_shown(name):
-    with pytest.raises(ValueError, match="sample_weight must be numbers, one for each of 80 points, got 'balanced'.*class_weight"):
+    with pytest.raises(
+        ValueError, match="sample_weight must be numbers, one for each of 80 points, got 'balanced'.*class_weight"
+    ):
         fitted(name, weights="balanced")
 
 

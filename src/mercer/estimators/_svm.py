@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from mercer._common import CallbackSupportMixin, check_integer, check_positive, check_weights, progress, warn
-from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion
@@ -74,7 +73,6 @@ class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
 
     def _check_solver(self):
         check_positive("tol", self.tol)
-        parse_memory(self.memory)
         if getattr(self, "max_iter", -1) != -1:
             check_integer("max_iter", self.max_iter)
 

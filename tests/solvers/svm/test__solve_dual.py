@@ -33,10 +33,10 @@ def one_class(_points):
 
 
 PROBLEMS = {
-    "classifier": (classifier, "solve_box"),
-    "one class": (one_class, "solve_box"),
-    "regression": (regression, "solve_box"),
-    "quadratic": (lambda X: regression(X, np.inf, ridge=np.full(N, 0.5)), "solve_box"),
+    "classifier": (classifier, "solve_one_constraint"),
+    "one class": (one_class, "solve_one_constraint"),
+    "regression": (regression, "solve_one_constraint"),
+    "quadratic": (lambda X: regression(X, np.inf, ridge=np.full(N, 0.5)), "solve_one_constraint"),
     "hard margin": (lambda X: classifier(X, np.inf), "solve_hard_margin"),
     "nu classifier": (lambda X: classifier(X, total=0.3 * N), "solve_nu_svc"),
     "nu regression": (lambda X: regression(X, total=0.3 * N), "solve_nu_svr"),
@@ -48,7 +48,7 @@ PROBLEMS = {
 def test_the_dual_decides_which_solver_is_used(name, points, monkeypatch):
     make, solver = PROBLEMS[name]
     called, dual = [], make(points)
-    for each in ("solve_box", "solve_hard_margin", "solve_hard_tube", "solve_nu_svc", "solve_nu_svr"):
+    for each in ("solve_one_constraint", "solve_hard_margin", "solve_hard_tube", "solve_nu_svc", "solve_nu_svr"):
         own = getattr(_solve_dual, each)
         monkeypatch.setattr(_solve_dual, each, lambda *args, own=own, each=each: called.append(each) or own(*args))
     options = Options(1e-6)

@@ -4,8 +4,8 @@ import scipy.sparse as sp
 
 import mercer as mc
 from mercer._compute.threads import limit_threads
-from mercer.solvers.svm import box
 from mercer.solvers.svm import divide_and_conquer as divide
+from mercer.solvers.svm import one_constraint
 from mercer.solvers.svm.dual import Dual, objective
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.smo import solve
@@ -117,8 +117,8 @@ def test_the_divided_optimum_is_the_optimum(global_random_seed, monkeypatch):
     rows = rows_of(KERNEL, X, 1e-6)
     workspace = Workspace(1e-9, 10**6, np.empty(1 << 20, rows.dtype))
     whole = solve(rows, dual, workspace)
-    monkeypatch.setattr(box, "LARGE", 100)
-    parts = box.solve_box(rows, dual, workspace)
+    monkeypatch.setattr(one_constraint, "LARGE", 100)
+    parts = one_constraint.solve_one_constraint(rows, dual, workspace)
     values = [objective(dual, each.coef, each.gradient) for each in (parts, whole)]
     assert values[0] == pytest.approx(values[1], rel=1e-12)
     np.testing.assert_allclose(parts.gradient, whole.gradient, atol=1e-7)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers.svm.box import solve_box
 from mercer.solvers.svm.dual import Dual, Infeasible
 from mercer.solvers.svm.hard_tube import solve_hard_tube
+from mercer.solvers.svm.one_constraint import solve_one_constraint
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.workspace import Workspace
 
@@ -36,7 +36,7 @@ def test_the_solution_is_that_of_a_large_C(global_random_seed):
     y = np.sin(X[:, 0])
     rows, dual = problem(X, y, 0.05, kernel=mc.Gaussian(5.0))
     found = solve_hard_tube(rows, dual, workspace())
-    large = solve_box(rows, problem(X, y, 0.05, 1e6)[1], workspace())
+    large = solve_one_constraint(rows, problem(X, y, 0.05, 1e6)[1], workspace())
     np.testing.assert_allclose(found.coef, large.coef, atol=1e-6)
     assert (np.abs(y - mc.Gaussian(5.0)(X) @ found.coef - found.bias) <= 0.05 + 1e-8).all()
 

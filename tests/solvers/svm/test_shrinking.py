@@ -71,8 +71,8 @@ def test_slopes_are_the_derivatives_of_the_objective_to_both_sides(global_random
     coef, upper = np.array([0.0, 0.5, -0.5, 1.0, -1.0]), np.ones(5)
     A = rng.standard_normal((5, 5))
     K, target, epsilon, h = A @ A.T, rng.standard_normal(5), 0.3, 1e-7
-    box = Variables(np.diag(K), target - K @ coef, coef, -upper, upper, epsilon)
-    rising, falling = slopes(box.gradient, coef, box)
+    variables = Variables(np.diag(K), target - K @ coef, coef, -upper, upper, epsilon)
+    rising, falling = slopes(variables.gradient, coef, variables)
 
     def gain(i, step):
         moved = coef + step * (np.arange(5) == i)

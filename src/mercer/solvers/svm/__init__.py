@@ -5,7 +5,7 @@ dual                 the problem, its solution, its bias, violation and certific
 workspace            memory, accuracy of kernel rows, number of steps, callback
 _solve_dual          the entrance: which solver a dual needs
 one_vs_one           several binary classifiers: layout of coefficients, votes, training on several threads
-box                  one sum kept: rounds of SMO and Newton steps
+one_constraint       one sum kept: rounds of SMO and Newton steps
 smo, sweep           SMO with a bounded row cache, which variables take part
 working_set          the compiled SMO step
 shrinking            steps over the variables near the margin

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer.solvers.svm.box import solve_box
 from mercer.solvers.svm.dual import certificate
 from mercer.solvers.svm.hard_tube import solve_hard_tube
 from mercer.solvers.svm.max_margin import solve_hard_margin, solve_nu_svc
 from mercer.solvers.svm.nu_svr import solve_nu_svr
+from mercer.solvers.svm.one_constraint import solve_one_constraint
 from mercer.solvers.svm.workspace import Workspace
 
 
@@ -44,7 +44,7 @@ def _solver(dual):
         return solve_nu_svc if dual.one_sided else solve_nu_svr
     if dual.unbounded and dual.ridge is None:
         return solve_hard_margin if dual.one_sided else solve_hard_tube
-    return solve_box
+    return solve_one_constraint
 
 
 def _bounded(dual):

@@ -143,17 +143,17 @@ def smallest_ball_dual(diagonal, upper):
 # --- optimality ------------------------------------------------------------------------------------------------------
 
 
-def slopes(gradient, coef, box):
+def slopes(gradient, coef, bounds):
     r"""Return the derivatives of the dual objective to the right and to the left of each coefficient.
 
     .. math:: f_i - \epsilon\ (b_i \ge 0),\ f_i + \epsilon\ (b_i < 0);\qquad
         f_i - \epsilon\ (b_i > 0),\ f_i + \epsilon\ (b_i \le 0)
 
     They are -inf and inf for variables at that bound. They are equal for free variables, and for these only. At the
-    optimum no ``rising`` exceeds a ``falling``. ``box`` has ``lower``, ``upper`` and ``epsilon``.
+    optimum no ``rising`` exceeds a ``falling``. ``bounds`` has ``lower``, ``upper`` and ``epsilon``.
     """
-    rising = np.where(coef < box.upper, gradient + np.where(coef < 0, box.epsilon, -box.epsilon), -np.inf)
-    falling = np.where(coef > box.lower, gradient + np.where(coef > 0, -box.epsilon, box.epsilon), np.inf)
+    rising = np.where(coef < bounds.upper, gradient + np.where(coef < 0, bounds.epsilon, -bounds.epsilon), -np.inf)
+    falling = np.where(coef > bounds.lower, gradient + np.where(coef > 0, -bounds.epsilon, bounds.epsilon), np.inf)
     return rising, falling
 
 
@@ -225,11 +225,11 @@ def certificate(dual, coef, gradient, bias, rounding=_ROUNDING):
             # the optimum without error is that of every C that no coefficient meets
             bound = np.full(len(coef), 2 * float(np.abs(coef).max(initial=0.0)) or 1.0)
             dual = replace(dual, lower=-bound, upper=bound)
-        gap = float(_box_gap(dual, coef, gradient - bias).sum())
+        gap = float(_gap_between_bounds(dual, coef, gradient - bias).sum())
     return Certificate(value + gap, value, violation_of(gradient, coef, dual))
 
 
-def _box_gap(dual, coef, error):
+def _gap_between_bounds(dual, coef, error):
     """Return the terms of the gap between finite bounds: the maximum is at a bound or at 0."""
     above, below = np.maximum(coef, 0), np.minimum(coef, 0)
     # gains of a move to 0, to the upper and to the lower bound, in pieces: nothing cancels

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer.solvers.svm.box import solve_box
 from mercer.solvers.svm.dual import Infeasible
+from mercer.solvers.svm.one_constraint import solve_one_constraint
 
 # Factor between the values of C tried; the first is in units of a coefficient that spans the targets.
 _RAISED = 10.0
@@ -35,7 +35,7 @@ def solve_hard_tube(rows, dual, workspace):
     C, coef, n_iter = unit / spread, dual.coef, 0
     while True:
         bound = np.full(len(coef), C)
-        solution = solve_box(rows, replace(dual, lower=-bound, upper=bound, coef=coef), workspace)
+        solution = solve_one_constraint(rows, replace(dual, lower=-bound, upper=bound, coef=coef), workspace)
         coef, n_iter = solution.coef, n_iter + solution.n_iter
         if np.abs(coef).max() < C:
             return replace(solution, n_iter=n_iter)

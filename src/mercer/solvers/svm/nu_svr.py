@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer.solvers.svm.box import solve_box
 from mercer.solvers.svm.dual import bias_of, slopes, violation_of
 from mercer.solvers.svm.newton import refine
+from mercer.solvers.svm.one_constraint import solve_one_constraint
 from mercer.solvers.svm.smo import solve
 
 # Number of points of the sample on which epsilon is guessed, if there are more than twice as many.
@@ -40,7 +40,7 @@ def solve_nu_svr(rows, dual, workspace):
     solution = find_epsilon(rows, line, total, workspace)
     if solution.epsilon <= workspace.tol:
         # with epsilon = 0 the sum may be smaller
-        exact = solve_box(rows, replace(line, coef=solution.coef), workspace)
+        exact = solve_one_constraint(rows, replace(line, coef=solution.coef), workspace)
         exact = replace(exact, n_iter=exact.n_iter + solution.n_iter)
         solution = exact if _sum(exact) <= total * (1 + 1e-12) else solution
     return refine_epsilon(rows, line, total, solution, workspace) if solution.epsilon > 0 else solution
@@ -92,7 +92,7 @@ def refine_epsilon(rows, dual, total, solution, workspace):
                 return _mean(known, dual, total)
         if epsilon <= 0:
             break
-        found = solve_box(rows, replace(dual, epsilon=epsilon, coef=solution.coef), workspace)
+        found = solve_one_constraint(rows, replace(dual, epsilon=epsilon, coef=solution.coef), workspace)
         solution = replace(found, n_iter=solution.n_iter + found.n_iter, epsilon=epsilon)
     return solution
 

@@ -15,7 +15,7 @@ _PATIENCE, _LEAST = 100, 100_000
 _GAIN, _FALL = 1e-4, 0.1
 
 
-def solve_box(rows, dual, workspace):
+def solve_one_constraint(rows, dual, workspace):
     """Return the solution of a dual to its last digits.
 
     Steps over pairs move slowly along narrow valleys of the objective, which Newton steps cross at once. Rounds of SMO,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers.svm.box import solve_box
 from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.one_constraint import solve_one_constraint
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.smo import solve
 from mercer.solvers.svm.workspace import Workspace
@@ -25,7 +25,7 @@ def test_where_smo_stalls_newton_steps_end_at_the_solution_of_the_linear_system(
     rows, dual = valley
     workspace = Workspace(1e-3, 10**6, np.empty(1 << 16))
     assert solve(rows, dual, workspace).violation > 1e-3
-    found = solve_box(rows, dual, workspace)
+    found = solve_one_constraint(rows, dual, workspace)
     system = np.block([[rows.kernel(rows.points), np.ones((60, 1))], [np.ones((1, 60)), np.zeros((1, 1))]])
     expected = np.linalg.solve(system, np.append(dual.target, 0))
     assert found.violation < 1e-6
@@ -35,7 +35,7 @@ def test_where_smo_stalls_newton_steps_end_at_the_solution_of_the_linear_system(
 
 def test_a_limit_of_steps_is_kept_and_no_newton_step_taken_beyond_it(valley):
     rows, dual = valley
-    found = solve_box(rows, dual, Workspace(1e-3, 50, np.empty(1 << 16)))
+    found = solve_one_constraint(rows, dual, Workspace(1e-3, 50, np.empty(1 << 16)))
     assert found.n_iter == 50
     assert found.violation > 1e-3
 
@@ -47,7 +47,7 @@ def test_rounds_that_gain_nothing_end_with_the_number():
     y = rng.standard_normal(80)
     rows = rows_of(mc.Polynomial(3, 0.5, 0.0), X, 0.0, np.full(80, 0.2))
     dual = Dual(y, np.full(80, -1e3), np.full(80, 1e3), np.zeros(80), np.arange(80))
-    found = solve_box(rows, dual, Workspace(1e-9, 2 * 10**6, np.empty(1 << 16)))
+    found = solve_one_constraint(rows, dual, Workspace(1e-9, 2 * 10**6, np.empty(1 << 16)))
     assert found.n_iter < 2 * 10**6
     assert found.violation > 1e-9
     assert abs(found.gain) < 1e-2
