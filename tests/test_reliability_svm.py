@@ -149,7 +149,7 @@ def test_c10_a_bad_weight_is_named_with_its_row(name, weight):
 
 @each_model
 def test_c10_c11_integer_weights_equal_repetitions_and_zero_weights_raise_an_error(name, global_random_seed):
-    with pytest.raises(ValueError, match="sample_weight is zero for all"):
+    with pytest.raises(ValueError, match="sample_weight must not all be zero"):
         fitted(name, weights=np.zeros(80))
     weights = np.random.default_rng(global_random_seed).integers(0, 3, 80)
     parameters = {"C": 0.04} if name == "SVDD" else {}
