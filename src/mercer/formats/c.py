@@ -125,15 +125,15 @@ class _Source:
             *textwrap.wrap(title, _WIDTH),
             "",
             f"void {name}_scores(const {real} *x, {real} *out);",
-            f"    x: one point, {exported.n_features} numbers. out: room for its {len(exported.intercept)} scores.",
+            f"    x: one point, {exported.n_features} numbers. out: memory for its {len(exported.intercept)} scores.",
         ]
         if exported.labels is not None:
             lines += [
                 f"int {name}_predict(const {real} *x);",
-                f"    Which of {name}_labels the point gets, from 0.",
+                f"    Returns the index of the predicted label in {name}_labels, from 0.",
                 f"extern {self._table_of_labels()};",
             ]
-        lines += ["", "C99; link with -lm. Nothing is allocated and no state is kept. Written by Mercer."]
+        lines += ["", "C99; link with -lm. The functions allocate no memory and keep no state. Written by Mercer."]
         return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */"])
 
     # --- numbers -----------------------------------------------------------------------------------------------------
