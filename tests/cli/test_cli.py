@@ -63,7 +63,7 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path, capsys):
     assert "Permission denied" in capsys.readouterr().err
 
 
-def test_without_matplotlib_the_error_says_what_to_install(tmp_path, monkeypatch, capsys):
+def test_without_matplotlib_the_error_names_the_package_to_install(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert cli.main(["demo", str(tmp_path / "page")]) == 1
     assert 'pip install "mercer[plot]"' in capsys.readouterr().err

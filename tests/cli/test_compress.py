@@ -105,7 +105,7 @@ def test_an_onnx_file_predicts_the_same(capsys):
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
-def test_a_c_file_gives_the_same_scores(folder, capsys):
+def test_a_c_file_gives_the_same_outputs(folder, capsys):
     words = ("svm.mercer", "--data", "data.npz", "--vectors", "8")
     assert run(*words, "-o", "ours", capsys=capsys)[0] == 0
     assert run(*words, "--to", "c", capsys=capsys)[0] == 0

@@ -138,7 +138,7 @@ def test_a_prefix_that_is_not_an_identifier_is_refused(prefix, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_c_cannot_say_is_refused(tmp_path):
+def test_labels_kernels_and_dtypes_that_c_cannot_hold_are_refused(tmp_path):
     with pytest.raises(ValueError, match="character 0"):
         source(mc.SVC().fit(X[Y < 2], np.array(["a\0b", "c"])[Y[Y < 2]]))
     with pytest.raises(TypeError, match="Laplacian cannot be exported"):

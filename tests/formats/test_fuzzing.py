@@ -1,8 +1,8 @@
-"""Mutated model files, by the ten thousand: refused, or what an independent reading of the same bytes gives.
+"""Ten thousand mutated model files are refused, or give what an independent reading of the same bytes gives.
 
-A file of Mercer is sealed by a checksum, so a mutant must be refused, and a mutant that somebody sealed anew must be
-refused or work. A text of LIBSVM has no checksum: whoever changes a digit writes another well-formed model. There a
-mutant must be refused, or give the scores that a naive reader of the text computes.
+A file of Mercer has a checksum, so a mutant must be refused, and a mutant with a new checksum must be refused or work.
+A LIBSVM text has no checksum, and a changed digit gives another valid model: a mutant must be refused, or give the
+outputs that a naive reader of the text computes.
 """
 
 import math
@@ -118,7 +118,7 @@ def forged(source, content):
 
 
 def check_forged(source, n):
-    """Parse forged files: what is not refused must work, on the points of the model that it was."""
+    """Parse forged files: those that are not refused must work on the points of their model."""
     refused = 0
     names = [name for name in FILES if name != "kernel"]
     for _ in range(n):
@@ -134,13 +134,13 @@ def check_forged(source, n):
             continue
         try:
             with np.errstate(all="ignore"):
-                said = make.answers(model, new)
+                found = make.answers(model, new)
         except ValueError as error:
-            # a number so large that scores overflow is told where they are computed
+            # numbers so large that outputs overflow are an error of the prediction
             if not re.search("overflow|scale X|NaN|finite", str(error)):
                 raise
         else:
-            assert all(len(values) == len(new) for values in said.values())
+            assert all(len(values) == len(new) for values in found.values())
     assert 0 < refused < n
 
 
@@ -165,7 +165,7 @@ def sigmoid(x, z, gamma, coef0, **_):
     return math.tanh(gamma * dot + coef0), gamma * doubt + 1e-13 * abs(coef0)
 
 
-def naive_scores(text, points):
+def naive_outputs(text, points):
     """Return LIBSVM's decision values of a text, and what rounding can make of them, by the plainest reading of it."""
     head, body = re.split(r"(?m)^\s*SV\s*$", text, maxsplit=1)
     header = {words[0]: words[1:] for line in head.splitlines() if (words := line.split())}
@@ -182,7 +182,7 @@ def naive_scores(text, points):
             vectors[-1][int(pair.split(":")[0]) - 1] = float(pair.split(":")[1])
     if header["kernel_type"][0] == "rbf":
         number["farthest"] = max((math.hypot(*z) for z in vectors), default=0.0)
-    scores, doubts = [], []
+    outputs, doubts = [], []
     for x in points.tolist():
         doubt = 0.0
         sums = {pair: [-r] for pair, r in zip(((i, j) for i in range(c) for j in range(i + 1, c)), rho, strict=True)}
@@ -196,13 +196,13 @@ def naive_scores(text, points):
                     sums[i, j].append(float(words[j - 1]) * value)
                 elif owners[row] == j:
                     sums[i, j].append(float(words[i]) * value)
-        scores.append([math.fsum(terms) for terms in sums.values()])
+        outputs.append([math.fsum(terms) for terms in sums.values()])
         doubts.append([doubt + 1e-13 * abs(r) for r in rho])
-    return np.array(scores), np.array(doubts)
+    return np.array(outputs), np.array(doubts)
 
 
 def check_text(source, n):
-    """Read mutated texts: what is not refused has the scores of a naive reading."""
+    """Read mutated texts: a text that is not refused has the outputs of a naive reading."""
     refused = read = 0
     others = [text.encode() for text in TEXTS]
     for _ in range(n):
@@ -226,19 +226,19 @@ def check_text(source, n):
         read += 1
         try:
             with np.errstate(all="ignore"):
-                scores = model(POINTS)
+                outputs = model(POINTS)
         except ValueError as error:
             if not re.search("overflow|scale X", str(error)):
                 raise
             continue
         try:
-            expected, doubts = naive_scores(text, POINTS)
+            expected, doubts = naive_outputs(text, POINTS)
         except OverflowError:
-            assert not np.isfinite(scores).all()
+            assert not np.isfinite(outputs).all()
             continue
         finite = np.isfinite(expected)
-        assert (np.isfinite(scores) == finite).all()
-        assert (abs(scores - expected)[finite] <= 1e-12 + doubts[finite]).all(), text
+        assert (np.isfinite(outputs) == finite).all()
+        assert (abs(outputs - expected)[finite] <= 1e-12 + doubts[finite]).all(), text
     assert refused
     assert read
 
@@ -250,17 +250,17 @@ def check(seed, damaged, sealed, texts, path):
     check_text(source, texts)
 
 
-def test_ten_thousand_mutated_files_are_refused_or_read_as_they_say(global_random_seed, tmp_path):
+def test_ten_thousand_mutated_files_are_refused_or_read_correctly(global_random_seed, tmp_path):
     check(global_random_seed, 6_000, 1_500, 2_500, tmp_path / "model")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(10))
-def test_a_hundred_thousand_mutated_files_are_refused_or_read_as_they_say(part, tmp_path):
+def test_a_hundred_thousand_mutated_files_are_refused_or_read_correctly(part, tmp_path):
     check(1000 + part, 6_000, 1_500, 2_500, tmp_path / "model")
 
 
-def test_every_token_of_a_small_text_exchanged_by_every_other_word_is_refused_or_read_as_it_says():
+def test_every_token_of_a_small_text_exchanged_by_every_other_word_is_refused_or_read_correctly():
     words = re.split(r"(\s+|:)", TEXTS[-2])
     assert len(words) > 60
     for place in range(len(words)):
@@ -273,8 +273,8 @@ def check_text_once(text):
     try:
         model = read_model(text, n_features=5)
         with np.errstate(all="ignore"):
-            scores = model(POINTS)
+            outputs = model(POINTS)
     except ValueError:
         return
-    expected, doubts = naive_scores(text, POINTS)
-    assert (abs(scores - expected) <= 1e-12 + doubts).all()
+    expected, doubts = naive_outputs(text, POINTS)
+    assert (abs(outputs - expected) <= 1e-12 + doubts).all()

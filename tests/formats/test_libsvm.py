@@ -43,7 +43,7 @@ def text_of(model):
 @pytest.mark.parametrize("kernel", list(KERNELS))
 @pytest.mark.parametrize("peer", [SVC(), NuSVC(nu=0.2), SVR(), NuSVR(), OneClassSVM(nu=0.2)], ids=repr)
 @pytest.mark.parametrize("classes", [2, 3])
-def test_scores_are_the_decision_values_of_libsvm(peer, kernel, classes):
+def test_outputs_are_the_decision_values_of_libsvm(peer, kernel, classes):
     rows = X[classes > Y] - 3
     points = rbf_kernel(rows) if kernel == "precomputed" else rows
     peer.set_params(kernel=kernel).fit(points, Y[classes > Y])

@@ -65,7 +65,7 @@ def test_a_written_model_is_read_back_with_the_same_decision_values(name, kernel
     read = as_expansion(tmp_path / "model")
     own = as_expansion(model)
     expected = decision_values(model, points)
-    # what a sum of these terms can lose to another order
+    # the rounding of a sum of these terms
     size = np.abs(own.expansion.coef).max() * np.abs(own.expansion.kernel(points, own.expansion.points)).sum(axis=1)
     assert (abs(read(points) - expected) <= 1e-15 * (size[:, None] + abs(expected).max())).all()
     assert (read.classes is None) == (own.classes is None)

@@ -62,13 +62,13 @@ def test_files_of_every_version_load_and_predict_the_recorded_values(name):
     for folder in folders:
         stated = json.loads((folder / "answers.json").read_text())[name]
         model = mc.load(folder / f"{name}.mercer")
-        said = make.answers(model, np.array(stated["new"]))
-        assert said.keys() == stated["says"].keys()
+        found = make.answers(model, np.array(stated["new"]))
+        assert found.keys() == stated["says"].keys()
         for method, values in stated["says"].items():
             if np.asarray(values).dtype.kind == "U":
-                assert said[method] == values
+                assert found[method] == values
             else:
-                np.testing.assert_allclose(said[method], values, rtol=1e-12, atol=1e-6 if "float32" in name else 1e-12)
+                np.testing.assert_allclose(found[method], values, rtol=1e-12, atol=1e-6 if "float32" in name else 1e-12)
 
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("version*/*.libsvm")), ids=lambda path: path.stem)
@@ -151,9 +151,9 @@ def test_orders_in_memory_and_shared_arrays_stay_as_they_are(tmp_path):
 
 def test_models_of_scikit_learn_are_saved_as_expansions(tmp_path):
     sk = pytest.importorskip("sklearn.svm")
-    scores = mc.as_expansion(sk.SVC().fit(X, THREE))
-    mc.save(scores, tmp_path / "scores")
-    np.testing.assert_array_equal(mc.load(tmp_path / "scores")(NEW), scores(NEW))
+    fitted = mc.as_expansion(sk.SVC().fit(X, THREE))
+    mc.save(fitted, tmp_path / "fitted")
+    np.testing.assert_array_equal(mc.load(tmp_path / "fitted")(NEW), fitted(NEW))
 
 
 # --- refused ----------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ _IS_CODE = (
 
 
 class Unstorable(TypeError):
-    """A value that model files cannot hold; the message says where it is."""
+    """A value that model files cannot hold; the message names its place."""
 
 
 class Encoder:

@@ -56,7 +56,7 @@ def test_the_page_is_well_formed(page):
     assert page.tags[0][0] == "html"
 
 
-def test_every_picture_is_inline_and_says_what_it_shows(page):
+def test_every_picture_is_inline_and_has_a_description(page):
     images = [attributes for tag, attributes in page.tags if tag == "img"]
     sources = [attributes["srcset"] for tag, attributes in page.tags if tag == "source"]
     assert len(images) == len(sources) == 6

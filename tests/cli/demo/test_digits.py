@@ -41,7 +41,7 @@ def test_no_test_digit_is_learned_from(data):
     assert all(_contains(data.train, row) for row in data.held)
 
 
-def test_the_noise_has_the_variance_it_says(data, setting):
+def test_the_noise_has_the_stated_variance(data, setting):
     assert digits.error(data.test_noisy, data.test) == pytest.approx(64 * setting.noise**2, rel=0.1)
 
 

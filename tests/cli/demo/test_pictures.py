@@ -26,7 +26,7 @@ def test_letters_are_dark_on_light_pages_and_light_on_dark_ones(display):
     assert light.tobytes() != dark.tobytes()
 
 
-def test_a_figure_holds_both_pictures_and_says_what_is_seen(display):
+def test_a_figure_has_both_pictures_and_a_description(display):
     text = pictures.figure(display, (2.0, 1.0), 'two "images"', "<b>caption</b>")
     assert len(re.findall('data:image/png;base64,([^"]+)', text)) == 2
     assert all(base64.b64decode(code)[:4] == b"\x89PNG" for code in re.findall('base64,([^"]+)', text))

@@ -1,7 +1,7 @@
-"""Writes model files of the current version of the format with the predictions of their models, once and for all.
+"""Write model files of the current version of the format, and the predictions of their models, once.
 
 ``python -m tests.formats.golden.make`` wrote the folder version1. Its files are never written again: a later version of
-the format gets a folder of its own, and today's code must read all of them to the same predictions.
+the format gets another folder, and the current code must load all files and predict the same.
 """
 
 import functools
@@ -31,7 +31,7 @@ K = mc.Gaussian(0.4)
 
 @functools.cache
 def models():
-    """Return fitted models by name: every class, and what files differ in."""
+    """Return fitted models by name: every class, and every kind of content."""
     psi = mc.features(K, X) @ np.cos(np.outer(np.arange(14.0), [1, 2]))
     return {
         "SVC": mc.SVC(kernel=K, class_weight="balanced").fit(X, THREE),
@@ -65,30 +65,30 @@ def models():
 
 
 def answers(model, new):
-    """Return what a model says about new points, by method, as JSON keeps it."""
-    said = {}
+    """Return the outputs of a model at new points, by method, as lists."""
+    found = {}
     for method in ("decision_function", "predict", "transform", "__call__"):
-        # estimators have no values of their own when called, nor kernels predictions
+        # estimators cannot be called, and kernels do not predict
         if hasattr(model, method):
-            said[method] = np.asarray(getattr(model, method)(new)).tolist()
-    return said
+            found[method] = np.asarray(getattr(model, method)(new)).tolist()
+    return found
 
 
 def new_points(name):
-    """Return the points that a model is asked about."""
+    """Return the points at which a model is evaluated."""
     return NEW @ X.T if name == "SVC-precomputed" else NEW
 
 
 def main(folder):
-    """Write all files into a folder that must be new."""
+    """Write all files into a new folder."""
     folder.mkdir()
-    said = {}
+    found = {}
     for name, model in models().items():
         mc.save(model, folder / f"{name}.mercer")
-        said[name] = {"new": new_points(name).tolist(), "says": answers(model, new_points(name))}
+        found[name] = {"new": new_points(name).tolist(), "says": answers(model, new_points(name))}
         if name in ("NuSVC", "SVR", "OneClassSVM"):
             write_libsvm(model, folder / f"{name}.libsvm")
-    (folder / "answers.json").write_text(json.dumps(said, indent=1) + "\n")
+    (folder / "answers.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":
