@@ -1,10 +1,11 @@
-"""Arguments of the command ``mercer``; the module of a command is imported when it runs."""
+"""Arguments of the command ``mercer``."""
 
 import argparse
 import sys
 from pathlib import Path
 
 import mercer
+from mercer.cli import compress, demo, info
 from mercer.cli.failure import Failure
 from mercer.cli.output import SUFFIXES
 from mercer.cli.tables import KINDS
@@ -21,14 +22,14 @@ def parse(arguments):
     parser.add_argument("--version", action="version", version=f"mercer {mercer.__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    compress = _add_compress(commands)
+    compress_parser = _add_compress(commands)
     _add_info(commands)
     _add_demo(commands)
     options = parser.parse_args(arguments)
     if options.command is None:
         parser.print_help(sys.stderr)
-    elif options.command is _compress and options.vectors is None and options.max_loss is None:
-        compress.error("one of --vectors N and --max-loss L is needed")
+    elif options.command is compress.run and options.vectors is None and options.max_loss is None:
+        compress_parser.error("one of --vectors N and --max-loss L is needed")
     return options.command, options
 
 
@@ -59,7 +60,7 @@ def _add_compress(commands):
     )
     _add_output(parser)
     parser.add_argument("--seed", type=_seed, default=0, metavar="S", help="random seed (default: 0)")
-    parser.set_defaults(command=_compress)
+    parser.set_defaults(command=compress.run)
     return parser
 
 
@@ -87,7 +88,7 @@ def _add_info(commands):
         description="Describe a model file: class, kernel, classes, vectors, sizes, and its compression report.",
     )
     parser.add_argument("model", **_MODEL)
-    parser.set_defaults(command=_info)
+    parser.set_defaults(command=info.run)
 
 
 def _add_demo(commands):
@@ -109,24 +110,7 @@ def _add_demo(commands):
     parser.set_defaults(command=_demo)
 
 
-# --- commands, imported on use: `mercer --help` is fast --------------------------------------------------------------
-
-
-def _compress(options, progress):
-    from mercer.cli import compress
-
-    return compress.run(options, progress)
-
-
-def _info(options, progress):
-    from mercer.cli import info
-
-    return info.run(options, progress)
-
-
 def _demo(options, progress):
-    from mercer.cli import demo
-
     try:
         return demo.write(options.folder, progress)
     except OSError as error:

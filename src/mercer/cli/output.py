@@ -5,6 +5,8 @@ import tempfile
 from pathlib import Path
 
 from mercer.cli.failure import Failure, naming
+from mercer.formats import save, to_c, to_onnx, write_libsvm
+from mercer.formats.files import replacing
 
 # Suffix of default names, and default dtype of each format that has a choice.
 SUFFIXES = {"mercer": ".mercer", "libsvm": ".model", "onnx": ".onnx", "c": ".c"}
@@ -54,31 +56,15 @@ class Output:
             _WRITERS[self._form](model, self.path, self._dtype)
 
 
-def _mercer(model, path, _dtype):
-    from mercer.formats import save
-
-    save(model, path)
-
-
-def _libsvm(model, path, _dtype):
-    from mercer.formats import write_libsvm
-
-    write_libsvm(model, path)
-
-
-def _onnx(model, path, dtype):
-    from mercer.formats import to_onnx
-    from mercer.formats.files import replacing
-
+def _write_onnx(model, path, dtype):
     content = to_onnx(model, dtype=dtype).SerializeToString()
     with replacing(path) as file:
         file.write(content)
 
 
-def _c(model, path, dtype):
-    from mercer.formats import to_c
-
-    to_c(model, path, dtype=dtype)
-
-
-_WRITERS = {"mercer": _mercer, "libsvm": _libsvm, "onnx": _onnx, "c": _c}
+_WRITERS = {
+    "mercer": lambda model, path, _dtype: save(model, path),
+    "libsvm": lambda model, path, _dtype: write_libsvm(model, path),
+    "onnx": _write_onnx,
+    "c": to_c,
+}

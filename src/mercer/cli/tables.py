@@ -42,7 +42,7 @@ def read_table(path, n_features, at_least=False):
     """
     if path.is_dir():
         raise Failure(f"{path}: this is a folder; name a data file: {KINDS}.")
-    read = {".npz": _npz, ".npy": _npy, ".csv": _csv}.get(path.suffix.lower(), _libsvm)
+    read = {".npz": _numpy, ".npy": _numpy, ".csv": _csv}.get(path.suffix.lower(), _libsvm)
     found = read(path, n_features, at_least)
     n, d = found.X.shape
     if n == 0:
@@ -57,24 +57,18 @@ def read_table(path, n_features, at_least=False):
     return found
 
 
-def _npz(path, *_):
-    with naming(path, "an .npz file must hold an array X and, with labels, an array y"):
+def _numpy(path, *_):
+    with naming(path, "an .npz file must hold an array X and, with labels, an array y; an .npy file one array of rows"):
         try:
-            with np.load(path, allow_pickle=False) as arrays:
-                names = list(arrays) if hasattr(arrays, "files") else []
-                if "X" not in names:
-                    raise ValueError(f"the file has the arrays {names}")
-                return Table(_matrix(arrays["X"], path), arrays["y"] if "y" in names else None)
-        except (zipfile.BadZipFile, EOFError, AttributeError) as error:
-            raise ValueError("this is not an .npz file") from error
-
-
-def _npy(path, *_):
-    with naming(path, "an .npy file must hold one array of rows"):
-        try:
-            return Table(_matrix(np.load(path, allow_pickle=False), path), None)
-        except (zipfile.BadZipFile, EOFError, AttributeError) as error:
-            raise ValueError("this is not an .npy file") from error
+            loaded = np.load(path, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return Table(_matrix(loaded, path), None)
+            with loaded as arrays:
+                if "X" not in arrays:
+                    raise ValueError(f"the file has the arrays {list(arrays)}")
+                return Table(_matrix(arrays["X"], path), arrays.get("y"))
+        except (zipfile.BadZipFile, EOFError) as error:
+            raise ValueError("this is not a file of NumPy arrays") from error
 
 
 def _matrix(X, path):

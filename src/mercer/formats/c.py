@@ -166,41 +166,28 @@ class _Source:
         lines = [f"double sum[{m}];", "int i, j;"]
         for k, _, view in self._views:
             lines += self._before(k, view)
-        lines += [f"for (j = 0; j < {m}; j++)", f"    sum[j] = {name}_intercept[j];", f"for (i = 0; i < {n}; i++) {{"]
+        lines += _loop("j", m, f"sum[j] = {name}_intercept[j];")
         inner = [line for k, _, view in self._views for line in self._pair(k, view)]
         expression, value = self._expression()
-        inner += [
-            *expression,
-            f"for (j = 0; j < {m}; j++)",
-            f"    sum[j] += (double){value} * {name}_coef[{m} * i + j];",
-        ]
-        lines += [*_indented(inner), "}", f"for (j = 0; j < {m}; j++)", f"    out[j] = ({real})sum[j];"]
+        inner += [*expression, *_loop("j", m, f"sum[j] += (double){value} * {name}_coef[{m} * i + j];")]
+        lines += [*_loop("i", n, *inner), *_loop("j", m, f"out[j] = ({real})sum[j];")]
         return [f"void {name}_scores(const {real} *x, {real} *out)", "{", *_indented(lines), "}"]
 
     def _before(self, k, view):
         """Return the lines that map x and compute its squared norm, before the loop over vectors."""
         lines, x, real = [], "x", self._real
         for j, A in enumerate(view.maps):
-            table, mapped, q = f"{self._prefix}_map{k}_{j}", f"x{k}_{j}", len(A)
-            lines += [f"{real} {mapped}[{q}];", f"for (i = 0; i < {q}; i++) {{"]
+            table, mapped = f"{self._prefix}_map{k}_{j}", f"x{k}_{j}"
             if A.ndim == 2:
-                d = A.shape[1]
-                lines += [
-                    f"    {mapped}[i] = 0;",
-                    f"    for (j = 0; j < {d}; j++)",
-                    f"        {mapped}[i] += {table}[{d} * i + j] * {x}[j];",
-                    "}",
-                ]
+                product = f"{mapped}[i] += {table}[{A.shape[1]} * i + j] * {x}[j];"
+                body = [f"{mapped}[i] = 0;", *_loop("j", A.shape[1], product)]
             else:
-                value = f"{table}[i] * {x}[i]" if A.dtype.kind == "f" else f"{x}[{table}[i]]"
-                lines += [f"    {mapped}[i] = {value};", "}"]
+                body = [f"{mapped}[i] = " + (f"{table}[i] * {x}[i];" if A.dtype.kind == "f" else f"{x}[{table}[i]];")]
+            lines += [f"{real} {mapped}[{len(A)}];", *_loop("i", len(A), *body)]
             x = mapped
         if "sqnorm_x" in view.inputs:
-            lines += [
-                f"{real} sqnorm_x{k} = 0;",
-                f"for (j = 0; j < {view.points.shape[1]}; j++)",
-                f"    sqnorm_x{k} += {x}[j] * {x}[j];",
-            ]
+            square = f"sqnorm_x{k} += {x}[j] * {x}[j];"
+            lines += [f"{real} sqnorm_x{k} = 0;", *_loop("j", view.points.shape[1], square)]
         return lines
 
     def _pair(self, k, view):
@@ -212,10 +199,8 @@ class _Source:
         sums = {"dot": f"{x}[j] * z{k}[j]", "sqdist": "difference * difference", "sqnorm_z": f"z{k}[j] * z{k}[j]"}
         lines = [f"const {self._real} *z{k} = {self._prefix}_points{k} + {q} * i;"]
         lines += [f"{self._real} {name}{k} = 0;" for name in wanted]
-        lines += [f"for (j = 0; j < {q}; j++) {{"]
-        if "sqdist" in wanted:
-            lines += [f"    const {self._real} difference = {x}[j] - z{k}[j];"]
-        return [*lines, *(f"    {name}{k} += {sums[name]};" for name in wanted), "}"]
+        body = [f"const {self._real} difference = {x}[j] - z{k}[j];"] if "sqdist" in wanted else []
+        return [*lines, *_loop("j", q, *body, *(f"{name}{k} += {sums[name]};" for name in wanted))]
 
     def _expression(self):
         """Return the lines that compute the kernel value, and the name of its variable."""
@@ -246,29 +231,28 @@ class _Source:
 
     def _predict(self):
         name, m, c = self._prefix, len(self._exported.intercept), len(self._exported.labels)
-        lines = [f"{self._real} score[{m}];"]
-        call = f"{name}_scores(x, score);"
-        answer = self._exported.answer
+        answer, call = self._exported.answer, f"{name}_scores(x, score);"
         if answer in ("sign", "inlier"):
-            lines += [call, f"return score[0] {'>' if answer == 'sign' else '>='} 0;"]
+            lines = [call, f"return score[0] {'>' if answer == 'sign' else '>='} 0;"]
+        elif answer == "largest":
+            lines = ["int j, best = 0;", call, *_best("score", c)]
         else:
-            voted = answer == "votes"
-            lines += [f"int votes[{c}] = {{0}};", "int i, k = 0;"] if voted else []
-            lines += ["int j, best = 0;", call]
-            if voted:
-                lines += [
-                    f"for (i = 0; i < {c}; i++)",
-                    f"    for (j = i + 1; j < {c}; j++)",
-                    "        votes[score[k++] > 0 ? i : j]++;",
-                ]
-            values = "votes" if voted else "score"
-            lines += [
-                f"for (j = 1; j < {c}; j++)",
-                f"    if ({values}[j] > {values}[best])",
-                "        best = j;",
-                "return best;",
-            ]
+            vote = _loop("j", c, "votes[score[k++] > 0 ? i : j]++;", start="i + 1")
+            lines = [f"int votes[{c}] = {{0}};", "int i, j, k = 0, best = 0;", call, *_loop("i", c, *vote)]
+            lines += _best("votes", c)
+        lines = [f"{self._real} score[{m}];", *lines]
         return [f"int {name}_predict(const {self._real} *x)", "{", *_indented(lines), "}"]
+
+
+def _loop(i, n, *body, start=0):
+    """Return the lines of a for loop over i = start, ..., n - 1."""
+    head = f"for ({i} = {start}; {i} < {n}; {i}++)"
+    return [head, *_indented(body)] if len(body) == 1 else [head + " {", *_indented(body), "}"]
+
+
+def _best(values, n):
+    """Return the lines that return the index of the first largest value."""
+    return [*_loop("j", n, f"if ({values}[j] > {values}[best])", "    best = j;", start=1), "return best;"]
 
 
 def _indented(lines):

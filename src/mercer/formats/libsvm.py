@@ -21,7 +21,7 @@ _INTEGER = re.compile(r"[+-]?\d{1,10}")
 _CLASSIFIERS = ("c_svc", "nu_svc")
 _SINGLE = ("one_class", "epsilon_svr", "nu_svr")
 # The class of each kernel type and the header lines that it needs.
-_KERNELS = {
+KERNELS = {
     "linear": (Linear, ()),
     "polynomial": (Polynomial, ("degree", "gamma", "coef0")),
     "rbf": (Gaussian, ("gamma",)),
@@ -112,7 +112,7 @@ class _Header:
     @property
     def kernel(self):
         """The kernel on rows."""
-        kind, names = _KERNELS[self.kernel_type]
+        kind, names = KERNELS[self.kernel_type]
         return kind(**{name: self.numbers[name] for name in names})
 
 
@@ -168,7 +168,7 @@ class _Lines:
 def _checked(lines):
     """Return the header, or raise for a line that is missing or contradicts another."""
     svm_type = lines.one("svm_type", _name, _CLASSIFIERS + _SINGLE)
-    kernel_type = lines.one("kernel_type", _name, tuple(_KERNELS))
+    kernel_type = lines.one("kernel_type", _name, tuple(KERNELS))
     n_classes, total = lines.one("nr_class", _integer), lines.one("total_sv", _integer)
     classifies = svm_type in _CLASSIFIERS
     if n_classes < 2 or (n_classes > 2 and not classifies):
@@ -194,7 +194,7 @@ def _checked(lines):
 
 def _parameters(lines, kernel_type):
     """Return the parameters of the kernel by name."""
-    numbers = {key: lines.one(key, _number) for key in _KERNELS[kernel_type][1]}
+    numbers = {key: lines.one(key, _number) for key in KERNELS[kernel_type][1]}
     if "gamma" in numbers and not numbers["gamma"] > 0:
         raise lines.error("gamma", f"gamma is {numbers['gamma']}; it must be above 0.")
     if "degree" in numbers:

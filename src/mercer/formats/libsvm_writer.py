@@ -8,11 +8,10 @@ import scipy.sparse as sp
 from mercer.formats._as_expansion import as_expansion
 from mercer.formats.files import replacing
 from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
+from mercer.formats.libsvm import KERNELS
 from mercer.kernels.algebra import Scaled
-from mercer.kernels.dot import Linear, Polynomial, Sigmoid
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.precomputed import Precomputed
-from mercer.kernels.radial import Gaussian
 
 # LIBSVM's type for each estimator of Mercer and scikit-learn, whose class names are the same.
 _TYPES = {
@@ -23,12 +22,8 @@ _TYPES = {
     "KernelRidge": "epsilon_svr",
     "OneClassSVM": "one_class",
 }
-_KERNELS = {
-    Linear: ("linear", ()),
-    Polynomial: ("polynomial", ("degree", "gamma", "coef0")),
-    Gaussian: ("rbf", ("gamma",)),
-    Sigmoid: ("sigmoid", ("gamma", "coef0")),
-}
+# LIBSVM's name and parameters for each class of kernel.
+_NAMES = {kind: (name, parameters) for name, (kind, parameters) in KERNELS.items() if kind is not None}
 # Labels and degrees have type int in C.
 _LARGEST = 2**31 - 1
 
@@ -137,13 +132,13 @@ def _kernel_lines(kernel):
         isinstance(kernel, FunctionKernel) and isinstance(kernel.function, PrecomputedColumns)
     ):
         return ["kernel_type precomputed"]
-    if type(kernel) not in _KERNELS:
+    if type(kernel) not in _NAMES:
         raise TypeError(
-            f"LIBSVM has no kernel {kernel!r}; it has {', '.join(kind.__name__ for kind in _KERNELS)} and precomputed "
+            f"LIBSVM has no kernel {kernel!r}; it has {', '.join(kind.__name__ for kind in _NAMES)} and precomputed "
             'matrices. Fit with one of these, for example kernel="precomputed" with the matrix of your kernel; '
             "mercer.save takes every kernel that is not a Python function."
         )
-    name, numbers = _KERNELS[type(kernel)]
+    name, numbers = _NAMES[type(kernel)]
     if "degree" in numbers and kernel.degree > _LARGEST:
         raise ValueError(f"degree = {kernel.degree} must be at most {_LARGEST}, the largest integer of LIBSVM.")
     values = {key: getattr(kernel, key) for key in numbers}

@@ -144,21 +144,20 @@ def _process(model):
     return FittedExpansion(Expansion(kernel, model.X_train_, alpha * scale), intercept.astype(np.float64))
 
 
-@functools.singledispatch
 def process_kernel(kernel):
     """Return Mercer's form of a kernel of ``sklearn.gaussian_process``, or raise NotImplementedError."""
-    raise NotImplementedError(f"{type(kernel).__name__} is not available in Mercer.")
+    if type(kernel) not in _PROCESS_KERNELS:
+        raise NotImplementedError(f"{type(kernel).__name__} is not available in Mercer.")
+    return _PROCESS_KERNELS[type(kernel)](kernel)
 
 
-@process_kernel.register
-def _(kernel: gaussian_process.RBF):
+def _rbf(kernel):
     if kernel.anisotropic:
         return Mapped(Gaussian(0.5), 1 / np.asarray(kernel.length_scale, float))
     return Gaussian(0.5 / float(np.squeeze(kernel.length_scale)) ** 2)
 
 
-@process_kernel.register
-def _(kernel: gaussian_process.Matern):
+def _matern(kernel):
     if kernel.nu not in (0.5, 1.5, 2.5):
         raise NotImplementedError(f"Matern with nu = {kernel.nu} is not available; nu must be 0.5, 1.5 or 2.5.")
     if kernel.anisotropic:
@@ -166,43 +165,24 @@ def _(kernel: gaussian_process.Matern):
     return Matern(float(np.squeeze(kernel.length_scale)), kernel.nu)
 
 
-@process_kernel.register
-def _(kernel: gaussian_process.RationalQuadratic):
-    return RationalQuadratic(float(kernel.length_scale), float(kernel.alpha))
-
-
-@process_kernel.register
-def _(kernel: gaussian_process.ConstantKernel):
-    return Constant(float(kernel.constant_value))
-
-
-@process_kernel.register
-def _(_kernel: gaussian_process.WhiteKernel):
-    # the noise of a new point is independent of the noise of training points
-    return Constant(0.0)
-
-
-@process_kernel.register
-def _(kernel: gaussian_process.DotProduct):
-    return Linear() + float(kernel.sigma_0) ** 2
-
-
-@process_kernel.register
-def _(kernel: gaussian_process.Sum):
-    return process_kernel(kernel.k1) + process_kernel(kernel.k2)
-
-
-@process_kernel.register
-def _(kernel: gaussian_process.Product):
-    return process_kernel(kernel.k1) * process_kernel(kernel.k2)
-
-
-@process_kernel.register
-def _(kernel: gaussian_process.Exponentiation):
+def _power(kernel):
     if kernel.exponent != int(kernel.exponent) or kernel.exponent < 1:
         raise NotImplementedError(f"the power {kernel.exponent} is not available; it must be a positive integer.")
     return Power(process_kernel(kernel.kernel), int(kernel.exponent))
 
+
+_PROCESS_KERNELS = {
+    gaussian_process.RBF: _rbf,
+    gaussian_process.Matern: _matern,
+    gaussian_process.RationalQuadratic: lambda k: RationalQuadratic(float(k.length_scale), float(k.alpha)),
+    gaussian_process.ConstantKernel: lambda k: Constant(float(k.constant_value)),
+    # the noise of a new point is independent of the noise of training points
+    gaussian_process.WhiteKernel: lambda _: Constant(0.0),
+    gaussian_process.DotProduct: lambda k: Linear() + float(k.sigma_0) ** 2,
+    gaussian_process.Sum: lambda k: process_kernel(k.k1) + process_kernel(k.k2),
+    gaussian_process.Product: lambda k: process_kernel(k.k1) * process_kernel(k.k2),
+    gaussian_process.Exponentiation: _power,
+}
 
 # `as_expansion` registers these on first use.
 READERS = dict.fromkeys((SVC, NuSVC), _classifier) | dict.fromkeys((SVR, NuSVR, OneClassSVM), _single)

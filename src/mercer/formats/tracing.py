@@ -22,7 +22,7 @@ NORMS = ("sqnorm_x", "sqnorm_z")
 def _binary(operation):
     """Return the methods of an operation for the symbol on the left and on the right."""
     return (
-        lambda self, other: Symbol(operation, (self, _symbol(other))),
+        lambda self, other: Symbol(operation, (_symbol(self), _symbol(other))),
         lambda self, other: Symbol(operation, (_symbol(other), self)),
     )
 
@@ -90,22 +90,12 @@ def _function(name, s):
 class _Symbols:
     """The functions that `Namespace` needs of an array library, on symbols; on parameters they give numbers."""
 
-    exp = staticmethod(functools.partial(_function, "exp"))
-    log = staticmethod(functools.partial(_function, "log"))
-    sqrt = staticmethod(functools.partial(_function, "sqrt"))
-    tanh = staticmethod(functools.partial(_function, "tanh"))
+    exp, log, sqrt, tanh = (staticmethod(functools.partial(_function, name)) for name in ("exp", "log", "sqrt", "tanh"))
+    maximum, minimum = (staticmethod(_binary(name)[0]) for name in ("maximum", "minimum"))
 
     @staticmethod
     def where(condition, s, t):
         return Symbol("where", (condition, _symbol(s), _symbol(t)))
-
-    @staticmethod
-    def maximum(s, t):
-        return Symbol("maximum", (_symbol(s), _symbol(t)))
-
-    @staticmethod
-    def minimum(s, t):
-        return Symbol("minimum", (_symbol(s), _symbol(t)))
 
     @staticmethod
     def ones_like(_s):
