@@ -26,6 +26,34 @@ def test_the_inverse_of_the_divergence_is_its_inverse(q, budget):
     assert np.isclose(kl, budget, rtol=1e-6)
 
 
+def test_the_bound_is_the_smallest_over_the_grid_of_mu():
+    # Langford, Shawe-Taylor (2002): kl(q || Q) = (mu^2 / 2 + log((n + 1) 24 / delta)) / n, and twice Q, by bisection
+    own = learned(300, 1.0)
+    w, features = np.append(own.coef @ own.points, own.bias), np.column_stack([own.points, np.ones(300)])
+    cosines = own.margins / (np.linalg.norm(w) * np.linalg.norm(features, axis=1))
+    values = []
+    for mu in 0.25 * np.sqrt(2.0) ** np.arange(24):
+        q, limit = norm.sf(mu * cosines).mean(), (mu**2 / 2 + np.log(301 * 24 / 0.05)) / 300
+        low, high = q, 1 - 1e-12
+        for _ in range(60):
+            p = (low + high) / 2
+            low, high = (p, high) if q * np.log(q / p) + (1 - q) * np.log((1 - q) / (1 - p)) <= limit else (low, p)
+        values.append(2 * low)
+    bound = pac_bayes(own)
+    assert bound.value == pytest.approx(min(values), rel=1e-9)
+    assert bound.confidence == 0.95
+    # mu is neither the first nor the last of the grid
+    assert 0 < np.argmin(values) < 23
+
+
+def test_a_point_at_the_origin_counts_as_half_an_error():
+    # cosines 0 and 1 for every mu, in a model without bias whose kernel is k - 1
+    own = replace(
+        learned(300, 1.0), outputs=np.zeros(300), targets=np.ones(300), diagonal=np.full(300, -1.0), norm=1.0, bias=0.0
+    )
+    assert pac_bayes(own).value == pytest.approx(2 * _invert_kl(0.5, (0.25**2 / 2 + np.log(301 * 24 / 0.05)) / 300))
+
+
 def test_drawn_classifiers_err_as_often_as_the_normal_law_says():
     # the sum over points of erfc is the mean error of w + noise, by the law of large numbers
     own = learned(200, 1.0)

@@ -1,14 +1,32 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import mercer as mc
 from mercer import capacity
-from mercer.capacity import local_complexity, local_rademacher, rademacher, spectrum
+from mercer.capacity import Spectrum, local_complexity, local_rademacher, rademacher, spectrum
 
 
 @pytest.fixture(scope="module")
 def plain():
     return spectrum(mc.Gaussian(0.5), np.random.default_rng(0).normal(size=(80, 2)), centre=False)
+
+
+PART = Spectrum(np.array([4.0, 1.0]), np.ones(2), np.ones(2), 4, 6.0, False, False, np.zeros(2))
+
+
+def test_the_local_complexity_is_that_of_the_formula():
+    # min(0.5, 4/4) + min(0.5, 1/4) + 1/4 = 1, and sqrt(2/4) of it; the eigenvalues not computed sum to 1
+    assert local_complexity(PART, 0.5) == pytest.approx(np.sqrt(0.5))
+    assert local_complexity(replace(PART, complete=True, trace=5.0), 0.5) == pytest.approx(np.sqrt(0.375))
+
+
+def test_the_fixed_point_is_the_smallest_over_the_number_of_directions():
+    # h = 0: sqrt(6)/4; h = 1: 1/4 + sqrt(2)/4; h = 2: 2/4 + sqrt(1)/4
+    assert local_rademacher(PART).value == pytest.approx((1 + np.sqrt(2)) / 4)
+    assert "h = 1" in local_rademacher(PART).statement
+    assert local_rademacher(replace(PART, values=np.array([0.5, 0.1]), trace=0.7)).value == pytest.approx(0.7**0.5 / 4)
 
 
 @pytest.mark.parametrize("r", [0.001, 0.03, 10.0])
@@ -46,23 +64,48 @@ def test_a_centred_spectrum_is_refused():
         local_rademacher(spectrum(mc.Linear(), np.eye(3)))
 
 
+def margin_bound(own, delta):
+    """Mohri et al. (2018), theorem 5.8, for the kernel k + 1 and all ratios of norm and margin from 2^-20 to 2^20."""
+    norm, n, best = np.hypot(own.norm, own.bias), len(own), np.inf
+    trace = np.sum(own.diagonal + 1)
+    for j in range(-20, 21):
+        share = (2 / 3) * delta / ((abs(j) + 1) * (abs(j) + 2))
+        failed = np.mean(own.margins < norm / 2.0**j)
+        best = min(best, failed + 2 * 2.0**j * np.sqrt(trace) / n + 3 * np.sqrt(np.log(2 / share) / (2 * n)))
+    return best
+
+
 def test_the_margin_bound_is_that_of_the_formula_at_its_best_scale():
     X = np.linspace(-3, 3, 1000)[:, None]
     y = np.where(X[:, 0] > 0, 1, -1)
     own = capacity.model(mc.SVC(C=0.1, kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
-    norm = np.hypot(own.norm, own.bias)
-    best = np.inf
-    for j in range(-20, 21):
-        own_delta = (2 / 3) * 0.05 / ((abs(j) + 1) * (abs(j) + 2))
-        margin = norm / 2.0**j
-        failed = np.mean(own.margins < margin)
-        best = min(best, failed + 2 * 2.0**j * np.sqrt(2000) / 1000 + 3 * np.sqrt(np.log(2 / own_delta) / 2000))
-    assert np.isclose(rademacher(own).value, best)
+    assert rademacher(own).value == pytest.approx(margin_bound(own, 0.05), rel=1e-12)
+    assert rademacher(own, confidence=0.8).value == pytest.approx(margin_bound(own, 0.2), rel=1e-12)
+
+
+def test_the_ratios_of_norm_and_margin_go_down_to_two_to_the_minus_20():
+    # margins of 2^24 need a ratio of 2^-24
+    n = 10_000
+    margins, diagonal = np.full(n, 2.0**24), np.full(n, 2.0**48 - 1)
+    own = capacity.Model(mc.Linear(), np.zeros((n, 1)), np.arange(n), np.ones(n), margins, diagonal, norm=1.0, bias=0.0)
+    assert rademacher(own).value == pytest.approx(margin_bound(own, 0.05), rel=1e-12)
+    assert rademacher(own).value > 0.3
+
+
+def test_a_point_on_the_margin_is_no_error():
+    # margins of 1 and 2: the ratio 1 has no failure, the next one has half
+    own = capacity.Model(
+        mc.Linear(), np.zeros((40, 1)), np.arange(40), np.ones(40), np.resize([1.0, 2.0], 40), np.zeros(40), 1.0, 0.0
+    )
+    assert rademacher(own).value == pytest.approx(margin_bound(own, 0.05), rel=1e-12)
+
+
+def test_shares_of_delta_sum_to_at_most_delta():
+    j = np.abs(np.arange(-(10**6), 10**6 + 1))
+    assert 0.999 < np.sum((2 / 3) / ((j + 1.0) * (j + 2.0))) <= 1
 
 
 def test_the_scale_of_the_outputs_does_not_matter():
-    from dataclasses import replace
-
     X = np.linspace(-3, 3, 500)[:, None]
     y = np.where(X[:, 0] > 0, 1, -1)
     own = capacity.model(mc.SVC(C=0.1, kernel=mc.Gaussian(0.1)).fit(X, y), X, y)

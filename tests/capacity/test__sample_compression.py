@@ -36,6 +36,14 @@ def test_it_falls_with_the_support_vectors():
     assert values == sorted(values, reverse=True)
 
 
+def test_it_needs_a_support_vector_on_the_margin():
+    own = capacity.model(*moons())
+    at_bound = replace(own, coef=np.where(own.coef != 0, 10.0, 0.0))
+    assert not sample_compression(own).vacuous
+    assert sample_compression(at_bound).value == 1
+    assert sample_compression(own, confidence=0.9).value < sample_compression(own).value
+
+
 def test_where_all_points_support_nothing_is_known():
     own = capacity.model(*moons())
     assert sample_compression(replace(own, coef=np.full(200, 0.1))).vacuous

@@ -1,15 +1,53 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.linalg import eigh
 from sklearn.decomposition import KernelPCA
 
 import mercer as mc
-from mercer.capacity import effective_dimension, spectrum
+from mercer.capacity import Spectrum, effective_dimension, spectrum
 
 
 @pytest.fixture
 def points(global_random_seed):
     return np.random.default_rng(global_random_seed).normal(size=(120, 3))
+
+
+def test_values_sides_and_suprema_of_a_cross_are_those_by_hand():
+    X = np.array([[-1.0, 0.0], [2.0, 0.0], [-1.0, 0.0], [0.0, 0.5], [0.0, -0.5]])
+    found = spectrum(mc.Linear(), X)
+    assert np.allclose(found.values, [6, 0.5])
+    assert np.allclose(found.sides, [3, 1])
+    # coordinates over sqrt(lambda_j / n), whose mean square is 1
+    assert np.allclose(found.suprema, [2 / np.sqrt(1.2), 0.5 / np.sqrt(0.1)])
+    assert found.trace == pytest.approx(6.5)
+    assert np.allclose(found.mercer_sides(3.0), 6 * np.sqrt([1.2, 0.1]))
+    assert found.complete
+
+
+def test_part_of_a_spectrum_is_not_complete(points):
+    assert not spectrum(mc.Gaussian(0.3), points, 10).complete
+    assert spectrum(mc.Linear(), points[:, :2]).complete
+    with pytest.warns(UserWarning, match="2"):
+        assert spectrum(mc.Linear(), points[:, :2], 5).complete
+
+
+def test_fifty_values_are_computed_of_a_matrix_beyond_the_dense_solver(points, monkeypatch):
+    monkeypatch.setattr("mercer.capacity._spectrum.DENSE_ORDER", 119)
+    assert len(spectrum(mc.Gaussian(0.3), points).values) == 50
+    assert len(spectrum(mc.Gaussian(0.3), points, 60).values) == 60
+    monkeypatch.setattr("mercer.capacity._spectrum.DENSE_ORDER", 120)
+    assert len(spectrum(mc.Gaussian(0.3), points).values) > 60
+
+
+def test_the_effective_dimension_is_bracketed_by_few_large_and_by_equal_eigenvalues():
+    # 4/5 + 1/2, and a rest of 1: one eigenvalue 1 gives 1/2, two eigenvalues 1/2 give 2/3
+    part = Spectrum(np.array([4.0, 1.0]), np.ones(2), np.ones(2), 4, 6.0, False, False, np.zeros(2))
+    assert effective_dimension(part, 1.0) == pytest.approx((1.8, 1.3 + 2 / 3))
+    assert effective_dimension(replace(part, complete=True), 1.0) == pytest.approx((1.3, 1.3))
+    assert effective_dimension(replace(part, trace=5.0), 1.0) == pytest.approx((1.3, 1.3))
+    assert effective_dimension(replace(part, n=2), 1.0) == pytest.approx((1.3, 1.3))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

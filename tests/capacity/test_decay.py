@@ -1,12 +1,15 @@
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.special import zeta
 
 import mercer as mc
 from mercer.capacity import ExponentialDecay, ListedDecay, PolynomialDecay, estimate_decay
 
 
-@pytest.mark.parametrize(("rate", "power"), [(0.5, 1.0), (0.05, 2.0), (2.0, 0.5)])
+@pytest.mark.parametrize(
+    ("rate", "power"), [(0.5, 1.0), (0.05, 2.0), (2.0, 0.5), (2.0, 0.2), (2.0, 0.25), (0.001, 3.0)]
+)
 def test_an_exponential_law_is_recovered(rate, power):
     found = estimate_decay(np.exp(ExponentialDecay(rate, power, 3.0).log_values(np.arange(1, 40))))
     assert isinstance(found, ExponentialDecay)
@@ -38,10 +41,65 @@ def test_sums_of_powers_are_those_of_the_zeta_function(t):
     law = PolynomialDecay(4.0, 2.0)
     assert np.isclose(np.exp(law.log_power_sum(t)), 2.0**t * zeta(4.0 * t), rtol=1e-3)
     assert PolynomialDecay(1.5).log_power_sum(0.5) == np.inf
+    assert PolynomialDecay(2.0).log_power_sum(0.5) == np.inf
+
+
+@pytest.mark.parametrize("power", [1.5, 2.0, 4.0])
+def test_the_tail_of_a_polynomial_law_is_its_integral(power, monkeypatch):
+    monkeypatch.setattr("mercer.capacity.decay._TERMS", 10)
+    found = np.exp(PolynomialDecay(power, 2.0).log_power_sum(1.0))
+    tail = quad(lambda x: x**-power, 10, np.inf)[0]
+    assert found == pytest.approx(2 * (np.sum(np.arange(1.0, 11) ** -power) + tail), rel=1e-7)
+    assert zeta(power) <= found / 2 <= zeta(power) + 10.0**-power
+
+
+@pytest.mark.parametrize(("rate", "power"), [(0.3, 1.0), (0.2, 0.5), (0.02, 2.0)])
+def test_the_tail_of_an_exponential_law_is_its_integral(rate, power, monkeypatch):
+    monkeypatch.setattr("mercer.capacity.decay._TERMS", 10)
+    found = np.exp(ExponentialDecay(rate, power, 3.0).log_power_sum(0.5))
+    tail = quad(lambda x: np.exp(-0.5 * rate * x**power), 10, np.inf)[0]
+    head = np.sum(np.exp(-0.5 * rate * np.arange(1.0, 11) ** power))
+    assert found == pytest.approx(np.sqrt(3) * (head + tail), rel=1e-7)
 
 
 def test_sums_of_an_exponential_law_are_geometric():
     assert np.isclose(np.exp(ExponentialDecay(0.5, 1.0, 3.0).log_power_sum(0.5)), np.sqrt(3) / (np.exp(0.25) - 1))
+
+
+def test_a_list_sums_its_values_and_ends():
+    law = ListedDecay(np.array([4.0, 1.0]))
+    assert law.log_power_sum(0.5) == pytest.approx(np.log(3))
+    assert law.log_values(np.array([1, 2, 3, 9])).tolist() == [np.log(4.0), 0.0, -np.inf, -np.inf]
+
+
+def test_the_law_with_the_smaller_schwarz_criterion_is_returned():
+    # n log(RSS / n) + k log n, k = 2 for the polynomial and 3 for the exponential law, by polyfit
+    rng, laws = np.random.default_rng(0), {PolynomialDecay: 0, ExponentialDecay: 0}
+    j = np.arange(1.0, 9)
+    for _ in range(60):
+        log = np.sort(np.log(j**-2) + rng.normal(0, 0.3, 8))[::-1]
+        slope, rss = _residuals(np.log(j), log)
+        exponential = min(_residuals(j**p, log)[1] for p in np.arange(0.2, 3.01, 0.05))
+        expected = PolynomialDecay if 8 * np.log(rss / exponential) <= np.log(8) and slope < -1 else ExponentialDecay
+        assert isinstance(estimate_decay(np.exp(log)), expected)
+        laws[expected] += 1
+    assert min(laws.values()) > 5
+
+
+def _residuals(x, y):
+    fit = np.polyfit(x, y, 1)
+    return fit[0], np.sum((y - np.polyval(fit, x)) ** 2)
+
+
+def test_a_law_without_a_finite_sum_is_not_returned():
+    assert isinstance(estimate_decay(np.arange(1.0, 30) ** -0.9), ExponentialDecay)
+    assert isinstance(estimate_decay(np.arange(1.0, 30) ** -1.1), PolynomialDecay)
+
+
+def test_five_values_suffice():
+    assert estimate_decay(np.arange(1.0, 6) ** -2.0).power == pytest.approx(2)
+    with pytest.raises(ValueError, match="values has 4"):
+        estimate_decay(np.arange(1.0, 5) ** -2.0)
 
 
 @pytest.mark.parametrize("power", [0.3, 0.5])

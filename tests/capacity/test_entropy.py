@@ -22,6 +22,29 @@ def box_entropy_number(sides, n):
     return high
 
 
+def test_bounds_differ_by_the_factor_six():
+    # Carl, Stephani (1990), prop. 1.3.2: s = max over j of (sigma_1 ... sigma_j / n)^(1/j), and 6 s
+    lower, upper = entropy_numbers(np.array([1.0, 0.5, 0.01]), np.array([1, 8]))
+    assert np.allclose(lower, [1.0, 0.25], rtol=1e-14)
+    assert np.allclose(upper, [6.0, 1.5], rtol=1e-14)
+    assert feature_entropy_number(ListedDecay(np.array([4.0])), 5.0, bound=3.0) == pytest.approx(6 * 3 * 2 / 5)
+
+
+@pytest.mark.parametrize("n", [1.0, 3.0, 1e3, 1e9])
+def test_the_scaled_bound_is_the_smallest_over_a_grid_of_scalings(n):
+    # 6 C |(sqrt(lambda_s) / a_s)_s| sup_j n^(-1/j) (a_1 ... a_j)^(1/j) for a_s = lambda_s^(tau / 2), by brute force
+    values = np.sort(np.random.default_rng(0).lognormal(0, 2, 30))[::-1]
+    j = np.arange(1, 31)
+
+    def scaled(share):
+        supremum = np.max((share / 2 * np.cumsum(np.log(values)) - np.log(n)) / j)
+        return 6 * 1.5 * np.sqrt(np.sum(values ** (1 - share))) * np.exp(supremum)
+
+    found = feature_entropy_number(ListedDecay(values), n, bound=1.5)
+    assert found == pytest.approx(min(scaled(share) for share in np.arange(0.02, 0.99, 0.02)), rel=1e-12)
+    assert found <= 1.01 * min(scaled(share) for share in np.arange(0.001, 1, 0.001))
+
+
 @pytest.mark.parametrize("n", [1, 2, 7, 100, 10**6])
 def test_exact_entropy_numbers_of_boxes_lie_between_the_bounds(n, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
