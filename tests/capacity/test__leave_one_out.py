@@ -12,7 +12,7 @@ def moons(seed, n=60):
     return make_moons(n, noise=0.3, random_state=seed)
 
 
-def toy(coef, margins, points=(1.0, 3.0, 3.0, 1.0, 1.0), kernel=None, C=1.0):
+def toy(coef, margins, points=(1.0, 3.0, 3.0, 3.0, 3.0), kernel=None, C=1.0):
     """A Model with the given coefficients and margins; for the linear kernel max k_ii - min k_ij = 9 - 1 = 8."""
     points, n = np.asarray(points)[:, None], len(points)
     kernel = mc.Linear() if kernel is None else kernel
@@ -50,8 +50,8 @@ def test_support_fraction_counts_the_coefficients():
 
 
 def test_jaakkola_and_haussler_compare_alpha_times_the_diagonal_with_the_margin():
-    # alpha k(x, x) - y f(x): 0.5 - 0.25, 0.9 - 1, 0.9 - 0.9 (no error), 0 + 1, 0.25 - 1
-    own = toy([0.5, 0.1, 0.1, 0.0, 0.25], [0.25, 1.0, 0.9, -1.0, 1.0])
+    # alpha k(x, x) - y f(x): 0.5 - 0.25, 0.9 - 1, 0.9 - 0.9 (no error), 0 + 1, 0.9 - 1
+    own = toy([0.5, 0.1, 0.1, 0.0, 0.1], [0.25, 1.0, 0.9, -1.0, 1.0])
     assert capacity.jaakkola_haussler(own).value == 2 / 5
     assert capacity.jaakkola_haussler(own).kind == "heuristic"
 
@@ -102,6 +102,7 @@ def test_without_a_vector_on_the_margin_nothing_is_known():
     X, y = moons(0, 40)
     own = capacity.model(mc.SVC(C=1e-3, kernel=mc.Gaussian(0.5)).fit(X, y), X, y)
     for bound in (capacity.xi_alpha(own), capacity.support_fraction(own)):
+        assert bound.value == 1
         assert bound.vacuous
         assert "No support vector lies on the margin" in bound.statement
 
@@ -133,6 +134,15 @@ def test_the_radius_margin_bound_holds_without_slack():
         bound = capacity.radius_margin(capacity.model(model, X, y))
         assert capacity.leave_one_out(model, X, y) <= bound.value
         assert not bound.vacuous
+
+
+def test_points_without_weight_are_judged_by_the_fit_itself():
+    X, y = np.array([[-3.0], [-2.0], [2.0], [3.0], [-1.0], [0.2]]), np.array([0, 0, 1, 1, 1, 1])
+    fitted = mc.SVC(C=9.0, kernel="linear").fit(X, y, [1, 1, 1, 1, 0, 0])
+    margins = capacity.model(fitted, X, y).margins
+    # f(x) = x / 2: one is misclassified, one lies within the margin
+    assert np.allclose(margins[4:], [-0.5, 0.1])
+    assert capacity.leave_one_out(fitted, X, y) == 1 / 6
 
 
 def test_a_class_that_vanishes_is_an_error():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -15,14 +17,77 @@ def sample(global_random_seed):
     return rng.normal(size=(60, 2)) + 2 * np.eye(3)[y][:, :2], y
 
 
+def test_four_points_on_a_line_have_the_model_known_by_hand():
+    # f(x) = 2 x - 3: margins 3, 1, 1, 3, coefficients -2 and 2 of the two points between
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["no", "no", "yes", "yes"])
+    own = capacity.model(mc.SVC(C=10.0, kernel="linear").fit(X, y), X, y)
+    assert len(own) == 4
+    assert np.allclose(own.outputs, [-3, -1, 1, 3])
+    assert np.allclose(own.margins, [3, 1, 1, 3])
+    assert np.allclose(own.coef, [0, -2, 2, 0])
+    assert own.targets.tolist() == [-1, -1, 1, 1]
+    assert own.diagonal.tolist() == [0, 1, 4, 9]
+    assert (own.norm, own.bias) == (pytest.approx(2), pytest.approx(-3))
+    assert own.upper_bounds.tolist() == [10] * 4
+    assert own.on_margin.tolist() == [False, True, True, False]
+    wide = augmented(own)
+    assert (wide.norm, wide.bias) == (pytest.approx(np.sqrt(13)), 0)
+    assert wide.diagonal.tolist() == [1, 2, 5, 10]
+
+
+def test_a_coefficient_is_below_its_upper_bound_beyond_a_millionth():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
+    own = capacity.model(mc.SVC(kernel="linear").fit(X, y), X, y)
+    shares = np.array([0.0, 1 - 1.5e-6, 1 - 0.7e-6, 1.0])
+    for upper in (3.0, 0.2):
+        model = replace(own, coef=own.targets * shares * upper, upper_bounds=np.full(4, upper))
+        assert model.on_margin.tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize("given", [None, np.resize([1.0, 2.0, 0.0, 1.5, 0.5], 60)], ids=["plain", "weighted"])
+def test_upper_bounds_of_nu_svc_follow_the_weights(sample, given):
+    X, y = sample[0], (sample[1] == 0).astype(int)
+    fit = mc.NuSVC(nu=0.4, kernel=mc.Gaussian(0.5), class_weight={0: 1.0, 1: 2.0}).fit(X, y, given)
+    own = capacity.model(fit, X, y, given)
+    weights = (1.0 if given is None else given) * np.where(y == 1, 2.0, 1.0)
+    assert np.allclose(own.upper_bounds, weights * np.max(np.abs(own.coef[weights > 0]) / weights[weights > 0]))
+    # points at their upper bounds lie within the margin, those below are on it
+    size = np.abs(own.coef)
+    assert np.all(own.margins[(size == own.upper_bounds) & (weights > 0)] <= 1 + 1e-3)
+    assert np.allclose(own.margins[own.on_margin], 1, atol=1e-3)
+    assert own.on_margin.any()
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_each_binary_classifier_has_its_rows_and_targets(multi_class):
+    X, y = np.arange(6.0)[:, None], np.array([2, 0, 1, 2, 0, 1])
+    found = capacity.models(mc.SVC(multi_class=multi_class, kernel=mc.Gaussian(1.0)).fit(X, y), X, y)
+    if multi_class == "ovr":
+        assert [each.rows.tolist() for each in found] == [list(range(6))] * 3
+        assert [np.flatnonzero(each.targets > 0).tolist() for each in found] == [[1, 4], [2, 5], [0, 3]]
+    else:
+        assert [each.rows.tolist() for each in found] == [[1, 2, 4, 5], [0, 1, 3, 4], [0, 2, 3, 5]]
+        assert [each.rows[each.targets > 0].tolist() for each in found] == [[1, 4], [1, 4], [2, 5]]
+    assert all(np.array_equal(each.points, X[each.rows]) for each in found)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_upper_bounds_of_a_regression_are_c_times_the_weights(weighted):
+    X = np.linspace(0, 3, 20)[:, None]
+    weights = np.linspace(0.5, 2, 20) if weighted else None
+    own = capacity.model(mc.SVR(C=3.0, kernel=mc.Gaussian(1.0)).fit(X, X.ravel(), weights), X, X.ravel(), weights)
+    assert np.allclose(own.upper_bounds, 3 * weights if weighted else 3)
+    assert np.array_equal(own.targets, X.ravel())
+
+
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_outputs_are_the_scores_of_the_model(sample, multi_class, dtype):
+def test_outputs_are_the_decision_values(sample, multi_class, dtype):
     X, y = sample[0].astype(dtype), sample[1]
     model = mc.SVC(multi_class=multi_class, decision_function_shape=multi_class).fit(X, y)
-    scores = model.decision_function(X)
+    values = model.decision_function(X)
     for j, each in enumerate(capacity.models(model, X, y)):
-        assert np.allclose(each.outputs, scores[each.rows, j], atol=1e-5 if dtype == np.float32 else 1e-12)
+        assert np.allclose(each.outputs, values[each.rows, j], atol=1e-5 if dtype == np.float32 else 1e-12)
         assert np.allclose(each.outputs, each.kernel(each.points) @ each.coef + each.bias, atol=1e-9)
         assert set(each.targets) == {-1.0, 1.0}
 
@@ -57,7 +122,7 @@ def test_a_given_matrix_and_sparse_rows_are_read_as_dense_ones(sample):
         assert np.allclose(other.outputs, dense.outputs, atol=1e-8)
 
 
-def test_a_bias_is_a_further_feature(sample):
+def test_the_bias_is_a_coordinate_of_the_augmented_model(sample):
     X, y = sample[0], (sample[1] == 0).astype(int)
     own = capacity.model(mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y), X, y)
     wide = augmented(own)
@@ -78,7 +143,7 @@ def test_other_points_than_those_of_the_fit_are_refused(sample):
         capacity.model(model, X, np.where(y == 1, 7, y))
 
 
-def test_models_that_bounds_do_not_know_are_named(sample):
+def test_estimators_without_a_single_affine_function_are_refused(sample):
     X, y = sample
     with pytest.raises(ValueError, match="3 binary classifiers"):
         capacity.model(mc.SVC().fit(X, y), X, y)

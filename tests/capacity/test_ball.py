@@ -28,6 +28,20 @@ def test_it_is_that_of_the_estimator(points):
     assert mc.sqdist(ball.centre, model.centre_)[0, 0] < 1e-8
 
 
+def test_three_points_on_a_line_have_the_ball_of_the_ends():
+    ball = smallest_ball(mc.Linear(), np.array([[-1.0], [0.0], [5.0]]), tol=1e-9)
+    assert ball.radius == pytest.approx(3, rel=1e-7)
+    assert ball.least == pytest.approx(3, rel=1e-7)
+    assert ball.centre(np.array([[1.0]]))[0, 0] == pytest.approx(2, rel=1e-7)
+
+
+def test_a_coarse_tolerance_still_brackets_the_radius(points):
+    exact = smallest_ball(mc.Gaussian(0.3), points, tol=1e-10)
+    for tol in (0.3, 0.03):
+        ball = smallest_ball(mc.Gaussian(0.3), points, tol=tol)
+        assert ball.least * (1 - 1e-9) <= exact.radius <= ball.radius * (1 + 1e-9)
+
+
 def test_orthogonal_points_lie_on_a_known_sphere():
     # a narrow Gaussian maps n points to n orthonormal vectors: R^2 = 1 - 1/n
     X = 100.0 * np.arange(10)[:, None]

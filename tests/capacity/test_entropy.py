@@ -24,9 +24,9 @@ def box_entropy_number(sides, n):
 
 def test_bounds_differ_by_the_factor_six():
     # Carl, Stephani (1990), prop. 1.3.2: s = max over j of (sigma_1 ... sigma_j / n)^(1/j), and 6 s
-    lower, upper = entropy_numbers(np.array([1.0, 0.5, 0.01]), np.array([1, 8]))
-    assert np.allclose(lower, [1.0, 0.25], rtol=1e-14)
-    assert np.allclose(upper, [6.0, 1.5], rtol=1e-14)
+    lower, upper = entropy_numbers(np.array([1.0, 0.5, 0.01]), np.array([1, 8, 40_000]))
+    assert np.allclose(lower, [1.0, 0.25, 0.005], rtol=1e-12)
+    assert np.allclose(upper, [6.0, 1.5, 0.03], rtol=1e-12)
     assert feature_entropy_number(ListedDecay(np.array([4.0])), 5.0, bound=3.0) == pytest.approx(6 * 3 * 2 / 5)
 
 
@@ -43,6 +43,16 @@ def test_the_scaled_bound_is_the_smallest_over_a_grid_of_scalings(n):
     found = feature_entropy_number(ListedDecay(values), n, bound=1.5)
     assert found == pytest.approx(min(scaled(share) for share in np.arange(0.02, 0.99, 0.02)), rel=1e-12)
     assert found <= 1.01 * min(scaled(share) for share in np.arange(0.001, 1, 0.001))
+
+
+def test_a_law_that_allows_one_scaling_only_has_its_bound():
+    # 1 < (1 - tau) 1.03 for tau = 0.02 only; the supremum needs more than 256 eigenvalues
+    law, j = PolynomialDecay(1.03), np.arange(1.0, 2000)
+    supremum = np.max((0.01 * np.cumsum(law.log_values(j)) - 3.5) / j)
+    assert np.argmax((0.01 * np.cumsum(law.log_values(j)) - 3.5) / j) > 256
+    found = log_feature_entropy_number(law, 3.5)
+    assert found == pytest.approx(np.log(6) + 0.5 * law.log_power_sum(0.98) + supremum, rel=1e-9)
+    assert log_feature_entropy_number(law, 3.5, 2.0) == pytest.approx(found + np.log(2))
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 100, 10**6])
@@ -116,7 +126,7 @@ def test_fewer_than_one_ball_is_refused():
 
 
 def test_more_balls_than_eigenvalues_can_tell_apart_are_refused():
-    with pytest.raises(ValueError, match="use a smaller log_n"):
+    with pytest.raises(ValueError, match="4194304 eigenvalues; use a smaller log_n"):
         log_entropy_number(PolynomialDecay(2.0), 1e9)
 
 

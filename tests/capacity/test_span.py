@@ -28,6 +28,45 @@ def naive_span(model, p):
     return model.diagonal[p] - 2 * weights @ k + weights @ K @ weights
 
 
+def test_four_points_on_a_line_have_the_spans_known_by_hand():
+    # on the margin 1 and 2, at their upper bounds 0 and 5; the affine span of one point is that point
+    X, targets = np.array([[0.0], [1.0], [2.0], [5.0], [9.0]]), np.array([-1.0, -1.0, 1.0, 1.0, 1.0])
+    kernel, coef = mc.Linear() + 1.0, targets * [1.0, 0.5, 0.5, 1.0, 0.0]
+    own = Model(kernel, X, np.arange(5), targets, 2 * X[:, 0] - 3, kernel.diag(X), 2.0, -3.0, coef, np.ones(5))
+    assert np.allclose(squared_spans(own), [0, 1, 1, 0, 0], atol=1e-6)
+    # without the sum: to the line of (1, 2) or (1, 1), and to their plane
+    assert np.allclose(squared_spans(own, affine=False), [0, 1 / 5, 1 / 2, 0, 0], atol=1e-6)
+    ours = mc.capacity.leave_one_out_outputs(own)
+    assert np.allclose(ours, [-3, -1 + 0.5, 1 - 0.5, 7, 15], atol=1e-6)
+
+
+def test_a_single_vector_on_the_margin_has_the_distance_to_its_nearest_opponent():
+    X, targets = np.array([[1.0], [3.0], [6.0], [2.0]]), np.array([-1.0, 1.0, 1.0, -1.0])
+    coef = targets * [0.5, 1.0, 1.0, 0.0]
+    own = Model(mc.Linear(), X, np.arange(4), targets, X[:, 0], X[:, 0] ** 2, 1.0, 0.0, coef, np.ones(4))
+    # the others are at their upper bounds, 2 and 5 away from the single one
+    assert np.allclose(squared_spans(own), [4, 4, 25, 0], atol=1e-6)
+    # also where phi is 0
+    moved = replace(own, points=X - 1, diagonal=(X[:, 0] - 1) ** 2)
+    assert np.allclose(squared_spans(moved), [4, 4, 25, 0], atol=1e-6)
+
+
+def test_many_vectors_at_their_bounds_are_computed_in_blocks(moons, monkeypatch):
+    X, y = moons
+    own = capacity.model(mc.SVC(C=0.3, kernel=mc.Gaussian(4.0)).fit(X, y), X, y)
+    whole = squared_spans(own)
+    monkeypatch.setattr("mercer.capacity.span._BLOCK", 7)
+    np.testing.assert_allclose(squared_spans(own), whole, rtol=1e-9)
+
+
+def test_an_indefinite_kernel_has_no_spans():
+    X, signs = np.array([[1.0], [2.0], [3.0]]), np.array([1.0, -1.0, 1.0])
+    kernel = mc.FunctionKernel(lambda A, B: np.abs(A - B.T))
+    own = Model(kernel, X, np.arange(3), signs, signs, np.zeros(3), 1.0, 0.0, 0.5 * signs, np.ones(3))
+    with pytest.raises(ValueError, match="indefinite on the support vectors"):
+        squared_spans(own)
+
+
 def test_spans_are_distances_to_affine_combinations(moons):
     X, y = moons
     own = capacity.model(mc.SVC(C=1.0, kernel=mc.Gaussian(4.0)).fit(X, y), X, y)

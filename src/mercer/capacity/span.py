@@ -197,7 +197,7 @@ def _to_margin(model, free, bound, affine, memory):
     require_memory(16 * m * m, memory, f"the matrix of {m} support vectors on the margin", "a smaller C")
     on_margin = take_points(model.points, free)
     K = np.asarray(Gram(model.kernel, on_margin, memory=2**62).dense(), np.float64)
-    jitter = _JITTER * max(float(np.mean(np.abs(K.diagonal()))), 1e-300)
+    jitter = _JITTER * max(float(np.mean(np.abs(K.diagonal()))), 1e-100)
     inverse = _inverse(K, jitter)
     u = inverse.sum(axis=1)
     total = float(u.sum())
