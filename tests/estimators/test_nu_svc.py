@@ -82,7 +82,7 @@ def test_at_the_largest_nu_the_heavier_class_weight_pushes_the_boundary_away(sam
     X, c = sample[0][:30], (np.arange(30) < 3).astype(int)
     plain = NuSVC(0.2).fit(X, c)
     values, sign = plain.decision_function(X), np.where(c > 0, 1, -1)
-    # half way: the small class has one point on its side of the level, the large one has its level
+    # half way: the small class has one point at its level, and so has the large one
     np.testing.assert_allclose([values[c == 1].max(), values[c == 0].max()], [1, -1], atol=1e-6)
     with pytest.warns(UserWarning, match="nu = 0.2 is infeasible"):
         pushed = NuSVC(0.2, class_weight={0: 3.0, 1: 1.0}).fit(X, c)

@@ -34,7 +34,7 @@ def sample(global_random_seed):
 
 
 @pytest.mark.parametrize("nu", [0.01, 0.1, 0.5, 0.9])
-def test_scores_and_objective_are_those_of_scikit_learn(sample, nu):
+def test_decision_values_and_objective_are_those_of_scikit_learn(sample, nu):
     X, new, _ = sample
     ours = OneClassSVM(nu, kernel=mc.Gaussian(0.3)).fit(X)
     theirs = Reference(nu=nu, gamma=0.3, tol=1e-10).fit(X)
@@ -70,7 +70,7 @@ def test_a_weight_of_two_is_a_row_given_twice(sample):
     np.testing.assert_allclose(weighted, repeated, atol=1e-8)
 
 
-def test_precomputed_sparse_callables_and_copies_give_the_same_scores(sample):
+def test_precomputed_sparse_callables_and_copies_give_the_same_values(sample):
     X, new, _ = sample
     kernel = mc.Gaussian(0.3)
     expected = OneClassSVM(kernel=kernel).fit(X).decision_function(new)

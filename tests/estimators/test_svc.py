@@ -52,7 +52,7 @@ def test_the_certificate_is_that_of_an_optimum_whatever_C(two, C):
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
-def test_certificates_of_several_machines_add_up(digits, multi_class):
+def test_certificates_of_binary_classifiers_add_up(digits, multi_class):
     X, y = digits
     model = mc.SVC(10.0, kernel=mc.Gaussian(0.1), multi_class=multi_class).fit(X, y)
     certificate = mc.certify(model, X, y)
@@ -85,16 +85,16 @@ def test_pairs_agree_with_libsvm(digits):
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
 
 
-def test_one_against_the_rest_is_a_machine_a_class(digits):
+def test_one_against_the_rest_is_a_binary_classifier_for_each_class(digits):
     X, y = digits
-    scores = mc.SVC(kernel=mc.Gaussian(0.1), multi_class="ovr").fit(X, y).decision_function(X)
+    values = mc.SVC(kernel=mc.Gaussian(0.1), multi_class="ovr").fit(X, y).decision_function(X)
     for label in (0, 7):
         theirs = _libsvm().fit(X, y == label)
-        np.testing.assert_allclose(scores[:, label], theirs.decision_function(X), atol=1e-5)
+        np.testing.assert_allclose(values[:, label], theirs.decision_function(X), atol=1e-5)
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
-def test_scores_are_the_expansion_and_the_intercept(digits, multi_class):
+def test_values_are_the_expansion_and_the_intercept(digits, multi_class):
     X, y = digits
     model = mc.SVC(kernel=mc.Gaussian(0.1), multi_class=multi_class, decision_function_shape="ovo").fit(X, y)
     np.testing.assert_allclose(model.expansion_(X) + model.intercept_, model.decision_function(X), atol=1e-10)
@@ -103,14 +103,14 @@ def test_scores_are_the_expansion_and_the_intercept(digits, multi_class):
     assert (np.diff(y[model.support_]) >= 0).all()
 
 
-def test_a_small_budget_gives_the_same_machine():
+def test_a_small_budget_gives_the_same_classifier():
     X, y = make_classification(1500, 6, n_informative=4, flip_y=0.1, random_state=0)
-    scores = [mc.SVC(memory=memory).fit(X, y).decision_function(X) for memory in ("1GB", "4MB")]
+    values = [mc.SVC(memory=memory).fit(X, y).decision_function(X) for memory in ("1GB", "4MB")]
     # kernel values that are known are not computed anew where their rounding is below a hundredth of tol
-    np.testing.assert_allclose(*scores, atol=1e-5)
+    np.testing.assert_allclose(*values, atol=1e-5)
 
 
-def test_a_price_so_low_that_every_point_is_at_its_bound_leaves_nothing_to_polish(global_random_seed):
+def test_at_a_small_C_every_point_is_at_its_bound(global_random_seed):
     X = np.random.default_rng(global_random_seed).standard_normal((1200, 5))
     y = np.repeat([0, 1], 600)
     model = mc.SVC(C=1e-5, kernel=mc.Gaussian(0.2)).fit(X, y)
@@ -119,17 +119,17 @@ def test_a_price_so_low_that_every_point_is_at_its_bound_leaves_nothing_to_polis
     assert mc.certify(model, X, y).kkt == 0
 
 
-# --- no slack ---------------------------------------------------------------------------------------------------------
+# --- hard margin ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kernel", ["linear", mc.Gaussian(0.5)])
-def test_an_infinite_price_is_the_widest_margin(kernel, global_random_seed):
+def test_an_infinite_C_is_the_widest_margin(kernel, global_random_seed):
     X, y = make_blobs(80, centers=[[0, 0], [4, 4]], cluster_std=0.7, random_state=global_random_seed)
     model = mc.SVC(np.inf, kernel=kernel).fit(X, y)
-    # every point is on its side of the margin, which is as wide as the nearest points are far
-    scores = np.where(y > 0, 1, -1) * model.decision_function(X)
-    np.testing.assert_allclose(scores[model.support_], 1, atol=1e-8)
-    assert scores.min() > 1 - 1e-8
+    # every point is beyond the margin, and the nearest points are at it
+    values = np.where(y > 0, 1, -1) * model.decision_function(X)
+    np.testing.assert_allclose(values[model.support_], 1, atol=1e-8)
+    assert values.min() > 1 - 1e-8
     np.testing.assert_allclose(model.margin_, 1 / model.expansion_.norms())
     # the dual bounds the margin from above: nothing is wider
     certificate = mc.certify(model, X, y)
@@ -138,7 +138,7 @@ def test_an_infinite_price_is_the_widest_margin(kernel, global_random_seed):
     np.testing.assert_allclose(model.decision_function(X), theirs.decision_function(X), atol=1e-4)
 
 
-def test_three_classes_without_slack_have_a_margin_a_pair():
+def test_a_hard_margin_of_three_classes_is_one_for_each_pair():
     X, y = load_iris(return_X_y=True)
     model = mc.SVC(np.inf, kernel=mc.Gaussian(5.0)).fit(X, y)
     assert model.margin_.shape == (3,)
@@ -165,8 +165,8 @@ def test_equal_points_with_opposite_labels_are_the_evidence():
 def test_the_order_of_rows_changes_nothing(two, global_random_seed):
     X, y = two
     order = np.random.default_rng(global_random_seed).permutation(len(X))
-    scores = [mc.SVC().fit(X[rows], y[rows]).decision_function(X) for rows in (slice(None), order)]
-    np.testing.assert_allclose(*scores, atol=1e-8)
+    values = [mc.SVC().fit(X[rows], y[rows]).decision_function(X) for rows in (slice(None), order)]
+    np.testing.assert_allclose(*values, atol=1e-8)
 
 
 def test_a_weight_of_two_is_a_row_repeated(two, global_random_seed):
@@ -177,13 +177,13 @@ def test_a_weight_of_two_is_a_row_repeated(two, global_random_seed):
     np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-8)
 
 
-def test_sparse_rows_precomputed_values_and_callables_give_the_same_scores(digits):
+def test_sparse_rows_precomputed_values_and_callables_give_the_same_values(digits):
     X, y = digits[0][:200], digits[1][:200]
     k = mc.Gaussian(0.1)
     expected = mc.SVC(kernel=k).fit(X, y).decision_function(X)
     for kernel, points in ((k, sp.csr_matrix(X)), ("precomputed", k(X)), (lambda A, B: k(A, B), X)):
-        scores = mc.SVC(kernel=kernel).fit(points, y).decision_function(points)
-        np.testing.assert_allclose(scores, expected, atol=1e-7)
+        values = mc.SVC(kernel=kernel).fit(points, y).decision_function(points)
+        np.testing.assert_allclose(values, expected, atol=1e-7)
 
 
 def test_objects_are_points_of_a_callable():
@@ -272,12 +272,12 @@ def test_unscaled_features_and_contradictory_labels_end_with_finite_numbers(two,
     assert np.isfinite(model.certificate_.gap)
 
 
-def test_two_points_make_a_machine():
+def test_two_points_make_a_classifier():
     model = mc.SVC(kernel="linear").fit([[0.0], [2.0]], [0, 1])
     np.testing.assert_allclose(model.decision_function([[0.0], [1.0], [2.0]]), [-1, 0, 1], atol=1e-12)
 
 
-def test_an_indefinite_kernel_gives_a_finite_machine(two):
+def test_an_indefinite_kernel_gives_a_finite_classifier(two):
     X, y = two
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -297,7 +297,7 @@ def test_grid_search_reaches_into_kernels(two):
     assert search.best_estimator_.kernel_.gamma in (0.01, 0.1)
 
 
-def test_ties_are_broken_by_scores_only_on_request():
+def test_ties_are_broken_by_decision_values_only_on_request():
     X, y = load_iris(return_X_y=True)
     kernel = mc.Gaussian(1.0)
     for break_ties in (False, True):

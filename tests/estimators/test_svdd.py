@@ -1,4 +1,4 @@
-"""SVDD: the ball holds every point and touches some, equals the one-class machine, and is reported honestly."""
+"""SVDD: the ball contains every point and touches some, equals the one-class model, and has a certificate."""
 
 import pickle
 
@@ -35,7 +35,7 @@ def sample(global_random_seed):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", mc.Laplacian(0.5)])
-def test_without_slack_the_ball_holds_every_point_and_touches_its_support(sample, kernel, dtype):
+def test_at_an_infinite_C_the_ball_holds_every_point_and_touches_its_support(sample, kernel, dtype):
     X = sample[0].astype(dtype)
     model = SVDD(np.inf, kernel=kernel).fit(X)
     assert (model.predict(X) == 1).all()
@@ -53,7 +53,7 @@ def test_the_ball_around_points_of_the_plane_is_the_known_one():
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5])
-def test_with_slack_at_most_the_share_is_outside(sample, share):
+def test_at_a_finite_C_at_most_the_share_is_outside(sample, share):
     X = sample[0]
     model = SVDD(1 / (share * len(X))).fit(X)
     assert 0 < (model.predict(X) < 0).mean() <= share
@@ -103,13 +103,13 @@ def test_a_matrix_tells_the_norms_of_training_points_only(sample):
         model.predict(new @ X.T)
 
 
-def test_a_price_that_no_ball_is_worth_is_raised(sample):
+def test_an_infeasible_C_is_raised(sample):
     with pytest.warns(UserWarning, match=r"C = 0.001 is infeasible for weights of sum 200; raised to 0.005"):
         model = SVDD(0.001).fit(sample[0])
     np.testing.assert_allclose(model.dual_coef_, 0.005)
 
 
 @pytest.mark.parametrize("C", [0, -1.0, float("nan")])
-def test_a_price_that_is_none_is_named(sample, C):
+def test_a_C_that_is_not_positive_is_named(sample, C):
     with pytest.raises(ValueError, match=f"C = {C} must be"):
         SVDD(C).fit(sample[0])

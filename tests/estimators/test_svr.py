@@ -52,7 +52,7 @@ def test_predictions_and_objective_are_those_of_scikit_learn(sample, C, epsilon)
 def test_many_points_in_float32_reach_the_objective_of_libsvm_to_six_digits():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((3000, 4)).astype(np.float32)
-    # a third of the rows twice, with targets of their own
+    # a third of the rows twice, with different targets
     X[2000:] = X[:1000]
     y = np.sin(X[:, 0]) + 0.3 * rng.standard_normal(3000)
     ours = SVR(5.0, kernel=mc.Gaussian(0.25)).fit(X, y)

@@ -321,12 +321,12 @@ def _largest_value(kernel, points):
 
 def _remedy(gain, largest):
     """Return what to do if the solver stopped early; ``gain`` is NaN unless the last round gained too little."""
-    scale, slack = "scale the features (StandardScaler)", "allow more errors (smaller C, larger nu or epsilon)"
+    scale, allow = "scale the features (StandardScaler)", "allow more errors (smaller C, larger nu or epsilon)"
     if largest > _LARGE:
         scale = f"k(x, x) is up to {largest:.1g}, so that C allows almost no error: {scale}"
     if np.isnan(gain):
-        return f"{scale}, {slack} or raise max_iter."
+        return f"{scale}, {allow} or raise max_iter."
     return (
         f"the last round of steps changed the objective by a relative {gain:.1g}, so that more steps will not help; "
-        f"{scale} or {slack}."
+        f"{scale} or {allow}."
     )

@@ -37,10 +37,10 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
 
     Notes
     -----
-    If ``nu`` is so small that the hulls of the classes meet, no margin exists: the classifier of a small margin is
-    returned, with a warning that gives its share. At the largest ``nu`` all points of the smaller class are at their
-    bounds, and every boundary from half way between the classes' levels on is optimal: half way is taken, or further by
-    the proportion of the weights if ``class_weight`` favours the larger class.
+    If ``nu`` is so small that the reduced convex hulls of the classes meet, no margin exists: the classifier of a small
+    margin is returned, with a warning that gives its share. At the largest ``nu`` all points of the smaller class are
+    at their bounds, and every boundary from half way between the classes' levels on is optimal: half way is taken, or
+    further by the proportion of the weights if ``class_weight`` favours the larger class.
 
     References
     ----------
@@ -135,7 +135,7 @@ def _largest_nu(dual):
 
 
 def _warn_touching(duals, solutions):
-    """Warn for each solution of a small margin that was taken because its hulls meet."""
+    """Warn for each solution of a small margin that was taken because there is none for ``nu``."""
     for dual, solution in zip(duals, solutions, strict=True):
         kept = solution.margin * float(np.abs(solution.coef).sum())
         if kept > dual.total * (1 + _LARGER):

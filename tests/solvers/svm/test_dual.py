@@ -183,7 +183,7 @@ def test_a_classifier_solved_by_hand_has_no_gap_and_the_start_that_of_doing_noth
 
 def test_the_primal_of_a_hard_margin_is_the_normal_stretched_to_it():
     dual, coef = two_points(np.inf), np.array([-0.25, 0.25])
-    # w = 1/2: slack 1/2, so that 2 w is without
+    # w = 1/2: margins 1/2, so that 2 w has margins 1
     found = certificate(dual, coef, dual.target - np.array([-0.5, 0.5]), 0.0)
     np.testing.assert_allclose(numbers(found), [0.5, 0.375, 0.125, 1.0])
     assert certificate(dual, np.zeros(2), dual.target, 0.0).primal == np.inf

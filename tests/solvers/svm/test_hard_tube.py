@@ -1,4 +1,4 @@
-"""Regression without error: the optimum of a large C, and the evidence if there is no function."""
+"""Regression without error: the optimum of a large C, and the evidence if no function exists."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The closest points of two hulls, against geometry."""
+"""The closest points of two convex hulls, against geometry."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from mercer.solvers.svm.workspace import Workspace
 
 
 def closest(X, sign, dtype=np.float64, bound=2.0, tol=1e-6):
-    """Return the solution, margin and unit of linear hulls of total weight 1."""
+    """Return the solution, margin and unit of convex hulls in the input space."""
     workspace = Workspace(tol, 10**6, np.empty((4 * LANES) ** 2, dtype))
     return widest_margin(FusedRows(mc.Linear(), X, dtype), classifier(sign, bound), 1.0, 1e-9, workspace)
 
@@ -29,12 +29,12 @@ def test_a_corner_is_nearest_to_the_middle_of_an_edge(dtype):
     sign = np.array([1.0, -1.0, 1.0, -1.0, -1.0, 1.0])
     solution, margin, _ = closest(X, sign, dtype)
     np.testing.assert_allclose(solution.coef, [1, -0.5, 0, -0.5, 0, 0], atol=1e-9)
-    # |w|^2 = 4 = 2 margin, and every point is on its side of the level
+    # |w|^2 = 4 = 2 margin, and every point is beyond its level
     np.testing.assert_allclose(margin, 2, rtol=1e-9)
     np.testing.assert_allclose(solution.gradient, margin * sign - X @ [2.0, 0.0], atol=1e-9)
 
 
-def test_hulls_that_meet_have_no_margin_to_the_last_digits(global_random_seed):
+def test_classes_that_meet_have_no_margin_to_the_last_digits(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     X = rng.standard_normal((60, 2))
     solution, margin, unit = closest(X, np.where(rng.random(60) < 0.5, 1.0, -1.0))
@@ -42,7 +42,7 @@ def test_hulls_that_meet_have_no_margin_to_the_last_digits(global_random_seed):
     np.testing.assert_allclose(solution.coef @ X, 0, atol=1e-4)
 
 
-def test_bounds_reduce_the_hulls_to_means():
+def test_bounds_reduce_the_convex_hulls_to_means():
     X = np.array([[1.0], [3.0], [-1.0], [-5.0]])
     solution, margin, unit = closest(X, np.array([1.0, 1.0, -1.0, -1.0]), bound=0.5)
     np.testing.assert_allclose(solution.coef, [0.5, 0.5, -0.5, -0.5])

@@ -1,4 +1,4 @@
-"""The width of a tube by a share of points: the optimum against an outsider, what the sum says, data that jump."""
+"""Epsilon by a share of points: the optimum against a general solver, prescribed sums, sums that jump."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_a_solution_of_many_tubes_is_no_reason_to_stop():
     np.testing.assert_allclose(np.abs(solution.coef).sum(), 2.5, rtol=1e-4)
 
 
-def test_where_the_sum_jumps_both_sides_make_one_solution():
+def test_where_the_sum_jumps_two_solutions_are_mixed():
     # a line through points on three levels: widths between two levels have one sum
     X = np.repeat(np.linspace(-1, 1, 50), 4)[:, None]
     y = np.tile([-2.0, -1.0, 1.0, 2.0], 50)

@@ -67,7 +67,7 @@ def test_two_classes_make_one_classifier_in_which_the_second_is_positive():
         assert found.sign.tolist() == [-1, -1, 1]
 
 
-def test_the_dual_of_a_classifier_bounds_each_coefficient_by_its_C_on_the_side_of_its_class():
+def test_the_dual_of_a_classifier_bounds_each_coefficient_by_its_C_with_the_sign_of_its_class():
     dual = subproblems(COUNTS, "ovo")[1].dual(np.array([1.0, 2.0, 9.0, 4.0, 5.0, np.inf]), total=3.0)
     np.testing.assert_array_equal(dual.upper, [1, 2, 0, 0, 0])
     np.testing.assert_array_equal(dual.lower, [0, 0, -4, -5, -np.inf])
@@ -90,7 +90,7 @@ def test_packed_coefficients_unpack():
 
 
 def test_only_pairs_of_three_classes_are_packed():
-    assert [is_paired(c, way) for c, way in ((2, "ovo"), (3, "ovo"), (3, "ovr"))] == [False, True, False]
+    assert [is_paired(c, kind) for c, kind in ((2, "ovo"), (3, "ovo"), (3, "ovr"))] == [False, True, False]
     assert [is_packed(c, "ovo", k) for c, k in ((2, 1), (3, 2), (3, 3), (4, 3), (4, 6))] == [0, 1, 0, 1, 0]
     assert not is_packed(4, "ovr", 4)
     assert class_slices([2, 0, 3]) == [slice(0, 2), slice(2, 2), slice(2, 5)]
@@ -152,7 +152,7 @@ def problem(rng, multi_class):
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
-def test_solutions_side_by_side_are_those_of_each_dual_alone(rng, multi_class):
+def test_parallel_solutions_are_those_of_each_dual_alone(rng, multi_class):
     rows, duals, found, options = problem(rng, multi_class)
     for dual, solution in zip(duals, solve_duals(rows, duals, found, options), strict=True):
         alone = solve_dual(rows, dual, options)

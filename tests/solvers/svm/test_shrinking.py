@@ -66,7 +66,7 @@ def test_a_callback_ends_the_steps(global_random_seed):
     assert steps < 10**9
 
 
-def test_slopes_are_the_derivatives_of_the_objective_to_both_sides(global_random_seed):
+def test_slopes_are_the_derivatives_of_the_objective_to_the_right_and_to_the_left(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     coef, upper = np.array([0.0, 0.5, -0.5, 1.0, -1.0]), np.ones(5)
     A = rng.standard_normal((5, 5))

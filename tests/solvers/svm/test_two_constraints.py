@@ -14,7 +14,7 @@ from mercer.solvers.svm.workspace import Workspace
 
 
 def problem(n, seed, dtype=np.float64):
-    """Return a kernel, points, rows and the dual of 2 n variables, n a group, with bounds of their own."""
+    """Return a kernel, points, rows and the dual of 2 n variables, n a group, with different bounds."""
     rng = np.random.default_rng(seed)
     kernel, X = mc.Gaussian(0.5), rng.standard_normal((2 * n, 3))
     bounds = np.concatenate([rng.random(n) + 0.1, -rng.random(n) - 0.1])
@@ -23,9 +23,9 @@ def problem(n, seed, dtype=np.float64):
     return kernel, X, FusedRows(kernel, X, dtype), dual
 
 
-def optimum(rows, dual, total, tol, side=4 * LANES, max_iter=10**6):
+def optimum(rows, dual, total, tol, buffer=4 * LANES, max_iter=10**6):
     split = len(dual.points) // 2
-    workspace = Workspace(lambda _: tol, max_iter, np.empty(side**2, rows.dtype))
+    workspace = Workspace(lambda _: tol, max_iter, np.empty(buffer**2, rows.dtype))
     return solve_sums(rows, dual, split, total, workspace)
 
 
@@ -70,8 +70,8 @@ def test_free_variables_are_refined_to_the_last_digits_and_sums_kept(dtype, glob
 def test_sweeps_over_parts_find_the_same_optimum():
     # more than the sample, and memory for the rows of a part only
     _, _, rows, dual = problem(2500, 0, np.float32)
-    whole, first = optimum(rows, dual, 30.0, 1e-3, side=5632)
-    parts, second = optimum(rows, dual, 30.0, 1e-3, side=2048)
+    whole, first = optimum(rows, dual, 30.0, 1e-3, buffer=5632)
+    parts, second = optimum(rows, dual, 30.0, 1e-3, buffer=2048)
     assert max(whole.violation, parts.violation) <= 1e-3
 
     def objective(solution, multiplier):

@@ -96,7 +96,7 @@ def test_steps_in_a_epsilon_lead_to_the_optimum_of_the_two_variables_to_a_point(
     np.testing.assert_allclose(K @ coef, K @ (parts[:300] + parts[300:600]), atol=1e-7)
 
 
-def test_zero_is_met_exactly_and_scores_there_are_within_the_with_epsilon(global_random_seed):
+def test_zero_is_met_exactly_and_gradients_there_are_within_epsilon(global_random_seed):
     _, f, coef, _ = _with_epsilon(global_random_seed, 0.3)
     free = (coef != 0) & (np.abs(coef) < 2)
     assert 0 < (coef == 0).sum() < 300
@@ -105,8 +105,89 @@ def test_zero_is_met_exactly_and_scores_there_are_within_the_with_epsilon(global
     assert (np.abs(f[coef == 0] - level) <= 0.3 + 1e-8).all()
 
 
-def test_a_epsilon_that_holds_all_scores_moves_nothing(global_random_seed):
+def test_an_epsilon_larger_than_all_gradients_moves_nothing(global_random_seed):
     _, f, coef, (n_iter, _, violation) = _with_epsilon(global_random_seed, 10.0)
     assert n_iter == 0
     assert violation == pytest.approx(np.ptp(f) - 20)
     assert not coef.any()
+
+
+# --- every step is that of the definition -----------------------------------------------------------------------------
+
+
+def chosen_by_definition(K, f, coef, lower, upper, epsilon, groups):
+    """Return the pair that second-order working-set selection takes, and how far it moves: plain Python, no lanes."""
+    best = None
+    for start, stop in zip(groups[:-1], groups[1:], strict=True):
+        places = range(start, stop)
+        rising = {k: f[k] + (epsilon if coef[k] < 0 else -epsilon) for k in places if coef[k] < upper[k]}
+        falling = {k: f[k] + (-epsilon if coef[k] > 0 else epsilon) for k in places if coef[k] > lower[k]}
+        i = max(rising, key=rising.get)
+        if best is None or rising[i] - min(falling.values()) > best[0]:
+            best = rising[i] - min(falling.values()), i, rising[i], falling
+    _, i, top, falling = best
+    gain = {k: max(0, top - low) ** 2 / (K[i, i] + K[k, k] - 2 * K[i, k]) for k, low in falling.items() if k != i}
+    j = max(gain, key=gain.get)
+    room_i = (0 if epsilon and coef[i] < 0 else upper[i]) - coef[i]
+    room_j = coef[j] - (0 if epsilon and coef[j] > 0 else lower[j])
+    return i, j, min((top - falling[j]) / (K[i, i] + K[j, j] - 2 * K[i, j]), room_i, room_j)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.4])
+@pytest.mark.parametrize("groups", [[0, 2 * LANES], [0, LANES, 2 * LANES]], ids=["one sum", "two sums"])
+def test_pair_and_step_are_those_of_the_definition(epsilon, groups, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    n = 2 * LANES
+    A = rng.standard_normal((n, 6)) * rng.uniform(0.5, 2, (n, 1))
+    K, target = A @ A.T + np.diag(rng.uniform(0.1, 1, n)), rng.standard_normal(n)
+    lower, upper = -rng.uniform(0, 0.2, n), rng.uniform(0, 0.2, n)
+    coef = np.clip(rng.uniform(-0.3, 0.3, n), lower, upper) * (rng.random(n) < 0.7)
+    f = target - K @ coef
+    for _ in range(40):
+        i, j, step = chosen_by_definition(K, f, coef, lower, upper, epsilon, groups)
+        expected = coef.copy()
+        expected[i] += step
+        expected[j] -= step
+        arrays = np.arange(n), np.diag(K).copy(), f, coef, lower, upper
+        n_iter, missing, _ = optimise(K, *arrays, epsilon, np.array(groups), 1e-12, 1)
+        assert (n_iter, missing) == (1, -1)
+        np.testing.assert_allclose(coef, expected, atol=1e-14)
+        # the gradient follows with the next search, or at the end
+        np.testing.assert_allclose(f, target - K @ coef, atol=1e-12)
+
+
+def test_the_violation_is_the_largest_slope_of_a_rise_minus_the_smallest_of_a_fall():
+    n = LANES
+    f, coef = np.zeros(n), np.zeros(n)
+    f[:4], coef[:4] = [3.0, 1.0, -1.0, -2.0], [1.0, 0.5, -0.5, -1.0]
+    lower, upper = -np.ones(n), np.ones(n)
+    lower[4:] = upper[4:] = 0
+    arrays = np.arange(n), np.ones(n), f, coef, lower, upper
+    for epsilon, expected in ((0.0, 1.0 - -1.0), (0.25, (1.0 - 0.25) - (-1.0 + 0.25))):
+        assert optimise(np.eye(n), *arrays, epsilon, np.array([0, n]), 10.0, 1) == (0, -1, expected)
+        assert optimise(np.eye(n), *arrays, epsilon, np.array([0, n]), expected, 1)[0] == 0
+
+
+def test_equal_points_move_as_if_they_were_a_little_apart():
+    n = LANES
+    K, f, coef = np.zeros((2, n)), np.zeros(n), np.zeros(n)
+    K[:, :2], f[:2] = 4.0, [1.0, -1.0]
+    bounds = np.zeros(n)
+    bounds[:2] = 1e20
+    diagonal, slots = np.zeros(n), np.where(np.arange(n) < 2, np.arange(n), -1)
+    diagonal[:2] = 4.0
+    optimise(K, slots, diagonal, f, coef, -bounds, bounds, 0.0, np.array([0, n]), 1e-3, 1)
+    np.testing.assert_allclose(coef[:2], [2 / (1e-12 * 8), -2 / (1e-12 * 8)])
+
+
+def test_the_row_of_the_second_variable_is_asked_for_when_the_first_is_known():
+    K, slots, ones, y = _problem(0)
+    f, coef = y.copy(), np.zeros(len(y))
+    groups, bounds = np.array([0, len(y)]), (np.minimum(0, y), np.maximum(0, y))
+    _, first, _ = optimise(K, np.full_like(slots, -1), ones, f, coef, *bounds, 0.0, groups, 1e-9, 9)
+    known = np.full_like(slots, -1)
+    known[first] = first
+    _, second, _ = optimise(K, known, ones, f, coef, *bounds, 0.0, groups, 1e-9, 9)
+    assert (y[first], y[second]) == (1, -1)
+    # all violate equally: the partner that is nearest gains most
+    assert second == np.argmax(np.where(y[:300] < 0, K[first, :300], -np.inf))

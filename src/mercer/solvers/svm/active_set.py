@@ -34,9 +34,9 @@ def solve_active_set(K, gradient, dual, bias, total):
 
 def violators(gradient, coef, dual, bias):
     """Return which variables violate the optimality conditions at a bias by more than rounding."""
-    slack = _ROUNDING * max(1.0, np.abs(gradient).max())
+    rounding = _ROUNDING * max(1.0, np.abs(gradient).max())
     rising, falling = slopes(gradient, coef, dual)
-    return (rising > bias + slack) | (falling < bias - slack)
+    return (rising > bias + rounding) | (falling < bias - rounding)
 
 
 class _ActiveSet:
@@ -114,7 +114,7 @@ def _piece(gradient, coef, dual, F, bias):
     lower, upper = dual.lower[F], dual.upper[F]
     if dual.epsilon == 0:
         return lower, upper, np.sign(coef)
-    # a variable at 0 moves to the side for which it was freed
+    # a variable at 0 moves in the direction for which it was freed
     above = (coef > 0) | ((coef == 0) & (gradient > bias))
     return np.where(above, 0, lower), np.where(above, upper, 0), np.where(above, 1.0, -1.0)
 

@@ -23,7 +23,7 @@ def divide(rows, dual, workspace):
     r"""Return coefficients to start from, the number of steps and of kernel values: solutions of small parts.
 
     Points are halved at the median along their principal direction, again and again. If kernel values between parts are
-    small, the block of each part decides for most variables whether they end at a bound. Parts are solved side by side
+    small, the block of each part decides for most variables whether they end at a bound. Parts are solved in parallel
     and keep the sum 0. O(n log n) to divide, then n times the size of a part in kernel values.
 
     Hsieh, Si, Dhillon, *A divide-and-conquer solver for kernel support vector machines*, ICML 2014.

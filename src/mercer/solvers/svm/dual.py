@@ -248,9 +248,9 @@ def _ridge_gap(dual, coef, gradient, bias):
 
 
 def _hard_margin(dual, coef, gradient, bias):
-    """Return the primal value of a classifier without slack: |w|^2 / 2, w stretched until every margin is 1."""
-    slack = float(np.maximum(0, np.sign(dual.target) * (gradient - bias)).max())
-    return 0.5 * float(coef @ (dual.target - gradient)) / (1 - slack) ** 2 if slack < 1 else np.inf
+    """Return the primal value of a hard margin: |w|^2 / 2, with w scaled until every margin is at least 1."""
+    error = float(np.maximum(0, np.sign(dual.target) * (gradient - bias)).max())
+    return 0.5 * float(coef @ (dual.target - gradient)) / (1 - error) ** 2 if error < 1 else np.inf
 
 
 def _with_shown_bounds(dual, coef, rounding):

@@ -1,4 +1,4 @@
-"""Classifiers of the widest margin between two hulls, whole or reduced: the hard margin and nu-classification."""
+"""Widest margin between two classes: the hard margin, and nu-classification over reduced convex hulls."""
 
 from dataclasses import replace
 
@@ -14,12 +14,12 @@ from mercer.solvers.svm.two_constraints import refine_sums, solve_sums
 _SAMPLE = 500
 # Margins are compared with that of the classes' means: one below this share of it is solved for more closely.
 _COARSE = 1e-2
-# Shares below which hulls touch, for the hard margin and for nu; and the margin that nu-classification then keeps.
+# Margins below these shares count as 0, for the hard margin and for nu; nu-classification then takes the last one.
 _TOUCHING_HARD, _TOUCHING_NU, _KEPT = 1e-9, 1e-4, 1e-2
 
 
 def solve_hard_margin(rows, dual, workspace):
-    """Return the solution of a classifier with infinite bounds, or raise `Infeasible` if the hulls touch."""
+    """Return the solution of a classifier with infinite bounds, or raise `Infeasible` if there is no margin."""
     # weights of a mean: a bound of 2 is never met
     bounded = replace(dual, lower=np.maximum(dual.lower, -2.0), upper=np.minimum(dual.upper, 2.0))
     found, margin, unit = widest_margin(rows, bounded, 1.0, _TOUCHING_HARD, workspace)
@@ -34,7 +34,7 @@ def solve_nu_svc(rows, dual, workspace):
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad 0 \le y_i b_i \le w_i,\ \sum_i b_i = 0,\ \sum_i |b_i| = s
 
-    If the hulls of the classes touch, a small margin is prescribed instead of ``total``.
+    If there is no margin, a small one is prescribed instead of ``total``.
 
     Crisp, Burges, *A geometric interpretation of nu-SVM classifiers* (2000).
     """
@@ -52,7 +52,7 @@ def solve_nu_svc(rows, dual, workspace):
 
 
 def widest_margin(rows, dual, half, touching, workspace):
-    r"""Return the closest points of the reduced hulls of two classes.
+    r"""Return the closest points of the reduced convex hulls of two classes.
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad l \le b \le u,\ \sum_+ b_i = s = -\sum_- b_i
 
@@ -99,19 +99,19 @@ def _place(solution, dual, margin):
     raw, sign = solution.gradient - margin * dual.target, dual.target
     factors = dict(zip((1.0, -1.0), dual.factors, strict=True))
     edges, closed = {}, {}
-    for side in (1.0, -1.0):
-        own = sign == side
-        closed[side] = bool((np.abs(solution.coef[own]) == (dual.upper - dual.lower)[own]).all())
-        edge = raw[own].min() if side > 0 else raw[own].max()
-        edges[side] = float(edge) if closed[side] else solution.bias - margin * side
+    for label in (1.0, -1.0):
+        own = sign == label
+        closed[label] = bool((np.abs(solution.coef[own]) == (dual.upper - dual.lower)[own]).all())
+        edge = raw[own].min() if label > 0 else raw[own].max()
+        edges[label] = float(edge) if closed[label] else solution.bias - margin * label
     distance = edges[-1.0] - edges[1.0]
     if distance <= 0:
         return solution, margin
     share = 0.5
-    for side in (1.0, -1.0):
-        if closed[-side] and not closed[side]:
-            share = max(0.5, factors[side] / (factors[side] + factors[-side]))
-            fixed = side
+    for label in (1.0, -1.0):
+        if closed[-label] and not closed[label]:
+            share = max(0.5, factors[label] / (factors[label] + factors[-label]))
+            fixed = label
     wider = share * distance
     bias = 0.5 * (edges[1.0] + edges[-1.0]) if share == 0.5 else edges[fixed] + fixed * wider
     return replace(solution, gradient=raw + wider * sign, bias=bias), wider

@@ -131,7 +131,7 @@ class _EpsilonSearch:
         self._total, self._tol = total, tol
         self._low, self._high = 0.0, np.inf
         # solutions with too large (True) and too small a sum, and all corrections
-        self._sides, self._past = {}, []
+        self._known, self._past = {}, []
         self._settled, self._due, self._steps = 0, np.inf, -1
 
     def correct(self, dual, solution):
@@ -151,9 +151,9 @@ class _EpsilonSearch:
             self._settled += 1
             self._low = max(self._low, epsilon) if excess > 0 else self._low
             self._high = min(self._high, epsilon) if excess <= 0 else self._high
-            self._sides[excess > 0] = replace(solution, coef=solution.coef.copy(), gradient=solution.gradient.copy())
+            self._known[excess > 0] = replace(solution, coef=solution.coef.copy(), gradient=solution.gradient.copy())
             if abs(excess) > _NEARLY * self._total and all(excess * before > 0 for _, before, _ in self._past):
-                # far from the sum, and always on this side: far enough for a secant
+                # far from the sum, and never beyond it: far enough for a secant
                 change = np.copysign(max(abs(change), 2 * _APART * self._tol), excess)
         wider = min(max(epsilon + change, epsilon / _STRETCH), _STRETCH * epsilon + self._tol)
         wider = 0.0 if wider <= self._tol and excess < 0 else wider
@@ -163,10 +163,10 @@ class _EpsilonSearch:
         return epsilon if same or self._settled > _CORRECTIONS else wider
 
     def mixed(self, dual, solution):
-        """Return the mean of solutions on both sides that has the sum, or the given solution."""
-        if len(self._sides) < 2:
+        """Return the mean of solutions with too large and too small a sum that has the sum, or the given one."""
+        if len(self._known) < 2:
             return solution
-        return replace(_mean(self._sides, dual, self._total), n_iter=solution.n_iter, computed=solution.computed)
+        return replace(_mean(self._known, dual, self._total), n_iter=solution.n_iter, computed=solution.computed)
 
     def _slope(self, dual, solution, excess):
         """Return how fast the sum falls as epsilon grows: as it did, or as points lie about the tube."""

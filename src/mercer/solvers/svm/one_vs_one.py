@@ -1,4 +1,4 @@
-"""Several binary classifiers over shared points: layout of their coefficients, votes, and training side by side.
+"""Several binary classifiers over shared points: layout of their coefficients, votes, and parallel training.
 
 Points are sorted by class. Two classes have one binary classifier, in which class 1 is positive. Several classes have
 one for each pair i < j, in which i is positive, or one for each class against the rest. The coefficients of pairs are
@@ -198,6 +198,6 @@ def solve_duals(rows, duals, problems, options):
 
 
 def in_one_thread(train, k):
-    """Call ``train(k)``, one of several that run side by side."""
+    """Call ``train(k)``, one of several that run in parallel."""
     with limit_threads(1):
         train(k)

@@ -138,7 +138,7 @@ def neighbour_start(target, solution, lower, upper, ratio):
     s = min(ratio, best)
     coef = s * solution.coef
     if s == ratio:
-        # what was at its bound is at its bound again, to the last bit
+        # coefficients at a bound are at the new bound to the last bit
         met = 1e-9 * (upper - lower)
         coef = np.where(upper - coef <= met, upper, np.where(coef - lower <= met, lower, coef))
     return coef, target - s * image

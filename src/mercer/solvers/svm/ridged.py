@@ -10,7 +10,7 @@ from mercer.kernels.base import Kernel, Tags
 
 @dataclass(frozen=True, eq=False)
 class Ridged(Kernel):
-    """k(x_i, x_j) + ridge_i [i = j] on indices of points: equal points have ridges of their own.
+    """k(x_i, x_j) + ridge_i [i = j] on indices of points: equal points have separate ridges.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Duals whose two groups of variables keep a sum each: nu-classification and the distance of two hulls."""
+"""Duals whose two groups of variables keep a sum each: nu-classification and the hard margin."""
 
 from dataclasses import replace
 
@@ -203,9 +203,9 @@ def _state(gradient, coef, dual, groups):
     return biases, violation
 
 
-def _choose(gradient, coef, dual, groups, biases, side):
+def _choose(gradient, coef, dual, groups, biases, most):
     """Return the variables of each group in the next sweep: free, violating or nearest to the margin."""
-    n, room = len(coef), side // LANES * LANES - LANES * len(groups)
+    n, room = len(coef), most // LANES * LANES - LANES * len(groups)
     bias = np.repeat(biases, [len(own) for own in groups])
     rise, fall = coef < dual.upper, coef > dual.lower
     room = max(room, LANES)

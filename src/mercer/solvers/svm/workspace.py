@@ -61,8 +61,8 @@ class Options:
 def buffer_size(budget, n, itemsize, workers=1):
     """Return how many kernel values each worker may hold for a problem of n variables.
 
-    All rows in whole lanes, with room for two groups of variables in lanes of their own, if ``budget`` bytes allow;
-    `COPIES` more is taken beside them.
+    All rows, with room for two groups of variables that are padded to whole lanes each, if ``budget`` bytes allow. The
+    share `COPIES` is taken beside them.
     """
     width = -(-n // LANES) * LANES
     values = int(budget / (1 + COPIES)) // workers // itemsize
