@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._compute.points import count_points, take_points, widened
 from mercer.expansion import Expansion
+from mercer.solvers.svm.one_vs_one import class_signs
 
 # A coefficient is at its upper bound when the relative difference is below this.
 _AT_BOUND = 1e-6
@@ -241,17 +242,9 @@ def _upper_bounds(fitted, coef, weights):
 
 def _problems(fitted, y, m):
     """Return rows and targets of each of the m columns of the expansion."""
-    rows = np.arange(len(y))
     if not is_classifier(fitted):
-        return [(rows, np.asarray(y, np.float64))]
+        return [(np.arange(len(y)), np.asarray(y, np.float64))]
     codes, c = np.searchsorted(fitted.classes_, y), len(fitted.classes_)
-    if c == 2:
-        return [(rows, np.where(codes == 1, 1.0, -1.0))]
-    if m == c and getattr(fitted, "multi_class", "ovr") == "ovr":
-        return [(rows, np.where(codes == j, 1.0, -1.0)) for j in range(c)]
-    problems = []
-    for i in range(c):
-        for j in range(i + 1, c):
-            rows = np.flatnonzero((codes == i) | (codes == j))
-            problems.append((rows, np.where(codes[rows] == i, 1.0, -1.0)))
-    return problems
+    one_vs_rest = m == c and getattr(fitted, "multi_class", "ovr") == "ovr"
+    signs = class_signs(c, "ovr" if one_vs_rest else "ovo")[codes]
+    return [(np.flatnonzero(column), column[column != 0]) for column in signs.T]

@@ -1,7 +1,5 @@
 """Writer of LIBSVM text models."""
 
-from itertools import combinations
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -12,6 +10,7 @@ from mercer.formats.libsvm import KERNELS
 from mercer.kernels.algebra import Scaled
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.precomputed import Precomputed
+from mercer.solvers.svm.one_vs_one import class_pairs, class_signs
 
 # LIBSVM's type for each estimator of Mercer and scikit-learn, whose class names are the same.
 _TYPES = {
@@ -169,12 +168,12 @@ def _by_class(coef, intercept, c, multi_class):
         used, positive = coef.any(axis=1), coef[:, 0] > 0
         # sums do not depend on the order, but LIBSVM itself writes the vectors of a class together
         return [(np.flatnonzero(used & positive), coef), (np.flatnonzero(used & ~positive), coef)], intercept
-    pairs = list(combinations(range(c), 2))
+    pairs = class_pairs(c)
     if multi_class == "ovr":
         first, second = np.transpose(pairs)
         coef, intercept = coef[:, first] - coef[:, second], intercept[first] - intercept[second]
     packed = np.zeros((c, len(coef), c - 1))
-    owner = _owners(coef, pairs, c)
+    owner = _owners(coef, c)
     for column, (i, j) in enumerate(pairs):
         # pair (i, j) reads column j - 1 of the vectors of class i and column i of the vectors of class j
         at_second = owner == j
@@ -183,16 +182,14 @@ def _by_class(coef, intercept, c, multi_class):
     return [(np.flatnonzero(own.any(axis=1)), own) for own in packed], intercept
 
 
-def _owners(coef, pairs, c):
+def _owners(coef, c):
     """Return for each vector the class that all its pairs have in common, or -1.
 
     A vector of one pair fits two classes; it goes, as in training, to the class that it votes for.
     """
     owner = np.full(len(coef), -1)
-    for k in range(c):
-        others = [column for column, pair in enumerate(pairs) if k not in pair]
-        signs = np.array([1 if pair[0] == k else -1 if pair[1] == k else 0 for pair in pairs])
-        fits = ~coef[:, others].any(axis=1)
+    for k, signs in enumerate(class_signs(c, "ovo")):
+        fits = ~coef[:, signs == 0].any(axis=1)
         owner[fits & ((owner < 0) | (coef * signs >= 0).all(axis=1))] = k
     return owner
 

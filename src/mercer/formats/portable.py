@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +14,7 @@ from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.formats.libsvm import svm_type, text_of
 from mercer.formats.tracing import NORMS, PAIRS, Symbol, ordered, trace
 from mercer.kernels.dot import Linear
+from mercer.solvers.svm.one_vs_one import class_pairs
 
 # Classifiers that predict by votes of pairs or by the largest decision value.
 _CLASSIFIERS = ("SVC", "NuSVC")
@@ -81,7 +81,7 @@ class Portable:
     @property
     def pairs(self):
         """The two classes of each one-vs-one score."""
-        return list(combinations(range(len(self.labels)), 2))
+        return class_pairs(len(self.labels))
 
     def constant(self, values):
         """Return numbers in the exported dtype; those out of range become its largest number, as in Mercer."""

@@ -9,6 +9,7 @@ import mercer as mc
 from mercer.gram import kept_product
 from mercer.solvers.svm import one_vs_one, solve_dual
 from mercer.solvers.svm.one_vs_one import (
+    class_pairs,
     class_signs,
     class_slices,
     class_values,
@@ -37,6 +38,7 @@ def rng(global_random_seed):
 
 
 def test_a_class_is_positive_in_pairs_that_it_begins_and_negative_in_those_that_it_ends():
+    assert class_pairs(3) == [(0, 1), (0, 2), (1, 2)]
     np.testing.assert_array_equal(class_signs(3, "ovo"), [[1, 1, 0], [-1, 0, 1], [0, -1, -1]])
     np.testing.assert_array_equal(class_signs(3, "ovr"), [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
     for multi_class in ("ovo", "ovr"):

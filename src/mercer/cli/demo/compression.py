@@ -15,6 +15,7 @@ from mercer.estimators.svc import SVC
 from mercer.formats import save
 from mercer.kernels import Gaussian
 from mercer.plot import ImageGridDisplay, ReductionDisplay
+from mercer.solvers.svm.one_vs_one import class_signs
 
 SIZES = (100, 50, 20, 10)
 # Vectors shown as images.
@@ -130,9 +131,7 @@ def _images(model):
     from matplotlib.figure import Figure
 
     psi = model.expansion_
-    first, second = np.triu_indices(len(model.classes_), 1)
-    identity = np.eye(len(model.classes_))
-    weights = np.abs(psi.coef) @ (identity[first] + identity[second])
+    weights = np.abs(psi.coef) @ np.abs(class_signs(len(model.classes_), "ovo")).T
     order = np.argsort(weights.argmax(axis=1), kind="stable")
     return ImageGridDisplay.from_expansion(psi, order=order, ax=Figure().subplots())
 

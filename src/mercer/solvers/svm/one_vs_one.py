@@ -61,6 +61,11 @@ def is_packed(n_classes, multi_class, n_columns):
     return is_paired(n_classes, multi_class) and n_columns != n_classes * (n_classes - 1) // 2
 
 
+def class_pairs(n_classes):
+    """Return the pairs i < j of classes in the order of their binary classifiers."""
+    return list(combinations(range(n_classes), 2))
+
+
 def class_signs(n_classes, multi_class):
     """Return the sign of each class in each binary classifier (c, m): 1, -1, or 0 if the class does not take part."""
     if n_classes == 2:
@@ -103,14 +108,14 @@ def pack(coefs, counts, multi_class):
         return np.column_stack(coefs)
     spans = class_slices(counts)
     packed = np.zeros((sum(counts), len(counts) - 1))
-    for (i, j), coef in zip(combinations(range(len(counts)), 2), coefs, strict=True):
+    for (i, j), coef in zip(class_pairs(len(counts)), coefs, strict=True):
         packed[spans[i], j - 1], packed[spans[j], i] = coef[: counts[i]], coef[counts[i] :]
     return packed
 
 
 def pair_columns(n_classes):
     """Return the pairs that the packed columns of each class belong to (c, c - 1)."""
-    pair = {pair: k for k, pair in enumerate(combinations(range(n_classes), 2))}
+    pair = {pair: k for k, pair in enumerate(class_pairs(n_classes))}
     return np.array([[pair[min(i, j), max(i, j)] for j in range(n_classes) if j != i] for i in range(n_classes)])
 
 
