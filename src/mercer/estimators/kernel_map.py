@@ -28,9 +28,9 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
     centre : bool
         Use the mean of the training features as origin.
     tol : float, optional
-        Relative tolerance of the rank. Axes whose eigenvalue is at most ``tol`` times the largest are cut, by default
-        and at least n eps. In ``partial_fit`` points whose squared residual is at most ``tol`` times the largest
-        k(x, x) add no axis, by default eps^(1/2).
+        Relative tolerance of the rank. Axes whose eigenvalue is at most ``tol`` times the largest are cut; the default
+        is n eps, and smaller values have no effect. In ``partial_fit`` points whose squared residual is at most ``tol``
+        times the largest k(x, x) add no axis; the default is eps^(1/2).
     landmarks : int or points, optional
         Number of training points to select, or points (row indices for a precomputed kernel), whose features span the
         subspace. All training points span it when left out, or when there are fewer.
