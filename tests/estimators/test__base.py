@@ -108,6 +108,14 @@ def test_lists_of_numbers_are_rows_and_lists_of_strings_are_objects():
         assert mc.KernelPCA(1, kernel=lengths).fit(words).n_samples_ == 2
 
 
+def test_certificates_need_the_training_rows_of_the_fit():
+    model = mc.KernelPCA(2).fit(ROWS)
+    with pytest.raises(ValueError, match="X has 29 rows, but KernelPCA was fitted on 30; give all training points"):
+        mc.certify(model, ROWS[1:])
+    with pytest.raises(ValueError, match="X has 2 features"):
+        mc.certify(model, ROWS[:, :2])
+
+
 def test_one_sample_is_refused():
     with pytest.raises(ValueError, match="minimum of 2"):
         mc.KernelPCA().fit([[1.0, 2.0]])

@@ -92,6 +92,15 @@ def test_fit_transform_is_fit_then_transform(points):
         np.testing.assert_allclose(kpca.fit_transform(points), kpca.fit(points).transform(points), atol=1e-11)
 
 
+def test_its_certificate_is_the_residual_of_the_eigenvalue_equation(points):
+    kpca = mc.KernelPCA(4, kernel=mc.Gaussian(0.3)).fit(points)
+    assert mc.certify(kpca, points).residuals.max() < 1e-13
+    kpca.eigenvalues_ = kpca.eigenvalues_ * 1.5
+    np.testing.assert_allclose(mc.certify(kpca, points).residuals, kpca.eigenvalues_ / kpca.eigenvalues_[0] / 3)
+    with pytest.raises(ValueError, match="sample_weight must be None"):
+        mc.certify(kpca, points, sample_weight=np.ones(60))
+
+
 def test_precomputed_rows_give_the_scores_of_the_points(points):
     kernel = mc.Gaussian(0.3)
     direct = mc.KernelPCA(4, kernel=kernel).fit(points)

@@ -125,6 +125,16 @@ def test_points_of_no_weight_are_no_landmarks(sample):
     assert {tuple(z) for z in model.expansion_.points}.isdisjoint({tuple(x) for x in X[weights == 0]})
 
 
+@pytest.mark.parametrize("landmarks", [None, 20])
+def test_its_certificate_is_the_residual_of_the_normal_equations(sample, landmarks):
+    X, Y, _, weights = sample
+    for y in (Y, Y[:, 0]):
+        model = KernelRidge(0.1, kernel=mc.Gaussian(0.3), landmarks=landmarks).fit(X, y, weights)
+        assert mc.certify(model, X, y, weights).residuals.max() < 1e-8
+        assert mc.certify(model, X, y).residuals.min() > 1e-3
+        assert mc.certify(model, X, y).residuals.shape == (y.reshape(50, -1).shape[1],)
+
+
 def test_a_linear_kernel_is_linear_ridge_regression(sample):
     X, Y, new, _ = sample
     theirs = Ridge(0.7, fit_intercept=False).fit(X, Y)
