@@ -5,7 +5,6 @@ import copy
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import check_integer, check_number
 from mercer._compute.points import as_rows, count_points, take_points
 from mercer.compression import families
 from mercer.compression.refit import refit
@@ -16,6 +15,7 @@ from mercer.formats import as_expansion
 from mercer.kernels.base import require_gradient
 from mercer.linalg.generator import generator
 from mercer.reduction import reduce
+from mercer.reduction._reduce import check_limits
 
 _FOLDS = 3
 
@@ -102,26 +102,29 @@ def compress(
     >>> small.expansion_.shape, small.score(X, y) >= model.score(X, y) - 0.01
     ((4, 1), True)
     """
-    _check(X, y, n_vectors, max_loss, neighbours)
+    check_limits(n_vectors, "max_loss", max_loss)
+    _check_data(X, y=y, max_loss=max_loss, neighbours=neighbours)
     model = getattr(model, "best_estimator_", model)
-    copies = None if neighbours is None else _copies(neighbours, X)
-    if hasattr(model, "steps"):
-        return _last_step(model, X, y, copies, n_vectors, max_loss, random_state, callback)
-    return _compressed(model, X, y, copies, n_vectors, max_loss, random_state, callback)
+    copies = [] if neighbours is None else _copies(neighbours, X)
+    if not hasattr(model, "steps"):
+        return _compressed(model, X, y, copies, n_vectors, max_loss, random_state, callback)
+    check_is_fitted(model)
+    if len(model.steps) > 1:
+        before = model[:-1]
+        X = None if X is None else before.transform(X)
+        copies = [before.transform(each) for each in copies]
+    name, last = model.steps[-1]
+    small = copy.copy(model)
+    last = _compressed(last, X, y, copies, n_vectors, max_loss, random_state, callback)
+    small.steps = [*model.steps[:-1], (name, last)]
+    return small
 
 
-def _check(X, y, n_vectors, max_loss, neighbours):
-    if n_vectors is None and max_loss is None:
-        raise ValueError("n_vectors and max_loss are both None; give the number of vectors, or the score to lose.")
-    if n_vectors is not None:
-        check_integer("n_vectors", n_vectors)
-    if max_loss is not None:
-        check_number("max_loss", max_loss)
-        if not 0 <= max_loss < 1:
-            raise ValueError(f"max_loss = {max_loss!r} must be at least 0 and below 1, a share of the score.")
-    for name, given in (("y", y), ("max_loss", max_loss), ("neighbours", neighbours)):
-        if given is not None and X is None:
+def _check_data(X, **given):
+    for name, value in given.items():
+        if value is not None and X is None:
             raise TypeError(f"{name} needs X; give the data that it belongs to.")
+    neighbours = given["neighbours"]
     if neighbours is not None and not callable(neighbours):
         raise TypeError(f"neighbours must be a function of X, got {type(neighbours).__name__}.")
 
@@ -136,20 +139,6 @@ def _copies(neighbours, X):
             "k n rows, row i of each copy belonging to row i of X."
         )
     return [take_points(stacked, slice(i, i + n)) for i in range(0, size, n)]
-
-
-def _last_step(pipeline, X, y, copies, n_vectors, max_loss, random_state, callback):
-    """Return a pipeline with its last step compressed."""
-    check_is_fitted(pipeline)
-    if len(pipeline.steps) > 1:
-        before = pipeline[:-1]
-        X = None if X is None else before.transform(X)
-        copies = None if copies is None else [before.transform(each) for each in copies]
-    name, last = pipeline.steps[-1]
-    small = copy.copy(pipeline)
-    last = _compressed(last, X, y, copies, n_vectors, max_loss, random_state, callback)
-    small.steps = [*pipeline.steps[:-1], (name, last)]
-    return small
 
 
 def _compressed(model, X, y, copies, n_vectors, max_loss, random_state, callback):
@@ -180,7 +169,7 @@ class Task:
         self.X, self.y = X, y
         if X is None:
             return
-        self.blocks = [self._rows(each) for each in [X, *(copies or [])]]
+        self.blocks = [self._rows(each) for each in [X, *copies]]
         if y is not None and len(y) != len(self.blocks[0]):
             raise ValueError(f"X has {len(self.blocks[0])} rows, y has {len(y)}; they must be equal.")
         self.outputs = [np.asarray(as_expansion(model)(each)) for each in self.blocks]

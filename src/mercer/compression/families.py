@@ -15,7 +15,7 @@ from mercer.estimators.one_class_svm import OneClassSVM
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import SVR
 from mercer.expansion import Expansion, features, mean
-from mercer.formats._as_expansion import as_expansion
+from mercer.formats import as_expansion
 from mercer.formats.libsvm import read_model, svm_type, text_of
 from mercer.least_squares import solve
 from mercer.linalg.operators import InnerProducts
@@ -26,19 +26,11 @@ SUPPORTED = (
     "scikit-learn's GaussianProcessRegressor (its mean), pipelines that end in one of these, searches with a "
     "best_estimator_, and text models of LIBSVM"
 )
+_OWN = (SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, KernelPCA)
 _LIBSVM = {"c_svc": SVC, "nu_svc": NuSVC, "epsilon_svr": SVR, "nu_svr": NuSVR, "one_class": OneClassSVM}
 # Fitted attributes that do not depend on the vectors of a model.
-_KEPT = (
-    "n_features_in_",
-    "feature_names_in_",
-    "classes_",
-    "class_weight_",
-    "epsilon_",
-    "n_samples_",
-    "eigenvalues_",
-    "explained_variance_ratio_",
-    "mean_",
-)
+_OF_DATA = ("n_features_in_", "feature_names_in_", "n_samples_", "classes_", "class_weight_", "epsilon_")
+_OF_COMPONENTS = ("eigenvalues_", "explained_variance_ratio_", "mean_")
 
 
 @functools.singledispatch
@@ -63,15 +55,12 @@ def read(model, n_features=None):
     return reader(model, n_features)
 
 
-@read.register(SVC)
-@read.register(NuSVC)
-@read.register(SVR)
-@read.register(NuSVR)
-@read.register(OneClassSVM)
-@read.register(KernelRidge)
-@read.register(KernelPCA)
 def _own(model, _n_features=None):
     return _converted(type(model), model, model.get_params(deep=False))
+
+
+for _cls in _OWN:
+    read.register(_cls, _own)
 
 
 @read.register(os.PathLike)
@@ -91,18 +80,11 @@ def _register_peers():
     """Register the readers of scikit-learn's models on first use, because they import much of scikit-learn."""
     from sklearn import decomposition, gaussian_process, kernel_ridge, svm
 
-    families = {
-        svm.SVC: SVC,
-        svm.NuSVC: NuSVC,
-        svm.SVR: SVR,
-        svm.NuSVR: NuSVR,
-        svm.OneClassSVM: OneClassSVM,
-        kernel_ridge.KernelRidge: KernelRidge,
-        gaussian_process.GaussianProcessRegressor: KernelRidge,
-        decomposition.KernelPCA: KernelPCA,
-    }
-    for peer, own in families.items():
-        read.register(peer, functools.partial(_peer, own))
+    named = {own.__name__: own for own in _OWN}
+    peers = (svm.SVC, svm.NuSVC, svm.SVR, svm.NuSVR, svm.OneClassSVM, kernel_ridge.KernelRidge, decomposition.KernelPCA)
+    for peer in peers:
+        read.register(peer, functools.partial(_peer, named[peer.__name__]))
+    read.register(gaussian_process.GaussianProcessRegressor, functools.partial(_peer, KernelRidge))
 
 
 def _peer(own, model, _n_features=None):
@@ -122,7 +104,7 @@ def _peer(own, model, _n_features=None):
 def _converted(own, model, params):
     """Return an estimator with the parameters, the kept attributes and the vectors of a fitted model."""
     found, estimator = as_expansion(model), own(**params)
-    for name in _KEPT:
+    for name in (*_OF_DATA, *_OF_COMPONENTS):
         if hasattr(model, name):
             setattr(estimator, name, getattr(model, name))
     if own is KernelRidge:

@@ -79,12 +79,7 @@ def preimage(psi, method="auto", start=None):
     (array([[0.05, 0.  ]]), array([0.223]), array([ True]))
     """
     psi64 = checked_psi(psi)
-    if isinstance(method, str) and method == "auto":
-        method, why = _automatic(psi.kernel)
-    else:
-        method = choose_method(method, _NAMES, Method, "FixedPoint()")
-        why = f"{type(method).__name__} was requested"
-    method.require(psi.kernel)
+    method, why = method_for(psi.kernel, method, _NAMES, Method)
     values = psi64(psi64.points)
     start = dense_rows(psi64, nearest(psi64, values, 1)[0]) if start is None else checked_start(psi64, start)
     found = method.find(psi64, start)
@@ -130,6 +125,15 @@ def explain(why, found):
         return why
     parts = "; ".join(f"{count}: {reason}" for reason, count in failures.most_common(5))
     return f"{why}. {sum(failures.values())} of {len(found.converged)} did not converge: {parts}"
+
+
+def method_for(kernel, method, names, protocol):
+    """Return the method for a kernel, given by name or as a record, and why it is used, or raise a TypeError."""
+    if isinstance(method, str) and method == "auto":
+        return _automatic(kernel)
+    method = choose_method(method, names, protocol, "FixedPoint()")
+    method.require(kernel)
+    return method, f"{type(method).__name__} was requested"
 
 
 def _automatic(kernel):

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.kernels.radial import Radial
-from mercer.preimages._preimage import checked_psi, checked_start, explain
+from mercer.preimages._preimage import checked_psi, checked_start, explain, method_for
 from mercer.preimages.descent import dense_rows
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
 from mercer.preimages.objective import Quotient, paired_values, squared_norms
+
+_NAMES = {"auto": None, "fixed_point": FixedPoint, "gradient": Gradient}
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def ray(psi, start=None, method="auto"):
     Raises
     ------
     TypeError
-        If the points are not rows of numbers, or the method does not apply to the kernel.
+        If the points are not rows of numbers, or the method is another record or does not apply to the kernel.
     ValueError
         For an unknown string, a ``pull``, or a start of the wrong shape or not finite.
 
@@ -91,8 +92,9 @@ def ray(psi, start=None, method="auto"):
     (array([[4., 4.]]), array([-3.]))
     """
     psi64 = checked_psi(psi)
-    method, why = _choose(method, psi.kernel)
-    method.require(psi.kernel)
+    method, why = method_for(psi.kernel, method, _NAMES, FixedPoint | Gradient)
+    if method.pull:
+        raise ValueError(f"pull = {method.pull!r} must be 0: the objective of a ray contains no distance to pull on.")
     values = psi64(psi64.points)
     start = _largest_quotient(psi64, values) if start is None else checked_start(psi64, start)
     found = _find(psi64, method, start)
@@ -102,22 +104,6 @@ def ray(psi, start=None, method="auto"):
     scale = np.where(own > 0, inner, 0) / np.where(own > 0, own, 1)
     sqdist = np.maximum(squared_norms(psi64, values) - scale * inner, 0)
     return Ray(points, scale, sqdist, found.converged, found.n_iter, method, explain(why, found))
-
-
-def _choose(method, kernel):
-    if isinstance(method, (FixedPoint, Gradient)):
-        if method.pull:
-            raise ValueError(
-                f"pull = {method.pull!r} must be 0: the objective of a ray contains no distance to pull on."
-            )
-        return method, f"{type(method).__name__} was requested"
-    if method == "auto":
-        radial = isinstance(kernel, Radial)
-        why = "radial: the fixed-point iteration applies" if radial else "not radial: the gradient is used"
-        return FixedPoint() if radial else Gradient(), f"{type(kernel).__name__} is {why}"
-    if method not in ("fixed_point", "gradient"):
-        raise ValueError(f"method = {method!r} must be 'auto', 'fixed_point', 'gradient', or a record of these two.")
-    return (FixedPoint() if method == "fixed_point" else Gradient()), f"{method!r} was requested"
 
 
 def _find(psi, method, start):

@@ -93,7 +93,7 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
     """
     method = choose_method(method, _NAMES, Method, "Construct()")
     target = Target(psi)
-    _check_limits(n_vectors, tol)
+    check_limits(n_vectors, "tol", tol)
     method.require(psi)
     target = _without_zeros(target)
     n, tol = count_points(target.points), float(tol or 0.0)
@@ -114,15 +114,16 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
     return _result(trace, method, reason)
 
 
-def _check_limits(n_vectors, tol):
-    if n_vectors is None and tol is None:
-        raise ValueError("n_vectors and tol are both None; give the number of vectors, or the relative error to reach.")
+def check_limits(n_vectors, name, value):
+    """Raise unless the number of vectors or a share in [0, 1) of the error or score is given."""
+    if n_vectors is None and value is None:
+        raise ValueError(f"n_vectors and {name} are both None; give at least one of them.")
     if n_vectors is not None:
         check_integer("n_vectors", n_vectors)
-    if tol is not None:
-        check_number("tol", tol)
-        if not 0 <= tol < 1:
-            raise ValueError(f"tol = {tol!r} must be at least 0 and below 1, the relative error of the vector 0.")
+    if value is not None:
+        check_number(name, value)
+        if not 0 <= value < 1:
+            raise ValueError(f"{name} = {value!r} must be at least 0 and below 1.")
 
 
 def _without_zeros(target):

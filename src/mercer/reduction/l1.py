@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import check_positive
-from mercer.reduction.path import path
+from mercer.reduction.path import sparse_path
 from mercer.reduction.row_sparse import RowSparse, point_weights
 from mercer.reduction.subset import gram
 
@@ -64,23 +64,7 @@ class L1:
     def find(self, target, n_vectors, tol):
         """Yield the unions of supports along the path."""
         K = gram(target, self.memory, 4).astype(np.float64, copy=False)
-        columns = [_Column(K, coef, self.weighted) for coef in target.coef.T if coef.any()]
-
-        def terms(penalty):
-            return np.max([column.terms(penalty, self.gap) for column in columns], axis=0)
-
-        yield from path(target, max(column.problem.largest for column in columns), terms, n_vectors)
-
-
-class _Column:
-    """The Lasso problem of one column over its own points, and its latest solution."""
-
-    def __init__(self, K, coef, weighted):
-        coef = coef[:, None]
-        weights = np.where(coef[:, 0] != 0, point_weights(coef, weighted), np.inf)
-        self.problem, self.coef = RowSparse(K, coef, weights), None
-
-    def terms(self, penalty, gap):
-        """Return the terms c_i |b_i| of the penalty (n,)."""
-        self.coef = self.problem.solve(penalty, gap, self.coef).coef
-        return self.problem.terms(self.coef)
+        columns = [coef[:, None] for coef in target.coef.T if coef.any()]
+        weights = [np.where(coef[:, 0] != 0, point_weights(coef, self.weighted), np.inf) for coef in columns]
+        problems = [RowSparse(K, coef, c) for coef, c in zip(columns, weights, strict=True)]
+        yield from sparse_path(target, problems, self.gap, n_vectors)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import check_positive
-from mercer.reduction.path import path
+from mercer.reduction.path import sparse_path
 from mercer.reduction.row_sparse import RowSparse, point_weights
 from mercer.reduction.subset import gram
 
@@ -65,11 +65,4 @@ class MaxNorm:
         """Yield the supports along the path."""
         K = gram(target, self.memory, 4).astype(np.float64, copy=False)
         problem = RowSparse(K, target.coef, point_weights(target.coef, self.weighted))
-        coef = None
-
-        def terms(penalty):
-            nonlocal coef
-            coef = problem.solve(penalty, self.gap, coef).coef
-            return problem.terms(coef)
-
-        yield from path(target, problem.largest, terms, n_vectors)
+        yield from sparse_path(target, [problem], self.gap, n_vectors)

@@ -10,6 +10,21 @@ _STEP, _LAST = 0.7, 1e-7
 _NEAR = 1 + 1e-5
 
 
+def sparse_path(target, problems, gap, n_vectors):
+    """Yield the supports of `RowSparse` problems for decreasing penalties, and sets of every size up to ``n_vectors``.
+
+    The support is the union over the problems, which share one lambda and are solved to a relative duality gap.
+    """
+    coefs = [None] * len(problems)
+
+    def terms(penalty):
+        for i, problem in enumerate(problems):
+            coefs[i] = problem.solve(penalty, gap, coefs[i]).coef
+        return np.max([problem.terms(coef) for problem, coef in zip(problems, coefs, strict=True)], axis=0)
+
+    yield from path(target, max(problem.largest for problem in problems), terms, n_vectors)
+
+
 def path(target, largest, solve, n_vectors):
     """Yield the supports of a sparse problem for decreasing penalties, and sets of every size between them.
 
