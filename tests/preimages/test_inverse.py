@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.preimages import Exact
+from mercer.preimages import Exact, inverse
 from mercer.preimages.inverse import invert, require_invertible
 
 RADIAL = [
@@ -92,3 +92,17 @@ def test_profiles_that_rise_or_fall_only_far_away_are_refused():
 
     with pytest.raises(TypeError, match="Exact needs a monotone profile, but .*Bump.* at several distances"):
         require_invertible(Exact(), Bump())
+
+
+def test_newton_steps_need_few_evaluations(monkeypatch):
+    calls, plain = [], inverse.evaluate_profile
+
+    def counted(*arguments, **options):
+        calls.append(1)
+        return plain(*arguments, **options)
+
+    monkeypatch.setattr(inverse, "evaluate_profile", counted)
+    found, _ = invert(mc.Gaussian(1.0), np.array([np.exp(-0.37)]), 1.0, negative=False)
+    np.testing.assert_allclose(found, 0.37, rtol=1e-15)
+    # about ten steps of two evaluations each; bisection alone takes more than fifty
+    assert len(calls) < 40

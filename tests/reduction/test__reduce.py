@@ -7,6 +7,7 @@ import pytest
 
 import mercer as mc
 from mercer.reduction import Stage, reduce
+from mercer.reduction._reduce import check_limits
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(20, 2))
@@ -68,6 +69,7 @@ def test_points_without_coefficients_are_removed_first():
 def test_the_vector_0_is_written_over_one_point(limits):
     answer = reduce(PSI * 0.0, **limits, method=First())
     assert answer.expansion.shape == (1, 3)
+    assert (answer.sizes, answer.history, answer.method, answer.reason) == ([1], [0], None, "psi is 0")
     np.testing.assert_array_equal(answer.expansion.coef, 0)
     np.testing.assert_array_equal(answer.relative_error, 0)
 
@@ -112,3 +114,12 @@ def test_the_callback_is_called_after_every_set_and_can_end_the_run():
 def test_wrong_arguments_are_refused_by_name(arguments, error, message):
     with pytest.raises(error, match=message):
         reduce(**{"psi": PSI, "method": First()} | arguments)
+
+
+def test_limits_are_numbers_of_vectors_and_shares_below_1():
+    check_limits(1, "tol", 0)
+    check_limits(None, "max_loss", 0.999)
+    with pytest.raises(ValueError, match="max_loss = 1 must be at least 0 and below 1"):
+        check_limits(None, "max_loss", 1)
+    with pytest.raises(ValueError, match="n_vectors and max_loss are both None"):
+        check_limits(None, "max_loss", None)

@@ -2,13 +2,16 @@
 
 import pickle
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import mercer as mc
-from mercer.reduction import Method, Stage, Target, reduce
+from mercer.kernels import Tags
+from mercer.reduction import Construct, Method, Stage, Target, reduce
+from mercer.reduction.base import require_new_points
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(20, 2))
@@ -91,3 +94,50 @@ def test_points_of_every_kind_can_be_selected():
 def test_other_types_than_expansions_are_refused():
     with pytest.raises(TypeError, match="psi must be an Expansion"):
         Target(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_features_as_a_target_have_the_identity_as_coefficients(dtype):
+    target = Target(mc.features(mc.Gaussian(0.5), X.astype(dtype)))
+    np.testing.assert_array_equal(target.coef, np.eye(20))
+    np.testing.assert_allclose(target.values, mc.Gaussian(0.5)(target.points), atol=1e-12)
+    np.testing.assert_allclose(target.squares, 1)
+
+
+@pytest.mark.parametrize(
+    ("points", "kind", "accepted"),
+    [
+        (np.ones((3, 2)), "rows", True),
+        (sp.csr_matrix(np.ones((3, 2))), "rows", True),
+        (np.ones((3, 2)), "objects", True),
+        ([[1.0], [2.0]], "rows", False),
+        (np.ones(3), "objects", False),
+        (np.ones((3, 2), int), "objects", False),
+        (np.ones((3, 2)), "indices", False),
+    ],
+)
+def test_new_points_are_rows_of_numbers(points, kind, accepted):
+    psi = SimpleNamespace(points=points, kernel=SimpleNamespace(tags=Tags(points=kind)))
+    if accepted:
+        require_new_points(Construct(), psi)
+    else:
+        with pytest.raises(TypeError, match=r"Construct makes new points.*method='greedy'"):
+            require_new_points(Construct(), psi)
+
+
+def test_new_points_need_a_gradient():
+    psi = SimpleNamespace(points=np.ones((3, 2)), kernel=SimpleNamespace(tags=Tags(differentiable=False)))
+    with pytest.raises(TypeError, match=r"Construct needs a gradient.*method='greedy'"):
+        require_new_points(Construct(), psi)
+
+
+def test_a_negative_square_is_rounding_up_to_1e_10_of_the_sum_of_its_terms():
+    for ratio, refused in ((5e-11, False), (2e-10, True)):
+        # the square a^2 - 1 is minus this ratio of a^2 + 1
+        a = np.sqrt((1 - ratio) / (1 + ratio))
+        psi = mc.Expansion(mc.Precomputed(np.diag([1.0, -1.0])), np.arange(2), np.array([[a], [1.0]]))
+        if refused:
+            with pytest.raises(ValueError, match="negative squared norm"):
+                _ = Target(psi).squares
+        else:
+            np.testing.assert_array_equal(Target(psi).squares, 0)

@@ -8,7 +8,9 @@ import scipy.sparse as sp
 from tests.reference import naive
 
 import mercer as mc
-from mercer.reduction import Construct, reduce
+from mercer.reduction import Construct, Target, reduce
+from mercer.reduction.construct import _Growth
+from mercer.reduction.residual import Residual
 
 RNG = np.random.default_rng(0)
 X = np.repeat(RNG.normal(size=(6, 3)), 10, axis=0) + RNG.normal(0, 0.3, (60, 3))
@@ -177,3 +179,55 @@ def test_a_signal_ends_a_long_run_with_the_sets_found_so_far():
     kept = caught.value.reduction
     assert 3 <= len(kept.sizes) < 100
     assert (np.diff(kept.history) < 0).all()
+
+
+def test_defaults_are_those_documented():
+    assert Construct() == Construct(starts=4, max_iter=50, tol=1e-2, memory="1GB")
+
+
+def grown(kernel=KERNELS[0], count=3):
+    target = Target(mc.Expansion(kernel, X, C))
+    run, total = _Growth(target, 5, "1MB"), target.squares.sum()
+    for z in RNG.normal(size=(count, 3)):
+        assert run.add(Residual(target.psi, run.approximation(), total), z[None])
+    return target, run, total
+
+
+def test_residuals_at_the_points_of_psi_are_updated_with_every_point():
+    target, run, _ = grown()
+    chi = run.approximation()
+    exact = target.values - chi(target.points)
+    np.testing.assert_allclose(run.left, exact, atol=1e-5 * np.abs(target.values).max())
+    quotient = (exact**2).sum(axis=1) / 1.0
+    np.testing.assert_array_equal(run.best_starts(4), np.argsort(-quotient)[:4])
+
+
+def test_of_several_points_the_one_that_lowers_the_error_most_is_added():
+    target, run, total = grown()
+    points = RNG.normal(size=(6, 3))
+    before = run.span.residuals.sum()
+    errors = []
+    for z in points:
+        both = np.vstack([run.pool[: run.size], z])
+        K = target.kernel(both)
+        errors.append(total - np.einsum("ij,ij->", target.psi(both), np.linalg.solve(K, target.psi(both))))
+    assert run.add(Residual(target.psi, run.approximation(), total), points)
+    np.testing.assert_array_equal(run.pool[3], points[np.argmin(errors)])
+    np.testing.assert_allclose(run.span.residuals.sum(), min(errors), rtol=1e-8)
+    assert run.span.residuals.sum() < before
+
+
+def test_duplicates_of_earlier_points_and_points_without_gain_are_not_added():
+    target, run, total = grown()
+    residual = Residual(target.psi, run.approximation(), total)
+    # a distance of h gives a squared distance of about h^2 in feature space, and the limit is 1e-8
+    near = run.pool[:1] + [[5e-5, 0, 0]]
+    assert not run.add(residual, near)
+    assert not run.add(residual, np.full((1, 3), 50.0))
+    assert run.size == 3
+    assert run.add(residual, np.vstack([near, run.pool[:1] + 0.5]))
+
+
+def test_points_of_psi_with_k_0_are_never_starts():
+    target = Target(mc.Expansion(mc.Linear(), np.vstack([np.zeros((2, 3)), X[:4]]), np.ones((6, 1))))
+    assert set(_Growth(target, 2, "1MB").best_starts(4)) == {2, 3, 4, 5}

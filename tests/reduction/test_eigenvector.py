@@ -74,3 +74,11 @@ def test_a_term_without_coefficients_has_no_loss():
     order, bounds = eliminate(independent(K, np.array([[2.0], [0.0]])))
     np.testing.assert_array_equal(order, [0, 1])
     np.testing.assert_allclose(bounds, [4.0, 0.0], atol=1e-14)
+
+
+def test_five_matrices_of_the_points_must_fit_into_the_memory():
+    psi = mc.features(mc.Gaussian(1.0), np.arange(6.0)[:, None])
+    with pytest.raises(MemoryError, match=r"5 matrices of 6 x 6 points needs 1\.44 kB"):
+        reduce(psi, 2, method=Eigenvector(memory=1400))
+    assert len(reduce(psi, 2, method=Eigenvector(memory=1440)).sizes) == 2
+    assert Eigenvector() == Eigenvector(memory="1GB")

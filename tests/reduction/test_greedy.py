@@ -102,3 +102,11 @@ def test_a_given_matrix_and_sparse_rows_give_the_same_errors():
     np.testing.assert_allclose(given.history, dense.history, rtol=1e-6)
     sparse = reduce(mc.Expansion(kernel, sp.csr_matrix(X), coef), 5, method=Greedy())
     np.testing.assert_allclose(sparse.history, dense.history, rtol=1e-6)
+
+
+def test_five_matrices_of_the_points_must_fit_into_the_memory():
+    psi = mc.features(mc.Gaussian(1.0), np.arange(6.0)[:, None])
+    with pytest.raises(MemoryError, match=r"5 matrices of 6 x 6 points needs 1\.44 kB"):
+        reduce(psi, 2, method=Greedy(memory=1400))
+    assert len(reduce(psi, 2, method=Greedy(memory=1440)).sizes) == 2
+    assert Greedy() == Greedy(memory="1GB")

@@ -81,3 +81,11 @@ def test_a_gap_that_is_not_positive_is_refused_by_name():
         L1(gap=-1)
     with pytest.raises(TypeError, match=r"gap must be a number"):
         L1(gap="tight")
+
+
+def test_defaults_are_those_documented_and_four_matrices_must_fit_into_the_memory():
+    assert L1() == L1(weighted=True, gap=1e-4, memory="1GB")
+    psi = mc.features(mc.Gaussian(1.0), np.arange(6.0)[:, None])
+    with pytest.raises(MemoryError, match="4 matrices of 6 x 6 points"):
+        reduce(psi, 2, method=L1(memory=1151))
+    assert len(reduce(psi, 2, method=L1(memory=1152)).sizes) == 2

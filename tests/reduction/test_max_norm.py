@@ -115,3 +115,11 @@ def test_ten_columns_on_usps_share_their_points_at_a_gap_of_1e_4(data, weighted)
     found = solve(psi.kernel, psi.points, psi.coef.astype(float), 15.0 if weighted else 8.0, weighted)
     assert np.count_nonzero(found.coef.any(axis=1)) < 0.6 * len(psi.points)
     assert 0 < found.gap <= 1e-4
+
+
+def test_defaults_are_those_documented_and_four_matrices_must_fit_into_the_memory():
+    assert MaxNorm() == MaxNorm(weighted=True, gap=1e-4, memory="1GB")
+    psi = mc.features(mc.Gaussian(1.0), np.arange(6.0)[:, None])
+    with pytest.raises(MemoryError, match="4 matrices of 6 x 6 points"):
+        reduce(psi, 2, method=MaxNorm(memory=1151))
+    assert len(reduce(psi, 2, method=MaxNorm(memory=1152)).sizes) == 2

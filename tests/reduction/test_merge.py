@@ -94,3 +94,51 @@ def test_wrong_arguments_are_refused_by_name():
         Merge(steps=2)
     with pytest.raises(MemoryError, match="distances and losses of the pairs of 12 points"):
         reduce(mc.Expansion(mc.Gaussian(0.5), X, np.ones(12)), 3, method=Merge(memory=2000))
+
+
+def test_defaults_are_those_documented():
+    assert Merge() == Merge(steps=9, memory="1GB")
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("coef", [[[1.0], [0.2]], [[0.1], [1.0]], [[1.0], [1.1]], [[1.0], [-0.4]]], ids=str)
+def test_the_share_of_a_pair_is_the_best_on_the_line_however_coarse_the_grid(kernel, coef):
+    points = np.array([[0.0, 0.0], [0.9, 0.0]])
+    pairs = _Pairs(Target(mc.Expansion(kernel, points, np.array(coef))), 3)
+    h = pairs._best(0, 1, 0.81)
+    fine = np.linspace(0, 1, 2001)
+    losses = [_loss(kernel, points, np.array(coef), share) for share in fine]
+    assert _loss(kernel, points, np.array(coef), h) <= min(losses) + 1e-9
+    assert abs(h - fine[np.argmin(losses)]) < 2e-3 or min(losses) > losses[0] - 1e-12
+
+
+def test_distances_to_merged_points_are_those_of_the_points():
+    pairs = _Pairs(Target(mc.Expansion(KERNELS[0], X, RNG.normal(size=(12, 2)))), 9)
+    for _ in range(5):
+        pairs.merge()
+    slots = np.flatnonzero(pairs.alive)
+    points = pairs.points[pairs.slots[slots]]
+    exact = ((points[:, None] - points) ** 2).sum(axis=2)
+    off = ~np.eye(len(slots), dtype=bool)
+    np.testing.assert_allclose(pairs.sqdist[np.ix_(slots, slots)][off], exact[off], atol=1e-12)
+
+
+def test_stages_shrink_by_a_fourteenth_at_least_and_their_number_is_that_of_the_sizes():
+    psi = mc.Expansion(mc.Gaussian(0.5), RNG.normal(size=(60, 2)), RNG.normal(size=(60, 1)))
+    sizes = [len(stage.rows) for stage in Merge().find(Target(psi), 50, 0.0)]
+    assert sizes[-1] == 50
+    assert sizes[0] == 1
+    expected = [50]
+    while expected[-1] > 1:
+        expected.append(min(expected[-1] - 1, int(0.93 * expected[-1])))
+    assert sizes == expected[::-1]
+
+
+def test_a_large_set_of_pairs_is_computed_in_blocks():
+    points = RNG.normal(size=(130, 2))
+    psi = mc.Expansion(mc.Gaussian(0.5), points, RNG.normal(size=(130, 2)))
+    pairs = _Pairs(Target(psi), 5)
+    for i, j in ((0, 1), (63, 64), (100, 129)):
+        expected = _loss(psi.kernel, points[[i, j]], psi.coef[[i, j]], pairs.h)
+        np.testing.assert_allclose(pairs.loss[i, j], expected, rtol=1e-7, atol=1e-10)
+        np.testing.assert_allclose(pairs.loss[j, i], expected, rtol=1e-7, atol=1e-10)

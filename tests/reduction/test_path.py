@@ -1,11 +1,13 @@
 """path: a set of every size up to the requested one."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import mercer as mc
 from mercer.reduction.base import Target
-from mercer.reduction.path import path
+from mercer.reduction.path import path, sparse_path
 
 TARGET = Target(mc.features(mc.Linear(), np.eye(30)))
 
@@ -50,3 +52,43 @@ def test_a_point_that_leaves_is_gone_from_the_next_support():
 def test_a_path_ends_when_no_further_point_enters():
     stages = list(path(TARGET, 1.0, lambda penalty: np.eye(30)[0] * (penalty < 1), 10))
     assert [stage.rows.tolist() for stage in stages] == [[0]]
+
+
+def test_the_support_is_the_union_over_the_problems_at_one_penalty():
+    a, b = np.zeros(30), np.zeros(30)
+    a[[0, 1, 2]], b[[2, 3]] = [4.0, 2.0, 1.0], [1.5, 3.0]
+    starts = []
+
+    class Soft:
+        def __init__(self, weights):
+            self.weights, self.largest = weights, weights.max()
+
+        def solve(self, penalty, gap, start):
+            assert gap == 0.125
+            starts.append(start)
+            return SimpleNamespace(coef=np.maximum(self.weights - penalty, 0))
+
+        def terms(self, coef):
+            return 2 * coef
+
+    stages = list(sparse_path(TARGET, [Soft(a), Soft(b)], 0.125, 4))
+    assert [stage.rows.tolist() for stage in stages] == [[0], [0, 3], [0, 3, 1], [0, 3, 1, 2]]
+    # the first solution of each problem starts anywhere, the others from the one before
+    assert [start is None for start in starts] == [True, True] + [False] * (len(starts) - 2)
+
+
+def test_the_path_ends_at_a_ten_millionth_of_the_largest_penalty():
+    penalties = []
+
+    def solve(penalty):
+        penalties.append(penalty)
+        return np.zeros(30)
+
+    assert list(path(TARGET, 1.0, solve, 3)) == []
+    np.testing.assert_allclose(penalties[:2], [0.7, 0.49])
+    assert penalties[-2] > 1e-7 >= penalties[-1]
+
+
+def test_a_point_whose_term_falls_to_0_leaves_the_order():
+    stages = list(path(TARGET, 8.0, lambda t: np.r_[np.maximum(t - 2, 0) * (t < 8), t < 4, t < 3, np.zeros(27)], 2))
+    assert [stage.rows.tolist() for stage in stages] == [[0], [0, 1]] or stages[-1].rows.tolist() == [1, 2]

@@ -69,3 +69,16 @@ def test_more_columns_than_reserved_at_first_are_computed():
     assert len(set(rows.tolist())) == 140
     answer = reduce(psi, 140, method=Pivoted())
     assert np.all(np.diff(answer.history) <= 1e-7)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_the_vectors_every_point_is_the_farthest_from_the_span(seed):
+    kernel, X, coef = problem(seed, gamma=1.0)
+    K, rows = kernel(X, X), selected(mc.Expansion(kernel, X, coef), 8, aimed=False)
+    for size in range(8):
+        part = rows[:size]
+        distance = K.diagonal() - np.einsum(
+            "ij,ij->j", K[part], np.linalg.lstsq(K[np.ix_(part, part)], K[part], rcond=None)[0]
+        )
+        np.testing.assert_allclose(distance[rows[size]], distance.max(), rtol=1e-8)
+    assert Pivoted() == Pivoted(aimed=True)

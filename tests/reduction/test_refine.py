@@ -5,7 +5,7 @@ import pytest
 from tests.reference import naive
 
 import mercer as mc
-from mercer.reduction import Construct, Target, reduce
+from mercer.reduction import Construct, Target, reduce, refine
 from mercer.reduction.refine import Captured, Refine
 
 RNG = np.random.default_rng(0)
@@ -128,3 +128,29 @@ def test_points_of_kernels_of_histograms_stay_non_negative(kernel, global_random
     refined = reduce(psi, 6, method="refine")
     assert refined.expansion.points.min() >= 0
     assert refined.history[-1] <= reduce(psi, 6).history[-1] * (1 + 1e-12)
+
+
+def test_defaults_are_those_documented():
+    assert Refine() == Refine(start=Construct(), max_iter=100, tol=1e-9)
+
+
+def test_an_expansion_over_coinciding_points_has_finite_values():
+    target = Target(mc.Expansion(KERNELS[0], X, C))
+    value, gradient = Captured(target)(np.repeat(Z[:1], 3, axis=0))
+    # the ridge is 1e-10 of the mean diagonal: the value is that of one point
+    np.testing.assert_allclose(value, Captured(target)(Z[:1])[0], rtol=1e-6)
+    assert np.isfinite(gradient).all()
+
+
+def test_the_number_of_steps_is_limited():
+    psi, calls = mc.Expansion(mc.Gaussian(0.5), X, C), []
+
+    class Counted(Captured):
+        def __call__(self, Z):
+            calls.append(1)
+            return super().__call__(Z)
+
+    descent = refine._Descent(Target(psi), Z)
+    descent.captured = Counted(Target(psi))
+    descent.run(5, 1e-15)
+    assert 5 <= len(calls) <= 11

@@ -67,3 +67,30 @@ def test_kernels_with_a_kink_are_not_smooth():
     assert smooth(mc.Gaussian(1.0))
     assert smooth(mc.Matern(1.0, 1.5))
     assert not smooth(mc.Matern(1.0, 0.5))
+
+
+def test_the_inner_products_are_those_of_the_difference():
+    objective = _residual(KERNELS[0])
+    expected = mc.Expansion(KERNELS[0], X, C)(NEW) - mc.Expansion(KERNELS[0], Z, A)(NEW)
+    np.testing.assert_allclose(objective.inner(NEW), expected, rtol=1e-12)
+    alone = Residual(mc.features(KERNELS[0], X), None, 1.0)
+    np.testing.assert_allclose(alone.inner(NEW), KERNELS[0](NEW, X), rtol=1e-12)
+    np.testing.assert_array_equal(alone.size(NEW), 1)
+    np.testing.assert_allclose(alone.width, np.sqrt(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean()))
+
+
+@pytest.mark.parametrize("objective", [Residual, ResidualMean])
+def test_a_value_is_valid_above_1e_14_of_the_squares_of_all_vectors(objective):
+    kernel = mc.Gaussian(1.0)
+    psi = mc.features(kernel, np.zeros((1, 1)))
+    z = np.array([[3.9], [4.1]])
+    value = np.exp(-2 * z[:, 0] ** 2)
+    assert value[0] > 1e-14 > value[1]
+    np.testing.assert_array_equal(objective(psi, None, 1.0)(z, None)[2], [True, False])
+    np.testing.assert_array_equal(objective(psi, None, 0.1)(z, None)[2], [True, True])
+
+
+def test_points_where_phi_is_0_are_not_valid():
+    values, gradient, valid = Residual(mc.features(mc.Linear(), X), None, 1.0)(np.zeros((1, 3)), None)
+    assert (values.tolist(), valid.tolist()) == ([0.0], [False])
+    np.testing.assert_array_equal(gradient, 0)

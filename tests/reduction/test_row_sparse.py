@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.reduction.test_greedy import problem as random_terms
 
 import mercer as mc
-from mercer.reduction.row_sparse import RowSparse, shrink
+from mercer.reduction.row_sparse import RowSparse, _bound, _descend, _newton, _to_change, point_weights, shrink
 
 
 def a_problem(seed, n=14, m=3, gamma=0.3, weighted=False):
@@ -167,3 +167,86 @@ def test_a_shrunk_row_is_the_minimiser(seed):
     best = min(value(np.clip(row, -h, h)) for h in heights)
     assert value(found) <= best + 1e-15
     assert best - value(found) < 1e-6
+
+
+def test_the_weights_of_points_are_the_mean_size_over_the_largest_of_the_row():
+    coef = np.array([[4.0, -1.0], [0.0, 2.0], [0.0, 0.0]])
+    # the mean of the sizes 4, 1 and 2
+    np.testing.assert_allclose(point_weights(coef, True), [7 / 3 / 4, 7 / 3 / 2, np.inf])
+    np.testing.assert_array_equal(point_weights(coef, False), [1, 1, 1])
+
+
+def test_terms_are_the_weighted_maxima_of_the_rows():
+    problem = RowSparse(np.eye(3), np.ones((3, 2)), np.array([2.0, 3.0, np.inf]))
+    np.testing.assert_array_equal(problem.terms(np.array([[1.0, -4.0], [0.5, 0.0], [0.0, 0.0]])), [8, 1.5, 0])
+
+
+def test_the_bound_is_that_of_the_best_feasible_multiple_of_the_residuals():
+    # theta = t r with <r, psi> = 3 and |r|^2 = 2 has the dual objective 6 t - 2 t^2
+    assert _bound(3.0, 2.0, 0.5) == (1.0, 4.0)
+    assert _bound(3.0, 2.0, 2.0) == (0.5, 2.5)
+    # the maximum at t = <r, psi> / |r|^2 where that is feasible
+    assert _bound(1.0, 2.0, 1.0) == (0.5, 0.5)
+    assert _bound(1.0, 2.0, 4.0) == (0.25, 0.375)
+
+
+def test_a_newton_step_with_the_right_pattern_is_the_solution():
+    problem = a_problem(0, n=12, m=3, weighted=True)
+    penalty = 0.1 * problem.largest
+    exact = problem.solve(penalty, gap=1e-12).coef
+    penalties, rng = penalty * problem.weights, np.random.default_rng(0)
+    height = np.abs(exact).max(axis=1, keepdims=True)
+    tied = np.abs(exact) >= height * (1 - 1e-9)
+    # other values with the same rows, ties and signs
+    new = height * rng.uniform(0.8, 1.2, height.shape)
+    B = np.where(tied, np.sign(exact) * new, exact * 0.5 * np.minimum(new / np.maximum(height, 1e-300), 1))
+    left = (problem.K @ (problem.coef - B)).T
+    np.testing.assert_allclose(B + _newton(problem.K, left, B, penalties), exact, atol=1e-6 * np.abs(exact).max())
+
+
+def test_descent_over_rows_updates_the_residuals_and_lowers_the_objective():
+    problem = a_problem(1, n=10, m=2)
+    penalty = 0.2 * problem.largest
+    B = np.zeros((10, 2))
+    left = np.ascontiguousarray((problem.K @ problem.coef).T)
+    before = objective(problem, B, penalty)
+    _descend(problem.K, left, B, penalty * problem.weights, 3)
+    np.testing.assert_allclose(left, (problem.K @ (problem.coef - B)).T, atol=1e-12)
+    assert objective(problem, B, penalty) < before
+    # a further minimisation over any single row changes nothing once the passes have converged
+    _descend(problem.K, left, B, penalty * problem.weights, 2000)
+    np.testing.assert_allclose(B, problem.solve(penalty, gap=1e-12).coef, atol=1e-6)
+
+
+def test_a_step_goes_to_the_change_of_pattern_with_the_smallest_objective():
+    problem = a_problem(2, n=8, m=3)
+    penalty, rng, partial = 0.3 * problem.largest, np.random.default_rng(1), 0
+    for _ in range(30):
+        B = problem.coef * rng.uniform(0.2, 1.0, problem.coef.shape)
+        left, step = (problem.K @ (problem.coef - B)).T, 0.5 * rng.normal(size=B.shape)
+        lengths = {1.0}
+        for b, d in zip(B, step, strict=True):
+            top = np.argmax(np.abs(b))
+            h, rise = abs(b[top]), np.sign(b[top]) * d[top]
+            # the row becomes 0, or |b_j + t d_j| = h + t rise
+            candidates = [-h / rise]
+            for j in np.delete(np.arange(3), top):
+                candidates += [(h - b[j]) / (d[j] - rise), -(h + b[j]) / (d[j] + rise)]
+            lengths |= {t for t in candidates if 1e-12 < t < 1}
+        values = {t: objective(problem, B + t * step, penalty) for t in lengths}
+        best = min(values, key=values.get)
+        moved, whole = _to_change(problem.K, left, B, step, penalty * problem.weights)
+        if values[best] >= objective(problem, B, penalty):
+            assert whole
+            np.testing.assert_array_equal(moved, B)
+            continue
+        assert whole == (best == 1)
+        on_line = B + best * step
+        different = np.abs(moved - on_line) > 1e-12
+        # only a row that becomes 0 or an entry that meets the height of its row is set
+        assert different.sum(axis=1).max() <= 3
+        assert np.count_nonzero(different.any(axis=1)) <= 1
+        partial += not whole
+        if not whole:
+            np.testing.assert_allclose(moved, on_line, atol=1e-9)
+    assert partial > 5

@@ -69,3 +69,34 @@ def test_the_residuals_of_new_features_are_their_distances_to_the_span():
     exact = kernel(new) - kernel(new, Z) @ np.linalg.solve(kernel(Z), kernel(Z, new))
     np.testing.assert_allclose(S, exact, atol=1e-12)
     np.testing.assert_allclose(T.T @ T, kernel(new) - exact, atol=1e-12)
+
+
+def test_a_feature_is_skipped_below_s_eps_of_the_largest_square():
+    target = Target(mc.features(mc.Linear(), np.eye(2)))
+    for size, kept in ((3e-8, [0, 1]), (1.5e-8, [0])):
+        # the squares are 1 and size^2 against 2 eps = 4.4e-16
+        span = Span(target)
+        span.add(np.array([[1.0, 0.0], [0.0, size]]))
+        assert span.kept.tolist() == kept
+        one_by_one = Span(target)
+        one_by_one.add(np.array([[1.0, 0.0]]))
+        one_by_one.add(np.array([[0.0, size]]))
+        assert one_by_one.kept.tolist() == kept
+
+
+def test_more_features_than_a_block_give_the_best_coefficients():
+    points = np.random.default_rng(5).normal(size=(150, 3))
+    kernel = mc.Gaussian(3.0)
+    target = Target(mc.Expansion(kernel, X, C))
+    span = Span(target)
+    span.add(points[:10])
+    span.add(points[10:])
+    assert len(span) == len(span.kept) == 150
+    np.testing.assert_allclose(kernel(points) @ span.coefficients(), target.psi(points), atol=1e-9)
+    np.testing.assert_allclose(span.factor @ span.factor.T, kernel(points), atol=1e-12)
+
+
+def test_known_values_are_used():
+    span = Span(Target(mc.Expansion(KERNELS[0], X, C)))
+    span.add(Z, np.ones((8, 4)))
+    np.testing.assert_allclose(KERNELS[0](Z) @ span.coefficients(), 1, atol=1e-9)

@@ -90,3 +90,10 @@ def test_a_zero_column_and_a_point_without_coefficients_change_no_selection(name
     )
     ours, plain = (reduce(psi, 5, method=name) for psi in (zero, mc.Expansion(mc.Gaussian(0.5), X, coef)))
     np.testing.assert_array_equal(ours.expansion.points, plain.expansion.points)
+
+
+def test_one_matrix_is_the_default():
+    target = Target(mc.mean(mc.features(mc.Gaussian(0.3), X)))
+    with pytest.raises(MemoryError, match=r"the Gram matrix of 12 points needs 1\.152 kB"):
+        gram(target, 1151)
+    assert gram(target, 1152).shape == (12, 12)

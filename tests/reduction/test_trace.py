@@ -74,3 +74,40 @@ def test_the_error_of_any_coefficients_is_their_distance():
     target, A = _target(), RNG.normal(size=(4, 2))
     distance = (target.psi - mc.Expansion(KERNEL, X[:4], A)).norms() / np.sqrt(target.squares)
     np.testing.assert_allclose(error(target, X[:4], A), distance, rtol=1e-10)
+
+
+def test_the_last_of_many_sets_is_the_one_that_is_replaced_and_whose_error_counts():
+    target = _target()
+    trace = Trace(target)
+    for rows in ([0], [0, 1], [0, 1, 2], [0, 1, 2, 3]):
+        trace.record(Stage(target.points, np.array(rows)))
+    errors = {i: (_alone(target, [0, 1, 2, i]) ** 2) @ target.squares for i in range(3, 25)}
+    best_rows, worst_rows = ([0, 1, 2, pick(errors, key=errors.get)] for pick in (min, max))
+    kept = _alone(target, best_rows)
+    np.testing.assert_allclose(trace.record(Stage(target.points, np.array(best_rows))), kept, rtol=1e-9)
+    np.testing.assert_allclose(trace.record(Stage(target.points, np.array(worst_rows))), kept, rtol=1e-9)
+    np.testing.assert_array_equal(trace.stages[-1].rows, best_rows)
+    np.testing.assert_array_equal(trace.sizes, [1, 2, 3, 4])
+    assert trace.reached(kept.max() * (1 + 1e-9))
+    assert not trace.reached(kept.max() * (1 - 1e-9))
+    # a smaller set later is no new size either
+    trace.record(Stage(target.points, np.array([5])))
+    np.testing.assert_array_equal(trace.sizes, [1, 2, 3, 4])
+    expected = [(_alone(target, [0, 1, 2][:size]) ** 2) @ target.squares for size in (1, 2, 3)]
+    np.testing.assert_allclose(trace.history[:3] ** 2, expected / target.squares.sum(), rtol=1e-8)
+
+
+@pytest.mark.parametrize("coef", [None, C, C.astype(np.float32)], ids=["features", "double", "single"])
+def test_coefficients_are_single_where_points_and_coefficients_are(coef):
+    points = X.astype(np.float32)
+    expansion, relative = best(Target(mc.Expansion(KERNEL, points, coef)), points[:5])
+    assert expansion.points.dtype == np.float32
+    assert expansion.coef.dtype == (np.float64 if coef is C else np.float32) or expansion.coef.dtype == np.float32
+    assert (relative < 1).all()
+
+
+def test_a_vector_0_has_the_history_0():
+    target = Target(mc.Expansion(KERNEL, X, np.zeros((25, 1))))
+    trace = Trace(target)
+    trace.record(Stage(target.points, np.array([0])))
+    np.testing.assert_array_equal(trace.history, 0)

@@ -124,22 +124,11 @@ def with_vectors(estimator, expansion, intercept):
 
 
 @functools.singledispatch
-def _write(estimator, _psi):
-    raise TypeError(f"{type(estimator).__name__} must be one of {SUPPORTED}.")
-
-
-@_write.register(SVC)
-@_write.register(NuSVC)
-@_write.register(SVR)
-@_write.register(NuSVR)
-def _support_vectors(estimator, psi):
+def _write(estimator, psi):
+    """Store the vectors of a support vector machine; other families have writers below."""
     estimator.support_vectors_, estimator.dual_coef_ = psi.points, psi.coef
-
-
-@_write.register
-def _one_class(estimator: OneClassSVM, psi):
-    _support_vectors(estimator, psi)
-    estimator.offset_ = -estimator.intercept_[0]
+    if isinstance(estimator, OneClassSVM):
+        estimator.offset_ = -estimator.intercept_[0]
 
 
 @_write.register

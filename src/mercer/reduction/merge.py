@@ -135,7 +135,6 @@ class _Pairs:
         self.coef[i] = (near * self.coef[i] + far * self.coef[j]) / self.top
         # distances to a point of a line from those to its ends (Stewart's theorem)
         moved = np.maximum(h * self.sqdist[i] + (1 - h) * self.sqdist[j] - h * (1 - h) * s, 0)
-        moved[i] = 0
         self.sqdist[i] = self.sqdist[:, i] = moved
         self.slots[i], self.used, self.count = self.used, self.used + 1, self.count - 1
         self.alive[j], self.least[j] = False, np.inf

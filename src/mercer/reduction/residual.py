@@ -85,9 +85,9 @@ class ResidualMean(Residual):
             Q *= inner @ coef.T
             X, Z = tile.centred
             total = Q.sum(axis=1)
-            force += 2 * (total[:, None] * X - Q @ Z)
-            denominator -= 2 * total
-            weight += 2 * np.abs(Q, out=Q).sum(axis=1)
+            force += total[:, None] * X - Q @ Z
+            denominator -= total
+            weight += np.abs(Q, out=Q).sum(axis=1)
         step, valid = steps(force, denominator, weight, np.zeros(len(z)))
         top = evaluate_profile(self.kernel, np.zeros(1))[0]
         return -values / top, step, valid & (values > _ORTHOGONAL * top * self.squares)

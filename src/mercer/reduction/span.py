@@ -15,9 +15,9 @@ class Span:
     With :math:`K_{zz} = L L'` the coordinates of psi are :math:`Y = L^{-1} K_{zx} C`, the squared residuals
     :math:`|\psi_j|^2 - \sum_i Y_{ij}^2`, and the best coefficients :math:`A = K_{zz}^+ K_{zx} C = L'^{-1} Y`.
 
-    A feature whose squared distance to the span of those before it is below ``s eps`` of its square (or negative, under
-    an indefinite kernel) is skipped and gets the coefficient 0. Adding one point costs O(s^2 + s d + n d); the squared
-    residuals have an error of about s eps |psi_j|^2.
+    A feature whose squared distance to the span of those before it is below ``s eps`` of the largest square (or
+    negative, under an indefinite kernel) is skipped and gets the coefficient 0. Adding one point costs
+    O(s^2 + s d + n d); the squared residuals have an error of about s eps |psi_j|^2.
 
     Examples
     --------
