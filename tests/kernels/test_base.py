@@ -7,7 +7,9 @@ from tests.reference import naive
 from tests.reference.instances import KERNELS, ROWS
 
 import mercer as mc
+from mercer._compute.namespace import Namespace
 from mercer._compute.points import Points
+from mercer._compute.profile import parameters
 from mercer._compute.tile import Tile
 from mercer.kernels.base import (
     Kernel,
@@ -192,3 +194,18 @@ def test_known_points_are_converted_once_for_points_of_another_type():
     left, same = admit_beside(mc.Gaussian(1.0), X.astype(np.float32), narrow)
     assert same is narrow
     assert left.container.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [mc.Gaussian(0.5), mc.Matern(), mc.RationalQuadratic(), mc.Cauchy(1.0), mc.Linear(), mc.Polynomial(2), mc.Sigmoid()]
+    + [mc.Laplacian(1.0), mc.Chi2(1.0), mc.Intersection()],
+    ids=lambda kernel: type(kernel).__name__,
+)
+def test_a_profile_without_an_order_is_the_function_itself(kernel):
+    s, xp = np.linspace(0.5, 2, 4), Namespace(np)
+    value = kernel.profile(xp, s, *parameters(kernel))
+    np.testing.assert_array_equal(value, kernel.profile(xp, s, *parameters(kernel), order=0))
+    assert (value != kernel.profile(xp, s, *parameters(kernel), order=1)).any()
+    if isinstance(kernel, mc.Coordinatewise):
+        assert (kernel.term(xp, s, s[::-1]) == kernel.term(xp, s, s[::-1], order=0)).all()

@@ -57,8 +57,9 @@ def test_the_laplacian_is_a_product_over_coordinates():
 def test_gradients_are_those_of_differences(global_random_seed):
     positive = np.random.default_rng(2).random((6, 4)) + 0.5
     for kernel in (mc.Laplacian(0.7), mc.Chi2(0.8), mc.Intersection(), mc.Chi2(0.3) * mc.Intersection()):
-        # no coordinates within the steps of the differences, where |x - z| and min(x, z) have kinks
-        assert_gradients(kernel, positive, np.random.default_rng(3).random((5, 4)) * 0.3, global_random_seed)
+        # coordinates below and above, none within the steps of the differences, where |x - z| and min(x, z) have kinks
+        others = np.where(np.random.default_rng(3).random((5, 4)) < 0.5, 0.3, 1.8)
+        assert_gradients(kernel, positive, others, global_random_seed)
 
 
 def test_a_subclass_with_any_profile_has_its_gradients(global_random_seed):

@@ -106,3 +106,30 @@ def test_a_function_of_two_points_is_told_how_to_become_one_of_blocks():
 def test_a_shape_of_one_value_is_told_the_same():
     with pytest.raises(ValueError, match=r"one value per pair, got \(\).*all n m values at once"):
         mc.FunctionKernel(lambda x, z: float(np.sum(x) * np.sum(z)))(np.eye(3))
+
+
+def test_lists_and_arrays_of_objects_reach_the_function_as_they_are():
+    seen = []
+
+    def lengths(A, B):
+        seen.append(A)
+        return np.array([[float(len(a) * len(b)) for b in B] for a in A])
+
+    kernel, words = mc.FunctionKernel(lengths), ["ab", "c", "def"]
+    np.testing.assert_array_equal(kernel(words), np.outer([2, 1, 3], [2, 1, 3]))
+    assert seen[0] is words
+    objects = np.array(words, dtype=object)
+    np.testing.assert_array_equal(kernel(objects), kernel(words))
+    np.testing.assert_array_equal(kernel.diag(words), [4, 1, 9])
+    square = np.array([["ab", "c"], ["d", "ef"]])
+    np.testing.assert_array_equal(kernel(square), [[4.0, 4.0], [4.0, 4.0]])
+
+
+def test_whole_numbers_become_rows_in_two_dimensions_only():
+    seen = []
+    kernel = mc.FunctionKernel(lambda A, B: seen.append(A) or np.ones((len(A), len(B))))
+    kernel(np.arange(6).reshape(3, 2))
+    kernel(np.arange(3))
+    assert seen[0].dtype == np.float64
+    assert not seen[0].flags.writeable
+    assert seen[1].dtype.kind == "i"
