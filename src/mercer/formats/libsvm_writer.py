@@ -1,5 +1,6 @@
 """Writer of LIBSVM text models."""
 
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -168,13 +169,12 @@ def _by_class(coef, intercept, c, multi_class):
         used, positive = coef.any(axis=1), coef[:, 0] > 0
         # sums do not depend on the order, but LIBSVM itself writes the vectors of a class together
         return [(np.flatnonzero(used & positive), coef), (np.flatnonzero(used & ~positive), coef)], intercept
-    pairs = class_pairs(c)
+    signs = class_signs(c, "ovo")
     if multi_class == "ovr":
-        first, second = np.transpose(pairs)
-        coef, intercept = coef[:, first] - coef[:, second], intercept[first] - intercept[second]
+        coef, intercept = coef @ signs, intercept @ signs
     packed = np.zeros((c, len(coef), c - 1))
-    owner = _owners(coef, c)
-    for column, (i, j) in enumerate(pairs):
+    owner = _owners(coef, signs)
+    for column, (i, j) in enumerate(class_pairs(c)):
         # pair (i, j) reads column j - 1 of the vectors of class i and column i of the vectors of class j
         at_second = owner == j
         packed[i, ~at_second, j - 1] = coef[~at_second, column]
@@ -182,15 +182,15 @@ def _by_class(coef, intercept, c, multi_class):
     return [(np.flatnonzero(own.any(axis=1)), own) for own in packed], intercept
 
 
-def _owners(coef, c):
+def _owners(coef, signs):
     """Return for each vector the class that all its pairs have in common, or -1.
 
     A vector of one pair fits two classes; it goes, as in training, to the class that it votes for.
     """
     owner = np.full(len(coef), -1)
-    for k, signs in enumerate(class_signs(c, "ovo")):
-        fits = ~coef[:, signs == 0].any(axis=1)
-        owner[fits & ((owner < 0) | (coef * signs >= 0).all(axis=1))] = k
+    for k, own in enumerate(signs):
+        fits = ~coef[:, own == 0].any(axis=1)
+        owner[fits & ((owner < 0) | (coef * own >= 0).all(axis=1))] = k
     return owner
 
 

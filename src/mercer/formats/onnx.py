@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer.formats.portable import portable, view_of
 from mercer.formats.tracing import NORMS, PAIRS, ordered
+from mercer.solvers.svm.one_vs_one import class_signs
 
 # Any runtime of this version or later has these operators.
 _OPSET = 15
@@ -295,13 +296,11 @@ class _Graph:
             index = self.add("Cast", self.add(operator, scores, zero), to=self._onnx.TensorProto.INT64)
             return self.add("Squeeze", index, np.array([1]))
         if exported.answer == "votes":
-            up, down = np.zeros((2, len(exported.pairs), len(exported.labels)))
-            for k, (i, j) in enumerate(exported.pairs):
-                up[k, i] = down[k, j] = 1
+            signs = class_signs(len(exported.labels), "ovo").T
             kind = self._onnx.helper.np_dtype_to_tensor_dtype(exported.dtype)
             won = self.add("Cast", self.add("Greater", scores, zero), to=kind)
             # the second class wins each pair that the first does not win
-            scores = self.add("Gemm", won, up - down, down.sum(axis=0))
+            scores = self.add("Gemm", won, signs, (signs < 0).sum(axis=0).astype(np.float64))
         return self.add("ArgMax", scores, axis=1, keepdims=0)
 
 

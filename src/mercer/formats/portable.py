@@ -14,7 +14,6 @@ from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.formats.libsvm import svm_type, text_of
 from mercer.formats.tracing import NORMS, PAIRS, Symbol, ordered, trace
 from mercer.kernels.dot import Linear
-from mercer.solvers.svm.one_vs_one import class_pairs
 
 # Classifiers that predict by votes of pairs or by the largest decision value.
 _CLASSIFIERS = ("SVC", "NuSVC")
@@ -77,11 +76,6 @@ class Portable:
     intercept: np.ndarray
     answer: str
     labels: list | None
-
-    @property
-    def pairs(self):
-        """The two classes of each one-vs-one score."""
-        return class_pairs(len(self.labels))
 
     def constant(self, values):
         """Return numbers in the exported dtype; those out of range become its largest number, as in Mercer."""
