@@ -123,6 +123,14 @@ def test_a_title_cannot_end_its_comment():
     assert source(model).count("*/") == 1
 
 
+def test_labels_are_written_in_printable_characters():
+    text = source(mc.SVC(kernel="linear").fit(X[Y < 2], np.array([" ~", "\x1f\x7f\u00e9\n"])[Y[Y < 2]]))
+    assert text.isascii()
+    assert text.replace("\n", "").isprintable()
+    assert '" ~",' in text
+    assert '"\\037\\177\\303\\251\\012",' in text
+
+
 def test_a_text_model_of_libsvm_gives_the_same_vectors(tmp_path):
     model = fitted("Gaussian")
     write_libsvm(model, tmp_path / "model")

@@ -1,6 +1,7 @@
 """Parts of a model that contradict each other are refused, by name, before anything is predicted."""
 
 import copy
+import dataclasses
 
 import numpy as np
 import pytest
@@ -95,10 +96,48 @@ def test_constructed_vectors_without_support_are_consistent(name):
 def test_rows_of_mistakes_are_points_of_the_model():
     model = copy.copy(MODELS["KernelPerceptron"])
     run = model.mistakes_[0]
-    beyond = type(run)(run.rows + 100, run.signs, run.times, run.seen, run.n_iter, run.last)
-    model.mistakes_ = [beyond, *model.mistakes_[1:]]
-    with pytest.raises(ValueError, match="rows of mistakes_ must be between"):
+    n = model.expansion_.shape[0]
+    assert (run.rows.min(), run.rows.max()) == (0, n - 1)
+    for shift in (-1, 1):
+        model.mistakes_ = [dataclasses.replace(run, rows=run.rows + shift), *model.mistakes_[1:]]
+        with pytest.raises(ValueError, match=f"rows of mistakes_ must be between 0 and {n - 1}"):
+            require_consistent(model)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"signs": np.zeros(1)}, "signs of mistakes_ has 1 entries"),
+        ({"times": np.zeros((2, 2), int)}, "times of mistakes_ must be a vector"),
+        ({"rows": [0]}, "rows of mistakes_ must be a vector"),
+        ({"seen": 1.0}, "counts must be integers"),
+    ],
+    ids=lambda value: min(value) if isinstance(value, dict) else "",
+)
+def test_records_of_mistakes_are_vectors_of_one_length_and_integers(change, complaint):
+    model = copy.copy(MODELS["KernelPerceptron"])
+    model.mistakes_ = [dataclasses.replace(model.mistakes_[0], **change), *model.mistakes_[1:]]
+    with pytest.raises(ValueError, match=complaint):
         require_consistent(model)
+
+
+def test_signs_of_mistakes_are_floats_and_their_rows_and_times_integers():
+    run = MODELS["KernelPerceptron"].mistakes_[0]
+    for name, kind in (("rows", float), ("times", float), ("signs", int)):
+        model = copy.copy(MODELS["KernelPerceptron"])
+        forged = dataclasses.replace(run, **{name: getattr(run, name).astype(kind)})
+        model.mistakes_ = [forged, *model.mistakes_[1:]]
+        with pytest.raises(ValueError, match=f"{name} of mistakes_ is {np.dtype(kind)}"):
+            require_consistent(model)
+
+
+@pytest.mark.parametrize("matrix", [np.full((2, 2), np.nan), np.eye(2, dtype=int), np.eye(2, dtype="f2")], ids=str)
+def test_a_precomputed_matrix_holds_finite_floats(matrix):
+    kernel = mc.Precomputed(np.eye(2))
+    object.__setattr__(kernel, "matrix", matrix)
+    with pytest.raises(ValueError, match="matrix must hold finite floats"):
+        require_consistent(kernel)
+    assert require_consistent(mc.Precomputed(np.eye(2, dtype=np.float32)))
 
 
 def test_steps_of_a_pipeline_fit_together():

@@ -93,7 +93,7 @@ def test_nodes_of_arrays_and_points_refer_to_the_arrays_of_the_file():
         ({"expansion": {"kernel": 1, "points": 2, "coef": 3}}, "must be a kernel"),
         ({"expansion": {"kernel": {"record": ["Linear", {}]}}}, "must have a kernel, points and coef"),
         ({"estimator": ["SVC", {"D": 1}, {}]}, "no parameter 'D'"),
-        ({"estimator": ["SVC", {"kernel": "rfb"}, {}]}, "none of"),
+        ({"estimator": ["SVC", {"kernel": "rfb"}, {}]}, "must be one of"),
         ({"estimator": ["SVC", {}, {"fit": 1}]}, "no attribute 'fit'"),
         ({"pipeline": [[1, None]]}, "must have names"),
         ({"pipeline": []}, "must have a step"),
