@@ -51,6 +51,17 @@ def test_permissions_of_a_replaced_file_are_kept_and_a_new_file_follows_the_mask
         os.umask(mask)
 
 
+@pytest.mark.parametrize("mask", [0, 0o077])
+def test_a_new_file_is_readable_and_writable_as_far_as_the_mask_allows(mask, tmp_path):
+    before = os.umask(mask)
+    try:
+        with replacing(tmp_path / "new") as file:
+            file.write(b"content")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o666 & ~mask
+
+
 def test_a_link_is_replaced_and_its_target_stays(tmp_path):
     (tmp_path / "target").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "target")

@@ -24,6 +24,13 @@ def test_values_are_those_of_the_expansion_plus_the_intercept(points, new):
     assert model.classes is None
 
 
+def test_sparse_rows_are_made_dense_for_a_model_of_dense_rows():
+    psi = mc.Expansion(mc.Chi2(1.0), abs(X), COEF)
+    assert not psi.kernel.tags.sparse
+    model = FittedExpansion(psi, np.zeros(2))
+    np.testing.assert_array_equal(model(sp.csr_matrix(abs(NEW))), psi(abs(NEW)))
+
+
 def test_points_that_are_not_rows_are_passed_on():
     kernel = FunctionKernel(lambda A, B: np.array([[float(len(a) * len(b)) for b in B] for a in A]))
     model = FittedExpansion(mc.Expansion(kernel, ["a", "bb"], np.array([[1.0], [2.0]])), np.array([1.0]))
