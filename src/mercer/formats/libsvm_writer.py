@@ -1,6 +1,5 @@
 """Writer of LIBSVM text models."""
 
-
 import numpy as np
 import scipy.sparse as sp
 
