@@ -37,7 +37,7 @@ WORDS = {
     "threshold": r"thresholds?",
     "scores (PCA has them)": r"scores",
     "chosen (a function)": r"(?<!_)(?:chosen|extended|within|(?<!\.)at)(?=\()",
-    "magnified": r"magnified",
+    "magnified": r"manifold\.magnified|magnified(?=\()|_magnified",
     "programme": r"(?<!quadratic )programmes?",
     "polish": r"polish(?:ed|es|ing)?",
     "hull": r"hulls?",
