@@ -36,19 +36,11 @@ ESTIMATORS = {
 
 # Estimators of scikit-learn whose fitted state is a few arrays of fixed meaning: scalers before a model, and linear
 # models inside Kernelized. They are imported on use.
-_SCIKIT_LEARN = {
-    "StandardScaler": "preprocessing",
-    "MinMaxScaler": "preprocessing",
-    "MaxAbsScaler": "preprocessing",
-    "RobustScaler": "preprocessing",
-    "ElasticNet": "linear_model",
-    "Lasso": "linear_model",
-    "LinearRegression": "linear_model",
-    "LogisticRegression": "linear_model",
-    "Ridge": "linear_model",
-    "LinearSVC": "svm",
-    "LinearSVR": "svm",
-}
+_SCIKIT_LEARN = dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"), "preprocessing")
+_SCIKIT_LEARN |= dict.fromkeys(
+    ("ElasticNet", "Lasso", "LinearRegression", "LogisticRegression", "Ridge"), "linear_model"
+)
+_SCIKIT_LEARN |= dict.fromkeys(("LinearSVC", "LinearSVR"), "svm")
 
 # Attributes that are functions, which no prediction needs.
 LEFT_OUT = ("scorer_", "_skl_callbacks")
