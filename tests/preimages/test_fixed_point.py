@@ -51,6 +51,98 @@ def value(psi, z):
     return mc.sqdist(psi, mc.features(psi.kernel, z), paired=True)
 
 
+def test_defaults_are_those_documented():
+    assert FixedPoint() == FixedPoint(max_iter=500, tol=1e-6, restarts=3, pull=0.0, normalise=False)
+
+
+@pytest.mark.parametrize("pull", [0.0, 0.7])
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.8), mc.Cauchy(0.5), mc.Matern(1.3, 2.5)], ids=repr)
+def test_value_and_step_are_those_of_the_weighted_mean_and_the_objective(kernel, pull):
+    rng = np.random.default_rng(0)
+    X, C, z, anchor = (
+        rng.normal(size=(9, 2)),
+        rng.uniform(0.1, 1, (9, 3)),
+        rng.normal(size=(2, 2)),
+        rng.normal(size=(3, 2)),
+    )
+    psi, columns = mc.Expansion(kernel, X, C), np.array([2, 0])
+    value, step, valid = _WeightedMean(psi, pull, anchor, 1.0)(z, columns)
+    assert valid.all()
+    apart = z - anchor[columns]
+    np.testing.assert_allclose(value, 1 - 2 * psi(z)[[0, 1], columns] + pull * (apart**2).sum(axis=1), rtol=1e-12)
+    s = ((z[:, None] - X) ** 2).sum(axis=2)
+    # k'(s) by central differences
+    h = 1e-5
+    line = lambda s: kernel(np.sqrt(s).reshape(-1, 1), np.zeros((1, 1))).reshape(s.shape)  # noqa: E731
+    weight = C.T[columns] * -2 * (line(s + h) - line(s - h)) / (2 * h)
+    mean = (weight @ X + pull * anchor[columns]) / (weight.sum(axis=1) + pull)[:, None]
+    np.testing.assert_allclose(z + step, mean, rtol=1e-7)
+
+
+def test_steps_to_a_mean_with_a_cancelled_or_negative_denominator_are_invalid():
+    force, none = np.ones((4, 2)), np.zeros(4)
+    step, valid = steps(force, np.array([2.0, -2.0, 1e-9, 0.0]), np.array([2.0, 2.0, 2.0, 0.0]), none)
+    assert valid.tolist() == [True, False, False, False]
+    np.testing.assert_allclose(step, [[0.5, 0.5], [0, 0], [0, 0], [0, 0]])
+
+
+def test_steps_at_a_kink_are_shortened_by_its_slope_and_0_where_the_slope_is_larger_than_the_force():
+    force = np.array([[3.0, 4.0], [3.0, 4.0], [3.0, 4.0], [0.0, 0.0]])
+    step, valid = steps(
+        force, np.array([2.0, 2.0, -1.0, 2.0]), np.array([2.0, 2.0, 4.0, 2.0]), np.array([2.0, 6, 2, 1])
+    )
+    # |force| = 5: the share 1 - 2 / 5 of the force is left, over the denominator or, where that is bad, the weight
+    np.testing.assert_allclose(step, np.array([[3.0, 4.0], [0, 0], [3.0, 4.0], [0, 0]]) * [[0.3], [0], [0.15], [0]])
+    assert valid.all()
+
+
+def test_the_secant_rule_extrapolates_first_then_takes_the_plain_step_and_then_halves_it():
+    rule = _Secant((1, 2), 100.0)
+    row, v = np.array([0]), np.array([[1.0, 0.5]])
+    z, steps_of = np.array([[1.0, 1.0]]), lambda failures: rule.propose(row, z, v, np.array([failures]))[0] - z
+    np.testing.assert_allclose(steps_of(0), v)
+    np.testing.assert_allclose(steps_of(2), v / 4)
+    moved, before = np.array([[2.0, 1.0]]), np.array([[2.0, 1.5]])
+    rule.accept(row, moved, before, None)
+    change = v - before
+    share = (v * change).sum() / (change**2).sum()
+    np.testing.assert_allclose(steps_of(0), v - share * (moved + change))
+    np.testing.assert_allclose(steps_of(1), v)
+    np.testing.assert_allclose(steps_of(3), v / 4)
+    rule.forget(row)
+    np.testing.assert_allclose(steps_of(0), v)
+
+
+def test_extrapolated_steps_are_at_most_half_the_spread_and_never_against_the_plain_step():
+    row, v, z = np.array([0]), np.array([[1.0, 0.0]]), np.zeros((1, 2))
+    rule = _Secant((1, 2), 6.0)
+    rule.accept(row, np.array([[1.0, 0.0]]), np.array([[1.1, 0.0]]), None)
+    np.testing.assert_allclose(rule.propose(row, z, v, np.array([0]))[0], [[3.0, 0.0]])
+    # a plain step longer than half the spread is allowed
+    short = _Secant((1, 2), 0.1)
+    short.accept(row, np.array([[1.0, 0.0]]), np.array([[1.1, 0.0]]), None)
+    np.testing.assert_allclose(short.propose(row, z, v, np.array([0]))[0], v)
+    # a vector that grew would extrapolate backwards
+    rule.accept(row, np.array([[1.0, 0.0]]), np.array([[0.9, 0.0]]), None)
+    np.testing.assert_allclose(rule.propose(row, z, v, np.array([0]))[0], v)
+
+
+def test_normalised_vectors_have_the_norm_of_features_and_0_stays_0():
+    psi = mc.features(4.0 * mc.Gaussian(1.0), clusters()) @ np.array([[3.0, 0.0]] + [[0.0, 0.0]] * 89)
+    with pytest.raises(TypeError):
+        FixedPoint().require(psi.kernel)
+    psi = mc.features(mc.Gaussian(1.0), clusters()) @ psi.coef
+    np.testing.assert_allclose(normalised(psi).norms(), [1.0, 0.0])
+
+
+def test_a_point_has_converged_when_the_plain_step_is_at_most_tol_times_the_spread():
+    psi = mc.mean(mc.features(mc.Gaussian(0.1), np.array([[-1.0], [1.0]])))
+    for start, converged in ((1e-3, True), (1.0, False)):
+        found = FixedPoint(max_iter=1, tol=2e-3).find(psi, np.array([[start]]))
+        assert found.converged.tolist() == [converged]
+        assert found.n_iter == (0 if converged else 1)
+
+
 @pytest.mark.parametrize("kernel", RADIAL, ids=repr)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_vector_converges_to_a_point_nearer_than_every_point_of_psi(kernel, kind):
@@ -204,95 +296,3 @@ def test_a_kernel_that_is_not_radial_is_refused_with_a_remedy():
     psi = mc.features(mc.Polynomial(3), clusters())
     with pytest.raises(TypeError, match=r"needs a Radial kernel.*got Polynomial.*method='gradient'"):
         preimage(psi, "fixed_point")
-
-
-def test_defaults_are_those_documented():
-    assert FixedPoint() == FixedPoint(max_iter=500, tol=1e-6, restarts=3, pull=0.0, normalise=False)
-
-
-@pytest.mark.parametrize("pull", [0.0, 0.7])
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.8), mc.Cauchy(0.5), mc.Matern(1.3, 2.5)], ids=repr)
-def test_value_and_step_are_those_of_the_weighted_mean_and_the_objective(kernel, pull):
-    rng = np.random.default_rng(0)
-    X, C, z, anchor = (
-        rng.normal(size=(9, 2)),
-        rng.uniform(0.1, 1, (9, 3)),
-        rng.normal(size=(2, 2)),
-        rng.normal(size=(3, 2)),
-    )
-    psi, columns = mc.Expansion(kernel, X, C), np.array([2, 0])
-    value, step, valid = _WeightedMean(psi, pull, anchor, 1.0)(z, columns)
-    assert valid.all()
-    apart = z - anchor[columns]
-    np.testing.assert_allclose(value, 1 - 2 * psi(z)[[0, 1], columns] + pull * (apart**2).sum(axis=1), rtol=1e-12)
-    s = ((z[:, None] - X) ** 2).sum(axis=2)
-    # k'(s) by central differences
-    h = 1e-5
-    line = lambda s: kernel(np.sqrt(s).reshape(-1, 1), np.zeros((1, 1))).reshape(s.shape)  # noqa: E731
-    weight = C.T[columns] * -2 * (line(s + h) - line(s - h)) / (2 * h)
-    mean = (weight @ X + pull * anchor[columns]) / (weight.sum(axis=1) + pull)[:, None]
-    np.testing.assert_allclose(z + step, mean, rtol=1e-7)
-
-
-def test_steps_to_a_mean_with_a_cancelled_or_negative_denominator_are_invalid():
-    force, none = np.ones((4, 2)), np.zeros(4)
-    step, valid = steps(force, np.array([2.0, -2.0, 1e-9, 0.0]), np.array([2.0, 2.0, 2.0, 0.0]), none)
-    assert valid.tolist() == [True, False, False, False]
-    np.testing.assert_allclose(step, [[0.5, 0.5], [0, 0], [0, 0], [0, 0]])
-
-
-def test_steps_at_a_kink_are_shortened_by_its_slope_and_0_where_the_slope_is_larger_than_the_force():
-    force = np.array([[3.0, 4.0], [3.0, 4.0], [3.0, 4.0], [0.0, 0.0]])
-    step, valid = steps(
-        force, np.array([2.0, 2.0, -1.0, 2.0]), np.array([2.0, 2.0, 4.0, 2.0]), np.array([2.0, 6, 2, 1])
-    )
-    # |force| = 5: the share 1 - 2 / 5 of the force is left, over the denominator or, where that is bad, the weight
-    np.testing.assert_allclose(step, np.array([[3.0, 4.0], [0, 0], [3.0, 4.0], [0, 0]]) * [[0.3], [0], [0.15], [0]])
-    assert valid.all()
-
-
-def test_the_secant_rule_extrapolates_first_then_takes_the_plain_step_and_then_halves_it():
-    rule = _Secant((1, 2), 100.0)
-    row, v = np.array([0]), np.array([[1.0, 0.5]])
-    z, steps_of = np.array([[1.0, 1.0]]), lambda failures: rule.propose(row, z, v, np.array([failures]))[0] - z
-    np.testing.assert_allclose(steps_of(0), v)
-    np.testing.assert_allclose(steps_of(2), v / 4)
-    moved, before = np.array([[2.0, 1.0]]), np.array([[2.0, 1.5]])
-    rule.accept(row, moved, before, None)
-    change = v - before
-    share = (v * change).sum() / (change**2).sum()
-    np.testing.assert_allclose(steps_of(0), v - share * (moved + change))
-    np.testing.assert_allclose(steps_of(1), v)
-    np.testing.assert_allclose(steps_of(3), v / 4)
-    rule.forget(row)
-    np.testing.assert_allclose(steps_of(0), v)
-
-
-def test_extrapolated_steps_are_at_most_half_the_spread_and_never_against_the_plain_step():
-    row, v, z = np.array([0]), np.array([[1.0, 0.0]]), np.zeros((1, 2))
-    rule = _Secant((1, 2), 6.0)
-    rule.accept(row, np.array([[1.0, 0.0]]), np.array([[1.1, 0.0]]), None)
-    np.testing.assert_allclose(rule.propose(row, z, v, np.array([0]))[0], [[3.0, 0.0]])
-    # a plain step longer than half the spread is allowed
-    short = _Secant((1, 2), 0.1)
-    short.accept(row, np.array([[1.0, 0.0]]), np.array([[1.1, 0.0]]), None)
-    np.testing.assert_allclose(short.propose(row, z, v, np.array([0]))[0], v)
-    # a vector that grew would extrapolate backwards
-    rule.accept(row, np.array([[1.0, 0.0]]), np.array([[0.9, 0.0]]), None)
-    np.testing.assert_allclose(rule.propose(row, z, v, np.array([0]))[0], v)
-
-
-def test_normalised_vectors_have_the_norm_of_features_and_0_stays_0():
-    psi = mc.features(4.0 * mc.Gaussian(1.0), clusters()) @ np.array([[3.0, 0.0]] + [[0.0, 0.0]] * 89)
-    with pytest.raises(TypeError):
-        FixedPoint().require(psi.kernel)
-    psi = mc.features(mc.Gaussian(1.0), clusters()) @ psi.coef
-    np.testing.assert_allclose(normalised(psi).norms(), [1.0, 0.0])
-
-
-def test_a_point_has_converged_when_the_plain_step_is_at_most_tol_times_the_spread():
-    psi = mc.mean(mc.features(mc.Gaussian(0.1), np.array([[-1.0], [1.0]])))
-    for start, converged in ((1e-3, True), (1.0, False)):
-        found = FixedPoint(max_iter=1, tol=2e-3).find(psi, np.array([[start]]))
-        assert found.converged.tolist() == [converged]
-        assert found.n_iter == (0 if converged else 1)

@@ -24,6 +24,88 @@ KERNELS = [
 ]
 
 
+def test_defaults_are_those_documented():
+    assert Gradient() == Gradient(max_iter=500, tol=1e-6, restarts=3, pull=0.0, memory=8)
+
+
+def test_directions_are_those_of_bfgs_over_the_latest_pairs():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(4, 4))
+    H = A @ A.T + np.eye(4)
+    rule, row = _LimitedMemory(np.zeros((2, 4)), 3, 1.0, np.zeros(4), -np.inf), np.array([1])
+    moves = rng.normal(size=(5, 1, 4))
+    for move in moves:
+        rule.accept(row, move, np.zeros((1, 4)), move @ H)
+    v = rng.normal(size=(1, 4))
+    s, y = moves[-1, 0], (moves[-1] @ H)[0]
+    inverse = (s @ y) / (y @ y) * np.eye(4)
+    for s in moves[-3:, 0]:
+        y = s @ H
+        left = np.eye(4) - np.outer(s, y) / (s @ y)
+        inverse = left @ inverse @ left.T + np.outer(s, s) / (s @ y)
+    np.testing.assert_allclose(rule._direction(row, v), -v @ inverse, rtol=1e-10)
+    # the other point has no memory yet: a tenth of the width along the gradient
+    other = rule._direction(np.array([0]), v)
+    np.testing.assert_allclose(other, -0.1 * v / np.linalg.norm(v))
+    rule.forget(row)
+    np.testing.assert_allclose(rule._direction(row, v), other)
+
+
+def test_pairs_without_positive_curvature_are_not_stored():
+    rule, row, move = (
+        _LimitedMemory(np.zeros((1, 2)), 3, 1.0, np.zeros(2), -np.inf),
+        np.array([0]),
+        np.array([[1.0, 0.0]]),
+    )
+    for after in (-move, np.array([[0.0, 1.0]]), np.array([[1e-11, 1.0]])):
+        rule.accept(row, move, np.zeros((1, 2)), after)
+        assert not rule.inverse.any()
+    rule.accept(row, move, np.zeros((1, 2)), np.array([[1e-9, 1.0]]))
+    assert rule.inverse.any()
+
+
+def test_steps_are_halved_after_failures_limited_to_the_width_or_the_distance_and_demand_armijos_decrease():
+    rule, row, v = (
+        _LimitedMemory(np.zeros((1, 2)), 3, 2.0, np.array([1.0, 0.0]), -np.inf),
+        np.array([0]),
+        np.array([[3.0, 4.0]]),
+    )
+    rule.accept(row, np.array([[5.0, 0.0]]), np.zeros((1, 2)), np.array([[1.0, 0.0]]))
+    # the quasi-Newton direction is -5 v, of length 25
+    for z, farthest in ((np.array([[1.0, 0.0]]), 2.0), (np.array([[1.0, 10.0]]), 10.0)):
+        for failures in (0, 3):
+            trial, demand = rule.propose(row, z, v, np.array([failures]))
+            np.testing.assert_allclose(trial - z, -v / 5 * farthest / 2**failures)
+            np.testing.assert_allclose(demand, 1e-4 * 5 * farthest / 2**failures)
+
+
+def test_no_coordinate_falls_below_the_floor_and_the_memory_is_cleared_there():
+    rule, row = _LimitedMemory(np.ones((1, 2)), 3, 10.0, np.ones(2), 0.0), np.array([0])
+    rule.accept(row, np.array([[1.0, 1.0]]), np.zeros((1, 2)), np.array([[1.0, 1.0]]))
+    trial, _ = rule.propose(row, np.array([[0.5, 2.0]]), np.array([[1.0, 1.0]]), np.array([0]))
+    np.testing.assert_allclose(trial, [[0.0, 1.0]])
+    assert not rule.inverse.any()
+    # at the floor only steps upwards are left
+    trial, _ = rule.propose(row, np.array([[0.0, 2.0]]), np.array([[1.0, 0.0]]), np.array([0]))
+    np.testing.assert_allclose(trial, [[0.0, 2.0]])
+
+
+def test_a_direction_that_does_not_descend_is_replaced_by_the_negative_gradient():
+    rule, row, v = _LimitedMemory(np.zeros((1, 2)), 3, 9.0, np.zeros(2), -np.inf), np.array([0]), np.array([[1.0, 2.0]])
+    rule.scale[:] = -1.0
+    rule._direction = lambda _, v: v.copy()
+    np.testing.assert_allclose(rule.propose(row, np.zeros((1, 2)), v, np.array([0]))[0], -v)
+
+
+def test_a_point_has_converged_when_the_scaled_gradient_is_at_most_tol():
+    psi = mc.features(mc.Linear(), np.array([[3.0, 0.0], [0.0, 1.0]])) @ np.array([[1.0], [1.0]])
+    # |psi| = sqrt(10), the spread of the two points is sqrt(2.5), and the gradient at z is 2 (z - (3, 1))
+    for offset, converged in ((0.99, True), (1.01, False)):
+        start = np.array([[3.0, 1.0 + offset * 1e-3 * 5 / np.sqrt(2.5)]])
+        found = Gradient(max_iter=1, tol=1e-3).find(psi, start)
+        assert (found.n_iter == 0).tolist() == [converged]
+
+
 @pytest.mark.parametrize("gamma", [0.5, 2.0, 10.0])
 def test_it_agrees_with_the_fixed_point_where_both_apply(gamma):
     psi = mc.features(mc.Gaussian(gamma), X) @ COEF
@@ -146,85 +228,3 @@ def test_a_start_outside_the_domain_of_the_kernel_is_refused():
     phi = mc.features(mc.Intersection(), np.ones((1, 2)))
     with pytest.raises(ValueError, match=r"start\[0, 1\] = -1 must be at least 0"):
         preimage(phi, start=np.array([[1.0, -1.0]]))
-
-
-def test_defaults_are_those_documented():
-    assert Gradient() == Gradient(max_iter=500, tol=1e-6, restarts=3, pull=0.0, memory=8)
-
-
-def test_directions_are_those_of_bfgs_over_the_latest_pairs():
-    rng = np.random.default_rng(0)
-    A = rng.normal(size=(4, 4))
-    H = A @ A.T + np.eye(4)
-    rule, row = _LimitedMemory(np.zeros((2, 4)), 3, 1.0, np.zeros(4), -np.inf), np.array([1])
-    moves = rng.normal(size=(5, 1, 4))
-    for move in moves:
-        rule.accept(row, move, np.zeros((1, 4)), move @ H)
-    v = rng.normal(size=(1, 4))
-    s, y = moves[-1, 0], (moves[-1] @ H)[0]
-    inverse = (s @ y) / (y @ y) * np.eye(4)
-    for s in moves[-3:, 0]:
-        y = s @ H
-        left = np.eye(4) - np.outer(s, y) / (s @ y)
-        inverse = left @ inverse @ left.T + np.outer(s, s) / (s @ y)
-    np.testing.assert_allclose(rule._direction(row, v), -v @ inverse, rtol=1e-10)
-    # the other point has no memory yet: a tenth of the width along the gradient
-    other = rule._direction(np.array([0]), v)
-    np.testing.assert_allclose(other, -0.1 * v / np.linalg.norm(v))
-    rule.forget(row)
-    np.testing.assert_allclose(rule._direction(row, v), other)
-
-
-def test_pairs_without_positive_curvature_are_not_stored():
-    rule, row, move = (
-        _LimitedMemory(np.zeros((1, 2)), 3, 1.0, np.zeros(2), -np.inf),
-        np.array([0]),
-        np.array([[1.0, 0.0]]),
-    )
-    for after in (-move, np.array([[0.0, 1.0]]), np.array([[1e-11, 1.0]])):
-        rule.accept(row, move, np.zeros((1, 2)), after)
-        assert not rule.inverse.any()
-    rule.accept(row, move, np.zeros((1, 2)), np.array([[1e-9, 1.0]]))
-    assert rule.inverse.any()
-
-
-def test_steps_are_halved_after_failures_limited_to_the_width_or_the_distance_and_demand_armijos_decrease():
-    rule, row, v = (
-        _LimitedMemory(np.zeros((1, 2)), 3, 2.0, np.array([1.0, 0.0]), -np.inf),
-        np.array([0]),
-        np.array([[3.0, 4.0]]),
-    )
-    rule.accept(row, np.array([[5.0, 0.0]]), np.zeros((1, 2)), np.array([[1.0, 0.0]]))
-    # the quasi-Newton direction is -5 v, of length 25
-    for z, farthest in ((np.array([[1.0, 0.0]]), 2.0), (np.array([[1.0, 10.0]]), 10.0)):
-        for failures in (0, 3):
-            trial, demand = rule.propose(row, z, v, np.array([failures]))
-            np.testing.assert_allclose(trial - z, -v / 5 * farthest / 2**failures)
-            np.testing.assert_allclose(demand, 1e-4 * 5 * farthest / 2**failures)
-
-
-def test_no_coordinate_falls_below_the_floor_and_the_memory_is_cleared_there():
-    rule, row = _LimitedMemory(np.ones((1, 2)), 3, 10.0, np.ones(2), 0.0), np.array([0])
-    rule.accept(row, np.array([[1.0, 1.0]]), np.zeros((1, 2)), np.array([[1.0, 1.0]]))
-    trial, _ = rule.propose(row, np.array([[0.5, 2.0]]), np.array([[1.0, 1.0]]), np.array([0]))
-    np.testing.assert_allclose(trial, [[0.0, 1.0]])
-    assert not rule.inverse.any()
-    # at the floor only steps upwards are left
-    trial, _ = rule.propose(row, np.array([[0.0, 2.0]]), np.array([[1.0, 0.0]]), np.array([0]))
-    np.testing.assert_allclose(trial, [[0.0, 2.0]])
-
-
-def test_a_direction_that_does_not_descend_is_replaced_by_the_negative_gradient():
-    rule, row, v = _LimitedMemory(np.zeros((1, 2)), 3, 9.0, np.zeros(2), -np.inf), np.array([0]), np.array([[1.0, 2.0]])
-    rule.scale[:] = -1.0
-    rule._direction = lambda _, v: v.copy()
-    np.testing.assert_allclose(rule.propose(row, np.zeros((1, 2)), v, np.array([0]))[0], -v)
-
-
-def test_a_point_has_converged_when_the_scaled_gradient_is_at_most_tol():
-    psi = mc.features(mc.Linear(), np.array([[3.0, 0.0], [0.0, 1.0]])) @ np.array([[1.0], [1.0]])
-    # |psi| = sqrt(10), the spread of the two points is sqrt(2.5), and the gradient at z is 2 (z - (3, 1))
-    for offset, converged in ((0.99, True), (1.01, False)):
-        start = np.array([[3.0, 1.0 + offset * 1e-3 * 5 / np.sqrt(2.5)]])
-        found = Gradient(max_iter=1, tol=1e-3).find(psi, start)
-        assert (found.n_iter == 0).tolist() == [converged]
