@@ -130,7 +130,7 @@ def test_stages_shrink_by_a_fourteenth_at_least_and_their_number_is_that_of_the_
     assert sizes[0] == 1
     expected = [50]
     while expected[-1] > 1:
-        expected.append(min(expected[-1] - 1, int(0.93 * expected[-1])))
+        expected.append(int(0.93 * expected[-1]))
     assert sizes == expected[::-1]
 
 

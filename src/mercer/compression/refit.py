@@ -49,9 +49,9 @@ def refit(
 
     .. math:: \sum_{ij} |U_{ij}| (\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2), \quad S = k(X, Z) B + b.
 
-    mu is 0.1. If the vectors are too few to meet all outputs, mu = 0.01 lets them miss outputs far from the boundary: two
-    short descents on half of the rows compare the errors of both weights on the other half, and 0.01 is used if its
-    errors are fewer by two standard errors.
+    mu is 0.1. If the vectors are too few to meet all outputs, mu = 0.01 lets them miss outputs far from the boundary:
+    two short descents on half of the rows compare the errors of both weights on the other half, and 0.01 is used if
+    its errors are fewer by two standard errors.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ class Merge:
         while True:
             if pairs.count <= wanted:
                 sets.append(pairs.remaining())
-                wanted = min(pairs.count - 1, int(_RATIO * pairs.count))
+                wanted = int(_RATIO * pairs.count)
             if pairs.count == 1:
                 break
             with serial_blas():
