@@ -138,3 +138,11 @@ def test_tiles_of_one_set_know_their_rows():
     assert [rows for rows, _ in found] == [slice(0, 45)]
     assert found[0][1].offset == 0
     assert next(array.tiles(points, Points(Z)))[1].offset is None
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("n", [1, 8, 9, 16, 17])
+def test_any_number_of_tiles_makes_one_block(n):
+    points = Points(X[:n])
+    assert array.dense(mc.Gaussian(1.0), points, Points(Z)).shape == (n, 30)
+    np.testing.assert_allclose(array.dense(mc.Gaussian(1.0), points, points), mc.Gaussian(1.0)(X[:n]), rtol=1e-12)

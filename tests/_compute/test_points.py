@@ -182,7 +182,9 @@ def test_the_common_type_is_single_only_if_all_are():
     [(np.zeros((2, 1), np.float32), np.float32), (["a", "b"], np.float64), (np.arange(3), np.float64)],
 )
 def test_values_at_points_that_are_not_numbers_are_float64(container, dtype):
-    assert Points(container).dtype == dtype
+    found = Points(container).dtype
+    assert found == dtype
+    assert isinstance(found, np.dtype)
 
 
 def test_centre_and_norms_are_computed_in_float64():

@@ -5,7 +5,7 @@ import pytest
 
 import mercer as mc
 from mercer._compute.points import Points
-from mercer._compute.profile import check_range, evaluate_profile, parameters
+from mercer._compute.profile import apply_profile, check_range, evaluate_profile, parameters
 
 
 def test_parameters_are_the_fields_in_order_as_floats():
@@ -35,3 +35,9 @@ def test_the_range_of_inner_products_is_that_of_the_largest_row_in_both_signs():
     with pytest.raises(ValueError, match="overflows float64: the largest row has norm 5; scale X"):
         check_range(OnlyPositive(), points)
     check_range(OnlyPositive(), Points(np.array([[4.9, 0.0]])))
+
+
+def test_without_an_order_a_profile_has_its_values():
+    s = np.array([0.0, 1.0])
+    np.testing.assert_allclose(apply_profile(mc.Gaussian.profile, s, (2.0,)), np.exp(-2 * s))
+    np.testing.assert_allclose(evaluate_profile(mc.Gaussian(2.0), s), np.exp(-2 * s))

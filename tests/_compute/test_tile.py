@@ -156,3 +156,10 @@ def test_profiles_of_a_tile_are_those_of_its_scalars_and_an_overflow_is_refused(
         large = Tile(*(Points(np.full((1, 2), value)) for value in sides))
         with pytest.raises(ValueError, match="overflow"):
             large.dot(mc.Polynomial(2))
+
+
+def test_sparse_rows_have_the_distance_0_to_themselves():
+    points = Points(sp.csr_array(_points(9, 3)))
+    s = Tile(points.take(slice(4, 7)), points, 4).sqdist
+    assert (s[np.arange(3), np.arange(4, 7)] == 0).all()
+    assert (Tile(points, points, 0).sqdist.diagonal() == 0).all()
