@@ -88,6 +88,7 @@ def test_a_classifier_with_all_its_vectors_predicts_the_same(model, n_classes):
     np.testing.assert_array_equal(same.predict(new), model.predict(new))
     np.testing.assert_allclose(same.decision_function(new), model.decision_function(new), rtol=1e-5, atol=1e-7)
     assert same.report_.vectors_after == same.report_.vectors_before
+    assert type(same.report_.vectors_before) is type(same.report_.vectors_after) is int
     assert same.report_.measured.changed == 0
     assert not hasattr(model, "report_")
 

@@ -165,7 +165,7 @@ class Task:
         rng = generator(random_state)
         draw = rng.integers if isinstance(rng, np.random.Generator) else rng.randint
         self.seed = int(draw(2**31 - 1))
-        self.size = max(1, np.count_nonzero(self.psi.coef.any(axis=1)))
+        self.size = max(1, int(np.count_nonzero(self.psi.coef.any(axis=1))))
         self.X, self.y = X, y
         if X is None:
             return
