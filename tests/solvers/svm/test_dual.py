@@ -108,7 +108,14 @@ def test_classifiers_are_one_sided_and_hard_margins_unbounded():
         dual = Dual(sign, np.minimum(C * sign, 0), np.maximum(C * sign, 0), np.zeros(2), np.arange(2))
         assert dual.one_sided
         assert dual.unbounded == np.isinf(C)
+        assert dual.factors == (1.0, 1.0)
     assert not dual_of(sign, -1.0, 1.0).one_sided
+    # one variable may take both signs, one is without bound
+    mixed = Dual(sign, np.array([0.0, -1.0]), np.array([1.0, 1.0]), np.zeros(2), np.arange(2))
+    assert not mixed.one_sided
+    assert not mixed.unbounded
+    assert replace(mixed, upper=np.array([np.inf, 1.0])).unbounded
+    assert replace(mixed, lower=np.array([0.0, -np.inf])).unbounded
 
 
 # --- certificates -----------------------------------------------------------------------------------------------------
@@ -187,6 +194,9 @@ def test_the_primal_of_a_hard_margin_is_the_normal_stretched_to_it():
     found = certificate(dual, coef, dual.target - np.array([-0.5, 0.5]), 0.0)
     np.testing.assert_allclose(numbers(found), [0.5, 0.375, 0.125, 1.0])
     assert certificate(dual, np.zeros(2), dual.target, 0.0).primal == np.inf
+    # a bias of 1/4 leaves the second point a margin of 1/4 only
+    found = certificate(dual, coef, dual.target - np.array([-0.5, 0.5]), 0.25)
+    np.testing.assert_allclose(found.primal, 0.5 * 0.25 / 0.25**2)
 
 
 def test_bounds_of_a_prescribed_sum_are_those_that_the_coefficients_show():
@@ -202,8 +212,20 @@ def test_bounds_of_a_prescribed_sum_are_those_that_the_coefficients_show():
     assert certificate(dual, rounded, gradient, 0.7).kkt == 1
 
 
+@pytest.mark.parametrize("C", [1e-3, 1e3])
+def test_a_coefficient_within_four_roundings_of_its_bound_is_at_it(C):
+    sign, eps = np.array([1.0, 1.0, -1.0]), 1e-6
+    dual = Dual(sign, np.minimum(sign, 0), np.maximum(sign, 0), np.zeros(3), np.arange(3), total=1.0)
+    gradient = np.array([1.0, 3.0, 0.0])
+    for roundings, kkt in ((3.9, 0.0), (4.1, 2.0)):
+        # the second point violates by 2 if it may rise
+        coef = C * np.array([1.0, 1 - roundings * eps, -1.0])
+        assert certificate(dual, coef, gradient, 0.5, eps).kkt == kkt
+
+
 def test_an_unbounded_regression_has_the_certificate_of_bounds_that_are_not_met():
     K, t, coef = regression(0, 1.0)
+    coef *= 0.25
     found, bounded = (
         certificate(dual_of(t, -C, C, epsilon=0.3), coef, t - K @ coef, 0.1) for C in (np.inf, 2 * np.abs(coef).max())
     )

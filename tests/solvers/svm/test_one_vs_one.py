@@ -1,5 +1,7 @@
 """Several binary classifiers: which points they see, the layout of their coefficients, votes, training."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -172,9 +174,18 @@ def test_kernel_values_of_each_class_are_computed_once_if_half_of_the_memory_hol
         seen.clear()
         solve_duals(rows, duals, found, Options(1e-3, memory=memory))
         assert all(bool(each.shared) == shared for each in seen)
-    # the block of class 1 is the second part of the first pair and the first part of the last
+    # the block of class 1 is the first part of the last pair
     solve_duals(rows, duals, found, Options(1e-3))
-    blocks = {len(each.buffer): each.shared for each in seen[-1:]}
-    ((place, block), _) = next(iter(blocks.values()))
+    place, block = seen[-1].shared[0]
     assert place == slice(0, 20)
     np.testing.assert_allclose(block, mc.Gaussian(0.5)(rows.points[30:50]), atol=1e-14)
+
+
+def test_values_are_not_shared_by_one_classifier_or_by_solvers_that_do_not_use_them(rng, monkeypatch):
+    rows, duals, found, options = problem(rng, "ovo")
+    seen = []
+    monkeypatch.setattr(one_vs_one, "solve_dual", lambda *args: seen.append(args[2]))
+    solve_duals(rows, duals[:1], found[:1], options)
+    for other in (replace(duals[2], total=1.0), replace(duals[2], upper=np.full(45, np.inf))):
+        solve_duals(rows, [*duals[:2], other], found, options)
+    assert [each.shared for each in seen] == [()] * 7
