@@ -89,5 +89,5 @@ def test_a_share_that_is_none_is_named(sample, nu, message):
 
 
 def test_weights_that_are_all_zero_are_refused(sample):
-    with pytest.raises(ValueError, match="sample_weight is zero"):
+    with pytest.raises(ValueError, match="sample_weight must not all be zero"):
         OneClassSVM().fit(sample[0], sample_weight=np.zeros(200))

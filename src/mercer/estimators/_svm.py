@@ -1,7 +1,7 @@
 """Parts shared by the support vector estimators: the training problem, checks, options of the solver, warnings."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Real
 
 import numpy as np
@@ -16,7 +16,8 @@ from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion
 from mercer.gram import Gram, kept_product, prepare_product
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.solvers.svm.dual import Infeasible
+from mercer.solvers.svm import solve_dual
+from mercer.solvers.svm.dual import Infeasible, certificate, inner_bias
 from mercer.solvers.svm.workspace import Options, SharedCallback
 
 # Kernel values beyond this suggest features that were not scaled.
@@ -144,6 +145,15 @@ class SingleOutput(SupportVectorEstimator):
 
 class Boundary(SingleOutput, OutlierMixin):
     """Mixin of outlier detectors with ``score_samples`` and ``offset_``."""
+
+    def _solve(self, problem, dual, tol, scale):
+        """Return a solution with only points at their bounds outside; ``scale`` is that of kernel values."""
+        with self._training(problem, tol) as options:
+            rows = options.rows(problem.kernel, problem.points, [dual])
+            solution = solve_dual(rows, dual, options)
+        bias = inner_bias(solution, dual, problem.dtype, scale)
+        found = certificate(dual, solution.coef, solution.gradient, bias)
+        return replace(solution, bias=bias, certificate=found)
 
     def decision_function(self, X):
         """Return ``score_samples(X) - offset_`` of new points, positive inside.

@@ -6,8 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer.estimators._svm import Boundary, check_share, warn_coarse, warn_inaccurate
-from mercer.solvers.svm import solve_dual
-from mercer.solvers.svm.dual import Dual, certificate, feasible_start, inner_bias
+from mercer.solvers.svm.dual import Dual, certificate, feasible_start
 
 
 class OneClassSVM(Boundary, BaseEstimator):
@@ -90,13 +89,9 @@ class OneClassSVM(Boundary, BaseEstimator):
         dual, total = self._dual(problem)
         scale = np.abs(problem.kernel.diag(problem.points)).max()
         tol = self.tol * max(float(scale), 1e-300) / max(1.0, total)
-        with self._training(problem, tol) as options:
-            rows = options.rows(problem.kernel, problem.points, [dual])
-            solution = solve_dual(rows, dual, options)
-        bias = inner_bias(solution, dual, problem.dtype, scale)
-        found = certificate(dual, solution.coef, solution.gradient, bias)
-        self._store(problem, replace(solution, coef=total * solution.coef, certificate=found))
-        self.intercept_ = np.array([total * bias], problem.dtype)
+        solution = self._solve(problem, dual, tol, scale)
+        self._store(problem, replace(solution, coef=total * solution.coef))
+        self.intercept_ = np.array([total * solution.bias], problem.dtype)
         self.offset_ = -self.intercept_[0]
         warn_inaccurate(self, solution, tol)
         warn_coarse(self, problem, scale, solution.violation, tol)

@@ -8,8 +8,7 @@ from sklearn.base import BaseEstimator
 from mercer._common import warn
 from mercer._compute.points import widened
 from mercer.estimators._svm import Boundary, check_C, warn_coarse, warn_inaccurate
-from mercer.solvers.svm import solve_dual
-from mercer.solvers.svm.dual import certificate, inner_bias, smallest_ball_dual
+from mercer.solvers.svm.dual import certificate, smallest_ball_dual
 
 
 class SVDD(Boundary, BaseEstimator):
@@ -97,14 +96,10 @@ class SVDD(Boundary, BaseEstimator):
         dual = self._dual(problem)
         scale = max(float(np.abs(dual.target).max()), 1e-300) * 2
         tol = self.tol * scale
-        with self._training(problem, tol) as options:
-            rows = options.rows(problem.kernel, problem.points, [dual])
-            solution = solve_dual(rows, dual, options)
-        bias = inner_bias(solution, dual, problem.dtype, scale)
-        found = certificate(dual, solution.coef, solution.gradient, bias)
-        self._store(problem, replace(solution, certificate=found))
+        solution = self._solve(problem, dual, tol, scale)
+        self._store(problem, solution)
         self._norm = float(self.centre_.norms()[0]) ** 2
-        self.radius_ = float(np.sqrt(max(0.0, self._norm + 2 * bias)))
+        self.radius_ = float(np.sqrt(max(0.0, self._norm + 2 * solution.bias)))
         self.offset_ = -(self.radius_**2)
         warn_inaccurate(self, solution, tol)
         warn_coarse(self, problem, scale, solution.violation, tol)

@@ -77,8 +77,22 @@ def test_a_quadratic_loss_needs_no_bounds(points):
     expected = np.linalg.solve(system, np.append(dual.target, 0))
     np.testing.assert_allclose(np.append(solution.coef, solution.bias), expected, atol=1e-9)
     # bounds that no coefficient meets change nothing
-    finite = solve_dual(rows, replace(dual, lower=np.full(N, -99.0), upper=np.full(N, 99.0)), options)
-    np.testing.assert_allclose(finite.coef, solution.coef, atol=1e-9)
+    finite = replace(dual, lower=np.full(N, -99.0), upper=np.full(N, 99.0))
+    np.testing.assert_allclose(solve_dual(rows, finite, options).coef, solution.coef, atol=1e-9)
+    # it is solved between bounds that are at least twice its coefficients
+    bounded = _solve_dual._bounded(dual)
+    assert np.isfinite(bounded.upper).all()
+    assert (bounded.upper > 2 * np.abs(solution.coef)).all()
+    np.testing.assert_array_equal(bounded.lower, -bounded.upper)
+    assert _solve_dual._bounded(finite) is finite
+
+
+def test_bounds_of_a_quadratic_loss_are_those_of_the_loss_of_a_constant():
+    ridge = np.array([0.5, 0.25])
+    dual = Dual(np.array([0.0, 3.0]), np.full(2, -np.inf), np.full(2, np.inf), np.zeros(2), np.arange(2), 0.1, ridge)
+    # C = 2 and 4, mean 2: squared errors 4 and 1, loss 2 * 4 + 4 * 1
+    expected = 2 * (np.sqrt(np.array([2.0, 4.0]) * 12) + 0.1 * np.array([2.0, 4.0]))
+    np.testing.assert_allclose(_solve_dual._bounded(dual).upper, expected)
 
 
 def test_a_workspace_is_taken_as_it_is(points):

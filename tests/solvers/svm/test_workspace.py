@@ -43,8 +43,10 @@ def test_rows_are_as_accurate_as_the_largest_coefficients_need(monkeypatch):
     monkeypatch.setattr("mercer.solvers.svm.workspace.rows_of", lambda *args: asked.append(args))
     Options(1e-3).rows("kernel", "points", duals_of(2.0, 5.0))
     Options(1e-3).rows("kernel", "points", duals_of(np.inf))
+    Options(1e-3).rows("kernel", "points", duals_of(5.0, n=100) + duals_of(5.0))
     assert asked[0] == ("kernel", "points", pytest.approx(1e-3 / (5.0 * 20)), None)
     assert asked[1][2] == 0
+    assert asked[2] == asked[0]
 
 
 def test_a_workspace_has_the_buffer_of_one_of_several_workers():
@@ -57,6 +59,8 @@ def test_a_workspace_has_the_buffer_of_one_of_several_workers():
     wide = workspace.of_type(np.dtype(np.float64))
     assert (wide.buffer.dtype, len(wide.buffer)) == (np.float64, len(workspace.buffer) // 2)
     assert wide.of_type(np.dtype(np.float64)) is wide
+    odd = Workspace(0.1, 5, np.empty(7, np.float32)).of_type(np.dtype(np.float64))
+    assert len(odd.buffer) == 3
 
 
 def test_one_answer_stops_all_workers():
