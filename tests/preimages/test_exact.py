@@ -91,11 +91,12 @@ def test_even_degrees_and_other_kernels_are_refused_with_the_reason():
         Exact(tol=0.0)
 
 
-def test_the_length_is_the_largest_at_which_the_slope_is_a_quarter_of_that_at_0():
-    kernel = mc.Sigmoid(1.0, 0.5)
+@pytest.mark.parametrize("coef0", [0.5, -0.5])
+def test_the_length_is_the_largest_at_which_the_slope_is_a_quarter_of_that_at_0(coef0):
+    kernel = mc.Sigmoid(1.0, coef0)
 
     def slope(s):
-        return 1 / np.cosh(s + 0.5) ** 2
+        return 1 / np.cosh(s + coef0) ** 2
 
     for size in np.geomspace(0.2, 20, 60):
         expected = size

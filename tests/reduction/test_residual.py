@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from tests.reference import naive
+from tests.reference.tall import Tall
 
 import mercer as mc
 from mercer.reduction.residual import Residual, ResidualMean, smooth
@@ -37,7 +38,7 @@ def test_values_and_gradients_are_those_of_the_formula(kernel):
         np.testing.assert_allclose(gradient[:, k], slope.astype(float), rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", KERNELS[:3], ids=repr)
+@pytest.mark.parametrize("kernel", [*KERNELS[:3], Tall(0.4)], ids=repr)
 def test_steps_to_the_weighted_mean_point_down_the_gradient(kernel):
     values, gradient, _ = _residual(kernel)(NEW, np.arange(4))
     lowered, steps, valid = _residual(kernel, ResidualMean)(NEW, np.arange(4))
