@@ -125,7 +125,7 @@ def test_a_start_from_nothing_is_nothing():
 
 def test_values_are_stored_if_memory_holds_them_and_the_copies_of_each_worker():
     rows, chosen = rows_of(mc.Gaussian(0.3), np.random.default_rng(0).normal(size=(2000, 3)), np.inf), np.arange(2000)
-    stored, copy = 2000 * 2048 * 4, 1200 * (1200 + 256) * 4
+    stored, copy = 2000 * 2048 * 4, 1200 * (1200 + 64) * 4
     for workers in (1, 3):
         needed = stored + workers * copy
         for memory, kind in ((needed, StoredValues), (needed - 4, LazyValues)):

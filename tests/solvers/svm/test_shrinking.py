@@ -23,7 +23,7 @@ def _problem(seed, n=600, C=5.0):
 def test_what_fills_up_lanes_takes_no_part(global_random_seed):
     K, y, values, slots, variables = _problem(global_random_seed)
     shrinking.solve_all(values, slots, variables, 1e-3, 10**6, None)
-    assert len(variables) == 768
+    assert len(variables) == 640
     assert not variables.coef[600:].any()
     assert not variables.gradient[600:].any()
 

@@ -143,5 +143,5 @@ def test_more_free_variables_than_a_sweep_holds_take_few_sweeps(global_random_se
 
 
 def test_memory_for_less_than_a_few_rows_is_refused(points):
-    with pytest.raises(ValueError, match="the buffer holds 4095 kernel values; it must hold at least 4096"):
-        _solve(mc.Gaussian(0.5), points, _classifier(points), values=4095)
+    with pytest.raises(ValueError, match="the buffer holds 1023 kernel values; it must hold at least 1024"):
+        _solve(mc.Gaussian(0.5), points, _classifier(points), values=1023)

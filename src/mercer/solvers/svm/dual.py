@@ -225,11 +225,11 @@ def certificate(dual, coef, gradient, bias, rounding=_ROUNDING):
             # the optimum without error is that of every C that no coefficient meets
             bound = np.full(len(coef), 2 * float(np.abs(coef).max(initial=0.0)) or 1.0)
             dual = replace(dual, lower=-bound, upper=bound)
-        gap = float(_gap_between_bounds(dual, coef, gradient - bias).sum())
+        gap = float(gap_between_bounds(dual, coef, gradient - bias).sum())
     return Certificate(value + gap, value, violation_of(gradient, coef, dual))
 
 
-def _gap_between_bounds(dual, coef, error):
+def gap_between_bounds(dual, coef, error):
     """Return the terms of the gap between finite bounds: the maximum is at a bound or at 0."""
     above, below = np.maximum(coef, 0), np.minimum(coef, 0)
     # gains of a move to 0, to the upper and to the lower bound, in pieces: nothing cancels

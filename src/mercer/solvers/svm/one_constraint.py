@@ -8,11 +8,15 @@ from mercer.solvers.svm.divide_and_conquer import LARGE, divide
 from mercer.solvers.svm.dual import objective
 from mercer.solvers.svm.newton import cross, refine
 from mercer.solvers.svm.smo import solve
+from mercer.solvers.svm.whole import fits, solve_whole
 
 # Steps per variable, and at least, after which a round of SMO ends and Newton steps are tried.
 _PATIENCE, _LEAST = 100, 100_000
 # A round that raises the objective and lowers the violation by less than these shares has stalled.
 _GAIN, _FALL = 1e-4, 0.1
+
+# Small solutions that compiled code left at a violation above this share of the tolerance are refined here.
+_FEW, _EXACT = 500, 0.01
 
 
 def solve_one_constraint(rows, dual, workspace):
@@ -22,11 +26,18 @@ def solve_one_constraint(rows, dual, workspace):
     each twice as long, and Newton steps take turns until ``tol``, ``max_iter``, or a round that gains almost nothing:
     the rest is rounding, or a kernel that is not positive semidefinite. ``gain`` then tells the gain of that round.
     """
-    tol, budget = workspace.tol, max(_LEAST, _PATIENCE * len(dual.coef))
+    tol, budget = workspace.tol, steps_of_a_round(len(dual.coef))
     start, n_iter, computed, best = dual, 0, 0, None
     if len(dual.coef) > LARGE and not dual.coef.any() and not workspace.shared:
         coef, n_iter, computed = divide(rows, dual, workspace)
         start = replace(dual, coef=coef)
+    if fits(rows, [dual], len(workspace.buffer)):
+        found = solve_whole(rows, [dual], workspace, min(budget, workspace.max_iter))[0]
+        if found.violation <= tol or found.n_iter >= workspace.max_iter:
+            exact = found.violation <= _EXACT * tol or len(dual.coef) > _FEW
+            return found if exact else refine(rows, dual, found, tol)
+        n_iter, computed = found.n_iter, found.computed
+        start = replace(dual, coef=found.coef)
     while True:
         allowed = min(budget, workspace.max_iter - n_iter)
         found = solve(rows, start, replace(workspace, max_iter=allowed))
@@ -48,3 +59,8 @@ def solve_one_constraint(rows, dual, workspace):
                 return replace(best if best.violation < found.violation else found, n_iter=n_iter, gain=gain)
         best, budget = found, 2 * budget
         start = replace(dual, coef=found.coef)
+
+
+def steps_of_a_round(n):
+    """Return the number of steps after which a first round of SMO over n variables ends."""
+    return max(_LEAST, _PATIENCE * n)

@@ -14,8 +14,13 @@ import numpy as np
 from mercer._compute.threads import count_threads, limit_threads, run_tasks
 from mercer.solvers.svm._solve_dual import solve_dual
 from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.one_constraint import steps_of_a_round
 from mercer.solvers.svm.rows import shared_blocks
-from mercer.solvers.svm.workspace import Workspace
+from mercer.solvers.svm.whole import fits, solve_whole
+from mercer.solvers.svm.workspace import Workspace, buffer_size
+
+# Tasks for each worker when small duals are solved together.
+_TASKS = 8
 
 
 @dataclass(frozen=True)
@@ -173,15 +178,17 @@ def decide(values, n_classes, multi_class, break_ties=False):
 def solve_duals(rows, duals, problems, options):
     """Return the solutions of the duals of several binary classifiers, several at a time on the pool of threads.
 
-    Kernel values between the points of a class are computed once for all of them if half of the memory holds them.
+    Many small duals go to compiled code together. For large ones, kernel values between the points of a class are
+    computed once for all of them if half of the memory holds them.
     """
-    widest = max(len(dual.points) for dual in duals)
+    widest, workers = max(len(dual.points) for dual in duals), min(count_threads(), len(duals))
+    if len(duals) > 1 and fits(rows, duals, buffer_size(options.budget, widest, rows.dtype.itemsize, workers)):
+        return _solve_together(rows, duals, options, workers)
     shared = {}
     if len(duals) > 1 and all(dual.total is None and not dual.unbounded for dual in duals):
         spans = sorted({each.span(part) for each in problems for part in each.parts})
         shared = shared_blocks(rows, [slice(*span) for span in spans], options.budget // 2)
     reserved = sum(block.nbytes for block in shared.values())
-    workers = min(count_threads(), len(duals))
     workspaces = queue.SimpleQueue()
     for _ in range(workers):
         workspaces.put(Workspace.allocate(rows, widest, options, workers, reserved))
@@ -199,6 +206,35 @@ def solve_duals(rows, duals, problems, options):
     else:
         with limit_threads(workers):
             run_tasks(lambda k: in_one_thread(train, k), len(duals))
+    return solutions
+
+
+def _solve_together(rows, duals, options, workers):
+    """Return the solutions of small duals: each task solves several in compiled code, and finishes hard ones alone."""
+    sizes = np.array([len(dual.points) for dual in duals], float)
+    workspaces = queue.SimpleQueue()
+    for _ in range(workers):
+        workspaces.put(Workspace.allocate(rows, int(sizes.max()), options, workers))
+    # tasks of about equal work
+    share = np.cumsum(sizes**2) / np.sum(sizes**2)
+    n_tasks = 1 if workers == 1 else min(len(duals), _TASKS * workers)
+    cuts = np.searchsorted(share, np.linspace(0, 1, n_tasks + 1)[1:-1]) + 1
+    parts = [part for part in np.split(np.arange(len(duals)), cuts) if len(part)]
+    solutions = [None] * len(duals)
+
+    def train(k):
+        workspace, part = workspaces.get(), parts[k]
+        limit = min(workspace.max_iter, steps_of_a_round(int(sizes.max())))
+        for i, found in zip(part, solve_whole(rows, [duals[i] for i in part], workspace, limit), strict=True):
+            done = found.violation <= workspace.tol or found.n_iter >= workspace.max_iter
+            solutions[i] = found if done else solve_dual(rows, replace(duals[i], coef=found.coef), workspace)
+        workspaces.put(workspace)
+
+    if workers == 1:
+        train(0)
+    else:
+        with limit_threads(workers):
+            run_tasks(lambda k: in_one_thread(train, k), len(parts))
     return solutions
 
 

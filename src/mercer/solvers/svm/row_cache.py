@@ -5,6 +5,9 @@ import numpy as np
 from mercer._compute.loops import transpose
 from mercer.solvers.svm.working_set import LANES, subtract
 
+# Number of rows computed at a time: rows that go to memory in pieces are copied there.
+_ROWS = 256
+
 
 class RowCache:
     """Kernel values between some points, row by row as they are needed.
@@ -64,8 +67,8 @@ class RowCache:
         """Compute the missing rows of some places (int array)."""
         missing = wanted[self.slots[wanted] < 0]
         # a few at a time: rows that go to memory given up are copied there
-        for start in range(0, len(missing), LANES):
-            self._compute(missing[start : start + LANES])
+        for start in range(0, len(missing), _ROWS):
+            self._compute(missing[start : start + _ROWS])
 
     def complete(self):
         """Compute all rows, each value once, so that the matrix is exactly symmetric; the cache must be empty."""
@@ -91,8 +94,8 @@ class RowCache:
         self._columns = [None]
         known = np.flatnonzero(self.slots >= 0)
         columns = self._rows.columns(points)
-        for start in range(0, len(known), LANES):
-            some = known[start : start + LANES]
+        for start in range(0, len(known), _ROWS):
+            some = known[start : start + _ROWS]
             block = np.empty((len(some), len(points)), self.values.dtype)
             columns(self._points[some], block)
             self.values[self.slots[some][:, None], places] = block

@@ -16,7 +16,7 @@ _TILE = 1 << 16
 # Number of operations below which one thread is as fast as a pool.
 _THREADED = 1 << 22
 # Number of points up to which values are float64: float32 would save too little.
-_FEW = 1000
+_FEW = 256
 # Number of points of the sample on which rounding is measured.
 _SAMPLE = 128
 
@@ -104,10 +104,12 @@ class FusedRows:
         self.diagonal = np.resize(np.asarray(kernel.diag(some.astype(np.float64)), np.float64), len(points))
         self.width = points.shape[1] + 2 * self._radial
         if self._radial:
+            self._centre = points.mean(axis=0, dtype=np.float64)
             centred = np.empty(points.shape, dtype)
-            subtract_centre(points, points.mean(axis=0, dtype=np.float64), centred)
+            subtract_centre(points, self._centre, centred)
             self._right = loops.bordered(centred, -2, 1)
         else:
+            self._centre = np.zeros(points.shape[1])
             self._right = np.ascontiguousarray(points, dtype)
 
     def columns(self, J):
@@ -151,6 +153,19 @@ class FusedRows:
         columns = weights.reshape(len(weights), -1)
         values = loops.matmul(*self._formula, self._centred(R), self._centred(J), columns).astype(np.float64)
         return values if weights.ndim == 2 else values[:, 0]
+
+    def coordinates(self):
+        """Return what compiled loops compute rows of: coordinates (n, d), squared norms (n,), parameters.
+
+        The coordinates are -2 (x - centre) for a kernel of distances.
+        """
+        squares = self._right[:, -1] if self._radial else np.zeros(len(self.points), self.dtype)
+        parameters = tuple(self.dtype.type(value) for value in self._formula[2])
+        return self._right[:, : self.points.shape[1]], squares, parameters
+
+    def exact_coordinates(self):
+        """Return the points as given, the centre (d,) and float64 parameters."""
+        return self.points, self._centre, tuple(float(value) for value in self._formula[2])
 
     def _centred(self, J):
         # multiplication by a power of 2 is exact

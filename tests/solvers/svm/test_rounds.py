@@ -1,0 +1,81 @@
+import numpy as np
+
+import mercer as mc
+from mercer.solvers.svm.on_demand import gather_columns
+from mercer.solvers.svm.rounds import bias_and_violation, near_margin, round_solver
+from mercer.solvers.svm.rows import FusedRows
+from mercer.solvers.svm.working_set import load
+
+
+def _problem(seed, n=700, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+    rows, m = FusedRows(mc.Gaussian(0.5), X, dtype), -(-n // 64) * 64
+    coordinates, squares, parameters = rows.coordinates()
+    columns = np.empty((3, m), dtype)
+    gather_columns(coordinates, np.arange(n), columns)
+    points = columns, np.pad(squares, (0, m - n)), parameters, np.pad(np.ones(n, dtype), (0, m - n))
+    f, lower, upper = (np.pad(values, (0, m - n)) for values in (y, np.minimum(3 * y, 0), np.maximum(3 * y, 0)))
+    return X, y, points, f, lower, upper
+
+
+def test_rounds_lead_to_the_optimum_with_the_gradient_of_the_coefficients(global_random_seed):
+    X, y, points, f, lower, upper = _problem(global_random_seed)
+    n, m = len(y), len(f)
+    K, slots, coef = np.zeros((m, m)), np.full(m, -1), np.zeros(m)
+    solve = round_solver(mc.Gaussian.profile, "radial")
+    n_iter, used = solve(points, K, slots, 0, f, coef, lower, upper, 0.0, 1e-6, 10**6)
+    assert n_iter > 0
+    # rows that no step asked for are not computed
+    assert used == np.count_nonzero(slots >= 0) < n
+    assert abs(coef.sum()) < 1e-10
+    np.testing.assert_allclose(f[:n], y - mc.Gaussian(0.5)(X) @ coef[:n], atol=1e-9)
+    bias, violation = bias_and_violation(f, coef, lower, upper, 0.0, n)
+    assert violation <= 1e-6
+    free = (coef[:n] > lower[:n]) & (coef[:n] < upper[:n])
+    np.testing.assert_allclose(f[:n][free], bias, atol=1e-6)
+
+
+def test_float32_rounds_end_at_the_tolerance_of_the_float64_gradient(global_random_seed):
+    X, y, points, f, lower, upper = _problem(global_random_seed, dtype=np.float32)
+    m = len(f)
+    K, slots, coef = np.zeros((m, m), np.float32), np.full(m, -1), np.zeros(m)
+    round_solver(mc.Gaussian.profile, "radial")(points, K, slots, 0, f, coef, lower, upper, 0.0, 1e-3, 10**6)
+    np.testing.assert_allclose(f[: len(y)], y - mc.Gaussian(0.5)(X) @ coef[: len(y)], atol=1e-4)
+    assert bias_and_violation(f, coef, lower, upper, 0.0, len(y))[1] <= 1e-3
+
+
+def test_a_limit_ends_rounds_after_that_many_steps():
+    _, _, points, f, lower, upper = _problem(0)
+    m = len(f)
+    state = points, np.zeros((m, m)), np.full(m, -1), 0, f, np.zeros(m), lower, upper
+    assert round_solver(mc.Gaussian.profile, "radial")(*state, 0.0, 1e-6, 37)[0] == 37
+
+
+def test_variables_near_the_margin_are_free_or_would_violate_if_the_bias_moved_by_the_violation():
+    # slopes of rises and minus those of falls: bias between 0.5 and 1, so the middle is 0.75 and the violation 0.5
+    gradient = np.array([1.0, 0.5, 0.2, 0.3, 1.3, 1.2, 0.6, -9.0])
+    coef, lower, upper = np.zeros(8), np.zeros(8), np.ones(8)
+    coef[[1, 4, 5, 7]] = 1
+    coef[6] = 0.5
+    rising, falling = np.empty(8), np.empty(8)
+    top, bottom = load(gradient, coef, lower, upper, 0.0, rising, falling)
+    places = np.empty(8, int)
+    count = near_margin(rising, falling, top, bottom, places)
+    middle, violation = 0.5 * (top - bottom), top + bottom
+    expected = [
+        t for t in range(8)
+        if (coef[t] < 1 and gradient[t] > middle - violation) or (coef[t] > 0 and gradient[t] < middle + violation)
+    ]  # fmt: skip
+    assert places[:count].tolist() == expected
+    assert 6 in expected
+
+
+def test_without_free_variables_the_bias_is_the_middle_of_the_interval():
+    gradient, coef = np.array([2.0, 1.0]), np.array([1.0, 0.0])
+    assert bias_and_violation(gradient, coef, np.zeros(2), np.ones(2), 0.0, 2) == (1.5, 0.0)
+    assert bias_and_violation(np.array([2.0, 2.5]), np.array([1.0, 0.0]), np.zeros(2), np.ones(2), 0.0, 2) == (
+        2.25,
+        0.5,
+    )

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.solvers.svm.dual import Dual, certificate
+from mercer.solvers.svm.rows import rows_of
+from mercer.solvers.svm.whole import LARGEST, fits, solve_whole
+from mercer.solvers.svm.workspace import Options, Workspace
+
+
+def _duals(seed, n=300, C=5.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    duals = []
+    for k in range(3):
+        points = np.sort(rng.permutation(n)[: n - 40 * k])
+        y = np.where(X[points, k] + 0.2 * rng.normal(size=len(points)) > 0, 1.0, -1.0)
+        duals.append(Dual(y, np.minimum(C * y, 0), np.maximum(C * y, 0), np.zeros(len(y)), points))
+    rows = rows_of(mc.Gaussian(0.4), X, 0.0)
+    return X, rows, duals, Workspace.allocate(rows, n, Options(1e-3))
+
+
+def test_every_dual_is_solved_over_its_own_points(global_random_seed):
+    X, rows, duals, workspace = _duals(global_random_seed)
+    for dual, found in zip(duals, solve_whole(rows, duals, workspace, 10**6), strict=True):
+        gradient = dual.target - mc.Gaussian(0.4)(X[dual.points]) @ found.coef
+        np.testing.assert_allclose(found.gradient, gradient, atol=1e-9)
+        exact = certificate(dual, found.coef, gradient, found.bias)
+        assert exact.kkt <= 1e-3
+        assert found.certificate.primal == pytest.approx(exact.primal, rel=1e-9)
+        assert found.certificate.dual == pytest.approx(exact.dual, rel=1e-12)
+        assert ((found.coef >= dual.lower) & (found.coef <= dual.upper)).all()
+        assert abs(found.coef.sum()) < 1e-9
+
+
+def test_the_objective_is_that_of_scikit_learn(global_random_seed):
+    from sklearn.svm import SVC
+
+    X, rows, (dual, *_), workspace = _duals(global_random_seed)
+    found = solve_whole(rows, [dual], workspace, 10**6)[0]
+    peer = SVC(C=5.0, gamma=0.4, tol=1e-8).fit(X[dual.points], dual.target)
+    b = peer.dual_coef_[0]
+    value = b @ dual.target[peer.support_] - 0.5 * b @ mc.Gaussian(0.4)(X[dual.points][peer.support_]) @ b
+    assert found.certificate.dual == pytest.approx(value, rel=1e-6)
+
+
+def test_a_start_with_coefficients_leads_to_the_same_optimum(global_random_seed):
+    from dataclasses import replace
+
+    _, rows, (dual, *_), workspace = _duals(global_random_seed)
+    cold = solve_whole(rows, [dual], workspace, 10**6)[0]
+    warm = solve_whole(rows, [replace(dual, coef=0.5 * cold.coef)], workspace, 10**6)[0]
+    assert warm.certificate.dual == pytest.approx(cold.certificate.dual, rel=1e-6)
+
+
+def test_a_callback_that_returns_true_ends_the_training():
+    from dataclasses import replace
+
+    _, rows, duals, workspace = _duals(0)
+    calls = []
+    found = solve_whole(rows, duals, replace(workspace, callback=lambda violation: not calls.append(violation)), 5)
+    assert len(calls) == 1
+    assert all(each.n_iter <= 5 for each in found)
+
+
+def test_pauses_change_nothing(monkeypatch, global_random_seed):
+    from mercer.solvers.svm import whole
+
+    _, rows, duals, workspace = _duals(global_random_seed)
+    expected = solve_whole(rows, duals, workspace, 10**6)
+    # a new solver, which pauses after few steps
+    monkeypatch.setattr(whole, "_WORK", 40_000)
+    whole._solver.cache_clear()
+    try:
+        for found, whole_run in zip(solve_whole(rows, duals, workspace, 10**6), expected, strict=True):
+            assert found.violation <= 1e-3
+            assert found.certificate.dual == pytest.approx(whole_run.certificate.dual, rel=1e-6)
+    finally:
+        whole._solver.cache_clear()
+
+
+def test_plain_duals_of_moderate_size_with_room_for_all_rows_fit():
+    from dataclasses import replace
+
+    _, rows, (dual, *_), _ = _duals(0)
+    assert fits(rows, [dual], 320**2)
+    assert not fits(rows, [dual], 320**2 - 1)
+    assert not fits(rows, [replace(dual, total=1.0)], 10**9)
+    assert not fits(rows, [replace(dual, ridge=np.ones(300))], 10**9)
+    assert not fits(rows, [replace(dual, upper=np.full(300, np.inf))], 10**9)
+    assert not fits(rows_of(mc.Gaussian(1.0) + mc.Linear(), rows.points, 1.0), [dual], 10**9)
+    assert LARGEST == 8192
