@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -39,8 +41,6 @@ def test_steps_lead_to_the_optimum_and_keep_the_sum(epsilon, global_random_seed)
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.05])
 def test_the_optimum_is_that_of_the_interpreted_steps(epsilon, global_random_seed):
-    from dataclasses import replace
-
     K, dual, start, gradient, bias = _near_optimum(global_random_seed, epsilon)
     other = solve_active_set(K, gradient.copy(), replace(dual, coef=start), bias, None)[0]
     coef = start.copy()

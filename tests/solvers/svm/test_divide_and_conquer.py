@@ -114,7 +114,7 @@ def test_points_without_coordinates_are_divided_by_kernel_values(kernel, wrap):
 
 def test_the_divided_optimum_is_the_optimum(global_random_seed, monkeypatch):
     X, dual = _problem(global_random_seed)
-    rows = rows_of(KERNEL, X, 1e-6)
+    rows = rows_of(KERNEL, X, 0.0)
     workspace = Workspace(1e-9, 10**6, np.empty(1 << 20, rows.dtype))
     whole = solve(rows, dual, workspace)
     monkeypatch.setattr(one_constraint, "LARGE", 100)

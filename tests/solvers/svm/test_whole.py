@@ -1,7 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.svm import SVC
 
 import mercer as mc
+from mercer.solvers.svm import whole
 from mercer.solvers.svm.dual import Dual, certificate
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.whole import LARGEST, fits, solve_whole
@@ -34,8 +38,6 @@ def test_every_dual_is_solved_over_its_own_points(global_random_seed):
 
 
 def test_the_objective_is_that_of_scikit_learn(global_random_seed):
-    from sklearn.svm import SVC
-
     X, rows, (dual, *_), workspace = _duals(global_random_seed)
     found = solve_whole(rows, [dual], workspace, 10**6)[0]
     peer = SVC(C=5.0, gamma=0.4, tol=1e-8).fit(X[dual.points], dual.target)
@@ -45,8 +47,6 @@ def test_the_objective_is_that_of_scikit_learn(global_random_seed):
 
 
 def test_a_start_with_coefficients_leads_to_the_same_optimum(global_random_seed):
-    from dataclasses import replace
-
     _, rows, (dual, *_), workspace = _duals(global_random_seed)
     cold = solve_whole(rows, [dual], workspace, 10**6)[0]
     warm = solve_whole(rows, [replace(dual, coef=0.5 * cold.coef)], workspace, 10**6)[0]
@@ -54,8 +54,6 @@ def test_a_start_with_coefficients_leads_to_the_same_optimum(global_random_seed)
 
 
 def test_a_callback_that_returns_true_ends_the_training():
-    from dataclasses import replace
-
     _, rows, duals, workspace = _duals(0)
     calls = []
     found = solve_whole(rows, duals, replace(workspace, callback=lambda violation: not calls.append(violation)), 5)
@@ -64,8 +62,6 @@ def test_a_callback_that_returns_true_ends_the_training():
 
 
 def test_pauses_change_nothing(monkeypatch, global_random_seed):
-    from mercer.solvers.svm import whole
-
     _, rows, duals, workspace = _duals(global_random_seed)
     expected = solve_whole(rows, duals, workspace, 10**6)
     # a new solver, which pauses after few steps
@@ -80,8 +76,6 @@ def test_pauses_change_nothing(monkeypatch, global_random_seed):
 
 
 def test_plain_duals_of_moderate_size_with_room_for_all_rows_fit():
-    from dataclasses import replace
-
     _, rows, (dual, *_), _ = _duals(0)
     assert fits(rows, [dual], 320**2)
     assert not fits(rows, [dual], 320**2 - 1)

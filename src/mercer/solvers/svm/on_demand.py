@@ -3,7 +3,6 @@
 import functools
 
 from mercer._compute import compile as _compile
-from mercer._compute import fastmath
 from mercer._compute.compile import compiled, dispatcher, fingerprint, specialised, wide
 from mercer.solvers.svm.working_set import VECTORS
 
@@ -15,6 +14,9 @@ _SIDE = 16
 
 def cached(profile, scalar):
     """Return the options under which compiled code for a profile is kept on disk."""
+    # imported here: it imports Numba
+    from mercer._compute import fastmath
+
     key = fingerprint(profile, 0, scalar, fastmath, _compile)
     return {"flags": VECTORS, "cache": key is not None, "key": key}
 
@@ -60,6 +62,8 @@ def row_filler(profile, scalar):
 
     ``columns`` (d, m) hold -2 (x - centre) for a kernel of distances, and ``squares`` |x - centre|^2.
     """
+    from mercer._compute import fastmath
+
     value, xp, radial = specialised(profile, 0), fastmath, scalar == "radial"
 
     def fill(columns, squares, parameters, i, out):
