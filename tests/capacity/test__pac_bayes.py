@@ -54,7 +54,7 @@ def test_a_point_at_the_origin_counts_as_half_an_error():
     assert pac_bayes(own).value == pytest.approx(2 * _invert_kl(0.5, (0.25**2 / 2 + np.log(301 * 24 / 0.05)) / 300))
 
 
-def test_drawn_classifiers_err_as_often_as_the_normal_law_says():
+def test_drawn_classifiers_err_as_often_as_under_the_normal_law():
     # the sum over points of erfc is the mean error of w + noise, by the law of large numbers
     own = learned(200, 1.0)
     rng, mu = np.random.default_rng(1), 4.0
@@ -66,12 +66,12 @@ def test_drawn_classifiers_err_as_often_as_the_normal_law_says():
     assert abs(simulated - norm.sf(mu * cosines).mean()) < 0.01
 
 
-def test_it_says_more_of_more_points_and_of_wider_margins():
+def test_it_falls_with_more_points_and_wider_margins():
     assert pac_bayes(learned(2000, 3.0)).value < pac_bayes(learned(200, 3.0)).value < 1
     assert pac_bayes(learned(500, 3.0)).value < pac_bayes(learned(500, 1.0)).value
 
 
-def test_more_confidence_costs(global_random_seed):
+def test_more_confidence_gives_a_larger_bound(global_random_seed):
     own = learned(500, 2.0, global_random_seed)
     assert pac_bayes(own, confidence=0.999).value > pac_bayes(own, confidence=0.9).value
 

@@ -27,7 +27,7 @@ def test_the_true_error_is_that_of_leaving_one_out(full, moons):
     assert full.measured == "leave one out"
 
 
-def test_all_bounds_stand_side_by_side_and_those_that_hold_do(full):
+def test_all_bounds_are_listed_and_those_with_confidence_hold(full):
     names = [bound.name for bound in full.bounds]
     assert len(set(names)) == len(names) == 10
     for bound in full.bounds:
@@ -36,7 +36,7 @@ def test_all_bounds_stand_side_by_side_and_those_that_hold_do(full):
     assert {bound.kind for bound in full.bounds} == {"bound", "heuristic"}
 
 
-def test_text_and_page_say_the_same(full):
+def test_text_and_page_agree(full):
     text, page = str(full), full._repr_html_()
     for bound in full.bounds:
         assert bound.statement in text
@@ -45,7 +45,7 @@ def test_text_and_page_say_the_same(full):
     assert "Assumes" in text
 
 
-def test_what_a_model_calls_itself_is_escaped(moons):
+def test_names_are_escaped_in_html(moons):
     X, _ = moons
 
     class Odd(type(mc.Gaussian(1.0))):
@@ -95,7 +95,7 @@ def test_regressions_are_measured_by_squares(model, moons):
     assert 0.6 < estimate.value / found.truth < 1.6
 
 
-def test_components_are_told_what_they_leave_out(moons):
+def test_kernel_pca_has_the_bound_of_its_residual(moons):
     found = report(mc.KernelPCA(3, kernel=mc.Gaussian(0.1)).fit(moons[0]), moons[0])
     assert [bound.name for bound in found.bounds] == ["kernel-PCA residual"]
 
@@ -115,7 +115,7 @@ def test_three_classes_are_refused(moons):
         report(mc.SVC().fit(X, y), X, y)
 
 
-def test_what_has_no_kernel_is_refused(moons):
+def test_estimators_without_a_kernel_are_refused(moons):
     X, y = moons
     with pytest.raises(NotFittedError, match="SVC instance is not fitted"):
         report(mc.SVC(), X, y)

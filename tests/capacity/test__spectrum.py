@@ -74,7 +74,7 @@ def test_sides_are_the_extents_of_principal_components(points, centre):
 def test_the_box_of_actual_coordinates_lies_in_that_of_the_bounded_eigenfunctions(points):
     found = spectrum(mc.Gaussian(0.3), points, 20, centre=False)
     assert np.all(found.sides <= found.mercer_sides(found.suprema.max()) * (1 + 1e-9))
-    # what a smaller constant promises, the points break
+    # a smaller constant is refuted by the points
     assert not np.all(found.sides <= found.mercer_sides(0.5 * found.suprema.max()))
 
 

@@ -18,7 +18,7 @@ def test_a_bound_without_confidence_is_a_heuristic():
 
 
 @pytest.mark.parametrize(("value", "vacuous"), [(0.99, False), (1.0, True), (math.inf, True), (math.nan, True)])
-def test_what_says_no_more_than_the_trivial_is_vacuous(value, vacuous):
+def test_a_value_that_is_not_below_the_trivial_one_is_vacuous(value, vacuous):
     assert Bound("a", value, "", "error").vacuous == vacuous
 
 
@@ -26,7 +26,7 @@ def test_other_quantities_have_other_trivial_values():
     assert not Bound("a", 3.0, "", "residual", 0.95, trivial=4.0).vacuous
 
 
-# --- what claims to hold does: random samples of points whose labels are wrong with probability NOISE ----------------
+# --- bounds hold at their confidence, on random samples whose labels are wrong with probability NOISE ----------------
 
 
 def sample(rng, n):
@@ -71,15 +71,15 @@ BOUNDS = {
 
 def failures(name, trials, seed):
     learn, n, bound = BOUNDS[name]
-    rng, failed, optimistic, said = np.random.default_rng(seed), 0, 0, 0
+    rng, failed, optimistic, informative = np.random.default_rng(seed), 0, 0, 0
     for _ in range(trials):
         model, error = learn(rng, n)
         found = bound(model)
         assert found.kind == "bound"
         failed += error > found.value
-        said += not found.vacuous
+        informative += not found.vacuous
         optimistic += error > np.mean(model.margins <= 0)
-    return failed, optimistic, said
+    return failed, optimistic, informative
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,11 @@ def failures(name, trials, seed):
 )
 @pytest.mark.parametrize("name", BOUNDS)
 def test_a_bound_holds_at_its_confidence(name, trials, global_random_seed):
-    failed, optimistic, said = failures(name, trials, global_random_seed)
+    failed, optimistic, informative = failures(name, trials, global_random_seed)
     assert failed <= trials * FAILURE + 3 * np.sqrt(trials * FAILURE * (1 - FAILURE))
-    # the trials would tell: the training error by itself fails far more often, and the bound says something
+    # the trials would tell: the training error by itself fails far more often, and the bound is rarely vacuous
     assert optimistic > trials * 2 * FAILURE
-    assert said > 0.9 * trials
+    assert informative > 0.9 * trials
 
 
 @pytest.mark.slow

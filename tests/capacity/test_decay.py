@@ -121,6 +121,6 @@ def test_a_slow_exponential_law_sums_to_at_most_its_integral(power):
         (lambda: estimate_decay(np.ones(9)), "must not all be equal"),
     ],
 )
-def test_what_is_no_decay_is_refused(make, message):
+def test_invalid_laws_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()

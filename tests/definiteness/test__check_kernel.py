@@ -119,6 +119,6 @@ def test_bad_input_is_named():
 
 
 @pytest.mark.parametrize("given", ["rbf", 3, None])
-def test_what_is_neither_kernel_nor_callable_is_named(given):
+def test_arguments_that_are_neither_kernel_nor_callable_are_named(given):
     with pytest.raises(TypeError, match=f"kernel must be a Kernel, .* got {given!r} of type"):
         mc.check_kernel(given)

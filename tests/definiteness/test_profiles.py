@@ -65,8 +65,8 @@ def test_completely_monotone_profiles_pass(kernel, global_random_seed):
 
 
 def test_a_profile_that_is_not_completely_monotone_is_refuted_for_rows_of_every_length():
-    said = examine(Bump(), None)[0]
-    assert (said.verdict, said.where) == ("refuted", "rows of every length")
+    found = examine(Bump(), None)[0]
+    assert (found.verdict, found.where) == ("refuted", "rows of every length")
     # and rightly: in three variables some points already show it
     X = np.random.default_rng(0).normal(size=(60, 3))
     assert np.linalg.eigvalsh(Bump()(X))[0] < -1e-3

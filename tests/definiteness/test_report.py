@@ -35,14 +35,14 @@ REPORTS = [
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.verdict)
-def test_text_and_html_say_every_statement_and_the_verdict(report):
+def test_text_and_html_hold_every_statement_and_the_verdict(report):
     parser = Words()
     parser.feed(report._repr_html_())
     assert parser.open == []
     page = "".join(parser.words)
-    for said in (report.verdict, *(statement.reason for statement in report.statements)):
-        assert said in str(report)
-        assert said in page
+    for text in (report.verdict, *(statement.reason for statement in report.statements)):
+        assert text in str(report)
+        assert text in page
 
 
 def test_verdicts_are_sentences_that_differ():

@@ -26,7 +26,7 @@ def test_it_is_a_conformal_kernel_with_a_bump_at_every_support_vector(svc, halve
     np.testing.assert_allclose(kernel(X), c[:, None] * svc.kernel_(X) * c, rtol=1e-12)
 
 
-def test_volume_gathers_where_the_machine_decides(svc, halves):
+def test_volume_is_larger_near_the_boundary(svc, halves):
     X, _ = halves
     kernel = manifold.magnify(svc, 0.4)
     gain = np.log(manifold.volume_element(kernel, X) / manifold.volume_element(svc.kernel_, X))
@@ -44,7 +44,7 @@ def test_its_metric_is_that_of_a_conformal_kernel_of_unit_length(svc, halves):
     assert np.isfinite(manifold.scalar_curvature(kernel, X)).all()
 
 
-def test_a_machine_can_be_trained_again(svc, halves):
+def test_a_model_can_be_refitted(svc, halves):
     X, y = halves
     again = mc.SVC(kernel=manifold.magnify(svc, 0.7)).fit(X, y)
     assert again.score(X, y) >= svc.score(X, y) - 0.05

@@ -102,7 +102,7 @@ def test_the_scaled_spectrum_of_a_zero_metric_is_zero():
         "columns",
     ],
 )
-def test_what_has_no_metric_is_refused(kernel, X, error, message):
+def test_kernels_and_points_without_a_metric_are_refused(kernel, X, error, message):
     with pytest.raises(error, match=message):
         manifold.metric(kernel, X)
 

@@ -114,7 +114,7 @@ def test_where_there_are_no_points_there_is_no_density():
         (np.array([np.nan, 1.0]), r"p\[0\] = nan"),
     ],
 )
-def test_what_is_no_density_is_refused(p, message):
+def test_invalid_densities_are_refused(p, message):
     with pytest.raises(ValueError, match=message):
         manifold.density(mc.Gaussian(1.0), np.zeros((2, 2)), p)
 

@@ -24,7 +24,7 @@ def test_too_few_axes_are_refused_with_both_numbers():
         _axes.grid(Figure().subplots(1, 2), 2, 3, (1, 1))
 
 
-def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
+def test_without_matplotlib_the_error_names_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ModuleNotFoundError, match=r'pip install "mercer\[plot\]"'):
         _axes.grid(None, 1, 1, (1, 1))

@@ -95,8 +95,7 @@ class BoundsDisplay:
         self
         """
         bounds = list(self.bounds)
-        if ax is None:
-            ax = _axes.grid(None, 1, 1, (6.4, 0.9 + 0.34 * len(bounds)))[0, 0]
+        ax = _axes.one(ax, (6.4, 0.9 + 0.34 * len(bounds)))
         places = np.arange(len(bounds))
         # a vacuous bound may be infinite
         lengths = [one.trivial if one.vacuous else one.value for one in bounds]

@@ -77,7 +77,7 @@ class ImageGridDisplay:
         rows = {"noisy": X, "denoised": estimator.denoise(X)}
         if clean is not None:
             rows = {"clean": np.asarray(clean)[:n_images]} | rows
-        height, width = _side(X, shape)
+        height, width = _image_shape(X, shape)
         images = np.stack([row.reshape(-1, height, width) for row in rows.values()])
         return cls(images, titles=list(rows)).plot(ax)
 
@@ -118,7 +118,7 @@ class ImageGridDisplay:
         points = expansion.points
         X = points.toarray() if hasattr(points, "toarray") else np.asarray(points)
         X = X if order is None else X[order]
-        height, width = _side(X, shape)
+        height, width = _image_shape(X, shape)
         columns = min(n_columns, len(X))
         rows = -(-len(X) // columns)
         images = np.full((rows * columns, height, width), np.nan)
@@ -168,7 +168,7 @@ def _scaled(images):
     return images / np.where(reach > 0, reach, 1.0)
 
 
-def _side(X, shape):
+def _image_shape(X, shape):
     """Return height and width of images stored as rows: the given shape, or that of a square."""
     if shape is not None:
         height, width = shape
