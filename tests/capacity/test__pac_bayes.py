@@ -46,11 +46,24 @@ def test_the_bound_is_the_smallest_over_the_grid_of_mu():
     assert 0 < np.argmin(values) < 23
 
 
-def test_a_point_at_the_origin_counts_as_half_an_error():
-    # cosines 0 and 1 for every mu, in a model without bias whose kernel is k - 1
+def test_short_vectors_have_cosines_too():
+    # |w| = 1/4 and k + 1 = 1/4: outputs 1/16 have the cosine 1/2
     own = replace(
-        learned(300, 1.0), outputs=np.zeros(300), targets=np.ones(300), diagonal=np.full(300, -1.0), norm=1.0, bias=0.0
+        learned(300, 1.0),
+        outputs=np.full(300, 1 / 16),
+        targets=np.ones(300),
+        diagonal=np.full(300, -0.75),
+        norm=0.25,
+        bias=0,
     )
+    mu = 0.25 * np.sqrt(2.0) ** np.arange(24)
+    limits = (mu**2 / 2 + np.log(301 * 24 / 0.05)) / 300
+    values = [2 * _invert_kl(q, limit) for q, limit in zip(norm.sf(mu / 2), limits, strict=True)]
+    assert pac_bayes(own).value == pytest.approx(min(values))
+
+
+def test_a_point_at_the_origin_counts_as_half_an_error():
+    own = replace(learned(300, 1.0), outputs=np.zeros(300), diagonal=np.full(300, -1.0), norm=1.0, bias=0.0)
     assert pac_bayes(own).value == pytest.approx(2 * _invert_kl(0.5, (0.25**2 / 2 + np.log(301 * 24 / 0.05)) / 300))
 
 
@@ -84,4 +97,6 @@ def test_the_scale_of_the_outputs_does_not_matter():
 
 def test_a_classifier_that_is_always_wrong_has_a_vacuous_bound():
     own = learned(300, 3.0)
-    assert pac_bayes(replace(own, outputs=-own.outputs)).vacuous
+    assert pac_bayes(replace(own, outputs=-own.outputs)).value == pytest.approx(2)
+    few = replace(own, targets=own.targets[:2], outputs=-own.outputs[:2], diagonal=own.diagonal[:2], rows=own.rows[:2])
+    assert pac_bayes(few).value == 2

@@ -92,6 +92,17 @@ def test_the_ratios_of_norm_and_margin_go_down_to_two_to_the_minus_20():
     assert rademacher(own).value > 0.3
 
 
+@pytest.mark.parametrize(("margin", "failed"), [(2.0**-20, 0), (2.0**-20.5, 1)])
+def test_the_ratios_of_norm_and_margin_go_up_to_two_to_the_20(margin, failed):
+    # k + 1 = 2^-48: the complexity is small even for the largest ratio
+    own = capacity.Model(
+        mc.Linear(), np.zeros((900, 1)), np.arange(900), np.ones(900), np.full(900, margin), np.full(900, 2.0**-48 - 1),
+        norm=1.0, bias=0.0,
+    )  # fmt: skip
+    assert rademacher(own).value == pytest.approx(margin_bound(own, 0.05), rel=1e-9)
+    assert (rademacher(own).value > 1) == failed
+
+
 def test_a_point_on_the_margin_is_no_error():
     # margins of 1 and 2: the ratio 1 has no failure, the next one has half
     own = capacity.Model(
@@ -109,5 +120,7 @@ def test_the_scale_of_the_outputs_does_not_matter():
     X = np.linspace(-3, 3, 500)[:, None]
     y = np.where(X[:, 0] > 0, 1, -1)
     own = capacity.model(mc.SVC(C=0.1, kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
-    larger = replace(own, outputs=8 * own.outputs, norm=8 * own.norm, bias=8 * own.bias)
-    assert np.isclose(rademacher(own).value, rademacher(larger).value)
+    for factor in (8, 1 / 64):
+        scaled = replace(own, outputs=factor * own.outputs, norm=factor * own.norm, bias=factor * own.bias)
+        assert scaled.norm < 0.2 or factor > 1
+        assert np.isclose(rademacher(own).value, rademacher(scaled).value)

@@ -66,6 +66,11 @@ def test_sums_of_an_exponential_law_are_geometric():
     assert np.isclose(np.exp(ExponentialDecay(0.5, 1.0, 3.0).log_power_sum(0.5)), np.sqrt(3) / (np.exp(0.25) - 1))
 
 
+def test_laws_start_at_one_and_are_geometric_by_default():
+    assert ExponentialDecay(0.5) == ExponentialDecay(0.5, 1.0, 1.0)
+    assert PolynomialDecay(2.0) == PolynomialDecay(2.0, 1.0)
+
+
 def test_a_list_sums_its_values_and_ends():
     law = ListedDecay(np.array([4.0, 1.0]))
     assert law.log_power_sum(0.5) == pytest.approx(np.log(3))
@@ -117,6 +122,9 @@ def test_a_slow_exponential_law_sums_to_at_most_its_integral(power):
         (lambda: ExponentialDecay(-1.0), "rate = -1.0 must be above 0"),
         (lambda: ListedDecay(np.array([1.0, 2.0])), "descending order"),
         (lambda: ListedDecay(np.array([1.0, 0.0])), "above 0"),
+        (lambda: ListedDecay(np.array([np.inf, 1.0])), "above 0"),
+        (lambda: ListedDecay(np.array([])), "above 0"),
+        (lambda: ListedDecay(np.ones((2, 2))), "above 0"),
         (lambda: estimate_decay(np.array([1.0, 0.5])), "values has 2 eigenvalues"),
         (lambda: estimate_decay(np.ones(9)), "must not all be equal"),
     ],

@@ -121,13 +121,16 @@ def test_no_scaling_makes_the_bound_smaller_than_covering_the_box_itself():
 def test_fewer_than_one_ball_is_refused():
     with pytest.raises(ValueError, match="must be at least 1"):
         entropy_numbers(np.ones(2), 0)
-    with pytest.raises(ValueError, match="log_n"):
-        log_entropy_number(ExponentialDecay(1.0), -1.0)
+    with pytest.raises(ValueError, match="must be at least 1"):
+        entropy_numbers(np.ones(2), np.array([0, 5]))
+    for log_n in (-1.0, np.array([-1.0, 5.0]), np.array([np.inf, 1.0])):
+        with pytest.raises(ValueError, match="log_n"):
+            log_entropy_number(ExponentialDecay(1.0), log_n)
 
 
 def test_more_balls_than_eigenvalues_can_tell_apart_are_refused():
     with pytest.raises(ValueError, match="4194304 eigenvalues; use a smaller log_n"):
-        log_entropy_number(PolynomialDecay(2.0), 1e9)
+        log_entropy_number(PolynomialDecay(2.0), np.array([1.0, 1e9]))
 
 
 def test_a_slow_law_has_no_bound():

@@ -19,7 +19,7 @@ def log_covering_number(spectrum, epsilon, radius=1.0):
     Parameters
     ----------
     spectrum : Spectrum
-        Not centred. When it is not complete, eigenvalues that were not computed are replaced by the last one that was.
+        Not centred, and complete or with the leading eigenvalues.
     epsilon : float
         Radius of the covering balls, above 0.
     radius : float
@@ -53,8 +53,8 @@ def log_covering_number(spectrum, epsilon, radius=1.0):
     if spectrum.centred:
         raise ValueError("spectrum must be of the uncentred Gram matrix; use spectrum(kernel, X, centre=False).")
     axes = radius * np.sqrt(spectrum.values / spectrum.n)
-    # first omitted axis a_(d+1), for d = 0, 1, ..., k
-    omitted = np.append(axes, 0.0 if spectrum.complete else axes[-1])
+    # first omitted axis a_(d+1), for d = 0, 1, ...; it is not known for d = k unless the spectrum is complete
+    omitted = np.append(axes, 0.0) if spectrum.complete else axes
     best = np.inf
     for d in np.flatnonzero(omitted < epsilon):
         e = np.sqrt(epsilon**2 - omitted[d] ** 2)
