@@ -97,6 +97,6 @@ def test_the_scale_of_the_outputs_does_not_matter():
 
 def test_a_classifier_that_is_always_wrong_has_a_vacuous_bound():
     own = learned(300, 3.0)
-    assert pac_bayes(replace(own, outputs=-own.outputs)).value == pytest.approx(2)
+    assert pac_bayes(replace(own, outputs=-own.outputs)).vacuous
     few = replace(own, targets=own.targets[:2], outputs=-own.outputs[:2], diagonal=own.diagonal[:2], rows=own.rows[:2])
     assert pac_bayes(few).value == 2
