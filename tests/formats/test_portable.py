@@ -118,3 +118,51 @@ def test_a_wide_sparse_model_is_refused_before_it_is_made_dense():
 def test_the_type_of_numbers_goes_by_its_name_or_by_that_of_numpy(name):
     model = mc.SVC().fit(X, Y)
     assert portable(model, getattr(np, name)).dtype == portable(model, name).dtype == np.dtype(name)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "inputs"),
+    [
+        (mc.Gaussian(1.0) + 1.0, {"sqdist"}),
+        (mc.Linear() * 2.0, {"dot"}),
+        (mc.Constant(3.0), {"dot"}),
+        (mc.Normalized(mc.Linear() + 1.0), {"dot", "sqnorm_x", "sqnorm_z"}),
+    ],
+    ids=repr,
+)
+def test_only_the_inputs_of_the_kernel_are_computed(kernel, inputs):
+    psi = mc.Expansion(kernel, np.eye(2), np.ones((2, 1)))
+    exported = portable(mc.formats.FittedExpansion(psi, np.zeros(1)), "float64")
+    assert {key: view.inputs for key, view in exported.views.items()} == {(): inputs}
+
+
+@pytest.mark.parametrize(
+    ("A", "mapped"),
+    [
+        (np.array([2.0, -1.0, 0.5]), [[2.0, -2.0, 1.5], [8.0, -5.0, 3.0]]),
+        (np.array([[1.0, 1.0, 1.0], [0.0, 2.0, 0.0]]), [[6.0, 4.0], [15.0, 10.0]]),
+        (np.array([-1, 0]), [[3.0, 1.0], [6.0, 4.0]]),
+    ],
+    ids=["scales", "matrix", "columns"],
+)
+def test_vectors_are_stored_after_the_maps_of_the_kernel(A, mapped):
+    psi = mc.Expansion(mc.Mapped(mc.Gaussian(1.0), A), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.ones((2, 1)))
+    exported = portable(mc.formats.FittedExpansion(psi, np.zeros(1)), "float64")
+    [view] = exported.views.values()
+    np.testing.assert_array_equal(view.points, mapped)
+    np.testing.assert_array_equal(view.maps[0], A % 3 if A.dtype.kind == "i" else A)
+    assert exported.n_features == 3
+
+
+def test_only_kernels_with_a_kink_need_exact_distances():
+    for nu, smooth in ((0.5, False), (1.5, True)):
+        psi = mc.Expansion(mc.Matern(1.0, nu), np.eye(2), np.ones((2, 1)))
+        exported = portable(mc.formats.FittedExpansion(psi, np.zeros(1)), "float64")
+        assert [view.smooth for view in exported.views.values()] == [smooth]
+
+
+def test_constants_beyond_the_dtype_become_its_largest_number():
+    psi = mc.Expansion(mc.Linear(), np.eye(2), np.ones((2, 1)))
+    exported = portable(mc.formats.FittedExpansion(psi, np.zeros(1)), "float32")
+    largest = np.finfo(np.float32).max
+    np.testing.assert_array_equal(exported.constant([1e300, -1e300, 0.1]), np.array([largest, -largest, 0.1], "f4"))

@@ -127,6 +127,14 @@ def test_kernel_principal_components_are_unit_vectors_with_the_same_coordinates(
         np.testing.assert_allclose(model.expansion.norms(), 1, atol=1e-6)
 
 
+def test_components_of_eigenvalue_zero_have_coordinate_zero():
+    peer = KernelPCA(4, kernel="linear").fit(X[:, :2])
+    assert (peer.eigenvalues_ == 0).tolist() == [False, False, True, True]
+    model = as_expansion(peer)
+    np.testing.assert_allclose(outputs(model, NEW[:, :2]), peer.transform(NEW[:, :2]), atol=1e-12)
+    np.testing.assert_array_equal(model.expansion.coef[:, 2:], 0)
+
+
 KERNELS = {
     "rbf": 2.0 * gp.RBF(1.5) + gp.WhiteKernel(0.1),
     "anisotropic": gp.RBF([1.0, 2.0, 0.5, 3.0]) + gp.WhiteKernel(0.1),
