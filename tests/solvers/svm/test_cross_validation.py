@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers.svm import solve_dual
+from mercer._compute.threads import limit_threads
+from mercer.solvers.svm import cross_validation, path, solve_dual
 from mercer.solvers.svm.cross_validation import Fold, cross_validate
 from mercer.solvers.svm.one_vs_one import subproblems
+from mercer.solvers.svm.path import StoredValues, solve_path
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.workspace import Options
 
@@ -52,3 +54,26 @@ def test_steps_are_counted_for_each_C_over_all_classifiers(points):
     alone = [cross_validate(rows, [each], [fold], CS, Options(1e-6))[0].n_iter for each in problems]
     np.testing.assert_array_equal(both.n_iter, np.sum(alone, axis=0))
     assert (both.n_iter > 0).all()
+
+
+def test_the_largest_violation_of_all_classifiers_and_all_C_is_reported(points):
+    problems, options, fold = subproblems(COUNTS, "ovo"), Options(1e-9, 30), folds()[0]
+    rows = rows_of(KERNEL, points, 0.0)
+    worst = []
+    for problem in problems:
+        values = StoredValues(rows, problem.points, np.dtype(np.float32))
+        found = solve_path(values, problem.sign, problem.points, fold.weight[problem.points], CS, options)
+        worst.append([each.violation for each in found])
+    (found,) = cross_validate(rows, problems, [fold], CS, options)
+    assert found.violation == np.max(worst) > np.min(worst) > 0
+
+
+def test_copies_of_as_many_workers_as_run_are_counted(points, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        cross_validation, "with_values", lambda *args: asked.append(args[-1]) or path.with_values(*args)
+    )
+    for threads, workers in ((1, 1), (2, 2), (5, 2)):
+        with limit_threads(threads):
+            cross_validate(rows_of(KERNEL, points, 0.0), subproblems(COUNTS, "ovr"), folds(), CS, Options(1e-3))
+        assert asked.pop() == workers

@@ -116,6 +116,35 @@ def test_a_start_is_the_best_multiple_within_the_bounds(problem, ratio):
     assert objective(coef) >= max(multiples) - 1e-9 * abs(max(multiples))
 
 
+def test_coefficients_at_their_bounds_start_at_the_new_bounds_to_the_last_bit():
+    sign = np.array([1.0, -1.0, 1.0, -1.0])
+    rounded = 0
+    for C in np.linspace(0.1, 0.9, 9):
+        for larger in np.linspace(1.0, 3.0, 9):
+            # no curvature: the multiple is the ratio
+            found = Solution(C * sign, sign, 0.0, 0.0, 0)
+            coef, _ = neighbour_start(
+                sign, found, np.minimum(larger * sign, 0), np.maximum(larger * sign, 0), larger / C
+            )
+            np.testing.assert_array_equal(coef, larger * sign)
+            rounded += C * (larger / C) != larger
+    assert rounded > 0
+
+
+def test_steps_for_each_C_are_limited(problem, monkeypatch):
+    monkeypatch.setattr(path, "_FEW", 7)
+    rows, _, sign = problem
+    for kind in ("stored", "lazy"):
+        solutions = solve_path(values_of(kind, rows), sign, np.arange(N), np.ones(N), CS, Options(1e-9, 20))
+        assert [each.n_iter for each in solutions] == [20] * len(CS)
+
+
+def test_without_any_weight_the_bias_is_0(problem):
+    rows, _, sign = problem
+    (found,) = solve_path(values_of("stored", rows), sign, np.arange(N), np.zeros(N), [1.0], Options(1e-3))
+    assert (found.bias, found.coef.any()) == (0, False)
+
+
 def test_a_start_from_nothing_is_nothing():
     nothing = Solution(np.zeros(2), np.array([1.0, -1.0]), 0.0, 2.0, 0)
     coef, gradient = neighbour_start(np.array([1.0, -1.0]), nothing, np.array([0.0, -2.0]), np.array([2.0, 0.0]), 2.0)
