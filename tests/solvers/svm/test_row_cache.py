@@ -6,6 +6,7 @@ import pytest
 import mercer as mc
 from mercer.solvers.svm.row_cache import RowCache
 from mercer.solvers.svm.rows import FusedRows, rows_of, shared_blocks
+from mercer.solvers.svm.working_set import LANES
 
 
 @pytest.fixture
@@ -80,8 +81,8 @@ def test_rows_computed_at_once_are_those_asked_for_one_by_one(points):
 
 def test_room_is_what_memory_holds_beside_the_rows_that_are_known(points):
     rows = FusedRows(mc.Gaussian(0.1), points, np.float64)
-    cache = RowCache(rows, np.arange(50), np.full(5 * 256 + 255, np.nan))
-    assert cache.values.shape == (5, 256)
+    cache = RowCache(rows, np.arange(50), np.full(5 * LANES + LANES - 1, np.nan))
+    assert cache.values.shape == (5, LANES)
     # the compiled loop reads the first row before any is known
     assert not cache.values[0].any()
     assert cache.room == 5
@@ -98,13 +99,13 @@ def test_room_is_what_memory_holds_beside_the_rows_that_are_known(points):
 
 
 def test_memory_for_all_rows_has_room_without_end(points):
-    cache = RowCache(FusedRows(mc.Gaussian(0.1), points, np.float64), np.arange(50), np.empty(51 * 256))
-    assert cache.values.shape == (50, 256)
+    cache = RowCache(FusedRows(mc.Gaussian(0.1), points, np.float64), np.arange(50), np.empty(51 * LANES))
+    assert cache.values.shape == (50, LANES)
     assert cache.room == np.inf
 
 
 def test_forgotten_rows_are_replaced_where_unused_memory_is_left_for_fewer(points):
-    cache = RowCache(FusedRows(mc.Gaussian(0.1), points, np.float64), np.arange(50), np.empty(4 * 256))
+    cache = RowCache(FusedRows(mc.Gaussian(0.1), points, np.float64), np.arange(50), np.empty(4 * LANES))
     cache.ensure(np.array([1, 2, 3]))
     cache.forget(np.array([1]))
     # unused memory holds one row, that of the forgotten one another
