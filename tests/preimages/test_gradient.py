@@ -85,7 +85,15 @@ def test_no_coordinate_falls_below_the_floor_and_the_memory_is_cleared_there():
     trial, _ = rule.propose(row, np.array([[0.5, 2.0]]), np.array([[1.0, 1.0]]), np.array([0]))
     np.testing.assert_allclose(trial, [[0.0, 1.0]])
     assert not rule.inverse.any()
-    # at the floor only steps upwards are left
+    # a coordinate at the floor that would fall is left out of the direction, and the memory is kept
+    rule.accept(row, np.array([[1.0, 1.0]]), np.zeros((1, 2)), np.array([[1.0, 1.0]]))
+    trial, _ = rule.propose(row, np.array([[0.0, 2.0]]), np.array([[1.0, 0.5]]), np.array([0]))
+    np.testing.assert_allclose(trial, [[0.0, 1.5]])
+    assert rule.inverse.any()
+    # one that would rise is not
+    trial, _ = rule.propose(row, np.array([[0.0, 2.0]]), np.array([[-1.0, 0.5]]), np.array([0]))
+    np.testing.assert_allclose(trial, [[1.0, 1.5]])
+    # at the floor no step downwards is left
     trial, _ = rule.propose(row, np.array([[0.0, 2.0]]), np.array([[1.0, 0.0]]), np.array([0]))
     np.testing.assert_allclose(trial, [[0.0, 2.0]])
 

@@ -115,6 +115,16 @@ def test_the_solution_is_0_from_the_largest_penalty_on_and_not_below_it():
     assert problem.solve(0.99 * problem.largest, gap=1e-12).coef.any()
 
 
+def test_a_start_that_is_the_solution_is_returned_with_its_objective():
+    coef = np.array([[3.0, 0.0], [0.1, 0.5]])
+    exact = np.array([[2.0, 0.0], [0.0, 0.0]])
+    problem = RowSparse(np.eye(2), coef, np.ones(2))
+    found = problem.solve(2.0, start=exact)
+    assert found.coef is exact
+    np.testing.assert_allclose(found.primal, objective(problem, exact, 2.0))
+    np.testing.assert_allclose(found.bound, found.primal)
+
+
 def test_a_start_does_not_change_the_solution():
     problem = a_problem(2, n=40, m=4)
     near = problem.solve(0.12 * problem.largest).coef

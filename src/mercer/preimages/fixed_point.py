@@ -165,7 +165,8 @@ def steps(force, denominator, weight, barrier):
     near_zero = (denominator <= _CANCELLED * weight) | (denominator < np.finfo(float).tiny)
     # any short step away from a kink is enough: the weight of that point is finite again afterwards
     denominator = np.where(near_zero, np.where(at_kink & (weight > 0), weight, np.inf), denominator)
-    share = np.where(held, 0, 1 - np.where(at_kink, barrier, 0) / np.where(held | (strength == 0), 1, strength))
+    # 0 where the kink holds z
+    share = 1 - np.maximum(barrier, 0) / np.maximum(np.maximum(strength, barrier), np.finfo(float).tiny)
     return force * (share / denominator)[:, None], held | np.isfinite(denominator)
 
 
