@@ -84,3 +84,8 @@ def test_violators_are_those_beyond_rounding():
     coef, gradient = np.array([0.0, 0.0, 1.0, 1.0]), np.array([1.0 + 1e-9, 1.0 + 1e-13, 1.0 - 1e-9, 3.0])
     np.testing.assert_array_equal(violators(gradient, coef, dual, 1.0), [True, False, True, False])
     assert slopes(gradient, coef, dual)[0][0] == gradient[0]
+    # rounding is relative to the largest gradient
+    for beyond, wrong in ((1e-7, False), (1e-5, True)):
+        large = np.array([1.0 + beyond, 1e6])
+        pair = Dual(np.zeros(2), np.zeros(2), np.ones(2), np.zeros(2), np.arange(2))
+        assert violators(large, np.array([0.0, 1.0]), pair, 1.0)[0] == wrong
