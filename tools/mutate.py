@@ -30,7 +30,7 @@ PACKAGES = "kernels", "solvers/svm", "preimages", "reduction", "capacity", "lina
 # Numba does not see a change in a function that cached machine code calls, so these files start with an empty cache.
 COMPILED = "compiled", "njit"
 LIMIT = 60.0  # seconds that a mutant may take beyond four times the unchanged test file
-NOT_COPIED = ".git", ".venv*", ".cache", "__pycache__", ".*_cache", ".hypothesis", "demo", "_build", "generated"
+NOT_COPIED = ".git", ".venv*", ".cache", "__pycache__", ".*_cache", ".hypothesis", "_build", "generated"
 
 OPERATORS = {
     ast.Add: ("+", "-"), ast.Sub: ("-", "+"), ast.Mult: ("*", "/"), ast.Div: ("/", "*"), ast.FloorDiv: ("//", "*"),

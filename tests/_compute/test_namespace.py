@@ -1,6 +1,7 @@
 """The functions of profiles for arrays: the same values in every library, the type of the argument kept."""
 
 import importlib
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -50,3 +51,13 @@ def test_arrays_of_another_library_bring_their_own(xp):
     array = xp.asarray([1.0])
     assert type(namespace_of(array).exp(array)) is type(array)
     assert importlib.import_module("numpy").isclose(float(namespace_of(array).exp(array)[0]), np.e)
+
+
+@pytest.mark.parametrize(
+    ("exponent", "squared"), [(0, True), (1, True), (3, True), (64, True), (65, False), (-1, False), (0.5, False)]
+)
+def test_whole_exponents_up_to_64_are_products(exponent, squared):
+    # products of fractions are fractions, powers with a float are floats
+    value = Namespace(np).power(np.array([Fraction(2, 3)], dtype=object), exponent)[0]
+    assert isinstance(value, float) != squared
+    assert float(value) == pytest.approx((2 / 3) ** exponent, rel=1e-14)

@@ -1,4 +1,4 @@
-"""Forged model files: what somebody writes who knows the format and means harm."""
+"""Forged model files, as an attacker writes them who knows the format."""
 
 import hashlib
 import json
@@ -7,12 +7,12 @@ START = 48
 
 
 def sealed(content):
-    """Return the bytes of a file with the checksum that belongs to them, as a forger would write them."""
+    """Return the bytes of a file with a matching checksum."""
     return content[:8] + hashlib.sha256(content[40:]).digest() + content[40:]
 
 
 def with_header(content, change):
-    """Return a file whose header was changed by a function, padded and sealed anew."""
+    """Return a file whose header was changed by a function, padded and with a matching checksum."""
     length = int.from_bytes(content[40:48], "little")
     header = json.loads(content[START : START + length])
     text = change(header)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.linear_model import Ridge
 
 import mercer as mc
 from mercer.formats.decoder import Decoder, shape_of
@@ -106,6 +107,25 @@ def test_nodes_that_no_encoder_writes_are_refused(node, complaint):
         Decoder(ARRAYS).value(node)
 
 
+def test_estimators_have_the_parameters_and_fitted_attributes_of_their_node():
+    arrays = [np.array([1.0, 2.0]), np.array([[3.0, -1.0]]), np.array([0.5])]
+    state = {"n_features_in_": 2, "coef_": {"array": 1}, "intercept_": {"array": 2}}
+    model = Decoder(arrays).value({"estimator": ["Ridge", {"alpha": 0.25}, state]})
+    assert (type(model), model.alpha, model.n_features_in_) == (Ridge, 0.25, 2)
+    np.testing.assert_array_equal(model.predict([[1.0, 1.0]]), [[2.5]])
+    for name in ("scorer_", "_skl_callbacks"):
+        with pytest.raises(ValueError, match=f"no attribute {name!r} that a file may set"):
+            Decoder(arrays).value({"estimator": ["SVCCV", {}, {name: 1}]})
+
+
+def test_steps_of_a_pipeline_keep_their_names():
+    state = {"n_features_in_": 1, "coef_": {"array": 0}, "intercept_": 0.5}
+    node = {"pipeline": [["first", "passthrough"], ["last", {"estimator": ["Ridge", {}, state]}]]}
+    model = Decoder([np.array([2.0])]).value(node)
+    assert [name for name, _ in model.steps] == ["first", "last"]
+    np.testing.assert_array_equal(model.predict([[3.0]]), [6.5])
+
+
 def test_columns_of_sparse_rows_that_repeat_or_descend_are_refused():
     for indices in ([1, 1, 0], [1, 0, 0]):
         arrays = [np.arange(3.0), np.array(indices), np.array([0, 2, 3])]
@@ -119,3 +139,4 @@ def test_shapes_are_a_few_sizes(shape):
     with pytest.raises(ValueError, match="is not a shape"):
         shape_of(shape)
     assert shape_of([2, 0, 5]) == (2, 0, 5)
+    assert shape_of([1] * 7 + [2**48 - 1]) == (1,) * 7 + (2**48 - 1,)

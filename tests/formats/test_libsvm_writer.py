@@ -68,7 +68,7 @@ def test_a_written_model_is_read_back_with_the_same_decision_values(name, kernel
     # the rounding of a sum of these terms
     size = np.abs(own.expansion.coef).max() * np.abs(own.expansion.kernel(points, own.expansion.points)).sum(axis=1)
     assert (abs(read(points) - expected) <= 1e-15 * (size[:, None] + abs(expected).max())).all()
-    assert (read.classes is None) == (own.classes is None)
+    np.testing.assert_array_equal(read.classes, own.classes)
 
 
 def libsvm_values(path, points, m):
@@ -113,6 +113,12 @@ def test_labels_keep_their_numbers_and_sparse_rows_their_zeros_out(tmp_path):
     read = as_expansion(tmp_path / "model")
     assert list(read.classes) == [-3, 7, 12]
     np.testing.assert_allclose(read(X), decision_values(model, X), atol=1e-13)
+
+
+def test_the_positive_class_of_two_is_the_first_label():
+    model = mc.SVC(kernel=mc.Gaussian(1.0)).fit([[0.0], [1.0]], [3, 8])
+    text = model_text(model)
+    assert "label 8 3\nnr_sv 1 1\nSV\n1.0 1:1.0\n-1.0 \n" in text
 
 
 def test_support_vectors_are_written_once_under_their_class():

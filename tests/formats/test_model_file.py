@@ -223,6 +223,30 @@ def test_f12_the_card_names_the_model_and_its_kernel():
     assert model_card(sparse)["rows_stored"] == len(sparse.support_)
 
 
+def test_f12_the_card_of_a_pipeline_counts_the_columns_of_its_first_step_and_names_its_last():
+    model = make_pipeline(StandardScaler(), MinMaxScaler(), mc.KernelPCA(2, kernel=make.K)).fit(X)
+    card = model_card(model)
+    assert (card["model"], card["features"], card["kernel"]) == ("KernelPCA", 3, repr(make.K))
+    card = model_card(make_pipeline(mc.KernelPCA(2, kernel=make.K), mc.SVC(kernel="linear")).fit(X, THREE))
+    assert (card["model"], card["features"], card["kernel"]) == ("SVC", 3, "Linear()")
+
+
+def test_f12_the_card_counts_numbers_and_bytes_of_all_arrays():
+    points, coef = np.arange(6, dtype=np.float32).reshape(3, 2), np.ones((3, 1))
+    card = model_card(mc.Expansion(mc.Gaussian(1.0), points, coef))
+    assert (card["values"], card["bytes"]) == (6 + 3, 4 * 6 + 8 * 3)
+    repeated = mc.Expansion(mc.Gaussian(1.0), points[[0, 1, 0]], coef)
+    assert (card["rows_stored"], model_card(repeated)["rows_stored"]) == (3, 2)
+    sparse = mc.Expansion(mc.Linear(), sp.csr_matrix(points[[0, 1, 1]]), coef)
+    assert model_card(sparse)["rows_stored"] == 2
+
+
+@pytest.mark.parametrize("length", [8, 20, 47])
+def test_a_file_that_ends_before_its_header_is_refused_by_its_length(saved, length):
+    with pytest.raises(mc.ModelFileError, match=f"has {length} bytes; a model file has at least 48"):
+        saved(saved.content[:length])
+
+
 def test_f14_messages_hold_no_rows(saved):
     digits = re.compile(r"-?\d\.\d{4,}")
     broken = mc.load(saved.path)

@@ -72,7 +72,8 @@ def test_points_far_from_the_origin_lose_no_digits(global_random_seed):
 
 def test_a_graph_declares_its_inputs_and_outputs_and_uses_standard_operators_only():
     proto = to_onnx(fitted("three classes by name"), "float32")
-    assert [entry.domain for entry in proto.opset_import] == [""]
+    assert [(entry.domain, entry.version) for entry in proto.opset_import] == [("", 15)]
+    assert proto.ir_version == 8
     types = onnx.TensorProto
     found = {each.name: each.type.tensor_type for each in [*proto.graph.input, *proto.graph.output]}
     assert {name: each.elem_type for name, each in found.items()} == {
