@@ -67,5 +67,5 @@ def test_classifiers_of_a_path_are_fitted_to_the_columns_of_the_data():
 
 
 def test_a_solution_that_stops_early_warns():
-    with pytest.warns(ConvergenceWarning, match="violation of .* above tol = 1e-20"):
+    with pytest.warns(ConvergenceWarning, match="above tol = 1e-20"):
         svc_path(X, Y, [1.0], kernel="rbf", tol=1e-20)

@@ -187,7 +187,7 @@ def test_f6_a_file_that_names_any_other_class_is_refused(saved, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["predict", "__class__", "fit", "_scores", "_paired", "expansion_", "C", "x.y", "_repr_html_"]
+    "name", ["predict", "__class__", "fit", "_values", "_packed", "expansion_", "C", "x.y", "_repr_html_"]
 )
 def test_f6_a_file_sets_no_attribute_that_a_class_defines(saved, name):
     def add(header):

@@ -84,7 +84,7 @@ def test_the_scaled_spectrum_of_a_zero_metric_is_zero():
         (mc.Precomputed(np.eye(3)), np.ones((2, 2)), TypeError, "no derivatives for mercer.manifold; use a"),
         (mc.FeatureMap(np.asarray), np.ones((2, 2)), TypeError, "set jacobian="),
         ("rbf", np.ones((2, 2)), TypeError, "k must be a Kernel, got 'rbf'"),
-        (mc.Mapped(mc.Gaussian(1.0), np.array([3])), np.ones((2, 2)), ValueError, "X has 2 features"),
+        (mc.Mapped(mc.Gaussian(1.0), np.array([3])), np.ones((2, 2)), ValueError, "X, which has 2 features"),
     ],
     ids=[
         "unresolved",

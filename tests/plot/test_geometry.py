@@ -67,5 +67,5 @@ def test_a_display_draws_again_from_its_data():
 
 
 def test_kernels_of_space_are_drawn_in_the_plane_only():
-    with pytest.raises(ValueError, match="2 features"):
+    with pytest.raises(ValueError, match="A must have 2 columns"):
         MetricDisplay.from_kernel(mc.Mapped(mc.Gaussian(1.0), np.ones(3)), PLANE, ax=Figure().subplots())

@@ -25,7 +25,7 @@ def test_rounds_lead_to_the_optimum_with_the_gradient_of_the_coefficients(global
     n, m = len(y), len(f)
     K, slots, coef = np.zeros((m, m)), np.full(m, -1), np.zeros(m)
     solve = round_solver(mc.Gaussian.profile, "radial")
-    n_iter, used = solve(points, K, slots, 0, f, coef, lower, upper, 0.0, 1e-6, 10**6)
+    n_iter, used = solve(points, K, np.empty(m * m), slots, 0, f, coef, lower, upper, 0.0, 1e-6, 10**6)
     assert n_iter > 0
     # rows that no step asked for are not computed
     assert used == np.count_nonzero(slots >= 0) < n
@@ -41,7 +41,8 @@ def test_float32_rounds_end_at_the_tolerance_of_the_float64_gradient(global_rand
     X, y, points, f, lower, upper = _problem(global_random_seed, dtype=np.float32)
     m = len(f)
     K, slots, coef = np.zeros((m, m), np.float32), np.full(m, -1), np.zeros(m)
-    round_solver(mc.Gaussian.profile, "radial")(points, K, slots, 0, f, coef, lower, upper, 0.0, 1e-3, 10**6)
+    spare = np.empty(m * m, np.float32)
+    round_solver(mc.Gaussian.profile, "radial")(points, K, spare, slots, 0, f, coef, lower, upper, 0.0, 1e-3, 10**6)
     np.testing.assert_allclose(f[: len(y)], y - mc.Gaussian(0.5)(X) @ coef[: len(y)], atol=1e-4)
     assert bias_and_violation(f, coef, lower, upper, 0.0, len(y))[1] <= 1e-3
 
@@ -49,7 +50,7 @@ def test_float32_rounds_end_at_the_tolerance_of_the_float64_gradient(global_rand
 def test_a_limit_ends_rounds_after_that_many_steps():
     _, _, points, f, lower, upper = _problem(0)
     m = len(f)
-    state = points, np.zeros((m, m)), np.full(m, -1), 0, f, np.zeros(m), lower, upper
+    state = points, np.zeros((m, m)), np.empty(m * m), np.full(m, -1), 0, f, np.zeros(m), lower, upper
     assert round_solver(mc.Gaussian.profile, "radial")(*state, 0.0, 1e-6, 37)[0] == 37
 
 

@@ -11,8 +11,8 @@ from mercer.solvers.svm.workspace import COPIES, Options, SharedCallback, Worksp
 
 
 def test_all_rows_fit_into_the_buffer_of_a_large_budget_with_two_groups_in_lanes_of_their_own():
-    assert buffer_size(10**12, 1000, 8) == (1024 + 2 * LANES) ** 2
-    assert buffer_size(10**12, 1025, 8) == (1088 + 2 * LANES) ** 2
+    assert buffer_size(10**12, 1000, 8) == (1024 + 2 * LANES) ** 2 + 768**2
+    assert buffer_size(10**12, 1025, 8) == (1088 + 2 * LANES) ** 2 + 768**2
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -14,6 +14,11 @@ _PART = 0.7
 _REDUCTION = 0.1
 
 
+def copied_values(m):
+    """Return how many kernel values a round copies at most for m variables."""
+    return (int(_PART * m) // LANES * LANES + LANES) ** 2
+
+
 @compiled
 def near_margin(rising, falling, top, bottom, places):
     """Write the places of variables that are free, or would violate if the bias moved by the violation; count them.
@@ -71,10 +76,10 @@ def _near_round(profile, scalar):
     """Return the compiled round over some variables, whose kernel values it copies next to each other."""
     add = row_adder(profile, scalar)
 
-    def solve(points, K, slots, used, places, rising, falling, coef, lower, upper, epsilon, aim, limit):
+    def solve(points, K, spare, slots, used, places, rising, falling, coef, lower, upper, epsilon, aim, limit):
         n = places.size
         m = -(-n // LANES) * LANES
-        part, own = np.empty((m, m), K.dtype), np.full(m, -1)
+        part, own = np.reshape(spare[: m * m], (m, m)), np.full(m, -1)
         up, down, diagonal = np.empty(m, K.dtype), np.empty(m, K.dtype), np.zeros(m, K.dtype)
         b, low, high = np.zeros(m), np.zeros(m), np.zeros(m)
         for t in range(m):
@@ -109,11 +114,11 @@ def _near_round(profile, scalar):
 def round_solver(profile, scalar):
     """Return the compiled loop over rounds: it ends at ``tol``, at ``limit`` steps, or after a round without any.
 
-    Slopes have the type of K; after each round the gradient f is updated in float64.
+    Slopes have the type of K; after each round the gradient f is updated in float64. ``spare`` is memory for copies.
     """
     all_round, near_round = _all_round(profile, scalar), _near_round(profile, scalar)
 
-    def solve(points, K, slots, used, f, coef, lower, upper, epsilon, tol, limit):
+    def solve(points, K, spare, slots, used, f, coef, lower, upper, epsilon, tol, limit):
         m = f.size
         rising, falling, before = np.empty(m, K.dtype), np.empty(m, K.dtype), np.empty(m)
         places, rows, change = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m)
@@ -132,7 +137,7 @@ def round_solver(profile, scalar):
                 )
             else:
                 steps, used = near_round(
-                    points, K, slots, used, places[:near], rising, falling, coef, lower, upper, epsilon, aim,
+                    points, K, spare, slots, used, places[:near], rising, falling, coef, lower, upper, epsilon, aim,
                     limit - n_iter,
                 )  # fmt: skip
             n_iter += steps

@@ -14,7 +14,7 @@ from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.dual import Dual, Solution, gap_between_bounds
 from mercer.solvers.svm.exact import refiner
 from mercer.solvers.svm.on_demand import cached, gather_columns, row_adder
-from mercer.solvers.svm.rounds import bias_and_violation, round_solver
+from mercer.solvers.svm.rounds import bias_and_violation, copied_values, round_solver
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.working_set import LANES, VECTORS, subtract
 
@@ -33,7 +33,8 @@ _MARGIN = 10
 def fits(rows, duals, size):
     """Whether duals of one epsilon can be solved here with room for ``size`` kernel values."""
     n = max(len(dual.coef) for dual in duals)
-    if n > LARGEST or _padded(n) ** 2 > size or not isinstance(rows, FusedRows):
+    needed = _padded(n) ** 2 + copied_values(_padded(n))
+    if n > LARGEST or needed > size or not isinstance(rows, FusedRows):
         return False
     return all(dual.ridge is None and dual.total is None and not dual.unbounded for dual in duals)
 
@@ -163,13 +164,13 @@ def _solver(profile, scalar):
             n = stops[k + 1] - stops[k]
             m = -(-n // LANES) * LANES
             own, target = all_points[stops[k] : stops[k + 1]], all_target[stops[k] : stops[k + 1]]
-            K, slots = np.reshape(buffer[: m * m], (m, m)), all_slots[:m]
+            K, spare, slots = np.reshape(buffer[: m * m], (m, m)), buffer[m * m :], all_slots[:m]
             points = _points_of(coordinates, all_diagonal, own, K)
             f, coef = _padded_part(all_gradient, stops[k], n, m), _padded_part(all_coef, stops[k], n, m)
             lower, upper = _padded_part(all_lower, stops[k], n, m), _padded_part(all_upper, stops[k], n, m)
             used = position[1] if position[1] >= 0 else start(points, K, slots, f, coef, n)
             limit = min(max_iter - n_iter[k], max(1, work // (m + _OVERHEAD)))
-            steps, used = solve_rounds(points, K, slots, used, f, coef, lower, upper, epsilon, tol, limit)
+            steps, used = solve_rounds(points, K, spare, slots, used, f, coef, lower, upper, epsilon, tol, limit)
             n_iter[k] += steps
             work -= (steps + 1) * (m + _OVERHEAD)
             bias[k], violation[k] = bias_and_violation(f, coef, lower, upper, epsilon, n)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mercer._compute.memory import allocate, parse_memory
+from mercer.solvers.svm.rounds import copied_values
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.working_set import LANES
 
@@ -61,12 +62,12 @@ class Options:
 def buffer_size(budget, n, itemsize, workers=1):
     """Return how many kernel values each worker may hold for a problem of n variables.
 
-    All rows, with room for two groups of variables that are padded to whole lanes each, if ``budget`` bytes allow. The
-    share `COPIES` is taken beside them.
+    All rows, with room for two groups of variables that are padded to whole lanes each and for copied values, if
+    ``budget`` bytes allow. The share `COPIES` is taken beside them.
     """
     width = -(-n // LANES) * LANES
     values = int(budget / (1 + COPIES)) // workers // itemsize
-    return max(min(values, (width + 2 * LANES) ** 2), _LEAST * LANES**2)
+    return max(min(values, (width + 2 * LANES) ** 2 + copied_values(width)), _LEAST * LANES**2)
 
 
 @dataclass(frozen=True)
