@@ -55,3 +55,7 @@ def test_the_error_bound_of_lanczos_is_the_residual_and_rounding():
 def test_only_the_symmetric_part_counts():
     K = np.array([[1.0, 3.0], [1.0, 1.0]])
     assert smallest(K).value == pytest.approx(-1)
+
+
+def test_an_operator_of_order_one_is_its_entry():
+    assert smallest(np.array([[-2.0]])).value == -2
