@@ -89,6 +89,13 @@ def test_tol_is_a_share_of_the_squared_norm_of_the_new_points(tol, axes):
     assert len(extend(start, np.array([[2.0, 0.2]]), tol=tol).basis) == axes
 
 
+@pytest.mark.parametrize(("tol", "axes"), [(0.002, 3), (0.003, 2)])
+def test_every_added_axis_is_above_the_tolerance(tol, axes):
+    start = spectral(mc.features(mc.Linear(), np.array([[1.0, 0.0, 0.0]])), False)
+    # squared residuals 0.04 and 0.01, squared norms 4.04 and 4.01
+    assert len(extend(start, np.array([[2.0, 0.2, 0.0], [2.0, 0.0, 0.1]]), tol=tol).basis) == axes
+
+
 @pytest.mark.parametrize(("size", "axes"), [(1.1e-4, 1), (1.4e-4, 2)])
 def test_the_default_tolerance_is_half_of_the_digits(size, axes):
     start = spectral(mc.features(mc.Linear(), np.array([[1.0, 0.0]])), False)

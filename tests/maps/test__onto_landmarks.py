@@ -60,8 +60,11 @@ def test_projections_without_variance_and_bad_tolerances_are_refused(points):
 @pytest.mark.parametrize(("value", "axes"), [(4e-15, 1), (7e-15, 2)])
 def test_axes_at_rounding_of_the_squared_norms_are_cut(value, axes):
     # 8 * 3 * 2^-52 = 5.3e-15
-    onto, phi = (mc.features(mc.Linear(), X) for X in (np.eye(3), np.diag([1.0, value**0.5, 0.0])))
-    assert len(onto_landmarks(onto, phi, centre=False).basis) == axes
+    onto, phi = (mc.features(mc.Linear(), X) for X in (np.eye(3), 4 * np.diag([1.0, value**0.5, 0.0])))
+    record = onto_landmarks(onto, phi, centre=False)
+    assert len(record.basis) == axes
+    assert len(record.origin) == 1
+    assert record.square == 0
 
 
 @pytest.mark.parametrize(("tol", "axes"), [(0.009, 2), (0.011, 1)])

@@ -95,8 +95,8 @@ def test_equal_weights_are_none_and_doubled_weights_are_repeated_points(points):
 
 
 @pytest.mark.parametrize("tol", [1e-1, 1e-3, 1e-6])
-def test_tol_gives_the_fewest_terms_with_that_sup_error_on_the_sample(points, tol):
-    kernel = mc.Gaussian(0.5)
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), 3 * mc.Gaussian(0.5)], ids=repr)
+def test_tol_gives_the_fewest_terms_with_that_sup_error_on_the_sample(points, kernel, tol):
     found = mercer_map(kernel, points, tol=tol)
     K, Z = kernel(points), found(points)
     error = np.abs(K - Z @ Z.T).max()
