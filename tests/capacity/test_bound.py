@@ -7,6 +7,7 @@ import pytest
 import mercer as mc
 from mercer import capacity
 from mercer.capacity import Bound, Model
+from mercer.capacity.bound import check_confidence
 
 FAILURE = 0.1
 NOISE = 0.1
@@ -20,6 +21,12 @@ def test_a_bound_without_confidence_is_a_heuristic():
 @pytest.mark.parametrize(("value", "vacuous"), [(0.99, False), (1.0, True), (math.inf, True), (math.nan, True)])
 def test_a_value_that_is_not_below_the_trivial_one_is_vacuous(value, vacuous):
     assert Bound("a", value, "", "error").vacuous == vacuous
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 1.5, -0.1, math.nan])
+def test_a_confidence_lies_between_0_and_1(confidence):
+    with pytest.raises(ValueError, match="confidence = "):
+        check_confidence(confidence)
 
 
 def test_other_quantities_have_other_trivial_values():

@@ -101,6 +101,11 @@ def test_a_law_without_a_finite_sum_is_not_returned():
     assert isinstance(estimate_decay(np.arange(1.0, 30) ** -1.1), PolynomialDecay)
 
 
+@pytest.mark.parametrize("values", [[2, 1, 1, 1, 1], [2, 2, 2, 2, 1], np.exp(-np.arange(1.0, 8))])
+def test_equal_neighbours_and_perfect_fits_are_laws_too(values):
+    assert isinstance(estimate_decay(np.array(values)), PolynomialDecay | ExponentialDecay)
+
+
 def test_five_values_suffice():
     assert estimate_decay(np.arange(1.0, 6) ** -2.0).power == pytest.approx(2)
     with pytest.raises(ValueError, match="values has 4"):
@@ -121,6 +126,7 @@ def test_a_slow_exponential_law_sums_to_at_most_its_integral(power):
         (lambda: PolynomialDecay(1.0), "power = 1.0 must be above 1"),
         (lambda: ExponentialDecay(-1.0), "rate = -1.0 must be above 0"),
         (lambda: ListedDecay(np.array([1.0, 2.0])), "descending order"),
+        (lambda: ListedDecay(np.array([2.0, 3.0, 1.0])), "descending order"),
         (lambda: ListedDecay(np.array([1.0, 0.0])), "above 0"),
         (lambda: ListedDecay(np.array([np.inf, 1.0])), "above 0"),
         (lambda: ListedDecay(np.array([])), "above 0"),

@@ -156,15 +156,14 @@ def estimate_decay(values):
     n = len(values)
     if n < 5:
         raise ValueError(f"values has {n} eigenvalues, but a fit needs at least 5.")
-    j, log = np.arange(1.0, n + 1), np.log(values)
-    if log[0] - log[-1] <= 0:
+    if values[0] == values[-1]:
         raise ValueError("values must not all be equal; a constant has no decay.")
+    j, log = np.arange(1.0, n + 1), np.log(values)
     slope, level, polynomial = _line(np.log(j), log)
     fits = [(*_line(j**p, log), p) for p in _POWERS]
     rate, height, exponential, p = min(fits, key=lambda fit: fit[2])
-    # rounding must not decide between two perfect fits
-    floor = n * (1e-10 * np.abs(log).max()) ** 2
-    criteria = [n * np.log(max(rss, floor)) + k * np.log(n) for rss, k in ((polynomial, 2), (exponential, 3))]
+    # a perfect fit can have RSS 0
+    criteria = [n * np.log(max(rss, 1e-300)) + k * np.log(n) for rss, k in ((polynomial, 2), (exponential, 3))]
     if criteria[0] <= criteria[1] and slope < -1:
         return PolynomialDecay(float(-slope), float(np.exp(level)))
     return ExponentialDecay(float(-rate), float(p), float(np.exp(height)))
