@@ -42,12 +42,12 @@ def test_fifty_values_are_computed_of_a_matrix_beyond_the_dense_solver(points, m
 
 
 def test_the_effective_dimension_is_bracketed_by_few_large_and_by_equal_eigenvalues():
-    # 4/5 + 1/2, and a rest of 1: one eigenvalue 1 gives 1/2, two eigenvalues 1/2 give 2/3
-    part = Spectrum(np.array([4.0, 1.0]), np.ones(2), np.ones(2), 4, 6.0, False, False, np.zeros(2))
-    assert effective_dimension(part, 1.0) == pytest.approx((1.8, 1.3 + 2 / 3))
-    assert effective_dimension(replace(part, complete=True), 1.0) == pytest.approx((1.3, 1.3))
-    assert effective_dimension(replace(part, trace=5.0), 1.0) == pytest.approx((1.3, 1.3))
-    assert effective_dimension(replace(part, n=2), 1.0) == pytest.approx((1.3, 1.3))
+    # 4/5 + 3/4 + 1/2, and a rest of 1: one eigenvalue 1 gives 1/2, two eigenvalues 1/2 give 2/3
+    part = Spectrum(np.array([4.0, 3.0, 1.0]), np.ones(3), np.ones(3), 5, 9.0, False, False, np.zeros(3))
+    assert effective_dimension(part, 1.0) == pytest.approx((2.55, 2.05 + 2 / 3))
+    assert effective_dimension(replace(part, complete=True), 1.0) == pytest.approx((2.05, 2.05))
+    assert effective_dimension(replace(part, trace=8.0), 1.0) == pytest.approx((2.05, 2.05))
+    assert effective_dimension(replace(part, n=3), 1.0) == pytest.approx((2.05, 2.05))
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
