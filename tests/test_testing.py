@@ -31,6 +31,20 @@ def test_kernels_on_rows_need_no_points(name):
     check_kernel_implementation(ROWS[name])
 
 
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        mc.Mapped(mc.Gaussian(1.0), np.array([0, 5])),
+        mc.Mapped(mc.Gaussian(1.0), np.array([-1, -5])),
+        mc.Mapped(mc.Linear(), np.arange(1.0, 6.0)) * mc.Cauchy(0.5) + 1.0,
+        mc.Mapped(mc.Linear(), np.ones((1, 2))),
+    ],
+    ids=repr,
+)
+def test_the_default_points_have_as_many_columns_as_the_maps_of_the_kernel_need(kernel):
+    check_kernel_implementation(kernel)
+
+
 def test_precomputed_obeys_the_laws_of_kernels_and_expansions():
     kernel = mc.Precomputed().resolve(mc.Gaussian(1.0)(X))
     check_kernel_implementation(kernel)
@@ -219,3 +233,32 @@ def test_a_copy_of_a_kernel_with_another_number_is_another_kernel():
         for name, number in kernel.get_params(deep=False).items():
             if isinstance(number, float) and not isinstance(kernel, mc.Matern):
                 assert replace(kernel, **{name: number + 0.5}) != kernel
+
+
+def test_errors_are_relative_to_the_values_of_the_kernel():
+    check_kernel_implementation(1e-12 * Wrong(), X)
+    with pytest.raises(AssertionError, match=r"diag\(X\)"):
+        check_kernel_implementation(1e-12 * WrongDiagonal(), X)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_errors_of_expansions_are_relative_to_their_terms(factor):
+    psi = mc.Expansion(factor * mc.Linear(), X, factor * np.cos(np.arange(24.0)).reshape(12, 2))
+    check_expansion_laws(psi)
+    with pytest.raises(AssertionError, match=r"psi\(x\)"):
+        check_expansion_laws(WrongExpansion(psi, call=lambda psi, Y: 1.001 * mc.Expansion.__call__(psi, Y)))
+
+
+def test_vectors_are_evaluated_at_the_first_six_points_by_default():
+    psi = mc.features(mc.Gaussian(1.0), X) @ np.cos(np.arange(24.0)).reshape(12, 2)
+    seen = []
+
+    def call(psi, Y):
+        seen.append(len(Y))
+        return mc.Expansion.__call__(psi, Y)
+
+    check_expansion_laws(WrongExpansion(psi, call=call))
+    assert seen[0] == 6
+    check_expansion_laws(WrongExpansion(psi, call=call), X[:3])
+    assert seen[-1] == 3
+    check_expansion_laws(mc.features(mc.Gaussian(1.0), X[:2]))
