@@ -70,8 +70,9 @@ class SVC(SupportVectorClassifier, BaseEstimator):
     Notes
     -----
     Positive decision values mean ``classes_[1]`` for two classes, class i for a pair i < j, and the class itself for
-    one-vs-rest. With at most 2 000 free variables the solution is refined by Newton steps, so that a weight of 2 equals
-    a repeated row at any ``tol``. For probabilities use scikit-learn's ``CalibratedClassifierCV``.
+    one-vs-rest. Solutions are refined by Newton steps where that takes at most a fifth of the fit, and always up to 500
+    points and two classes: a weight of 2 then equals a repeated row at any ``tol``, otherwise to ``tol``. For
+    probabilities use scikit-learn's ``CalibratedClassifierCV``.
 
     References
     ----------
