@@ -128,7 +128,7 @@ def test_the_type_of_numbers_goes_by_its_name_or_by_that_of_numpy(name):
         (mc.Constant(3.0), {"dot"}),
         (mc.Normalized(mc.Linear() + 1.0), {"dot", "sqnorm_x", "sqnorm_z"}),
     ],
-    ids=repr,
+    ids=["sum", "multiple", "constant", "normalized"],
 )
 def test_only_the_inputs_of_the_kernel_are_computed(kernel, inputs):
     psi = mc.Expansion(kernel, np.eye(2), np.ones((2, 1)))
