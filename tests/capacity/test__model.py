@@ -47,9 +47,9 @@ def test_a_coefficient_is_below_its_upper_bound_beyond_a_millionth():
 @pytest.mark.parametrize("given", [None, np.resize([1.0, 2.0, 0.0, 1.5, 0.5], 60)], ids=["plain", "weighted"])
 def test_upper_bounds_of_nu_svc_follow_the_weights(sample, given):
     X, y = sample[0], (sample[1] == 0).astype(int)
-    fit = mc.NuSVC(nu=0.4, kernel=mc.Gaussian(0.5), class_weight={0: 1.0, 1: 2.0}).fit(X, y, given)
+    fit = mc.NuSVC(nu=0.4, kernel=mc.Gaussian(0.5), class_weight={0: 0.25, 1: 0.5}).fit(X, y, given)
     own = capacity.model(fit, X, y, given)
-    weights = (1.0 if given is None else given) * np.where(y == 1, 2.0, 1.0)
+    weights = (1.0 if given is None else given) * np.where(y == 1, 0.5, 0.25)
     assert np.allclose(own.upper_bounds, weights * np.max(np.abs(own.coef[weights > 0]) / weights[weights > 0]))
     # points at their upper bounds lie within the margin, those below are on it
     size = np.abs(own.coef)
@@ -141,6 +141,24 @@ def test_other_points_than_those_of_the_fit_are_refused(sample):
         capacity.model(model, X, y[:3])
     with pytest.raises(ValueError, match="label 7"):
         capacity.model(model, X, np.where(y == 1, 7, y))
+
+
+def test_sparse_rows_and_objects_are_compared_with_the_support_vectors(sample):
+    X, y = sample[0], (sample[1] == 0).astype(int)
+    rows = sp.csr_matrix(X)
+    fit = mc.SVC(kernel=mc.Gaussian(0.5)).fit(rows, y)
+    assert np.allclose(capacity.model(fit, X, y).outputs, capacity.model(fit, rows, y).outputs)
+    with pytest.raises(ValueError, match="the rows support_ of X are not the support vectors"):
+        capacity.model(fit, rows[::-1], y)
+
+    def shared(A, B):
+        return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+
+    words, labels = ["kernel", "ridge", "feature", "map", "fold"], np.array([0, 1, 0, 1, 1])
+    fit = mc.SVC(kernel=mc.FunctionKernel(shared)).fit(words, labels)
+    assert np.allclose(capacity.model(fit, words, labels).outputs, fit.decision_function(words))
+    with pytest.raises(ValueError, match="not the support vectors"):
+        capacity.model(fit, [*words[1:], words[0]], labels)
 
 
 def test_estimators_without_a_single_affine_function_are_refused(sample):

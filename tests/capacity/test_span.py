@@ -36,6 +36,8 @@ def test_four_points_on_a_line_have_the_spans_known_by_hand():
     assert np.allclose(squared_spans(own), [0, 1, 1, 0, 0], atol=1e-6)
     # without the sum: to the line of (1, 2) or (1, 1), and to their plane
     assert np.allclose(squared_spans(own, affine=False), [0, 1 / 5, 1 / 2, 0, 0], atol=1e-6)
+    wide = replace(own, points=6 * X, diagonal=36 * X[:, 0] ** 2 + 1)
+    assert np.allclose(squared_spans(wide), [0, 36, 36, 0, 0], atol=1e-4)
     ours = mc.capacity.leave_one_out_outputs(own)
     assert np.allclose(ours, [-3, -1 + 0.5, 1 - 0.5, 7, 15], atol=1e-6)
 
@@ -187,5 +189,7 @@ def test_other_losses_are_refused():
 def test_a_matrix_beyond_the_budget_is_refused_before_it_is_made(moons):
     X, y = moons
     own = capacity.model(mc.SVC(C=1.0, kernel=mc.Gaussian(4.0)).fit(X, y), X, y)
-    with pytest.raises(MemoryError, match="support vectors on the margin"):
-        squared_spans(own, memory=100)
+    m = own.on_margin.sum()
+    with pytest.raises(MemoryError, match=f"the matrix of {m} support vectors on the margin"):
+        squared_spans(own, memory=int(16 * m**2 - 1))
+    assert len(squared_spans(own, memory=int(16 * m**2))) == len(X)
