@@ -2,59 +2,15 @@
 
 from importlib import import_module as _import_module
 
-from mercer import capacity, manifold, maps, regularisation
+from mercer import capacity, estimators, kernels, manifold, maps, regularisation
 from mercer.compression import compress
 from mercer.definiteness import check_kernel
-from mercer.estimators import (
-    PCAL1,
-    SVC,
-    SVCCV,
-    SVDD,
-    SVR,
-    KernelFisher,
-    Kernelized,
-    KernelMap,
-    KernelPCA,
-    KernelPerceptron,
-    KernelRidge,
-    NuSVC,
-    NuSVR,
-    Nystroem,
-    OneClassSVM,
-    svc_path,
-)
+from mercer.estimators import *  # noqa: F403
 from mercer.expansion import Expansion, features, mean, mmd, sqdist
 from mercer.factor import qr, svd
 from mercer.formats import ModelFileError, as_expansion, load, save
 from mercer.gram import Gram
-from mercer.kernels import (
-    Cauchy,
-    Chi2,
-    Conformal,
-    Constant,
-    Coordinatewise,
-    Dot,
-    Exp,
-    FeatureMap,
-    FunctionKernel,
-    Gaussian,
-    Intersection,
-    Kernel,
-    Laplacian,
-    Linear,
-    Mapped,
-    Matern,
-    Normalized,
-    Polynomial,
-    Power,
-    Precomputed,
-    Product,
-    Radial,
-    RationalQuadratic,
-    Scaled,
-    Sigmoid,
-    Sum,
-)
+from mercer.kernels import *  # noqa: F403
 from mercer.least_squares import lstsq
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, preimage, ray
 from mercer.projection import project
@@ -64,63 +20,22 @@ from mercer.solvers._certify import certify
 __version__ = "0.1.0"
 
 __all__ = [
-    "Cauchy",
-    "Chi2",
-    "Conformal",
-    "Constant",
     "Construct",
-    "Coordinatewise",
     "Distances",
-    "Dot",
     "Eigenvector",
     "Exact",
-    "Exp",
     "Expansion",
-    "FeatureMap",
     "FixedPoint",
-    "FunctionKernel",
-    "Gaussian",
     "Gradient",
     "Gram",
     "Greedy",
-    "Intersection",
-    "Kernel",
-    "KernelFisher",
-    "KernelMap",
-    "KernelPCA",
-    "KernelPerceptron",
-    "KernelRidge",
-    "Kernelized",
     "L1",
-    "Laplacian",
     "Learned",
-    "Linear",
-    "Mapped",
-    "Matern",
     "MaxNorm",
     "Merge",
     "ModelFileError",
-    "Normalized",
-    "NuSVC",
-    "NuSVR",
-    "Nystroem",
-    "OneClassSVM",
-    "PCAL1",
     "Pivoted",
-    "Polynomial",
-    "Power",
-    "Precomputed",
-    "Product",
-    "Radial",
-    "RationalQuadratic",
     "Refine",
-    "SVC",
-    "SVCCV",
-    "SVDD",
-    "SVR",
-    "Scaled",
-    "Sigmoid",
-    "Sum",
     "as_expansion",
     "capacity",
     "certify",
@@ -141,9 +56,12 @@ __all__ = [
     "regularisation",
     "save",
     "sqdist",
-    "svc_path",
     "svd",
 ]
+__all__ += estimators.__all__
+__all__ += kernels.__all__
+# Only authors of kernels need it.
+__all__.remove("Tags")
 
 # Modules that are imported when they are first used.
 _ON_DEMAND = ("datasets", "plot", "testing")
