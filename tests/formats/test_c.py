@@ -11,11 +11,21 @@ from tests.reference.exported import CASES, X, Y, expected_values, fitted
 
 import mercer as mc
 from mercer.formats import to_c, write_libsvm
-from mercer.formats.c import source
 
 COMPILER = next((found for name in ("gcc", "cc", "clang") if (found := shutil.which(name))), None)
 WARNINGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2"]
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler (gcc, cc or clang) is on the PATH")
+
+
+@pytest.fixture
+def source(tmp_path):
+    """Return a function that gives the text that `to_c` writes."""
+
+    def text(model, *options):
+        to_c(model, tmp_path / "written.c", *options)
+        return (tmp_path / "written.c").read_text()
+
+    return text
 
 
 class Compiled:
@@ -104,7 +114,7 @@ def test_extreme_numbers_and_labels_survive(tmp_path):
     assert compiled.labels(ctypes.c_longlong, 2) == labels.tolist()
 
 
-def test_the_head_states_the_functions_and_the_file_defines_no_other_names():
+def test_the_head_states_the_functions_and_the_file_defines_no_other_names(source):
     text = source(fitted("three classes by name"), "float32", "iris")
     head = text[: text.index("*/")]
     assert "void iris_scores(const float *x, float *out);" in head
@@ -117,13 +127,13 @@ def test_the_head_states_the_functions_and_the_file_defines_no_other_names():
     assert "alloc" not in body
 
 
-def test_a_title_cannot_end_its_comment():
+def test_a_title_cannot_end_its_comment(source):
     model = mc.SVR(kernel="linear").fit(X, Y)
     model.__class__ = type("*/ int x; /*", (mc.SVR,), {})
     assert source(model).count("*/") == 1
 
 
-def test_labels_are_written_in_printable_characters():
+def test_labels_are_written_in_printable_characters(source):
     text = source(mc.SVC(kernel="linear").fit(X[Y < 2], np.array([" ~", "\x1f\x7f\u00e9\n"])[Y[Y < 2]]))
     assert text.isascii()
     assert text.replace("\n", "").isprintable()
@@ -131,7 +141,7 @@ def test_labels_are_written_in_printable_characters():
     assert '"\\037\\177\\303\\251\\012",' in text
 
 
-def test_a_text_model_of_libsvm_gives_the_same_vectors(tmp_path):
+def test_a_text_model_of_libsvm_gives_the_same_vectors(tmp_path, source):
     model = fitted("Gaussian")
     write_libsvm(model, tmp_path / "model")
     text = source(tmp_path / "model")
@@ -146,7 +156,7 @@ def test_a_prefix_that_is_not_an_identifier_is_refused(prefix, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_labels_kernels_and_dtypes_that_c_cannot_hold_are_refused(tmp_path):
+def test_labels_kernels_and_dtypes_that_c_cannot_hold_are_refused(tmp_path, source):
     with pytest.raises(ValueError, match="character 0"):
         source(mc.SVC().fit(X[Y < 2], np.array(["a\0b", "c"])[Y[Y < 2]]))
     with pytest.raises(TypeError, match="Laplacian cannot be exported"):

@@ -14,7 +14,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 import mercer as mc
 from mercer.formats import FittedExpansion, as_expansion, write_libsvm
 from mercer.formats.libsvm import read_model
-from mercer.formats.libsvm_writer import model_text
 
 X, Y = load_iris(return_X_y=True)
 X = X - X.mean(axis=0)
@@ -38,6 +37,17 @@ CASES = [
     for kernel in KERNELS
     for classes in ((2, 3) if hasattr(model, "decision_function_shape") else (3,))
 ]
+
+
+@pytest.fixture
+def model_text(tmp_path):
+    """Return a function that gives the text that `write_libsvm` writes."""
+
+    def text(model):
+        write_libsvm(model, tmp_path / "written.model")
+        return (tmp_path / "written.model").read_text()
+
+    return text
 
 
 def fitted(model, kernel, classes):
@@ -115,20 +125,20 @@ def test_labels_keep_their_numbers_and_sparse_rows_their_zeros_out(tmp_path):
     np.testing.assert_allclose(read(X), decision_values(model, X), atol=1e-13)
 
 
-def test_the_positive_class_of_two_is_the_first_label():
+def test_the_positive_class_of_two_is_the_first_label(model_text):
     model = mc.SVC(kernel=mc.Gaussian(1.0)).fit([[0.0], [1.0]], [3, 8])
     text = model_text(model)
     assert "label 8 3\nnr_sv 1 1\nSV\n1.0 1:1.0\n-1.0 \n" in text
 
 
-def test_support_vectors_are_written_once_under_their_class():
+def test_support_vectors_are_written_once_under_their_class(model_text):
     model = mc.SVC(kernel="rbf").fit(X, Y)
     lines = model_text(model).splitlines()
     assert f"total_sv {len(model.support_)}" in lines
     assert f"nr_sv {' '.join(map(str, model.n_support_))}" in lines
 
 
-def test_vectors_that_all_pairs_share_are_written_once_for_each_class_that_needs_them(global_random_seed):
+def test_vectors_that_all_pairs_share_are_written_once_for_each_class_that_needs_them(global_random_seed, model_text):
     rng = np.random.default_rng(global_random_seed)
     psi = mc.Expansion(mc.Gaussian(0.7), rng.standard_normal((5, 3)), rng.standard_normal((5, 6)))
     reduced = FittedExpansion(psi, rng.standard_normal(6), np.arange(4))
@@ -138,19 +148,19 @@ def test_vectors_that_all_pairs_share_are_written_once_for_each_class_that_needs
     np.testing.assert_allclose(read_model(text)(new), reduced(new), atol=1e-14)
 
 
-def test_a_multiple_of_a_kernel_multiplies_the_coefficients():
+def test_a_multiple_of_a_kernel_multiplies_the_coefficients(model_text):
     model = mc.SVR(kernel=2.5 * mc.Gaussian(0.4)).fit(X, TARGET)
     np.testing.assert_allclose(read_model(model_text(model))(X)[:, 0], model.predict(X), atol=1e-14)
 
 
-def test_a_regression_within_its_tube_has_no_vectors():
+def test_a_regression_within_its_tube_has_no_vectors(model_text):
     model = sk.SVR(epsilon=10.0).fit(X, TARGET)
     text = model_text(model)
     assert "total_sv 0\n" in text
     np.testing.assert_array_equal(read_model(text, n_features=4)(X)[:, 0], model.predict(X))
 
 
-def test_a_model_of_float32_is_written_without_loss():
+def test_a_model_of_float32_is_written_without_loss(model_text):
     model = mc.SVR(kernel=mc.Gaussian(0.4)).fit(X.astype(np.float32), TARGET.astype(np.float32))
     read = read_model(model_text(model))
     np.testing.assert_array_equal(read.expansion.coef, model.dual_coef_.astype(np.float64))
@@ -158,28 +168,28 @@ def test_a_model_of_float32_is_written_without_loss():
 
 
 @pytest.mark.parametrize("labels", [["a", "b", "c"], [0, 1, 2**40]], ids=str)
-def test_labels_that_libsvm_cannot_write_are_refused_with_what_to_do(labels):
+def test_labels_that_libsvm_cannot_write_are_refused_with_what_to_do(labels, model_text):
     with pytest.raises(ValueError, match="integer of 32 bits.*LabelEncoder"):
         model_text(mc.SVC().fit(X, np.array(labels)[Y]))
 
 
-def test_integer_labels_of_type_float_are_written():
+def test_integer_labels_of_type_float_are_written(model_text):
     assert "label 1 2 5\n" in model_text(mc.SVC().fit(X, np.array([1.0, 2.0, 5.0])[Y]))
 
 
 @pytest.mark.parametrize("kernel", [mc.Laplacian(0.1), mc.Gaussian(1.0) + 1, mc.Matern(1.0, 1.5)], ids=repr)
-def test_other_kernels_are_refused_with_the_supported_ones(kernel):
+def test_other_kernels_are_refused_with_the_supported_ones(kernel, model_text):
     with pytest.raises(TypeError, match=r"no kernel (Laplacian|Sum|Matern).*Gaussian.*precomputed"):
         model_text(mc.SVR(kernel=kernel).fit(X, TARGET))
 
 
 @pytest.mark.parametrize("model", [mc.KernelPCA(2), mc.SVDD(), mc.KernelFisher()], ids=repr)
-def test_other_models_are_refused_with_the_supported_ones(model):
+def test_other_models_are_refused_with_the_supported_ones(model, model_text):
     with pytest.raises(TypeError, match=f"no model for {type(model).__name__}.*SVC.*OneClassSVM"):
         model_text(model.fit(X, Y))
 
 
-def test_models_that_libsvm_would_predict_differently_are_refused():
+def test_models_that_libsvm_would_predict_differently_are_refused(model_text):
     with pytest.raises(ValueError, match="break_ties"):
         model_text(mc.SVC(break_ties=True).fit(X, Y))
     with pytest.raises(ValueError, match="KernelRidge has 2"):
@@ -188,7 +198,7 @@ def test_models_that_libsvm_would_predict_differently_are_refused():
         model_text(mc.SVC())
 
 
-def test_ten_classes_are_written_with_the_votes_of_the_model():
+def test_ten_classes_are_written_with_the_votes_of_the_model(model_text):
     digits, labels = load_digits(return_X_y=True)
     model = mc.SVC(decision_function_shape="ovo").fit(digits[:400], labels[:400])
     read = read_model(model_text(model), n_features=64)

@@ -31,9 +31,9 @@ KERNELS = [
     mc.Normalized(mc.Mapped(mc.Mapped(mc.Linear(), np.array([1.0, 3.0])), WIDE)),
 ]
 BY_HAND = {
-    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "power": np.power,
-    "maximum": np.maximum, "minimum": np.minimum, "negate": np.negative, "exp": np.exp, "log": np.log, "sqrt": np.sqrt,
-    "tanh": np.tanh, "abs": np.abs, "greater": np.greater, "greater_equal": np.greater_equal, "where": np.where,
+    "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide, "Pow": np.power,
+    "Max": np.maximum, "Min": np.minimum, "Neg": np.negative, "Exp": np.exp, "Log": np.log, "Sqrt": np.sqrt,
+    "Tanh": np.tanh, "Abs": np.abs, "Greater": np.greater, "GreaterOrEqual": np.greater_equal, "Where": np.where,
 }  # fmt: skip
 
 
@@ -120,7 +120,7 @@ def test_functions_of_parameters_become_constants():
             return factor * s if order == 0 else 0 * s + factor
 
     expression = trace(Scaled())
-    assert [each.operation for each in ordered(expression)] == ["constant", "sqdist", "multiply"]
+    assert [each.operation for each in ordered(expression)] == ["constant", "sqdist", "Mul"]
     assert computed(expression, np.zeros(1), np.ones(1)) == pytest.approx(4)
 
 

@@ -7,29 +7,29 @@ import numpy as np
 
 from mercer.formats.files import replacing
 from mercer.formats.portable import portable, view_of
-from mercer.formats.tracing import NORMS, PAIRS, ordered
+from mercer.formats.tracing import NORMS, PAIRS, folded
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 # Operations in C; {f} is "f" for functions of float.
 _FORMS = {
-    "add": "{} + {}",
-    "subtract": "{} - {}",
-    "multiply": "{} * {}",
-    "divide": "{} / {}",
-    "negate": "-{}",
-    "power": "pow{f}({}, {})",
-    "maximum": "fmax{f}({}, {})",
-    "minimum": "fmin{f}({}, {})",
-    "exp": "exp{f}({})",
-    "log": "log{f}({})",
-    "sqrt": "sqrt{f}({})",
-    "tanh": "tanh{f}({})",
-    "abs": "fabs{f}({})",
-    "greater": "{} > {}",
-    "greater_equal": "{} >= {}",
-    "where": "{} ? {} : {}",
+    "Add": "{} + {}",
+    "Sub": "{} - {}",
+    "Mul": "{} * {}",
+    "Div": "{} / {}",
+    "Neg": "-{}",
+    "Pow": "pow{f}({}, {})",
+    "Max": "fmax{f}({}, {})",
+    "Min": "fmin{f}({}, {})",
+    "Exp": "exp{f}({})",
+    "Log": "log{f}({})",
+    "Sqrt": "sqrt{f}({})",
+    "Tanh": "tanh{f}({})",
+    "Abs": "fabs{f}({})",
+    "Greater": "{} > {}",
+    "GreaterOrEqual": "{} >= {}",
+    "Where": "{} ? {} : {}",
 }
-_TRUTHS = ("greater", "greater_equal")
+_TRUTHS = ("Greater", "GreaterOrEqual")
 _TYPES = {"float32": "float", "float64": "double"}
 _WIDTH = 100
 
@@ -85,18 +85,13 @@ def to_c(model, path, dtype="float64", prefix="model"):
     >>> "int model_predict(const double *x)" in path.read_text()
     True
     """
-    text = source(model, dtype, prefix)
-    with replacing(path) as file:
-        file.write(text.encode("ascii"))
-
-
-def source(model, dtype="float64", prefix="model"):
-    """Return the text that `to_c` writes."""
     if not (isinstance(prefix, str) and _PREFIX.fullmatch(prefix)):
         raise ValueError(
             f"prefix = {prefix!r} must be a letter followed by letters, digits and underscores, at most 64 characters."
         )
-    return _Source(portable(model, dtype), prefix).text()
+    text = _Source(portable(model, dtype), prefix).text()
+    with replacing(path) as file:
+        file.write(text.encode("ascii"))
 
 
 class _Source:
@@ -204,20 +199,20 @@ class _Source:
 
     def _expression(self):
         """Return the lines that compute the kernel value, and the name of its variable."""
-        numbers, names, lines = {key: k for k, key, _ in self._views}, {}, []
-        for each in ordered(self._exported.expression):
+        numbers, lines = {key: k for k, key, _ in self._views}, []
+
+        def written(each, operands):
             if each.operation in PAIRS + NORMS:
-                name = f"{each.operation}{numbers[view_of(each)]}"
-            elif each.operation == "constant":
-                name = self._number(each.value)
-            else:
-                name, kind = f"t{len(lines)}", "int" if each.operation in _TRUTHS else self._real
-                operands = [names[id(operand)] for operand in each.operands]
-                # two minus signs in a row would be the operator --
-                operands = [f"({text})" if text.startswith("-") else text for text in operands]
-                lines.append(f"const {kind} {name} = {_FORMS[each.operation].format(*operands, f=self._f)};")
-            names[id(each)] = name
-        return lines, name
+                return f"{each.operation}{numbers[view_of(each)]}"
+            if each.operation == "constant":
+                return self._number(each.value)
+            name, kind = f"t{len(lines)}", "int" if each.operation in _TRUTHS else self._real
+            # two minus signs in a row would be the operator --
+            operands = [f"({text})" if text.startswith("-") else text for text in operands]
+            lines.append(f"const {kind} {name} = {_FORMS[each.operation].format(*operands, f=self._f)};")
+            return name
+
+        return lines, folded(self._exported.expression, written)
 
     # --- answers -----------------------------------------------------------------------------------------------------
 

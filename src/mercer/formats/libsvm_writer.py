@@ -71,13 +71,6 @@ def write_libsvm(model, path):
     >>> np.allclose(mc.as_expansion(path)(X)[:, 0], model.decision_function(X), rtol=0, atol=1e-15)
     True
     """
-    text = model_text(model)
-    with replacing(path) as file:
-        file.write(text.encode("ascii"))
-
-
-def model_text(model):
-    """Return the text that `write_libsvm` writes."""
     fitted, svm_type = _fitted(model)
     kernel, factor = fitted.expansion.kernel, 1.0
     while isinstance(kernel, Scaled):
@@ -99,7 +92,9 @@ def model_text(model):
     lines += ["SV"]
     entries = _entries(fitted.expansion.points)
     lines += [f"{_join(own[i])} {entries(i)}" for rows, own in blocks for i in rows]
-    return "\n".join(lines) + "\n"
+    text = "\n".join([*lines, ""])
+    with replacing(path) as file:
+        file.write(text.encode("ascii"))
 
 
 def _fitted(model):

@@ -5,29 +5,11 @@ import functools
 import numpy as np
 
 from mercer.formats.portable import portable, view_of
-from mercer.formats.tracing import NORMS, PAIRS, ordered
+from mercer.formats.tracing import NORMS, PAIRS, folded
 from mercer.solvers.svm.one_vs_one import class_signs
 
 # Any runtime of this version or later has these operators.
 _OPSET = 15
-_OPERATORS = {
-    "add": "Add",
-    "subtract": "Sub",
-    "multiply": "Mul",
-    "divide": "Div",
-    "power": "Pow",
-    "maximum": "Max",
-    "minimum": "Min",
-    "negate": "Neg",
-    "exp": "Exp",
-    "log": "Log",
-    "sqrt": "Sqrt",
-    "tanh": "Tanh",
-    "abs": "Abs",
-    "greater": "Greater",
-    "greater_equal": "GreaterOrEqual",
-    "where": "Where",
-}
 # Estimators of Mercer that skl2onnx can convert.
 _CONVERTED = ("SVC", "NuSVC", "SVCCV", "SVR", "NuSVR", "OneClassSVM", "KernelRidge", "KernelPCA")
 
@@ -184,10 +166,9 @@ def _convert(scope, operator, container):
     container.initializers.extend(graph.constants)
     for node in graph.nodes:
         attributes = {each.name: onnx.helper.get_attribute_value(each) for each in node.attribute}
-        container.add_node(
-            node.op_type, list(node.input), list(node.output), op_version=_OPSET,
-            name=scope.get_unique_operator_name("Mercer"), **attributes,
-        )  # fmt: skip
+        name = scope.get_unique_operator_name("Mercer")
+        inputs, outputs = list(node.input), list(node.output)
+        container.add_node(node.op_type, inputs, outputs, op_version=_OPSET, name=name, **attributes)
 
 
 # --- the graph -------------------------------------------------------------------------------------------------------
@@ -236,16 +217,15 @@ class _Graph:
     def _kernel_values(self, X):
         """Add the kernel values (n, n_vectors) and return their name."""
         found = {key: self._inputs(X, view) for key, view in self._exported.views.items()}
-        names = {}
-        for each in ordered(self._exported.expression):
+
+        def added(each, operands):
             if each.operation in PAIRS + NORMS:
-                name = found[view_of(each)][each.operation]
-            elif each.operation == "constant":
-                name = self._constant(np.array([each.value]))
-            else:
-                name = self.add(_OPERATORS[each.operation], *(names[id(operand)] for operand in each.operands))
-            names[id(each)] = name
-        return name
+                return found[view_of(each)][each.operation]
+            if each.operation == "constant":
+                return self._constant(np.array([each.value]))
+            return self.add(each.operation, *operands)
+
+        return folded(self._exported.expression, added)
 
     def _inputs(self, X, view):
         """Add the inputs that a view needs, broadcastable to (n, n_vectors), and return their names."""

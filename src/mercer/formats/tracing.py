@@ -34,8 +34,8 @@ class Symbol:
     Attributes
     ----------
     operation : str
-        "add", "subtract", "multiply", "divide", "power", "maximum", "minimum", "negate", "exp", "log", "sqrt", "tanh",
-        "abs"; "greater" and "greater_equal", only as the first operand of "where"; "constant"; or an input: "dot",
+        An operator of ONNX: "Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Neg", "Exp", "Log", "Sqrt", "Tanh",
+        "Abs"; "Greater" and "GreaterOrEqual", only as the first operand of "Where"; or "constant"; or an input: "dot",
         <x, z>, "sqdist", |x - z|^2, "sqnorm_x" and "sqnorm_z".
     operands : tuple of Symbol
     value : float
@@ -55,23 +55,23 @@ class Symbol:
     # NumPy must leave arithmetic to the symbol
     __array_ufunc__: ClassVar = None
 
-    __add__, __radd__ = _binary("add")
-    __sub__, __rsub__ = _binary("subtract")
-    __truediv__, __rtruediv__ = _binary("divide")
-    __gt__, __lt__ = _binary("greater")
-    __ge__, __le__ = _binary("greater_equal")
-    __mul__ = _binary("multiply")[0]
-    __pow__ = _binary("power")[0]
+    __add__, __radd__ = _binary("Add")
+    __sub__, __rsub__ = _binary("Sub")
+    __truediv__, __rtruediv__ = _binary("Div")
+    __gt__, __lt__ = _binary("Greater")
+    __ge__, __le__ = _binary("GreaterOrEqual")
+    __mul__ = _binary("Mul")[0]
+    __pow__ = _binary("Pow")[0]
 
     def __rmul__(self, other):
         # repeated squaring starts from 1
-        return self if other == 1 else Symbol("multiply", (_symbol(other), self))
+        return self if other == 1 else Symbol("Mul", (_symbol(other), self))
 
     def __neg__(self):
-        return Symbol("negate", (self,))
+        return Symbol("Neg", (self,))
 
     def __abs__(self):
-        return Symbol("abs", (self,))
+        return Symbol("Abs", (self,))
 
     def __bool__(self):
         raise TypeError(
@@ -84,18 +84,18 @@ def _symbol(value):
 
 
 def _function(name, s):
-    return Symbol(name, (s,)) if isinstance(s, Symbol) else getattr(math, name)(s)
+    return Symbol(name.capitalize(), (s,)) if isinstance(s, Symbol) else getattr(math, name)(s)
 
 
 class _Symbols:
     """The functions that `Namespace` needs of an array library, on symbols; on parameters they give numbers."""
 
     exp, log, sqrt, tanh = (staticmethod(functools.partial(_function, name)) for name in ("exp", "log", "sqrt", "tanh"))
-    maximum, minimum = (staticmethod(_binary(name)[0]) for name in ("maximum", "minimum"))
+    maximum, minimum = (staticmethod(_binary(name)[0]) for name in ("Max", "Min"))
 
     @staticmethod
     def where(condition, s, t):
-        return Symbol("where", (condition, _symbol(s), _symbol(t)))
+        return Symbol("Where", (condition, _symbol(s), _symbol(t)))
 
     @staticmethod
     def ones_like(_s):
@@ -116,7 +116,7 @@ def trace(kernel):
     >>> import mercer as mc
     >>> from mercer.formats.tracing import trace
     >>> trace(mc.Gaussian(0.5)).operation, trace(mc.Linear()).operation
-    ('exp', 'dot')
+    ('Exp', 'dot')
     """
     raise TypeError(
         f"{type(kernel).__name__} cannot be exported; use a kernel of inner products or Euclidean distances, or a sum, "
@@ -200,11 +200,19 @@ def _at_itself(symbol, norm):
 
 def _rewritten(symbol, change):
     """Return an expression with ``change`` applied to every symbol; shared symbols stay shared."""
+    return folded(symbol, lambda each, operands: change(replace(each, operands=tuple(operands))))
+
+
+def folded(symbol, function):
+    """Return ``function(each, values of its operands)`` for an expression, computed once for each of its symbols."""
     known = {}
-    for each in ordered(symbol):
-        operands = tuple(known[id(operand)] for operand in each.operands)
-        known[id(each)] = change(replace(each, operands=operands))
-    return known[id(symbol)]
+
+    def value(each):
+        if id(each) not in known:
+            known[id(each)] = function(each, [value(operand) for operand in each.operands])
+        return known[id(each)]
+
+    return value(symbol)
 
 
 def ordered(symbol):
@@ -215,16 +223,8 @@ def ordered(symbol):
     >>> import mercer as mc
     >>> from mercer.formats.tracing import ordered, trace
     >>> [each.operation for each in ordered(trace(mc.Linear() ** 4))]
-    ['dot', 'multiply', 'multiply']
+    ['dot', 'Mul', 'Mul']
     """
-    found, waiting = {}, [(symbol, False)]
-    while waiting:
-        each, done = waiting.pop()
-        if id(each) in found:
-            continue
-        if done:
-            found[id(each)] = each
-        else:
-            waiting.append((each, True))
-            waiting.extend((operand, False) for operand in reversed(each.operands))
-    return list(found.values())
+    found = []
+    folded(symbol, lambda each, _: found.append(each))
+    return found
