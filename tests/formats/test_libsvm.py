@@ -124,6 +124,7 @@ SV
         ("nr_class 3", "nr_class 99999999999999999999", 4, "ten digits"),
         ("total_sv 3", "total_sv 2147483647", 8, "add up"),
         ("total_sv 3", "total_sv 4", 8, "add up"),
+        ("total_sv 3", "total_sv -3", 8, "add up"),
         ("nr_sv 1 1 1", "nr_sv 4 -2 1", 8, "at least 0"),
         ("nr_sv 1 1 1", "nr_sv 1 1", 8, "2 values"),
         ("label 1 2 3", "label 1 2 1", 7, "repeat"),
@@ -146,6 +147,11 @@ def test_the_first_wrong_line_is_named(old, new, line, complaint):
     assert old in GOOD
     with pytest.raises(ModelFileError, match=f"line {line}: .*{complaint}"):
         read_model(GOOD.replace(old, new, 1))
+
+
+def test_a_negative_number_of_vectors_of_a_regressor_is_refused():
+    with pytest.raises(ModelFileError, match="line 6: 0 support vectors follow SV; total_sv is -1"):
+        read_model("svm_type nu_svr\nkernel_type linear\nnr_class 2\ntotal_sv -1\nrho 0\nSV\n")
 
 
 @pytest.mark.parametrize("text", ["\n", "SV\n", "svm_type c_svc\n"])

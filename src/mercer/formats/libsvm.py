@@ -2,7 +2,6 @@
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -60,11 +59,7 @@ def read_model(text, n_features=None):
     lines = text.splitlines()
     header = _header(lines)
     coef, rows = _vectors(lines, header)
-    if header.kernel_type == "precomputed":
-        kernel = FunctionKernel(PrecomputedColumns())
-        points = _serials(rows)
-    else:
-        kernel, points = header.kernel, _matrix(rows, n_features, header)
+    points = _serials(rows) if header.kernel_type == "precomputed" else _matrix(rows, n_features, header)
     if not len(coef):
         # no support vectors: one point with coefficient 0 carries the kernel
         coef = np.zeros((1, 1))
@@ -73,7 +68,7 @@ def read_model(text, n_features=None):
         classes = np.array(header.labels[::-1] if len(header.labels) == 2 else header.labels)
         if len(classes) > 2:
             coef = unpack(coef, header.sizes)
-    return FittedExpansion(Expansion(kernel, points, coef), -np.array(header.rho), classes)
+    return FittedExpansion(Expansion(header.kernel, points, coef), -np.array(header.rho), classes)
 
 
 def svm_type(text):
@@ -91,31 +86,6 @@ def svm_type(text):
 # --- the header ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Header:
-    """The lines before SV, checked against each other; ``end`` is the line number of SV."""
-
-    svm_type: str
-    kernel_type: str
-    numbers: dict
-    rho: list
-    labels: list
-    sizes: list
-    total: int
-    n_classes: int
-    end: int
-
-    @property
-    def classifies(self):
-        return self.svm_type in _CLASSIFIERS
-
-    @property
-    def kernel(self):
-        """The kernel on rows."""
-        kind, names = KERNELS[self.kernel_type]
-        return kind(**{name: self.numbers[name] for name in names})
-
-
 # How many values each header line holds.
 _SIZES = dict.fromkeys(("svm_type", "kernel_type", "degree", "gamma", "coef0", "nr_class", "total_sv"), "one")
 _SIZES |= dict.fromkeys(("rho", "probA", "probB"), "pairs") | dict.fromkeys(("label", "nr_sv"), "classes")
@@ -123,85 +93,77 @@ _SIZES |= {"prob_density_marks": "ten"}
 
 
 def _header(lines):
-    found, places = {}, {}
+    """Return the lines before SV."""
+    words = {}
     for number, line in enumerate(lines, 1):
         key, *values = line.split() or [""]
         if key == "SV" and not values:
-            return _checked(_Lines(found, places, number))
+            return _Header(words)
         if key not in _SIZES:
             raise ModelFileError(
                 f"line {number}: {_cut(line)!r} is not a LIBSVM header line; it must start with one of "
                 f"{sorted(_SIZES)} or be SV."
             )
-        if key in found:
-            raise ModelFileError(f"line {number}: {key} is given twice, first on line {places[key]}.")
-        found[key], places[key] = values, number
+        if key in words:
+            raise ModelFileError(f"line {number}: {key} is given twice, first on line {[*words].index(key) + 1}.")
+        words[key] = values
     raise ModelFileError(f"line {len(lines) + 1}: the text ends before a line 'SV'; it is not a LIBSVM model.")
 
 
-@dataclass(frozen=True)
-class _Lines:
-    """The words and the line number of each header key."""
+class _Header:
+    """The lines before SV, checked against each other: the words of each line by its key; ``end`` is the line of SV."""
 
-    words: dict
-    places: dict
-    end: int
+    def __init__(self, words):
+        self._words = words
+        self._places = {key: number for number, key in enumerate(words, 1)}
+        self.end = len(words) + 1
+        self.svm_type = self._one("svm_type", _name, _CLASSIFIERS + _SINGLE)
+        self.kernel_type = self._one("kernel_type", _name, tuple(KERNELS))
+        self.classifies = self.svm_type in _CLASSIFIERS
+        self.n_classes, self.total = self._one("nr_class", _integer), self._one("total_sv", _integer)
+        self._require_sizes()
+        self.kernel = self._kernel()
+        self.labels = self._all("label", _integer) if self.classifies else []
+        self._require(len(set(self.labels)) == len(self.labels), "label", f"labels {self.labels} repeat.")
+        self.sizes = self._all("nr_sv", _integer) if self.classifies else []
+        add_up = not self.classifies or (min(self.sizes) >= 0 and sum(self.sizes) == self.total)
+        sizes = f"nr_sv {_cut(str(self.sizes))} must be numbers of at least 0 that add up to total_sv {self.total}."
+        self._require(add_up, "nr_sv", sizes)
+        self.rho = self._all("rho", _number)
 
-    def values(self, key, read, allowed=None):
+    def _all(self, key, read, allowed=None):
         """Return the values of a line, each converted by ``read(word, line, name or allowed)``."""
-        if key not in self.words:
+        if key not in self._words:
             raise ModelFileError(f"line {self.end}: the header has no line {key!r}.")
-        return [read(word, self.places[key], allowed or key) for word in self.words[key]]
+        return [read(word, self._places[key], allowed or key) for word in self._words[key]]
 
-    def one(self, key, read, allowed=None):
+    def _one(self, key, read, allowed=None):
         """Return the value of a line that must have exactly one."""
-        values = self.values(key, read, allowed)
-        if len(values) != 1:
-            raise self.error(key, f"{key} has {len(values)} values; it must have 1.")
+        values = self._all(key, read, allowed)
+        self._require(len(values) == 1, key, f"{key} has {len(values)} values; it must have 1.")
         return values[0]
 
-    def error(self, key, message):
-        """Return an error that names the line of a key."""
-        return ModelFileError(f"line {self.places[key]}: {message}")
+    def _require(self, true, key, message):
+        """Raise an error that names the line of a key unless a condition is true."""
+        if not true:
+            raise ModelFileError(f"line {self._places[key]}: {message}")
 
+    def _require_sizes(self):
+        n, allowed = self.n_classes, "at least 2" if self.classifies else "2"
+        possible = n == 2 or (n > 2 and self.classifies)
+        self._require(possible, "nr_class", f"nr_class is {n}; for {self.svm_type} it must be {allowed}.")
+        counts = {"one": 1, "ten": 10, "classes": n, "pairs": n * (n - 1) // 2}
+        for key, words in self._words.items():
+            message = f"{key} has {len(words)} values; for nr_class {n} it must have {counts[_SIZES[key]]}."
+            self._require(len(words) == counts[_SIZES[key]], key, message)
 
-def _checked(lines):
-    """Return the header, or raise for a line that is missing or contradicts another."""
-    svm_type = lines.one("svm_type", _name, _CLASSIFIERS + _SINGLE)
-    kernel_type = lines.one("kernel_type", _name, tuple(KERNELS))
-    n_classes, total = lines.one("nr_class", _integer), lines.one("total_sv", _integer)
-    classifies = svm_type in _CLASSIFIERS
-    if n_classes < 2 or (n_classes > 2 and not classifies):
-        allowed = "at least 2" if classifies else "2"
-        raise lines.error("nr_class", f"nr_class is {n_classes}; for {svm_type} it must be {allowed}.")
-    counts = {"one": 1, "ten": 10, "classes": n_classes, "pairs": n_classes * (n_classes - 1) // 2}
-    for key, words in lines.words.items():
-        expected = counts[_SIZES[key]]
-        if len(words) != expected:
-            raise lines.error(key, f"{key} has {len(words)} values; for nr_class {n_classes} it must have {expected}.")
-    numbers = _parameters(lines, kernel_type)
-    labels = lines.values("label", _integer) if classifies else []
-    sizes = lines.values("nr_sv", _integer) if classifies else []
-    if len(set(labels)) != len(labels):
-        raise lines.error("label", f"labels {labels} repeat.")
-    if classifies and (min(sizes) < 0 or sum(sizes) != total):
-        raise lines.error(
-            "nr_sv", f"nr_sv {_cut(str(sizes))} must be numbers of at least 0 that add up to total_sv {total}."
-        )
-    rho = lines.values("rho", _number)
-    return _Header(svm_type, kernel_type, numbers, rho, labels, sizes, total, n_classes, lines.end)
-
-
-def _parameters(lines, kernel_type):
-    """Return the parameters of the kernel by name."""
-    numbers = {key: lines.one(key, _number) for key in KERNELS[kernel_type][1]}
-    if "gamma" in numbers and not numbers["gamma"] > 0:
-        raise lines.error("gamma", f"gamma is {numbers['gamma']}; it must be above 0.")
-    if "degree" in numbers:
-        numbers["degree"] = lines.one("degree", _integer)
-        if not 1 <= numbers["degree"] <= 1000:
-            raise lines.error("degree", f"degree is {numbers['degree']}; it must be between 1 and 1000.")
-    return numbers
+    def _kernel(self):
+        kind, names = KERNELS[self.kernel_type]
+        numbers = {key: self._one(key, _integer if key == "degree" else _number) for key in names}
+        gamma, degree = numbers.get("gamma", 1), numbers.get("degree", 1)
+        self._require(gamma > 0, "gamma", f"gamma is {gamma}; it must be above 0.")
+        self._require(1 <= degree <= 1000, "degree", f"degree is {degree}; it must be between 1 and 1000.")
+        return FunctionKernel(PrecomputedColumns()) if kind is None else kind(**numbers)
 
 
 def _name(word, line, allowed):

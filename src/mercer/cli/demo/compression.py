@@ -95,7 +95,14 @@ def chapter(outcome):
         for row in outcome.rows
     ]
     curve = pictures.figure(
-        _Curve([row.model for row in small], outcome, full.model),
+        ReductionDisplay(
+            [row.vectors for row in small],
+            [1 - row.accuracy for row in small],
+            name="constructed",
+            reference=1 - full.accuracy,
+            ylabel="test error",
+            yscale="linear",
+        ),
         (4.9, 2.9),
         "A curve: the test error falls with the number of vectors to that of the uncompressed model.",
         "Test error against the number of vectors; the dotted line is the uncompressed model.",
@@ -109,21 +116,6 @@ def chapter(outcome):
         "give them the largest coefficients. They are not training images and need not look like digits.",
     )
     return "Fewer vectors", text + page.table(header, cells) + curve + grid + page.code(SNIPPET)
-
-
-@dataclass(frozen=True)
-class _Curve:
-    """Display of test error against the number of vectors."""
-
-    models: list
-    outcome: Outcome
-    full: object
-
-    def plot(self, ax):
-        ReductionDisplay.from_estimators(
-            self.models, self.outcome.test, self.outcome.labels, full=self.full, name="constructed", ax=ax
-        )
-        ax.set_ylabel("test error")
 
 
 def _images(model):
