@@ -51,7 +51,10 @@ def load(name):
     """
     from sklearn.utils import Bunch
 
-    _check_name(name)
+    if not isinstance(name, str) or re.fullmatch(r"\w[\w-]*", name) is None:
+        raise ValueError(
+            f"name = {name!r} must be a plain name of letters, digits, '_' and '-', without folder and '.npz'."
+        )
     for folder in _folders():
         path = folder / f"{name}.npz"
         if path.is_file():
@@ -161,13 +164,6 @@ def smooth(images, width=0.75, background=-1.0):
         raise ValueError(f"width = {width!r} must be positive.")
     stack = images.reshape(-1, side, side).astype(np.result_type(images.dtype, np.float32), copy=False)
     return gaussian_filter(stack, sigma=(0, width, width), mode="constant", cval=background).reshape(images.shape)
-
-
-def _check_name(name):
-    if not isinstance(name, str) or re.fullmatch(r"\w[\w-]*", name) is None:
-        raise ValueError(
-            f"name = {name!r} must be a plain name of letters, digits, '_' and '-', without folder and '.npz'."
-        )
 
 
 def _folders():

@@ -40,7 +40,7 @@ def test_every_public_kernel_is_listed_unless_it_holds_a_function_or_is_a_base_c
 
 
 def test_every_listed_estimator_of_scikit_learn_exists():
-    for name in allowlist._SCIKIT_LEARN:
+    for name in allowlist.SCIKIT_LEARN:
         assert allowlist.estimator(name).__name__ == name
 
 

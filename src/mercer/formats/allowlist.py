@@ -36,11 +36,11 @@ ESTIMATORS = {
 
 # Estimators of scikit-learn whose fitted state is a few arrays of fixed meaning: scalers before a model, and linear
 # models inside Kernelized. They are imported on use.
-_SCIKIT_LEARN = dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"), "preprocessing")
-_SCIKIT_LEARN |= dict.fromkeys(
+SCIKIT_LEARN = dict.fromkeys(("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"), "preprocessing")
+SCIKIT_LEARN |= dict.fromkeys(
     ("ElasticNet", "Lasso", "LinearRegression", "LogisticRegression", "Ridge"), "linear_model"
 )
-_SCIKIT_LEARN |= dict.fromkeys(("LinearSVC", "LinearSVR"), "svm")
+SCIKIT_LEARN |= dict.fromkeys(("LinearSVC", "LinearSVR"), "svm")
 
 # Attributes that are functions, which no prediction needs.
 LEFT_OUT = ("scorer_", "_skl_callbacks")
@@ -69,25 +69,25 @@ def estimator(name):
     """Return the class of an estimator by its name in files, or raise a ValueError."""
     if name in ESTIMATORS:
         return ESTIMATORS[name]
-    if name not in _SCIKIT_LEARN:
+    if name not in SCIKIT_LEARN:
         raise ValueError(f"{name!r} is not an estimator that a model file may contain.")
-    return getattr(importlib.import_module(f"sklearn.{_SCIKIT_LEARN[name]}"), name)
+    return getattr(importlib.import_module(f"sklearn.{SCIKIT_LEARN[name]}"), name)
 
 
 def is_from_scikit_learn(name):
     """Return whether the estimator of this name belongs to scikit-learn."""
-    return name in _SCIKIT_LEARN
+    return name in SCIKIT_LEARN
 
 
 def listed_estimators():
     """Return the names of all estimators that a file may contain, for messages."""
-    return f"{', '.join(ESTIMATORS)}; of scikit-learn Pipeline, {', '.join(_SCIKIT_LEARN)}"
+    return f"{', '.join(ESTIMATORS)}; of scikit-learn Pipeline, {', '.join(SCIKIT_LEARN)}"
 
 
 def is_storable_estimator(thing):
     """Return whether a file may contain an object as an estimator; a subclass is another class."""
     name = type(thing).__name__
-    return (name in ESTIMATORS or name in _SCIKIT_LEARN) and estimator(name) is type(thing)
+    return (name in ESTIMATORS or name in SCIKIT_LEARN) and estimator(name) is type(thing)
 
 
 def is_fitted_attribute(cls, name):

@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 
 from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
+from mercer.formats import allowlist
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.kernels.base import Kernel, require_resolved
 from mercer.kernels.conformal import Conformal
@@ -23,7 +24,7 @@ _CLASSIFIER = dict.fromkeys(("classes_", "class_weight_", "n_support_"), "c")
 _CLASSIFIER |= _SINGLE | {"dual_coef_": "s k", "intercept_": "m", "expansion_": "n m"}
 _EXPANSION = {"expansion_": "n m", "intercept_": "m"}
 _SCALER = ("mean_", "var_", "scale_", "min_", "data_min_", "data_max_", "data_range_", "max_abs_", "center_")
-_LINEAR = {"coef_": "m d|d", "intercept_": "m|.", "classes_": "c"}
+_SCIKIT_LEARN = dict.fromkeys(_SCALER, "d") | {"coef_": "m d|d", "intercept_": "m|.", "classes_": "c"}
 _LAYOUTS = {
     "SVC": _CLASSIFIER,
     "NuSVC": _CLASSIFIER,
@@ -41,12 +42,7 @@ _LAYOUTS = {
     "SVCCV": {"classes_": "c", "Cs_": "p"},
     "Kernelized": {},
 }
-_LAYOUTS |= dict.fromkeys(
-    ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler"), dict.fromkeys(_SCALER, "d")
-)
-_LAYOUTS |= dict.fromkeys(
-    ("ElasticNet", "Lasso", "LinearRegression", "LogisticRegression", "Ridge", "LinearSVC", "LinearSVR"), _LINEAR
-)
+_LAYOUTS |= dict.fromkeys(allowlist.SCIKIT_LEARN, _SCIKIT_LEARN)
 _INTEGERS = ("support_", "n_support_", "n_mistakes_")
 # Attributes that make predictions need column names or return tables, where rows of numbers are enough.
 _TABLES = ("feature_names_in_", "_sklearn_output_config")
@@ -127,6 +123,8 @@ def _(model: BaseEstimator):
     for name, layout in _LAYOUTS[type(model).__name__].items():
         if name in state and state[name] is not None:
             _require_layout(name, state[name], layout, sizes)
+    if "classes_" in state:
+        require(len(model.classes_) > 1, "classes_ must have at least 2 classes")
     _FURTHER.get(type(model).__name__, lambda _: None)(model)
     names = state.get("feature_names_in_")
     if names is not None:
@@ -187,7 +185,6 @@ def _width_after(step):
 def _require_classes(model):
     """Check that intercepts, coefficients and support vectors match the classes."""
     c, m = len(model.classes_), len(model.intercept_)
-    require(c > 1, f"classes_ has {c} classes; it must have at least 2")
     require(model.multi_class in ("ovo", "ovr"), "multi_class must be 'ovo' or 'ovr'")
     expected = 1 if c == 2 else c if model.multi_class == "ovr" else c * (c - 1) // 2
     require(m == expected, f"intercept_ has {m} entries; {c} classes need {expected}")
@@ -219,16 +216,7 @@ def _require_mistakes(model):
     require(len(runs) == (1 if c == 2 else c), f"mistakes_ has {len(runs)} entries for {c} classes")
 
 
-def _require_two_classes(model):
-    require(len(model.classes_) > 1, "classes_ must have at least 2 classes")
-
-
-_FURTHER = {
-    "SVC": _require_classes,
-    "NuSVC": _require_classes,
-    "KernelPerceptron": _require_mistakes,
-    "KernelFisher": _require_two_classes,
-}
+_FURTHER = {"SVC": _require_classes, "NuSVC": _require_classes, "KernelPerceptron": _require_mistakes}
 
 
 def _require_predictions(model):

@@ -18,7 +18,10 @@ _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 class Decoder:
-    """Turns the nodes that `Encoder` writes back into values; other nodes raise a ValueError or TypeError."""
+    """Turns the nodes that `Encoder` writes back into values; other nodes raise a ValueError or TypeError.
+
+    Each kind of node has a method ``_read_<kind>``; there are no other kinds.
+    """
 
     def __init__(self, arrays):
         self.arrays = arrays
@@ -39,133 +42,110 @@ class Decoder:
             return node
         require(len(node) == 1, f"a node has {len(node)} keys; it must have one, its kind")
         [(kind, content)] = node.items()
-        require(kind in _KINDS, f"{_short(kind)} is not a kind of value")
-        return _KINDS[kind](self, content)
+        reader = getattr(self, f"_read_{kind}", None)
+        require(reader is not None, f"{_short(kind)} is not a kind of value")
+        return reader(content)
 
     def fields(self, content):
         """Return named values."""
         require(isinstance(content, dict), "fields must be named")
         return {name: self.value(node) for name, node in content.items()}
 
+    def _read_float(self, word):
+        require(isinstance(word, str) and word in _NOT_FINITE, f"{_short(word)} must be one of {list(_NOT_FINITE)}")
+        return _NOT_FINITE[word]
 
-def _float(_decoder, word):
-    require(isinstance(word, str) and word in _NOT_FINITE, f"{_short(word)} must be one of {list(_NOT_FINITE)}")
-    return _NOT_FINITE[word]
+    def _read_scalar(self, content):
+        code, node = _list(content, 2, "a scalar")
+        require(isinstance(code, str) and code in SCALARS, f"{_short(code)} is not a dtype of scalars")
+        value, dtype = self.value(node), SCALARS[code]
+        expected = {"b": bool, "f": float}.get(dtype.kind, int)
+        require(type(value) is expected, f"a scalar of dtype {dtype} must be a {expected.__name__}")
+        require(np.array(value).astype(dtype) == value or dtype.kind == "f", f"{value} is out of range of {dtype}")
+        return dtype.type(value)
 
+    def _read_array(self, serial):
+        require(type(serial) is int and 0 <= serial < len(self.arrays), f"the file has no array {_short(serial)}")
+        return self.arrays[serial]
 
-def _scalar(decoder, content):
-    code, node = _list(content, 2, "a scalar")
-    require(isinstance(code, str) and code in SCALARS, f"{_short(code)} is not a dtype of scalars")
-    value, dtype = decoder.value(node), SCALARS[code]
-    expected = {"b": bool, "f": float}.get(dtype.kind, int)
-    require(type(value) is expected, f"a scalar of dtype {dtype} must be a {expected.__name__}")
-    require(np.array(value).astype(dtype) == value or dtype.kind == "f", f"{value} is out of range of {dtype}")
-    return dtype.type(value)
+    def _read_objects(self, content):
+        shape, nodes = _list(content, 2, "an array of objects")
+        values = [self.value(node) for node in _list(nodes, None, "objects")]
+        plain = (str, int, float, bool, type(None))
+        require(all(isinstance(value, plain) for value in values), "objects in arrays must be strings or numbers")
+        result = np.empty(len(values), object)
+        result[:] = values
+        return result.reshape(shape_of(shape))
 
+    def _read_sparse(self, content):
+        name, shape, *nodes = _list(content, 5, "sparse rows")
+        require(name in ("csr_matrix", "csr_array"), f"{_short(name)} is not a kind of sparse rows")
+        n, d = _list(list(shape_of(shape)), 2, "the shape of sparse rows")
+        data, indices, indptr = parts = [self.value(node) for node in nodes]
+        require(
+            all(type(part) is np.ndarray and part.ndim == 1 for part in parts), "parts of sparse rows must be vectors"
+        )
+        for part in (indices, indptr):
+            require(part.dtype in (np.int32, np.int64), "indices of sparse rows must be integers")
+        require(data.dtype.kind in "fiub", f"sparse rows have dtype {data.dtype}")
+        require(d <= WIDEST, f"sparse rows have {d} columns; they must have at most {WIDEST}")
+        add_up = len(indptr) == n + 1 and indptr[0] == 0 and indptr[-1] == len(data) == len(indices)
+        require(add_up, "the rows of a sparse matrix do not add up")
+        require(bool((np.diff(indptr) >= 0).all()), "the rows of a sparse matrix overlap")
+        if len(indices):
+            require(indices.min() >= 0 and indices.max() < d, f"a column of sparse rows is outside of 0 to {d - 1}")
+        result = (sp.csr_matrix if name == "csr_matrix" else sp.csr_array)((data, indices, indptr), (n, d))
+        require(bool(result.has_canonical_format), "columns of sparse rows repeat or descend")
+        return result
 
-def _array(decoder, serial):
-    require(type(serial) is int and 0 <= serial < len(decoder.arrays), f"the file has no array {_short(serial)}")
-    return decoder.arrays[serial]
+    def _read_tuple(self, content):
+        return tuple(self.value(node) for node in _list(content, None, "a tuple"))
 
+    def _read_dict(self, content):
+        pairs = [_list(pair, 2, "an entry") for pair in _list(content, None, "a dict")]
+        keys = [self.value(key) for key, _ in pairs]
+        plain = (str, int, float, bool, np.generic)
+        require(all(isinstance(key, plain) for key in keys), "keys must be strings or numbers")
+        require(len(set(keys)) == len(keys), "keys repeat")
+        return dict(zip(keys, [self.value(node) for _, node in pairs], strict=True))
 
-def _objects(decoder, content):
-    shape, nodes = _list(content, 2, "an array of objects")
-    values = [decoder.value(node) for node in _list(nodes, None, "objects")]
-    plain = (str, int, float, bool, type(None))
-    require(all(isinstance(value, plain) for value in values), "objects in arrays must be strings or numbers")
-    result = np.empty(len(values), object)
-    result[:] = values
-    return result.reshape(shape_of(shape))
+    def _read_record(self, content):
+        name, fields = _list(content, 2, "a record")
+        require(isinstance(name, str) and name in allowlist.RECORDS, f"{_short(name)} is not a record of Mercer")
+        cls, fields = allowlist.RECORDS[name], self.fields(fields)
+        unknown = fields.keys() - allowlist.field_names(cls)
+        require(not unknown, f"{name} has no field {_short(min(unknown, default=None))}")
+        return require_consistent(cls(**fields))
 
+    def _read_expansion(self, content):
+        fields = self.fields(content)
+        require(fields.keys() == {"kernel", "points", "coef"}, "an expansion must have a kernel, points and coef")
+        require(isinstance(fields["kernel"], Kernel), "the kernel of an expansion must be a kernel")
+        coef = fields["coef"]
+        columns = coef is None or (type(coef) is np.ndarray and coef.ndim == 2 and coef.dtype.kind == "f")
+        require(columns, "the coefficients of an expansion must be columns of floats")
+        return require_consistent(Expansion(**fields))
 
-def _sparse(decoder, content):
-    name, shape, *nodes = _list(content, 5, "sparse rows")
-    require(name in ("csr_matrix", "csr_array"), f"{_short(name)} is not a kind of sparse rows")
-    n, d = _list(list(shape_of(shape)), 2, "the shape of sparse rows")
-    data, indices, indptr = parts = [decoder.value(node) for node in nodes]
-    require(all(type(part) is np.ndarray and part.ndim == 1 for part in parts), "parts of sparse rows must be vectors")
-    for part in (indices, indptr):
-        require(part.dtype in (np.int32, np.int64), "indices of sparse rows must be integers")
-    require(data.dtype.kind in "fiub", f"sparse rows have dtype {data.dtype}")
-    require(d <= WIDEST, f"sparse rows have {d} columns; they must have at most {WIDEST}")
-    add_up = len(indptr) == n + 1 and indptr[0] == 0 and indptr[-1] == len(data) == len(indices)
-    require(add_up, "the rows of a sparse matrix do not add up")
-    require(bool((np.diff(indptr) >= 0).all()), "the rows of a sparse matrix overlap")
-    if len(indices):
-        require(indices.min() >= 0 and indices.max() < d, f"a column of sparse rows is outside of 0 to {d - 1}")
-    result = (sp.csr_matrix if name == "csr_matrix" else sp.csr_array)((data, indices, indptr), (n, d))
-    require(bool(result.has_canonical_format), "columns of sparse rows repeat or descend")
-    return result
+    def _read_estimator(self, content):
+        name, params, state = _list(content, 3, "an estimator")
+        require(isinstance(name, str), "an estimator must have a name")
+        cls = allowlist.estimator(name)
+        params, state = self.fields(params), self.fields(state)
+        unknown = params.keys() - inspect.signature(cls).parameters.keys()
+        require(not unknown, f"{name} has no parameter {_short(min(unknown, default=None))}")
+        if "kernel" in params:
+            as_kernel(params["kernel"])
+        for attribute in state:
+            allowed = allowlist.is_fitted_attribute(cls, attribute) and attribute not in allowlist.LEFT_OUT
+            require(allowed, f"{name} has no attribute {_short(attribute)} that a file may set")
+        model = cls(**params)
+        vars(model).update(state)
+        return require_consistent(model)
 
-
-def _tuple(decoder, content):
-    return tuple(decoder.value(node) for node in _list(content, None, "a tuple"))
-
-
-def _dict(decoder, content):
-    pairs = [_list(pair, 2, "an entry") for pair in _list(content, None, "a dict")]
-    keys = [decoder.value(key) for key, _ in pairs]
-    plain = (str, int, float, bool, np.generic)
-    require(all(isinstance(key, plain) for key in keys), "keys must be strings or numbers")
-    require(len(set(keys)) == len(keys), "keys repeat")
-    return dict(zip(keys, [decoder.value(node) for _, node in pairs], strict=True))
-
-
-def _record(decoder, content):
-    name, fields = _list(content, 2, "a record")
-    require(isinstance(name, str) and name in allowlist.RECORDS, f"{_short(name)} is not a record of Mercer")
-    cls, fields = allowlist.RECORDS[name], decoder.fields(fields)
-    unknown = fields.keys() - allowlist.field_names(cls)
-    require(not unknown, f"{name} has no field {_short(min(unknown, default=None))}")
-    return require_consistent(cls(**fields))
-
-
-def _expansion(decoder, content):
-    fields = decoder.fields(content)
-    require(fields.keys() == {"kernel", "points", "coef"}, "an expansion must have a kernel, points and coef")
-    require(isinstance(fields["kernel"], Kernel), "the kernel of an expansion must be a kernel")
-    coef = fields["coef"]
-    columns = coef is None or (type(coef) is np.ndarray and coef.ndim == 2 and coef.dtype.kind == "f")
-    require(columns, "the coefficients of an expansion must be columns of floats")
-    return require_consistent(Expansion(**fields))
-
-
-def _estimator(decoder, content):
-    name, params, state = _list(content, 3, "an estimator")
-    require(isinstance(name, str), "an estimator must have a name")
-    cls = allowlist.estimator(name)
-    params, state = decoder.fields(params), decoder.fields(state)
-    unknown = params.keys() - inspect.signature(cls).parameters.keys()
-    require(not unknown, f"{name} has no parameter {_short(min(unknown, default=None))}")
-    if "kernel" in params:
-        as_kernel(params["kernel"])
-    for attribute in state:
-        allowed = allowlist.is_fitted_attribute(cls, attribute) and attribute not in allowlist.LEFT_OUT
-        require(allowed, f"{name} has no attribute {_short(attribute)} that a file may set")
-    model = cls(**params)
-    vars(model).update(state)
-    return require_consistent(model)
-
-
-def _pipeline(decoder, content):
-    steps = [_list(step, 2, "a step") for step in _list(content, None, "a pipeline")]
-    require(all(isinstance(name, str) for name, _ in steps), "steps must have names")
-    return require_consistent(Pipeline([(name, decoder.value(node)) for name, node in steps]))
-
-
-_KINDS = {
-    "float": _float,
-    "scalar": _scalar,
-    "array": _array,
-    "objects": _objects,
-    "sparse": _sparse,
-    "tuple": _tuple,
-    "dict": _dict,
-    "record": _record,
-    "expansion": _expansion,
-    "estimator": _estimator,
-    "pipeline": _pipeline,
-}
+    def _read_pipeline(self, content):
+        steps = [_list(step, 2, "a step") for step in _list(content, None, "a pipeline")]
+        require(all(isinstance(name, str) for name, _ in steps), "steps must have names")
+        return require_consistent(Pipeline([(name, self.value(node)) for name, node in steps]))
 
 
 def shape_of(node):

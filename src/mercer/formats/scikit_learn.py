@@ -39,22 +39,12 @@ _KERNELS = {
 # --- support vector machines -----------------------------------------------------------------------------------------
 
 
-def _classifier(model):
-    """Return one column for two classes, and one per pair for more."""
+def _support_vector_machine(model):
+    """Return one column, or for more than two classes one per pair."""
     check_is_fitted(model)
-    coef = _dense(model.dual_coef_).T
-    if len(model.classes_) > 2:
+    coef, classes = _dense(model.dual_coef_).T, getattr(model, "classes_", None)
+    if classes is not None and len(classes) > 2:
         coef = unpack(coef, model.n_support_)
-    return _support_vector_machine(model, coef, model.classes_)
-
-
-def _single(model):
-    """Return the one column of a regressor or an outlier detector."""
-    check_is_fitted(model)
-    return _support_vector_machine(model, _dense(model.dual_coef_).T, None)
-
-
-def _support_vector_machine(model, coef, classes):
     kernel, points = _support(model)
     if not len(coef):
         # no support vectors: one point with coefficient 0 carries the kernel
@@ -151,18 +141,17 @@ def process_kernel(kernel):
     return _PROCESS_KERNELS[type(kernel)](kernel)
 
 
-def _rbf(kernel):
+def _scaled(kernel, at):
+    """Return Mercer's kernel ``at(length)``; several length scales divide the inputs of ``at(1.0)``."""
     if kernel.anisotropic:
-        return Mapped(Gaussian(0.5), 1 / np.asarray(kernel.length_scale, float))
-    return Gaussian(0.5 / float(np.squeeze(kernel.length_scale)) ** 2)
+        return Mapped(at(1.0), 1 / np.asarray(kernel.length_scale, float))
+    return at(float(np.squeeze(kernel.length_scale)))
 
 
 def _matern(kernel):
     if kernel.nu not in (0.5, 1.5, 2.5):
         raise NotImplementedError(f"Matern with nu = {kernel.nu} is not available; nu must be 0.5, 1.5 or 2.5.")
-    if kernel.anisotropic:
-        return Mapped(Matern(1.0, kernel.nu), 1 / np.asarray(kernel.length_scale, float))
-    return Matern(float(np.squeeze(kernel.length_scale)), kernel.nu)
+    return _scaled(kernel, lambda length: Matern(length, kernel.nu))
 
 
 def _power(kernel):
@@ -172,7 +161,7 @@ def _power(kernel):
 
 
 _PROCESS_KERNELS = {
-    gaussian_process.RBF: _rbf,
+    gaussian_process.RBF: lambda k: _scaled(k, lambda length: Gaussian(0.5 / length**2)),
     gaussian_process.Matern: _matern,
     gaussian_process.RationalQuadratic: lambda k: RationalQuadratic(float(k.length_scale), float(k.alpha)),
     gaussian_process.ConstantKernel: lambda k: Constant(float(k.constant_value)),
@@ -185,5 +174,5 @@ _PROCESS_KERNELS = {
 }
 
 # `as_expansion` registers these on first use.
-READERS = dict.fromkeys((SVC, NuSVC), _classifier) | dict.fromkeys((SVR, NuSVR, OneClassSVM), _single)
+READERS = dict.fromkeys((SVC, NuSVC, SVR, NuSVR, OneClassSVM), _support_vector_machine)
 READERS |= {KernelRidge: _ridge, KernelPCA: _components, GaussianProcessRegressor: _process}
