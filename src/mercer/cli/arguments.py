@@ -6,7 +6,6 @@ from pathlib import Path
 
 import mercer
 from mercer.cli import compress, demo, info
-from mercer.cli.failure import Failure
 from mercer.cli.output import SUFFIXES
 from mercer.cli.tables import KINDS
 
@@ -111,14 +110,7 @@ def _add_demo(commands):
 
 
 def _demo(options, progress):
-    try:
-        return demo.write(options.folder, progress)
-    except OSError as error:
-        if error.filename is None:
-            raise
-        raise Failure(
-            f"cannot write {error.filename}: {error.strerror}; name another folder: mercer demo FOLDER"
-        ) from error
+    return demo.write(options.folder, progress)
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------

@@ -42,7 +42,6 @@ VERSION = 1
 _START = len(MAGIC) + 32 + 8
 _ALIGNED = 64
 _LONGEST_HEADER = 2**26
-_CHUNK = 2**20
 _DTYPE = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[48]|<U[1-9]\d{0,5}")
 _TOP = (BaseEstimator, Pipeline, Kernel, Expansion, FittedExpansion)
 # Errors that constructors and lookups raise for parts that do not fit.
@@ -139,11 +138,8 @@ def load(path, memory="1GB"):
     with open(path, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         require_memory(size, memory, f"the model file {path.name}", f'load(path, memory="{human_bytes(size)}")')
-        content = np.empty(size, np.uint8)
-        read = 0
-        while read < size and (count := file.readinto(memoryview(content)[read : read + _CHUNK])):
-            read += count
-    if read < size:
+        content = np.fromfile(file, np.uint8, size)
+    if len(content) < size:
         raise ModelFileError(f"{path} became shorter while it was read.")
     return parse(content)
 
@@ -217,7 +213,9 @@ def _pieces(model):
         "format": "mercer model",
         "version": VERSION,
         "mercer": importlib.metadata.version("mercer"),
-        "arrays": [[array.dtype.str, list(array.shape), _order(array)] for array in encoder.arrays],
+        "arrays": [
+            [each.dtype.str, list(each.shape), "C" if each.flags.c_contiguous else "F"] for each in encoder.arrays
+        ],
         "model": root,
     }
     text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode("ascii")
@@ -236,10 +234,6 @@ def _pieces(model):
     for piece in pieces:
         digest.update(piece)
     return [MAGIC, digest.digest(), *pieces]
-
-
-def _order(array):
-    return "C" if array.flags.c_contiguous else "F"
 
 
 def _zeros(length):

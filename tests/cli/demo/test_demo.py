@@ -9,6 +9,7 @@ from sklearn.decomposition import PCA
 
 from mercer.cli import demo
 from mercer.cli.demo import digits
+from mercer.cli.failure import Failure
 
 VOID = {"meta", "img", "source", "br", "link"}
 
@@ -92,5 +93,5 @@ def test_the_five_lines_on_the_page_run(text):
 
 def test_a_file_in_place_of_the_folder_is_refused_before_any_work(tmp_path, tiny):
     (tmp_path / "file").write_text("")
-    with pytest.raises(FileExistsError):
+    with pytest.raises(Failure, match=r"cannot write .*index.html: File exists; name another folder"):
         demo.write(tmp_path / "file", pytest.fail, tiny)

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 import mercer
 from mercer.cli.demo import chapters, compression, digits, eigenvectors, page, toys
+from mercer.cli.failure import naming
 from mercer.plot import _axes
 
 __all__ = ["Setting", "write"]
@@ -59,10 +60,10 @@ def _body(callback, setting, n_grid, sizes):
 
 def _created(folder):
     """Return the path of the page in a folder that exists and is writable."""
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / "index.html"
-    with path.open("a"):
-        pass
+    with naming(f"cannot write {path}", "name another folder: mercer demo FOLDER"):
+        folder.mkdir(parents=True, exist_ok=True)
+        path.open("a").close()
     return path
 
 

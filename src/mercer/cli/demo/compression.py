@@ -48,12 +48,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Rows of scikit-learn's model, Mercer's and the compressed ones, largest first; test data; time of compression."""
+    """Rows of scikit-learn's model, Mercer's and the compressed ones, largest first; digits; time of compression."""
 
     rows: list
-    test: np.ndarray
-    labels: np.ndarray
     n_train: int
+    n_test: int
     seconds: float
 
 
@@ -73,13 +72,13 @@ def run(setting, callback, sizes=SIZES):
         _measured("Mercer, all vectors", full, len(full.support_), _file_size(full), test, labels),
         *(_measured("compressed", each, each.report_.vectors_after, _file_size(each), test, labels) for each in small),
     ]
-    return Outcome(rows, test, labels, len(train), seconds)
+    return Outcome(rows, len(train), len(test), seconds)
 
 
 def chapter(outcome):
     """Return the heading and the HTML of the chapter."""
     full, small = outcome.rows[1], outcome.rows[2:]
-    n_test = len(outcome.labels)
+    n_test = outcome.n_test
     error = np.sqrt(full.accuracy * (1 - full.accuracy) / n_test)
     shown = next((row for row in small if row.vectors <= _SHOWN), small[-1])
     text = (

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -13,6 +14,10 @@ from sklearn.model_selection import ParameterGrid, train_test_split
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.kernels import Gaussian
 from mercer.preimages.learned import Learned
+
+# Arrays that two of the models keep.
+_RIDGE = ("X_fit_", "eigenvectors_", "dual_coef_")
+_KERNEL = ("expansion_.points", "expansion_.coef", "mean_.coef")
 
 
 @dataclass(frozen=True)
@@ -56,13 +61,13 @@ class Data:
 
 @dataclass(frozen=True)
 class Method:
-    """A denoising method; ``size(model)`` counts the numbers that it stores."""
+    """A denoising method; ``stored`` names the arrays that its models keep."""
 
     name: str
     fit: Callable
     denoise: Callable
     grid: dict
-    size: Callable
+    stored: tuple
 
 
 @dataclass(frozen=True)
@@ -107,12 +112,11 @@ def methods(setting):
         return pca
 
     return [
-        Method("linear PCA", _linear_pca, _project, setting.linear, lambda pca: pca.components_.size + pca.mean_.size),
-        Method("scikit-learn KernelPCA", _ridge_kernel_pca, _project, setting.ridge, _ridge_size),
-        Method("Mercer, fixed point", _kernel_pca, KernelPCA.denoise, setting.kernel, _kernel_pca_size),
-        Method(
-            "Mercer, learned", learned, KernelPCA.denoise, setting.learned, lambda pca: 2 * pca.expansion_.points.size
-        ),
+        Method("linear PCA", _linear_pca, _project, setting.linear, ("components_", "mean_")),
+        Method("scikit-learn KernelPCA", _ridge_kernel_pca, _project, setting.ridge, _RIDGE),
+        Method("Mercer, fixed point", _kernel_pca, KernelPCA.denoise, setting.kernel, _KERNEL),
+        # the coefficients of the map have the shape of the points
+        Method("Mercer, learned", learned, KernelPCA.denoise, setting.learned, ("expansion_.points",) * 2),
     ]
 
 
@@ -139,7 +143,8 @@ def _outcome(method, data):
     images = _denoise(method, model, data.test_noisy)
     done = time.perf_counter()
     seconds = {"tune": tuned - start, "fit": fitted - tuned, "denoise": done - fitted}
-    return Outcome(method.name, images, error(images, data.test), parameters, model, seconds, method.size(model))
+    size = sum(attrgetter(name)(model).size for name in method.stored)
+    return Outcome(method.name, images, error(images, data.test), parameters, model, seconds, size)
 
 
 def _tune(method, data):
@@ -171,11 +176,3 @@ def _kernel_pca(X, n_components, gamma):
 
 def _project(model, noisy):
     return model.inverse_transform(model.transform(noisy))
-
-
-def _ridge_size(pca):
-    return pca.X_fit_.size + pca.eigenvectors_.size + pca.dual_coef_.size
-
-
-def _kernel_pca_size(pca):
-    return pca.expansion_.points.size + pca.expansion_.coef.size + pca.mean_.coef.size
