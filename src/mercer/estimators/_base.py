@@ -1,6 +1,8 @@
 """Mixins of all estimators: atomic fits, kernel parameters, validated points, and transforms to coordinates."""
 
 import functools
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -41,7 +43,10 @@ def _all_or_nothing(fit):
 
 
 class KernelEstimator(AllOrNothing):
-    """Mixin of estimators with a ``kernel`` parameter, which stays as given; ``kernel_`` is the resolved kernel."""
+    """Mixin of estimators with a ``kernel`` parameter, which stays as given; ``kernel_`` is the resolved kernel.
+
+    Parameters are fields of dataclasses, which write ``__init__``; those of mixins are keyword-only.
+    """
 
     _doc_link_module = "mercer"
 
@@ -125,8 +130,13 @@ class KernelEstimator(AllOrNothing):
             raise
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Mixin of transformers to inner products with the vectors ``expansion_``, plus ``intercept_``."""
+
+    kernel: Any = "rbf"
+    memory: str | int = "1GB"
+    random_state: Any = None
 
     def transform(self, X):
         """Return the coordinates of points, ``expansion_(X) + intercept_``.
@@ -149,8 +159,11 @@ class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, Transf
         return tags
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CoordinateTransformer(KernelTransformer):
     """Mixin of transformers with ``coordinates_``, whose inverse are pre-images by the method ``preimage``."""
+
+    preimage: Any = "auto"
 
     def inverse_transform(self, X):
         """Return points whose features are nearest to the vectors with given coordinates, the mean included.

@@ -1,5 +1,7 @@
 """Parts shared by SVC and NuSVC: the training problem of several classes, fitted attributes, predictions."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, compute_class_weight
@@ -27,8 +29,12 @@ from mercer.solvers.svm.dual import certificate
 _VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
     """Mixin of classifiers with the parameters ``class_weight`` and ``multi_class``."""
+
+    class_weight: dict | str | None = None
+    multi_class: str = "ovo"
 
     def _check_problem(self):
         self._check_solver()
@@ -65,8 +71,13 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
         return Problem(kernel, points, rows, weights[rows], classes, factors, counts, binary)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SupportVectorClassifier(ClassificationProblem):
     """Mixin of fitted classifiers: everything but the dual, which ``_duals(problem)`` returns."""
+
+    decision_function_shape: str = "ovr"
+    break_ties: bool = False
+    max_iter: int = -1
 
     @property
     def margin_(self):

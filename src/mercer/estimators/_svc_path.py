@@ -56,7 +56,8 @@ def svc_path(X, y, Cs, *, kernel, tol=1e-3, class_weight=None, sample_weight=Non
     [4, 2]
     """
     Cs = check_Cs(Cs)
-    return _Path(kernel, tol, class_weight, multi_class, memory).models(X, y, Cs, sample_weight)
+    path = _Path(kernel=kernel, tol=tol, class_weight=class_weight, multi_class=multi_class, memory=memory)
+    return path.models(X, y, Cs, sample_weight)
 
 
 def check_Cs(Cs):
@@ -71,13 +72,6 @@ def check_Cs(Cs):
 
 class _Path(ClassificationProblem, BaseEstimator):
     """The parameters that the classifiers of a path share."""
-
-    def __init__(self, kernel, tol, class_weight, multi_class, memory):
-        self.kernel = kernel
-        self.tol = tol
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.memory = memory
 
     def models(self, X, y, Cs, sample_weight):
         """Return the fitted classifiers."""

@@ -3,6 +3,7 @@
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from numbers import Real
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -69,8 +70,13 @@ class Problem:
         return place[rows]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
     """Mixin of estimators that solve duals of support vector machines."""
+
+    kernel: Any = "rbf"
+    tol: float = 1e-3
+    memory: str | int = "1GB"
 
     def _check_solver(self):
         check_positive("tol", self.tol)
@@ -88,8 +94,11 @@ class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
                 raise ValueError(self._explain(problem, found)) from None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SingleOutput(SupportVectorEstimator):
     """Mixin of support vector estimators with one column of values."""
+
+    max_iter: int = -1
 
     @property
     def expansion_(self):

@@ -1,5 +1,7 @@
 """KernelFisher: kernel Fisher discriminant analysis, a transformer and a classifier."""
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 import scipy.special
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -13,6 +15,7 @@ from mercer.expansion import features
 from mercer.solvers import fisher
 
 
+@dataclass(eq=False, repr=False)
 class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
     r"""Kernel Fisher discriminant analysis: linear discriminant analysis of phi(x) in the feature space of a kernel.
 
@@ -81,12 +84,9 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
     array(['inside', 'outside'], dtype='<U7')
     """
 
-    def __init__(self, n_components=None, *, kernel="rbf", mu=1e-3, memory="1GB", random_state=None):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.mu = mu
-        self.memory = memory
-        self.random_state = random_state
+    n_components: int | None = None
+    _: KW_ONLY
+    mu: float = 1e-3
 
     def fit(self, X, y, sample_weight=None):
         """Find the directions.

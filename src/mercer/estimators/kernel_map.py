@@ -1,6 +1,8 @@
 """KernelMap: coordinates of points in feature space, on which linear methods are kernel methods."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,6 +15,7 @@ from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import extend, onto_landmarks, recentred, select_landmarks, spectral
 
 
+@dataclass(eq=False, repr=False)
 class KernelMap(CoordinateTransformer, BaseEstimator):
     r"""Coordinates of points in the span of the training features: the nonlinear projection trick.
 
@@ -91,26 +94,12 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        kernel="rbf",
-        *,
-        centre=True,
-        tol=None,
-        landmarks=None,
-        rule="randomly_pivoted",
-        preimage="auto",
-        memory="1GB",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.centre = centre
-        self.tol = tol
-        self.landmarks = landmarks
-        self.rule = rule
-        self.preimage = preimage
-        self.memory = memory
-        self.random_state = random_state
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    centre: bool = True
+    tol: float | None = None
+    landmarks: Any = None
+    rule: str = "randomly_pivoted"
 
     def fit(self, X, y=None):
         """Find the coordinates of feature space that the training points span.

@@ -1,5 +1,8 @@
 """KernelPCA: kernel principal component analysis, and denoising by pre-images."""
 
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +17,7 @@ from mercer.solvers import pca
 from mercer.solvers._certify import Residuals
 
 
+@dataclass(eq=False, repr=False)
 class KernelPCA(CoordinateTransformer, BaseEstimator):
     r"""Kernel principal component analysis: linear PCA of phi(x) in the feature space of a kernel.
 
@@ -93,22 +97,10 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     array([1., 1.])
     """
 
-    def __init__(
-        self,
-        n_components=None,
-        *,
-        kernel="linear",
-        whiten=False,
-        preimage="auto",
-        memory="1GB",
-        random_state=None,
-    ):
-        self.n_components = n_components
-        self.kernel = kernel
-        self.whiten = whiten
-        self.preimage = preimage
-        self.memory = memory
-        self.random_state = random_state
+    n_components: int | None = None
+    _: KW_ONLY
+    kernel: Any = "linear"
+    whiten: bool = False
 
     def fit(self, X, y=None):
         """Find the components of the training points.

@@ -1,5 +1,8 @@
 """KernelPerceptron: Rosenblatt's perceptron in feature space, also averaged or voted."""
 
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -20,6 +23,7 @@ from mercer.solvers import perceptron
 _VOTES = 2**22
 
 
+@dataclass(eq=False, repr=False)
 class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
     r"""Perceptron in the feature space of a kernel: each mistake on x_j adds y_j phi(x_j) to the weight vector.
 
@@ -93,24 +97,14 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
     (array([0, 0, 1, 1]), True)
     """
 
-    def __init__(
-        self,
-        kernel="rbf",
-        *,
-        max_iter=100,
-        averaged=False,
-        voted=False,
-        shuffle=False,
-        memory="1GB",
-        random_state=None,
-    ):
-        self.kernel = kernel
-        self.max_iter = max_iter
-        self.averaged = averaged
-        self.voted = voted
-        self.shuffle = shuffle
-        self.memory = memory
-        self.random_state = random_state
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    max_iter: int = 100
+    averaged: bool = False
+    voted: bool = False
+    shuffle: bool = False
+    memory: str | int = "1GB"
+    random_state: Any = None
 
     def fit(self, X, y):
         """Learn from scratch, in at most ``max_iter`` passes.

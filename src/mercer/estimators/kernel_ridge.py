@@ -1,6 +1,8 @@
 """KernelRidge: kernel ridge regression, its leave-one-out residuals, and the variance of a Gaussian process."""
 
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -15,6 +17,7 @@ from mercer.solvers import ridge
 from mercer.solvers._certify import Residuals
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimator):
     r"""Kernel ridge regression; with its variance, Gaussian process regression.
 
@@ -81,12 +84,12 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     (array([1.]), array([0., 1.]))
     """
 
-    def __init__(self, alpha=1.0, *, kernel="linear", landmarks=None, memory="1GB", random_state=None):
-        self.alpha = alpha
-        self.kernel = kernel
-        self.landmarks = landmarks
-        self.memory = memory
-        self.random_state = random_state
+    alpha: Any = 1.0
+    _: KW_ONLY
+    kernel: Any = "linear"
+    landmarks: Any = None
+    memory: str | int = "1GB"
+    random_state: Any = None
 
     def fit(self, X, y, sample_weight=None):
         """Fit the model.

@@ -1,5 +1,8 @@
 """Kernelized: a scikit-learn estimator in the feature space of a kernel, fitted to coordinates of the points."""
 
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
 from sklearn.utils import get_tags
@@ -24,6 +27,7 @@ def _inner_has(name):
     return check
 
 
+@dataclass(eq=False, repr=False)
 class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
     r"""A transformer, classifier, regressor, clusterer or outlier detector in the feature space of a kernel.
 
@@ -106,24 +110,14 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        estimator,
-        kernel="rbf",
-        *,
-        centre=True,
-        tol=None,
-        landmarks=None,
-        memory="1GB",
-        random_state=None,
-    ):
-        self.estimator = estimator
-        self.kernel = kernel
-        self.centre = centre
-        self.tol = tol
-        self.landmarks = landmarks
-        self.memory = memory
-        self.random_state = random_state
+    estimator: Any
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    centre: bool = True
+    tol: float | None = None
+    landmarks: Any = None
+    memory: str | int = "1GB"
+    random_state: Any = None
 
     def fit(self, X, y=None, sample_weight=None):
         """Find coordinates and fit the wrapped estimator to them.

@@ -1,5 +1,7 @@
 """NuSVC: support vector classification with a prescribed share of margin errors."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.base import BaseEstimator
 
@@ -12,6 +14,7 @@ from mercer.solvers.svm.one_vs_one import solve_duals
 _LARGER = 1e-6
 
 
+@dataclass(eq=False, repr=False)
 class NuSVC(SupportVectorClassifier, BaseEstimator):
     r"""Support vector classification in which ``nu`` bounds the share of margin errors.
 
@@ -55,28 +58,7 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
     array(['a', 'b'], dtype='<U1')
     """
 
-    def __init__(
-        self,
-        nu=0.5,
-        *,
-        kernel="rbf",
-        multi_class="ovo",
-        tol=1e-3,
-        class_weight=None,
-        decision_function_shape="ovr",
-        break_ties=False,
-        max_iter=-1,
-        memory="1GB",
-    ):
-        self.nu = nu
-        self.kernel = kernel
-        self.multi_class = multi_class
-        self.tol = tol
-        self.class_weight = class_weight
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.max_iter = max_iter
-        self.memory = memory
+    nu: float = 0.5
 
     def fit(self, X, y, sample_weight=None):
         """Fit the classifier to training points.

@@ -1,6 +1,6 @@
 """NuSVR: support vector regression with a prescribed share of points outside the epsilon-tube."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,6 +11,7 @@ from mercer.solvers.svm import solve_dual
 from mercer.solvers.svm.dual import Dual, certificate
 
 
+@dataclass(eq=False, repr=False)
 class NuSVR(Regression, BaseEstimator):
     r"""Support vector regression in which ``nu`` bounds the share of points outside the epsilon-tube.
 
@@ -61,13 +62,9 @@ class NuSVR(Regression, BaseEstimator):
     array([4.])
     """
 
-    def __init__(self, nu=0.5, *, C=1.0, kernel="rbf", tol=1e-3, max_iter=-1, memory="1GB"):
-        self.nu = nu
-        self.C = C
-        self.kernel = kernel
-        self.tol = tol
-        self.max_iter = max_iter
-        self.memory = memory
+    nu: float = 0.5
+    _: KW_ONLY
+    C: float = 1.0
 
     def fit(self, X, y, sample_weight=None):
         """Fit the function and the width of its tube to training points.

@@ -1,6 +1,8 @@
 """Nystroem: features whose dot products approximate kernel values, from a few landmarks."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
+from typing import Any
 
 from sklearn.base import BaseEstimator
 
@@ -12,6 +14,7 @@ from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import select_landmarks, spectral
 
 
+@dataclass(eq=False, repr=False)
 class Nystroem(KernelTransformer, BaseEstimator):
     r"""Coordinates in the span of landmarks, not centred: the low-rank approximation of a kernel as a transformer.
 
@@ -69,12 +72,10 @@ class Nystroem(KernelTransformer, BaseEstimator):
     True
     """
 
-    def __init__(self, kernel="rbf", *, n_components=100, landmarks="uniform", memory="1GB", random_state=None):
-        self.kernel = kernel
-        self.n_components = n_components
-        self.landmarks = landmarks
-        self.memory = memory
-        self.random_state = random_state
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    n_components: int = 100
+    landmarks: Any = "uniform"
 
     def fit(self, X, y=None):
         """Select the landmarks, and orthonormalise their features.

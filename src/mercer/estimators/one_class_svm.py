@@ -1,6 +1,6 @@
 """OneClassSVM: the half space of a feature space that contains most of the data, farthest from the origin."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -9,6 +9,7 @@ from mercer.estimators._svm import Boundary, check_share, warn_coarse, warn_inac
 from mercer.solvers.svm.dual import Dual, certificate, feasible_start
 
 
+@dataclass(eq=False, repr=False)
 class OneClassSVM(Boundary, BaseEstimator):
     r"""One-class support vector machine: where most of the data lie.
 
@@ -62,12 +63,7 @@ class OneClassSVM(Boundary, BaseEstimator):
     array([ 1, -1])
     """
 
-    def __init__(self, nu=0.5, *, kernel="rbf", tol=1e-3, max_iter=-1, memory="1GB"):
-        self.nu = nu
-        self.kernel = kernel
-        self.tol = tol
-        self.max_iter = max_iter
-        self.memory = memory
+    nu: float = 0.5
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit the boundary to training points.

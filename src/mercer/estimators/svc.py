@@ -1,5 +1,7 @@
 """SVC: support vector classification with any kernel, one-vs-one or one-vs-rest."""
 
+from dataclasses import dataclass
+
 from sklearn.base import BaseEstimator
 
 from mercer.estimators._classifier import SupportVectorClassifier, store
@@ -7,6 +9,7 @@ from mercer.estimators._svm import check_C, name_mean
 from mercer.solvers.svm.one_vs_one import solve_duals
 
 
+@dataclass(eq=False, repr=False)
 class SVC(SupportVectorClassifier, BaseEstimator):
     r"""Support vector classification: the hyperplane of largest soft margin in the feature space of a kernel.
 
@@ -92,28 +95,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
     (2, 2)
     """
 
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        kernel="rbf",
-        multi_class="ovo",
-        tol=1e-3,
-        class_weight=None,
-        decision_function_shape="ovr",
-        break_ties=False,
-        max_iter=-1,
-        memory="1GB",
-    ):
-        self.C = C
-        self.kernel = kernel
-        self.multi_class = multi_class
-        self.tol = tol
-        self.class_weight = class_weight
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.max_iter = max_iter
-        self.memory = memory
+    C: float = 1.0
 
     def fit(self, X, y, sample_weight=None):
         """Fit the classifier to training points.

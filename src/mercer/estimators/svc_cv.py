@@ -1,6 +1,8 @@
 """SVCCV: support vector classification with C chosen by cross-validation over shared kernel values."""
 
 import functools
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -21,6 +23,7 @@ from mercer.solvers.svm.one_vs_one import class_values, decide, is_paired
 from mercer.solvers.svm.rows import rows_of
 
 
+@dataclass(eq=False, repr=False)
 class SVCCV(ClassificationProblem, BaseEstimator):
     """Support vector classification with C chosen by cross-validation.
 
@@ -88,28 +91,12 @@ class SVCCV(ClassificationProblem, BaseEstimator):
     array([False,  True])
     """
 
-    def __init__(
-        self,
-        kernel="rbf",
-        *,
-        Cs=10,
-        cv=5,
-        scoring=None,
-        refit=True,
-        tol=1e-3,
-        class_weight=None,
-        multi_class="ovo",
-        memory="1GB",
-    ):
-        self.kernel = kernel
-        self.Cs = Cs
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.tol = tol
-        self.class_weight = class_weight
-        self.multi_class = multi_class
-        self.memory = memory
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    Cs: Any = 10
+    cv: Any = 5
+    scoring: Any = None
+    refit: bool = True
 
     def fit(self, X, y, sample_weight=None, groups=None):
         """Score every C in every fold, and fit a classifier with the best.

@@ -1,6 +1,6 @@
 """SVDD: support vector data description, the smallest ball of a feature space around the data."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,6 +11,7 @@ from mercer.estimators._svm import Boundary, check_C, warn_coarse, warn_inaccura
 from mercer.solvers.svm.dual import certificate, smallest_ball_dual
 
 
+@dataclass(eq=False, repr=False)
 class SVDD(Boundary, BaseEstimator):
     r"""Support vector data description: the smallest ball that contains the data, or most of them.
 
@@ -68,12 +69,7 @@ class SVDD(Boundary, BaseEstimator):
     (2.0, array([ 1, -1]))
     """
 
-    def __init__(self, C=None, *, kernel="rbf", tol=1e-3, max_iter=-1, memory="1GB"):
-        self.C = C
-        self.kernel = kernel
-        self.tol = tol
-        self.max_iter = max_iter
-        self.memory = memory
+    C: float | None = None
 
     def fit(self, X, y=None, sample_weight=None):
         """Fit the ball to training points.

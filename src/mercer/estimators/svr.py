@@ -1,5 +1,7 @@
 """SVR: support vector regression with any kernel and one of three losses."""
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from sklearn.base import BaseEstimator
 
@@ -11,6 +13,7 @@ from mercer.solvers.svm.dual import Dual, certificate
 _LOSSES = ("epsilon", "huber", "squared_epsilon")
 
 
+@dataclass(eq=False, repr=False)
 class SVR(Regression, BaseEstimator):
     r"""Support vector regression: the flattest function with few large errors.
 
@@ -70,14 +73,10 @@ class SVR(Regression, BaseEstimator):
     True
     """
 
-    def __init__(self, C=1.0, *, kernel="rbf", epsilon=0.1, loss="epsilon", tol=1e-3, max_iter=-1, memory="1GB"):
-        self.C = C
-        self.kernel = kernel
-        self.epsilon = epsilon
-        self.loss = loss
-        self.tol = tol
-        self.max_iter = max_iter
-        self.memory = memory
+    C: float = 1.0
+    _: KW_ONLY
+    epsilon: float = 0.1
+    loss: str = "epsilon"
 
     def fit(self, X, y, sample_weight=None):
         """Fit the function to training points.
