@@ -55,12 +55,12 @@ def test_the_objective_with_margins_has_the_gradients_of_differences(kernel, glo
 def test_both_descents_end_no_higher_than_they_began(global_random_seed):
     _, X, F, U, Z, _ = problem(global_random_seed)
     data = Objective(mc.Gaussian(0.3), X, F, U)
-    found, _ = data.fit_outputs(Z, 20)
+    found = data.fit_outputs(Z, 20)
     ridge = data._ridge(Z)
     assert data.least_squares(found, ridge)[0] < data.least_squares(Z, ridge)[0]
     B, b = data.coefficients(found)
     ridge = data._ridge(found)
-    Z, C, c, _ = data.fit_margins(found, B, b, 0.1, 20)
+    Z, C, c = data.fit_margins(found, B, b, 0.1, 20)
     assert data.margins(Z, C, c, 0.1, ridge)[0] < data.margins(found, B, b, 0.1, ridge)[0]
 
 
@@ -75,5 +75,5 @@ def test_errors_are_counted_for_the_classifiers_that_concern_a_row(global_random
 
 
 def test_descend_finds_the_bottom_of_a_bowl():
-    found, _ = descend(lambda v: (float(v @ v), 2 * v), np.array([3.0, -4.0]), 20)
+    found = descend(lambda v: (float(v @ v), 2 * v), np.array([3.0, -4.0]), 20)
     np.testing.assert_allclose(found, 0, atol=1e-6)

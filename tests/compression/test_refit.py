@@ -70,18 +70,6 @@ def test_copies_of_a_row_are_held_out_together():
     assert held[0].sum() == 5
 
 
-def test_wrong_arguments_are_refused_by_name():
-    _, X, F, _, Z, _ = problem(0)
-    with pytest.raises(ValueError, match="do not fit each other"):
-        refit(mc.Gaussian(0.3), Z, X[:-1], F)
-    with pytest.raises(ValueError, match="copies = 3 do not fit"):
-        refit(mc.Gaussian(0.3), Z, X, F, copies=3)
-    with pytest.raises(ValueError, match="passes"):
-        refit(mc.Gaussian(0.3), Z, X, F, passes=(-1, 0))
-    with pytest.raises(TypeError, match="gradient"):
-        refit(mc.Precomputed(np.eye(2)), Z, X, F)
-
-
 @pytest.mark.parametrize("kernel", [mc.Chi2(0.5), mc.Intersection()], ids=repr)
 @pytest.mark.parametrize("labelled", [False, True])
 def test_points_of_kernels_of_histograms_stay_non_negative(kernel, labelled, global_random_seed):

@@ -1,12 +1,10 @@
 """Every point descends on its own objective, restarts where its vector is invalid, and ends at its lowest value."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.preimages.descent import Descent, Restarts, check_options, nearest, row_dot
+from mercer.preimages.descent import Descent, Iterative, Restarts, nearest, row_dot
 
 
 class Downhill:
@@ -183,7 +181,6 @@ def test_row_dot_is_the_inner_product_of_rows():
 
 @pytest.mark.parametrize("wrong", [{"max_iter": 0}, {"tol": 0.0}, {"restarts": -1}, {"pull": -0.1}, {"pull": "x"}])
 def test_options_out_of_range_are_refused_by_name(wrong):
-    options = {"max_iter": 1, "tol": 1e-9, "restarts": 0, "pull": 0.0}
-    check_options(SimpleNamespace(**options))
+    Iterative(max_iter=1, tol=1e-9, restarts=0, pull=0.0)
     with pytest.raises((ValueError, TypeError), match=next(iter(wrong))):
-        check_options(SimpleNamespace(**(options | wrong)))
+        Iterative(**wrong)

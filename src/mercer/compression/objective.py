@@ -43,15 +43,16 @@ class Objective:
         self._signs = None if signs is None else [np.asarray(signs[rows], np.float32) for rows in cuts]
 
     def fit_outputs(self, Z, passes, callback=None):
-        """Return points (p, d) that minimise the least-squares objective from Z, and the passes."""
+        """Return points (p, d) that minimise the least-squares objective from Z."""
         ridge = self._ridge(Z)
-        found, taken = descend(
-            lambda z: self.least_squares(z.reshape(Z.shape), ridge)[:2], Z.ravel(), passes, callback, self._lower(Z, 0)
-        )
-        return found.reshape(Z.shape), taken
+
+        def objective(z):
+            return self.least_squares(z.reshape(Z.shape), ridge)[:2]
+
+        return descend(objective, Z.ravel(), passes, callback, self._lower(Z, 0)).reshape(Z.shape)
 
     def fit_margins(self, Z, B, b, weight, passes, callback=None):
-        """Return points, coefficients and intercepts that minimise `margins` from Z, B and b, and the passes."""
+        """Return points, coefficients and intercepts that minimise `margins` from Z, B and b."""
         (p, d), m = Z.shape, len(b)
         # L^T B and scaled points have curvatures of similar size: coefficients of near points are correlated
         gram = self._products(Z)[0] / self.shape[0]
@@ -70,8 +71,7 @@ class Objective:
             )
 
         first = np.concatenate([(steep * Z).ravel(), (L.T @ B).ravel(), b])
-        found, taken = descend(objective, first, passes, callback, self._lower(Z, len(first) - Z.size))
-        return *split(found), taken
+        return split(descend(objective, first, passes, callback, self._lower(Z, len(first) - Z.size)))
 
     def least_squares(self, Z, ridge):
         """Return the least-squares objective per row, its gradient in Z, and the best coefficients B and b."""
@@ -183,12 +183,12 @@ class Objective:
 
 
 def descend(objective, start, passes, callback=None, least=None):
-    """Return the lowest point that L-BFGS finds in ``passes`` evaluations, and their number; 0 returns the start.
+    """Return the lowest point that L-BFGS finds in ``passes`` evaluations; 0 returns the start.
 
     ``callback()`` is called after every evaluation; ``least`` (k,) are lower bounds.
     """
     if not passes:
-        return start, 0
+        return start
     best = [np.inf, start]
 
     def watched(v):
@@ -201,8 +201,8 @@ def descend(objective, start, passes, callback=None, least=None):
 
     options = {"maxiter": passes, "maxfun": passes, "maxcor": _MEMORY, "ftol": 1e-12, "gtol": 1e-12}
     bounds = None if least is None else Bounds(least, np.inf)
-    found = minimize(watched, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return best[1], int(found.nfev)
+    minimize(watched, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return best[1]
 
 
 def _solve(gram, mass, right, total, n, ridge):

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer import landmarks
-from mercer._common import check_integer
 from mercer.compression.objective import Objective
-from mercer.kernels.base import require_gradient
 
 # Kernel values per pass over the data; with more, a subset of the rows is used.
 _VALUES = 1 << 24
@@ -29,12 +27,11 @@ _LARGE = 1e7
 
 @dataclass(frozen=True)
 class Refit:
-    """Points, coefficients and intercept of ``kernel(X, points) @ coef + intercept``, and passes over the data."""
+    """Points, coefficients and intercept of ``kernel(X, points) @ coef + intercept``."""
 
     points: np.ndarray
     coef: np.ndarray
     intercept: np.ndarray
-    n_iter: int
 
 
 def refit(
@@ -90,21 +87,13 @@ def refit(
     >>> fit.points.round(2), fit.coef.round(2)
     (array([[0.3]]), array([[1.]]))
     """
-    require_gradient(kernel)
-    start, X, outputs = np.asarray(start, np.float64), np.asarray(X), np.asarray(outputs, np.float64)
-    if len(X) != len(outputs) or X.shape[1] != start.shape[1] or len(X) % copies:
-        raise ValueError(
-            f"X {X.shape}, outputs {outputs.shape}, start {start.shape} and copies = {copies} do not fit each other; "
-            "give one row of outputs per row of X, starts with as many columns as X, and equally many rows per copy."
-        )
+    start, outputs = np.asarray(start, np.float64), np.asarray(outputs, np.float64)
     # means of rows may be negative by rounding
     start = np.maximum(start, 0) if kernel.tags.nonnegative else start
-    for most in passes or ():
-        check_integer("passes", most, 0)
-    scale = np.ones(outputs.shape[1]) if scale is None else np.asarray(scale, np.float64)
+    scale = np.ones(outputs.shape[1]) if scale is None else scale
     rows = _drawn(len(X), len(start), random_state)
     part = Objective(kernel, X[rows], outputs[rows] / scale)
-    whole = None if signs is None else Objective(kernel, X, outputs / scale, np.asarray(signs))
+    whole = None if signs is None else Objective(kernel, X, outputs / scale, signs)
     passes = _affordable(part, whole, start) if passes is None else passes
     trial = int(_TRIAL * passes[1])
     done, most = itertools.count(1), sum(passes) + 2 * trial
@@ -113,18 +102,16 @@ def refit(
         if callback is not None:
             callback(next(done), most)
 
-    Z, n_iter = part.fit_outputs(start, passes[0], progress)
+    Z = part.fit_outputs(start, passes[0], progress)
     B, b = part.coefficients(Z)
     if whole is not None and passes[1]:
         weight = _WEIGHT
         if trial and len(X) > copies:
             held = _held_out(len(X), copies, random_state)
             halves = [Objective(kernel, X[rows], outputs[rows] / scale, signs[rows]) for rows in (~held, held)]
-            weight, tried = _select_weight(*halves, copies, (Z, B, b), trial, progress)
-            n_iter += tried
-        Z, B, b, decided = whole.fit_margins(Z, B, b, weight, passes[1], progress)
-        n_iter += decided
-    return Refit(Z, B * scale, b * scale, n_iter)
+            weight = _select_weight(*halves, copies, (Z, B, b), trial, progress)
+        Z, B, b = whole.fit_margins(Z, B, b, weight, passes[1], progress)
+    return Refit(Z, B * scale, b * scale)
 
 
 def _held_out(n, copies, random_state):
@@ -135,12 +122,12 @@ def _held_out(n, copies, random_state):
 
 
 def _select_weight(seen, held, copies, start, passes, callback):
-    """Return the weight mu with fewer errors on held-out rows, and the passes of the comparison."""
+    """Return the weight mu with fewer errors on held-out rows."""
     first, low = (seen.fit_margins(*start, weight, passes, callback) for weight in (_WEIGHT, _LOW_WEIGHT))
     # copies of a row are not independent
-    gain = (held.count_errors(*first[:3]) - held.count_errors(*low[:3])).reshape(copies, -1).sum(axis=0)
+    gain = (held.count_errors(*first) - held.count_errors(*low)).reshape(copies, -1).sum(axis=0)
     better = gain.sum() > _STANDARD_ERRORS * np.sqrt(np.sum(gain**2))
-    return (_LOW_WEIGHT if better else _WEIGHT), first[-1] + low[-1]
+    return _LOW_WEIGHT if better else _WEIGHT
 
 
 def _drawn(n, p, random_state):

@@ -13,6 +13,7 @@ from mercer._compute.points import take_points
 from mercer.estimators._svm import (
     Problem,
     SupportVectorEstimator,
+    check_choice,
     kernel_product,
     like_vectors,
     stored_coefficients,
@@ -130,10 +131,16 @@ class SupportVectorClassifier(ClassificationProblem):
         break_ties = self.break_ties and self.decision_function_shape == "ovr"
         return self.classes_[one_vs_one.decide(values, len(self.classes_), self.multi_class, break_ties)]
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = False
-        return tags
+    def _fit_duals(self, X, y, sample_weight):
+        """Solve the duals, store the solutions, and return both."""
+        problem = self._problem(X, y, sample_weight)
+        duals = self._duals(problem)
+        with self._training(problem) as options:
+            rows = options.rows(problem.kernel, problem.points, duals)
+            solutions = one_vs_one.solve_duals(rows, duals, problem.binary, options)
+        store(self, problem, solutions)
+        self._prepare()
+        return duals, solutions
 
     def __mercer_certify__(self, X, y, sample_weight):
         """Return the certificate in float64 from the training points."""
@@ -211,9 +218,3 @@ def class_weights(class_weight, classes, y, sample_weight):
     if len(bad):
         raise ValueError(f"class_weight of {classes[bad[0]]} = {factors[bad[0]]} must be finite and above 0.")
     return factors
-
-
-def check_choice(name, value, known):
-    """Raise unless a parameter is one of the known values."""
-    if value not in known:
-        raise ValueError(f"{name} = {value!r} must be one of {known}.")

@@ -128,6 +128,12 @@ class SingleOutput(SupportVectorEstimator):
         warn_degenerate(kernel, points)
         return Problem(kernel, points, kept, weights[kept])
 
+    def _solution(self, problem, dual, tol=None):
+        """Return the solution of a dual."""
+        with self._training(problem, tol) as options:
+            rows = options.rows(problem.kernel, problem.points, [dual])
+            return solve_dual(rows, dual, options)
+
     def _store(self, problem, solution):
         """Store a solution as fitted attributes."""
         used = np.flatnonzero(solution.coef)
@@ -157,9 +163,7 @@ class Boundary(SingleOutput, OutlierMixin):
 
     def _solve(self, problem, dual, tol, scale):
         """Return a solution with only points at their bounds outside; ``scale`` is that of kernel values."""
-        with self._training(problem, tol) as options:
-            rows = options.rows(problem.kernel, problem.points, [dual])
-            solution = solve_dual(rows, dual, options)
+        solution = self._solution(problem, dual, tol)
         bias = inner_bias(solution, dual, problem.dtype, scale)
         found = certificate(dual, solution.coef, solution.gradient, bias)
         return replace(solution, bias=bias, certificate=found)
@@ -207,9 +211,29 @@ class Regression(SingleOutput, RegressorMixin):
         """
         return self._values(X) + self.intercept_[0]
 
-    def _store(self, problem, solution):
-        super()._store(problem, solution)
+    def _fit_dual(self, X, y, sample_weight):
+        """Solve the dual ``_dual(problem, y)``, store the solution, and return it."""
+        y = self._targets(y)
+        problem = self._problem(X, sample_weight, len(y))
+        solution = self._solution(problem, self._dual(problem, y))
+        self._store(problem, solution)
         self.intercept_ = np.array([solution.bias], problem.dtype)
+        warn_inaccurate(self, solution, self.tol)
+        return solution
+
+    def _solved_dual(self, problem, y):
+        """Return the dual that the fitted model solves."""
+        return self._dual(problem, y)
+
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the certificate in float64 from the training points."""
+        self._require_training_rows(X)
+        y = self._targets(y)
+        problem = self._problem(X, sample_weight, len(y))
+        dual = self._solved_dual(problem, y)
+        coef, values = self._stored(problem)
+        values = values if dual.ridge is None else values + dual.ridge * coef
+        return certificate(dual, coef, dual.target - values, float(self.intercept_[0]))
 
     def _targets(self, y):
         """Return the targets in float64, or raise a ValueError."""
@@ -236,6 +260,12 @@ def check_C(C):
     """Raise unless C is a positive number, which may be infinite."""
     if not (isinstance(C, Real) and np.inf == C):
         check_positive("C", C)
+
+
+def check_choice(name, value, known):
+    """Raise unless a parameter is one of the known values."""
+    if value not in known:
+        raise ValueError(f"{name} = {value!r} must be one of {known}.")
 
 
 def check_share(name, value):

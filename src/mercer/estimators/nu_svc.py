@@ -6,9 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer._common import warn
-from mercer.estimators._classifier import SupportVectorClassifier, store
+from mercer.estimators._classifier import SupportVectorClassifier
 from mercer.estimators._svm import check_share
-from mercer.solvers.svm.one_vs_one import solve_duals
 
 # A sum of coefficients counts as larger than the prescribed one from this share of it on.
 _LARGER = 1e-6
@@ -77,15 +76,9 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         """
         self._check_parameters()
         check_share("nu", self.nu)
-        problem = self._problem(X, y, sample_weight)
-        duals = self._duals(problem)
+        duals, solutions = self._fit_duals(X, y, sample_weight)
         self._warn_infeasible(duals)
-        with self._training(problem) as options:
-            rows = options.rows(problem.kernel, problem.points, duals)
-            solutions = solve_duals(rows, duals, problem.binary, options)
         _warn_touching(duals, solutions)
-        store(self, problem, solutions)
-        self._prepare()
         return self
 
     def _duals(self, problem):

@@ -6,9 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer._common import check_positive
-from mercer.estimators._svm import Regression, check_share, warn_inaccurate
-from mercer.solvers.svm import solve_dual
-from mercer.solvers.svm.dual import Dual, certificate
+from mercer.estimators._svm import Regression, check_share
+from mercer.solvers.svm.dual import Dual
 
 
 @dataclass(eq=False, repr=False)
@@ -83,27 +82,16 @@ class NuSVR(Regression, BaseEstimator):
         self._check_solver()
         check_positive("C", self.C)
         check_share("nu", self.nu)
-        y = self._targets(y)
-        problem = self._problem(X, sample_weight, len(y))
-        dual = self._dual(problem, y, 0.0)
-        dual = replace(dual, total=self.nu * float(dual.upper.sum()))
-        with self._training(problem) as options:
-            rows = options.rows(problem.kernel, problem.points, [dual])
-            solution = solve_dual(rows, dual, options)
-        self._store(problem, solution)
-        self.epsilon_ = solution.epsilon
-        warn_inaccurate(self, solution, self.tol)
+        self.epsilon_ = self._fit_dual(X, y, sample_weight).epsilon
         return self
 
-    def _dual(self, problem, y, epsilon):
+    def _dual(self, problem, y):
+        dual = self._tube(problem, y, 0.0)
+        return replace(dual, total=self.nu * float(dual.upper.sum()))
+
+    def _solved_dual(self, problem, y):
+        return self._tube(problem, y, self.epsilon_)
+
+    def _tube(self, problem, y, epsilon):
         n, bound = len(problem.rows), self.C * problem.weights
         return Dual(y[problem.rows], -bound, bound, np.zeros(n), np.arange(n), epsilon)
-
-    def __mercer_certify__(self, X, y, sample_weight):
-        """Return the certificate in float64 from the training points."""
-        self._require_training_rows(X)
-        y = self._targets(y)
-        problem = self._problem(X, sample_weight, len(y))
-        coef, values = self._stored(problem)
-        dual = self._dual(problem, y, self.epsilon_)
-        return certificate(dual, coef, dual.target - values, float(self.intercept_[0]))

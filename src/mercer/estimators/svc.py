@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from sklearn.base import BaseEstimator
 
-from mercer.estimators._classifier import SupportVectorClassifier, store
+from mercer.estimators._classifier import SupportVectorClassifier
 from mercer.estimators._svm import check_C, name_mean
-from mercer.solvers.svm.one_vs_one import solve_duals
 
 
 @dataclass(eq=False, repr=False)
@@ -115,13 +114,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         """
         self._check_parameters()
         check_C(self.C)
-        problem = self._problem(X, y, sample_weight)
-        duals = self._duals(problem)
-        with self._training(problem) as options:
-            rows = options.rows(problem.kernel, problem.points, duals)
-            solutions = solve_duals(rows, duals, problem.binary, options)
-        store(self, problem, solutions)
-        self._prepare()
+        self._fit_duals(X, y, sample_weight)
         return self
 
     def _duals(self, problem):

@@ -6,11 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer._common import check_number
-from mercer.estimators._svm import Regression, check_C, name_mean, warn_inaccurate
-from mercer.solvers.svm import solve_dual
-from mercer.solvers.svm.dual import Dual, certificate
-
-_LOSSES = ("epsilon", "huber", "squared_epsilon")
+from mercer.estimators._svm import Regression, check_C, check_choice, name_mean
+from mercer.solvers.svm.dual import Dual
 
 
 @dataclass(eq=False, repr=False)
@@ -93,21 +90,13 @@ class SVR(Regression, BaseEstimator):
         self
         """
         self._check_parameters()
-        y = self._targets(y)
-        problem = self._problem(X, sample_weight, len(y))
-        dual = self._dual(problem, y)
-        with self._training(problem) as options:
-            rows = options.rows(problem.kernel, problem.points, [dual])
-            solution = solve_dual(rows, dual, options)
-        self._store(problem, solution)
-        warn_inaccurate(self, solution, self.tol)
+        self._fit_dual(X, y, sample_weight)
         return self
 
     def _check_parameters(self):
         self._check_solver()
         check_number("epsilon", self.epsilon)
-        if self.loss not in _LOSSES:
-            raise ValueError(f"loss = {self.loss!r} must be one of {_LOSSES}.")
+        check_choice("loss", self.loss, ("epsilon", "huber", "squared_epsilon"))
         check_C(self.C)
         if np.inf == self.C and self.loss != "epsilon":
             raise ValueError(f"loss = {self.loss!r} must be 'epsilon' if C = inf, which allows no loss.")
@@ -135,13 +124,3 @@ class SVR(Regression, BaseEstimator):
             f"have |w| > {numbers['needed']:.3g}, where {numbers['unit']:.3g} spans the targets. Give a finite C, a "
             "larger epsilon, or a kernel that separates these points."
         )
-
-    def __mercer_certify__(self, X, y, sample_weight):
-        """Return the certificate in float64 from the training points."""
-        self._require_training_rows(X)
-        y = self._targets(y)
-        problem = self._problem(X, sample_weight, len(y))
-        dual = self._dual(problem, y)
-        coef, values = self._stored(problem)
-        values = values if dual.ridge is None else values + dual.ridge * coef
-        return certificate(dual, coef, dual.target - values, float(self.intercept_[0]))

@@ -4,6 +4,8 @@ Every active point has one trial per iteration, all trials are evaluated togethe
 falls. A step rule proposes the trials: fixed-point steps or quasi-Newton directions.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from mercer._common import check_integer, check_number, check_positive
@@ -15,14 +17,22 @@ _HALVINGS = 40
 _ROUNDING = 1e-14
 
 
-def check_options(method):
-    """Raise unless the options that the iterative methods share are in range."""
-    check_integer("max_iter", method.max_iter)
-    check_positive("tol", method.tol)
-    check_integer("restarts", method.restarts, least=0)
-    check_number("pull", method.pull)
-    if method.pull < 0:
-        raise ValueError(f"pull = {method.pull!r} must be at least 0.")
+@dataclass(frozen=True)
+class Iterative:
+    """The options that the iterative methods share."""
+
+    max_iter: int = 500
+    tol: float = 1e-6
+    restarts: int = 3
+    pull: float = 0.0
+
+    def __post_init__(self):
+        check_integer("max_iter", self.max_iter)
+        check_positive("tol", self.tol)
+        check_integer("restarts", self.restarts, least=0)
+        check_number("pull", self.pull)
+        if self.pull < 0:
+            raise ValueError(f"pull = {self.pull!r} must be at least 0.")
 
 
 def row_dot(a, b):

@@ -8,7 +8,7 @@ from mercer._compute.array import tiles
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer.kernels.radial import Radial
-from mercer.preimages.descent import Descent, Restarts, check_options, row_dot
+from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot
 from mercer.preimages.objective import spread, weights
 
 # A denominator below this share of the sum of absolute weights is rounding.
@@ -18,7 +18,7 @@ _TOUCHING = 1e-12
 
 
 @dataclass(frozen=True)
-class FixedPoint:
+class FixedPoint(Iterative):
     r"""Fixed-point iteration for radial kernels k(x, z) = k(|x - z|^2).
 
     Where |psi - phi(z)|^2 is stationary, z is a weighted mean of the points of psi,
@@ -61,14 +61,7 @@ class FixedPoint:
     np.True_
     """
 
-    max_iter: int = 500
-    tol: float = 1e-6
-    restarts: int = 3
-    pull: float = 0.0
     normalise: bool = False
-
-    def __post_init__(self):
-        check_options(self)
 
     def require(self, kernel):
         """Raise a TypeError unless the kernel is radial."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._common import check_integer
 from mercer.kernels.base import require_gradient
-from mercer.preimages.descent import Descent, Restarts, check_options, row_dot
+from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot
 from mercer.preimages.objective import Distance
 
 # Sufficient decrease of Armijo's rule, and the relative curvature below which a pair of steps is not stored.
@@ -14,7 +14,7 @@ _ARMIJO, _CURVATURE = 1e-4, 1e-10
 
 
 @dataclass(frozen=True)
-class Gradient:
+class Gradient(Iterative):
     """Limited-memory quasi-Newton descent (L-BFGS) of |psi - phi(z)|^2 = k(z, z) - 2 <psi, phi(z)> + |psi|^2.
 
     Every point has its own memory and backtracking line search; all points are evaluated together. For kernels on
@@ -48,14 +48,10 @@ class Gradient:
     array([[1., 2.]])
     """
 
-    max_iter: int = 500
-    tol: float = 1e-6
-    restarts: int = 3
-    pull: float = 0.0
     memory: int = 8
 
     def __post_init__(self):
-        check_options(self)
+        super().__post_init__()
         check_integer("memory", self.memory)
 
     def require(self, kernel):

@@ -1,14 +1,11 @@
 """Eigenvector: reduced set selection by the eigenvectors of small eigenvalues of the Gram matrix."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from mercer.reduction.subset import gram, independent, nested
+from mercer.reduction.subset import Elimination
 
 
-@dataclass(frozen=True)
-class Eigenvector:
+class Eigenvector(Elimination):
     r"""Reduced set selection (RSS): drop the term that an eigenvector of the Gram matrix replaces best by the others.
 
     With an eigenvector :math:`K v = \lambda v`, :math:`|v| = 1`, term n can be dropped by
@@ -46,15 +43,9 @@ class Eigenvector:
     [0.1, 3.0]
     """
 
-    memory: str | int = "1GB"
-
-    def require(self, psi):
-        """Accept every expansion; `find` refuses an indefinite Gram matrix."""
-
-    def find(self, target, n_vectors, tol):
-        """Yield nested sets of the remaining terms."""
-        basis = independent(gram(target, self.memory, 5), target.coef)
-        yield from nested(target, eliminate(basis)[0][:n_vectors])
+    def order(self, basis):
+        """Return the terms, the last dropped first."""
+        return eliminate(basis)[0]
 
 
 def eliminate(basis):

@@ -1,19 +1,16 @@
 """Greedy: reduced set selection that drops the term with the smallest loss, one after another."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.linalg
 
 from mercer._compute.compile import compiled
-from mercer.reduction.subset import gram, independent, nested
+from mercer.reduction.subset import Elimination
 
 # Array entries per compiled call, between checks for Ctrl-C: a few tenths of a second.
 _BETWEEN = 2e8
 
 
-@dataclass(frozen=True)
-class Greedy:
+class Greedy(Elimination):
     r"""Reduced set selection (RSS): drop the term with the smallest loss; the exact form of the eigenvector criterion.
 
     With the best coefficients A of the remaining terms, dropping term n and re-optimising the others adds the error
@@ -52,15 +49,9 @@ class Greedy:
     ([0.1, 3.0], True)
     """
 
-    memory: str | int = "1GB"
-
-    def require(self, psi):
-        """Accept every expansion; `find` refuses an indefinite Gram matrix."""
-
-    def find(self, target, n_vectors, tol):
-        """Yield nested sets of the remaining terms."""
-        basis = independent(gram(target, self.memory, 5), target.coef)
-        yield from nested(target, eliminate(basis)[0][:n_vectors])
+    def order(self, basis):
+        """Return the terms, the last dropped first."""
+        return eliminate(basis)[0]
 
 
 def eliminate(basis):

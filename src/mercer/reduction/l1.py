@@ -1,17 +1,12 @@
 """L1: reduced set selection by a Lasso in feature space for each column."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from mercer._common import check_positive
-from mercer.reduction.path import sparse_path
+from mercer.reduction.path import SparsePath
 from mercer.reduction.row_sparse import RowSparse, point_weights
-from mercer.reduction.subset import gram
 
 
-@dataclass(frozen=True)
-class L1:
+class L1(SparsePath):
     r"""Reduced set selection (RSS): the points with coefficients in the solutions of one Lasso problem per column.
 
     .. math:: \min_b \; \left|\psi_j - \sum_i b_i\,\phi(x_i)\right|^2 + \lambda \sum_i c_{ij} |b_i|
@@ -51,20 +46,8 @@ class L1:
     [0.0, 3.0]
     """
 
-    weighted: bool = True
-    gap: float = 1e-4
-    memory: str | int = "1GB"
-
-    def __post_init__(self):
-        check_positive("gap", self.gap)
-
-    def require(self, psi):
-        """Accept every expansion; `find` refuses an indefinite Gram matrix."""
-
-    def find(self, target, n_vectors, tol):
-        """Yield the unions of supports along the path."""
-        K = gram(target, self.memory, 4).astype(np.float64, copy=False)
-        columns = [coef[:, None] for coef in target.coef.T if coef.any()]
-        weights = [np.where(coef[:, 0] != 0, point_weights(coef, self.weighted), np.inf) for coef in columns]
-        problems = [RowSparse(K, coef, c) for coef, c in zip(columns, weights, strict=True)]
-        yield from sparse_path(target, problems, self.gap, n_vectors)
+    def problems(self, K, coef):
+        """Return a problem for each column."""
+        columns = [column[:, None] for column in coef.T if column.any()]
+        weights = [np.where(column[:, 0] != 0, point_weights(column, self.weighted), np.inf) for column in columns]
+        return [RowSparse(K, column, c) for column, c in zip(columns, weights, strict=True)]

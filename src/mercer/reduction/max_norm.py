@@ -1,17 +1,10 @@
 """MaxNorm: reduced set selection by a penalty on the largest coefficient of each point."""
 
-from dataclasses import dataclass
-
-import numpy as np
-
-from mercer._common import check_positive
-from mercer.reduction.path import sparse_path
+from mercer.reduction.path import SparsePath
 from mercer.reduction.row_sparse import RowSparse, point_weights
-from mercer.reduction.subset import gram
 
 
-@dataclass(frozen=True)
-class MaxNorm:
+class MaxNorm(SparsePath):
     r"""Reduced set selection (RSS): the points with coefficients in the solution of one problem for all columns.
 
     .. math:: \min_B \; \sum_j \left|\psi_j - \sum_i B_{ij}\,\phi(x_i)\right|^2 + \lambda \sum_i c_i \max_j |B_{ij}|
@@ -51,18 +44,6 @@ class MaxNorm:
     [0.0, 3.0]
     """
 
-    weighted: bool = True
-    gap: float = 1e-4
-    memory: str | int = "1GB"
-
-    def __post_init__(self):
-        check_positive("gap", self.gap)
-
-    def require(self, psi):
-        """Accept every expansion; `find` refuses an indefinite Gram matrix."""
-
-    def find(self, target, n_vectors, tol):
-        """Yield the supports along the path."""
-        K = gram(target, self.memory, 4).astype(np.float64, copy=False)
-        problem = RowSparse(K, target.coef, point_weights(target.coef, self.weighted))
-        yield from sparse_path(target, [problem], self.gap, n_vectors)
+    def problems(self, K, coef):
+        """Return one problem for all columns."""
+        return [RowSparse(K, coef, point_weights(coef, self.weighted))]

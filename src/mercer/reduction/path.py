@@ -1,8 +1,12 @@
 """The regularisation path of a sparse problem: the points it keeps as the penalty decreases, in sets of every size."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from mercer._common import check_positive
 from mercer.reduction.base import Stage
+from mercer.reduction.subset import gram
 
 # Ratio of successive penalties, and of the last one to the first.
 _STEP, _LAST = 0.7, 1e-7
@@ -87,3 +91,23 @@ def _growing(target, before, terms):
     for size in range(len(before) + 1, len(last)):
         yield Stage(target.points, rows[:size])
     yield Stage(target.points, last)
+
+
+@dataclass(frozen=True)
+class SparsePath:
+    """Reduced set selection by the path of the `RowSparse` ``problems(K, coef)`` of its subclass."""
+
+    weighted: bool = True
+    gap: float = 1e-4
+    memory: str | int = "1GB"
+
+    def __post_init__(self):
+        check_positive("gap", self.gap)
+
+    def require(self, psi):
+        """Accept every expansion; `find` refuses an indefinite Gram matrix."""
+
+    def find(self, target, n_vectors, tol):
+        """Yield the supports along the path."""
+        K = gram(target, self.memory, 4).astype(np.float64, copy=False)
+        yield from sparse_path(target, self.problems(K, target.coef), self.gap, n_vectors)

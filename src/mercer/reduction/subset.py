@@ -1,5 +1,6 @@
 """Shared by reduced set selection: the Gram matrix, its numerical null space, and nested stages."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -94,3 +95,18 @@ def nested(target, order):
     """
     for size in range(1, len(order) + 1):
         yield Stage(target.points, order[:size])
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """Reduced set selection that drops linearly independent terms one by one, in an ``order`` of its subclass."""
+
+    memory: str | int = "1GB"
+
+    def require(self, psi):
+        """Accept every expansion; `find` refuses an indefinite Gram matrix."""
+
+    def find(self, target, n_vectors, tol):
+        """Yield nested sets of the remaining terms."""
+        basis = independent(gram(target, self.memory, 5), target.coef)
+        yield from nested(target, self.order(basis)[:n_vectors])
