@@ -276,9 +276,8 @@ class Task:
         """Return the unit of each column: 1 for decision values, one for all coordinates, one for each target."""
         if self.signs is not None:
             return np.ones(F.shape[1])
-        if hasattr(self.model, "transform"):
-            return np.full(F.shape[1], _positive(F.std()))
-        return np.array([_positive(deviation) for deviation in F.std(axis=0)])
+        deviations = np.full(F.shape[1], F.std()) if hasattr(self.model, "transform") else F.std(axis=0)
+        return np.where(deviations > 0, deviations, 1.0)
 
     def _intercept(self, chi, intercept, rows):
         """Return the intercept; that of an outlier detector rejects as many rows as the original does."""
@@ -302,7 +301,3 @@ def _sizes(most):
     while sizes[-1] > 1:
         sizes.append(min(int(sizes[-1] / 1.2), sizes[-1] - 1))
     return sizes[::-1]
-
-
-def _positive(value):
-    return float(value) if value > 0 else 1.0

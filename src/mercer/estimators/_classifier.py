@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import check_weights
 from mercer._compute.points import take_points
@@ -14,6 +14,7 @@ from mercer.estimators._svm import (
     Problem,
     SupportVectorEstimator,
     check_choice,
+    check_lengths,
     kernel_product,
     like_vectors,
     stored_coefficients,
@@ -21,7 +22,6 @@ from mercer.estimators._svm import (
 )
 from mercer.expansion import Expansion
 from mercer.gram import kept_product, prepare_product
-from mercer.kernels.bandwidth import warn_degenerate
 from mercer.solvers._certify import total
 from mercer.solvers.svm import one_vs_one
 from mercer.solvers.svm.dual import certificate
@@ -48,11 +48,7 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
             raise ValueError(f"{name} requires y to be passed, but the target y is None.")
         y = column_or_1d(y, warn=True)
         # before classes: missing rows may have them
-        n = _num_samples(X)
-        if n != len(y):
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(y)}."
-            )
+        n = check_lengths(X, y)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         weights = check_weights("sample_weight", sample_weight, n)
@@ -62,11 +58,9 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
             raise ValueError(
                 f"{name} needs at least two classes, got one class, {classes[0]}, among rows of positive weight."
             )
-        kernel, points = self._training_points(X, sample_weight=None if sample_weight is None else weights)
         factors = class_weights(self.class_weight, classes, y[rows], weights[rows])
         rows = rows[np.argsort(codes, kind="stable")]
-        points = points if np.array_equal(rows, np.arange(n)) else take_points(points, rows)
-        warn_degenerate(kernel, points)
+        kernel, points = self._positive_points(X, None if sample_weight is None else weights, rows)
         counts = np.bincount(codes)
         binary = one_vs_one.subproblems(counts, self.multi_class)
         return Problem(kernel, points, rows, weights[rows], classes, factors, counts, binary)

@@ -83,6 +83,13 @@ class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
         if getattr(self, "max_iter", -1) != -1:
             check_integer("max_iter", self.max_iter)
 
+    def _positive_points(self, X, weights, rows):
+        """Return the kernel, resolved with weights, and the points of some rows of X."""
+        kernel, points = self._training_points(X, weights)
+        points = points if np.array_equal(rows, np.arange(count_points(points))) else take_points(points, rows)
+        warn_degenerate(kernel, points)
+        return kernel, points
+
     @contextmanager
     def _training(self, problem, tol=None):
         """Give the options of the solver; contradictory constraints become a ValueError that names training rows."""
@@ -111,22 +118,13 @@ class SingleOutput(SupportVectorEstimator):
             )
         return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)
 
-    def _problem(self, X, sample_weight, n=None):
-        """Return the points of positive weight; ``n`` is the number of targets."""
-        # a list of objects has no shape
-        size = _num_samples(X) if n is None else n
-        given = None if sample_weight is None else check_weights("sample_weight", sample_weight, size)
-        kernel, points = self._training_points(X, sample_weight=given)
-        size = count_points(points)
-        if n is not None and size != n:
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {size} rows, y has {n}."
-            )
-        weights = np.ones(size) if given is None else given
-        kept = np.flatnonzero(weights > 0)
-        points = points if len(kept) == size else take_points(points, kept)
-        warn_degenerate(kernel, points)
-        return Problem(kernel, points, kept, weights[kept])
+    def _problem(self, X, y, sample_weight):
+        """Return the points of positive weight; ``y`` may be None."""
+        n = _num_samples(X) if y is None else check_lengths(X, y)
+        weights = check_weights("sample_weight", sample_weight, n)
+        rows = np.flatnonzero(weights > 0)
+        kernel, points = self._positive_points(X, None if sample_weight is None else weights, rows)
+        return Problem(kernel, points, rows, weights[rows])
 
     def _solution(self, problem, dual, tol=None):
         """Return the solution of a dual."""
@@ -214,7 +212,7 @@ class Regression(SingleOutput, RegressorMixin):
     def _fit_dual(self, X, y, sample_weight):
         """Solve the dual ``_dual(problem, y)``, store the solution, and return it."""
         y = self._targets(y)
-        problem = self._problem(X, sample_weight, len(y))
+        problem = self._problem(X, y, sample_weight)
         solution = self._solution(problem, self._dual(problem, y))
         self._store(problem, solution)
         self.intercept_ = np.array([solution.bias], problem.dtype)
@@ -229,7 +227,7 @@ class Regression(SingleOutput, RegressorMixin):
         """Return the certificate in float64 from the training points."""
         self._require_training_rows(X)
         y = self._targets(y)
-        problem = self._problem(X, sample_weight, len(y))
+        problem = self._problem(X, y, sample_weight)
         dual = self._solved_dual(problem, y)
         coef, values = self._stored(problem)
         values = values if dual.ridge is None else values + dual.ridge * coef
@@ -260,6 +258,14 @@ def check_C(C):
     """Raise unless C is a positive number, which may be infinite."""
     if not (isinstance(C, Real) and np.inf == C):
         check_positive("C", C)
+
+
+def check_lengths(X, y):
+    """Return the number of rows of X, or raise unless y has as many."""
+    n = _num_samples(X)
+    if n != len(y):
+        raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(y)}.")
+    return n
 
 
 def check_choice(name, value, known):

@@ -139,8 +139,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
             )
         self.kernel_, self.classes_, self._rows_seen = kernel, classes, len(labels)
-        self._store(take_points(points, support), runs, support)
-        self.margin_, self.mistake_bound_ = perceptron.margins(self.expansion_, points, signs)
+        self._store(take_points(points, support), runs, support, points, signs)
         return self
 
     def partial_fit(self, X, y, classes=None):
@@ -168,7 +167,9 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         self._check_parameters()
         if first:
             kernel, points = self._training_points(X)
-            classes = _check_classes(classes)
+            if classes is None:
+                raise ValueError("classes must be given in the first call of partial_fit; give all class labels.")
+            classes = np.unique(classes)
         else:
             kernel, points, classes = self.kernel_, self._new_points(X), self.classes_
         if kernel.tags.points == "indices":
@@ -176,19 +177,20 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         labels = _check_labels(points, y)
         signs = _signs(labels, classes)
 
-        values = None if first else self._last_vectors()(points)
-        runs, support = self._learn(kernel, points, signs, 1, values)
-        vectors = take_points(points, support)
         if first:
+            runs, support = self._learn(kernel, points, signs, 1)
+            vectors = take_points(points, support)
             self.kernel_, self.classes_, self._rows_seen = kernel, classes, 0
         else:
             old = self.expansion_.points
+            # the last weight vectors, whichever form predicts
+            last = self._expansion(perceptron.final, self.mistakes_, old)
+            runs, support = self._learn(kernel, points, signs, 1, last(points))
+            vectors = join_points([old, take_points(points, support)])
             runs = [perceptron.joined(a, b, count_points(old)) for a, b in zip(self.mistakes_, runs, strict=True)]
             support = np.concatenate([self.support_, support + self._rows_seen])
-            vectors = join_points([old, vectors])
-        self._store(vectors, runs, support)
+        self._store(vectors, runs, support, points, signs)
         self._rows_seen += len(labels)
-        self.margin_, self.mistake_bound_ = perceptron.margins(self.expansion_, points, signs)
         return self
 
     def _learn(self, kernel, points, signs, n_passes, values=None):
@@ -210,19 +212,16 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
     def _orders(self, n, n_passes, rng):
         return (rng.permutation(n) if self.shuffle else np.arange(n) for _ in range(n_passes))
 
-    def _store(self, points, runs, support):
+    def _store(self, vectors, runs, support, points, signs):
         form = perceptron.averaged if self.averaged else perceptron.final
-        self.expansion_ = self._vectors(form, runs, points)
+        self.expansion_ = self._expansion(form, runs, vectors)
         self.intercept_ = np.zeros(len(runs))
         self.mistakes_, self.support_ = runs, support
         self.n_mistakes_ = np.array([len(run.rows) for run in runs])
         self.n_iter_ = max(run.n_iter for run in runs)
+        self.margin_, self.mistake_bound_ = perceptron.margins(self.expansion_, points, signs)
 
-    def _last_vectors(self):
-        """Return the last weight vectors, whichever form predicts."""
-        return self._vectors(perceptron.final, self.mistakes_, self.expansion_.points)
-
-    def _vectors(self, form, runs, points):
+    def _expansion(self, form, runs, points):
         coef = np.column_stack([form(run, count_points(points)) for run in runs])
         return Expansion(self.kernel_, points, coef)
 
@@ -278,12 +277,6 @@ def _check_labels(points, y):
     labels = column_or_1d(y, warn=True)
     check_consistent_length(np.arange(count_points(points)), labels)
     return labels
-
-
-def _check_classes(classes):
-    if classes is None:
-        raise ValueError("classes must be given in the first call of partial_fit; give all class labels.")
-    return np.unique(classes)
 
 
 def _signs(labels, classes):

@@ -81,7 +81,7 @@ class OneClassSVM(Boundary, BaseEstimator):
         """
         self._check_solver()
         check_share("nu", self.nu)
-        problem = self._problem(X, sample_weight)
+        problem = self._problem(X, None, sample_weight)
         dual, total = self._dual(problem)
         scale = np.abs(problem.kernel.diag(problem.points)).max()
         tol = self.tol * max(float(scale), 1e-300) / max(1.0, total)
@@ -116,7 +116,7 @@ class OneClassSVM(Boundary, BaseEstimator):
     def __mercer_certify__(self, X, y, sample_weight):
         """Return the certificate in float64 from the training points."""
         self._require_training_rows(X)
-        problem = self._problem(X, sample_weight)
+        problem = self._problem(X, None, sample_weight)
         dual, total = self._dual(problem)
         coef, values = self._stored(problem)
         return certificate(dual, coef / total, -values / total, float(self.intercept_[0]) / total)

@@ -1,7 +1,7 @@
 """SVCCV: support vector classification with C chosen by cross-validation over shared kernel values."""
 
 import functools
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -114,7 +114,9 @@ class SVCCV(ClassificationProblem, BaseEstimator):
         -------
         self
         """
-        Cs = np.logspace(-4, 4, self._count()) if np.ndim(self.Cs) == 0 else check_Cs(self.Cs)
+        if np.ndim(self.Cs) == 0:
+            check_integer("Cs", self.Cs)
+        Cs = np.logspace(-4, 4, self.Cs) if np.ndim(self.Cs) == 0 else check_Cs(self.Cs)
         self._check_problem()
         problem = self._problem(X, y, sample_weight)
         (X,), y = indexable(X), column_or_1d(y)
@@ -153,8 +155,7 @@ class SVCCV(ClassificationProblem, BaseEstimator):
         -------
         array (n_test,)
         """
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
+        return self._best().predict(X)
 
     @available_if(lambda self: self.refit)
     def decision_function(self, X):
@@ -168,8 +169,7 @@ class SVCCV(ClassificationProblem, BaseEstimator):
         -------
         array (n_test,) or (n_test, c)
         """
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
+        return self._best().decision_function(X)
 
     @property
     def expansion_(self):
@@ -190,19 +190,8 @@ class SVCCV(ClassificationProblem, BaseEstimator):
             )
         return self.best_estimator_
 
-    def _count(self):
-        check_integer("Cs", self.Cs)
-        return self.Cs
-
     def _classifier(self, C):
-        return SVC(
-            C,
-            kernel=self.kernel,
-            tol=self.tol,
-            class_weight=self.class_weight,
-            multi_class=self.multi_class,
-            memory=self.memory,
-        )
+        return SVC(C, **{each.name: getattr(self, each.name) for each in fields(ClassificationProblem)})
 
     def _scorer(self, problem):
         if self.scoring is None and self.class_weight is not None:

@@ -88,7 +88,7 @@ class SVDD(Boundary, BaseEstimator):
         self._check_solver()
         if self.C is not None:
             check_C(self.C)
-        problem = self._problem(X, sample_weight)
+        problem = self._problem(X, None, sample_weight)
         dual = self._dual(problem)
         scale = max(float(np.abs(dual.target).max()), 1e-300) * 2
         tol = self.tol * scale
@@ -154,7 +154,7 @@ class SVDD(Boundary, BaseEstimator):
     def __mercer_certify__(self, X, y, sample_weight):
         """Return the certificate in float64 from the training points."""
         self._require_training_rows(X)
-        problem = self._problem(X, sample_weight)
+        problem = self._problem(X, None, sample_weight)
         problem = replace(problem, points=widened(problem.points))
         dual = self._dual(problem)
         coef, values = self._stored(problem)

@@ -16,7 +16,7 @@ def require_invertible(method, kernel):
         raise TypeError(f"{name} needs a Radial or Dot kernel; got {kernel!r}. Use method='gradient'.")
     s = np.geomspace(1e-8, 1e8, 401)
     s = np.concatenate([-s[::-1], s]) if isinstance(kernel, Dot) else s
-    slope = _profile(kernel, s, order=1)
+    slope = evaluate_profile(kernel, s, order=1)
     if not ((slope >= 0).all() or (slope <= 0).all()):
         kind = "inner products" if isinstance(kernel, Dot) else "distances"
         raise TypeError(
@@ -40,21 +40,17 @@ def invert(kernel, values, scale, negative):
     (array([3., 0.]), array([ True, False]))
     """
     values = np.asarray(values, np.float64)
-    ends = _profile(kernel, np.array([-scale if negative else 0.0, scale]))
+    ends = evaluate_profile(kernel, np.array([-scale if negative else 0.0, scale]))
     sign = np.sign(ends[1] - ends[0])
 
     def gap(s):
         # increasing in s, 0 at the solution
-        return sign * (_profile(kernel, s) - values)
+        return sign * (evaluate_profile(kernel, s) - values)
 
     high, above = _bracket(gap, np.full(values.shape, float(scale)), 1)
     low, below = _bracket(gap, np.full(values.shape, -float(scale)), -1) if negative else _from_zero(gap, values)
     s = _root(kernel, gap, sign, low, high)
     return np.where(below, np.where(above, s, high), low), above & below
-
-
-def _profile(kernel, s, order=0):
-    return evaluate_profile(kernel, s, order)
 
 
 def _from_zero(gap, values):
@@ -80,7 +76,7 @@ def _root(kernel, gap, sign, low, high):
         value = gap(s)
         low, high = np.where(value < 0, s, low), np.where(value > 0, s, high)
         with np.errstate(all="ignore"):
-            newton = s - value / (sign * _profile(kernel, s, order=1))
+            newton = s - value / (sign * evaluate_profile(kernel, s, order=1))
         inside = np.isfinite(newton) & (newton >= low) & (newton <= high)
         # every third step bisects: Newton steps alone may converge slowly towards one end
         following = np.where(inside & (step % 3 < 2), newton, 0.5 * (low + high))

@@ -154,25 +154,26 @@ class _Pairs:
         both = self.coef[rows] @ self.coef.T
         kept = np.full(s.shape, -np.inf)
         for h in self.h:
-            near, far = self._profile((1 - h) ** 2 * s), self._profile(h**2 * s)
-            np.maximum(kept, own[:, None] * near**2 + 2 * both * near * far + theirs * far**2, out=kept)
+            np.maximum(kept, self._kept(h, s, own[:, None], both, theirs), out=kept)
         loss = (own[:, None] + theirs) * self.top + 2 * both * self._profile(s) - kept / self.top
         loss[:, ~self.alive] = np.inf
         loss[np.arange(len(rows)), rows] = np.inf
         return loss
 
+    def _kept(self, h, s, own, both, theirs):
+        """Return the squared norm, times k(0), that points at shares h keep of pairs with given products."""
+        near, far = self._profile((1 - h) ** 2 * s), self._profile(h**2 * s)
+        return own * near**2 + 2 * both * near * far + theirs * far**2
+
     def _best(self, i, j, s):
         """Return the share h of point i, optimised between the neighbours of the best value tried."""
         a, b, both = (float(self.coef[p] @ self.coef[q]) for p, q in ((i, i), (j, j), (i, j)))
-
-        def minus_kept(h):
-            near, far = self._profile((1 - h) ** 2 * s), self._profile(h**2 * s)
-            return -(a * near**2 + 2 * both * near * far + b * far**2)
-
-        tried = minus_kept(self.h)
+        tried = -self._kept(self.h, s, a, both, b)
         k = int(np.argmin(tried))
         around = (self.h[max(k - 1, 0)], self.h[min(k + 1, len(self.h) - 1)])
-        fine = scipy.optimize.minimize_scalar(lambda h: minus_kept(np.array(h)), bounds=around, method="bounded")
+        fine = scipy.optimize.minimize_scalar(
+            lambda h: -self._kept(np.array(h), s, a, both, b), bounds=around, method="bounded"
+        )
         return float(fine.x) if fine.fun < tried[k] else float(self.h[k])
 
     def _profile(self, s):
