@@ -172,11 +172,8 @@ def _folders():
 
 
 def _cache():
-    given = os.environ.get("MERCER_CACHE")
-    if given:
-        return Path(given)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "mercer"
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(os.environ.get("MERCER_CACHE") or Path(base, "mercer"))
 
 
 def _store(path, **arrays):

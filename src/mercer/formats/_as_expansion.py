@@ -11,11 +11,8 @@ from mercer.estimators._base import KernelEstimator
 from mercer.estimators.svdd import SVDD
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.formats.libsvm import read_model, text_of
-from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
+from mercer.kernels import Chi2, Constant, Exp, Laplacian, Mapped, Normalized, Power, Product, Radial, Scaled, Sum
 from mercer.kernels.base import inner_kernels
-from mercer.kernels.coordinatewise import Chi2, Laplacian
-from mercer.kernels.mapped import Mapped
-from mercer.kernels.radial import Radial
 
 _SUPPORTED = (
     "Mercer's estimators; scikit-learn's SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, KernelPCA and "

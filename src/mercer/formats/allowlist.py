@@ -74,11 +74,6 @@ def estimator(name):
     return getattr(importlib.import_module(f"sklearn.{SCIKIT_LEARN[name]}"), name)
 
 
-def is_from_scikit_learn(name):
-    """Return whether the estimator of this name belongs to scikit-learn."""
-    return name in SCIKIT_LEARN
-
-
 def listed_estimators():
     """Return the names of all estimators that a file may contain, for messages."""
     return f"{', '.join(ESTIMATORS)}; of scikit-learn Pipeline, {', '.join(SCIKIT_LEARN)}"
@@ -92,7 +87,7 @@ def is_storable_estimator(thing):
 
 def is_fitted_attribute(cls, name):
     """Return whether a file may set an attribute: one that fits set and that the class itself does not define."""
-    private = name == _OUTPUT or (_PRIVATE.fullmatch(name) and not is_from_scikit_learn(cls.__name__))
+    private = name == _OUTPUT or (_PRIVATE.fullmatch(name) and cls.__name__ not in SCIKIT_LEARN)
     if not (private or _FITTED.fullmatch(name)):
         return False
     defined = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)

@@ -10,7 +10,7 @@ from mercer.formats.portable import portable, view_of
 from mercer.formats.tracing import NORMS, PAIRS, folded
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
-# Operations in C; {f} is "f" for functions of float.
+# Operations in C, apart from functions of the same name; {f} is "f" for functions of float.
 _FORMS = {
     "Add": "{} + {}",
     "Sub": "{} - {}",
@@ -20,10 +20,6 @@ _FORMS = {
     "Pow": "pow{f}({}, {})",
     "Max": "fmax{f}({}, {})",
     "Min": "fmin{f}({}, {})",
-    "Exp": "exp{f}({})",
-    "Log": "log{f}({})",
-    "Sqrt": "sqrt{f}({})",
-    "Tanh": "tanh{f}({})",
     "Abs": "fabs{f}({})",
     "Greater": "{} > {}",
     "GreaterOrEqual": "{} >= {}",
@@ -209,7 +205,8 @@ class _Source:
             name, kind = f"t{len(lines)}", "int" if each.operation in _TRUTHS else self._real
             # two minus signs in a row would be the operator --
             operands = [f"({text})" if text.startswith("-") else text for text in operands]
-            lines.append(f"const {kind} {name} = {_FORMS[each.operation].format(*operands, f=self._f)};")
+            form = _FORMS.get(each.operation, each.operation.lower() + "{f}({})")
+            lines.append(f"const {kind} {name} = {form.format(*operands, f=self._f)};")
             return name
 
         return lines, folded(self._exported.expression, written)

@@ -11,9 +11,8 @@ from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
 from mercer.formats.fitted_expansion import FittedExpansion
-from mercer.kernels.base import Kernel, require_resolved
-from mercer.kernels.conformal import Conformal
-from mercer.kernels.precomputed import Precomputed
+from mercer.kernels import Conformal, Kernel, Precomputed
+from mercer.kernels.base import require_resolved
 from mercer.maps.coordinates import Coordinates
 from mercer.solvers.svm.one_vs_one import is_packed
 
@@ -103,7 +102,7 @@ def _(pipeline: Pipeline):
     for step, following in zip(steps[:-1], steps[1:], strict=True):
         name, next_name = type(step).__name__, type(following).__name__
         require(hasattr(step, "transform"), f"{name} has no transform and must be the last step")
-        width, expected = _width_after(step), following.n_features_in_
+        width, expected = getattr(step, "n_components_", step.n_features_in_), following.n_features_in_
         require(width == expected, f"{next_name} takes {expected} columns, {name} gives {width}")
     return pipeline
 
@@ -173,10 +172,6 @@ def _require_array(name, value, shape):
     else:
         require(value.dtype.kind == "f", f"{name} has dtype {value.dtype}; it must hold floats")
         require(_is_finite(value), f"{name} is not finite")
-
-
-def _width_after(step):
-    return getattr(step, "n_components_", step.n_features_in_)
 
 
 # --- relations between attributes ------------------------------------------------------------------------------------

@@ -190,7 +190,7 @@ def _encode_estimator(value, into):
     cls, own = type(value), value.get_params(deep=False)
     params = own
     state = {name: each for name, each in vars(value).items() if name not in own and name not in allowlist.LEFT_OUT}
-    if allowlist.is_from_scikit_learn(cls.__name__):
+    if cls.__name__ in allowlist.SCIKIT_LEARN:
         # parameters at their defaults are left out, because scikit-learn may rename them
         defaults = {name: each.default for name, each in inspect.signature(cls).parameters.items()}
         params = {name: each for name, each in own.items() if not _is_same(each, defaults[name])}

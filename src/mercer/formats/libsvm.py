@@ -10,9 +10,7 @@ import scipy.sparse as sp
 from mercer.expansion import Expansion
 from mercer.formats.files import ModelFileError
 from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
-from mercer.kernels.dot import Linear, Polynomial, Sigmoid
-from mercer.kernels.function import FunctionKernel
-from mercer.kernels.radial import Gaussian
+from mercer.kernels import FunctionKernel, Gaussian, Linear, Polynomial, Sigmoid
 from mercer.solvers.svm.one_vs_one import unpack
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?")

@@ -7,9 +7,7 @@ from mercer.formats._as_expansion import as_expansion
 from mercer.formats.files import replacing
 from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
 from mercer.formats.libsvm import KERNELS
-from mercer.kernels.algebra import Scaled
-from mercer.kernels.function import FunctionKernel
-from mercer.kernels.precomputed import Precomputed
+from mercer.kernels import FunctionKernel, Precomputed, Scaled
 from mercer.solvers.svm.one_vs_one import class_pairs, class_signs
 
 # LIBSVM's type for each estimator of Mercer and scikit-learn, whose class names are the same.

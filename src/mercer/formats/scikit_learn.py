@@ -42,7 +42,8 @@ _KERNELS = {
 def _support_vector_machine(model):
     """Return one column, or for more than two classes one per pair."""
     check_is_fitted(model)
-    coef, classes = _dense(model.dual_coef_).T, getattr(model, "classes_", None)
+    coef, classes = model.dual_coef_.T, getattr(model, "classes_", None)
+    coef = coef.toarray() if sp.issparse(coef) else coef
     if classes is not None and len(classes) > 2:
         coef = unpack(coef, model.n_support_)
     kernel, points = _support(model)
@@ -71,10 +72,6 @@ def _named(name, gamma, model):
     kind, names = _KERNELS[name]
     numbers = {"gamma": float(gamma), "degree": int(model.degree), "coef0": float(model.coef0)}
     return kind(**{name: numbers[name] for name in names})
-
-
-def _dense(coef):
-    return coef.toarray() if sp.issparse(coef) else coef
 
 
 # --- ridge regression and principal components -----------------------------------------------------------------------

@@ -9,10 +9,7 @@ import numpy as np
 
 from mercer._compute.namespace import Namespace
 from mercer._compute.profile import evaluate_profile, parameters
-from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
-from mercer.kernels.dot import Dot
-from mercer.kernels.mapped import Mapped
-from mercer.kernels.radial import Radial
+from mercer.kernels import Constant, Dot, Exp, Mapped, Normalized, Power, Product, Radial, Scaled, Sum
 
 # Inputs of an expression: <x, z>, |x - z|^2, |x|^2 and |z|^2.
 PAIRS = ("dot", "sqdist")

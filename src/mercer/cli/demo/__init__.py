@@ -15,10 +15,6 @@ from mercer.cli.demo import chapters, compression, digits, eigenvectors, page, t
 from mercer.cli.failure import naming
 from mercer.plot import _axes
 
-__all__ = ["Setting", "write"]
-
-Setting = digits.Setting
-
 
 def write(folder, callback, setting=None, n_grid=100, sizes=compression.SIZES):
     """Run all experiments, write ``folder/index.html`` and return its path; ``callback(text)`` announces each part.
@@ -30,7 +26,7 @@ def write(folder, callback, setting=None, n_grid=100, sizes=compression.SIZES):
     start = time.perf_counter()
     # one thread: the matrices are small, and waiting threads would dominate the times on a busy machine
     with threadpool_limits(1):
-        body = _body(callback, Setting() if setting is None else setting, n_grid, sizes)
+        body = _body(callback, setting or digits.Setting(), n_grid, sizes)
     lead = (
         "Mercer is a scikit-learn-compatible library of kernel methods. This page was computed on this machine from "
         "the digits of scikit-learn; every number comes from this run."
