@@ -74,7 +74,7 @@ def test_the_certificate_is_logged(caplog):
 
 def test_a_residual_above_the_tolerance_is_a_warning_with_the_number(monkeypatch):
     solve = mc.least_squares.cg.solve
-    monkeypatch.setattr(mc.least_squares.cg, "solve", lambda *a, **o: solve(a[0], a[1], None, **o | {"max_iter": 2}))
+    monkeypatch.setattr(mc.least_squares.cg, "solve", lambda *a, **o: solve(a[0], a[1], np.copy, **o | {"max_iter": 2}))
     with pytest.warns(ConvergenceWarning, match=r"2 steps of conjugate gradients left a relative residual of \d"):
         lstsq(PHI, Y, 1e-6, memory="1kB")
 

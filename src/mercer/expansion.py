@@ -123,7 +123,7 @@ class Expansion:
         """Return the norms |psi_j| (m,)."""
         xp = self.prepared.xp
         if self._coef is None:
-            squares = pick_backend(self._kernel, self.prepared).diag(self._kernel, self.prepared)
+            squares = self._kernel.diagonal(self.prepared)
         else:
             values = _evaluate(self, self.prepared, self.prepared)
             squares = xp.sum(self._coef * values, axis=0, dtype=xp.float64)

@@ -81,7 +81,7 @@ class Gram:
         """
         if self._X is not self._Z:
             raise ValueError("Z must be X for a diagonal; this Gram has two sets of points.")
-        return self._backend.diag(self._kernel, self._X)
+        return self._kernel.diagonal(self._X)
 
     def dense(self):
         """Return the matrix (n, m).

@@ -12,7 +12,6 @@ from mercer._compute.memory import parse_memory
 from mercer.factor import require_numpy
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.operators import InnerProducts, Shifted, epsilon
-from mercer.linalg.precondition import low_rank_plus_ridge
 
 logger = logging.getLogger(__name__)
 
@@ -145,9 +144,8 @@ def _iterative(inner, Y, ridge, random_state):
     part = cholesky.randomly_pivoted(inner, int(_PIVOTS * inner.shape[0] ** 0.5), random_state)
     shifted = Shifted(inner, ridge)
     tol = _TOL["float32" if inner.dtype == np.float32 else "float64"]
-    solution = cg.solve(shifted, Y, low_rank_plus_ridge(part.factor, ridge), tol=tol / 2)
-    route = f"{solution.n_iter} steps of conjugate gradients"
-    return Solved(solution.x, _certify(Y, shifted @ solution.x, tol, route))
+    A, steps = cg.solve(shifted, Y, cg.low_rank_plus_ridge(part.factor, ridge), tol=tol / 2)
+    return Solved(A, _certify(Y, shifted @ A, tol, f"{steps} steps of conjugate gradients"))
 
 
 def _certify(Y, product, tol, route):

@@ -17,21 +17,14 @@ REORDER = frozenset({"contract", "reassoc", "nsz"})
 EXACT = frozenset({"contract"})
 
 
-def compiled(function=None, *, flags=REORDER, inline=False):
+class compiled:  # noqa: N801 - a decorator
     """Decorate a function of numbers and arrays to be compiled at its first call; Numba is imported then.
 
     The function runs without the GIL and divides by zero as NumPy does. ``flags`` is REORDER or EXACT; ``inline``
     copies it into compiled callers, whose loops are not vectorised otherwise.
     """
-    if function is None:
-        return functools.partial(compiled, flags=flags, inline=inline)
-    return Compiled(function, flags, inline)
 
-
-class Compiled:
-    """Function that is compiled at its first call by Python or by another compiled function."""
-
-    def __init__(self, function, flags, inline):
+    def __init__(self, function, *, flags=REORDER, inline=False):
         functools.update_wrapper(self, function)
         self._flags = flags
         self._inline = inline
@@ -145,16 +138,36 @@ def specialised(function, order):
 def _with_cache(compiled_function, key):
     from numba.core.caching import FunctionCache
 
+    class GuardedCache(FunctionCache):
+        """Numba's disk cache of one function; a damaged entry causes a warning and a compilation, not an error."""
+
+        def _index_key(self, signature, codegen):
+            return super()._index_key(signature, codegen) if key is None else (signature, codegen.magic_tuple(), key)
+
+        def load_overload(self, signature, target):
+            try:
+                return super().load_overload(signature, target)
+            except Exception as error:  # noqa: BLE001 - a damaged pickle may raise any exception
+                _warn_damaged(self.cache_path, type(error).__name__)
+            try:
+                self.flush()
+            except OSError as error:
+                _log.debug("damaged cache in %s not deleted: %s", self.cache_path, error)
+
+        def save_overload(self, signature, result):
+            try:
+                super().save_overload(signature, result)
+            except Exception as error:  # noqa: BLE001
+                _log.debug("machine code not written to %s: %s", self.cache_path, error)
+
     try:
-        cache = FunctionCache(compiled_function.py_func)
-        if key is not None:
-            # Numba has no public way to set the key of an entry or the cache of a dispatcher
-            cache._index_key = lambda signature, codegen: (signature, codegen.magic_tuple(), key)  # noqa: SLF001
+        cache = GuardedCache(compiled_function.py_func)
     except RuntimeError:
         _log.debug("no disk cache for %s: no writable folder", compiled_function)
         return compiled_function
     if _private(cache.cache_path):
-        compiled_function._cache = _GuardedCache(cache)  # noqa: SLF001
+        # Numba has no public way to set the cache of a dispatcher
+        compiled_function._cache = cache  # noqa: SLF001
     return compiled_function
 
 
@@ -166,40 +179,6 @@ def _private(path):
         return False
     owned = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
     return owned and not status.st_mode & stat.S_IWOTH and os.access(path, os.W_OK)
-
-
-class _GuardedCache:
-    """Numba's disk cache of one function; a damaged entry causes a warning and a compilation, not an error."""
-
-    def __init__(self, cache):
-        self._inner = cache
-
-    @property
-    def cache_path(self):
-        return self._inner.cache_path
-
-    def flush(self):
-        self._inner.flush()
-
-    def load_overload(self, signature, target):
-        try:
-            return self._inner.load_overload(signature, target)
-        except Exception as error:  # noqa: BLE001 - a damaged pickle may raise any exception
-            _warn_damaged(self.cache_path, type(error).__name__)
-            self._reset()
-            return None
-
-    def save_overload(self, signature, result):
-        try:
-            self._inner.save_overload(signature, result)
-        except Exception as error:  # noqa: BLE001
-            _log.debug("machine code not written to %s: %s", self.cache_path, error)
-
-    def _reset(self):
-        try:
-            self._inner.flush()
-        except OSError as error:
-            _log.debug("damaged cache in %s not deleted: %s", self.cache_path, error)
 
 
 @functools.cache

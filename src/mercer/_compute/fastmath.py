@@ -195,18 +195,10 @@ def where(condition, a, b):
     return a if condition else b
 
 
-@intrinsic
-def _cast(context, s, value):
-    def generate(context, builder, signature, arguments):
-        return context.cast(builder, arguments[1], value, s)
-
-    return s(s, value), generate
-
-
 @njit(**_EXACT)
 def const(s, value):
     """Return ``value`` in the type of s."""
-    return _cast(s, value)
+    return _pick(s, value, value)
 
 
 @njit(**_EXACT)

@@ -1,4 +1,4 @@
-"""Compiled backend for rows in NumPy arrays: dense, matmul, vjp and diag, on several threads.
+"""Compiled backend for rows in NumPy arrays: dense, matmul and vjp, on several threads.
 
 A kernel that is a profile of one scalar runs in fused loops; other kernels combine tiles that come from these loops.
 """
@@ -13,7 +13,7 @@ class CompiledTile(Tile):
 
     def radial(self, kernel, order=0):
         """Return the kernel's profile, or its derivative, of the squared distances (n, m)."""
-        K = loops.tile(*_distance_formula(kernel, self.X, self.Z), order)
+        K = loops.tile(*_formula(kernel, "radial", self.X, self.Z), order)
         if self.offset is not None and self.X is not self.Z:
             # the loop does not know which points of Z are rows of X
             rows = self.xp.arange(len(K))
@@ -22,47 +22,38 @@ class CompiledTile(Tile):
 
     def dot(self, kernel, order=0):
         """Return the kernel's profile, or its derivative, of the inner products (n, m); refuse an overflow first."""
-        return loops.tile(*_product_formula(kernel, self.X, self.Z, order), order)
+        return loops.tile(*_formula(kernel, "dot", self.X, self.Z, order), order)
 
 
 def dense(kernel, X, Z):
     """Return K(X, Z) (n, m), exactly symmetric if X is Z."""
     if kernel.scalar is None:
         return array.dense(kernel, X, Z, CompiledTile)
-    return loops.tile(*_formula(kernel, X, Z))
+    return loops.tile(*_formula(kernel, kernel.scalar, X, Z))
 
 
 def matmul(kernel, X, Z, V, pieces=None):
     """Return K(X, Z) @ V (n, p), or the products of q pieces (n, q p), see ``array.matmul``."""
     if kernel.scalar is None:
         return array.matmul(kernel, X, Z, V, pieces, CompiledTile)
-    return loops.matmul(*_formula(kernel, X, Z), V, pieces, Z.memo)
+    return loops.matmul(*_formula(kernel, kernel.scalar, X, Z), V, pieces, Z.memo)
 
 
 def vjp(kernel, X, Z, weights):
     """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), see ``array.vjp``."""
     if kernel.scalar is None:
         return array.vjp(kernel, X, Z, weights, CompiledTile)
-    return loops.gradient(*_formula(kernel, X, Z), weights)
+    return loops.gradient(*_formula(kernel, kernel.scalar, X, Z), weights)
 
 
-diag = array.diag
-
-
-def _formula(kernel, X, Z):
+def _formula(kernel, scalar, X, Z, order=0):
     """Return profile, name of the scalar, parameters, and the two arrays of rows that the scalar is computed from."""
-    return (_distance_formula if kernel.scalar == "radial" else _product_formula)(kernel, X, Z)
-
-
-def _distance_formula(kernel, X, Z):
-    centre = Z.centre
-    for points in (X, Z):
-        # refuses rows with squared distances that overflow
-        points.sqnorms(centre)
-    return kernel.profile, "radial", parameters(kernel), X.about(centre), Z.about(centre)
-
-
-def _product_formula(kernel, X, Z, order=0):
+    if scalar == "radial":
+        centre = Z.centre
+        for points in (X, Z):
+            # refuses rows with squared distances that overflow
+            points.sqnorms(centre)
+        return kernel.profile, scalar, parameters(kernel), X.about(centre), Z.about(centre)
     if order == 0:
         check_range(kernel, X, Z)
-    return kernel.profile, "dot", parameters(kernel), X.contiguous, Z.contiguous
+    return kernel.profile, scalar, parameters(kernel), X.contiguous, Z.contiguous

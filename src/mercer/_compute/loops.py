@@ -12,7 +12,7 @@ import numpy as np
 from mercer._compute import compile as _compile
 from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised, wide
 from mercer._compute.memory import allocate
-from mercer._compute.profile import apply_profile
+from mercer._compute.profile import apply_profile, within_range
 from mercer._compute.threads import check_cancelled, run_tasks
 from mercer._compute.tile import COINCIDENCE
 
@@ -41,7 +41,7 @@ def tile(profile, kind, parameters, X, Z, order=0):
     K = allocate((len(X), len(Z)), X.dtype)
 
     def fill(rows):
-        left = plan.left(rows)
+        left = plan.prepared(X[rows])
         for j, columns in enumerate(plan.columns):
             if plan.mirrored and columns.start >= rows.stop:
                 break
@@ -64,14 +64,10 @@ def matmul(profile, kind, parameters, X, Z, V, pieces=None, keep=None):
     result = np.empty((len(X), plan.n_pieces, V.shape[1]), X.dtype)
 
     def multiply(rows):
-        left = plan.left(rows)
-        total = np.zeros((plan.n_pieces, len(left), V.shape[1]))
+        total = np.zeros((plan.n_pieces, rows.stop - rows.start, V.shape[1]))
         part = np.empty(total.shape[1:], X.dtype)
-        blocks = plan.blocks(len(left))
-        for j, columns in enumerate(plan.columns):
-            block = blocks[j]
-            plan.values(left, rows, j, block)
-            total[plan.owners[j]] += np.matmul(block, V[columns], out=part)
+        for j, block in plan.blocks(rows):
+            total[plan.owners[j]] += np.matmul(block, V[plan.columns[j]], out=part)
         result[rows] = total.transpose(1, 0, 2)
 
     plan.run(multiply)
@@ -89,16 +85,14 @@ def gradient(profile, kind, parameters, X, Z, W):
     result = np.empty_like(X)
 
     def differentiate(rows):
-        left, weights = plan.left(rows), weights_of(rows)
-        mass, total = np.zeros(len(left)), np.zeros((len(left), X.shape[1]))
-        blocks = plan.blocks(len(left))
-        for j, columns in enumerate(plan.columns):
-            block = blocks[j]
-            plan.values(left, rows, j, block)
+        weights, left = weights_of(rows), X[rows]
+        mass, total = np.zeros(len(left)), np.zeros(left.shape)
+        for j, block in plan.blocks(rows):
+            columns = plan.columns[j]
             pull = np.array(weights[:, columns], np.float64, order="C")
             _weigh(block, pull, mass, plan.radial)
             total += pull @ Z[columns].astype(np.float64, copy=False)
-        result[rows] = 2 * (mass[:, None] * X[rows] - total) if plan.radial else total
+        result[rows] = 2 * (mass[:, None] * left - total) if plan.radial else total
 
     plan.run(differentiate)
     return result
@@ -121,23 +115,20 @@ class _Plan:
         self.columns = [columns for cut in cuts for columns in cut]
         self.n_pieces = len(cuts)
         self.owners = [owner for owner, cut in enumerate(cuts) for _ in cut]
-        if keep is None:
-            self._rights = self._prepared(Z)
-        else:
-            key = "prepared", kind, tuple((columns.start, columns.stop) for columns in self.columns)
-            self._rights = keep(key, lambda: self._prepared(Z))
-        self._parameters = _typed(parameters, X.dtype)
+        key = "prepared", kind, tuple((columns.start, columns.stop) for columns in self.columns)
+        self._rights = self._right_sides(Z) if keep is None else keep(key, lambda: self._right_sides(Z))
+        self._parameters = tuple(X.dtype.type(value) for value in within_range(parameters, np.finfo(X.dtype)))
         # an infinite slope at 0 multiplies the rounding error of a distance near 0 by a thousand
         self._kinked = self.radial and not self._direct and _has_kink(profile, parameters, X.dtype)
         kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
         self._finish = compile_profile(profile, order, kind, X.dtype, len(self._parameters))
 
-    def _prepared(self, Z):
+    def _right_sides(self, Z):
         rights = [None] * len(self.columns)
 
         def prepare(j):
             # always a copy: a view would keep Z alive
-            rights[j] = np.array(self._right(Z[self.columns[j]]).T, order="C")
+            rights[j] = np.array(self.prepared(Z[self.columns[j]], -2, 1).T, order="C")
 
         run_tasks(prepare, len(rights))
         return rights
@@ -153,23 +144,21 @@ class _Plan:
 
         run_tasks(task, len(tiles))
 
-    def blocks(self, n):
-        """Return a block of n rows for each column tile, in shared memory: new pages take as long as exp."""
-        memory = np.empty(n * _COLUMNS, self.X.dtype)
-        return [memory[: n * right.shape[1]].reshape(n, -1) for right in self._rights]
+    def blocks(self, rows):
+        """Yield j and the values of some rows and the j-th column tile, in shared memory: new pages cost as exp."""
+        left = self.prepared(self.X[rows])
+        memory = np.empty(len(left) * _COLUMNS, self.X.dtype)
+        for j, right in enumerate(self._rights):
+            block = memory[: len(left) * right.shape[1]].reshape(len(left), -1)
+            self.values(left, rows, j, block)
+            yield j, block
 
-    def left(self, rows):
-        """Return rows of X in the form that ``values`` takes."""
-        X = self.X[rows]
+    def prepared(self, X, factor=1, place=0):
+        """Return rows in the form that ``values`` takes."""
         if self._direct:
             return _padded(X)
-        return bordered(X, 1, 0) if self.radial else X
-
-    def _right(self, Z):
-        if self._direct:
-            return _padded(Z)
         # [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2: the matrix product adds the norms
-        return bordered(np.ascontiguousarray(Z), -2, 1) if self.radial else Z
+        return bordered(np.ascontiguousarray(X), factor, place) if self.radial else X
 
     def values(self, left, rows, j, block, start=0):
         """Write the values of some rows and the j-th column tile to the columns of ``block`` from ``start`` on."""
@@ -183,12 +172,6 @@ class _Plan:
                 same = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
                 block[same - rows.start, same - columns.start + start] = 0
         self._finish(left, right, block, start, self._parameters)
-
-
-def _typed(parameters, dtype):
-    # a parameter beyond the type would turn infinite, and 0 times it NaN: use the largest number instead
-    largest = float(np.finfo(dtype).max)
-    return tuple(dtype.type(max(-largest, min(largest, value))) for value in parameters)
 
 
 def _has_kink(profile, parameters, dtype):

@@ -204,6 +204,10 @@ class Points:
         narrow, wide = (np.dtype(xp.float32), np.dtype(xp.float64)) if xp is NUMPY else (xp.float32, xp.float64)
         return narrow if dtype == narrow else wide
 
+    def full(self, shape, value):
+        """Return an array of one value in the type and on the device of the points."""
+        return self.xp.full(shape, value, dtype=self.container.dtype, device=getattr(self.container, "device", None))
+
     @property
     def sparse(self):
         """Whether the container is a sparse matrix."""

@@ -20,12 +20,16 @@ def evaluate_profile(kernel, s, order=0):
 def apply_profile(profile, s, parameters, order=0):
     """Return ``profile(xp, s, *parameters, order=order)``, with xp the namespace of s."""
     xp = namespace_of(s)
-    # a parameter beyond the type of s would turn infinite, and 0 times it NaN: use the largest number instead
-    largest = float(xp.finfo(s.dtype).max)
-    parameters = [max(-largest, min(largest, value)) for value in parameters]
+    parameters = within_range(parameters, xp.finfo(s.dtype))
     # derivatives that are infinite at 0 divide by 0; callers check for overflow
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         return profile(Namespace(xp), s, *parameters, order=order)
+
+
+def within_range(parameters, finfo):
+    """Return parameters cut to the range of a type: beyond it they turn infinite, and 0 times them NaN."""
+    largest = float(finfo.max)
+    return [max(-largest, min(largest, value)) for value in parameters]
 
 
 def check_range(kernel, *sets):

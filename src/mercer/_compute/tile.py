@@ -111,7 +111,7 @@ class Tile:
         """Return sum_k term(x_k, z_k) (n, m)."""
         xp = self.xp
         X, Z = self.X.container, self.Z.container
-        total = xp.zeros((X.shape[0], Z.shape[0]), dtype=X.dtype, device=getattr(X, "device", None))
+        total = self.X.full((len(self.X), len(self.Z)), 0.0)
         math = Namespace(xp)
         # the caller checks that the sums are finite
         with np.errstate(over="ignore"):

@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer._common import check_integer
 from mercer.capacity._spectrum import mapped, spectrum
-from mercer.capacity.bound import Bound, check_confidence
+from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
 
 
 def kpca_residual(kernel, X, n_components, *, confidence=0.95, memory="1GB", random_state=None):
@@ -54,16 +54,12 @@ def kpca_residual(kernel, X, n_components, *, confidence=0.95, memory="1GB", ran
     sizes = np.arange(1, len(tails) + 1)
     terms = tails + (1 + np.sqrt(sizes)) / np.sqrt(n) * np.sqrt(2 * np.mean(diagonal**2))
     value = float(terms.min()) + squared_radius * np.sqrt(18 / n * np.log(2 * n / delta))
-    assumptions = ["components of the uncentred Gram matrix", "a kernel fixed before the sample was drawn"]
+    assumptions = ["components of the uncentred Gram matrix", FIXED_KERNEL]
     if np.ptp(diagonal) > 1e-6 * abs(squared_radius):
         assumptions.append(f"k(x, x) <= {squared_radius:.3g} for all x, not only on the sample")
-    return Bound(
-        "kernel-PCA residual",
-        value,
+    statement = (
         f"The mean squared distance of a new point to the span of {len(tails)} components is at most {value:.3g}; on "
-        f"the sample it is {tails[-1]:.3g}.",
-        "squared residual",
-        confidence,
-        tuple(assumptions),
-        trivial=squared_radius,
+        f"the sample it is {tails[-1]:.3g}."
     )
+    name, quantity = "kernel-PCA residual", "squared residual"
+    return Bound(name, value, statement, quantity, confidence, tuple(assumptions), squared_radius)

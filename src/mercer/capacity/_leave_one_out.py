@@ -1,13 +1,12 @@
 """Leave-one-out error of support vector classifiers: the exact value, and bounds and heuristics from one fit."""
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import is_classifier
 
-from mercer._compute.points import take_points
 from mercer.capacity import _model
 from mercer.capacity.ball import smallest_ball
 from mercer.capacity.bound import Bound
-from mercer.capacity.span import squared_spans
+from mercer.capacity.span import estimate, squared_spans
 from mercer.gram import Gram
 
 # Kernel values per block in the search for the smallest one.
@@ -105,7 +104,8 @@ def jaakkola_haussler(model):
     0.5
     """
     _model.require(model, "jaakkola_haussler")
-    return _estimate("Jaakkola-Haussler", model, model.diagonal, "a classifier without bias; this one has a bias")
+    wrong = np.abs(model.coef) * model.diagonal > model.margins
+    return estimate("Jaakkola-Haussler", wrong, "a classifier without bias; this one has a bias")
 
 
 def opper_winther(model, *, memory="1GB"):
@@ -142,7 +142,7 @@ def opper_winther(model, *, memory="1GB"):
     _model.require(model, "opper_winther")
     spans = squared_spans(model, affine=False, memory=memory)
     assumption = "a classifier without bias whose margin keeps the same support vectors when a point is left out"
-    return _estimate("Opper-Winther", model, spans, assumption)
+    return estimate("Opper-Winther", np.abs(model.coef) * spans > model.margins, assumption)
 
 
 def radius_margin(model, ball=None):
@@ -218,20 +218,13 @@ def leave_one_out(fitted, X, y):
         raise TypeError(f"leave_one_out needs a classifier, got {type(fitted).__name__}.")
     model = _model.model(fitted, X, y)
     _model.require(model, "leave_one_out")
-    wrong = model.margins <= 0
-    given = model.kernel.tags.points == "indices"
-    y, fresh = np.asarray(y), clone(fitted)
-    if not given:
-        fresh = fresh.set_params(kernel=model.kernel)
+    wrong, y, kernel = model.margins <= 0, np.asarray(y), model.kernel
+    points = kernel.matrix if kernel.tags.points == "indices" else model.points
     for p in np.flatnonzero(model.coef):
         rest = np.delete(np.arange(len(model)), p)
-        if given:
-            matrix = model.kernel.matrix
-            train, test = matrix[np.ix_(rest, rest)], matrix[[p]][:, rest]
-        else:
-            train, test = take_points(model.points, rest), take_points(model.points, np.array([p]))
         single_class = len(np.unique(y[rest])) == 1
-        wrong[p] = single_class or fresh.fit(train, y[rest]).predict(test)[0] != y[p]
+        one = np.array([p])
+        wrong[p] = single_class or _model.predict_left_out(fitted, kernel, points, y, rest, one)[0] != y[p]
     return float(np.mean(wrong))
 
 
@@ -244,13 +237,6 @@ def _count(name, model, suspects):
         value = 1.0
         statement = "No support vector lies on the margin, so the leave-one-out error has no bound."
     return Bound(name, value, statement, "leave-one-out error", 1.0, ("a bandwidth that does not change",))
-
-
-def _estimate(name, model, spans, assumption):
-    """Return the heuristic share of points with alpha_p spans_p > y_p f(x_p)."""
-    value = float(np.mean(np.abs(model.coef) * spans > model.margins))
-    statement = f"About {value:.1%} of the points are misclassified when left out."
-    return Bound(name, value, statement, "leave-one-out error", None, (assumption,))
 
 
 def _smallest_value(model):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._compute.points import count_points, take_points, widened
@@ -157,6 +157,7 @@ def models(fitted, X, y, sample_weight=None):
     weights = _weights(fitted, y, sample_weight)
     found = []
     for j, (rows, targets) in enumerate(_problems(fitted, y, len(norms))):
+        own = None if coef is None else coef[rows, j]
         one = Model(
             kernel=kernel,
             points=points if len(rows) == n else take_points(points, rows),
@@ -166,10 +167,9 @@ def models(fitted, X, y, sample_weight=None):
             diagonal=diagonal[rows],
             norm=float(norms[j]),
             bias=float(bias[j]),
+            coef=own,
+            upper_bounds=None if own is None else _upper_bounds(fitted, own, weights[rows]),
         )
-        if coef is not None:
-            own = coef[rows, j]
-            one = replace(one, coef=own, upper_bounds=_upper_bounds(fitted, own, weights[rows]))
         found.append(one)
     return found
 
@@ -183,6 +183,17 @@ def require(model, what):
 def augmented(model):
     """Return the model with its bias as a coordinate: kernel k + 1, squared norm |w|^2 + b^2, the same outputs."""
     return replace(model, diagonal=model.diagonal + 1, norm=float(np.hypot(model.norm, model.bias)), bias=0.0)
+
+
+def predict_left_out(fitted, kernel, X, y, train, rest):
+    """Return the predictions at the points ``rest`` after a fit to the points ``train`` with the same kernel.
+
+    X holds all points, or the matrix of a precomputed kernel.
+    """
+    fresh = clone(fitted)
+    if kernel.tags.points == "indices":
+        return fresh.fit(X[np.ix_(train, train)], y[train]).predict(X[np.ix_(rest, train)])
+    return fresh.set_params(kernel=kernel).fit(take_points(X, train), y[train]).predict(take_points(X, rest))
 
 
 def _training_points(fitted, X):

@@ -5,7 +5,7 @@ from scipy.optimize import brentq
 from scipy.special import erfc, xlogy
 
 from mercer.capacity._model import augmented
-from mercer.capacity.bound import Bound, check_confidence
+from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
 
 # Grid of mu; the union bound shares delta among its values.
 _DISTANCES = 2.0 ** np.arange(-2, 10, 0.5)
@@ -57,15 +57,11 @@ def pac_bayes(model, *, confidence=0.95):
     values = [_invert_kl(q, limit) for q, limit in zip(empirical, divergences, strict=True)]
     best = int(np.argmin(values))
     value = 2 * float(values[best])
-    return Bound(
-        "PAC-Bayes margin",
-        value,
+    statement = (
         f"The error is at most {value:.3g}: classifiers drawn at distance mu = {_DISTANCES[best]:.3g} misclassify "
-        f"{empirical[best]:.1%} of the points.",
-        "error",
-        confidence,
-        ("a kernel fixed before the sample was drawn",),
+        f"{empirical[best]:.1%} of the points."
     )
+    return Bound("PAC-Bayes margin", value, statement, "error", confidence, (FIXED_KERNEL,))
 
 
 def _invert_kl(q, limit):

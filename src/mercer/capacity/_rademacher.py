@@ -4,7 +4,8 @@ import numpy as np
 
 from mercer._common import check_positive
 from mercer.capacity._model import augmented
-from mercer.capacity.bound import Bound, check_confidence
+from mercer.capacity._spectrum import require_uncentred
+from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
 
 # Exponents j of Lambda / rho = 2^j in the union bound.
 _OCTAVES = np.arange(-20, 21)
@@ -57,15 +58,11 @@ def rademacher(model, *, confidence=0.95):
     values = failed + 2 * scales * root / n + 3 * np.sqrt(np.log(2 / own) / (2 * n))
     best = int(np.argmin(values))
     value = float(values[best])
-    return Bound(
-        "Rademacher",
-        value,
+    statement = (
         f"The error is at most {value:.3g}; {failed[best]:.1%} of the points lie within the margin "
-        f"{norm / scales[best]:.3g}, which gives the smallest bound.",
-        "error",
-        confidence,
-        ("a kernel fixed before the sample was drawn",),
+        f"{norm / scales[best]:.3g}, which gives the smallest bound."
     )
+    return Bound("Rademacher", value, statement, "error", confidence, (FIXED_KERNEL,))
 
 
 def local_complexity(spectrum, r):
@@ -135,20 +132,16 @@ def local_rademacher(spectrum):
     candidates = np.arange(len(tails)) / n + np.sqrt(tails) / n
     h = int(np.argmin(candidates))
     value = float(candidates[h])
-    return Bound(
-        "local Rademacher",
-        value,
+    statement = (
         f"The squared error exceeds that of the best function of norm 1 by about {value:.3g}, up to a constant; the "
-        f"minimum is at h = {h} eigenvalues.",
-        "excess squared error",
-        None,
-        ("least squares with bounded targets", "an omitted constant"),
+        f"minimum is at h = {h} eigenvalues."
     )
+    assumptions = "least squares with bounded targets", "an omitted constant"
+    return Bound("local Rademacher", value, statement, "excess squared error", None, assumptions)
 
 
 def _uncentred(spectrum):
     """Return the eigenvalues and the sum of those that were not computed, or raise for a centred spectrum."""
-    if spectrum.centred:
-        raise ValueError("spectrum must be of the uncentred Gram matrix; use spectrum(kernel, X, centre=False).")
+    require_uncentred(spectrum)
     rest = 0.0 if spectrum.complete else max(0.0, spectrum.trace - float(spectrum.values.sum()))
     return spectrum.values, rest

@@ -4,21 +4,14 @@ import html
 from dataclasses import dataclass, fields
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._compute.points import count_points, take_points
+from mercer._compute.points import count_points
+from mercer.capacity import _leave_one_out
 from mercer.capacity._kpca_residual import kpca_residual
-from mercer.capacity._leave_one_out import (
-    jaakkola_haussler,
-    leave_one_out,
-    opper_winther,
-    radius_margin,
-    support_fraction,
-    xi_alpha,
-)
-from mercer.capacity._model import model
+from mercer.capacity._model import model, predict_left_out
 from mercer.capacity._pac_bayes import pac_bayes
 from mercer.capacity._rademacher import local_rademacher, rademacher
 from mercer.capacity._sample_compression import sample_compression
@@ -27,7 +20,7 @@ from mercer.capacity.ball import smallest_ball
 from mercer.capacity.bound import Bound
 from mercer.capacity.decay import ListedDecay, estimate_decay
 from mercer.capacity.entropy import feature_entropy_number
-from mercer.capacity.span import leave_one_out_predictions, span_rule
+from mercer.capacity.span import SAME_MARGIN, leave_one_out_predictions, span_rule
 from mercer.capacity.vc import vc_margin
 from mercer.kernels.base import Kernel
 
@@ -149,7 +142,7 @@ def report(model_or_kernel, X, y=None, *, test=None, confidence=0.95, memory="1G
         if own.upper_bounds is not None:
             bounds = span_rule(fitted, X, y, memory=memory), *bounds
         if test is None and own.upper_bounds is not None and len(own) <= _FEW:
-            return Report(title, facts, bounds, leave_one_out(fitted, X, y), "leave one out")
+            return Report(title, facts, bounds, _leave_one_out.leave_one_out(fitted, X, y), "leave one out")
         predictions, truth, measured = _predictions(fitted, kernel, X, y, test, StratifiedKFold)
         return Report(title, facts, bounds, float(np.mean(predictions != truth)), measured)
     if is_regressor(fitted):
@@ -220,11 +213,11 @@ def _classifier_bounds(own, confidence, memory):
     if own.upper_bounds is None:
         return bounds
     return (
-        opper_winther(own, memory=memory),
-        jaakkola_haussler(own),
-        xi_alpha(own),
-        support_fraction(own),
-        radius_margin(own, ball),
+        _leave_one_out.opper_winther(own, memory=memory),
+        _leave_one_out.jaakkola_haussler(own),
+        _leave_one_out.xi_alpha(own),
+        _leave_one_out.support_fraction(own),
+        _leave_one_out.radius_margin(own, ball),
         sample_compression(own, confidence=confidence),
         *bounds,
     )
@@ -238,8 +231,7 @@ def _regression_bounds(fitted, kernel, X, y, options):
         return _squared_error("leave one out, exact", residuals, y, 1.0, "a bandwidth that does not change"), local
     if getattr(fitted, "loss", None) == "epsilon" or hasattr(fitted, "epsilon_"):
         residuals = y - leave_one_out_predictions(fitted, X, y, memory=options["memory"])
-        assumption = "a margin that keeps the same support vectors when a point is left out"
-        return _squared_error("span rule", residuals, y, None, assumption), local
+        return _squared_error("span rule", residuals, y, None, SAME_MARGIN), local
     return (local,)
 
 
@@ -254,13 +246,10 @@ def _predictions(fitted, kernel, X, y, test, folds):
     """Return predictions for test points or held-out folds, the true targets, and how they were obtained."""
     if test is not None:
         return fitted.predict(test[0]), np.asarray(test[1]), f"{count_points(test[0])} test points"
-    y, given = np.asarray(y), kernel.tags.points == "indices"
-    fresh = clone(fitted) if given else clone(fitted).set_params(kernel=kernel)
+    y = np.asarray(y)
     predictions = np.empty_like(y)
     for train, rest in folds(min(10, count_points(X)), shuffle=True, random_state=0).split(np.zeros(len(y)), y):
-        own = X[np.ix_(train, train)] if given else take_points(X, train)
-        other = X[np.ix_(rest, train)] if given else take_points(X, rest)
-        predictions[rest] = fresh.fit(own, y[train]).predict(other)
+        predictions[rest] = predict_left_out(fitted, kernel, X, y, train, rest)
     return predictions, y, "10 folds"
 
 

@@ -47,11 +47,6 @@ def sample_compression(model, *, confidence=0.95):
     if d < n and model.on_margin.any():
         log_subsets = gammaln(n + 1) - gammaln(d + 1) - gammaln(n - d + 1)
         value = float(-np.expm1(-(log_subsets + np.log(n) - np.log(delta)) / (n - d)))
-    return Bound(
-        "compression",
-        value,
-        f"The error is at most {value:.3g}: {d} of {n} points are support vectors.",
-        "error",
-        confidence,
-        ("a kernel and C fixed before the sample was drawn", "a support vector on the margin"),
-    )
+    statement = f"The error is at most {value:.3g}: {d} of {n} points are support vectors."
+    assumptions = "a kernel and C fixed before the sample was drawn", "a support vector on the margin"
+    return Bound("compression", value, statement, "error", confidence, assumptions)

@@ -153,6 +153,12 @@ def mapped(kernel, X):
     return features(kernel, np.arange(len(X)) if kernel.tags.points == "indices" else X)
 
 
+def require_uncentred(spectrum):
+    """Raise a ValueError if the spectrum is that of the centred matrix."""
+    if spectrum.centred:
+        raise ValueError("spectrum must be of the uncentred Gram matrix; use spectrum(kernel, X, centre=False).")
+
+
 def effective_dimension(spectrum, ridge):
     r"""Return a lower and an upper bound of the effective dimension d(ridge) = sum_j lambda_j / (lambda_j + ridge).
 

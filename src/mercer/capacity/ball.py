@@ -85,7 +85,5 @@ def smallest_ball(kernel, X, *, tol=1e-6, memory="1GB"):
     squared = max(0.0, norm + 2 * float(solution.gradient.max()))
     least = 2 * solution.certificate.dual
     used = np.flatnonzero(solution.coef)
-    centre = phi[:, used] @ (solution.coef[used] / solution.coef.sum()).astype(
-        np.float32 if getattr(points, "dtype", None) == np.float32 else np.float64
-    )
+    centre = phi[:, used] @ (solution.coef[used] / solution.coef.sum()).astype(phi.prepared.dtype)
     return Ball(centre, float(np.sqrt(squared)), float(np.sqrt(min(max(least, 0.0), squared))))

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from mercer._common import check_number
 
+# Assumption of bounds for one kernel.
+FIXED_KERNEL = "a kernel fixed before the sample was drawn"
+
 
 @dataclass(frozen=True)
 class Bound:

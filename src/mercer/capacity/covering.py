@@ -3,6 +3,7 @@
 import numpy as np
 
 from mercer._common import check_positive
+from mercer.capacity._spectrum import require_uncentred
 
 
 def log_covering_number(spectrum, epsilon, radius=1.0):
@@ -50,8 +51,7 @@ def log_covering_number(spectrum, epsilon, radius=1.0):
     """
     check_positive("epsilon", epsilon)
     check_positive("radius", radius)
-    if spectrum.centred:
-        raise ValueError("spectrum must be of the uncentred Gram matrix; use spectrum(kernel, X, centre=False).")
+    require_uncentred(spectrum)
     axes = radius * np.sqrt(spectrum.values / spectrum.n)
     # first omitted axis a_(d+1), for d = 0, 1, ...; it is not known for d = k unless the spectrum is complete
     omitted = np.append(axes, 0.0) if spectrum.complete else axes

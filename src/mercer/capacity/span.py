@@ -15,6 +15,8 @@ from mercer.solvers.svm.one_vs_one import decide
 _JITTER = 1e-10
 # Support vectors at their upper bounds per block.
 _BLOCK = 2048
+# Assumption of the span rule.
+SAME_MARGIN = "a margin that keeps the same support vectors when a point is left out"
 
 
 def squared_spans(model, *, affine=True, memory="1GB"):
@@ -180,15 +182,15 @@ def span_rule(fitted, X, y, sample_weight=None, *, memory="1GB"):
     >>> 0.1 < mc.capacity.span_rule(fitted, X, y).value < 0.3
     True
     """
-    error = float(np.mean(leave_one_out_predictions(fitted, X, y, sample_weight, memory=memory) != y))
-    return Bound(
-        "span rule",
-        error,
-        f"About {error:.1%} of the points are misclassified when left out.",
-        "leave-one-out error",
-        None,
-        ("a margin that keeps the same support vectors when a point is left out",),
-    )
+    wrong = leave_one_out_predictions(fitted, X, y, sample_weight, memory=memory) != y
+    return estimate("span rule", wrong, SAME_MARGIN)
+
+
+def estimate(name, wrong, assumption):
+    """Return the heuristic share of points that are misclassified when left out."""
+    value = float(np.mean(wrong))
+    statement = f"About {value:.1%} of the points are misclassified when left out."
+    return Bound(name, value, statement, "leave-one-out error", None, (assumption,))
 
 
 def _to_margin(model, free, bound, affine, memory):

@@ -78,14 +78,9 @@ def vc_bound(training_error, h, n, confidence=0.95):
     if not 0 <= training_error <= 1:
         raise ValueError(f"training_error = {training_error!r} must be between 0 and 1.")
     value = float(training_error) + vc_confidence(h, n, confidence)
-    return Bound(
-        "VC",
-        value,
-        f"The error is at most {value:.3g} for all functions of a class of VC dimension {h:g}.",
-        "error",
-        confidence,
-        ("a class of functions fixed before the sample was drawn",),
-    )
+    statement = f"The error is at most {value:.3g} for all functions of a class of VC dimension {h:g}."
+    assumptions = ("a class of functions fixed before the sample was drawn",)
+    return Bound("VC", value, statement, "error", confidence, assumptions)
 
 
 def vc_margin(model, ball=None, *, confidence=0.95):
@@ -126,12 +121,8 @@ def vc_margin(model, ball=None, *, confidence=0.95):
     # support vectors on the margin have y f(x) = 1 up to rounding
     failed = float(np.mean(model.margins < 1 - 1e-6))
     value = failed + vc_confidence(h, n, confidence)
-    return Bound(
-        "VC margin",
-        value,
+    statement = (
         f"{failed:.1%} of the points lie within the margin; a VC dimension of R^2 |w|^2 + 1 = {h:.3g} would limit the "
-        f"error to {value:.3g}.",
-        "error",
-        None,
-        ("radius and norm fixed before the sample was drawn",),
+        f"error to {value:.3g}."
     )
+    return Bound("VC margin", value, statement, "error", None, ("radius and norm fixed before the sample was drawn",))

@@ -103,14 +103,9 @@ def _on_points(k, X):
     least = smallest_eigenpair(k, X, pairs)
     witness, square = find_witness(k, X, pairs, least.vector) if symmetric and not proof.holds else (None, None)
     where = f"these {n} points"
+    verdict, gap = ("not refuted", f"at most {difference:.2g}") if symmetric else ("refuted", f"up to {difference:.3g}")
     found = [
-        Statement(
-            "not refuted" if symmetric else "refuted",
-            where,
-            f"k(x, z) and k(z, x) differ by at most {difference:.2g}, for values up to {size:.3g}"
-            if symmetric
-            else f"k(x, z) and k(z, x) differ by up to {difference:.3g}, for values up to {size:.3g}",
-        ),
+        Statement(verdict, where, f"k(x, z) and k(z, x) differ by {gap}, for values up to {size:.3g}"),
         _spectral(least, witness, square, where, k.tags.points == "indices" and n == len(k.matrix)),
     ]
     found += [*examine(k, X), *_metric(k, X)]
@@ -126,9 +121,8 @@ def _spectral(least, witness, square, where, whole):
     """Return the statement on the Gram matrix; for all rows of a given matrix it is a proof."""
     reason = f"the smallest eigenvalue of the symmetrised Gram matrix is {least.value:.4g} +- {least.error:.2g}"
     if witness is not None:
-        return Statement(
-            "refuted", where, f"a vector over {len(witness.coef)} of them has the squared norm {square:.4g}"
-        )
+        reason = f"a vector over {len(witness.coef)} of them has the squared norm {square:.4g}"
+        return Statement("refuted", where, reason)
     if whole and least.value >= -least.error:
         return Statement("proved", where, f"{reason}, for all rows of the given matrix")
     return Statement("not refuted", where, reason)

@@ -25,30 +25,20 @@ def examine(kernel, X):
 
 def _dot(kernel, X):
     coefficients = np.array([_derivative(kernel, np.zeros(1), order)[0] for order in range(_ORDERS)])
-    found = [
-        _signs(
-            coefficients,
-            "all sets with a neighbourhood of 0",
-            lambda j: f"the Taylor coefficient of order {j} of f(<x, z>) has the sign of {coefficients[j]:.4g}",
-            f"the Taylor coefficients of f(<x, z>) of orders 0 to {_ORDERS - 1} are not negative",
-        )
-    ]
+    refuted = "the Taylor coefficient of order {at} of f(<x, z>) has the sign of {value:.4g}"
+    kept = f"the Taylor coefficients of f(<x, z>) of orders 0 to {_ORDERS - 1} are not negative"
+    found = [_signs(range(_ORDERS), coefficients, "all sets with a neighbourhood of 0", refuted, kept)]
     if X is None:
         return found
     squares = np.asarray(Points(X).sqnorms(), np.float64)
     s = np.linspace(squares.min(), squares.max(), _GRID)
     value, first, second = (_derivative(kernel, s, order) for order in range(3))
-    where = f"neighbourhoods of points of length {np.sqrt(s[0]):.4g} to {np.sqrt(s[-1]):.4g}"
+    r = np.sqrt(s)
+    where = f"neighbourhoods of points of length {r[0]:.4g} to {r[-1]:.4g}"
     # the last two are the eigenvalues of the metric
     for name, values in {"f": value, "f'": first, "f' + r^2 f''": first + s * second}.items():
-        found.append(
-            _signs(
-                values,
-                where,
-                lambda j, name=name, values=values: f"{name} = {values[j]:.4g} at r = |x| = {np.sqrt(s[j]):.4g}",
-                f"{name} >= 0 over the range of |x|",
-            )
-        )
+        refuted, kept = name + " = {value:.4g} at r = |x| = {at:.4g}", f"{name} >= 0 over the range of |x|"
+        found.append(_signs(r, values, where, refuted, kept))
     return found
 
 
@@ -56,29 +46,23 @@ def _radial(kernel, X):
     reach = 1.0
     if X is not None:
         centred = Points(X)
-        # a distance is at most twice the largest distance to the centre
-        reach = 4 * float(np.max(np.asarray(centred.sqnorms(None if centred.sparse else centred.centre))))
+        # a distance is at most twice the largest distance to the centre; sparse rows have no centre
+        reach = 4 * float(np.max(np.asarray(centred.sqnorms(centred.centre))))
     s = np.linspace(reach / _GRID, max(reach, np.finfo(float).tiny), _GRID)
     signs = np.stack([(-1) ** order * _derivative(kernel, s, order) for order in range(_ORDERS)])
     scales = np.abs(signs).max(axis=1, keepdims=True)
     worst = (signs / np.where(scales > 0, scales, 1)).min(axis=1)
-    return [
-        _signs(
-            worst,
-            "rows of every length",
-            lambda j: (
-                f"f(|x - z|^2) is not completely monotone: (-1)^{j} times its derivative of order {j} is negative"
-            ),
-            f"(-1)^j times the j-th derivative of f(|x - z|^2) is not negative for j = 0 to {_ORDERS - 1}",
-        )
-    ]
+    refuted = "f(|x - z|^2) is not completely monotone: (-1)^{at} times its derivative of order {at} is negative"
+    kept = f"(-1)^j times the j-th derivative of f(|x - z|^2) is not negative for j = 0 to {_ORDERS - 1}"
+    return [_signs(range(_ORDERS), worst, "rows of every length", refuted, kept)]
 
 
-def _signs(values, where, refuted, kept):
+def _signs(at, values, where, refuted, kept):
     """Return the statement "refuted" at the first value negative beyond rounding, otherwise "not refuted"."""
     negative = np.flatnonzero(values < -_ROUNDING * max(np.abs(values).max(), np.finfo(float).tiny))
     if len(negative):
-        return Statement("refuted", where, refuted(negative[0]))
+        j = negative[0]
+        return Statement("refuted", where, refuted.format(at=at[j], value=values[j]))
     return Statement("not refuted", where, kept)
 
 

@@ -3,17 +3,9 @@
 import functools
 from dataclasses import dataclass
 
+from mercer import kernels
 from mercer.definiteness.report import Statement
-from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.base import inner_kernels
-from mercer.kernels.conformal import Conformal
-from mercer.kernels.coordinatewise import Chi2, Intersection, Laplacian
-from mercer.kernels.dot import Linear, Polynomial, Sigmoid
-from mercer.kernels.feature_map import FeatureMap
-from mercer.kernels.function import FunctionKernel
-from mercer.kernels.mapped import Mapped
-from mercer.kernels.precomputed import Precomputed
-from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
 
 _ROWS, _HISTOGRAMS, _ORIGIN = "all rows", "all nonnegative rows", "all sets with a neighbourhood of 0"
 
@@ -76,36 +68,40 @@ def _closed(rule, kernel):
 
 # Proofs that hold for all parameters.
 for _kind, _known in {
-    Linear: _proved("an inner product"),
-    Gaussian: _proved("exp(-gamma s) of s = |x - z|^2 is completely monotone (Schoenberg 1938)"),
-    Matern: _proved("a function of x - z whose Fourier transform is positive (Bochner)"),
-    RationalQuadratic: _proved("(1 + b s)^-alpha of s = |x - z|^2 is completely monotone: a mixture of Gaussians"),
-    Cauchy: _proved("1 / (1 + gamma s) of s = |x - z|^2 is completely monotone: a mixture of Gaussians"),
-    Laplacian: _proved("a product over coordinates of exp(-gamma |x - z|), whose Fourier transform is positive"),
-    Chi2: _proved("exp(-gamma s) of a conditionally negative definite s (Schoenberg 1938)", _HISTOGRAMS),
-    Intersection: _proved("min(x, z) is the integral of [t < x] [t < z] over t > 0", _HISTOGRAMS),
-    Constant: _proved("one constant feature"),
-    FeatureMap: _proved("an inner product of features", "all points that the features take"),
-    FunctionKernel: _open("a Python function has no proof", "all points that the function takes"),
-    Precomputed: _open("a given matrix has no formula", "the rows of the matrix"),
+    kernels.Linear: _proved("an inner product"),
+    kernels.Gaussian: _proved("exp(-gamma s) of s = |x - z|^2 is completely monotone (Schoenberg 1938)"),
+    kernels.Matern: _proved("a function of x - z whose Fourier transform is positive (Bochner)"),
+    kernels.RationalQuadratic: _proved(
+        "(1 + b s)^-alpha of s = |x - z|^2 is completely monotone: a mixture of Gaussians"
+    ),
+    kernels.Cauchy: _proved("1 / (1 + gamma s) of s = |x - z|^2 is completely monotone: a mixture of Gaussians"),
+    kernels.Laplacian: _proved(
+        "a product over coordinates of exp(-gamma |x - z|), whose Fourier transform is positive"
+    ),
+    kernels.Chi2: _proved("exp(-gamma s) of a conditionally negative definite s (Schoenberg 1938)", _HISTOGRAMS),
+    kernels.Intersection: _proved("min(x, z) is the integral of [t < x] [t < z] over t > 0", _HISTOGRAMS),
+    kernels.Constant: _proved("one constant feature"),
+    kernels.FeatureMap: _proved("an inner product of features", "all points that the features take"),
+    kernels.FunctionKernel: _open("a Python function has no proof", "all points that the function takes"),
+    kernels.Precomputed: _open("a given matrix has no formula", "the rows of the matrix"),
 }.items():
     prove.register(_kind, lambda _, known=_known: known)
 
 # Closure rules for positive semidefinite parts.
 for _kind, _rule in {
-    Sum: "a sum of positive semidefinite kernels",
-    Product: "a product of positive semidefinite kernels (Schur)",
-    Power: "a product of a positive semidefinite kernel with itself (Schur)",
-    Exp: "a limit of polynomials with no negative coefficient in a positive semidefinite kernel",
-    Normalized: "f(x) k(x, z) f(z) of a positive semidefinite kernel k",
-    Conformal: "c(x) k(x, z) c(z) of a positive semidefinite kernel k",
-    Mapped: "a positive semidefinite kernel of the images of the points",
+    kernels.Sum: "a sum of positive semidefinite kernels",
+    kernels.Product: "a product of positive semidefinite kernels (Schur)",
+    kernels.Power: "a product of a positive semidefinite kernel with itself (Schur)",
+    kernels.Exp: "a limit of polynomials with no negative coefficient in a positive semidefinite kernel",
+    kernels.Normalized: "f(x) k(x, z) f(z) of a positive semidefinite kernel k",
+    kernels.Conformal: "c(x) k(x, z) c(z) of a positive semidefinite kernel k",
+    kernels.Mapped: "a positive semidefinite kernel of the images of the points",
 }.items():
     prove.register(_kind, functools.partial(_closed, _rule))
 
 
 @prove.register
-def _(kernel: Polynomial):
+def _(kernel: kernels.Polynomial):
     if kernel.coef0 >= 0:
         return _proved("a polynomial of <x, z> with no negative coefficient")
     # the coefficient of s^(degree - 1) is a positive number times coef0
@@ -116,14 +112,14 @@ def _(kernel: Polynomial):
 
 
 @prove.register
-def _(kernel: Sigmoid):
+def _(kernel: kernels.Sigmoid):
     c = kernel.coef0
     which = "the third one is -gamma^3 / 3" if c == 0 else f"that of order {0 if c < 0 else 2} is negative"
     return _refuted(f"near 0 no Taylor coefficient of f(<x, z>) may be negative, and of tanh(gamma s + {c:g}) {which}")
 
 
 @prove.register
-def _(kernel: Scaled):
+def _(kernel: kernels.Scaled):
     inner = prove(kernel.kernel)
     if inner.holds is False:
         reason = "a positive multiple of a kernel that is not positive semidefinite"

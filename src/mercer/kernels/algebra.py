@@ -1,17 +1,24 @@
 """Composite kernels: sums, products, multiples, powers, exponentials and normalised kernels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Real
 
 import numpy as np
 
 from mercer._common import check_integer, check_number, check_positive
+from mercer._compute.namespace import namespace_of
 from mercer.kernels.base import Kernel, Tags, inner_kernels, refuse_infinite
 
 
 @dataclass(frozen=True, eq=False)
 class Composite(Kernel):
-    """Base class of kernels with inner kernels."""
+    """Base class of kernels with inner kernels, the fields of the type Kernel."""
+
+    def __post_init__(self):
+        for field in fields(self):
+            part = getattr(self, field.name)
+            if field.type is Kernel and not isinstance(part, Kernel):
+                raise TypeError(f"{field.name} of {type(self).__name__} must be a Kernel, got {part!r}.")
 
     @property
     def tags(self):
@@ -32,58 +39,46 @@ class Composite(Kernel):
         return points
 
 
-def require_kernels(kernel, *names):
-    """Raise a TypeError unless these fields of a kernel are kernels."""
-    for name in names:
-        part = getattr(kernel, name)
-        if not isinstance(part, Kernel):
-            raise TypeError(f"{name} of {type(kernel).__name__} must be a Kernel, got {part!r}.")
+@dataclass(frozen=True, eq=False)
+class _Function(Composite):
+    """Base class of kernels f(k1(x, z), ...) of their inner kernels, with f in ``_combine``."""
+
+    def evaluate(self, tile):
+        return self._combined(lambda part: part.evaluate(tile))
+
+    def diagonal(self, points):
+        return self._combined(lambda part: part.diagonal(points))
+
+    def _combined(self, evaluate):
+        with np.errstate(over="ignore"):
+            return refuse_infinite(self, self._combine(*map(evaluate, inner_kernels(self).values())))
 
 
 @dataclass(frozen=True, eq=False)
-class _Pair(Composite):
+class _Pair(_Function):
     """Base class of kernels f(k1(x, z), k2(x, z))."""
 
     left: Kernel
     right: Kernel
 
     def __post_init__(self):
-        require_kernels(self, "left", "right")
+        super().__post_init__()
         kinds = {name: part.tags.points for name, part in inner_kernels(self).items()}
         if len(set(kinds.values())) > 1:
             raise ValueError(f"left and right of {type(self).__name__} must take the same kind of points, got {kinds}.")
 
-    def evaluate(self, tile):
-        with np.errstate(over="ignore"):
-            return refuse_infinite(self, self._combine(self.left.evaluate(tile), self.right.evaluate(tile)))
-
-    def diagonal(self, points):
-        with np.errstate(over="ignore"):
-            return refuse_infinite(self, self._combine(self.left.diagonal(points), self.right.diagonal(points)))
-
 
 @dataclass(frozen=True, eq=False)
-class _Transformed(Composite):
-    """Base class of kernels f(k(x, z)), with f and its derivative in ``_apply(xp, values)`` and ``_slope``."""
+class _Transformed(_Function):
+    """Base class of kernels f(k(x, z)), with the derivative of f in ``_slope``."""
 
     kernel: Kernel
 
-    def __post_init__(self):
-        require_kernels(self, "kernel")
-
-    def evaluate(self, tile):
-        with np.errstate(over="ignore"):
-            return refuse_infinite(self, self._apply(tile.xp, self.kernel.evaluate(tile)))
-
-    def diagonal(self, points):
-        with np.errstate(over="ignore"):
-            return refuse_infinite(self, self._apply(points.xp, self.kernel.diagonal(points)))
-
     def gradient(self, tile, W):
-        return self.kernel.gradient(tile, W * self._slope(tile.xp, self.kernel.evaluate(tile)))
+        return self.kernel.gradient(tile, W * self._slope(self.kernel.evaluate(tile)))
 
     def diagonal_gradient(self, points, w):
-        return self.kernel.diagonal_gradient(points, w * self._slope(points.xp, self.kernel.diagonal(points)))
+        return self.kernel.diagonal_gradient(points, w * self._slope(self.kernel.diagonal(points)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,12 +110,10 @@ class Constant(Kernel):
         return Tags(sparse=True)
 
     def evaluate(self, tile):
-        shape, like = (len(tile.X), len(tile.Z)), tile.X.container
-        return tile.xp.full(shape, self.value, dtype=like.dtype, device=getattr(like, "device", None))
+        return tile.X.full((len(tile.X), len(tile.Z)), self.value)
 
     def diagonal(self, points):
-        like = points.container
-        return points.xp.full((len(points),), self.value, dtype=like.dtype, device=getattr(like, "device", None))
+        return points.full((len(points),), self.value)
 
     def gradient(self, tile, W):
         return tile.xp.zeros(tuple(tile.X.container.shape), dtype=tile.xp.float64)
@@ -206,7 +199,7 @@ class Scaled(_Transformed):
         super().__post_init__()
         check_positive("factor", self.factor)
 
-    def _apply(self, xp, values):
+    def _combine(self, values):
         return self.factor * values
 
     def gradient(self, tile, W):
@@ -239,10 +232,10 @@ class Power(_Transformed):
         super().__post_init__()
         check_integer("degree", self.degree)
 
-    def _apply(self, xp, values):
+    def _combine(self, values):
         return values**self.degree
 
-    def _slope(self, xp, values):
+    def _slope(self, values):
         return self.degree * values ** (self.degree - 1)
 
 
@@ -261,11 +254,11 @@ class Exp(_Transformed):
     array([[2.7183]])
     """
 
-    def _apply(self, xp, values):
-        return xp.exp(values)
+    def _combine(self, values):
+        return namespace_of(values).exp(values)
 
-    def _slope(self, xp, values):
-        return refuse_infinite(self, xp.exp(values))
+    def _slope(self, values):
+        return refuse_infinite(self, self._combine(values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,9 +278,6 @@ class Normalized(Composite):
     """
 
     kernel: Kernel
-
-    def __post_init__(self):
-        require_kernels(self, "kernel")
 
     def _inverse_norms(self, points):
         return points.memo((self, "inverse norms"), lambda: self._compute_inverse_norms(points))

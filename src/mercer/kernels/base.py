@@ -386,19 +386,17 @@ def _hashable(value):
 
 def with_params(kernel, params):
     """Return a kernel with some parameters replaced; ``left__gamma`` names a parameter of an inner kernel."""
-    own = {name: value for name, value in params.items() if "__" not in name}
-    nested = {}
+    groups = {}
     for path, value in params.items():
-        if "__" in path:
-            name, rest = path.split("__", 1)
-            nested.setdefault(name, {})[rest] = value
-    known = {field.name for field in fields(kernel)}
-    inside = {**inner_kernels(kernel), **{name: part for name, part in own.items() if isinstance(part, Kernel)}}
-    for name in [*own, *nested]:
-        if name not in known or (name in nested and name not in inside):
+        name, *rest = path.split("__", 1)
+        groups.setdefault(name, {})[*rest] = value
+    values = kernel.get_params(deep=False)
+    for name, group in groups.items():
+        value = group.pop((), values.get(name))
+        if name not in values or (group and not isinstance(value, Kernel)):
             raise ValueError(
                 f"Invalid parameter {name!r} for kernel {kernel!r}. "
                 f"Valid parameters are: {sorted(kernel.get_params())}."
             )
-    inner = {name: with_params(inside[name], rest) for name, rest in nested.items()}
-    return replace(kernel, **{**own, **inner})
+        values[name] = with_params(value, {rest: inner for (rest,), inner in group.items()}) if group else value
+    return replace(kernel, **values)

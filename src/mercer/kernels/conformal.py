@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer.kernels.algebra import Composite, require_kernels
+from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, refuse_infinite
 
 
@@ -30,7 +30,7 @@ class Conformal(Composite):
     c: object
 
     def __post_init__(self):
-        require_kernels(self, "kernel")
+        super().__post_init__()
         if not callable(self.c):
             raise TypeError(f"c must be a function of points, got {self.c!r}.")
 

@@ -2,15 +2,14 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from mercer._compute.namespace import Namespace, namespace_of
 from mercer._compute.profile import evaluate_profile
-from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Tags, refuse_infinite
-from mercer.kernels.radial import Gaussian
+from mercer.kernels.dot import Linear
+from mercer.kernels.radial import Gaussian, InverseSquaredWidth
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +84,7 @@ class _Histogram(Coordinatewise):
 
 
 @dataclass(frozen=True, eq=False)
-class Laplacian(Coordinatewise):
+class Laplacian(InverseSquaredWidth, Coordinatewise):
     """Laplacian kernel, exp(-gamma |x - z|_1).
 
     Parameters
@@ -99,12 +98,6 @@ class Laplacian(Coordinatewise):
     >>> mc.Laplacian(1.0)(np.array([[0.0, 0.0], [0.5, -0.5]]))[0, 1].round(4)
     np.float64(0.3679)
     """
-
-    gamma: float | str = "scale"
-    rules: ClassVar = {"gamma": bandwidth.gamma}
-
-    def __post_init__(self):
-        bandwidth.check("gamma", self.gamma)
 
     @staticmethod
     def term(xp, x, z, order=0):
@@ -121,7 +114,7 @@ class Laplacian(Coordinatewise):
 
 
 @dataclass(frozen=True, eq=False)
-class Chi2(_Histogram):
+class Chi2(InverseSquaredWidth, _Histogram):
     """Chi-squared kernel, exp(-gamma sum_k (x_k - z_k)^2 / (x_k + z_k)) with 0 / 0 = 0, for histograms.
 
     Parameters
@@ -137,10 +130,6 @@ class Chi2(_Histogram):
     """
 
     gamma: float | str = 1.0
-    rules: ClassVar = {"gamma": bandwidth.gamma}
-
-    def __post_init__(self):
-        bandwidth.check("gamma", self.gamma)
 
     @staticmethod
     def term(xp, x, z, order=0):
@@ -178,9 +167,5 @@ class Intersection(_Histogram):
         one, half = zero + xp.const(x, 1.0), zero + xp.const(x, 0.5)
         return xp.where(x < z, one, xp.where(x > z, zero, half))
 
-    @staticmethod
-    def profile(xp, s, order=0):
-        """Return s, 1, 0, 0, ..."""
-        if order == 0:
-            return s
-        return s * xp.const(s, 0.0) + xp.const(s, 1.0 if order == 1 else 0.0)
+    # s
+    profile = staticmethod(Linear.profile)  # pyright: ignore[reportAssignmentType]

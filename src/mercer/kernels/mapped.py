@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 import array_api_compat
 import numpy as np
 
+from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
-from mercer.kernels.algebra import Composite, require_kernels
+from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, brief
 
 
@@ -34,7 +35,7 @@ class Mapped(Composite):
     A: np.ndarray
 
     def __post_init__(self):
-        require_kernels(self, "kernel")
+        super().__post_init__()
         if not isinstance(self.A, np.ndarray) or self.A.ndim not in (1, 2) or self.A.dtype.kind not in "fiu":
             raise TypeError(f"A must be a NumPy array of one or two dimensions, floating or integer, got {self.A!r}.")
         if self.A.dtype.kind == "f" and not np.isfinite(self.A).all():
@@ -93,8 +94,8 @@ def map_rows(A, X):
     if A.dtype.kind != "f":
         # columns counted from the end are not in the standard of array libraries
         A = A % X.shape[1]
-        return X[:, A] if isinstance(X, np.ndarray) else _columns(X, A)
-    A = A.astype(X.dtype, copy=False) if isinstance(X, np.ndarray) else _like(A, X)
+        return X[:, A] if isinstance(X, np.ndarray) else namespace_of(X).take(X, _like(A, X, None), axis=1)
+    A = A.astype(X.dtype, copy=False) if isinstance(X, np.ndarray) else _like(A, X, X.dtype)
     return X * A if A.ndim == 1 else X @ A.T
 
 
@@ -102,15 +103,9 @@ def pull_back(A, G, d):
     """Return gradients in x, of d features, from gradients G in A x: the rows A' g."""
     if A.dtype.kind != "f":
         A = np.eye(d)[A % d]
-    A = A if isinstance(G, np.ndarray) else _like(A, G)
+    A = A if isinstance(G, np.ndarray) else _like(A, G, G.dtype)
     return G * A if A.ndim == 1 else G @ A
 
 
-def _like(A, X):
-    xp = array_api_compat.array_namespace(X)
-    return xp.asarray(A.tolist(), dtype=X.dtype, device=array_api_compat.device(X))
-
-
-def _columns(X, columns):
-    xp = array_api_compat.array_namespace(X)
-    return xp.take(X, xp.asarray(columns.tolist(), device=array_api_compat.device(X)), axis=1)
+def _like(A, X, dtype):
+    return namespace_of(X).asarray(A.tolist(), dtype=dtype, device=array_api_compat.device(X))

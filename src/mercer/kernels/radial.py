@@ -51,10 +51,7 @@ class Radial(Kernel):
         return tile.radial(self)
 
     def diagonal(self, points):
-        zeros = points.xp.zeros(
-            len(points), dtype=points.container.dtype, device=getattr(points.container, "device", None)
-        )
-        return evaluate_profile(self, zeros)
+        return evaluate_profile(self, points.full((len(points),), 0.0))
 
     def gradient(self, tile, W):
         # d/dx k = 2 k'(s) (x - z); an infinite k' at a kink, x = z, counts as 0
@@ -71,7 +68,18 @@ class Radial(Kernel):
 
 
 @dataclass(frozen=True, eq=False)
-class Gaussian(Radial):
+class InverseSquaredWidth(Kernel):
+    """Base class of kernels whose parameter is gamma, an inverse squared width."""
+
+    gamma: float | str = "scale"
+    rules: ClassVar = {"gamma": bandwidth.gamma}
+
+    def __post_init__(self):
+        bandwidth.check("gamma", self.gamma)
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian(InverseSquaredWidth, Radial):
     """Gaussian kernel, exp(-gamma |x - z|^2).
 
     Parameters
@@ -86,12 +94,6 @@ class Gaussian(Radial):
     array([[1.    , 0.6065],
            [0.6065, 1.    ]])
     """
-
-    gamma: float | str = "scale"
-    rules: ClassVar = {"gamma": bandwidth.gamma}
-
-    def __post_init__(self):
-        bandwidth.check("gamma", self.gamma)
 
     @staticmethod
     def profile(xp, s, gamma, order=0):
@@ -204,7 +206,7 @@ class RationalQuadratic(Radial):
 
 
 @dataclass(frozen=True, eq=False)
-class Cauchy(Radial):
+class Cauchy(InverseSquaredWidth, Radial):
     """Cauchy kernel, 1 / (1 + gamma |x - z|^2).
 
     Parameters
@@ -218,12 +220,6 @@ class Cauchy(Radial):
     >>> mc.Cauchy(1.0)(np.array([[0.0], [1.0]]))[0, 1]
     np.float64(0.5)
     """
-
-    gamma: float | str = "scale"
-    rules: ClassVar = {"gamma": bandwidth.gamma}
-
-    def __post_init__(self):
-        bandwidth.check("gamma", self.gamma)
 
     @staticmethod
     def profile(xp, s, gamma, order=0):

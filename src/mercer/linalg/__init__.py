@@ -1,1 +1,1 @@
-"""Linear algebra of symmetric operators: eigenpairs, Cholesky factors, conjugate gradients, preconditioners."""
+"""Linear algebra of symmetric operators: eigenpairs, Cholesky factors, conjugate gradients."""

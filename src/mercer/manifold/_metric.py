@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.manifold.tensors import coincident, inverse, pointwise
+from mercer.manifold.tensors import inverse, pointwise
 
 
 def metric(k, X, *, memory="1GB"):
@@ -53,7 +53,7 @@ def metric(k, X, *, memory="1GB"):
     array([[[6., 0.],
             [0., 4.]]])
     """
-    return pointwise(lambda chunk, _first: coincident(k, chunk, (1, 1)).term(1, 1), k, X, 2, 2, memory)
+    return pointwise(lambda jet, *_: jet.term(1, 1), k, X, (1, 1), 2, memory)
 
 
 def inverse_metric(k, X, *, memory="1GB"):
@@ -88,9 +88,7 @@ def inverse_metric(k, X, *, memory="1GB"):
     array([[[2., 0.],
             [0., 2.]]])
     """
-    return pointwise(
-        lambda chunk, first: inverse(coincident(k, chunk, (1, 1)).term(1, 1), chunk, first, k), k, X, 2, 2, memory
-    )
+    return pointwise(lambda jet, *at: inverse(jet.term(1, 1), *at), k, X, (1, 1), 2, memory)
 
 
 def christoffel(k, X, *, memory="1GB"):
@@ -129,9 +127,8 @@ def christoffel(k, X, *, memory="1GB"):
     >>> mc.manifold.christoffel(mc.Polynomial(2), np.array([[1.0]]))
     array([[[[0.6667]]]])
     """
-    return pointwise(lambda chunk, first: _second_kind(k, chunk, first), k, X, 3, 3, memory)
+    return pointwise(_second_kind, k, X, (2, 1), 3, memory)
 
 
-def _second_kind(k, X, first):
-    j = coincident(k, X, (2, 1))
-    return np.einsum("nad,nbcd->nabc", inverse(j.term(1, 1), X, first, k), j.term(2, 1))
+def _second_kind(jet, *at):
+    return np.einsum("nad,nbcd->nabc", inverse(jet.term(1, 1), *at), jet.term(2, 1))

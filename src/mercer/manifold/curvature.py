@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.manifold.tensors import coincident, inverse, pointwise
+from mercer.manifold.tensors import inverse, pointwise
 
 
 def riemann(k, X, *, memory="1GB"):
@@ -47,7 +47,7 @@ def riemann(k, X, *, memory="1GB"):
     >>> float(R[0, 0, 1, 0, 1]), float(R[0, 0, 1, 1, 0])
     (-1.0, 1.0)
     """
-    return pointwise(lambda chunk, first: _lowered(k, chunk, first)[0], k, X, 4, 4, memory)
+    return pointwise(lambda *chunk: _lowered(*chunk)[0], k, X, (2, 2), 4, memory)
 
 
 def ricci(k, X, *, memory="1GB"):
@@ -77,7 +77,7 @@ def ricci(k, X, *, memory="1GB"):
     >>> np.allclose(mc.manifold.ricci(sphere, X), 2 * mc.manifold.metric(sphere, X))
     True
     """
-    return pointwise(lambda chunk, first: _contracted(k, chunk, first)[0], k, X, 2, 4, memory)
+    return pointwise(lambda *chunk: _contracted(*chunk)[0], k, X, (2, 2), 2, memory)
 
 
 def scalar_curvature(k, X, *, memory="1GB"):
@@ -110,24 +110,23 @@ def scalar_curvature(k, X, *, memory="1GB"):
     >>> mc.manifold.scalar_curvature(mc.Polynomial(2), X), mc.manifold.scalar_curvature(mc.Gaussian(1.0), X)
     (array([-0.0833]), array([0.]))
     """
-    return pointwise(lambda chunk, first: _traced(k, chunk, first), k, X, 0, 4, memory)
+    return pointwise(_traced, k, X, (2, 2), 0, memory)
 
 
-def _lowered(k, X, first):
+def _lowered(jet, *at):
     """Return R_abcd and g^ab."""
-    j = coincident(k, X, (2, 2))
-    G, upper = j.term(2, 1), inverse(j.term(1, 1), X, first, k)
+    G, upper = jet.term(2, 1), inverse(jet.term(1, 1), *at)
     tangent = np.einsum("nabe,nef,ncdf->nabcd", G, upper, G, optimize=True)
-    normal = j.term(2, 2) - tangent
+    normal = jet.term(2, 2) - tangent
     return np.einsum("nacbd->nabcd", normal) - np.einsum("nadbc->nabcd", normal), upper
 
 
-def _contracted(k, X, first):
+def _contracted(*chunk):
     """Return R_bd and g^ab."""
-    R, upper = _lowered(k, X, first)
+    R, upper = _lowered(*chunk)
     return np.einsum("nac,nabcd->nbd", upper, R), upper
 
 
-def _traced(k, X, first):
-    R, upper = _contracted(k, X, first)
+def _traced(*chunk):
+    R, upper = _contracted(*chunk)
     return np.einsum("nbd,nbd->n", upper, R)

@@ -134,8 +134,7 @@ def geodesic(k, start, velocity, time=1.0, n_points=50):
     >>> path.points[-1], round(path.length, 6), round(5 * 2**0.5, 6)
     (array([3., 4.]), 7.071068, 7.071068)
     """
-    start, velocity = _point(k, start, "start"), _point(k, velocity, "velocity")
-    _require_same_length(start, "start", velocity, "velocity")
+    start, velocity = _two_points(k, start=start, velocity=velocity)
     check_positive("time", time)
     check_integer("n_points", n_points, 2)
     times = np.linspace(0.0, float(time), n_points)
@@ -206,8 +205,7 @@ def geodesic_between(k, start, end, n_points=50):
     >>> round(path.length, 6)
     5.0
     """
-    start, end = _point(k, start, "start"), _point(k, end, "end")
-    _require_same_length(start, "start", end, "end")
+    start, end = _two_points(k, start=start, end=end)
     check_integer("n_points", n_points, 2)
     N, mesh = len(start), np.linspace(0.0, 1.0, 11)
     straight = start[:, None] + (end - start)[:, None] * mesh
@@ -267,6 +265,9 @@ def _point(k, x, name):
     return x[0].astype(np.float64)
 
 
-def _require_same_length(x, x_name, z, z_name):
+def _two_points(k, **points):
+    x_name, z_name = points
+    x, z = (_point(k, point, name) for name, point in points.items())
     if len(x) != len(z):
         raise ValueError(f"{x_name} has {len(x)} features, but {z_name} has {len(z)}; they must be equal.")
+    return x, z

@@ -38,10 +38,8 @@ class Jet:
         return self.terms[p, q] if (p, q) in self.terms else np.zeros((n, *(N,) * (p + q)))
 
     def __add__(self, other):
-        terms = dict(self.terms)
-        for key, value in other.terms.items():
-            terms[key] = terms[key] + value if key in terms else value
-        return Jet(self.shape, self.order, terms)
+        shared = {key: value + other.terms[key] for key, value in self.terms.items() if key in other.terms}
+        return Jet(self.shape, self.order, self.terms | other.terms | shared)
 
     def __mul__(self, other):
         terms = {}
@@ -58,9 +56,10 @@ class Jet:
     def scaled(self, factor):
         """Return the jet times a number, or times one number for each pair (n,)."""
         factor = np.asarray(factor, np.float64)
-        terms = {}
-        for key, value in self.terms.items():
-            terms[key] = value * factor.reshape(factor.shape + (1,) * (value.ndim - 1) * factor.ndim)
+        terms = {
+            key: value * factor.reshape(factor.shape + (1,) * (value.ndim - 1) * factor.ndim)
+            for key, value in self.terms.items()
+        }
         return Jet(self.shape, self.order, terms)
 
     def compose(self, derivative: Callable):

@@ -4,24 +4,10 @@ from functools import singledispatch
 
 import numpy as np
 
+from mercer import kernels
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer.expansion import Expansion
-from mercer.kernels import (
-    Conformal,
-    Constant,
-    Dot,
-    Exp,
-    FeatureMap,
-    Kernel,
-    Mapped,
-    Normalized,
-    Power,
-    Product,
-    Radial,
-    Scaled,
-    Sum,
-)
 from mercer.kernels.base import inner_kernels
 from mercer.kernels.conformal import evaluate_factor
 from mercer.kernels.feature_map import evaluate_features
@@ -50,7 +36,7 @@ def jet(kernel, X, Z, order):  # noqa: ARG001 (arguments of the registered rules
 
 def require_rules(kernel):
     """Raise a TypeError unless the kernel and all its parts have a rule."""
-    if not isinstance(kernel, Kernel):
+    if not isinstance(kernel, kernels.Kernel):
         raise TypeError(f"k must be a Kernel, got {kernel!r} of type {type(kernel).__name__}.")
     if jet.dispatch(type(kernel)) is jet.dispatch(object):
         raise _without_derivatives(kernel)
@@ -66,13 +52,13 @@ def _without_derivatives(kernel):
     )
 
 
-@jet.register(Dot)
+@jet.register(kernels.Dot)
 def _dot(kernel, X, Z, order):
     s = inner_product(X, Z, order)
     return s.compose(lambda j: evaluate_profile(kernel, s.terms[0, 0], j))
 
 
-@jet.register(Radial)
+@jet.register(kernels.Radial)
 def _radial(kernel, X, Z, order):
     s = squared_distance(X, Z, order)
     return s.compose(lambda j: _radial_derivative(kernel, s.terms[0, 0], j))
@@ -91,27 +77,27 @@ def _radial_derivative(kernel, s, j):
     return np.where(infinite, 0.0, values) if j >= 2 else values
 
 
-@jet.register(Constant)
+@jet.register(kernels.Constant)
 def _constant(kernel, X, _Z, order):
     return Jet(X.shape, order, {(0, 0): np.full(len(X), float(kernel.value))})
 
 
-@jet.register(Sum)
+@jet.register(kernels.Sum)
 def _sum(kernel, X, Z, order):
     return jet(kernel.left, X, Z, order) + jet(kernel.right, X, Z, order)
 
 
-@jet.register(Product)
+@jet.register(kernels.Product)
 def _product(kernel, X, Z, order):
     return jet(kernel.left, X, Z, order) * jet(kernel.right, X, Z, order)
 
 
-@jet.register(Scaled)
+@jet.register(kernels.Scaled)
 def _scaled(kernel, X, Z, order):
     return jet(kernel.kernel, X, Z, order).scaled(kernel.factor)
 
 
-@jet.register(Power)
+@jet.register(kernels.Power)
 def _power(kernel, X, Z, order):
     inner = jet(kernel.kernel, X, Z, order)
     value, degree = inner.terms[0, 0], kernel.degree
@@ -119,14 +105,14 @@ def _power(kernel, X, Z, order):
     return inner.compose(lambda j: np.prod(degree - np.arange(j)) * value ** max(degree - j, 0))
 
 
-@jet.register(Exp)
+@jet.register(kernels.Exp)
 def _exp(kernel, X, Z, order):
     inner = jet(kernel.kernel, X, Z, order)
     value = np.exp(inner.terms[0, 0])
     return inner.compose(lambda _j: value)
 
 
-@jet.register(Mapped)
+@jet.register(kernels.Mapped)
 def _mapped(kernel, X, Z, order):
     inner = jet(kernel.kernel, map_rows(kernel.A, X), map_rows(kernel.A, Z), order)
     terms = {}
@@ -137,7 +123,7 @@ def _mapped(kernel, X, Z, order):
     return Jet(X.shape, order, terms)
 
 
-@jet.register(Normalized)
+@jet.register(kernels.Normalized)
 def _normalized(kernel, X, Z, order):
     return _with_factors(kernel, X, Z, order, lambda points, p: _inverse_norm(kernel, points, p))
 
@@ -156,7 +142,7 @@ def _inverse_norm(kernel, X, order):
     return [root.term(p, 0) for p in range(order + 1)]
 
 
-@jet.register(Conformal)
+@jet.register(kernels.Conformal)
 def _conformal(kernel, X, Z, order):
     return _with_factors(kernel, X, Z, order, lambda points, p: derivatives(kernel.c, points, p, kernel))
 
@@ -169,7 +155,7 @@ def _with_factors(kernel, X, Z, order, factor):
     return factors * jet(kernel.kernel, X, Z, order)
 
 
-@jet.register(FeatureMap)
+@jet.register(kernels.FeatureMap)
 def _feature_map(kernel, X, Z, order):
     if kernel.jacobian is None:
         raise TypeError(f"{kernel!r} has no derivatives; set jacobian=, a function X -> (n, D, d).")

@@ -16,13 +16,14 @@ _COPIES = 8
 _ROUNDING = 64
 
 
-def pointwise(function, k, X, out, work, memory):
-    """Return ``function(chunk, index of its first row)`` for all rows of X, chunk by chunk, in the type of X.
+def pointwise(function, k, X, order, out, memory):
+    """Return ``function(jet, chunk, first, k)`` for all rows of X, chunk by chunk, in the type of X.
 
-    ``out`` and ``work`` are the numbers of tensor indices of the result and of the largest temporary array.
+    The jet of k has the derivatives up to ``order`` at z = x in the rows of the chunk, the first one is X[first];
+    ``out`` is the number of tensor indices of the result.
     """
     X = admitted(k, X)
-    n, N = X.shape
+    (n, N), work = X.shape, sum(order)
     largest = 8 * _COPIES * N**work
     require_memory(
         8 * n * N**out + largest,
@@ -32,7 +33,8 @@ def pointwise(function, k, X, out, work, memory):
     )
     rows = max(1, _ENTRIES // (_COPIES * N**work))
     wide = X.astype(np.float64, copy=False)
-    parts = [function(wide[i : i + rows], i) for i in range(0, n, rows)]
+    chunks = {i: wide[i : i + rows] for i in range(0, n, rows)}
+    parts = [function(_coincident(k, chunk, order), chunk, i, k) for i, chunk in chunks.items()]
     return np.concatenate(parts).astype(X.dtype, copy=False)
 
 
@@ -49,7 +51,7 @@ def admitted(k, X, name="X"):
     return X
 
 
-def coincident(k, X, order):
+def _coincident(k, X, order):
     """Return the jet of a kernel at pairs (x, x), or raise when a derivative overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = jet(k, X, X, order)

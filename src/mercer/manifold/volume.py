@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer.manifold.tensors import coincident, pointwise, require_positive, scaled_eigh
+from mercer.manifold.tensors import pointwise, require_positive, scaled_eigh
 
 
 def determinant(k, X, *, memory="1GB"):
@@ -31,9 +31,7 @@ def determinant(k, X, *, memory="1GB"):
     array([24.])
     """
     with np.errstate(over="ignore"):
-        return pointwise(
-            lambda chunk, _first: np.linalg.det(coincident(k, chunk, (1, 1)).term(1, 1)), k, X, 0, 2, memory
-        )
+        return pointwise(lambda jet, *_: np.linalg.det(jet.term(1, 1)), k, X, (1, 1), 0, memory)
 
 
 def log_volume_element(k, X, *, memory="1GB"):
@@ -66,7 +64,7 @@ def log_volume_element(k, X, *, memory="1GB"):
     >>> mc.manifold.log_volume_element(mc.Gaussian(0.5), np.zeros((1, 200)))
     array([0.])
     """
-    return pointwise(lambda chunk, first: _log_volume(k, chunk, first), k, X, 0, 2, memory)
+    return pointwise(_log_volume, k, X, (1, 1), 0, memory)
 
 
 def volume_element(k, X, *, memory="1GB"):
@@ -150,8 +148,8 @@ def density(k, X, p, *, memory="1GB"):
         return np.exp(np.where(p > 0, np.log(p), -np.inf) - np.where(p > 0, log_volume, 0)).astype(log_volume.dtype)
 
 
-def _log_volume(k, X, first):
-    scale, values, _ = scaled_eigh(coincident(k, X, (1, 1)).term(1, 1))
+def _log_volume(jet, X, first, k):
+    scale, values, _ = scaled_eigh(jet.term(1, 1))
     require_positive(values, X, first, k, allow_singular=True)
     with np.errstate(divide="ignore"):
         return np.sum(np.log(scale) + np.log(values) / 2, axis=1)

@@ -3,6 +3,7 @@
 import logging
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from mercer._compute.points import take_points
 from mercer.linalg import eigh
@@ -91,8 +92,8 @@ def _moments(basis, phi, centre):
     n, r = len(phi), len(basis)
     shift = np.asarray(basis(basis.points), np.float64).mean(axis=0) if centre else np.zeros(r)
     total, scatter = np.zeros(r), np.zeros((r, r))
-    for start in range(0, n, _ROWS):
-        C = np.asarray(basis(take_points(phi.points, slice(start, start + _ROWS))), np.float64) - shift
+    for rows in gen_batches(n, _ROWS):
+        C = np.asarray(basis(take_points(phi.points, rows)), np.float64) - shift
         total += C.sum(axis=0)
         scatter += C.T @ C
     if not centre:

@@ -117,7 +117,10 @@ def mercer_map(kernel, X, n=None, *, weights=None, tol=None, memory="1GB", rando
     (6, True)
     """
     phi = features(kernel, X)
-    root = np.sqrt(_normalised(weights, len(phi)))
+    weights = check_weights("weights", weights, len(phi))
+    if not weights.min() > 0:
+        raise ValueError(f"weights[{weights.argmin()}] = 0.0 must be above 0; leave out points of weight 0.")
+    root = np.sqrt(weights / weights.sum())
     operator = Weighted(InnerProducts(phi, memory), root)
     message = f"the kernel must have a positive eigenvalue on the {len(phi)} points; use another kernel"
     pairs = positive_eigenpairs(operator, n, kernel, message=message, random_state=random_state)
@@ -129,14 +132,6 @@ def mercer_map(kernel, X, n=None, *, weights=None, tol=None, memory="1GB", rando
     r = len(values) if tol is None else _fewest(errors, tol)
     eigenfunctions = phi @ (coef[:, :r] / np.sqrt(values[:r]).astype(coef.dtype))
     return MercerMap(values[:r], eigenfunctions, float(errors[r - 1]))
-
-
-def _normalised(weights, m):
-    """Return positive weights with sum 1."""
-    weights = check_weights("weights", weights, m)
-    if not weights.min() > 0:
-        raise ValueError(f"weights[{weights.argmin()}] = 0.0 must be above 0; leave out points of weight 0.")
-    return weights / weights.sum()
 
 
 def _fewest(errors, tol):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
+from sklearn.utils import gen_batches
 
 from mercer._common import check_number, check_weights
 from mercer._compute.memory import require_memory
@@ -82,7 +83,7 @@ def _basis(onto, memory):
 def _normal_equations(Q, points, root, targets):
     """Return F S^2 F' and F S targets, summed over tiles of points in float64."""
     N, right = np.zeros((len(Q), len(Q))), np.zeros((len(Q), targets.shape[1]))
-    for rows in _tiles(len(root)):
+    for rows in gen_batches(len(root), _ROWS):
         F = root[rows] * np.asarray(Q(take_points(points, rows)), np.float64)
         N += F.T @ F
         right += F.T @ targets[rows]
@@ -109,7 +110,7 @@ def posterior(phi, alpha, weights=None, *, memory="1GB"):
 def variance(R, X):
     """Return the posterior variance k(x, x) - |R(x)|^2 of points (n,), at least 0."""
     prior = R.kernel.diag(X)
-    known = [np.sum(R(take_points(X, rows)) ** 2, axis=1) for rows in _tiles(count_points(X))]
+    known = [np.sum(R(take_points(X, rows)) ** 2, axis=1) for rows in gen_batches(count_points(X), _ROWS)]
     return (prior - np.concatenate(known)).clip(0)
 
 
@@ -153,7 +154,3 @@ def _weighted(phi, weights, memory):
         return inner, np.ones((len(phi), 1))
     root = np.sqrt(check_weights("weights", weights, len(phi)))
     return Weighted(inner, root), root[:, None]
-
-
-def _tiles(n):
-    return [slice(start, start + _ROWS) for start in range(0, n, _ROWS)]
