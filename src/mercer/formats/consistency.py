@@ -64,7 +64,7 @@ def _(kernel: Precomputed):
     K = kernel.matrix
     if K is not None:
         require(type(K) is np.ndarray and K.ndim == 2 and K.shape[0] == K.shape[1], "matrix must be square")
-        require(K.dtype in (np.float32, np.float64) and _is_finite(K), "matrix must hold finite floats")
+        require(K.dtype in (np.float32, np.float64) and np.isfinite(K).all(), "matrix must hold finite floats")
     return kernel
 
 
@@ -171,7 +171,7 @@ def _require_array(name, value, shape):
         require(value.dtype.kind in "iu", f"{name} has dtype {value.dtype}; it must hold integers")
     else:
         require(value.dtype.kind == "f", f"{name} has dtype {value.dtype}; it must hold floats")
-        require(_is_finite(value), f"{name} is not finite")
+        require(np.isfinite(value).all(), f"{name} is not finite")
 
 
 # --- relations between attributes ------------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ def _require_predictions(model):
 def _require_row(method, values):
     require(len(values) == 1, f"{method} gives {len(values)} values for one point")
     require(values.dtype.kind in "biufUO", f"{method} gives values of dtype {values.dtype}")
-    require(values.dtype.kind != "f" or _is_finite(values), f"{method} gives values that are not finite")
+    require(values.dtype.kind != "f" or np.isfinite(values).all(), f"{method} gives values that are not finite")
 
 
 def _stored_point(model):
@@ -244,7 +244,3 @@ def _stored_point(model):
     if points is None or count_points(points) == 0 or model.kernel_.tags.points == "indices":
         return np.zeros((1, model.n_features_in_))
     return take_points(points, slice(0, 1))
-
-
-def _is_finite(values):
-    return bool(np.isfinite(values).all())

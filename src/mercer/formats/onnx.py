@@ -287,11 +287,9 @@ class _Graph:
 @functools.cache
 def _require_onnx():
     try:
-        import onnx
+        import onnx.checker
+        import onnx.helper
+        import onnx.numpy_helper
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError('ONNX graphs need the package onnx; pip install "mercer[onnx]".') from error
-    import onnx.checker
-    import onnx.helper
-    import onnx.numpy_helper
-
     return onnx

@@ -37,12 +37,7 @@ def grid(ax, rows, columns, panel):
 
 def one(ax, size):
     """Return the given axes, or the axes of a new figure of the given size in inches."""
-    require()
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    return pyplot.subplots(figsize=size, layout="constrained")[1]
+    return grid(None, 1, 1, size)[0, 0] if ax is None else ax
 
 
 def lattice(region, n_grid):
