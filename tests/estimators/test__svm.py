@@ -23,6 +23,8 @@ def test_rows_of_weight_0_are_ignored(estimator, global_random_seed):
     values = whole.fit(X, y, sample_weight=weight).expansion_(X)
     np.testing.assert_allclose(part.fit(X[:20], y[:20]).expansion_(X), values, atol=1e-8)
     assert whole.support_.max() < 20
+    assert whole.n_support_ == [len(whole.support_vectors_)]
+    assert not hasattr(type(estimator)(), "n_support_")
 
 
 @pytest.mark.parametrize("estimator", [mc.SVR(tol=0.0), mc.OneClassSVM(max_iter=0), mc.SVDD(memory="much")])

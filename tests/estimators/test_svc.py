@@ -217,7 +217,6 @@ def test_float32_stays_float32(two):
         ({"tol": 0.0}, ValueError, "tol = 0.0"),
         ({"multi_class": "all"}, ValueError, "multi_class = 'all'"),
         ({"decision_function_shape": "x"}, ValueError, "decision_function_shape = 'x'"),
-        ({"break_ties": True, "decision_function_shape": "ovo"}, ValueError, "break_ties must be False"),
         ({"max_iter": 0}, ValueError, "max_iter = 0"),
         ({"kernel": "rfb"}, ValueError, "'rfb' must be one of"),
         ({"memory": "lots"}, ValueError, "memory"),
@@ -226,6 +225,16 @@ def test_float32_stays_float32(two):
 def test_bad_parameters_are_named(two, parameters, error, message):
     with pytest.raises(error, match=message):
         mc.SVC(**parameters).fit(*two)
+
+
+@pytest.mark.parametrize("model", [mc.SVC(break_ties=True), mc.NuSVC(break_ties=True)], ids=["SVC", "NuSVC"])
+def test_ties_of_pairs_are_refused_at_prediction_as_by_scikit_learn(model, two):
+    X, y = two
+    expected = model.fit(X, y).predict(X)
+    model.set_params(decision_function_shape="ovo").fit(X, y)
+    with pytest.raises(ValueError, match="break_ties must be False for decision_function_shape = 'ovo'"):
+        model.predict(X)
+    assert ((model.decision_function(X) > 0) == (expected == model.classes_[1])).all()
 
 
 @pytest.mark.parametrize(

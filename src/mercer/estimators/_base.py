@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -33,7 +34,9 @@ def _all_or_nothing(fit):
     def fit_or_restore(self, *args, **options):
         before = dict(vars(self))
         try:
-            return fit(self, *args, **options)
+            # arrays of other libraries become those of NumPy, as everywhere outside of scikit-learn's dispatch
+            with config_context(array_api_dispatch=False):
+                return fit(self, *args, **options)
         except BaseException:
             # one assignment, so that a second Ctrl-C cannot leave half of the attributes
             self.__dict__ = before
@@ -113,16 +116,17 @@ class KernelEstimator(AllOrNothing):
         if kernel.tags.points == "indices" and hasattr(X, "tocsr"):
             raise TypeError("X must not be sparse for kernel = 'precomputed'; give X.toarray().")
         try:
-            return validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                order="C",
-                copy=reset,
-                ensure_min_samples=2 if reset else 1,
-            )
+            with config_context(array_api_dispatch=False):
+                return validate_data(
+                    self,
+                    X,
+                    reset=reset,
+                    accept_sparse="csr",
+                    dtype=[np.float64, np.float32],
+                    order="C",
+                    copy=reset,
+                    ensure_min_samples=2 if reset else 1,
+                )
         except ValueError as error:
             if kernel.tags.points == "indices" and not reset:
                 n = self.n_features_in_

@@ -121,9 +121,14 @@ class SupportVectorClassifier(ClassificationProblem):
         -------
         array (n_test,)
         """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "break_ties must be False for decision_function_shape = 'ovo': the values that break ties are those of "
+                "'ovr'; set one of the two."
+            )
         values = self._values(self._new_points(X))
-        break_ties = self.break_ties and self.decision_function_shape == "ovr"
-        return self.classes_[one_vs_one.decide(values, len(self.classes_), self.multi_class, break_ties)]
+        return self.classes_[one_vs_one.decide(values, len(self.classes_), self.multi_class, self.break_ties)]
 
     def _fit_duals(self, X, y, sample_weight):
         """Solve the duals, store the solutions, and return both."""
@@ -152,8 +157,6 @@ class SupportVectorClassifier(ClassificationProblem):
     def _check_parameters(self):
         self._check_problem()
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
-        if self.break_ties and self.decision_function_shape == "ovo":
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'.")
 
     def _packed(self):
         # vectors of `compress` belong to no class and have a column for every pair

@@ -118,6 +118,12 @@ class SingleOutput(SupportVectorEstimator):
             )
         return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)
 
+    @property
+    def n_support_(self):
+        """Number of support vectors (1,)."""
+        check_is_fitted(self)
+        return np.array([len(self.dual_coef_)])
+
     def _problem(self, X, y, sample_weight):
         """Return the points of positive weight; ``y`` may be None."""
         n = _num_samples(X) if y is None else check_lengths(X, y)

@@ -40,6 +40,8 @@ class NuSVR(Regression, BaseEstimator):
         Half the width of the tube.
     support_ : int array (n_sv,)
     support_vectors_ : points (n_sv)
+    n_support_ : int array (1,)
+        Number of support vectors.
     dual_coef_ : array (n_sv, 1)
     intercept_ : array (1,)
     certificate_ : Certificate

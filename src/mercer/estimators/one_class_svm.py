@@ -35,6 +35,8 @@ class OneClassSVM(Boundary, BaseEstimator):
     ----------
     support_ : int array (n_sv,)
     support_vectors_ : points (n_sv)
+    n_support_ : int array (1,)
+        Number of support vectors.
     dual_coef_ : array (n_sv, 1)
     offset_ : float
         Support vectors on the boundary count as inliers in spite of rounding.

@@ -45,6 +45,8 @@ class SVDD(Boundary, BaseEstimator):
         ``-radius_**2``.
     support_ : int array (n_sv,)
     support_vectors_ : points (n_sv)
+    n_support_ : int array (1,)
+        Number of support vectors.
     dual_coef_ : array (n_sv, 1)
         At least 0, of sum 1.
     certificate_ : Certificate

@@ -107,12 +107,8 @@ def _pairwise(model, gamma):
         return _named(model.kernel, 1.0 / points.shape[1] if gamma is None else gamma, model), points
     else:
         options = {"gamma": gamma, "degree": model.degree, "coef0": model.coef0}
-    return FunctionKernel(functools.partial(_values, metric=model.kernel, filter_params=True, **options)), points
-
-
-def _values(X, Z, **options):
-    # kernel functions are given read-only arrays, which some compiled kernels of scikit-learn refuse
-    return pairwise_kernels(*(rows if sp.issparse(rows) else np.array(rows) for rows in (X, Z)), **options)
+    values = functools.partial(pairwise_kernels, metric=model.kernel, filter_params=True, **options)
+    return FunctionKernel(values), points
 
 
 # --- Gaussian processes ----------------------------------------------------------------------------------------------

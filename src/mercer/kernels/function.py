@@ -24,7 +24,7 @@ class FunctionKernel(Kernel):
     Parameters
     ----------
     function : callable
-        ``function(X, Z)`` returns an array (n, m). It gets read-only arrays, or lists if the points are lists.
+        ``function(X, Z)`` returns an array (n, m). It gets copies of the rows, or lists if the points are lists.
 
     Examples
     --------
@@ -50,12 +50,11 @@ class FunctionKernel(Kernel):
         if not (hasattr(points, "shape") or hasattr(points, "__len__")):
             raise TypeError(f"{name} must be an array or a list of points, got {type(points).__name__}.")
         if isinstance(points, np.ndarray) and points.dtype.kind in "fiub" and points.ndim == 2:
-            points = as_rows(points, name).view()
-            points.flags.writeable = False
+            points = as_rows(points, name)
         return points
 
     def evaluate(self, tile):
-        X, Z = tile.X.container, tile.Z.container
+        X, Z = _copied(tile.X.container), _copied(tile.Z.container)
         expected = (len(tile.X), len(tile.Z))
         name = getattr(self.function, "__name__", repr(self.function))
         try:
@@ -81,3 +80,8 @@ class FunctionKernel(Kernel):
     def diagonal(self, points):
         singles = (points.take(slice(i, i + 1)) for i in range(len(points)))
         return np.concatenate([self.evaluate(Tile(one, one))[0] for one in singles])
+
+
+def _copied(points):
+    """Return a copy of an array, since compiled functions refuse read-only ones; other points as they are."""
+    return points.copy() if isinstance(points, np.ndarray) else points

@@ -1,0 +1,5 @@
+"""scikit-learn's tests of this name, run on Mercer's classes."""
+
+from tests.scikit_learn import peer_tests
+
+globals().update(peer_tests.load("sklearn.decomposition.tests.test_kernel_pca"))
