@@ -31,6 +31,7 @@ def total(tmp_path, monkeypatch):
     import numba
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     (tmp_path / "module.py").write_text(SOURCE)
     spec = importlib.util.spec_from_file_location("module", tmp_path / "module.py")
     module = importlib.util.module_from_spec(spec)
@@ -78,12 +79,45 @@ def test_machine_code_is_kept_and_found_again(total, tmp_path):
     assert sum(again.stats.cache_hits.values()) == 1
 
 
-def test_a_folder_that_others_can_write_to_is_not_used(total, tmp_path):
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o757])
+def test_a_folder_that_the_group_or_others_can_write_to_is_not_used_but_another(total, mode, tmp_path):
     folder = tmp_path / "__pycache__"
     folder.mkdir()
-    folder.chmod(0o777)
+    folder.chmod(mode)
     assert dispatcher(total, cache=True)(np.ones(3)) == 3
-    assert kept(tmp_path) == []
+    assert len(kept(tmp_path)) == 2
+    assert all(path.is_relative_to(tmp_path / "home") for path in kept(tmp_path))
+
+
+@pytest.mark.parametrize("change", ["chmod", "chown", "link"])
+def test_code_that_somebody_else_can_have_written_is_not_run(total, change, tmp_path, monkeypatch):
+    dispatcher(total, cache=True)(np.ones(3))
+    planted = kept(tmp_path)[0]
+    if change == "chmod":
+        planted.chmod(0o666)
+    elif change == "link":
+        planted.symlink_to(planted.rename(tmp_path / "elsewhere"))
+    else:
+        status = os.lstat(planted)
+        other = os.stat_result([*status[:4], status.st_uid + 1, *status[5:]])
+        lstat = os.lstat
+        monkeypatch.setattr(os, "lstat", lambda path: other if str(path) == str(planted) else lstat(path))
+    _compile._private.cache_clear()
+    again = dispatcher(total, cache=True)
+    assert again(np.ones(3)) == 3
+    assert not again.stats.cache_hits
+    assert any(path.is_relative_to(tmp_path / "home") for path in kept(tmp_path))
+
+
+def test_code_is_private_whatever_the_mask_of_the_process_allows(total, tmp_path):
+    mask = os.umask(0)
+    try:
+        dispatcher(total, cache=True)(np.ones(3))
+    finally:
+        os.umask(mask)
+    paths = kept(tmp_path)
+    assert len(paths) == 2
+    assert not any(os.stat(path).st_mode & 0o022 for path in [*paths, paths[0].parent])
 
 
 def test_a_folder_of_another_user_is_not_used(total, tmp_path, monkeypatch):

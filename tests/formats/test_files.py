@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -13,13 +15,50 @@ from mercer.formats.files import ModelFileError, replacing
 MODEL = mc.SVC(kernel=mc.Gaussian(0.5)).fit(np.array([[0.0], [1.0], [2.0]]), [0, 0, 1])
 
 
-def test_a_file_appears_under_its_name_when_everything_is_written(tmp_path):
+@pytest.fixture(params=["without a name", "with a name"])
+def temporary(request, monkeypatch):
+    """Temporary files without a name, where the system has them, and files with a name."""
+    if request.param == "with a name":
+        monkeypatch.delattr(os, "O_TMPFILE", raising=False)
+    return request.param
+
+
+def test_a_file_appears_under_its_name_when_everything_is_written(tmp_path, temporary):
+    for content in (b"first", b"second"):
+        with replacing(tmp_path / "a") as file:
+            file.write(content)
+            others = [path.name for path in tmp_path.iterdir() if path.name != "a"]
+            assert [name.startswith(".a.") for name in others] == [True] * (temporary == "with a name")
+        assert (tmp_path / "a").read_bytes() == content
+        assert os.listdir(tmp_path) == ["a"]
+
+
+SAVING = """
+import os, sys, signal
+from mercer.formats.files import replacing
+if sys.argv[2] == "with a name" and hasattr(os, "O_TMPFILE"):
+    del os.O_TMPFILE
+with replacing(sys.argv[1]) as file:
+    file.write(b"new")
+    file.flush()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="the system has no files without a name, or no locks")
+def test_a_process_that_is_killed_while_it_saves_leaves_no_file_that_stays(tmp_path, temporary):
+    (tmp_path / "a").write_bytes(b"old")
+    (tmp_path / ".a.not-temporary").write_bytes(b"mine")
+    subprocess.run([sys.executable, "-c", SAVING, tmp_path / "a", temporary], check=False)
+    assert (tmp_path / "a").read_bytes() == b"old"
+    assert len(os.listdir(tmp_path)) == (3 if temporary == "with a name" else 2)
     with replacing(tmp_path / "a") as file:
-        file.write(b"first")
-        assert not (tmp_path / "a").exists()
-        assert [path.name.startswith(".a.") for path in tmp_path.iterdir()] == [True]
-    assert (tmp_path / "a").read_bytes() == b"first"
-    assert os.listdir(tmp_path) == ["a"]
+        # the file of another writer that is alive stays
+        with replacing(tmp_path / "a") as other:
+            other.write(b"other")
+        file.write(b"last")
+    assert (tmp_path / "a").read_bytes() == b"last"
+    assert sorted(os.listdir(tmp_path)) == [".a.not-temporary", "a"]
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])

@@ -1,6 +1,7 @@
 """Compile functions with Numba at their first call, with a disk cache in a folder that only the user can write to."""
 
 import functools
+import glob
 import hashlib
 import logging
 import os
@@ -13,6 +14,8 @@ _log = logging.getLogger("mercer")
 # LLVM flags: sums may be reordered, so that loops vectorise. NaN and infinities keep their meaning, and x / y does not
 # become x * (1 / y), which is infinite for subnormal y.
 REORDER = frozenset({"contract", "reassoc", "nsz"})
+# Permission of the group or of others to write.
+_WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 # For formulas in which the order of operations matters.
 EXACT = frozenset({"contract"})
 
@@ -138,8 +141,15 @@ def specialised(function, order):
 def _with_cache(compiled_function, key):
     from numba.core.caching import FunctionCache
 
+    class PrivateFolders(FunctionCache._impl_class):  # noqa: SLF001 - Numba has no public way to choose the folder
+        """The first folder of Numba's choice whose compiled code nobody else can write."""
+
+        _locator_classes = [_private_locator(each) for each in FunctionCache._impl_class._locator_classes]  # noqa: SLF001
+
     class GuardedCache(FunctionCache):
         """Numba's disk cache of one function; a damaged entry causes a warning and a compilation, not an error."""
+
+        _impl_class = PrivateFolders
 
         def _index_key(self, signature, codegen):
             return super()._index_key(signature, codegen) if key is None else (signature, codegen.magic_tuple(), key)
@@ -157,28 +167,56 @@ def _with_cache(compiled_function, key):
         def save_overload(self, signature, result):
             try:
                 super().save_overload(signature, result)
+                for path in glob.glob(os.path.join(glob.escape(self.cache_path), f"{self._impl.filename_base}*")):
+                    # whatever the mask of the process allows
+                    os.chmod(path, stat.S_IMODE(os.stat(path).st_mode) & ~_WRITABLE)
             except Exception as error:  # noqa: BLE001
                 _log.debug("machine code not written to %s: %s", self.cache_path, error)
 
     try:
         cache = GuardedCache(compiled_function.py_func)
-    except RuntimeError:
-        _log.debug("no disk cache for %s: no writable folder", compiled_function)
+        # not every locator does so
+        cache._impl.locator.ensure_cache_path()  # noqa: SLF001
+    except (RuntimeError, OSError):
+        _log.debug("no disk cache for %s: no folder that only the user can write to", compiled_function)
         return compiled_function
-    if _private(cache.cache_path):
-        # Numba has no public way to set the cache of a dispatcher
-        compiled_function._cache = cache  # noqa: SLF001
+    # Numba has no public way to set the cache of a dispatcher
+    compiled_function._cache = cache  # noqa: SLF001
     return compiled_function
 
 
+def _private_locator(locator):
+    """Return a class that chooses the folder of a locator of Numba, or none if others can write to it."""
+
+    class PrivateLocator(locator):
+        def ensure_cache_path(self):
+            path = self.get_cache_path()
+            # a new folder is private whatever the mask of the process allows
+            os.makedirs(path, 0o755, exist_ok=True)
+            super().ensure_cache_path()
+            if not _private(path):
+                # Numba tries the next locator after an OSError
+                raise PermissionError(f"others can write compiled code to {path}")
+
+    return PrivateLocator
+
+
+@functools.cache
 def _private(path):
-    """Return whether a folder belongs to the user and others cannot write to it: its entries are pickles."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return False
+    """Return whether a folder and the compiled code in it belong to the user, and nobody else can write them.
+
+    The files are pickles, so that who can write one can run code.
+    """
+    with os.scandir(path) as entries:
+        files = [entry.path for entry in entries if entry.name.endswith((".nbi", ".nbc"))]
+    return os.access(path, os.W_OK) and all(map(_owned, [path, *files]))
+
+
+def _owned(path):
+    """Return whether a file or folder belongs to the user and nobody else can write to it."""
+    status = os.lstat(path)
     owned = not hasattr(os, "geteuid") or status.st_uid == os.geteuid()
-    return owned and not status.st_mode & stat.S_IWOTH and os.access(path, os.W_OK)
+    return owned and not stat.S_ISLNK(status.st_mode) and not status.st_mode & _WRITABLE
 
 
 @functools.cache

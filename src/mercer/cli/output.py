@@ -1,6 +1,7 @@
 """The file that a command writes, in one of four formats."""
 
 import contextlib
+import os
 import tempfile
 from pathlib import Path
 
@@ -46,9 +47,10 @@ class Output:
     def rehearse(self, model, source):
         """Raise a Failure unless the folder is writable and the model of the file ``source`` fits the format."""
         with naming(self.path.parent, "name a file in a writable folder: -o FILE"):
-            folder = tempfile.TemporaryDirectory(dir=self.path.parent, prefix=".mercer-")
-        with folder as name, naming(source, "--to mercer takes every model"):
-            _WRITERS[self._form](model, Path(name) / "model", self._dtype)
+            # a file without a name, where the system has these
+            tempfile.TemporaryFile(dir=self.path.parent).close()
+        with naming(source, "--to mercer takes every model"):
+            _WRITERS[self._form](model, Path(os.devnull), self._dtype)
 
     def write(self, model):
         """Write a model; on an error or interruption an existing file is kept."""
