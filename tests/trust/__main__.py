@@ -1,0 +1,75 @@
+"""Run bad inputs, injected faults and mutated model files, and print the misses; ``make trust`` runs all of them.
+
+python -m tests.trust [--draw 500] [--seed 0] [--only TEXT] [--mutations 1000000] [--page trust] [--known]
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+from tests.trust import mutations, pool, report
+from tests.trust.faults import all_faults, can_mount
+from tests.trust.probes import all_probes, draw
+
+KNOWN = Path(__file__).parent / "known_misses.txt"
+NOT_RUN = (
+    "Windows, macOS, arrays on a GPU, and arrays of other libraries than NumPy, SciPy, pandas and polars.",
+    "Counterparts in scikit-learn of estimators and functions that it does not have.",
+)
+
+
+def _options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draw", type=int, help="about this many probes and faults; all by default")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="text that the names of probes and faults contain")
+    parser.add_argument("--mutations", type=int, default=0, help="number of mutated model files")
+    parser.add_argument("--page", type=Path, help="folder that index.html and trust.json are written to")
+    parser.add_argument("--known", action="store_true", help="write the list of known misses, after a run of all")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--limit", type=float, default=120, help="seconds that a probe may take")
+    return parser.parse_args()
+
+
+def _names(options):
+    groups = [
+        list(part) for part in report.by(all_probes() | all_faults(), lambda name: name.partition(":")[0]).values()
+    ]
+    if options.draw:
+        groups = [draw(names, options.draw, options.seed) for names in groups]
+    names = [name for names in groups for name in names]
+    return [name for name in names if options.only in name]
+
+
+def main():
+    """Run the probes."""
+    options, start = _options(), time.perf_counter()
+    names = _names(options)
+
+    def said(name, kind, evidence):
+        if kind != "ok":
+            print(f"{kind:8} {name}  {evidence}", flush=True)
+
+    outcomes = pool.run(names, options.workers, options.limit, said)
+    mutated = mutations.run(options.mutations, options.workers) if options.mutations else (0, [])
+    faults = {name: outcome for name, outcome in outcomes.items() if name.startswith("fault:")}
+    probes = {name: outcome for name, outcome in outcomes.items() if name not in faults}
+    print(f"{len(names)} probes and faults, {mutated[0]} mutations, {time.perf_counter() - start:.0f} s")
+    for side, part in report.by(outcomes, lambda name: name.partition(":")[0]).items():
+        print(side, report.counts(part))
+    print("\n".join(mutated[1]))
+    if options.page:
+        not_run = [*NOT_RUN, f"An answer that takes longer than {options.limit:g} s counts as a hang."]
+        not_run += [] if can_mount() else ["A full disk: this user cannot mount a small one."]
+        not_run += ["All but a draw of the probes and faults."] if options.draw or options.only else []
+        not_run += [] if options.mutations else ["Mutations of model files."]
+        areas = {name: probe.area for name, probe in all_probes().items()}
+        report.write(options.page, report.summary(probes, areas, faults, mutated, not_run))
+        print(f"wrote {options.page / 'index.html'}")
+    if options.known:
+        misses = sorted(name for name, (kind, _) in outcomes.items() if kind != "ok" and not name.startswith("sklearn"))
+        KNOWN.write_text("\n".join(misses) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Damage the machine code that Mercer keeps on disk, or plant code there, and run a fit in a new process."""
+
+import functools
+import os
+import pickle
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.trust import scratch
+from tests.trust.pool import ROOT
+from tests.trust.rules import Outcome
+
+PATIENCE = 300
+FIT = """
+import numpy as np, mercer as mc
+X = np.linspace(0, 1, 60).reshape(20, 3)
+print(round(float(abs(mc.SVC(kernel=mc.Gaussian(2.0)).fit(X, np.arange(20) % 2).decision_function(X)).sum()), 9))
+"""
+
+
+def _run(folder):
+    """Return the answer of a fit that keeps its machine code in a folder, and what it writes to stderr."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-c", FIT], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE
+    )
+    return done.returncode, done.stdout.strip(), done.stderr
+
+
+@functools.cache
+def _healthy():
+    """Return a folder of machine code and the answer."""
+    folder = scratch.folder()
+    return folder, _run(folder)[1]
+
+
+def _files(folder, pattern):
+    return sorted(path for path in folder.rglob(pattern) if path.is_file())
+
+
+def _damage(folder, kind, draw):
+    """Damage one file in three."""
+    for path in _files(folder, "*.nb[ic]"):
+        content = path.read_bytes()
+        if draw.random() < 2 / 3:
+            continue
+        if kind == "truncated":
+            path.write_bytes(content[: draw.randrange(len(content))])
+        elif kind == "zeros":
+            path.write_bytes(bytes(len(content)))
+        elif kind == "random":
+            path.write_bytes(draw.randbytes(len(content)))
+        elif kind == "flipped":
+            place = draw.randrange(len(content))
+            path.write_bytes(content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :])
+        elif kind == "empty":
+            path.write_bytes(b"")
+        else:
+            path.unlink()
+
+
+def damaged(kind, seed):
+    """Score a fit with damaged machine code."""
+    healthy, answer = _healthy()
+    folder = scratch.folder() / "cache"
+    shutil.copytree(healthy, folder)
+    _damage(folder, kind, random.Random(seed))
+    code, found, errors = _run(folder)
+    if code:
+        return Outcome("crash" if code < 0 else "unclear", f"exit {code}: {errors.strip()[-200:]}")
+    return Outcome("ok" if found == answer else "silent", f"{found}, without damage {answer}")
+
+
+class Planted:
+    """An object whose unpickling writes a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (Path(self.path),)
+
+
+def planted(place):
+    """Score a fit whose machine code others may have written: planted code must not run."""
+    healthy, answer = _healthy()
+    folder, mark = scratch.folder() / "cache", scratch.folder() / "mark"
+    shutil.copytree(healthy, folder)
+    for path in _files(folder, "*.nbi"):
+        with path.open("rb") as file:
+            version = pickle.load(file)
+        path.write_bytes(pickle.dumps(version) + pickle.dumps(Planted(mark)))
+    folders = [folder, *(path for path in folder.rglob("*") if path.is_dir())]
+    for path in folders:
+        path.chmod({"group": 0o775, "everybody": 0o777}.get(place, 0o700))
+    if place == "owner of files":
+        for path in _files(folder, "*"):
+            os.chown(path, 12345, 12345)
+    if place == "owner of folders":
+        for path in folders:
+            os.chown(path, 12345, 12345)
+    code, found, errors = _run(folder)
+    if mark.exists():
+        return Outcome("silent", f"planted code ran: {place}")
+    if code:
+        return Outcome("crash" if code < 0 else "unclear", f"exit {code}: {errors.strip()[-200:]}")
+    return Outcome("ok" if found == answer else "silent", f"{found}, without damage {answer}")
+
+
+def all_faults():
+    """Yield (name, function, arguments)."""
+    for kind in ("truncated", "zeros", "random", "flipped", "empty", "missing"):
+        for seed in range(4):
+            yield "damaged cache", damaged, (kind, seed)
+    owners = ("owner of files", "owner of folders") if os.geteuid() == 0 else ()
+    for place in ("group", "everybody", *owners):
+        yield "planted code", planted, (place,)

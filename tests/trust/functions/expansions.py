@@ -1,0 +1,146 @@
+"""Expansions and functions of them, pre-images, reduced sets, compression."""
+
+import numpy as np
+from tests.trust import data
+from tests.trust.calls import call
+from tests.trust.functions.valid import (
+    COUNT,
+    FLAG,
+    KERNEL,
+    LABELS,
+    MEMORY,
+    NEW,
+    PHI,
+    POSITIVE,
+    PSI,
+    REALS,
+    ROWS,
+    SOME,
+    STATE,
+    SVC,
+    SVR,
+    WEIGHTS,
+    K,
+    X,
+    valid,
+)
+
+import mercer as mc
+
+EXPANSIONS = [
+    call("features", lambda kernel, X: mc.features(kernel, X)(NEW), kernel=K, X=ROWS),
+    call(
+        "Gram",
+        lambda kernel, X, Z, memory: mc.Gram(kernel, X, Z, memory).dense(),
+        kernel=K,
+        X=ROWS,
+        Z=valid("rows or none", NEW),
+        memory=MEMORY,
+    ),
+    call("Gram.matmul", lambda V: mc.Gram(KERNEL, X) @ V, V=valid("values", data.TARGETS)),
+    call(
+        "Expansion",
+        lambda kernel, points, coef: mc.Expansion(kernel, points, coef)(NEW),
+        kernel=K,
+        points=ROWS,
+        coef=valid("values or none", data.TARGETS),
+    ),
+    call("Expansion.call", lambda X: PSI[1]()(X), X=SOME),
+    call("Expansion.gradient", lambda X: PSI[1]().gradient(X), X=SOME),
+    call("Expansion.inner", lambda chi: PSI[1]().inner(chi), chi=PHI),
+    call("Expansion.matmul", lambda C: PHI[1]() @ C, C=valid("values", data.TARGETS)),
+    call("mean", mc.mean, phi=PHI),
+    call("mmd", mc.mmd, phi=PHI, chi=PHI),
+    call("sqdist", mc.sqdist, psi=PHI, chi=PHI, paired=FLAG),
+    call("svd", mc.svd, phi=PHI, n=COUNT, centre=FLAG, memory=MEMORY, random_state=STATE),
+    call("qr", mc.qr, phi=PHI, tol=valid("nonnegative or none", 1e-8), memory=MEMORY),
+    call("lstsq", mc.lstsq, phi=PHI, Y=REALS, ridge=valid("nonnegative", 0.1), memory=MEMORY, random_state=STATE),
+    call("project", mc.project, psi=PSI, onto=PHI, tol=valid("nonnegative or none", 1e-8)),
+    call("preimage", mc.preimage, psi=PSI, method=valid("choice", "auto"), start=valid("rows or none", X[:1])),
+    call("ray", mc.ray, psi=PSI, method=valid("choice", "auto"), start=valid("rows or none", X[:1])),
+    call(
+        "reduce",
+        mc.reduce,
+        psi=PSI,
+        n_vectors=valid("count or none", 3),
+        tol=valid("nonnegative or none", 1e-3),
+        method=valid("choice", "greedy"),
+    ),
+    call("check_kernel", mc.check_kernel, k=K, X=valid("rows or none", X)),
+    call("certify", mc.certify, model=SVC, X=ROWS, y=LABELS),
+    call("certify.regressor", mc.certify, model=SVR, X=ROWS, y=REALS),
+    call("compress", mc.compress, model=SVC, X=ROWS, y=LABELS, n_vectors=valid("count", 5), random_state=STATE),
+    call("compress.max_loss", mc.compress, model=SVC, X=ROWS, y=LABELS, max_loss=valid("confidence", 0.1)),
+    call(
+        "compress.neighbours",
+        mc.compress,
+        model=SVC,
+        X=ROWS,
+        y=LABELS,
+        n_vectors=valid("count", 5),
+        neighbours=("function", lambda: np.copy),
+    ),
+    call(
+        "svc_path",
+        mc.svc_path,
+        X=ROWS,
+        y=LABELS,
+        Cs=valid("values", np.array([0.1, 1.0])),
+        kernel=K,
+        tol=POSITIVE,
+        class_weight=valid("class weight", None),
+        sample_weight=WEIGHTS,
+        multi_class=valid("choice", "ovo"),
+        memory=MEMORY,
+    ),
+]
+
+METHODS = [
+    call(
+        f"preimages.{method.__name__}",
+        lambda method=method, **options: mc.preimage(PSI[1](), method(**options)),
+        **options,
+    )
+    for method, options in {
+        mc.FixedPoint: {
+            "max_iter": COUNT,
+            "tol": POSITIVE,
+            "restarts": COUNT,
+            "pull": valid("nonnegative", 0.1),
+            "normalise": FLAG,
+        },
+        mc.Gradient: {
+            "max_iter": COUNT,
+            "tol": POSITIVE,
+            "restarts": COUNT,
+            "pull": valid("nonnegative", 0.1),
+            "memory": COUNT,
+        },
+        mc.Distances: {"neighbours": COUNT, "normalise": FLAG},
+        mc.Exact: {"tol": POSITIVE},
+        mc.Learned: {
+            "noise": ("function", lambda: None),
+            "copies": COUNT,
+            "landmarks": COUNT,
+            "ridge": POSITIVE,
+            "random_state": STATE,
+            "kernel": K,
+        },
+    }.items()
+] + [
+    call(
+        f"reduction.{method.__name__}",
+        lambda method=method, **options: mc.reduce(PSI[1](), 3, method=method(**options)),
+        **options,
+    )
+    for method, options in {
+        mc.Construct: {"starts": COUNT, "max_iter": COUNT, "tol": POSITIVE, "memory": MEMORY},
+        mc.Eigenvector: {"memory": MEMORY},
+        mc.Greedy: {"memory": MEMORY},
+        mc.L1: {"weighted": FLAG, "gap": POSITIVE, "memory": MEMORY},
+        mc.MaxNorm: {"weighted": FLAG, "gap": POSITIVE, "memory": MEMORY},
+        mc.Merge: {"steps": COUNT, "memory": MEMORY},
+        mc.Pivoted: {"aimed": FLAG},
+        mc.Refine: {"max_iter": COUNT, "tol": POSITIVE, "start": valid("choice", mc.Greedy())},
+    }.items()
+]

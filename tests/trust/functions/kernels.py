@@ -1,0 +1,71 @@
+"""Constructors of kernels, and values of kernels."""
+
+import numpy as np
+from tests.trust import data
+from tests.trust.calls import call
+from tests.trust.functions.valid import COUNT, KERNEL, NEW, PSI, ROWS, SOME, WEIGHTS, WIDTH, K, X, valid
+
+import mercer as mc
+
+
+def all_calls():
+    """Yield all calls."""
+    rule, positive, number = ("positive or rule", lambda: 1.0), WIDTH, valid("number", 0.5)
+    constructors = {
+        mc.Gaussian: {"gamma": rule},
+        mc.Laplacian: {"gamma": rule},
+        mc.Cauchy: {"gamma": rule},
+        mc.Chi2: {"gamma": rule},
+        mc.Matern: {"length": rule, "nu": ("positive", lambda: 1.5)},
+        mc.RationalQuadratic: {"length": rule, "alpha": positive},
+        mc.Polynomial: {"degree": COUNT, "gamma": rule, "coef0": number},
+        mc.Sigmoid: {"gamma": rule, "coef0": number},
+        mc.Constant: {"value": positive},
+        mc.Scaled: {"kernel": K, "factor": positive},
+        mc.Power: {"kernel": K, "degree": COUNT},
+        mc.Sum: {"left": K, "right": K},
+        mc.Product: {"left": K, "right": K},
+        mc.Exp: {"kernel": K},
+        mc.Normalized: {"kernel": K},
+        mc.Conformal: {"kernel": K, "c": ("expansion", lambda: PSI[1]())},
+        mc.Mapped: {"kernel": K, "A": valid("matrix", np.eye(3))},
+        mc.FunctionKernel: {"function": ("function", lambda: KERNEL)},
+        mc.FeatureMap: {"phi": ("function", lambda: np.square)},
+        mc.Precomputed: {"matrix": ("matrix", lambda: KERNEL(X))},
+    }
+    for cls, options in constructors.items():
+
+        def evaluate(cls=cls, **values):
+            kernel = cls(**values)
+            return kernel(np.arange(3) if cls is mc.Precomputed else NEW)
+
+        yield call(cls.__name__, evaluate, **options)
+    kernels = {
+        "Gaussian": KERNEL,
+        "Laplacian": mc.Laplacian(1.0),
+        "Polynomial": mc.Polynomial(3),
+        "Chi2": mc.Chi2(1.0),
+        "Intersection": mc.Intersection(),
+        "Matern": mc.Matern(1.0),
+        "Linear": mc.Linear(),
+        "RationalQuadratic": mc.RationalQuadratic(1.0),
+        "Cauchy": mc.Cauchy(1.0),
+        "Sigmoid": mc.Sigmoid(0.5),
+        "Normalized": mc.Normalized(mc.Polynomial(2)),
+        "Exp": mc.Exp(mc.Gaussian(1.0)),
+        "Mapped": mc.Mapped(mc.Gaussian(1.0), np.array([1.0, 0.5, 2.0])),
+        "Sum": mc.Gaussian(0.5) + mc.Linear(),
+    }
+    for name, kernel in kernels.items():
+        yield call(f"{name}.call", lambda X, kernel=kernel: kernel(X, data.X), X=SOME)
+    for name in ("Gaussian", "Polynomial", "Normalized"):
+        yield call(f"{name}.diag", kernels[name].diag, X=SOME)
+        yield call(f"{name}.second", lambda Z, name=name: kernels[name](NEW, Z), Z=SOME)
+    yield call(
+        "Gaussian.resolve",
+        lambda X, sample_weight: mc.Gaussian().resolve(X, sample_weight).gamma,
+        X=ROWS,
+        sample_weight=WEIGHTS,
+    )
+    yield call("Matern.resolve", lambda X: mc.Matern("median").resolve(X).length, X=ROWS)
+    yield call("Gaussian.vjp", KERNEL.vjp, X=SOME, Z=SOME, W=valid("matrix", np.ones((7, 7))))
