@@ -17,7 +17,7 @@ TEST_ENV := MPLBACKEND=Agg SCIPY_ARRAY_API=1
 RUN_TESTS := -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-all check mutants bench reproduce floor docs clean help
+.PHONY: demo test test-all check mutants trust bench reproduce floor docs clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,6 +40,9 @@ check: $(VENV)/.with-dev ## check style, format, types and the direction of impo
 mutants: $(VENV)/.with-dev ## run the mutation check: 110 small changes of the code that tests should detect; an hour
 	$(BIN)/python -m tools.mutate --jobs $(WORKERS)
 
+trust: $(VENV)/.with-dev ## run all bad inputs, injected faults and a million damaged model files; writes trust/index.html; hours
+	$(TEST_ENV) $(BIN)/python -m tests.trust --mutations 1000000 --workers $(WORKERS) --page trust
+
 bench: $(VENV)/.with-bench ## print the tables of all benchmarks, Mercer and peers
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
 
@@ -58,7 +61,7 @@ docs: $(VENV)/.with-docs ## build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -E -W --keep-going -b html docs docs/_build/html
 
 clean: ## remove files of builds and tests, and the environments
-	rm -rf .venv .venv-floor .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist demo docs/_build docs/api/generated docs/gallery
+	rm -rf .venv .venv-floor .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist demo trust docs/_build docs/api/generated docs/gallery
 	find src tests benchmarks examples experiments -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(VENV)/bin/python .venv-floor/bin/python:

@@ -24,7 +24,7 @@ def _options():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="text that the names of probes and faults contain")
     parser.add_argument("--mutations", type=int, default=0, help="number of mutated model files")
-    parser.add_argument("--page", type=Path, help="folder that index.html and trust.json are written to")
+    parser.add_argument("--page", type=Path, help="folder that index.html and results.json are written to")
     parser.add_argument("--known", action="store_true", help="write the list of known misses, after a run of all")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--limit", type=float, default=120, help="seconds that a probe may take")

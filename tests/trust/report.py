@@ -31,9 +31,10 @@ th:first-child, td:first-child { text-align: left }
 td.bad { color: var(--bad); font-weight: 600 } .good { color: var(--good) }
 code { overflow-wrap: anywhere; font-size: .85em } details { border-bottom: 1px solid var(--line); padding: .3rem 0 }
 summary { cursor: pointer; overflow-wrap: anywhere } li { overflow-wrap: anywhere }
-.figures { display: flex; flex-wrap: wrap; gap: 1rem; padding: 0 }
-.figures li { list-style: none; flex: 1 1 9rem; border: 1px solid var(--line); border-radius: .5rem; padding: .7rem }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: 1rem; padding: 0 }
+.figures li { list-style: none; border: 1px solid var(--line); border-radius: .5rem; padding: .7rem }
 .figures b { display: block; font-size: 1.6rem }
+@media (max-width: 34rem) { th, td { padding: .25rem .15rem; font-size: .68rem } }
 """
 
 
@@ -158,7 +159,7 @@ def page(found):
 
 
 def write(folder, found):
-    """Write index.html and trust.json."""
+    """Write index.html and results.json."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "trust.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    (folder / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     (folder / "index.html").write_text(page(found), encoding="utf-8")

@@ -13,7 +13,7 @@ from tests.trust.probes import all_probes, draw
 
 import mercer as mc
 
-DRAWN = 220
+DRAWN = 160
 KNOWN = frozenset((Path(__file__).parent / "known_misses.txt").read_text().split())
 
 
