@@ -5,7 +5,7 @@ import numpy as np
 
 from mercer._compute import pick_backend
 from mercer._compute.namespace import namespace_of, put_values
-from mercer._compute.points import join_points
+from mercer._compute.points import join_points, same_points
 from mercer.kernels.base import admit_beside, admit_pair, require_gradient, require_kernel
 
 
@@ -112,7 +112,7 @@ class Expansion:
         array (m, p)
         """
         require_same_kernel(self, chi)
-        if _same_points(self.prepared, chi.prepared):
+        if same_points(self.prepared.container, chi.prepared.container):
             X = Z = self.prepared
         else:
             X, Z = admit_pair(self._kernel, self.points, chi.points)
@@ -203,7 +203,8 @@ class Expansion:
 
     def _admit(self, X):
         """Return new points and the shared points in one type, with what was computed of the shared points."""
-        if X is self.prepared.container or X is self.points:
+        points = self.prepared.container
+        if X is points or X is self.points or (isinstance(X, list) and same_points(X, points)):
             return self.prepared, self.prepared
         return admit_beside(self._kernel, X, self.prepared)
 
@@ -223,7 +224,7 @@ class Expansion:
         xp = self.prepared.xp
         width = max(m, p)
         left, right = (xp.broadcast_to(b.dense_coef(), (len(b.prepared), width)) for b in (self, other))
-        if _same_points(self.prepared, other.prepared):
+        if same_points(self.prepared.container, other.prepared.container):
             return self._over(left + sign * right)
         points = join_points([self.prepared.container, other.prepared.container])
         return Expansion(self._kernel, points, join_points([left, sign * right]))
@@ -362,16 +363,6 @@ def _evaluate(psi, X, Z):
     if psi.coef is None:
         return backend.dense(psi.kernel, X, Z)
     return backend.matmul(psi.kernel, X, Z, psi.coef)
-
-
-def _same_points(left, right):
-    """Return whether two ``Points`` hold one container, or two views of the same memory."""
-    if left is right or left.container is right.container:
-        return True
-    if not (isinstance(left.container, np.ndarray) and isinstance(right.container, np.ndarray)):
-        return False
-    views = [(p.__array_interface__["data"][0], p.shape, p.strides, p.dtype) for p in (left.container, right.container)]
-    return views[0] == views[1]
 
 
 def _sharing(kernel, prepared, coef):

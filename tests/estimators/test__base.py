@@ -287,3 +287,64 @@ def test_callbacks_receive_the_violation_and_can_stop_or_interrupt_a_fit(name):
     assert vars(victim) == before
     for each in (patient, hasty, hostile):
         assert each.visits == ["setup", "teardown"]
+
+
+def _mean_features(bags):
+    return np.array([np.ravel(np.mean(np.asarray(bag, float), axis=0)) for bag in bags])
+
+
+class Chain:
+    """An object with a length."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+
+def _bags(sizes):
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal((int(size), 3)) + i % 2 for i, size in enumerate(sizes)]
+
+
+OBJECTS = {
+    "ragged_bags": (_bags([2, 3, 4, 5] * 5), _mean_features),
+    "bags_of_one_size": (_bags([4] * 20), _mean_features),
+    "array_of_bags": (np.array(_bags([4] * 20)), _mean_features),
+    "adjacency_matrices": ([np.eye(3) * (i % 2) for i in range(20)], _mean_features),
+    "lists_of_numbers": ([[i % 2, 2, 3] for i in range(20)], lambda lists: np.array([[bag[0], 1.0] for bag in lists])),
+    "graphs_with_len": (
+        [Chain(3 + i % 2) for i in range(20)],
+        lambda graphs: np.array([[len(g), 1.0] for g in graphs]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_objects_are_recognised_by_the_kernel_and_reach_it_as_they_are(name):
+    objects, phi = OBJECTS[name]
+    given = []
+    kernel = mc.FeatureMap(lambda block: given.extend(block) or phi(block))
+    y = np.arange(20) % 2
+    model = mc.SVC(kernel=kernel, C=1e3).fit(objects, y)
+    assert model.predict(objects[:1]).tolist() == [0]
+    features = phi(list(objects))
+    expected = mc.SVC(kernel="linear", C=1e3).fit(features, y).decision_function(features)
+    np.testing.assert_allclose(model.decision_function(objects), expected, atol=1e-6)
+    assert {type(each) for each in given} == {type(each) for each in objects}
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_the_kind_of_points_of_a_fit_stays_that_of_predictions():
+    kernel = mc.FunctionKernel(lambda A, B: np.array([[float(np.dot(a, b)) for b in B] for a in A]))
+    rows = ROWS[:6, :2]
+    by_rows, by_lists = mc.KernelPCA(1, kernel=kernel).fit(rows), mc.KernelPCA(1, kernel=kernel).fit(rows.tolist())
+    expected = by_rows.transform(rows)
+    for points in (rows, rows.tolist(), list(rows)):
+        for model in (by_rows, by_lists):
+            np.testing.assert_allclose(np.abs(model.transform(points)), np.abs(expected), atol=1e-12)
+    assert by_rows.n_features_in_ == 2
+    assert not hasattr(by_rows.fit(rows.tolist()), "n_features_in_")
+    with pytest.raises(ValueError, match="Found X with 1 sample"):
+        by_rows.fit([[1.0, 2.0]])

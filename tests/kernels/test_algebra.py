@@ -133,3 +133,41 @@ def test_defaults_are_the_square_one_and_no_change():
     assert mc.Power(L) == L**2
     assert mc.Constant() == mc.Constant(1.0)
     assert mc.Scaled(L) == 1 * L
+
+
+def _overlap(A, B):
+    return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+
+
+SETS = [[1, 2, 3], [2, 3, 4], [3, 4, 5]]
+
+
+def _kinds():
+    rows, matrix = np.random.default_rng(0).standard_normal((5, 2)), np.diag([1.0, 2.0, 3.0])
+    features, function = mc.FeatureMap(np.square), mc.FunctionKernel(lambda A, B: A @ B.T)
+    return {
+        "map_plus_rows": (features + mc.Gaussian(1.0), rows, features(rows) + mc.Gaussian(1.0)(rows)),
+        "rows_times_function": (mc.Linear() * function, rows, (rows @ rows.T) ** 2),
+        "objects_plus_number": (mc.FunctionKernel(_overlap) + 1.0, SETS, _overlap(SETS, SETS) + 1.0),
+        "number_times_sum": (2 * (mc.Constant(1.0) + mc.FunctionKernel(_overlap)), SETS, 2 * _overlap(SETS, SETS) + 2),
+        "matrix_plus_number": (mc.Precomputed(matrix) + 1.0, np.arange(3), matrix + 1.0),
+        "numbers": (mc.Constant(1.0) * mc.Constant(2.0), SETS, np.full((3, 3), 2.0)),
+    }
+
+
+@pytest.mark.parametrize("name", _kinds())
+def test_kernels_of_rows_or_objects_and_constants_join_any_kernel(name):
+    kernel, points, expected = _kinds()[name]
+    np.testing.assert_allclose(kernel(points), expected, rtol=1e-14)
+    np.testing.assert_allclose(kernel.diag(points), np.diag(expected), rtol=1e-14)
+    np.testing.assert_allclose(mc.Gram(kernel, points) @ np.ones(len(points)), expected.sum(axis=1), rtol=1e-13)
+    model = mc.KernelRidge(kernel=kernel).fit(
+        expected if name == "matrix_plus_number" else points, np.ones(len(expected))
+    )
+    assert model.expansion_.kernel.tags.points == kernel.tags.points
+
+
+def test_kernels_of_rows_and_of_row_indices_do_not_join():
+    for make in (lambda: mc.Precomputed() + mc.Linear(), lambda: mc.FeatureMap(np.square) * mc.Precomputed()):
+        with pytest.raises(ValueError, match=r"must take the same kind of points, got .*'indices'.*on_columns"):
+            make()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from tests.reference.derivatives import assert_gradients
 
 import mercer as mc
@@ -69,3 +70,53 @@ def test_features_are_computed_once_for_each_set_of_points():
     assert calls == [8]
     kernel(X, X[:3].copy())
     assert sorted(calls) == [3, 8, 8]
+
+
+def _letters(words):
+    return np.array([[word.count(c) for c in "abcd"] for word in words], float)
+
+
+WORDS = ["".join(word) for word in np.random.default_rng(1).choice(list("abcd"), (120, 6))]
+
+
+@pytest.mark.parametrize("make", [list, np.array, lambda words: np.array(words, object)], ids=range(3))
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        mc.SVC,
+        mc.KernelRidge,
+        lambda kernel: mc.KernelPCA(2, kernel=kernel),
+        lambda kernel: mc.Nystroem(kernel, n_components=4),
+    ],
+    ids=["SVC", "KernelRidge", "KernelPCA", "Nystroem"],
+)
+def test_an_estimator_maps_each_object_once(estimator, make):
+    calls = []
+    kernel = mc.FeatureMap(lambda words: calls.append(len(words)) or _letters(words))
+    y = np.array([word.count("a") > word.count("b") for word in WORDS]).astype(int)
+    model = estimator(kernel=kernel).fit(make(WORDS), y)
+    assert sum(calls) == 120
+    calls.clear()
+    for word in WORDS[:5]:
+        getattr(model, "predict", getattr(model, "transform", None))(make([word]))
+    assert sum(calls) == 5
+
+
+@pytest.mark.parametrize("points", [X, WORDS], ids=["rows", "objects"])
+def test_products_map_each_point_once_whatever_the_size_of_a_tile(points, monkeypatch):
+    monkeypatch.setattr("mercer._compute.array._TILE_BYTES", 64 * len(points))
+    calls = []
+    phi = _features if points is X else _letters
+    G = mc.Gram(mc.FeatureMap(lambda block: calls.append(len(block)) or phi(block)), points)
+    V = np.ones((len(points), 2))
+    for _ in range(3):
+        np.testing.assert_allclose(G @ V, phi(points) @ (phi(points).T @ V), rtol=1e-12)
+    assert sum(calls) == len(points)
+
+
+def test_sparse_features_give_the_values_of_dense_ones():
+    dense, sparse = mc.FeatureMap(_letters), mc.FeatureMap(lambda words: sp.csr_matrix(_letters(words)))
+    np.testing.assert_array_equal(sparse(WORDS), dense(WORDS))
+    np.testing.assert_array_equal(sparse.diag(WORDS), dense.diag(WORDS))
+    np.testing.assert_allclose(mc.Normalized(sparse)(WORDS, WORDS[:3]), mc.Normalized(dense)(WORDS, WORDS[:3]))
+    np.testing.assert_array_equal((mc.Gram(sparse, WORDS) @ np.ones(120)), dense(WORDS).sum(axis=1))

@@ -1,6 +1,6 @@
 """Points of a kernel: containers of points, their validation, and ``Points``, a container with values computed of it.
 
-A container is an array of rows, a sparse matrix, an array of row indices, or a list of objects.
+A container is an array of rows, a sparse matrix, an array of row indices, or ``Objects``, a list.
 """
 
 import math
@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from mercer._compute.compile import compiled, wide
 from mercer._compute.namespace import NUMPY, namespace_of
+from mercer._compute.objects import Objects
 
 # Rows of an array that `keep_points` compares to detect changes in place.
 _COMPARED = 8
@@ -34,16 +35,32 @@ def take_points(points, rows):
             return points[rows, ...]
         xp = array_api_compat.array_namespace(points)
         return xp.take(points, xp.asarray(rows, device=array_api_compat.device(points)), axis=0)
-    return points[rows] if isinstance(rows, slice) else [points[i] for i in rows]
+    taken = points[rows] if isinstance(rows, slice) else [points[i] for i in rows]
+    if not isinstance(points, Objects):
+        return taken
+    return Objects(taken, (points, rows), {key: take_points(value, rows) for key, value in points.values.items()})
 
 
 def join_points(parts):
     """Return one container with the points of a list of containers, in order."""
     if any(sp.issparse(part) for part in parts):
         return sp.vstack(parts, format="csr")
-    if hasattr(parts[0], "shape"):
+    if all(hasattr(part, "shape") for part in parts):
         return array_api_compat.array_namespace(*parts).concat(parts)
-    return [point for part in parts for point in part]
+    joined = [point for part in parts for point in part]
+    return Objects(joined) if isinstance(parts[0], Objects) else joined
+
+
+def same_points(left, right):
+    """Return whether two containers are one, are views of the same memory, or are lists of the same objects."""
+    if left is right:
+        return True
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+    if not (isinstance(left, np.ndarray) and isinstance(right, np.ndarray)):
+        return False
+    views = [(p.__array_interface__["data"][0], p.shape, p.strides, p.dtype) for p in (left, right)]
+    return views[0] == views[1]
 
 
 def widened(points):
@@ -166,31 +183,51 @@ class Points:
 
     Parameters
     ----------
-    container : array (n, d), sparse matrix (n, d), array (n,) or list of n objects
+    container : array (n, d), sparse matrix (n, d), array (n,) or Objects (n)
     memo : dict, optional
-        Values computed of the same points before.
+        Values computed of the same points before; ``Objects`` keep theirs.
+    block : tuple of Points and rows, optional
+        The points that these were taken from, and their places; not kept alive.
     """
 
-    def __init__(self, container, memo=None):
+    def __init__(self, container, memo=None, block=None):
         self.container = container
         self._memo = {} if memo is None else memo
+        self.values = {}
+        self.block = None if block is None else (weakref.ref(block[0]), block[1])
+        if isinstance(container, Objects):
+            self._memo, self.values, self.block = container.memo, container.values, container.block
 
     def __len__(self):
         return count_points(self.container)
 
     def __getstate__(self):
         # a pickle holds the container only; computed values are computed again
-        return {"container": self.container, "_memo": {}}
+        return {"container": self.container, "_memo": {}, "values": {}, "block": None}
 
     def take(self, rows):
-        """Return the points of a slice or of an integer array, without computed values."""
-        return Points(take_points(self.container, rows))
+        """Return the points of a slice or of an integer array; they share values of each point, see ``per_point``."""
+        return Points(take_points(self.container, rows), block=(self, rows))
 
     def memo(self, key, compute):
         """Return ``compute()``, called once for each key."""
         if key not in self._memo:
             self._memo[key] = compute()
         return self._memo[key]
+
+    def per_point(self, key, compute):
+        """Return ``compute(points)``, one value or row for each point, which does not depend on the other points.
+
+        It is called once for a block of points; points taken from the block get their rows of the values.
+        """
+        if key not in self.values:
+            block = self.block and self.block[0]()
+            if block is None:
+                self.values[key] = compute(self)
+            else:
+                block = block if isinstance(block, Points) else Points(block)
+                self.values[key] = take_points(block.per_point(key, compute), self.block[1])
+        return self.values[key]
 
     @property
     def xp(self):
@@ -206,7 +243,7 @@ class Points:
 
     def full(self, shape, value):
         """Return an array of one value in the type and on the device of the points."""
-        return self.xp.full(shape, value, dtype=self.container.dtype, device=getattr(self.container, "device", None))
+        return self.xp.full(shape, value, dtype=self.dtype, device=getattr(self.container, "device", None))
 
     @property
     def sparse(self):

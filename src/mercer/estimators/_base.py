@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._compute.memory import parse_memory
+from mercer._compute.objects import as_objects, holds_rows
 from mercer._compute.points import count_points
 from mercer.kernels.base import with_params
 from mercer.kernels.shorthand import as_kernel
@@ -111,9 +112,10 @@ class KernelEstimator(AllOrNothing):
 
     def _rows(self, X, kernel, reset):
         """Return validated points of a kernel; ``reset`` says that X are the training points."""
-        if kernel.tags.points == "objects" and _are_objects(X):
-            return list(X)
-        if kernel.tags.points == "indices" and hasattr(X, "tocsr"):
+        kind = kernel.tags.points
+        if kind == "objects" or (kind in ("rows or objects", "any") and not self._are_rows(X, reset)):
+            return self._objects(X, reset)
+        if kind == "indices" and hasattr(X, "tocsr"):
             raise TypeError("X must not be sparse for kernel = 'precomputed'; give X.toarray().")
         try:
             with config_context(array_api_dispatch=False):
@@ -128,10 +130,24 @@ class KernelEstimator(AllOrNothing):
                     ensure_min_samples=2 if reset else 1,
                 )
         except ValueError as error:
-            if kernel.tags.points == "indices" and not reset:
+            if kind == "indices" and not reset:
                 n = self.n_features_in_
                 error.add_note(f"X holds the kernel values of new points with all {n} training points, (n_test, {n}).")
             raise
+
+    def _are_rows(self, X, reset):
+        """Return whether points of a kernel of rows or objects are rows: as in the fit, or else by their container."""
+        return holds_rows(X) if reset else hasattr(self, "n_features_in_")
+
+    def _objects(self, X, reset):
+        """Return validated points that are not rows."""
+        points = as_objects(X)
+        if reset:
+            for name in ("n_features_in_", "feature_names_in_"):
+                vars(self).pop(name, None)
+            if len(points) < 2:
+                raise ValueError(f"Found X with 1 sample(s), but {type(self).__name__} needs a minimum of 2.")
+        return points
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -188,14 +204,3 @@ class CoordinateTransformer(KernelTransformer):
         """
         check_is_fitted(self)
         return self.coordinates_.preimages(X, self.preimage)
-
-
-def _are_objects(X):
-    """Return whether X is a list of objects (strings, graphs, sequences of any length) and not rows of numbers."""
-    if hasattr(X, "tocsr") or hasattr(X, "columns"):
-        return False
-    try:
-        array = np.asarray(X)
-    except ValueError:
-        return True
-    return array.dtype.kind in "OUS" and (array.ndim == 1 or isinstance(X, list))

@@ -7,7 +7,17 @@ import numpy as np
 
 from mercer._common import check_integer, check_number, check_positive
 from mercer._compute.namespace import namespace_of
+from mercer._compute.objects import as_objects
 from mercer.kernels.base import Kernel, Tags, inner_kernels, refuse_infinite
+
+# Kind of points -> kinds that a kernel of it may be joined with, itself included; the widest first.
+_ADMITTED = {
+    "any": {"any", "rows or objects", "rows", "objects", "indices"},
+    "rows or objects": {"rows or objects", "rows", "objects"},
+    "rows": {"rows"},
+    "objects": {"objects"},
+    "indices": {"indices"},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,19 +34,26 @@ class Composite(Kernel):
     def tags(self):
         """A property holds if all inner kernels have it; coordinates are nonnegative if one inner kernel needs it."""
         tags = [part.tags for part in inner_kernels(self).values()]
-        kinds = {tag.points for tag in tags}
         return Tags(
             positive_semidefinite=True if all(tag.positive_semidefinite for tag in tags) else None,
-            points=kinds.pop(),
+            points=_common_kind([tag.points for tag in tags]),
             sparse=all(tag.sparse for tag in tags),
             differentiable=all(tag.differentiable for tag in tags),
             nonnegative=any(tag.nonnegative for tag in tags),
         )
 
     def admit(self, points, name):
+        if self.tags.points == "objects":
+            # kernels of rows or objects take rows otherwise
+            points = as_objects(points, name)
         for part in inner_kernels(self).values():
             points = part.admit(points, name)
         return points
+
+
+def _common_kind(kinds):
+    """Return the kind of points that all kinds of ``Tags.points`` admit, or None."""
+    return next((kind for kind in _ADMITTED if all(kind in _ADMITTED[each] for each in kinds)), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +81,11 @@ class _Pair(_Function):
     def __post_init__(self):
         super().__post_init__()
         kinds = {name: part.tags.points for name, part in inner_kernels(self).items()}
-        if len(set(kinds.values())) > 1:
-            raise ValueError(f"left and right of {type(self).__name__} must take the same kind of points, got {kinds}.")
+        if _common_kind(kinds.values()) is None:
+            raise ValueError(
+                f"left and right of {type(self).__name__} must take the same kind of points, got {kinds}; "
+                "mercer.on_columns combines kernels of several columns of a table."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +126,11 @@ class Constant(Kernel):
 
     @property
     def tags(self):
-        """Positive semidefinite."""
-        return Tags(sparse=True)
+        """Positive semidefinite, on any points."""
+        return Tags(points="any", sparse=True)
+
+    def admit(self, points, name):
+        return points if hasattr(points, "shape") else as_objects(points, name)
 
     def evaluate(self, tile):
         return tile.X.full((len(tile.X), len(tile.Z)), self.value)
@@ -280,7 +303,7 @@ class Normalized(Composite):
     kernel: Kernel
 
     def _inverse_norms(self, points):
-        return points.memo((self, "inverse norms"), lambda: self._compute_inverse_norms(points))
+        return points.per_point((self, "inverse norms"), self._compute_inverse_norms)
 
     def _compute_inverse_norms(self, points):
         xp, squares = points.xp, self.kernel.diagonal(points)

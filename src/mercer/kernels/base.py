@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from mercer._compute.namespace import namespace_of
+from mercer._compute.objects import Objects, as_objects, holds_rows
 from mercer._compute.points import Points, as_rows, common_dtype
 from mercer._compute.tile import Tile
 
@@ -22,8 +23,9 @@ class Tags:
     ----------
     positive_semidefinite : bool or None
         True if proved for all points, False if refuted, None if it depends on the points.
-    points : {"rows", "objects", "indices"}
-        Rows of numbers, a sequence of any objects, or row indices of a given matrix.
+    points : {"rows", "objects", "rows or objects", "indices", "any"}
+        Rows of numbers, a list of any objects, rows if given an array of numbers and objects otherwise, row indices of
+        a given matrix, or any of these.
     sparse : bool
         Whether the rows may be a sparse matrix.
     differentiable : bool
@@ -261,7 +263,7 @@ class Kernel:
         raise TypeError(f"{type(self).__name__} has no gradient in its points.")
 
     def admit(self, points, name):
-        """Return validated points; the default takes finite rows of numbers.
+        """Return validated points, by default those of the kind ``tags.points``: finite rows of numbers, or objects.
 
         Parameters
         ----------
@@ -272,13 +274,19 @@ class Kernel:
         Returns
         -------
         container of n points
-            For rows a float32 or float64 array (n, d), or a CSR matrix.
+            For rows a float32 or float64 array (n, d), or a CSR matrix; for objects a list.
 
         Raises
         ------
         ValueError, TypeError
             If the kernel does not take the points.
         """
+        kind = self.tags.points
+        if kind == "objects" or (kind == "rows or objects" and not holds_rows(points)):
+            return as_objects(points, name)
+        if kind == "rows or objects" and len(points.shape) == 1:
+            # numbers, which are objects of their own
+            return points
         points = as_rows(points, name)
         if not self.tags.sparse and hasattr(points, "tocsr"):
             raise TypeError(
@@ -329,7 +337,8 @@ def admit_beside(kernel, X, Z):
 
 
 def _matched(kernel, X, Z):
-    if kernel.tags.points != "rows":
+    X = _alike(kernel, X, Z.container)
+    if any(len(getattr(points, "shape", ())) != 2 for points in (X, Z.container)) or kernel.tags.points == "indices":
         return Points(X), Z
     if X.shape[1] != Z.container.shape[1]:
         raise ValueError(f"X has {X.shape[1]} features, but Z has {Z.container.shape[1]} features; they must be equal.")
@@ -337,6 +346,13 @@ def _matched(kernel, X, Z):
     if Z.container.dtype != dtype:
         Z = Z.memo(dtype, lambda: Points(as_rows(Z.container, "Z", dtype)))
     return Points(X if X.dtype == dtype else as_rows(X, "X", dtype)), Z
+
+
+def _alike(kernel, X, Z):
+    """Return rows as objects if Z are objects, and objects as rows if Z are rows."""
+    if kernel.tags.points != "rows or objects" or isinstance(X, Objects) == isinstance(Z, Objects):
+        return X
+    return as_objects(X, "X") if isinstance(Z, Objects) else as_rows(X, "X")
 
 
 def require_resolved(kernel):

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
+from mercer._compute.objects import plain
 from mercer.kernels.base import Kernel, Tags
 
 
@@ -14,7 +16,9 @@ class FeatureMap(Kernel):
     Parameters
     ----------
     phi : callable
-        Function of points (n) that returns features (n, D).
+        Function of points (n) that returns features (n, D), an array or a sparse matrix. Row i is a function of point i
+        only. An array of numbers (n, d), a table or a sparse matrix reaches phi as rows of numbers; a list, a Series or
+        an array of another kind reaches it as a list of objects.
     jacobian : callable, optional
         Function of rows (n, d) that returns the derivatives (n, D, d); without it the kernel has no gradient.
 
@@ -37,19 +41,17 @@ class FeatureMap(Kernel):
 
     @property
     def tags(self):
-        """Positive semidefinite, on any points that phi takes."""
-        return Tags(points="objects", sparse=True, differentiable=self.jacobian is not None)
-
-    def admit(self, points, name):
-        return points
+        """Positive semidefinite, on rows or objects."""
+        return Tags(points="rows or objects", sparse=True, differentiable=self.jacobian is not None)
 
     def evaluate(self, tile):
         X = evaluate_features(self, tile.X)
-        return X @ (X if tile.Z is tile.X else evaluate_features(self, tile.Z)).T
+        values = X @ (X if tile.Z is tile.X else evaluate_features(self, tile.Z)).T
+        return values.toarray() if sp.issparse(values) else values
 
     def diagonal(self, points):
         features = evaluate_features(self, points)
-        return (features * features).sum(axis=1)
+        return features.power(2).sum(axis=1) if sp.issparse(features) else (features * features).sum(axis=1)
 
     def gradient(self, tile, W):
         self._require_jacobian()
@@ -65,8 +67,8 @@ class FeatureMap(Kernel):
 
 
 def evaluate_features(kernel, points):
-    """Return the features phi(x) (n, D) of ``Points``, computed once."""
-    return points.memo(kernel, lambda: _checked(kernel.phi(points.container), len(points)))
+    """Return the features phi(x) (n, D) of ``Points``, computed once for a block and the points taken from it."""
+    return points.per_point(kernel, lambda block: _checked(kernel.phi(plain(block.container)), len(block)))
 
 
 def _checked(features, n):
@@ -77,4 +79,4 @@ def _checked(features, n):
         )
     if not np.isfinite(float(features.sum())):
         raise ValueError("phi must return finite features, got NaN or infinity.")
-    return features
+    return sp.csr_array(features) if sp.issparse(features) else features

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._compute.points import as_rows
+from mercer._compute.objects import plain
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, Tags
 
@@ -24,7 +24,8 @@ class FunctionKernel(Kernel):
     Parameters
     ----------
     function : callable
-        ``function(X, Z)`` returns an array (n, m). It gets copies of the rows, or lists if the points are lists.
+        ``function(X, Z)`` returns an array (n, m). An array of numbers (n, d), a table or a sparse matrix reaches it as
+        a copy of its rows; a list, a Series or an array of another kind reaches it as a list of objects.
 
     Examples
     --------
@@ -43,15 +44,8 @@ class FunctionKernel(Kernel):
 
     @property
     def tags(self):
-        """Unknown definiteness, any points, no gradient."""
-        return Tags(positive_semidefinite=None, points="objects", sparse=True, differentiable=False)
-
-    def admit(self, points, name):
-        if not (hasattr(points, "shape") or hasattr(points, "__len__")):
-            raise TypeError(f"{name} must be an array or a list of points, got {type(points).__name__}.")
-        if isinstance(points, np.ndarray) and points.dtype.kind in "fiub" and points.ndim == 2:
-            points = as_rows(points, name)
-        return points
+        """Unknown definiteness, rows or objects, no gradient."""
+        return Tags(positive_semidefinite=None, points="rows or objects", sparse=True, differentiable=False)
 
     def evaluate(self, tile):
         X, Z = _copied(tile.X.container), _copied(tile.Z.container)
@@ -83,5 +77,5 @@ class FunctionKernel(Kernel):
 
 
 def _copied(points):
-    """Return a copy of an array, since compiled functions refuse read-only ones; other points as they are."""
-    return points.copy() if isinstance(points, np.ndarray) else points
+    """Return a copy of an array, since compiled functions refuse read-only ones, or of a list."""
+    return points.copy() if isinstance(points, np.ndarray) else plain(points)

@@ -48,7 +48,7 @@ def select_landmarks(kernel, X, landmarks, rule="randomly_pivoted", random_state
     if kernel.tags.points == "indices":
         return np.array(landmarks)
     if not _are_rows(X):
-        return list(landmarks)
+        return kernel.admit(landmarks, "landmarks")
     points = as_rows(landmarks, "landmarks", X.dtype)
     if points.shape[1] != X.shape[1]:
         raise ValueError(f"landmarks have {points.shape[1]} features, but X has {X.shape[1]}; they must be equal.")

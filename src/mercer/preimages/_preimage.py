@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._compute.objects import type_name
 from mercer._compute.points import as_rows
 from mercer.expansion import Expansion
 from mercer.kernels.radial import Radial
@@ -101,7 +102,7 @@ def checked_psi(psi):
     points = psi.points
     if not (isinstance(points, np.ndarray) or sp.issparse(points)) or points.ndim != 2 or points.dtype.kind != "f":
         raise TypeError(
-            f"pre-images are rows of numbers, but psi is over points in a {type(points).__name__}; use a NumPy array "
+            f"pre-images are rows of numbers, but psi is over points in a {type_name(points)}; use a NumPy array "
             "(n, d) or a SciPy sparse matrix of points."
         )
     coef = None if psi.coef is None else psi.coef.astype(np.float64)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._compute.objects import type_name
 from mercer.expansion import Expansion
 from mercer.kernels.base import require_gradient
 from mercer.preimages.objective import squared_norms
@@ -228,7 +229,7 @@ def require_new_points(method, psi):
     name, remedy = type(method).__name__, "use a method that selects points of psi, such as method='greedy'"
     if not _over_rows(psi):
         indices = psi.kernel.tags.points == "indices"
-        kind = "indices of a given matrix" if indices else f"a {type(psi.points).__name__}"
+        kind = "indices of a given matrix" if indices else f"a {type_name(psi.points)}"
         raise TypeError(f"{name} makes new points, which are rows of numbers, but psi is over {kind}; {remedy}.")
     require_gradient(psi.kernel, name, remedy)
 

@@ -1,0 +1,88 @@
+"""Objects, an immutable list of points that are not rows of numbers, with the values computed of them."""
+
+import weakref
+from collections.abc import Sequence
+
+import array_api_compat
+
+_REMEDY = "give a list of points, a NumPy array or a pandas Series"
+
+
+class Objects(list):
+    """List of points of any kind that cannot be changed, with values computed of them.
+
+    Parameters
+    ----------
+    points : iterable
+    block : tuple of Objects and rows, optional
+        The list that the points were taken from, and their places in it; not kept alive.
+    values : dict, optional
+        Values of each point computed before.
+    """
+
+    def __init__(self, points=(), block=None, values=None):
+        super().__init__(points)
+        self.memo = {}
+        self.values = {} if values is None else values
+        self.block = None if block is None else (weakref.ref(block[0]), block[1])
+
+    def __reduce__(self):
+        # a copy or a pickle holds the points only; computed values are computed again
+        return Objects, (list(self),)
+
+
+def _refuse_change(_self, *_args, **_options):
+    raise TypeError(
+        "points of a model or an expansion cannot be changed, because values computed of them are kept; change a copy, "
+        "list(points)."
+    )
+
+
+for _name in ("append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"):
+    setattr(Objects, _name, _refuse_change)
+for _name in ("__setitem__", "__delitem__", "__iadd__", "__imul__"):
+    setattr(Objects, _name, _refuse_change)
+
+
+def as_objects(X, name="X"):
+    """Return a list, an array along its first axis, or a Series as ``Objects``; errors show ``name``."""
+    if isinstance(X, Objects):
+        return X
+    if hasattr(X, "columns"):
+        raise TypeError(
+            f"{name} is a table with columns, but the kernel takes one object per point; give one column, such as "
+            f"{name}['text'], or combine kernels of columns by mercer.on_columns."
+        )
+    if isinstance(X, (str, bytes)):
+        raise TypeError(f"{name} must be a list of points, got the single {type(X).__name__} {X!r:.40}; pass [{name}].")
+    if hasattr(X, "tocsr"):
+        raise TypeError(f"{name} must be a list of objects, got a sparse matrix, whose rows are numbers; {_REMEDY}.")
+    is_array = array_api_compat.is_array_api_obj(X) and len(X.shape) > 0
+    if not (is_array or hasattr(X, "iloc") or isinstance(X, Sequence)):
+        raise TypeError(f"{name} must be an array or a list of points, got {type(X).__name__}; {_REMEDY}.")
+    points = Objects(X)
+    if not points:
+        raise ValueError(f"{name} must have at least one point, got an empty {type(X).__name__}.")
+    missing = next((i for i, point in enumerate(points) if point is None), None)
+    if missing is not None:
+        raise ValueError(f"{name}[{missing}] is None; remove or replace missing points first.")
+    return points
+
+
+def holds_rows(X):
+    """Return whether X is a table, a sparse matrix, or an array of numbers of at most two dimensions."""
+    if hasattr(X, "tocsr") or hasattr(X, "columns"):
+        return True
+    if not array_api_compat.is_array_api_obj(X):
+        return False
+    return len(X.shape) <= 2 and getattr(X.dtype, "kind", "f") in "fiubc"
+
+
+def plain(points):
+    """Return points as a function of the user gets them: a list of objects, any other container as it is."""
+    return list(points) if isinstance(points, Objects) else points
+
+
+def type_name(points):
+    """Return the name of the type of a container in errors."""
+    return type(plain(points)).__name__
