@@ -23,6 +23,7 @@ HERE = Path(__file__).parent
 
 GROUPS = {
     "Kernels": ("kernels",),
+    "Kernels on objects": ("kernels.strings",),
     "Matrices and vectors": ("gram", "expansion"),
     "Factorisations, least squares, projections": ("factor", "least_squares", "projection", "landmarks"),
     "Pre-images": ("preimages",),
@@ -39,7 +40,7 @@ GROUPS = {
 
 # Modules whose names are public too; the modules in mercer.__all__ are added.
 OPEN = {"kernels", "preimages", "reduction", "compression", "definiteness", "formats", "testing", "plot", "datasets"}
-OPEN |= set(mercer.__all__)
+OPEN |= {*mercer.__all__, *GROUPS["Kernels on objects"]}
 
 
 def public_names(module):
@@ -50,7 +51,9 @@ def public_names(module):
     long = [
         name for name in own if module in OPEN and name not in short and _is_defined_in(getattr(found, name), found)
     ]
-    return sorted([*short, *(f"{module}.{name}" for name in long)], key=_classes_first)
+    # users find mercer.kernels.strings as mercer.strings
+    prefix = module.removeprefix("kernels.")
+    return sorted([*short, *(f"{prefix}.{name}" for name in long)], key=_classes_first)
 
 
 def _is_defined_in(thing, module):

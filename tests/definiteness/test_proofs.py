@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from tests.reference.structured import STRUCTURED
 
 import mercer as mc
 from mercer.definiteness.proofs import prove
@@ -68,6 +69,17 @@ def test_a_proved_kernel_has_no_negative_eigenvalue_beyond_rounding(kernel, glob
     assert all(statement.verdict == "proved" for statement in proof.statements)
     X = np.abs(np.random.default_rng(global_random_seed).normal(size=(40, 3)))
     values = np.linalg.eigvalsh(kernel(X))
+    assert values[0] >= -1e-13 * values[-1]
+    assert kernel.tags.positive_semidefinite is True
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_kernels_on_objects_are_proved_and_have_no_negative_eigenvalue_beyond_rounding(name):
+    kernel, points = STRUCTURED[name]
+    proof = prove(kernel)
+    assert proof.holds is True
+    assert proof.where != "all rows"
+    values = np.linalg.eigvalsh(kernel(points))
     assert values[0] >= -1e-13 * values[-1]
     assert kernel.tags.positive_semidefinite is True
 

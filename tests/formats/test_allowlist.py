@@ -88,6 +88,7 @@ def test_files_may_set_only_attributes_that_fit_sets(name, allowed):
 
 # Names of classes and fields in the files of version 1. A class or field that is renamed keeps its name here.
 STORED = {
+    "BlendedSpectrum": "length",
     "Cauchy": "gamma",
     "Certificate": "primal dual kkt",
     "Chi2": "gamma",
@@ -109,6 +110,7 @@ STORED = {
     "Mapped": "kernel A",
     "Matern": "length nu",
     "Measured": "rows score_before score_after standard_error standard_error_of_loss changed",
+    "Mismatch": "length mismatches alphabet",
     "Mistakes": "rows signs times seen n_iter last",
     "Normalized": "kernel",
     "Polynomial": "degree gamma coef0",
@@ -118,7 +120,11 @@ STORED = {
     "RationalQuadratic": "length alpha",
     "Scaled": "kernel factor",
     "Sigmoid": "gamma coef0",
+    "Spectrum": "length",
+    "Subsequence": "length decay",
     "Sum": "left right",
+    "WeightedDegree": "degree",
+    "Words": "analyzer ngrams lowercase stop_words binary",
 }
 
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.reference.structured import STRUCTURED
 
 import mercer as mc
 from mercer.formats.decoder import Decoder
@@ -95,6 +96,14 @@ def test_every_kernel_of_closed_form_comes_back_equal(kernel):
     else:
         assert again == kernel
         assert repr(again) == repr(kernel)
+
+
+@pytest.mark.parametrize("name", STRUCTURED)
+def test_kernels_on_objects_come_back_equal(name):
+    kernel, _ = STRUCTURED[name]
+    again = there_and_back(kernel)
+    assert again == kernel
+    assert repr(again) == repr(kernel)
 
 
 def test_expansions_come_back_with_their_points_and_coefficients():

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from mercer import kernels
 from mercer.definiteness.report import Statement
+from mercer.kernels import strings
 from mercer.kernels.base import inner_kernels
 
+_STRINGS = "all strings"
 _ROWS, _HISTOGRAMS, _ORIGIN = "all rows", "all nonnegative rows", "all sets with a neighbourhood of 0"
 
 
@@ -82,6 +84,12 @@ for _kind, _known in {
     kernels.Intersection: _proved("min(x, z) is the integral of [t < x] [t < z] over t > 0", _HISTOGRAMS),
     kernels.Constant: _proved("one constant feature"),
     kernels.FeatureMap: _proved("an inner product of features", "all points that the features take"),
+    strings.Spectrum: _proved("an inner product of counts of substrings", _STRINGS),
+    strings.BlendedSpectrum: _proved("an inner product of counts of substrings", _STRINGS),
+    strings.Mismatch: _proved("an inner product of counts of substrings near each word", _STRINGS),
+    strings.Subsequence: _proved("an inner product of weights of subsequences", _STRINGS),
+    strings.WeightedDegree: _proved("an inner product of weighted indicators of substrings at positions", _STRINGS),
+    strings.Words: _proved("an inner product of counts of words", _STRINGS),
     kernels.FunctionKernel: _open("a Python function has no proof", "all points that the function takes"),
     kernels.Precomputed: _open("a given matrix has no formula", "the rows of the matrix"),
 }.items():

@@ -1,0 +1,494 @@
+"""Kernels on strings: common substrings, with mismatches, gaps or positions, and common words.
+
+A string is a ``str``, ``bytes``, or a list, tuple or one-dimensional array of hashable tokens. The points of a kernel
+are a list of strings of one of these kinds.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from mercer._common import check_integer, check_number
+from mercer._compute.compile import compiled
+from mercer.kernels.structured import (
+    Counting,
+    Features,
+    Structured,
+    Vocabulary,
+    count_features,
+    fill_diagonal,
+    fill_pairs,
+)
+
+__all__ = ["BlendedSpectrum", "Mismatch", "Spectrum", "Subsequence", "WeightedDegree", "Words"]
+
+
+class _Strings:
+    """Mixin of kernels on strings: validation."""
+
+    _remedy = "their letters are never equal, so convert all points to one type"
+
+    def _checked(self, point, name):
+        if isinstance(point, np.ndarray) and point.ndim == 1:
+            point = point.tolist()
+        if not isinstance(point, (str, bytes, list, tuple)):
+            raise TypeError(
+                f"{name} must be a string, bytes, or a list of hashable tokens, got {point!r:.40} of type "
+                f"{type(point).__name__}."
+            )
+        if isinstance(point, (list, tuple)):
+            _require_hashable(point, name)
+            point = tuple(point)
+        if not len(point):
+            raise ValueError(f"{name} is empty, {point!r} of type {type(point).__name__}; remove empty strings first.")
+        return point
+
+    def _kind(self, point):
+        return f"of type {_letters(point).__name__}"
+
+
+def _letters(point):
+    """Return the type of a string; numpy.str_ is a str."""
+    return next(kind for kind in (str, bytes, tuple) if isinstance(point, kind))
+
+
+def _require_hashable(point, name):
+    bad = next((j for j, token in enumerate(point) if not isinstance(token, Hashable)), None)
+    if bad is not None:
+        raise TypeError(
+            f"{name}[{bad}] must be hashable, got {point[bad]!r:.40} of type {type(point[bad]).__name__}; "
+            "use tuples or strings as tokens."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum(_Strings, Counting):
+    """Spectrum kernel, sum over all substrings u of ``length`` letters of count_u(x) count_u(z).
+
+    Parameters
+    ----------
+    length : int
+        Number of letters of a substring. Shorter strings have the feature vector 0.
+
+    Notes
+    -----
+    The features are the counts of substrings, in a sparse matrix; a Gram matrix is one product of this matrix.
+
+    References
+    ----------
+    Leslie, Eskin, Noble, *The spectrum kernel: a string kernel for SVM protein classification*, PSB (2002).
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> mc.strings.Spectrum(2)(["abab", "ab", "ba"])
+    array([[5., 2., 1.],
+           [2., 1., 0.],
+           [1., 0., 1.]])
+    """
+
+    length: int
+
+    def __post_init__(self):
+        check_integer("length", self.length)
+
+    def _compute_features(self, points):
+        return count_features(_substrings(point, self.length) for point in points)
+
+
+def _substrings(point, length):
+    return [point[i : i + length] for i in range(len(point) - length + 1)]
+
+
+@dataclass(frozen=True, eq=False)
+class BlendedSpectrum(_Strings, Counting):
+    """Blended spectrum kernel, the sum of the spectrum kernels of lengths 1, 2, ..., ``length``.
+
+    Parameters
+    ----------
+    length : int
+        Number of letters of the longest substring.
+
+    References
+    ----------
+    Shawe-Taylor, Cristianini, *Kernel methods for pattern analysis*, Cambridge University Press (2004), section 11.2.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> mc.strings.BlendedSpectrum(2)(["ab", "abc"])
+    array([[3., 3.],
+           [3., 5.]])
+    """
+
+    length: int
+
+    def __post_init__(self):
+        check_integer("length", self.length)
+
+    def _compute_features(self, points):
+        lengths = range(1, self.length + 1)
+        return count_features([key for n in lengths for key in _substrings(point, n)] for point in points)
+
+
+@dataclass(frozen=True, eq=False)
+class Mismatch(_Strings, Counting):
+    """Mismatch kernel, sum over all words u of ``length`` letters of count_u(x) count_u(z), with mismatches.
+
+    count_u(x) is the number of substrings of x that differ from u in at most ``mismatches`` letters.
+
+    Parameters
+    ----------
+    length : int
+        Number of letters of a word.
+    mismatches : int
+        At least 0, below ``length``; 0 gives the spectrum kernel.
+    alphabet : str, bytes or tuple of tokens, optional
+        Letters of the words u, each once. None is a rule: ``resolve(X)``, which estimators call, takes the letters of
+        X.
+
+    Notes
+    -----
+    A substring has sum_j binom(length, j) (a - 1)^j neighbours for an alphabet of a letters; time and memory grow with
+    the number of distinct substrings times this number.
+
+    References
+    ----------
+    Leslie, Eskin, Cohen, Weston, Noble, *Mismatch string kernels for discriminative protein classification*,
+    Bioinformatics 20 (2004).
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> mc.strings.Mismatch(2, 1, alphabet="ab")(["ab", "aa", "bb"])
+    array([[3., 2., 2.],
+           [2., 3., 2.],
+           [2., 2., 3.]])
+    """
+
+    length: int
+    mismatches: int
+    alphabet: str | bytes | tuple | None = None
+
+    def __post_init__(self):
+        check_integer("length", self.length)
+        check_integer("mismatches", self.mismatches, least=0)
+        if self.mismatches >= self.length:
+            raise ValueError(
+                f"mismatches = {self.mismatches} must be below length = {self.length}; otherwise all words agree."
+            )
+        if self.alphabet is None:
+            return
+        if not isinstance(self.alphabet, (str, bytes, tuple)):
+            raise TypeError(
+                f"alphabet must be a string, bytes or a tuple of tokens, got {self.alphabet!r:.40} of type "
+                f"{type(self.alphabet).__name__}."
+            )
+        if not self.alphabet or len(set(self.alphabet)) < len(self.alphabet):
+            raise ValueError(f"alphabet = {self.alphabet!r:.60} must have at least one letter, and each letter once.")
+
+    def unresolved(self):
+        return ("alphabet", None) if self.alphabet is None else None
+
+    def resolve(self, X, sample_weight=None):
+        """Return the kernel with the letters of X as alphabet, unless it has one."""
+        if self.alphabet is not None:
+            return self
+        points = self.admit(X, "X")
+        letters = sorted(set().union(*points), key=lambda token: (type(token).__name__, token))
+        joined = {str: "".join, bytes: bytes, tuple: tuple}[_letters(points[0])]
+        return replace(self, alphabet=joined(letters))
+
+    def _checked(self, point, name):
+        point = super()._checked(point, name)
+        if self.alphabet is not None and _letters(point) is not _letters(self.alphabet):
+            raise TypeError(
+                f"{name} is of type {_letters(point).__name__}, but the alphabet of the kernel is of type "
+                f"{_letters(self.alphabet).__name__}; they must be of one type."
+            )
+        return point
+
+    def _compute_features(self, points):
+        exact = count_features(_substrings(point, self.length) for point in points)
+        near = count_features(self._neighbours(word) for word in exact.vocabulary)
+        matrix = (exact.matrix @ near.matrix).tocsr()
+        matrix.sort_indices()
+        return Features(matrix, near.vocabulary)
+
+    def _neighbours(self, word):
+        """Return all words of the alphabet that differ from a word in at most ``mismatches`` letters."""
+        letters = [self.alphabet[i : i + 1] for i in range(len(self.alphabet))]
+        found = [(word[:0], 0)]
+        for i in range(len(word)):
+            found = [
+                (start + letter, errors)
+                for start, before in found
+                for letter in letters
+                if (errors := before + (letter != word[i : i + 1])) <= self.mismatches
+            ]
+        return [neighbour for neighbour, _ in found]
+
+
+@dataclass(frozen=True, eq=False)
+class Words(_Strings, Counting):
+    """Bag-of-words kernel, sum over all words of count(x) count(z), with scikit-learn's tokens.
+
+    Parameters
+    ----------
+    analyzer : {"word", "char", "char_wb"}
+        Words, or substrings of the text, with "char_wb" inside of words only.
+    ngrams : tuple of int
+        Least and largest number of tokens of a feature.
+    lowercase : bool
+    stop_words : "english", tuple of str, or None
+        Words that are left out.
+    binary : bool
+        Whether a feature is 1 if it occurs, instead of its count.
+
+    Notes
+    -----
+    The vocabulary is not fitted: a new word of a new text is a feature, too. Points are strings.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> mc.strings.Words()(["the cat and the dog", "The dog"])
+    array([[7., 3.],
+           [3., 2.]])
+    """
+
+    analyzer: str = "word"
+    ngrams: tuple = (1, 1)
+    lowercase: bool = True
+    stop_words: str | tuple | None = None
+    binary: bool = False
+
+    def __post_init__(self):
+        if self.analyzer not in ("word", "char", "char_wb"):
+            raise ValueError(f"analyzer = {self.analyzer!r} must be 'word', 'char' or 'char_wb'.")
+        if not isinstance(self.ngrams, tuple) or len(self.ngrams) != 2:
+            raise TypeError(f"ngrams must be a tuple of two whole numbers, got {self.ngrams!r}.")
+        for value in self.ngrams:
+            check_integer("ngrams", value)
+        if self.ngrams[0] > self.ngrams[1]:
+            raise ValueError(f"ngrams = {self.ngrams} must not decrease.")
+        if not (self.stop_words in (None, "english") or isinstance(self.stop_words, tuple)):
+            raise ValueError(f"stop_words = {self.stop_words!r} must be 'english', a tuple of words or None.")
+
+    def _checked(self, point, name):
+        if not isinstance(point, str):
+            raise TypeError(f"{name} must be a string, a text, got {point!r:.40} of type {type(point).__name__}.")
+        return super()._checked(point, name)
+
+    def _compute_features(self, points):
+        from sklearn.feature_extraction.text import CountVectorizer
+
+        words = self.stop_words
+        analyze = CountVectorizer(
+            analyzer=self.analyzer,
+            ngram_range=self.ngrams,
+            lowercase=self.lowercase,
+            stop_words=list(words) if isinstance(words, tuple) else words,
+        ).build_analyzer()
+        tokens = map(analyze, points)
+        return count_features(map(dict.fromkeys, tokens) if self.binary else tokens)
+
+
+# --- compiled loops --------------------------------------------------------------------------------------------------
+
+
+class _Coded:
+    """Strings of a block as numbers, one after the other; string i is ``codes[ends[i] : ends[i + 1]]``."""
+
+    def __init__(self, points):
+        letters = dict.fromkeys(letter for point in points for letter in point)
+        self.vocabulary = Vocabulary({letter: code for code, letter in enumerate(letters)})
+        self.codes = np.array([self.vocabulary[letter] for point in points for letter in point], np.int64)
+        self.ends = np.cumsum([0, *map(len, points)], dtype=np.int64)
+
+    @cached_property
+    def longest(self):
+        """Length of the longest string."""
+        return int(np.diff(self.ends).max())
+
+    def in_codes_of(self, other):
+        """Return the codes in the vocabulary of another block; -1 for unknown letters."""
+        if self is other:
+            return self.codes
+        return other.vocabulary.columns_of(self.vocabulary)[self.codes]
+
+
+@dataclass(frozen=True, eq=False)
+class _Compared(_Strings, Structured):
+    """Base class of kernels that compare two strings letter by letter in a compiled loop, ``_fill``."""
+
+    def _compute_features(self, points):
+        return _Coded(points)
+
+    def _values(self, tile):
+        X, Z = self._features(tile.X), self._features(tile.Z)
+        fill = self._filler((X.in_codes_of(Z), X.ends), (Z.codes, Z.ends))
+        return fill_pairs(tile, self._work(X.longest, Z.longest), fill)
+
+    def diagonal(self, points):
+        X = self._features(points)
+        return fill_diagonal(len(points), self._filler((X.codes, X.ends), (X.codes, X.ends)))
+
+    def _filler(self, X, Z):
+        return lambda rows, columns, block: self._fill(*X, *Z, rows.start, columns.start, *self._numbers(), block)
+
+
+@dataclass(frozen=True, eq=False)
+class Subsequence(_Compared):
+    """Gap-weighted subsequence kernel, the sum of decay^(spans) over common subsequences of ``length`` letters.
+
+    A subsequence of a string may have gaps; its span is the number of letters from its first to its last one. Every
+    pair of occurrences of the same letters contributes decay^(span in x + span in z).
+
+    Parameters
+    ----------
+    length : int
+        Number of letters of a subsequence.
+    decay : float
+        Above 0, at most 1; below 1 gaps are penalised.
+
+    Notes
+    -----
+    A pair costs length |x| |z| steps of dynamic programming in compiled code. Long strings have large values of
+    k(x, x): ``Normalized(Subsequence(...))`` is usual.
+
+    References
+    ----------
+    Lodhi, Saunders, Shawe-Taylor, Cristianini, Watkins, *Text classification using string kernels*, JMLR 2 (2002).
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> mc.strings.Subsequence(2, 0.5)(["cat", "car"])
+    array([[0.140625, 0.0625  ],
+           [0.0625  , 0.140625]])
+    """
+
+    length: int
+    decay: float = 0.5
+
+    def __post_init__(self):
+        check_integer("length", self.length)
+        check_number("decay", self.decay)
+        if not 0 < self.decay <= 1:
+            raise ValueError(f"decay = {self.decay!r} must be above 0 and at most 1.")
+
+    def _work(self, x_length, z_length):
+        return 3 * self.length * x_length * z_length
+
+    def _numbers(self):
+        return self.length, float(self.decay)
+
+    @property
+    def _fill(self):
+        return _fill_subsequences
+
+
+@compiled
+def _fill_subsequences(x, x_ends, z, z_ends, i0, j0, length, decay, out):
+    """Write the subsequence kernel of pairs of strings to a block."""
+    for i in range(out.shape[0]):
+        s = x[x_ends[i0 + i] : x_ends[i0 + i + 1]]
+        for j in range(out.shape[1]):
+            out[i, j] = _common_subsequences(s, z[z_ends[j0 + j] : z_ends[j0 + j + 1]], length, decay)
+
+
+@compiled
+def _common_subsequences(s, t, length, decay):
+    """Return the weighted number of common subsequences of two strings."""
+    n, m = len(s), len(t)
+    # ending[a, b]: weight of the pairs of subsequences that end with letters a of s and b of t
+    ending, total, square = np.zeros((n, m)), 0.0, decay * decay
+    for a in range(n):
+        for b in range(m):
+            if s[a] == t[b]:
+                ending[a, b] = square
+                total += square
+    above, reach = np.empty(m), np.empty(m)
+    for _ in range(length - 1):
+        total = 0.0
+        # reach[b]: sum over a' < a, b' < b of ending[a', b'] decay^(a - 1 - a' + b - 1 - b')
+        for b in range(m):
+            reach[b] = 0.0
+        for a in range(n):
+            along = 0.0
+            for b in range(m):
+                above[b] = along
+                along = ending[a, b] + decay * along
+            for b in range(m):
+                ending[a, b] = square * reach[b] if s[a] == t[b] else 0.0
+                total += ending[a, b]
+                reach[b] = above[b] + decay * reach[b]
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedDegree(_Compared):
+    """Weighted degree kernel of aligned strings: equal substrings at equal positions, up to ``degree`` letters.
+
+    k(x, z) = sum over d = 1 .. degree of b_d times the number of positions at which the next d letters agree, with
+    b_d = 2 (degree - d + 1) / (degree (degree + 1)). All strings must have one length.
+
+    Parameters
+    ----------
+    degree : int
+        Number of letters of the longest substring.
+
+    References
+    ----------
+    Raetsch, Sonnenburg, *Accurate splice site detection for Caenorhabditis elegans*, in Kernel methods in computational
+    biology, MIT Press (2004).
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> mc.strings.WeightedDegree(2)(["acgt", "acct"]).round(4)
+    array([[3.6667, 2.3333],
+           [2.3333, 3.6667]])
+    """
+
+    _remedy = "WeightedDegree compares aligned strings of one length and type, use Spectrum for others"
+
+    degree: int
+
+    def __post_init__(self):
+        check_integer("degree", self.degree)
+
+    def _kind(self, point):
+        return f"{super()._kind(point)} with {len(point)} letters"
+
+    def _work(self, x_length, z_length):
+        return 2 * x_length
+
+    def _numbers(self):
+        degrees = np.arange(self.degree)
+        weights = 2 * (self.degree - degrees) / (self.degree * (self.degree + 1))
+        # a run of r equal letters adds weights[d] for the d-th and all shorter substrings that end at each letter
+        return (np.cumsum(weights),)
+
+    @property
+    def _fill(self):
+        return _fill_runs
+
+
+@compiled
+def _fill_runs(x, x_ends, z, z_ends, i0, j0, gains, out):
+    """Write sums over runs of equal letters to a block: ``gains[r - 1]`` for letter r of a run."""
+    length, degree = x_ends[1] - x_ends[0], len(gains)
+    for i in range(out.shape[0]):
+        s = x[x_ends[i0 + i] : x_ends[i0 + i + 1]]
+        for j in range(out.shape[1]):
+            t = z[z_ends[j0 + j] : z_ends[j0 + j + 1]]
+            total, run = 0.0, 0
+            for a in range(length):
+                run = run + 1 if s[a] == t[a] else 0
+                if run:
+                    total += gains[min(run, degree) - 1]
+            out[i, j] = total

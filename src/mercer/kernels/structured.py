@@ -1,0 +1,235 @@
+"""Structured, the base class of kernels on strings, sets, graphs and sequences; features and loops over pairs."""
+
+import itertools
+import operator
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer._compute.compile import compiled
+from mercer._compute.loops import mirror
+from mercer._compute.threads import run_tasks
+from mercer.kernels.base import Kernel, Tags
+
+# Elementary steps of a compiled call, about 0.1 s, after which Ctrl-C is noticed.
+_STEPS = 30_000_000
+# A matrix of features with at least this share of nonzero entries is multiplied as a dense matrix.
+_DENSE_SHARE, _DENSE_ENTRIES = 0.05, 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Structured(Kernel):
+    """Base class of kernels on objects; subclasses state ``_checked``, ``_compute_features`` and ``_values``."""
+
+    # What to do about points of different kinds, for errors.
+    _remedy: ClassVar[str] = ""
+
+    @property
+    def tags(self):
+        """Positive semidefinite, on objects, without gradient."""
+        return Tags(points="objects", differentiable=False)
+
+    def admit(self, points, name):
+        points = _as_list(points, name)
+        checked = [self._checked(point, f"{name}[{i}]") for i, point in enumerate(points)]
+        kinds = list(map(self._kind, checked))
+        other = next((i for i, kind in enumerate(kinds) if kind != kinds[0]), 0)
+        self._require_one_kind(f"{name}[{other}]", kinds[other], f"{name}[0]", kinds[0])
+        return points if all(map(operator.is_, checked, points)) else checked
+
+    def _checked(self, point, name):
+        """Return an object in the form that the kernel computes with, or raise an error that starts with ``name``."""
+        raise NotImplementedError
+
+    def _kind(self, point):
+        """Return a description that all points must share, such as "of type str"."""
+        return ""
+
+    def _require_one_kind(self, left, left_kind, right, right_kind):
+        if left_kind != right_kind:
+            raise ValueError(f"{left} is {left_kind}, but {right} is {right_kind}; {self._remedy}.")
+
+    def unresolved(self):
+        # strings among the parameters are values, not rules
+        return None
+
+    def evaluate(self, tile):
+        left, right = tile.X.container[0], tile.Z.container[0]
+        self._require_one_kind("X[0]", self._kind(left), "Z[0]", self._kind(right))
+        return self._values(tile)
+
+    def _values(self, tile):
+        """Return the values of a tile of points of one kind."""
+        raise NotImplementedError
+
+    def _features(self, points):
+        """Return the features of ``Points``, computed once."""
+        return points.memo((self, "features"), lambda: self._compute_features(points.container))
+
+    def _compute_features(self, points):
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Counting(Structured):
+    """Base class of kernels <phi(x), phi(z)> with sparse features, which ``_compute_features`` returns."""
+
+    def _values(self, tile):
+        return inner_products(self._features(tile.X), self._features(tile.Z))
+
+    def diagonal(self, points):
+        matrix = self._features(points).matrix
+        return np.asarray(matrix.multiply(matrix).sum(axis=1), np.float64).ravel()
+
+
+class Vocabulary(dict):
+    """Columns of features by their keys."""
+
+    def columns_of(self, other):
+        """Return the column here of each column of another vocabulary; -1 for unknown keys."""
+        return np.fromiter((self.get(key, -1) for key in other), np.int64, len(other))
+
+
+class Features:
+    """Sparse features of a block of objects.
+
+    Parameters
+    ----------
+    matrix : CSR array (n, D)
+        With sorted columns.
+    vocabulary : Vocabulary
+        Of another block, to which the columns are compared.
+    """
+
+    def __init__(self, matrix, vocabulary):
+        self.matrix, self.vocabulary = matrix, vocabulary
+
+    def __len__(self):
+        return self.matrix.shape[0]
+
+    @cached_property
+    def transposed(self):
+        """The transposed matrix (D, n) in CSR."""
+        return self.matrix.T.tocsr()
+
+    @cached_property
+    def dense(self):
+        """The features (n, D) as a dense array, or None if that is wasteful."""
+        n, D = self.matrix.shape
+        worthwhile = self.matrix.nnz >= _DENSE_SHARE * n * D and n * D <= _DENSE_ENTRIES
+        return self.matrix.toarray() if worthwhile else None
+
+    def in_columns_of(self, other):
+        """Return the matrix of these features in the columns of other features; unknown features are left out."""
+        if self.vocabulary is other.vocabulary:
+            return self.matrix
+        columns = other.vocabulary.columns_of(self.vocabulary)
+        known = np.flatnonzero(columns >= 0)
+        shape = len(self.vocabulary), len(other.vocabulary)
+        selection = sp.csr_array((np.ones(len(known)), (known, columns[known])), shape)
+        matrix = (self.matrix @ selection).tocsr()
+        matrix.sort_indices()
+        return matrix
+
+
+def count_features(bags):
+    """Return the features of objects, given as the keys of each: the number of times that a key occurs."""
+    counter = itertools.count()
+    vocabulary = defaultdict(counter.__next__)
+    indices, ends = [], [0]
+    for keys in bags:
+        indices.extend(map(vocabulary.__getitem__, keys))
+        ends.append(len(indices))
+    return Features(_summed(np.ones(len(indices)), indices, ends, len(vocabulary)), Vocabulary(vocabulary))
+
+
+def weigh_features(mappings):
+    """Return the features of objects, given as mappings from keys to weights."""
+    counted = count_features(mappings)
+    # each key of a mapping is one entry, in the order of the mappings
+    columns = counted.vocabulary.columns_of([key for mapping in mappings for key in mapping])
+    weights = np.array([weight for mapping in mappings for weight in mapping.values()], np.float64)
+    ends = np.cumsum([0, *map(len, mappings)])
+    return Features(_summed(weights, columns, ends, len(counted.vocabulary)), counted.vocabulary)
+
+
+def _summed(values, indices, ends, width):
+    matrix = sp.csr_array((values, np.array(indices, np.int64), np.array(ends, np.int64)), (len(ends) - 1, width))
+    matrix.sum_duplicates()
+    return matrix
+
+
+def inner_products(X, Z):
+    """Return the inner products (n, m) of two blocks of features, exactly symmetric for one block."""
+    rows = X.in_columns_of(Z)
+    if Z.dense is not None:
+        dense = X.dense if X is Z else rows.toarray()
+        return dense @ Z.dense.T
+    out = np.zeros((len(X), len(Z)))
+    other = Z.transposed
+    # steps up to the end of each row
+    steps = np.concatenate([[0], np.cumsum(np.diff(other.indptr)[rows.indices])])[rows.indptr[1:]]
+    cuts = np.searchsorted(steps, np.arange(_STEPS, steps[-1], _STEPS), side="right")
+    ends = np.unique([0, *cuts, len(X)])
+    arrays = (*_arrays(rows), *_arrays(other))
+    run_tasks(lambda i: _add_products(*arrays, ends[i], ends[i + 1], out), len(ends) - 1)
+    return out
+
+
+def _arrays(matrix):
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
+
+
+@compiled
+def _add_products(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, start, stop, out):
+    """Add the products of rows start .. stop of a CSR matrix with a transposed one to ``out``."""
+    for i in range(start, stop):
+        for a in range(x_ptr[i], x_ptr[i + 1]):
+            row, value = x_columns[a], x_values[a]
+            for b in range(z_ptr[row], z_ptr[row + 1]):
+                out[i, z_columns[b]] += value * z_values[b]
+
+
+def fill_pairs(tile, work, fill):
+    """Return the values (n, m) of a tile, of which ``fill(rows, columns, block)`` writes a block, on several threads.
+
+    ``work`` is the number of elementary steps of a pair. For one block of points with itself only blocks on and below
+    the diagonal are filled, and mirrored.
+    """
+    n, m = len(tile.X), len(tile.Z)
+    out = np.empty((n, m))
+    side = int(max(1, min(1024, (_STEPS / max(1, work)) ** 0.5)))
+    whole = tile.X is tile.Z
+    blocks = [
+        (slice(i, min(i + side, n)), slice(j, min(j + side, m)))
+        for i in range(0, n, side)
+        for j in range(0, m, side)
+        if not whole or j <= i
+    ]
+    run_tasks(lambda b: fill(*blocks[b], out[blocks[b]]), len(blocks))
+    if whole:
+        mirror(out, 0, n)
+    return out
+
+
+def fill_diagonal(n, fill):
+    """Return the values (n,) of points with themselves, written by ``fill`` as in ``fill_pairs``."""
+    out = np.empty(n)
+    run_tasks(lambda i: fill(slice(i, i + 1), slice(i, i + 1), out[i : i + 1, None]), n)
+    return out
+
+
+def _as_list(points, name):
+    """Return a list of objects; a list as it is."""
+    if isinstance(points, (str, bytes)):
+        raise TypeError(f"{name} must be a list of points, got the single {type(points).__name__} {points!r:.40}.")
+    if not (hasattr(points, "__len__") and hasattr(points, "__iter__")):
+        raise TypeError(f"{name} must be a list of points, got {type(points).__name__}.")
+    points = points if isinstance(points, list) else list(points)
+    if not points:
+        raise ValueError(f"{name} must have at least one point, got an empty list.")
+    return points

@@ -1,0 +1,79 @@
+"""Features and loops that kernels on objects share: vocabularies, sparse products, threads, lists of points."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer as mc
+from mercer._compute.points import Points
+from mercer._compute.tile import Tile
+from mercer.kernels import structured
+from mercer.kernels.structured import Features, Vocabulary, count_features, fill_pairs, inner_products, weigh_features
+
+
+def test_counted_features_are_the_counts_of_keys():
+    features = count_features(["abca", "", "cc"])
+    assert features.vocabulary == {"a": 0, "b": 1, "c": 2}
+    np.testing.assert_array_equal(features.matrix.toarray(), [[2, 1, 1], [0, 0, 0], [0, 0, 2]])
+
+
+def test_weighed_features_are_the_weights_of_keys():
+    features = weigh_features([{"a": 0.5, "b": 2}, {}, {"b": 3.0}])
+    np.testing.assert_array_equal(features.matrix.toarray(), [[0.5, 2], [0, 0], [0, 3]])
+
+
+def test_features_of_two_blocks_are_compared_by_their_keys():
+    X, Z = count_features(["abca", "d"]), count_features(["cb", "aad"])
+    np.testing.assert_array_equal(inner_products(X, Z), [[2, 4], [0, 1]])
+    np.testing.assert_array_equal(inner_products(Z, X), [[2, 0], [4, 1]])
+
+
+def _random_features(seed, shape, density):
+    matrix = sp.csr_array(sp.random(*shape, density, random_state=seed, format="csr"))
+    matrix.sort_indices()
+    return Features(matrix, Vocabulary.fromkeys(range(shape[1])))
+
+
+@pytest.mark.parametrize("density", [0.01, 0.3], ids=["sparse", "dense"])
+def test_products_are_those_of_matrices_and_symmetric_to_the_last_bit(density):
+    X = _random_features(0, (60, 500), density)
+    assert (X.dense is None) == (density < 0.05)
+    K = inner_products(X, X)
+    np.testing.assert_allclose(K, (X.matrix @ X.matrix.T).toarray(), rtol=1e-13)
+    np.testing.assert_array_equal(K, K.T)
+
+
+def test_neither_tasks_nor_threads_change_a_product(monkeypatch):
+    X = _random_features(0, (60, 500), 0.02)
+    whole = inner_products(X, X)
+    monkeypatch.setattr(structured, "_STEPS", 50)
+    np.testing.assert_array_equal(inner_products(X, X), whole)
+    tile = Tile(points := Points(list(range(7))), points)
+
+    def fill(rows, columns, block):
+        block[:] = np.subtract.outer(np.arange(7)[rows], np.arange(7)[columns]) ** 2
+
+    for work in (1, 10, 1000):
+        np.testing.assert_array_equal(fill_pairs(tile, work, fill), np.subtract.outer(np.arange(7), np.arange(7)) ** 2)
+
+
+def test_features_are_computed_once_for_each_block_of_points():
+    class Counted(mc.strings.Spectrum):
+        def _compute_features(self, points):
+            calls.append(len(points))
+            return super()._compute_features(points)
+
+    calls, kernel = [], Counted(1)
+    phi = mc.features(kernel, ["ab", "b", "a"])
+    phi.norms()
+    phi.inner(phi)
+    phi(["a"])
+    phi(["b"])
+    assert calls == [3, 1, 1]
+
+
+def test_admitted_points_are_admitted_unchanged():
+    kernel = mc.strings.Spectrum(1)
+    points = kernel.admit([["a"], ("b", "c")], "X")
+    assert points == [("a",), ("b", "c")]
+    assert kernel.admit(points, "X") is points

@@ -1,0 +1,21 @@
+"""Kernels on strings, sets, graphs and sequences, with points that they take."""
+
+import mercer as mc
+
+WORDS = ["gatta", "cat", "attac", "gag", "tt", "catgat", "g"]
+ALIGNED = ["gatt", "cata", "atta", "gaga", "ttac", "cagg", "gcta"]
+TOKENS = [(1, 2, 1), (2,), (1, 2, 3, 1, 2), (3, 3), (1, 1), (2, 3), (3, 1, 2)]
+
+STRINGS = {
+    "spectrum": (mc.strings.Spectrum(2), WORDS),
+    "spectrum_of_bytes": (mc.strings.Spectrum(3), [word.encode() for word in WORDS]),
+    "spectrum_of_tokens": (mc.strings.Spectrum(2), TOKENS),
+    "blended": (mc.strings.BlendedSpectrum(3), WORDS),
+    "mismatch": (mc.strings.Mismatch(3, 1, alphabet="acgt"), WORDS),
+    "subsequence": (mc.strings.Subsequence(2, 0.7), WORDS),
+    "weighted_degree": (mc.strings.WeightedDegree(3), ALIGNED),
+    "words": (mc.strings.Words(analyzer="char", ngrams=(1, 2)), WORDS),
+    "normalized": (mc.Normalized(mc.strings.Subsequence(1, 0.5)), WORDS),
+}
+
+STRUCTURED = STRINGS
