@@ -8,6 +8,7 @@ from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import Points, keep_points
 from mercer._compute.tile import Tile
 from mercer.kernels.base import admit_beside, admit_pair, require_kernel
+from mercer.kernels.transposed import Transposed
 
 
 class Gram:
@@ -65,10 +66,12 @@ class Gram:
     @property
     def T(self):
         """The transposed matrix K(Z, X), also lazy."""
-        if self._X is self._Z:
+        kernel = self._kernel
+        if self._X is self._Z and kernel.tags.symmetric:
             return self
         transposed = object.__new__(Gram)
-        transposed.__dict__ |= self.__dict__ | {"_X": self._Z, "_Z": self._X}
+        kernel = kernel if kernel.tags.symmetric else Transposed(kernel)
+        transposed.__dict__ |= self.__dict__ | {"_kernel": kernel, "_X": self._Z, "_Z": self._X}
         return transposed
 
     def diagonal(self):

@@ -245,3 +245,24 @@ def test_a_tube_that_holds_a_constant_has_no_vector():
 def test_other_losses_are_refused(loss):
     with pytest.raises(ValueError, match=f"loss = '{loss}' must be 'epsilon' if C = inf"):
         mc.SVR(np.inf, loss=loss).fit(X, Y)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1e4, 1e10])
+@pytest.mark.parametrize("scale", [1e-10, 1e-3, 1e6, 1e10])
+@pytest.mark.parametrize("loss", ["epsilon", "huber", "squared_epsilon"])
+def test_targets_far_from_zero_and_of_any_scale_give_the_same_function(loss, scale, offset):
+    def fit(factor, added):
+        C = factor if loss != "squared_epsilon" else 1.0
+        return mc.SVR(C, loss=loss, epsilon=0.1 * factor, kernel=mc.Gaussian(1.0)).fit(X, factor * (Y + added))
+
+    expected, model = fit(1.0, 0.0).predict(X), fit(scale, offset)
+    np.testing.assert_allclose(model.predict(X) / scale - offset, expected, atol=3e-3 + 1e-14 * offset)
+    found = mc.certify(model, X, scale * (Y + offset))
+    assert found.kkt <= 1e-3 * scale * max(1, 1e-12 * offset)
+    assert model.certificate_.kkt <= 1e-3 * scale
+    np.testing.assert_allclose(found.dual, model.certificate_.dual, rtol=1e-6 + 1e-15 * offset)
+
+
+def test_targets_whose_squares_overflow_are_refused():
+    with pytest.raises(ValueError, match=r"y\[1\] = -1e\+200 must be at most 1e\+150 in size"):
+        mc.SVR().fit(X[:3], [0.0, -1e200, 1.0])

@@ -28,10 +28,10 @@ def row_step(m):
 
 
 def dense(kernel, X, Z, tile=Tile):
-    """Return K(X, Z) (n, m), exactly symmetric if X is Z."""
+    """Return K(X, Z) (n, m), exactly symmetric if X is Z and the kernel is symmetric."""
     parts = [kernel.evaluate(each) for _, each in tiles(X, Z, tile)]
     K = parts[0] if len(parts) == 1 else join_points(parts)
-    return mirror(K) if X is Z else K
+    return mirror(K) if X is Z and kernel.tags.symmetric else K
 
 
 def mirror(K):

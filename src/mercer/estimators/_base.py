@@ -13,6 +13,7 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.objects import as_objects, holds_rows
 from mercer._compute.points import count_points
 from mercer.kernels.base import with_params
+from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.shorthand import as_kernel
 
 # Methods that change an estimator, in whichever class they are defined; the fitting methods of Kernelized share `_fit`.
@@ -87,6 +88,7 @@ class KernelEstimator(AllOrNothing):
         kernel = as_kernel(self.kernel)
         X = self._rows(X, kernel, reset=True)
         kernel = kernel.resolve(X, sample_weight)
+        check_pairwise(kernel, X)
         self._n_rows = count_points(X)
         return kernel, np.arange(count_points(X)) if kernel.tags.points == "indices" else X
 

@@ -15,10 +15,10 @@ from mercer.estimators._svm import (
     SupportVectorEstimator,
     check_choice,
     check_lengths,
+    conclude,
     kernel_product,
     like_vectors,
     stored_coefficients,
-    warn_inaccurate,
 )
 from mercer.expansion import Expansion
 from mercer.gram import kept_product, prepare_product
@@ -137,22 +137,12 @@ class SupportVectorClassifier(ClassificationProblem):
         with self._training(problem) as options:
             rows = options.rows(problem.kernel, problem.points, duals)
             solutions = one_vs_one.solve_duals(rows, duals, problem.binary, options)
-        store(self, problem, solutions)
+        store(self, problem, duals, solutions, rows.error)
         self._prepare()
         return duals, solutions
 
-    def __mercer_certify__(self, X, y, sample_weight):
-        """Return the certificate in float64 from the training points."""
-        self._require_training_rows(X)
-        problem = self._problem(X, y, sample_weight)
-        coef, support = stored_coefficients(self, problem)
-        if one_vs_one.is_paired(len(self.classes_), self.multi_class):
-            coef = one_vs_one.unpack(coef, problem.counts)
-        values, parts = kernel_product(self.kernel_, problem.points, coef, support), []
-        for k, dual in enumerate(self._duals(problem)):
-            gradient, bias = dual.target - values[dual.points, k], float(self.intercept_[k])
-            parts.append(certificate(dual, coef[dual.points, k], gradient, bias, np.finfo(problem.dtype).eps))
-        return total(parts)
+    def _recomputed(self, problem):
+        return recomputed(self, problem, self._duals(problem))
 
     def _check_parameters(self):
         self._check_problem()
@@ -177,12 +167,23 @@ class SupportVectorClassifier(ClassificationProblem):
         return one_vs_one.pair_values(products, len(self.classes_)) + self.intercept_
 
 
-def store(model, problem, solutions):
-    """Store the solutions of all binary classifiers as fitted attributes, and warn if they are inaccurate."""
+def recomputed(model, problem, duals):
+    """Return the certificate of the stored coefficients in float64."""
+    coef, support = stored_coefficients(model, problem)
+    if one_vs_one.is_paired(len(model.classes_), model.multi_class):
+        coef = one_vs_one.unpack(coef, problem.counts)
+    values, parts = kernel_product(model.kernel_, problem.points, coef, support), []
+    for k, dual in enumerate(duals):
+        gradient, bias = dual.target - values[dual.points, k], float(model.intercept_[k])
+        parts.append(certificate(dual, coef[dual.points, k], gradient, bias, np.finfo(problem.dtype).eps))
+    return total(parts)
+
+
+def store(model, problem, duals, solutions, error):
+    """Store the solutions of all binary duals as fitted attributes; ``error`` is that of the kernel rows."""
     store_coefficients(model, problem, [each.coef for each in solutions], [each.bias for each in solutions])
     model.n_iter_ = np.array([each.n_iter for each in solutions])
-    model.certificate_ = total([each.certificate for each in solutions])
-    warn_inaccurate(model, max(solutions, key=lambda solution: solution.violation), model.tol)
+    conclude(model, problem, solutions, model.tol, error, lambda: recomputed(model, problem, duals))
 
 
 def store_coefficients(model, problem, coefs, biases):

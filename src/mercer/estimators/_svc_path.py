@@ -89,12 +89,12 @@ class _Path(ClassificationProblem, BaseEstimator):
                     found[k][m] = _finished(rows, binary.dual(Cs[k] * upper), solution, self.tol)
 
             with_values(rows, problem.binary, options, rows.dtype, solve)
-        return [self._fitted(problem, C, solutions) for C, solutions in zip(Cs, found, strict=True)]
+        return [self._fitted(problem, C, upper, solutions, rows.error) for C, solutions in zip(Cs, found, strict=True)]
 
-    def _fitted(self, problem, C, solutions):
+    def _fitted(self, problem, C, upper, solutions, error):
         model = SVC(float(C), **self.get_params(deep=False))
         copy_validation(self, model)
-        store(model, problem, solutions)
+        store(model, problem, [binary.dual(C * upper) for binary in problem.binary], solutions, error)
         return model
 
 

@@ -13,14 +13,22 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from mercer._common import CallbackSupportMixin, check_integer, check_positive, check_weights, progress, warn
 from mercer._compute.points import count_points, take_points, widened
+from mercer.definiteness.convexity import nonconvexity
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion
 from mercer.gram import Gram, kept_product, prepare_product
 from mercer.kernels.bandwidth import warn_degenerate
+from mercer.solvers._certify import total
 from mercer.solvers.svm import solve_dual
 from mercer.solvers.svm.dual import Infeasible, certificate, inner_bias
 from mercer.solvers.svm.workspace import Options, SharedCallback
 
+# Certificates are recomputed if rounding may move values by more than this share of the tolerance.
+_NOTICED = 0.1
+# Largest target, whose square is a number.
+_LARGEST_TARGET = 1e150
+# Largest violation as a share of the standard deviation of targets, and the least that rounding allows.
+_SHARE, _ATTAINABLE = 1e-3, 1e-9
 # Kernel values beyond this suggest features that were not scaled.
 _LARGE = 1e4
 # Number of points compared with each other, and the largest error of a boundary as a share of their squared distances.
@@ -43,6 +51,8 @@ class Problem:
         Labels, factors of C and numbers of points.
     binary : list of Subproblem
         The binary classifiers.
+    targets : float64 array (k,), optional
+        Of a regression.
     """
 
     kernel: object
@@ -53,6 +63,7 @@ class Problem:
     class_weight: np.ndarray | None = None
     counts: np.ndarray | None = None
     binary: list = field(default_factory=list)
+    targets: np.ndarray | None = None
 
     @property
     def dtype(self):
@@ -100,6 +111,12 @@ class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
             except Infeasible as found:
                 raise ValueError(self._explain(problem, found)) from None
 
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the certificate in float64 from the training points."""
+        self._require_training_rows(X)
+        problem = self._problem(X, y, sample_weight)
+        return replace(self._recomputed(problem), convex=nonconvexity(problem.kernel, problem.points) is None)
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SingleOutput(SupportVectorEstimator):
@@ -125,18 +142,21 @@ class SingleOutput(SupportVectorEstimator):
         return np.array([len(self.dual_coef_)])
 
     def _problem(self, X, y, sample_weight):
-        """Return the points of positive weight; ``y`` may be None."""
+        """Return the points of positive weight, and their targets if there are any."""
         n = _num_samples(X) if y is None else check_lengths(X, y)
         weights = check_weights("sample_weight", sample_weight, n)
         rows = np.flatnonzero(weights > 0)
         kernel, points = self._positive_points(X, None if sample_weight is None else weights, rows)
-        return Problem(kernel, points, rows, weights[rows])
+        return Problem(kernel, points, rows, weights[rows], targets=None if y is None else y[rows])
 
-    def _solution(self, problem, dual, tol=None):
-        """Return the solution of a dual."""
+    def _solution(self, problem, dual, tol, scale=1.0):
+        """Return the solution of a dual, whose targets were divided by a scale, and the error of the kernel rows."""
         with self._training(problem, tol) as options:
             rows = options.rows(problem.kernel, problem.points, [dual])
-            return solve_dual(rows, dual, options)
+            try:
+                return solve_dual(rows, dual, options), rows.error
+            except Infeasible as found:
+                raise found.in_units(scale) from None
 
     def _store(self, problem, solution):
         """Store a solution as fitted attributes."""
@@ -145,7 +165,7 @@ class SingleOutput(SupportVectorEstimator):
         self.support_ = problem.rows[used]
         self.support_vectors_ = take_points(problem.points, used)
         self.dual_coef_ = solution.coef[used, None].astype(problem.dtype)
-        self.n_iter_, self.certificate_ = solution.n_iter, solution.certificate
+        self.n_iter_ = solution.n_iter
         prepare_product(problem.kernel, self.support_vectors_, self.dual_coef_)
 
     def _stored(self, problem):
@@ -167,10 +187,13 @@ class Boundary(SingleOutput, OutlierMixin):
 
     def _solve(self, problem, dual, tol, scale):
         """Return a solution with only points at their bounds outside; ``scale`` is that of kernel values."""
-        solution = self._solution(problem, dual, tol)
+        solution, error = self._solution(problem, dual, tol)
         bias = inner_bias(solution, dual, problem.dtype, scale)
         found = certificate(dual, solution.coef, solution.gradient, bias)
-        return replace(solution, bias=bias, certificate=found)
+        return replace(solution, bias=bias, certificate=found), error
+
+    def _problem(self, X, _y, sample_weight):
+        return super()._problem(X, None, sample_weight)
 
     def decision_function(self, X):
         """Return ``score_samples(X) - offset_`` of new points, positive inside.
@@ -215,29 +238,35 @@ class Regression(SingleOutput, RegressorMixin):
         """
         return self._values(X) + self.intercept_[0]
 
-    def _fit_dual(self, X, y, sample_weight):
-        """Solve the dual ``_dual(problem, y)``, store the solution, and return it."""
-        y = self._targets(y)
-        problem = self._problem(X, y, sample_weight)
-        solution = self._solution(problem, self._dual(problem, y))
+    def _fit_dual(self, problem, dual):
+        """Solve a dual for targets of mean 0 and size 1, and store the solution.
+
+        Divisions by the scale, a power of 2, are exact. The bias takes up the mean.
+        """
+        centre, scale = _centre_and_scale(dual.target)
+        total = None if dual.total is None else dual.total / scale
+        bounds = {name: getattr(dual, name) / scale for name in ("lower", "upper", "epsilon")}
+        scaled = replace(dual, target=(dual.target - centre) / scale, total=total, **bounds)
+        tol = min(self.tol, _SHARE * scale)
+        solution, error = self._solution(problem, scaled, max(tol / scale, _ATTAINABLE), scale)
+        solution = solution.in_units(centre, scale)
         self._store(problem, solution)
+        conclude(self, problem, [solution], tol, error, lambda: self._recomputed(problem))
+
+    def _store(self, problem, solution):
+        super()._store(problem, solution)
         self.intercept_ = np.array([solution.bias], problem.dtype)
-        warn_inaccurate(self, solution, self.tol)
-        return solution
 
-    def _solved_dual(self, problem, y):
-        """Return the dual that the fitted model solves."""
-        return self._dual(problem, y)
-
-    def __mercer_certify__(self, X, y, sample_weight):
-        """Return the certificate in float64 from the training points."""
-        self._require_training_rows(X)
-        y = self._targets(y)
-        problem = self._problem(X, y, sample_weight)
-        dual = self._solved_dual(problem, y)
+    def _recomputed(self, problem):
+        """Return the certificate of the stored coefficients in float64."""
+        dual = self._solved_dual(problem)
         coef, values = self._stored(problem)
         values = values if dual.ridge is None else values + dual.ridge * coef
         return certificate(dual, coef, dual.target - values, float(self.intercept_[0]))
+
+    def _solved_dual(self, problem):
+        """Return the dual that the fitted model solves."""
+        return self._dual(problem)
 
     def _targets(self, y):
         """Return the targets in float64, or raise a ValueError."""
@@ -254,7 +283,19 @@ class Regression(SingleOutput, RegressorMixin):
         bad = np.flatnonzero(~np.isfinite(y))
         if len(bad):
             raise ValueError(f"y[{bad[0]}] = {y[bad[0]]} must be finite: Input y contains NaN or infinity.")
+        largest = int(np.argmax(np.abs(y)))
+        if abs(y[largest]) > _LARGEST_TARGET:
+            raise ValueError(
+                f"y[{largest}] = {y[largest]} must be at most {_LARGEST_TARGET:.0e} in size: objectives contain "
+                "squares of targets; divide y by a constant."
+            )
         return y
+
+
+def _centre_and_scale(y):
+    """Return the mean of targets and a power of 2 near their standard deviation, 1 for equal targets."""
+    spread = float(np.std(y))
+    return float(np.mean(y)), 2.0 ** np.floor(np.log2(spread)) if spread > 0 else 1.0
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -322,22 +363,49 @@ def name_mean(problem, points, weights):
     return f"a weighted mean of {len(used)} points{labels} (the heaviest in rows {rows})"
 
 
+def conclude(model, problem, solutions, tol, error, recompute):
+    """Store the certificate of stored solutions, and warn if they are inaccurate or the kernel is indefinite.
+
+    ``recompute()`` gives it if the ``error`` of kernel rows, or rounding of the coefficients, may move values by more
+    than a share of the tolerance.
+    """
+    evidence = nonconvexity(problem.kernel, problem.points)
+    found = total([each.certificate for each in solutions])
+    size = max(float(np.linalg.norm(each.coef)) for each in solutions)
+    stored = float(np.finfo(problem.dtype).eps) * _largest_value(problem.kernel, model.support_vectors_)
+    if evidence is not None or size * (np.nan_to_num(error) + stored) > _NOTICED * tol:
+        found = recompute()
+    model.certificate_ = replace(found, convex=evidence is None)
+    if evidence is not None:
+        warn_nonconvex(type(model).__name__, evidence)
+    warn_inaccurate(model, max(solutions, key=lambda solution: solution.violation), tol)
+
+
 # --- warnings --------------------------------------------------------------------------------------------------------
 
 
 def warn_inaccurate(model, worst, tol):
-    """Warn if the solver stopped early, ``worst`` its worst solution, or if rounding exceeds the tolerance."""
-    name = type(model).__name__
-    if worst.violation <= tol:
+    """Warn if the violation exceeds the tolerance, ``worst`` the worst solution, or if rounding does."""
+    name, violation = type(model).__name__, max(worst.violation, model.certificate_.kkt)
+    if violation <= tol:
         size = np.linalg.norm(model.dual_coef_, axis=0).max(initial=0.0)
         warn_rounded(name, model.kernel_, model.support_vectors_, size, tol)
         return
-    gap = model.certificate_.gap / max(abs(model.certificate_.dual), 1e-300)
+    found = model.certificate_
+    gap = f" and a relative gap of {found.gap / max(abs(found.dual), 1e-300):.3g}" if found.convex else ""
     remedy = _remedy(worst.gain, _largest_value(model.kernel_, model.support_vectors_))
     warn(
-        f"{name} stopped after {worst.n_iter} steps with a violation of {worst.violation:.3g}, above tol = {tol:.3g}, "
-        f"and a relative gap of {gap:.3g}; {remedy}",
+        f"{name} stopped after {worst.n_iter} steps with a violation of {violation:.3g}, above tol = {tol:.3g}{gap}; "
+        f"{remedy}",
         ConvergenceWarning,
+    )
+
+
+def warn_nonconvex(name, evidence):
+    """Warn that a problem has no certified optimum."""
+    warn(
+        f"{name} solved a problem that is not convex: {evidence}. The solution is a stationary point without gap or "
+        "bounds; use mercer.make_positive, or a positive semidefinite kernel."
     )
 
 

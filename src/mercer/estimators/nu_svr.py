@@ -27,7 +27,8 @@ class NuSVR(Regression, BaseEstimator):
     kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
         As for `SVC`.
     tol : float
-        Largest violation of the optimality conditions, in units of y.
+        Largest violation of the optimality conditions, in units of y; at most a thousandth of the
+        standard deviation of y is used.
     max_iter : int
         Largest number of pairs of variables optimised in each of the few duals that are solved; -1 for 100 n, and at
         least ten million.
@@ -84,16 +85,21 @@ class NuSVR(Regression, BaseEstimator):
         self._check_solver()
         check_positive("C", self.C)
         check_share("nu", self.nu)
-        self.epsilon_ = self._fit_dual(X, y, sample_weight).epsilon
+        problem = self._problem(X, self._targets(y), sample_weight)
+        self._fit_dual(problem, self._dual(problem))
         return self
 
-    def _dual(self, problem, y):
-        dual = self._tube(problem, y, 0.0)
+    def _store(self, problem, solution):
+        super()._store(problem, solution)
+        self.epsilon_ = solution.epsilon
+
+    def _dual(self, problem):
+        dual = self._tube(problem, 0.0)
         return replace(dual, total=self.nu * float(dual.upper.sum()))
 
-    def _solved_dual(self, problem, y):
-        return self._tube(problem, y, self.epsilon_)
+    def _solved_dual(self, problem):
+        return self._tube(problem, self.epsilon_)
 
-    def _tube(self, problem, y, epsilon):
+    def _tube(self, problem, epsilon):
         n, bound = len(problem.rows), self.C * problem.weights
-        return Dual(y[problem.rows], -bound, bound, np.zeros(n), np.arange(n), epsilon)
+        return Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon)

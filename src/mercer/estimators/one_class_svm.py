@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer.estimators._svm import Boundary, check_share, warn_coarse, warn_inaccurate
+from mercer.estimators._svm import Boundary, check_share, conclude, warn_coarse
 from mercer.solvers.svm.dual import Dual, certificate, feasible_start
 
 
@@ -87,11 +87,11 @@ class OneClassSVM(Boundary, BaseEstimator):
         dual, total = self._dual(problem)
         scale = np.abs(problem.kernel.diag(problem.points)).max()
         tol = self.tol * max(float(scale), 1e-300) / max(1.0, total)
-        solution = self._solve(problem, dual, tol, scale)
+        solution, error = self._solve(problem, dual, tol, scale)
         self._store(problem, replace(solution, coef=total * solution.coef))
         self.intercept_ = np.array([total * solution.bias], problem.dtype)
         self.offset_ = -self.intercept_[0]
-        warn_inaccurate(self, solution, tol)
+        conclude(self, problem, [solution], tol, error, lambda: self._recomputed(problem))
         warn_coarse(self, problem, scale, solution.violation, tol)
         return self
 
@@ -115,10 +115,8 @@ class OneClassSVM(Boundary, BaseEstimator):
         upper = np.minimum(problem.weights / total, 2.0)
         return Dual(np.zeros(n), np.zeros(n), upper, feasible_start(upper, 1.0), np.arange(n)), total
 
-    def __mercer_certify__(self, X, y, sample_weight):
-        """Return the certificate in float64 from the training points."""
-        self._require_training_rows(X)
-        problem = self._problem(X, None, sample_weight)
+    def _recomputed(self, problem):
+        """Return the certificate of the stored coefficients in float64."""
         dual, total = self._dual(problem)
         coef, values = self._stored(problem)
         return certificate(dual, coef / total, -values / total, float(self.intercept_[0]) / total)

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 
 from mercer._common import warn
 from mercer._compute.points import widened
-from mercer.estimators._svm import Boundary, check_C, warn_coarse, warn_inaccurate
+from mercer.estimators._svm import Boundary, check_C, conclude, warn_coarse
 from mercer.solvers.svm.dual import certificate, smallest_ball_dual
 
 
@@ -94,12 +94,12 @@ class SVDD(Boundary, BaseEstimator):
         dual = self._dual(problem)
         scale = max(float(np.abs(dual.target).max()), 1e-300) * 2
         tol = self.tol * scale
-        solution = self._solve(problem, dual, tol, scale)
+        solution, error = self._solve(problem, dual, tol, scale)
         self._store(problem, solution)
         self._norm = float(self.centre_.norms()[0]) ** 2
         self.radius_ = float(np.sqrt(max(0.0, self._norm + 2 * solution.bias)))
         self.offset_ = -(self.radius_**2)
-        warn_inaccurate(self, solution, tol)
+        conclude(self, problem, [solution], tol, error, lambda: self._recomputed(problem))
         warn_coarse(self, problem, scale, solution.violation, tol)
         return self
 
@@ -153,10 +153,8 @@ class SVDD(Boundary, BaseEstimator):
             C = 1 / mass
         return smallest_ball_dual(np.asarray(problem.kernel.diag(problem.points), np.float64), C * weights)
 
-    def __mercer_certify__(self, X, y, sample_weight):
-        """Return the certificate in float64 from the training points."""
-        self._require_training_rows(X)
-        problem = self._problem(X, None, sample_weight)
+    def _recomputed(self, problem):
+        """Return the certificate of the stored coefficients in float64."""
         problem = replace(problem, points=widened(problem.points))
         dual = self._dual(problem)
         coef, values = self._stored(problem)

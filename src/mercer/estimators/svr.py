@@ -31,7 +31,8 @@ class SVR(Regression, BaseEstimator):
     loss : {"epsilon", "huber", "squared_epsilon"}
         With "epsilon" most coefficients are 0 or at a bound; with "huber" hardly any is 0.
     tol : float
-        Largest violation of the optimality conditions, in units of y.
+        Largest violation of the optimality conditions, in units of y; at most a thousandth of the
+        standard deviation of y is used.
     max_iter : int
         Largest number of pairs of variables optimised; -1 for 100 n, and at least ten million.
     memory : str or int
@@ -92,7 +93,8 @@ class SVR(Regression, BaseEstimator):
         self
         """
         self._check_parameters()
-        self._fit_dual(X, y, sample_weight)
+        problem = self._problem(X, self._targets(y), sample_weight)
+        self._fit_dual(problem, self._dual(problem))
         return self
 
     def _check_parameters(self):
@@ -106,7 +108,7 @@ class SVR(Regression, BaseEstimator):
             least = "above 0 for the Huber loss" if self.loss == "huber" else "at least 0"
             raise ValueError(f"epsilon = {self.epsilon!r} must be {least}.")
 
-    def _dual(self, problem, y):
+    def _dual(self, problem):
         """Return the dual: a quadratic loss adds a ridge to the kernel matrix."""
         n, C = len(problem.rows), self.C * problem.weights
         bound, epsilon, ridge = C, self.epsilon, None
@@ -114,7 +116,7 @@ class SVR(Regression, BaseEstimator):
             epsilon, ridge = 0.0, self.epsilon / C
         elif self.loss == "squared_epsilon":
             bound, ridge = np.full(n, np.inf), 1 / C
-        return Dual(y[problem.rows], -bound, bound, np.zeros(n), np.arange(n), epsilon, ridge)
+        return Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, ridge)
 
     def _explain(self, problem, found):
         """Return the text of an error for targets that no function is close to."""

@@ -40,6 +40,7 @@ class Composite(Kernel):
             sparse=all(tag.sparse for tag in tags),
             differentiable=all(tag.differentiable for tag in tags),
             nonnegative=any(tag.nonnegative for tag in tags),
+            symmetric=all(tag.symmetric for tag in tags),
         )
 
     def admit(self, points, name):

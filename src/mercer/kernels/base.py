@@ -32,6 +32,8 @@ class Tags:
         Whether the kernel has gradients.
     nonnegative : bool
         Whether all coordinates of a row must be at least 0.
+    symmetric : bool
+        Whether k(x, z) = k(z, x) by its formula; a function of the user may differ.
     """
 
     positive_semidefinite: bool | None = True
@@ -39,6 +41,7 @@ class Tags:
     sparse: bool = False
     differentiable: bool = True
     nonnegative: bool = False
+    symmetric: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,8 +44,8 @@ class FunctionKernel(Kernel):
 
     @property
     def tags(self):
-        """Unknown definiteness, rows or objects, no gradient."""
-        return Tags(positive_semidefinite=None, points="rows or objects", sparse=True, differentiable=False)
+        """Unknown definiteness and symmetry, rows or objects, no gradient."""
+        return Tags(None, points="rows or objects", sparse=True, differentiable=False, symmetric=False)
 
     def evaluate(self, tile):
         X, Z = _copied(tile.X.container), _copied(tile.Z.container)

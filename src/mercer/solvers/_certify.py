@@ -12,21 +12,26 @@ class Certificate:
     Attributes
     ----------
     primal, dual : float
-        Objective values; the optimum lies between them.
-    gap : float
-        primal - dual, at least 0 up to rounding.
+        Objective values; the optimum of a convex problem lies between them.
+    gap : float or None
+        primal - dual, at least 0 up to rounding; None if the problem is not convex, where it bounds nothing.
     kkt : float
-        Largest violation of the optimality conditions, over all binary classifiers; 0 at the optimum.
+        Largest violation of the optimality conditions, over all binary classifiers; 0 at the optimum, and at any other
+        stationary point of a problem that is not convex.
+    convex : bool
+        Whether the kernel is positive semidefinite on changes of sum 0: proved, or not refuted on the training points
+        (see `make_positive`).
     """
 
     primal: float
     dual: float
     kkt: float
+    convex: bool = True
 
     @property
     def gap(self):
-        """Primal minus dual objective."""
-        return self.primal - self.dual
+        """Primal minus dual objective of a convex problem."""
+        return self.primal - self.dual if self.convex else None
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,7 @@ def total(certificates):
         sum(each.primal for each in certificates),
         sum(each.dual for each in certificates),
         max(each.kkt for each in certificates),
+        all(each.convex for each in certificates),
     )
 
 

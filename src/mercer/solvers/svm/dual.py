@@ -106,6 +106,18 @@ class Solution:
     margin: float = np.nan
     certificate: Certificate | None = None
 
+    def in_units(self, centre, scale):
+        """Return the solution for targets times ``scale`` plus ``centre``, by the same bounds and epsilon times it."""
+        names = "coef", "violation", "epsilon"
+        found = self.certificate
+        return replace(
+            self,
+            **{name: getattr(self, name) * scale for name in names},
+            gradient=self.gradient * scale + centre,
+            bias=self.bias * scale + centre,
+            certificate=Certificate(found.primal * scale**2, found.dual * scale**2, found.kkt * scale),
+        )
+
 
 class Infeasible(Exception):
     """No function satisfies the constraints without error; two weighted means of points are the evidence.
@@ -122,6 +134,11 @@ class Infeasible(Exception):
     def __init__(self, dual, coef, **numbers):
         super().__init__("the constraints contradict each other")
         self.dual, self.coef, self.numbers = dual, coef, numbers
+
+    def in_units(self, scale):
+        """Return the evidence for targets times ``scale``: all figures but the distance of the means follow."""
+        numbers = {name: value if name == "distance" else value * scale for name, value in self.numbers.items()}
+        return Infeasible(self.dual, self.coef, **numbers)
 
 
 # --- feasible starts -------------------------------------------------------------------------------------------------
