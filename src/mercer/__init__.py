@@ -4,7 +4,7 @@ from importlib import import_module as _import_module
 
 from mercer import capacity, estimators, kernels, manifold, maps, regularisation
 from mercer.compression import compress
-from mercer.definiteness import check_kernel
+from mercer.definiteness import check_kernel, make_positive
 from mercer.estimators import *  # noqa: F403
 from mercer.expansion import Expansion, features, mean, mmd, sqdist
 from mercer.factor import qr, svd
@@ -45,6 +45,7 @@ __all__ = [
     "features",
     "load",
     "lstsq",
+    "make_positive",
     "manifold",
     "maps",
     "mean",

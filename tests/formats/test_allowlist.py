@@ -98,6 +98,7 @@ STORED = {
     "Coordinates": "basis origin intercept square variances",
     "Distances": "neighbours normalise",
     "Exact": "tol",
+    "EmpiricalMap": "kernel points F",
     "Exp": "kernel",
     "FittedScores": "expansion intercept classes",
     "FixedPoint": "max_iter tol restarts pull normalise",

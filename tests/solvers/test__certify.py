@@ -104,11 +104,17 @@ def test_components_have_no_weights_to_certify():
 
 
 @pytest.mark.parametrize(
-    "model", [mc.KernelFisher(), mc.KernelPerceptron(), mc.Nystroem(), mc.SVCCV(), sklearn.svm.SVC(), mc.SVC, 3]
+    "model", [mc.KernelFisher(), mc.KernelPerceptron(), mc.Nystroem(), sklearn.svm.SVC(), mc.SVC, 3]
 )
 def test_models_without_certificate_are_refused_with_those_that_have_one(model):
     with pytest.raises(TypeError, match="SVDD, KernelRidge or KernelPCA.*best_estimator_"):
         mc.certify(model, np.eye(2), [0, 1])
+
+
+def test_the_certificate_of_a_search_is_that_of_its_best_classifier():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    search = mc.SVCCV(Cs=3).fit(X, X[:, 0] > 0)
+    assert mc.certify(search, X, X[:, 0] > 0) == mc.certify(search.best_estimator_, X, X[:, 0] > 0)
 
 
 MODELS = [

@@ -7,6 +7,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._compute.points import count_points, take_points, widened
+from mercer.definiteness.convexity import nonconvexity
 from mercer.expansion import Expansion
 from mercer.solvers.svm.one_vs_one import class_signs
 
@@ -97,7 +98,8 @@ def model(fitted, X, y, sample_weight=None):
     Raises
     ------
     ValueError
-        For more than two classes, and for points other than the training points.
+        For more than two classes, for a kernel that is indefinite on the points, and for other points than those of
+        the fit.
     TypeError
         For an estimator whose outputs are not affine in the features.
 
@@ -143,6 +145,12 @@ def models(fitted, X, y, sample_weight=None):
             f"{type(fitted).__name__} has no expansion_ and intercept_: its outputs are not affine in the features."
         )
     kernel, points = _training_points(fitted, X)
+    evidence = nonconvexity(kernel, points)
+    if evidence is not None:
+        raise ValueError(
+            f"{type(fitted).__name__} has no bounds: its problem is not convex, since {evidence}; fit it with a kernel "
+            "of mercer.make_positive."
+        )
     y, n = column_or_1d(y), count_points(points)
     if len(y) != n:
         raise ValueError(f"X has {n} points, y has {len(y)} values; they must be equal.")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.capacity._spectrum import mapped
+from mercer.definiteness.convexity import nonconvexity, warn_nonconvex
 from mercer.expansion import Expansion
 from mercer.solvers.svm import solve_dual
 from mercer.solvers.svm.dual import smallest_ball_dual
@@ -81,6 +82,9 @@ def smallest_ball(kernel, X, *, tol=1e-6, memory="1GB"):
     dual = smallest_ball_dual(diagonal, np.inf)
     options = Options(tol * scale, memory=memory)
     solution = solve_dual(options.rows(kernel, points, [dual]), dual, options)
+    evidence = nonconvexity(kernel, points)
+    if evidence is not None:
+        warn_nonconvex("smallest_ball", evidence)
     norm = float(solution.coef @ (dual.target - solution.gradient))
     squared = max(0.0, norm + 2 * float(solution.gradient.max()))
     least = 2 * solution.certificate.dual

@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.linalg
 
+from mercer._common import warn
 from mercer._compute.points import count_points, take_points, widened
 
 # Number of points up to which all take part; of more, as many that are evenly spaced.
@@ -34,3 +35,11 @@ def nonconvexity(kernel, points):
             f"{spectrum[-1]:.3g}"
         )
     return "the kernel is known not to be positive semidefinite" if known is False and n > _TRIED else None
+
+
+def warn_nonconvex(name, evidence):
+    """Warn that a problem has no certified optimum."""
+    warn(
+        f"{name} solved a problem that is not convex: {evidence}. The solution is a stationary point without gap or "
+        "bounds; use mercer.make_positive, or a positive semidefinite kernel."
+    )

@@ -90,6 +90,7 @@ for _kind, _known in {
     strings.Subsequence: _proved("an inner product of weights of subsequences", _STRINGS),
     strings.WeightedDegree: _proved("an inner product of weighted indicators of substrings at positions", _STRINGS),
     strings.Words: _proved("an inner product of counts of words", _STRINGS),
+    kernels.EmpiricalMap: _proved("an inner product of kernel values", "all points that the inner kernel takes"),
     kernels.FunctionKernel: _open("a Python function has no proof", "all points that the function takes"),
     kernels.Precomputed: _open("a given matrix has no formula", "the rows of the matrix"),
 }.items():

@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import check_weights
 from mercer._compute.points import take_points
+from mercer.estimators._accuracy import conclude
 from mercer.estimators._svm import (
     Problem,
     SupportVectorEstimator,
     check_choice,
     check_lengths,
-    conclude,
     kernel_product,
     like_vectors,
     stored_coefficients,
@@ -77,7 +77,10 @@ class SupportVectorClassifier(ClassificationProblem):
     @property
     def margin_(self):
         """Distances 1 / |w| from the boundaries to their margins (m,); to the nearest points if C is infinite."""
-        return 1 / self.expansion_.norms()
+        norms = self.expansion_.norms()
+        if hasattr(self, "certificate_") and not self.certificate_.convex:
+            raise ValueError("margin_ needs a positive semidefinite kernel; see mercer.make_positive.")
+        return 1 / norms
 
     @property
     def expansion_(self):

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer.estimators._svm import Boundary, check_share, conclude, warn_coarse
+from mercer.estimators._accuracy import conclude, warn_coarse
+from mercer.estimators._svm import Boundary, check_share
 from mercer.solvers.svm.dual import Dual, certificate, feasible_start
 
 
@@ -119,4 +120,5 @@ class OneClassSVM(Boundary, BaseEstimator):
         """Return the certificate of the stored coefficients in float64."""
         dual, total = self._dual(problem)
         coef, values = self._stored(problem)
-        return certificate(dual, coef / total, -values / total, float(self.intercept_[0]) / total)
+        bias, rounding = float(self.intercept_[0]) / total, np.finfo(problem.dtype).eps
+        return certificate(dual, coef / total, -values / total, bias, rounding)

@@ -14,10 +14,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import check_integer, check_weights, warn
+from mercer.estimators._accuracy import warn_rounded
 from mercer.estimators._classifier import ClassificationProblem, copy_validation, store_coefficients
 from mercer.estimators._svc_path import check_Cs
-from mercer.estimators._svm import warn_rounded
 from mercer.estimators.svc import SVC
+from mercer.solvers._certify import certify
 from mercer.solvers.svm.cross_validation import Fold, cross_validate
 from mercer.solvers.svm.one_vs_one import class_values, decide, is_paired
 from mercer.solvers.svm.rows import rows_of
@@ -180,6 +181,10 @@ class SVCCV(ClassificationProblem, BaseEstimator):
     def intercept_(self):
         """The intercepts of the best classifier."""
         return self._best().intercept_
+
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the certificate of the best classifier in float64 from the training points."""
+        return certify(self._best(), X, y, sample_weight)
 
     def _best(self):
         check_is_fitted(self)

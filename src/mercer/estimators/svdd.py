@@ -7,7 +7,8 @@ from sklearn.base import BaseEstimator
 
 from mercer._common import warn
 from mercer._compute.points import widened
-from mercer.estimators._svm import Boundary, check_C, conclude, warn_coarse
+from mercer.estimators._accuracy import conclude, warn_coarse
+from mercer.estimators._svm import Boundary, check_C
 from mercer.solvers.svm.dual import certificate, smallest_ball_dual
 
 

@@ -5,6 +5,7 @@ from mercer.kernels.base import Kernel, Tags
 from mercer.kernels.conformal import Conformal
 from mercer.kernels.coordinatewise import Chi2, Coordinatewise, Intersection, Laplacian
 from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
+from mercer.kernels.empirical_map import EmpiricalMap
 from mercer.kernels.feature_map import FeatureMap
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.mapped import Mapped
@@ -18,6 +19,7 @@ __all__ = [
     "Constant",
     "Coordinatewise",
     "Dot",
+    "EmpiricalMap",
     "Exp",
     "FeatureMap",
     "FunctionKernel",

@@ -94,8 +94,8 @@ def map_rows(A, X):
     if A.dtype.kind != "f":
         # columns counted from the end are not in the standard of array libraries
         A = A % X.shape[1]
-        return X[:, A] if isinstance(X, np.ndarray) else namespace_of(X).take(X, _like(A, X, None), axis=1)
-    A = A.astype(X.dtype, copy=False) if isinstance(X, np.ndarray) else _like(A, X, X.dtype)
+        return X[:, A] if isinstance(X, np.ndarray) else namespace_of(X).take(X, like(A, X, None), axis=1)
+    A = A.astype(X.dtype, copy=False) if isinstance(X, np.ndarray) else like(A, X, X.dtype)
     return X * A if A.ndim == 1 else X @ A.T
 
 
@@ -103,9 +103,10 @@ def pull_back(A, G, d):
     """Return gradients in x, of d features, from gradients G in A x: the rows A' g."""
     if A.dtype.kind != "f":
         A = np.eye(d)[A % d]
-    A = A if isinstance(G, np.ndarray) else _like(A, G, G.dtype)
+    A = A if isinstance(G, np.ndarray) else like(A, G, G.dtype)
     return G * A if A.ndim == 1 else G @ A
 
 
-def _like(A, X, dtype):
+def like(A, X, dtype):
+    """Return an array in the library and on the device of X."""
     return namespace_of(X).asarray(A.tolist(), dtype=dtype, device=array_api_compat.device(X))

@@ -72,8 +72,8 @@ def certify(model, X, y=None, sample_weight=None):
     Parameters
     ----------
     model : SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, KernelRidge or KernelPCA
-        Fitted, or any model with a method ``__mercer_certify__(X, y, sample_weight)``. Of a search, such as `SVCCV`,
-        give the ``best_estimator_``.
+        Fitted, or any model with a method ``__mercer_certify__(X, y, sample_weight)``. `SVCCV` gives the certificate of
+        its best classifier; of another search give the ``best_estimator_``.
     X : points (n)
         The training points, in the order of the fit.
     y : array (n,) or (n, m)

@@ -231,7 +231,7 @@ def certificate(dual, coef, gradient, bias, rounding=_ROUNDING):
     """
     if dual.total is not None and dual.one_sided:
         dual = _with_shown_bounds(dual, coef, rounding)
-    coef = np.clip(coef, dual.lower, dual.upper)
+    coef = _at_bounds(np.clip(coef, dual.lower, dual.upper), dual, rounding)
     value = objective(dual, coef, gradient)
     if dual.ridge is not None:
         gap = float(_ridge_gap(dual, coef, gradient, bias).sum())
@@ -244,6 +244,15 @@ def certificate(dual, coef, gradient, bias, rounding=_ROUNDING):
             dual = replace(dual, lower=-bound, upper=bound)
         gap = float(gap_between_bounds(dual, coef, gradient - bias).sum())
     return Certificate(value + gap, value, violation_of(gradient, coef, dual))
+
+
+def _at_bounds(coef, dual, rounding):
+    """Return coefficients (n,), those within a few roundings of a bound at the bound."""
+    for bound in (dual.lower, dual.upper):
+        with np.errstate(invalid="ignore"):
+            near = np.abs(coef - bound) <= _AT_BOUND * rounding * np.abs(bound)
+        coef = np.where(near & np.isfinite(bound), bound, coef)
+    return coef
 
 
 def gap_between_bounds(dual, coef, error):

@@ -1,0 +1,131 @@
+"""make_positive: a positive semidefinite matrix or kernel near one that is not."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from mercer._compute.points import count_points
+from mercer.kernels.base import Kernel
+from mercer.kernels.empirical_map import EmpiricalMap
+
+# Asymmetry of a matrix that counts as rounding, as a share of its largest entry.
+_ASYMMETRY = 1e-8
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """A positive semidefinite matrix or kernel, and how far it is from the given one.
+
+    Attributes
+    ----------
+    matrix : float64 array (n, n)
+        Of kernel values between the points.
+    error : float
+        Frobenius norm of the change of the matrix, as a share of that of the matrix.
+    kernel : Kernel or None
+        If a kernel was given: one with these values between the points.
+    """
+
+    matrix: np.ndarray
+    error: float
+    kernel: Kernel | None = None
+
+
+def make_positive(kernel, how="clip", *, X=None):
+    r"""Return a positive semidefinite matrix or kernel near a symmetric one that is not.
+
+    With the eigenvalues of the matrix of kernel values, K = U diag(lambda) U':
+
+    - "clip" sets negative eigenvalues to 0: the nearest positive semidefinite matrix;
+    - "flip" takes their absolute values;
+    - "shift" adds -lambda_min to all: the same as a larger diagonal.
+
+    A kernel becomes an inner product of kernel values with X, which equals the repaired matrix between the points of X
+    and takes new points:
+
+    .. math:: k'(x, z) = k(x, X)\, U\, \mathrm{diag}(\lambda_j'/\lambda_j^2)\, U'\, k(X, z)
+
+    Parameters
+    ----------
+    kernel : array (n, n) or Kernel
+        A symmetric matrix, or a kernel.
+    how : {"clip", "flip", "shift"}
+        A shift changes k(x, x) of the given points and says nothing about new ones, so that it takes matrices only.
+    X : points (n), optional
+        Of a kernel: points, such as the training points.
+
+    Returns
+    -------
+    Repaired
+        With ``matrix``, ``error`` and, for a kernel, ``kernel``.
+
+    Raises
+    ------
+    ValueError
+        For a matrix that is not square, symmetric and finite, for "shift" of a kernel, and for a kernel without X.
+
+    Notes
+    -----
+    O(n^3) operations and three matrices of n^2 numbers. Eigenvalues within n roundings of 0 count as 0.
+
+    References
+    ----------
+    Chen, Garcia, Gupta, Rahimi, Cazzanti, *Similarity-based classification*, JMLR 10 (2009), section 3.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> found = mc.make_positive(np.array([[0.0, 1.0], [1.0, 0.0]]), "flip")
+    >>> found.matrix, round(found.error, 6)
+    (array([[1., 0.],
+           [0., 1.]]), 1.414214)
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> kernel = mc.make_positive(mc.Sigmoid(5.0, -3.0), "clip", X=X).kernel
+    >>> model = mc.SVC(kernel=kernel).fit(X, X[:, 0] > 0)
+    >>> model.certificate_.convex
+    True
+    """
+    if how not in ("clip", "flip", "shift"):
+        raise ValueError(f"how = {how!r} must be 'clip', 'flip' or 'shift'.")
+    if not isinstance(kernel, Kernel):
+        if X is not None:
+            raise ValueError("X must be None if a matrix is given: its points are its rows.")
+        return _repair(_checked(kernel), how)[0]
+    if how == "shift":
+        raise ValueError("how = 'shift' changes k(x, x) of given points only; give 'clip' or 'flip' for a kernel.")
+    if X is None:
+        raise ValueError("X must be the points on which the kernel is made positive, such as the training points.")
+    kernel = kernel.resolve(X)
+    points = kernel.admit(X, "X")
+    if kernel.tags.points == "indices":
+        points = np.arange(count_points(points))
+    found, F = _repair(_checked(kernel(points)), how)
+    return Repaired(found.matrix, found.error, EmpiricalMap(kernel, points, F))
+
+
+def _checked(K):
+    """Return a matrix in float64, or raise unless it is square, finite and symmetric."""
+    K = np.asarray(K)
+    if K.ndim != 2 or K.shape[0] != K.shape[1] or K.dtype.kind not in "fiub":
+        raise ValueError(f"kernel must be a Kernel or a square matrix of numbers, got shape {K.shape} of {K.dtype}.")
+    K = K.astype(np.float64)
+    if not np.isfinite(K).all():
+        i, j = np.argwhere(~np.isfinite(K))[0]
+        raise ValueError(f"kernel[{i}, {j}] = {K[i, j]} must be finite.")
+    gap, size = float(np.abs(K - K.T).max(initial=0.0)), float(np.abs(K).max(initial=0.0))
+    if gap > _ASYMMETRY * size:
+        raise ValueError(f"kernel must be symmetric: max |K - K'| = {gap:.3g}, for values up to {size:.3g}.")
+    return (K + K.T) / 2
+
+
+def _repair(K, how):
+    """Return the repaired matrix, and the F of a kernel with its values."""
+    values, U = scipy.linalg.eigh(K)
+    rounding = len(K) * np.finfo(np.float64).eps * float(np.abs(values).max(initial=0.0))
+    kept = values > rounding if how == "clip" else np.abs(values) > rounding
+    changed = values - min(0.0, values.min(initial=0.0)) if how == "shift" else np.where(kept, np.abs(values), 0.0)
+    matrix = (U * changed) @ U.T
+    norm = float(np.linalg.norm(values))
+    error = float(np.linalg.norm(changed - values)) / norm if norm > 0 else 0.0
+    return Repaired((matrix + matrix.T) / 2, error), U[:, kept] / np.sqrt(np.abs(values[kept]))

@@ -1,0 +1,105 @@
+"""The certificate of a fitted support vector estimator, and warnings where it is not accurate."""
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._common import warn
+from mercer._compute.points import count_points, take_points, widened
+from mercer.definiteness.convexity import nonconvexity, warn_nonconvex
+from mercer.solvers._certify import total
+
+# Certificates are recomputed if rounding may move values by more than this share of the tolerance.
+_NOTICED = 0.1
+# Kernel values beyond this suggest features that were not scaled.
+_LARGE = 1e4
+# Number of points compared with each other, and the largest error of a boundary as a share of their squared distances.
+_COMPARED, _HIDDEN = 200, 0.1
+
+
+def conclude(model, problem, solutions, tol, error, recompute):
+    """Store the certificate of stored solutions, and warn if they are inaccurate or the kernel is indefinite.
+
+    ``recompute()`` gives it if the ``error`` of kernel rows, or rounding of the coefficients, may move values by more
+    than a share of the tolerance.
+    """
+    evidence = nonconvexity(problem.kernel, problem.points)
+    found = total([each.certificate for each in solutions])
+    size = max(float(np.linalg.norm(each.coef)) for each in solutions)
+    stored = float(np.finfo(problem.dtype).eps) * _largest_value(problem.kernel, model.support_vectors_)
+    if evidence is not None or size * (np.nan_to_num(error) + stored) > _NOTICED * tol:
+        found = recompute()
+    model.certificate_ = replace(found, convex=evidence is None)
+    if evidence is not None:
+        warn_nonconvex(type(model).__name__, evidence)
+    warn_inaccurate(model, max(solutions, key=lambda solution: solution.violation), tol)
+
+
+def warn_inaccurate(model, worst, tol):
+    """Warn if the violation exceeds the tolerance, ``worst`` the worst solution, or if rounding does."""
+    name, violation = type(model).__name__, max(worst.violation, model.certificate_.kkt)
+    if violation <= tol:
+        size = np.linalg.norm(model.dual_coef_, axis=0).max(initial=0.0)
+        warn_rounded(name, model.kernel_, model.support_vectors_, size, tol)
+        return
+    found = model.certificate_
+    gap = f" and a relative gap of {found.gap / max(abs(found.dual), 1e-300):.3g}" if found.convex else ""
+    remedy = _remedy(worst.gain, _largest_value(model.kernel_, model.support_vectors_))
+    warn(
+        f"{name} stopped after {worst.n_iter} steps with a violation of {violation:.3g}, above tol = {tol:.3g}{gap}; "
+        f"{remedy}",
+        ConvergenceWarning,
+    )
+
+
+def warn_rounded(name, kernel, points, size, tol):
+    """Warn if kernel values are so large that their rounding moves decision values by more than the tolerance.
+
+    ``points`` are those with coefficients, ``size`` the root of the sum of their squares.
+    """
+    largest = _largest_value(kernel, points)
+    noise = float(np.finfo(np.float64).eps) * largest * float(size)
+    if noise > tol:
+        warn(
+            f"values of {name} are accurate to {noise:.1g} only, which is above tol = {tol:.3g}: k(x, x) is up to "
+            f"{largest:.1g} and is rounded. Features far from the origin cause this: subtract their mean "
+            "(StandardScaler).",
+            ConvergenceWarning,
+        )
+
+
+def warn_coarse(model, problem, scale, violation, tol):
+    """Warn if a violation, or rounding of kernel values up to ``scale``, is as large as distances of points."""
+    if violation > tol:
+        # `warn_inaccurate` warns
+        return
+    n = count_points(problem.points)
+    some = take_points(problem.points, np.unique(np.linspace(0, n - 1, _COMPARED).astype(int)))
+    K = np.asarray(problem.kernel(widened(some)), np.float64)
+    spread = 2 * float(K.diagonal().mean() - K.mean())
+    reached = max(float(violation), float(np.finfo(np.float64).eps * scale))
+    if len(K) > 1 and reached > _HIDDEN * spread:
+        warn(
+            f"the boundary of {type(model).__name__} is accurate to {reached:.1g} only, where squared distances of "
+            f"points are {max(spread, 0.0):.1g} on average and k(x, x) is up to {scale:.1g}. Features far from the "
+            "origin cause this: subtract their mean (StandardScaler), or give a smaller tol.",
+            ConvergenceWarning,
+        )
+
+
+def _largest_value(kernel, points):
+    return float(np.abs(kernel.diag(points)).max()) if count_points(points) else 0.0
+
+
+def _remedy(gain, largest):
+    """Return what to do if the solver stopped early; ``gain`` is NaN unless the last round gained too little."""
+    scale, allow = "scale the features (StandardScaler)", "allow more errors (smaller C, larger nu or epsilon)"
+    if largest > _LARGE:
+        scale = f"k(x, x) is up to {largest:.1g}, so that C allows almost no error: {scale}"
+    if np.isnan(gain):
+        return f"{scale}, {allow} or raise max_iter."
+    return (
+        f"the last round of steps changed the objective by a relative {gain:.1g}, so that more steps will not help; "
+        f"{scale} or {allow}."
+    )

@@ -1,0 +1,94 @@
+"""EmpiricalMap, the inner product of kernel values with given points: the empirical kernel map of a kernel."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer._compute.points import Points
+from mercer._compute.tile import Tile
+from mercer.kernels.algebra import Composite
+from mercer.kernels.base import Kernel, admit_beside, brief
+from mercer.kernels.mapped import like
+
+
+@dataclass(frozen=True, eq=False)
+class EmpiricalMap(Composite):
+    r"""Kernel of the empirical kernel map of another kernel, positive semidefinite whatever that kernel is.
+
+    .. math:: k'(x, z) = \langle f(x), f(z) \rangle, \qquad f(x) = (k(x, p_1), \dots, k(x, p_m))\, F
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    points : points (m)
+    F : float array (m, r)
+        Columns that combine the kernel values.
+
+    References
+    ----------
+    Schölkopf et al., *Input space versus feature space in kernel-based methods*, IEEE Transactions on Neural Networks
+    10 (1999), section II-A, definition of the empirical kernel map.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> P = np.array([[0.0], [1.0]])
+    >>> mc.EmpiricalMap(mc.Linear(), P, np.eye(2))(np.array([[2.0]]))
+    array([[4.]])
+    """
+
+    kernel: Kernel
+    points: object
+    F: np.ndarray
+
+    def __post_init__(self):
+        super().__post_init__()
+        shape = (len(self.kernel.admit(self.points, "points")), np.shape(self.F)[-1] if np.ndim(self.F) == 2 else -1)
+        if not isinstance(self.F, np.ndarray) or self.F.dtype.kind != "f" or self.F.shape != shape:
+            raise ValueError(f"F must be a float array with a row for each of {shape[0]} points, got {self.F!r:.60}.")
+        if not np.isfinite(self.F).all():
+            raise ValueError("F must be finite; it contains NaN or infinity.")
+
+    def __repr__(self):
+        return f"EmpiricalMap(kernel={self.kernel!r}, {len(self.F)} points, F={brief(self.F)})"
+
+    @property
+    def tags(self):
+        """Positive semidefinite and symmetric, on the points that the inner kernel takes."""
+        return replace(super().tags, positive_semidefinite=True, symmetric=True)
+
+    def evaluate(self, tile):
+        X = self._features(tile.X)
+        return X @ (X if tile.Z is tile.X else self._features(tile.Z)).T
+
+    def diagonal(self, points):
+        features = self._features(points)
+        return points.xp.sum(features * features, axis=1)
+
+    def gradient(self, tile, W):
+        return self._pull_back(tile.X, W @ self._features(tile.Z))
+
+    def diagonal_gradient(self, points, w):
+        return self._pull_back(points, 2 * w[:, None] * self._features(points))
+
+    def _features(self, points):
+        """Return f(x) (n, r), computed once."""
+        return points.memo(self, lambda: self._values(points))
+
+    def _values(self, points):
+        values = self.kernel.evaluate(self._beside(points))
+        return values @ (
+            self.F.astype(values.dtype) if isinstance(values, np.ndarray) else like(self.F, values, values.dtype)
+        )
+
+    def _pull_back(self, points, G):
+        """Return the gradients (n, d) of sum_k G_ik f_k(x_i) in x_i."""
+        return self.kernel.gradient(self._beside(points), G @ self.F.T)
+
+    def _beside(self, points):
+        """Return the tile of points with those of the map, in their type."""
+        own, X = self.kernel.admit(self.points, "points"), points.container
+        if isinstance(own, np.ndarray) and own.dtype.kind == "f" and not hasattr(X, "tocsr"):
+            own = own.astype(X.dtype) if isinstance(X, np.ndarray) else like(own, X, X.dtype)
+        return Tile(*admit_beside(self.kernel, X, Points(own)))
