@@ -145,12 +145,7 @@ def models(fitted, X, y, sample_weight=None):
             f"{type(fitted).__name__} has no expansion_ and intercept_: its outputs are not affine in the features."
         )
     kernel, points = _training_points(fitted, X)
-    evidence = nonconvexity(kernel, points)
-    if evidence is not None:
-        raise ValueError(
-            f"{type(fitted).__name__} has no bounds: its problem is not convex, since {evidence}; fit it with a kernel "
-            "of mercer.make_positive."
-        )
+    _require_convex(fitted, kernel, points)
     y, n = column_or_1d(y), count_points(points)
     if len(y) != n:
         raise ValueError(f"X has {n} points, y has {len(y)} values; they must be equal.")
@@ -202,6 +197,15 @@ def predict_left_out(fitted, kernel, X, y, train, rest):
     if kernel.tags.points == "indices":
         return fresh.fit(X[np.ix_(train, train)], y[train]).predict(X[np.ix_(rest, train)])
     return fresh.set_params(kernel=kernel).fit(take_points(X, train), y[train]).predict(take_points(X, rest))
+
+
+def _require_convex(fitted, kernel, points):
+    evidence = nonconvexity(kernel, points)
+    if evidence is not None:
+        raise ValueError(
+            f"{type(fitted).__name__} has no bounds: its problem is not convex, since {evidence}; fit it with a kernel "
+            "of mercer.make_positive."
+        )
 
 
 def _training_points(fitted, X):
