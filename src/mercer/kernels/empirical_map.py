@@ -78,17 +78,20 @@ class EmpiricalMap(Composite):
 
     def _values(self, points):
         values = self.kernel.evaluate(self._beside(points))
-        return values @ (
-            self.F.astype(values.dtype) if isinstance(values, np.ndarray) else like(self.F, values, values.dtype)
-        )
+        return values @ _beside(self.F, values)
 
     def _pull_back(self, points, G):
         """Return the gradients (n, d) of sum_k G_ik f_k(x_i) in x_i."""
-        return self.kernel.gradient(self._beside(points), G @ self.F.T)
+        return self.kernel.gradient(self._beside(points), G @ _beside(self.F, G).T)
 
     def _beside(self, points):
         """Return the tile of points with those of the map, in their type."""
         own, X = self.kernel.admit(self.points, "points"), points.container
         if isinstance(own, np.ndarray) and own.dtype.kind == "f" and not hasattr(X, "tocsr"):
-            own = own.astype(X.dtype) if isinstance(X, np.ndarray) else like(own, X, X.dtype)
+            own = _beside(own, X)
         return Tile(*admit_beside(self.kernel, X, Points(own)))
+
+
+def _beside(array, X):
+    """Return an array in the library, type and device of X."""
+    return array.astype(X.dtype, copy=False) if isinstance(X, np.ndarray) else like(array, X, X.dtype)
