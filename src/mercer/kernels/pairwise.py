@@ -14,7 +14,7 @@ def check_pairwise(kernel, points):
     Only kernels that are not proved positive semidefinite, or take objects, are tried: others have a formula.
     """
     tags, n = kernel.tags, count_points(points)
-    if tags.points == "indices" or (tags.points == "rows" and tags.positive_semidefinite) or n < 2:
+    if tags.points == "indices" or (tags.points in ("rows", "any") and tags.positive_semidefinite) or n < 2:
         return
     rows = np.unique(np.linspace(0, n - 1, min(n, _TRIED)).astype(int))
     few = take_points(points, rows)
