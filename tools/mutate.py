@@ -133,7 +133,9 @@ def _changes(node):
 
 
 def _numbers(value):
-    """Return the numbers that replace a number."""
+    """Return the numbers that replace a number: large ones, often sizes and limits, change by a factor that matters."""
+    if abs(value) >= 4:
+        return [value // 2, 2 * value] if isinstance(value, int) else [value / 2, 2 * value]
     if isinstance(value, int):
         return [value + 1, value - 1] if value >= 2 else [value + 1]
     return sorted({value + 1.0, 2.0 * value} - {value}) if abs(value) >= 0.01 else [value + 1.0]
