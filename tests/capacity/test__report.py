@@ -9,6 +9,9 @@ import mercer as mc
 from mercer.capacity import report
 
 
+G = mc.Gaussian(1.0)
+
+
 @pytest.fixture(scope="module")
 def moons():
     return make_moons(100, noise=0.25, random_state=0)
@@ -69,6 +72,12 @@ def test_a_kernel_has_a_geometry_and_no_error(moons):
     assert found.bounds == ()
     assert found.truth is None
     assert "radius" in dict(found.facts)["smallest ball"]
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1e-6, 1e6])
+def test_the_law_of_decay_does_not_depend_on_the_scale_of_the_kernel(factor, moons):
+    one, scaled = (dict(report(k, moons[0]).facts)["decay, estimated"] for k in (G, factor * G))
+    assert one.split(", scale")[0] == scaled.split(", scale")[0]
 
 
 def test_a_given_matrix_is_reported_as_its_kernel(moons):

@@ -10,6 +10,7 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict
 import mercer as mc
 from mercer import capacity
 from mercer.capacity import Model, leave_one_out_predictions, span_rule, squared_spans
+from mercer.capacity.span import _inverse
 
 
 @pytest.fixture
@@ -59,6 +60,13 @@ def test_many_vectors_at_their_bounds_are_computed_in_blocks(moons, monkeypatch)
     whole = squared_spans(own)
     monkeypatch.setattr("mercer.capacity.span._BLOCK", 7)
     np.testing.assert_allclose(squared_spans(own), whole, rtol=1e-9)
+
+
+def test_the_jitter_of_an_inverse_grows_up_to_a_factor_of_1e14():
+    inverse = _inverse(np.diag([1.0, -0.5]), 1e-14)
+    np.testing.assert_allclose(inverse, np.diag([0.5, 2.0]))
+    with pytest.raises(ValueError, match="indefinite"):
+        _inverse(np.diag([1.0, -1.5]), 1e-14)
 
 
 def test_an_indefinite_kernel_has_no_spans():

@@ -90,6 +90,7 @@ def test_an_odd_power_that_overflows_below_zero_is_refused_too():
 
 def test_a_constant_is_one_feature():
     np.testing.assert_array_equal(mc.Constant(2.0)(X), 2)
+    np.testing.assert_array_equal(mc.Constant(0.0)(X), 0)
     with pytest.raises(ValueError, match="value = -1.0 must be at least 0"):
         mc.Constant(-1.0)
 

@@ -59,6 +59,11 @@ def test_constant_features_give_one_and_a_warning(rule, rows):
         assert gamma(rule, rows) == 1.0
 
 
+def test_one_weighted_row_has_no_median_distance():
+    with pytest.warns(UserWarning, match="all features are constant up to 0"):
+        assert gamma("median", np.full((1, 2), 3.0), np.ones(1)) == 1.0
+
+
 def test_one_constant_feature_changes_nothing():
     rows = np.column_stack([X, np.full(60, 7.0)])
     assert gamma("median", rows) == pytest.approx(gamma("median", X), rel=1e-9)

@@ -168,3 +168,13 @@ def test_the_rank_is_the_most_pivots_also_where_columns_are_stored_anew(kind):
     assert len(part.pivots) == 150
     assert part.error == pytest.approx(0.25)
     np.testing.assert_array_equal(part.factor[part.pivots], np.eye(150))
+
+
+@pytest.mark.parametrize("rank", [50, 100, 300])
+def test_memory_for_the_factor_doubles_and_ends_at_the_rank(rank):
+    partial = cholesky._Partial(K, rank, None)
+    held = set()
+    for i in range(rank):
+        partial.add(np.array([i]), np.zeros(1))
+        held.add(len(partial._rows))
+    assert sorted(held) == {50: [50], 100: [64, 100], 300: [64, 130, 262, 300]}[rank]

@@ -119,7 +119,8 @@ def test_a_start_orthogonal_to_what_is_sought_misses_nothing():
     np.testing.assert_allclose(pairs.values, SPECTRA["decaying"][:4], rtol=1e-11)
 
 
-def test_restarts_keep_the_basis_small(monkeypatch):
+@pytest.mark.parametrize(("k", "most"), [(4, 48), (20, 62)])
+def test_a_basis_grows_to_eight_blocks_or_four_and_twice_the_pairs_and_restarts(monkeypatch, k, most):
     K, _ = matrix(1 / np.arange(1.0, 801))
     monkeypatch.setattr(eigh, "_LEAST_BLOCK", 6)
     monkeypatch.setattr(eigh, "_MOST_BLOCK", 6)
@@ -130,9 +131,10 @@ def test_restarts_keep_the_basis_small(monkeypatch):
         sizes.append(basis.size)
 
     monkeypatch.setattr(eigh.Basis, "multiply", watched)
-    pairs = eigh.lanczos(K, 4, tol=1e-12, max_products=1000)
+    pairs = eigh.lanczos(K, k, tol=1e-12, max_products=1000)
     assert pairs.products > 8
-    assert max(sizes) <= 8 * 6
+    # after a restart, k + 6 vectors and blocks of 6
+    assert max(sizes) == most
     assert pairs.converged.all()
 
 

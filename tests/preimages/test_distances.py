@@ -78,15 +78,17 @@ def placed(kernel, X, coef, inverse):
     return psi, centre + offset
 
 
-def test_values_beyond_the_range_count_as_distance_0_or_twice_that_of_the_farthest_neighbour():
-    kernel = mc.Gaussian(0.3)
+@pytest.mark.parametrize("size", [1.0, 0.1])
+def test_values_beyond_the_range_count_as_distance_0_or_twice_that_of_the_farthest_neighbour(size):
+    gamma = 0.3 / size**2
+    kernel = mc.Gaussian(gamma)
 
     def inverse(values, _):
         inside = (values > 0) & (values <= 1)
-        squares = -np.log(np.where(inside, values, 1)) / 0.3
+        squares = -np.log(np.where(inside, values, 1)) / gamma
         return np.where(inside, squares, np.where(values > 0, 0, 4 * squares.max()))
 
-    rows, coef = X[:10], np.zeros((10, 1))
+    rows, coef = size * X[:10], np.zeros((10, 1))
     coef[0] = 1.3
     coef[np.argmax(((rows - rows[0]) ** 2).sum(axis=1))] = -0.9
     psi, point = placed(kernel, rows, coef, inverse)

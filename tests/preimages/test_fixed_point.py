@@ -90,11 +90,12 @@ def test_steps_to_a_mean_with_a_cancelled_or_negative_denominator_are_invalid():
 
 
 def test_steps_at_a_kink_are_shortened_by_its_slope_and_0_where_the_slope_is_larger_than_the_force():
-    force = np.array([[3.0, 4.0], [3.0, 4.0], [3.0, 4.0], [0.0, 0.0], [3.0, 4.0], [3.0, 4.0], [0.0, 0.0]])
-    denominator, weight = np.array([2.0, 2, -1, 2, -1, 2, 2]), np.array([2.0, 2, 4, 2, 0.5, 2, 2])
-    step, valid = steps(force, denominator, weight, np.array([2.0, 6, 2, 1, 2, -2, 0]))
+    force = np.array([[3.0, 4.0], [3.0, 4.0], [3.0, 4.0], [0.0, 0.0], [3.0, 4.0], [3.0, 4.0], [0.0, 0.0], [0.0, 0.0]])
+    # the last point coincides with the only one, whose weight is infinite and left out
+    denominator, weight = np.array([2.0, 2, -1, 2, -1, 2, 2, 0]), np.array([2.0, 2, 4, 2, 0.5, 2, 2, 0])
+    step, valid = steps(force, denominator, weight, np.array([2.0, 6, 2, 1, 2, -2, 0, 1]))
     # |force| = 5: the share 1 - 2 / 5 of the force is left, over the denominator or, where that is bad, the weight
-    share = np.array([0.3, 0, 0.15, 0, 1.2, 0.5, 0])
+    share = np.array([0.3, 0, 0.15, 0, 1.2, 0.5, 0, 0])
     np.testing.assert_allclose(step, share[:, None] * [3.0, 4.0], atol=1e-15)
     assert valid.all()
 

@@ -92,3 +92,19 @@ def test_the_path_ends_at_a_ten_millionth_of_the_largest_penalty():
 def test_a_point_whose_term_falls_to_0_leaves_the_order():
     stages = list(path(TARGET, 8.0, lambda t: np.r_[np.maximum(t - 2, 0) * (t < 8), t < 4, t < 3, np.zeros(27)], 2))
     assert [stage.rows.tolist() for stage in stages] == [[0], [0, 1]] or stages[-1].rows.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("size", [1e-4, 1.0, 1e4])
+def test_bisection_ends_at_a_ratio_of_penalties_where_points_enter_together(size):
+    penalties = []
+
+    def solve(penalty):
+        penalties.append(penalty)
+        assert len(penalties) < 100
+        return np.maximum(np.full(30, size) - penalty, 0)
+
+    stages = list(path(TARGET, 2 * size, solve, 4))
+    assert [len(stage.rows) for stage in stages] == [1, 2, 3, 4]
+    # two steps of the path, then 16 halvings of log(1 / 0.7) to 1e-5
+    assert len(penalties) == 2 + 16
+    assert abs(penalties[-1] / size - 1) < 1e-5

@@ -154,5 +154,5 @@ class _Descent:
         value, gradient = self.captured(Z)
         if value < self.value:
             self.value, self.points = value, Z
-        # the squared relative error, whose decrease L-BFGS-B compares with ftol
-        return 1 + value / self.total, (self.scale * gradient).ravel() / self.total
+        # minus the share that is captured, whose growth L-BFGS-B compares with ftol
+        return value / self.total, (self.scale * gradient).ravel() / self.total

@@ -60,11 +60,14 @@ def test_groups_keep_their_sums_apart(global_random_seed):
 
 def test_rows_are_subtracted_in_float64_and_gathered_as_they_are(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    K, f = rng.standard_normal((6, 5000)).astype(np.float32), rng.standard_normal(5000)
-    rows, weights, columns = np.array([4, 1]), np.array([1e6, -3.0]), np.array([7, 4999, 0])
-    expected = f - weights @ K[rows].astype(np.float64)
-    subtract(K, rows, weights, f)
-    np.testing.assert_allclose(f, expected, rtol=1e-12, atol=1e-9)
+    K, f = rng.standard_normal((9, 5000)).astype(np.float32), rng.standard_normal(5000)
+    columns = np.array([7, 4999, 0])
+    for rows in (np.array([4, 1]), np.array([8, 0, 3, 5]), np.array([2, 7, 4, 1, 8, 6, 0])):
+        weights = rng.standard_normal(len(rows)) * 1e6
+        expected = f - weights @ K[rows].astype(np.float64)
+        subtract(K, rows, weights, f)
+        np.testing.assert_allclose(f, expected, rtol=1e-12, atol=1e-9)
+    rows = np.array([4, 1])
     out = np.ones((2, 5), np.float32)
     gather(K, rows, columns, out)
     np.testing.assert_array_equal(out[:, :3], K[np.ix_(rows, columns)])
