@@ -8,7 +8,6 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict
 import mercer as mc
 from mercer.capacity import report
 
-
 G = mc.Gaussian(1.0)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mercer.solvers.svm.active_set import _constrained, _inverse, solve_active_set, violators
+from mercer.solvers.svm.active_set import _ActiveSet, _constrained, _inverse, _piece, solve_active_set, violators
 from mercer.solvers.svm.dual import Dual, slopes, violation_of
 
 
@@ -89,3 +89,48 @@ def test_violators_are_those_beyond_rounding():
         large = np.array([1.0 + beyond, 1e6])
         pair = Dual(np.zeros(2), np.zeros(2), np.ones(2), np.zeros(2), np.arange(2))
         assert violators(large, np.array([0.0, 1.0]), pair, 1.0)[0] == wrong
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e9])
+def test_a_linear_system_takes_one_factorisation_and_few_steps_whatever_its_scale(rng, scale):
+    K, dual = problem(rng)
+    dual = Dual(scale * dual.target, dual.lower, dual.upper, dual.coef, dual.points)
+    state = _ActiveSet(K.copy(), dual.target.copy(), dual, 0.0, None)
+    state.factorise()
+    factor = state.inverse
+    while not (state.step() and state.finished()):
+        assert state.inverse is factor
+        assert state.count < 5
+    assert state.spent == pytest.approx(12**3 / 3 + state.count * 1e6)
+
+
+def test_variables_that_meet_bounds_are_held_and_later_factorised_without(rng):
+    K, dual = problem(rng, n=200, bound=0.02)
+    state = _ActiveSet(K, dual.target.copy(), dual, 0.0, None)
+    seen = []
+    for _ in range(100):
+        if state.inverse is None:
+            state.factorise()
+            seen.append(len(state._places))
+        whole = state.step()
+        held = state._held
+        # what is held is at a bound, what is not is free
+        np.testing.assert_array_equal(np.abs(state.coef[state._places[held]]), 0.02)
+        np.testing.assert_array_equal(state.free[state._places], ~held)
+        assert (state.inverse is None) == (held.sum() > 64)
+        if whole and state.finished():
+            break
+    assert 1 < len(seen) < 10
+    assert violation_of(dual.target - K @ state.coef, state.coef, dual) < 1e-9
+
+
+def test_a_variable_at_0_moves_to_the_side_for_which_it_was_freed():
+    dual = Dual(np.zeros(4), np.full(4, -2.0), np.full(4, 3.0), np.zeros(4), np.arange(4), 0.5)
+    coef, gradient, everything = np.array([1.0, -1.0, 0.0, 0.0]), np.array([0.0, 9.0, 2.0, 0.9]), np.arange(4)
+    lower, upper, sign = _piece(gradient, coef, dual, everything, 1.0)
+    assert lower.tolist() == [0, -2, 0, -2]
+    assert upper.tolist() == [3, 0, 3, 0]
+    assert sign.tolist() == [1, -1, 1, -1]
+    smooth = Dual(np.zeros(4), np.full(4, -2.0), np.full(4, 3.0), np.zeros(4), np.arange(4))
+    lower, upper, sign = _piece(gradient, coef, smooth, everything, 1.0)
+    assert (lower.tolist(), upper.tolist(), sign.tolist()) == ([-2] * 4, [3] * 4, [1, -1, 0, 0])

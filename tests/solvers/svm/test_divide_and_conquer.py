@@ -60,10 +60,9 @@ def test_pieces_of_equal_points_end():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_start_is_feasible_and_solves_each_part(global_random_seed, dtype):
     X, dual = _problem(global_random_seed, dtype=dtype)
-    coef, n_iter, computed = _divided(KERNEL, X, dual)
+    coef, n_iter = _divided(KERNEL, X, dual)
     assert np.all((dual.lower <= coef) & (coef <= dual.upper))
     assert n_iter > 0
-    assert computed < len(X) ** 2
     K = KERNEL(X.astype(np.float64))
     for piece in divide.split(X, dual.points):
         own = np.sort(piece)
@@ -81,19 +80,19 @@ def test_the_start_does_not_depend_on_the_number_of_threads():
         with limit_threads(count):
             found.append(_divided(KERNEL, X, dual))
     np.testing.assert_array_equal(found[0][0], found[1][0])
-    assert found[0][1:] == found[1][1:]
+    assert found[0][1] == found[1][1]
 
 
 def test_little_memory_and_few_steps_are_kept_to():
     X, dual = _problem(0)
-    coef, n_iter, _ = _divided(KERNEL, X, dual, values=16 * 256, max_iter=80)
+    coef, n_iter = _divided(KERNEL, X, dual, values=16 * 256, max_iter=80)
     assert n_iter <= 80
     assert abs(coef.sum()) < 1e-9
 
 
 def test_a_stop_leaves_a_feasible_start():
     X, dual = _problem(0)
-    coef, _, _ = _divided(KERNEL, X, dual, callback=lambda _: True)
+    coef, _ = _divided(KERNEL, X, dual, callback=lambda _: True)
     assert np.all((dual.lower <= coef) & (coef <= dual.upper))
     assert abs(coef.sum()) < 1e-9
 
@@ -106,7 +105,7 @@ def test_a_stop_leaves_a_feasible_start():
 def test_points_without_coordinates_are_divided_by_kernel_values(kernel, wrap):
     X, dual = _problem(0, n=240)
     points = wrap(X)
-    coef, _, _ = _divided(kernel, points, dual)
+    coef, _ = _divided(kernel, points, dual)
     assert np.count_nonzero(coef) > 0
     assert abs(coef.sum()) < 1e-9
     np.testing.assert_allclose(divide.coordinates(kernel, points), kernel(points), atol=1e-12)
@@ -118,6 +117,8 @@ def test_the_divided_optimum_is_the_optimum(global_random_seed, monkeypatch):
     workspace = Workspace(1e-9, 10**6, np.empty(1 << 20, rows.dtype))
     whole = solve(rows, dual, workspace)
     monkeypatch.setattr(one_constraint, "LARGE", 100)
+    # as for duals too large for compiled code
+    monkeypatch.setattr(one_constraint, "fits", lambda *_: False)
     parts = one_constraint.solve_one_constraint(rows, dual, workspace)
     values = [objective(dual, each.coef, each.gradient) for each in (parts, whole)]
     assert values[0] == pytest.approx(values[1], rel=1e-12)

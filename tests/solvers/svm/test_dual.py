@@ -12,6 +12,7 @@ from mercer.solvers.svm.dual import (
     certificate,
     excess,
     feasible_start,
+    gap_between_bounds,
     inner_bias,
     middle,
     objective,
@@ -236,3 +237,14 @@ def test_coefficients_beyond_the_bounds_by_rounding_are_clipped():
     dual, gradient = two_points(0.5), np.array([-0.5, 0.5])
     exact = certificate(dual, np.array([-0.5, 0.5]), gradient, 0.0)
     assert numbers(certificate(dual, np.array([-0.5 - 1e-9, 0.5 + 1e-9]), gradient, 0.0)) == numbers(exact)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+def test_gaps_are_the_best_gain_of_a_move_between_the_bounds(epsilon):
+    coef, error, lower, upper = (
+        grid.ravel() for grid in np.meshgrid([-1.0, -0.3, 0.0, 0.4, 2.0], [-2.0, -0.4, 0.0, 0.3, 3.0], [-1.0], [2.0])
+    )
+    dual = Dual(np.zeros(25), lower, upper, coef, np.arange(25), epsilon)
+    places = np.linspace(-1, 2, 31)
+    gains = np.array([a * error - epsilon * abs(a) - coef * error + epsilon * abs(coef) for a in places])
+    np.testing.assert_allclose(gap_between_bounds(dual, coef, error), gains.max(axis=0), atol=1e-14)

@@ -1,11 +1,13 @@
 """The closest points of two convex hulls, against geometry."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers.svm.dual import Dual
-from mercer.solvers.svm.max_margin import widest_margin
+from mercer.solvers.svm.dual import Dual, Solution
+from mercer.solvers.svm.max_margin import _distance, _in_margins, _place, _some, solve_nu_svc, widest_margin
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.working_set import LANES
 from mercer.solvers.svm.workspace import Workspace
@@ -49,3 +51,80 @@ def test_bounds_reduce_the_convex_hulls_to_means():
     # all at their bounds: the levels are those of the points farthest out
     np.testing.assert_allclose(unit, 25)
     np.testing.assert_allclose(margin, 0.5 * 5 * (3 + 5))
+
+
+SIGN = np.array([1.0, 1.0, -1.0, -1.0])
+LINE = np.array([[1.0], [3.0], [-1.0], [-5.0]])
+
+
+def on_a_line(total, factors=(1.0, 1.0), bound=1.0):
+    workspace = Workspace(1e-8, 10**6, np.empty((4 * LANES) ** 2))
+    dual = classifier(SIGN, bound, total=total, factors=factors)
+    return solve_nu_svc(FusedRows(mc.Linear(), LINE, np.float64), dual, workspace)
+
+
+def test_nu_classification_is_in_units_of_its_margin():
+    # the nearest points are 1 and -1: w = 2, the margin 1 / w is 1, half of |w|^2 = 2 s margin with s = 1
+    solution = on_a_line(2.0, bound=2.0)
+    np.testing.assert_allclose(solution.margin, 2, rtol=1e-9)
+    np.testing.assert_allclose(solution.coef, [0.5, 0, -0.5, 0], atol=1e-9)
+    np.testing.assert_allclose(solution.bias, 0, atol=1e-9)
+    np.testing.assert_allclose(solution.gradient, SIGN - LINE[:, 0], atol=1e-9)
+
+
+def test_classes_at_their_bounds_have_the_boundary_in_the_middle():
+    # w = 1 + 3 + 1 + 5 = 10: the outermost points 3 and -5 are on the margin, in the distance of 80 of each other
+    solution = on_a_line(4.0)
+    np.testing.assert_allclose(solution.margin, 40, rtol=1e-9)
+    np.testing.assert_allclose(solution.coef, SIGN / 40)
+    # f(3) = 1 and f(-5) = -1
+    np.testing.assert_allclose(0.25 * LINE[:, 0] + solution.bias, [0.5, 1, 0, -1], atol=1e-9)
+
+
+def test_a_class_at_its_bounds_alone_leaves_the_boundary_to_the_factors():
+    raw, coef = np.array([-5.0, -15.0, 5.0, 25.0]), np.array([0.5, 0.5, -0.25, -0.75])
+    dual = replace(classifier(SIGN, 1.0), lower=np.array([0.0, 0, -1, -1]), upper=np.array([0.5, 0.5, 0, 0]))
+    before = Solution(coef, raw + 2 * SIGN, 1.0, 0.0, 0)
+    # the edges are the smallest -15, and the bias of the other class, 1 + 2
+    for factors, share in (((1.0, 3.0), 0.75), ((3.0, 1.0), 0.5)):
+        solution, margin = _place(before, replace(dual, factors=factors), 2.0)
+        assert margin == share * 18
+        np.testing.assert_allclose(solution.gradient, raw + margin * SIGN)
+        assert solution.bias == (-6 if share == 0.5 else 3 - margin)
+    # the other class: its largest is 25, the bias of this one -1
+    dual = replace(dual, upper=np.array([1.0, 1, 0, 0]), lower=np.array([0.0, 0, -0.25, -0.75]))
+    solution, margin = _place(before, replace(dual, factors=(4.0, 1.0)), 2.0)
+    np.testing.assert_allclose([margin, solution.bias], [0.8 * 26, -1 + 0.8 * 26])
+    # both at their bounds: the middle, whatever the factors
+    both = replace(dual, upper=np.array([0.5, 0.5, 0, 0]), factors=(4.0, 1.0))
+    solution, margin = _place(before, both, 2.0)
+    assert (margin, solution.bias) == (20, 5)
+    # levels that overlap are left alone
+    assert _place(replace(before, gradient=-before.gradient), both, -2.0)[1] == -2.0
+
+
+def test_a_small_margin_is_prescribed_if_there_is_none():
+    X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    workspace = Workspace(1e-6, 1000, np.empty((4 * LANES) ** 2))
+    solution = solve_nu_svc(FusedRows(mc.Linear(), X, np.float64), classifier(SIGN, 1.0, total=2.0), workspace)
+    # the means are equal: the unit is a millionth of the largest squared norm, a hundredth of it the margin
+    np.testing.assert_allclose(solution.margin, 1e-8)
+
+
+def test_the_unit_of_margins_is_the_squared_distance_of_the_means():
+    rows = FusedRows(mc.Linear(), LINE, np.float64)
+    np.testing.assert_allclose(_distance(rows, classifier(SIGN, 1.0)), 25)
+    np.testing.assert_allclose(_distance(rows, classifier(np.array([1.0, 1, 1, -1]), 1.0)), 36)
+    mixed = FusedRows(mc.Linear(), np.array([[1.0], [-1.0], [2.0], [-2.0]]), np.float64)
+    np.testing.assert_allclose(_distance(mixed, classifier(SIGN, 1.0)), 4e-6)
+
+
+def test_at_most_500_points_stand_for_a_class():
+    np.testing.assert_array_equal(_some(np.arange(100, 400)), np.arange(100, 400))
+    np.testing.assert_array_equal(_some(np.arange(100, 2100)), 100 + np.linspace(0, 1999, 500).astype(int))
+
+
+def test_a_solution_in_margins_is_divided_by_the_margin():
+    found = _in_margins(Solution(np.ones(2), np.full(2, 3.0), 5.0, 0.5, 7), 2.0)
+    assert (found.coef[0], found.gradient[0], found.bias, found.violation) == (0.5, 1.5, 2.5, 0.25)
+    assert (found.margin, found.n_iter) == (2.0, 7)

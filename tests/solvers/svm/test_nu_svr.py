@@ -1,13 +1,15 @@
 """Epsilon by a share of points: the optimum against a general solver, prescribed sums, sums that jump."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 import mercer as mc
-from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.newton import refine
-from mercer.solvers.svm.nu_svr import find_epsilon
+from mercer.solvers.svm.nu_svr import _EpsilonSearch, _spread, find_epsilon
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.workspace import Workspace
 
@@ -92,3 +94,104 @@ def test_where_the_sum_jumps_two_solutions_are_mixed():
     assert solution.epsilon == pytest.approx(1, abs=1e-5)
     np.testing.assert_allclose(np.abs(solution.coef).sum(), 150, rtol=1e-9)
     assert solution.violation <= 1e-6
+
+
+# --- the search for epsilon -------------------------------------------------------------------------------------------
+
+
+def line(target, epsilon=0.0, bound=1.0):
+    n = len(target)
+    bounds = np.full(n, bound)
+    return Dual(np.asarray(target, float), -bounds, bounds, np.zeros(n), np.arange(n), epsilon)
+
+
+def test_the_spread_is_the_epsilon_beyond_which_the_bounds_of_the_points_have_the_sum():
+    # distances from the median: 6, 3, 1, 1, 0
+    dual = line([2.0, 3.0, 1.0, 8.0, -1.0])
+    for total, spread in ((0.5, 6), (1.0, 6), (1.5, 3), (3.5, 1), (9.0, 0)):
+        assert _spread(dual, total) == spread
+
+
+def at(gradient, size, violation=1e-4, n_iter=1, epsilon=0.0):
+    """Return a solution whose first variable has a coefficient, and its dual."""
+    coef = np.zeros(len(gradient))
+    coef[0] = size
+    return Solution(coef, np.asarray(gradient, float), 0.0, violation, n_iter), line(np.zeros(len(gradient)), epsilon)
+
+
+def test_the_slope_of_the_sum_is_that_of_two_corrections_or_counts_the_points_near_the_tube():
+    search = _EpsilonSearch(1.0, 1e-3)
+    # 40 points at rest, at distances 0.01, ..., 0.4 from a tube of 0.5: two of them within 0.02
+    solution, dual = at(0.5 + 0.01 * np.arange(41), 0.5, epsilon=0.5)
+    np.testing.assert_allclose(search._slope(dual, solution, 0.0), 2 / (2 * 0.02), rtol=1e-9)
+    # all at the tube
+    assert search._slope(dual, replace(solution, gradient=np.full(41, 0.5)), 0.0) == 2 / 1e-300
+    # the sum fell by 3 when epsilon grew by 0.5
+    search._past.append((0.0, 4.0, 1e-4))
+    np.testing.assert_allclose(search._slope(dual, solution, 1.0), 6)
+    # epsilons less than two violations apart, or a sum that did not fall, tell nothing
+    search._past = [(0.5 - 1.9e-3, 4.0, 1e-3)]
+    np.testing.assert_allclose(search._slope(dual, solution, 1.0), 50)
+    search._past = [(0.5 - 2.1e-3, 4.0, 1e-3)]
+    np.testing.assert_allclose(search._slope(dual, solution, 1.0), 3 / 2.1e-3)
+    search._past = [(0.0, 1.0, 1e-4)]
+    np.testing.assert_allclose(search._slope(dual, solution, 4.0), 50)
+
+
+def test_epsilon_is_corrected_by_the_slope_and_at_most_by_a_factor_of_four(monkeypatch):
+    monkeypatch.setattr(_EpsilonSearch, "_slope", lambda *_: 2.0)
+    for excess, expected in ((0.5, 1.25), (-0.5, 0.75), (100.0, 4.0 + 1e-3), (-100.0, 0.25)):
+        search = _EpsilonSearch(200.0, 1e-3)
+        solution, dual = at(np.zeros(3), 200.0 + excess, violation=0.5, epsilon=1.0)
+        np.testing.assert_allclose(search.correct(dual, solution), expected)
+
+
+def test_rough_solutions_correct_nothing(monkeypatch):
+    monkeypatch.setattr(_EpsilonSearch, "_slope", lambda *_: 2.0)
+    search = _EpsilonSearch(10.0, 1e-3)
+    for violation, corrected in ((0.71, False), (0.69, True), (0.35, False), (0.34, True), (0.18, False), (0.16, True)):
+        solution, dual = at(np.zeros(3), 10.5, violation, n_iter=int(1000 * violation), epsilon=1.0)
+        assert (search.correct(dual, solution) != 1.0) == corrected
+
+
+def test_an_unchanged_solution_near_the_sum_is_not_corrected_again(monkeypatch):
+    monkeypatch.setattr(_EpsilonSearch, "_slope", lambda *_: 2.0)
+    for size, corrected in ((10.099, False), (10.101, True)):
+        search = _EpsilonSearch(10.0, 1e-3)
+        found = []
+        for violation in (0.5, 0.2):
+            solution, dual = at(np.zeros(3), size, violation, n_iter=7, epsilon=1.0)
+            found.append(search.correct(dual, solution) != 1.0)
+        assert found == [True, corrected]
+
+
+def test_solutions_within_the_tolerance_bracket_epsilon(monkeypatch):
+    monkeypatch.setattr(_EpsilonSearch, "_slope", lambda *_: 2.0)
+    search = _EpsilonSearch(10.0, 1e-3)
+    steps = iter(range(99))
+
+    def correct(size, epsilon):
+        solution, dual = at(np.zeros(3), size, 1e-4, next(steps), epsilon)
+        return search.correct(dual, solution)
+
+    # 0.01 too much, near the sum: by the slope
+    np.testing.assert_allclose(correct(10.01, 1.0), 1.005)
+    np.testing.assert_allclose(correct(9.99, 1.005), 1.0)
+    # a step beyond what is known is halved: 1 had too much
+    search._due = np.inf
+    np.testing.assert_allclose(correct(9.95, 1.002), 1.001)
+    search._due = np.inf
+    # equal to a tenth of the tolerance
+    assert correct(10.0001, 1.0005) == 1.0005
+    many, few = search._known[True], search._known[False]
+    mixed = search.mixed(line(np.zeros(3)), few)
+    np.testing.assert_allclose(np.abs(mixed.coef).sum(), 10, rtol=1e-12)
+    assert np.abs(few.coef).sum() < 10 < np.abs(many.coef).sum()
+
+
+def test_far_from_the_sum_a_correction_moves_at_least_four_tolerances(monkeypatch):
+    monkeypatch.setattr(_EpsilonSearch, "_slope", lambda *_: 1e9)
+    for size, expected in ((10.2, 1 + 4e-3), (9.8, 1 - 4e-3), (10.05, 1.0)):
+        search = _EpsilonSearch(10.0, 1e-3)
+        solution, dual = at(np.zeros(3), size, 1e-4, epsilon=1.0)
+        np.testing.assert_allclose(search.correct(dual, solution), expected, atol=1e-6)

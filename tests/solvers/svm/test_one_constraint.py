@@ -1,11 +1,14 @@
 """Duals between bounds: rounds of SMO and Newton steps reach what SMO alone does not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.solvers.svm import one_constraint as module
 from mercer.solvers.svm.dual import Dual
-from mercer.solvers.svm.one_constraint import solve_one_constraint
+from mercer.solvers.svm.one_constraint import solve_one_constraint, steps_of_a_round
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.smo import solve
 from mercer.solvers.svm.workspace import Workspace
@@ -51,3 +54,34 @@ def test_rounds_that_gain_nothing_end_with_the_number():
     assert found.n_iter < 2 * 10**6
     assert found.violation > 1e-9
     assert abs(found.gain) < 1e-2
+
+
+def test_only_large_duals_without_start_that_compiled_code_does_not_take_are_divided(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((300, 2))
+    sign = np.where(X[:, 0] > 0.2, 1.0, -1.0)
+    dual = Dual(sign, np.minimum(sign, 0), np.maximum(sign, 0), np.zeros(300), np.arange(300))
+    rows, workspace = rows_of(mc.Gaussian(0.5), X, 0.0), Workspace(1e-3, 10**6, np.empty(1 << 18))
+    solution, divided = solve_one_constraint(rows, dual, workspace), []
+
+    def divide(*arguments):
+        divided.append(arguments)
+        return solution.coef, 1000
+
+    monkeypatch.setattr(module, "LARGE", 299)
+    monkeypatch.setattr(module, "divide", divide)
+    solve_one_constraint(rows, dual, workspace)
+    monkeypatch.setattr(module, "fits", lambda *_: False)
+    solve_one_constraint(rows, replace(dual, coef=solution.coef), workspace)
+    solve_one_constraint(rows, dual, replace(workspace, shared=((slice(0, 300), rows.square(np.arange(300))),)))
+    assert divided == []
+    found = solve_one_constraint(rows, dual, workspace)
+    assert len(divided) == 1
+    # the start is nearly optimal, and steps of the parts are counted
+    assert 1000 <= found.n_iter < 1000 + solution.n_iter
+    monkeypatch.setattr(module, "LARGE", 300)
+    assert solve_one_constraint(rows, dual, workspace).n_iter < 1000
+    assert len(divided) == 1
+
+
+def test_a_first_round_has_a_hundred_steps_per_variable_and_at_least_a_hundred_thousand():
+    assert [steps_of_a_round(n) for n in (1, 1000, 1001, 20_000)] == [100_000, 100_000, 100_100, 2_000_000]

@@ -26,6 +26,7 @@ from mercer.solvers.svm.one_vs_one import (
     unpack,
     votes,
 )
+from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.workspace import Options
 
 COUNTS = np.array([2, 1, 3])
@@ -163,6 +164,45 @@ def test_parallel_solutions_are_those_of_each_dual_alone(rng, multi_class):
         np.testing.assert_allclose(solution.coef, alone.coef, atol=1e-8)
         np.testing.assert_allclose(solution.bias, alone.bias, atol=1e-8)
         assert solution.violation <= 1e-8
+
+
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_number_of_workers_changes_nothing(rng, monkeypatch, workers, together):
+    rows, duals, found, options = problem(rng, "ovo")
+    alone = [solve_dual(rows, dual, options) for dual in duals]
+    asked, allocate = [], one_vs_one.Workspace.allocate
+    monkeypatch.setattr(
+        one_vs_one.Workspace, "allocate", lambda *args: asked.append((args[1], args[3])) or allocate(*args)
+    )
+    monkeypatch.setattr(one_vs_one, "count_threads", lambda: workers)
+    if not together:
+        monkeypatch.setattr(one_vs_one, "fits", lambda *_: False)
+    for solution, expected in zip(solve_duals(rows, duals, found, options), alone, strict=True):
+        np.testing.assert_allclose(solution.coef, expected.coef, atol=1e-8)
+    # the largest dual has 55 points
+    assert asked == [(55, workers)] * workers
+
+
+def test_small_duals_are_solved_in_about_equal_parts(monkeypatch):
+    counts = np.r_[np.full(6, 4), 20]
+    rows = FusedRows(mc.Gaussian(0.5), np.random.default_rng(0).standard_normal((44, 2)), np.float64)
+    found = subproblems(counts, "ovo")
+    duals, parts = [each.dual(np.ones(44)) for each in found], []
+    solve = one_vs_one.solve_whole
+    monkeypatch.setattr(one_vs_one, "count_threads", lambda: 2)
+    monkeypatch.setattr(one_vs_one, "_TASKS", 2)
+    monkeypatch.setattr(
+        one_vs_one,
+        "solve_whole",
+        lambda rows, part, *rest: parts.append([len(d.points) for d in part]) or solve(rows, part, *rest),
+    )
+    assert all(each.violation <= 1e-3 for each in solve_duals(rows, duals, found, Options(1e-3)))
+    # 15 classifiers of 8 points and 6 of 24
+    work = [sum(size**2 for size in part) for part in parts]
+    assert sorted(sum(parts, [])) == [8] * 15 + [24] * 6
+    assert len(parts) == 4
+    assert max(work) <= sum(work) / 4 + 24**2
 
 
 def test_kernel_values_of_each_class_are_computed_once_if_half_of_the_memory_holds_them(rng, monkeypatch):

@@ -83,3 +83,54 @@ def test_slopes_are_the_derivatives_of_the_objective_to_the_right_and_to_the_lef
     np.testing.assert_allclose(falling[[0, 1, 2, 3]], [-gain(i, -h) for i in (0, 1, 2, 3)], atol=1e-5)
     assert (rising[3], falling[4]) == (-np.inf, np.inf)
     np.testing.assert_array_equal(rising == falling, [False, True, True, False, False])
+
+
+def _line(gradient, coef=None):
+    """Return variables between 0 and 1."""
+    n = len(gradient)
+    coef = np.zeros(n) if coef is None else np.asarray(coef, float)
+    return Variables(np.ones(n), np.asarray(gradient, float), coef, np.zeros(n), np.ones(n))
+
+
+def test_near_are_variables_at_a_bound_that_would_violate_if_the_bias_moved_by_the_violation():
+    # what may rise is at most 1, what may fall at least 0.5: the middle is 0.75, the violation 0.5
+    variables = _line([1.0, 0.5, 0.25, 0.26, 1.25, 1.24, 0.7], [0, 1, 0, 0, 1, 1, 0])
+    assert (variables.middle(), variables.violation()) == (0.75, 0.5)
+    np.testing.assert_array_equal(variables.near(), [0, 1, 3, 5, 6])
+    np.testing.assert_array_equal(variables.free(), [])
+
+
+def test_of_very_many_variables_those_near_that_violate_most_are_taken(monkeypatch):
+    monkeypatch.setattr(shrinking, "_WIDE", 7)
+    variables = _line([4.0, -4.0, 3.0, -3.0, 1.0, 0.5, -9.0, 0.0], [0, 1, 0, 1, 0, 0, 0, 0])
+    for block, expected, everything in ((7, [0, 1, 2, 3, 4, 5, 7], True), (4, [0, 1, 2, 3], False)):
+        monkeypatch.setattr(shrinking, "_BLOCK", block)
+        near, all_of_them = shrinking.near_margin(variables)
+        assert (near.tolist(), all_of_them) == (expected, everything)
+    monkeypatch.setattr(shrinking, "_WIDE", 8)
+    assert shrinking.near_margin(variables)[1]
+
+
+def test_a_part_is_at_most_three_fifths_of_the_variables_and_worth_its_copy_after_enough_steps():
+    for n, most in ((1000, 600), (8192, 4915), (8193, 4096), (10**6, 4096)):
+        assert shrinking.largest_copy(n) == most * (most + LANES)
+    variables = _line(np.zeros(100))
+    assert [shrinking.few(variables, np.arange(k)) for k in (60, 61)] == [True, False]
+    # four times 50^2 copies, steps over 100 variables
+    assert [shrinking.pays(variables, np.arange(50), steps) for steps in (99, 100)] == [False, True]
+
+
+def test_steps_pause_after_about_a_tenth_of_a_second(monkeypatch, global_random_seed):
+    _, _, values, slots, variables = _problem(global_random_seed)
+    for work, steps in ((0, 1), (1640, 1), (3279, 1), (3280, 2), (1640 * 9, 5)):
+        monkeypatch.setattr(shrinking, "_WORK", work)
+        assert variables.steps(values, slots, 1e-6, 5)[0] == steps
+
+
+def test_a_part_is_solved_to_a_tenth_of_its_violation_or_half_of_the_tolerance(monkeypatch, global_random_seed):
+    _, _, values, slots, variables = _problem(global_random_seed)
+    aims = []
+    monkeypatch.setattr(shrinking, "solve_all", lambda *args: aims.append(args[3]) or (0, False))
+    for tol in (1e-3, 1.0):
+        shrinking.solve_near(values, slots, variables, np.arange(200), tol, 9, None)
+    assert aims == pytest.approx([0.2, 0.5])

@@ -1,8 +1,11 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 import mercer as mc
+from mercer.solvers.svm import smo
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.smo import solve
@@ -145,3 +148,103 @@ def test_more_free_variables_than_a_sweep_holds_take_few_sweeps(global_random_se
 def test_memory_for_less_than_a_few_rows_is_refused(points):
     with pytest.raises(ValueError, match="the buffer holds 1023 kernel values; it must hold at least 1024"):
         _solve(mc.Gaussian(0.5), points, _classifier(points), values=1023)
+
+
+# --- the variables of a sweep -----------------------------------------------------------------------------------------
+
+
+def _mixed():
+    """Return a state of 400 variables: 100 free, 60 that should rise, 240 at rest, in this order."""
+    order = np.arange(400)
+    gradient = np.where(order < 100, order * 1e-6, np.where(order < 160, 1 + order * 1e-2, -1 - order * 1e-2))
+    coef = np.where(order < 100, 0.5, 0.0)
+    dual = Dual(gradient, np.zeros(400), np.ones(400), coef, order)
+    return SimpleNamespace(coef=coef, gradient=gradient, dual=dual, bias=0.0)
+
+
+@pytest.mark.parametrize(
+    ("largest", "least", "expected", "covered"),
+    [
+        # the 110 that are wanted are one lane: as many that should rise as should fall
+        (400, 0, [*range(32), *range(128, 160)], False),
+        (200, 150, [*range(75), *range(85, 160)], True),
+        (400, 144, [*range(72), *range(88, 160)], False),
+        # more than those concerned: the nearest of those at rest
+        (400, 192, range(192), True),
+        (100, 192, [*range(50), *range(110, 160)], False),
+    ],
+)
+def test_a_sweep_takes_what_violates_most_is_free_or_nearest(monkeypatch, largest, least, expected, covered):
+    monkeypatch.setattr(smo, "_FIRST", 64)
+    chosen, nearly_all = smo._choose(_mixed(), largest, least)
+    np.testing.assert_array_equal(chosen, np.sort(expected))
+    assert nearly_all == covered
+
+
+def test_all_variables_are_taken_if_they_are_few_and_an_even_sample_if_nothing_is_known(monkeypatch):
+    state = _mixed()
+    for first, largest, whole in ((200, 400, True), (199, 400, False), (200, 399, False)):
+        monkeypatch.setattr(smo, "_FIRST", first)
+        for bias in (0.0, None):
+            state.bias = bias
+            chosen, covered = smo._choose(state, largest, 0)
+            assert (len(chosen) == 400) == whole
+            if whole:
+                assert covered
+            elif bias is None:
+                np.testing.assert_array_equal(chosen, np.linspace(0, 399, first).astype(int))
+                assert not covered
+    assert len(smo._choose(state, 50, 0)[0]) == 50
+
+
+@pytest.mark.parametrize(
+    ("n", "values", "largest"),
+    [(1000, 1000 * 1024, 1000), (5000, 5000 * 5056, 5000), (1000, 300 * 256, 256), (1000, 89_000, 320), (1000, 10, 64)],
+)
+def test_sweeps_have_about_as_many_rows_as_columns_of_the_memory(n, values, largest):
+    assert smo._largest_sweep(n, values) == largest
+
+
+@pytest.mark.parametrize(
+    ("part", "covered", "adjusted", "aim"),
+    [
+        (False, False, False, 0.2),
+        (False, True, False, 0.02),
+        (False, True, True, 0.2),
+        (True, True, True, 0.2),
+        (True, True, False, 1e-3),
+    ],
+)
+def test_a_sweep_ends_at_a_share_of_the_violation(points, monkeypatch, part, covered, adjusted, aim):
+    aims, dual = [], _classifier(points)
+
+    class Recorded(smo.Sweep):
+        def run(self, tol, max_iter):
+            aims.append(tol)
+            return 0, False
+
+    monkeypatch.setattr(smo, "Sweep", Recorded)
+    monkeypatch.setattr(smo, "_choose", lambda *_: (np.arange(60 if part else 50), covered))
+    for tol in (1e-3, 0.15):
+        rows = rows_of(mc.Gaussian(0.5), points, 0.0)
+        workspace = Workspace(tol, 10**6, np.empty(60 * 1024))
+        # nothing moves in the first sweep, which is the last one then
+        assert solve(rows, dual, workspace, (lambda dual, _: dual.epsilon) if adjusted else None).violation == 2
+    # an aim just above the tolerance is lowered
+    assert aims == pytest.approx([aim, 0.15 if aim == 1e-3 else 0.075])
+
+
+def test_epsilon_is_adjusted_until_it_stays_or_the_violation_exceeds_the_tolerance(points):
+    dual = _regression(points, epsilon=10.0)
+    state, asked = smo._State(rows_of(mc.Gaussian(0.5), points, 0.0), dual), []
+
+    def answers(*values):
+        left = iter(values)
+        return lambda dual, solution: asked.append((dual.epsilon, solution.epsilon)) or next(left)
+
+    state.adjust(answers(5.0, 4.0, 4.0), 1e-3)
+    assert asked == [(10.0, 10.0), (5.0, 5.0), (4.0, 4.0)]
+    # nothing is within 0.1 of a constant
+    state.adjust(answers(0.1, 0.05), 1e-3)
+    assert state.dual.epsilon == 0.1
+    assert state.violation == pytest.approx(np.ptp(dual.target) - 0.2)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.solvers.svm import sweep as sweep_module
 from mercer.solvers.svm.dual import Dual, slopes
 from mercer.solvers.svm.rows import FusedRows
+from mercer.solvers.svm.shrinking import Variables
 from mercer.solvers.svm.sweep import Sweep, _largest
 from mercer.solvers.svm.workspace import Workspace
 
@@ -50,7 +52,8 @@ def test_few_variables_are_exchanged_and_many_are_not(problem):
     coef, gradient = problem[1].coef, problem[1].target
     assert not sweep.exchange(np.arange(200, 500), problem[1], gradient, coef)
     assert not sweep.exchange(np.arange(299), problem[1], gradient, coef)
-    other = np.arange(100, 400)
+    assert not sweep.exchange(np.arange(151, 451), problem[1], gradient, coef)
+    other = np.arange(150, 450)
     assert sweep.exchange(other, problem[1], gradient, coef)
     np.testing.assert_array_equal(np.sort(sweep.chosen), other)
     sweep.run(1e-6, 10**6)
@@ -80,3 +83,139 @@ def test_the_largest_are_finite_and_no_more_than_asked_for():
     values = np.array([1.0, -np.inf, 5.0, 3.0])
     assert sorted(_largest(values, 2)) == [2, 3]
     assert sorted(_largest(values, 9)) == [0, 2, 3]
+
+
+# --- rows that come and go --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rows", "batch"), [(N, 64), (40, 48), (1, 1)])
+def test_at_most_half_of_the_rows_that_memory_holds_are_computed_together(problem, rows, batch):
+    # 320 columns of 768
+    assert started(problem, np.arange(300), rows)._batch == batch
+
+
+@pytest.mark.parametrize(
+    ("values", "work", "given", "known"),
+    [
+        # 300^2 values of 3 coordinates, a norm and a 1, each for two places
+        (300**2, 225_000, 0, True),
+        (300**2 - 1, 225_000, 0, False),
+        (300**2, 224_999, 0, False),
+        # 100^2 + 200^2 of the values are known
+        (300**2, 100_000, 100, True),
+        (300**2, 99_999, 100, False),
+    ],
+)
+def test_all_rows_are_computed_at_once_if_they_are_few_and_cost_little(
+    problem, monkeypatch, values, work, given, known
+):
+    monkeypatch.setattr(sweep_module, "_SMALL", values)
+    monkeypatch.setattr(sweep_module, "_QUICK", work)
+    rows, dual = problem
+    cuts = [slice(0, given), slice(given, 300)] if given else []
+    shared = [(cut, rows.square(np.arange(cut.start, cut.stop))) for cut in cuts]
+    workspace = Workspace(1e-6, 10**6, np.empty(N * 768), shared)
+    sweep = Sweep(rows, dual, np.arange(300), dual.target.copy(), dual.coef, workspace)
+    assert (sweep.cache.slots[:300] >= 0).all() == known
+    # a start with coefficients may need few rows
+    moved = Sweep(rows, dual, np.arange(300), dual.target.copy(), 0.5 * dual.upper, workspace)
+    assert (moved.cache.slots < 0).all()
+
+
+class Cache:
+    """The rows of all but some places, with room for some more."""
+
+    def __init__(self, n, missing=(), room=1000, forgotten=0):
+        self.slots, self.room, self.forgotten, self.lost, self.asked = np.arange(n), room, forgotten, [], []
+        self.slots[list(missing)] = -1
+        self.values = None
+
+    def forget(self, places):
+        self.lost = sorted(places.tolist())
+
+    def ensure(self, places):
+        self.asked = places.tolist()
+
+
+def bare(variables, cache, batch=4):
+    """Return a sweep over all variables, with a cache that holds nothing."""
+    sweep = object.__new__(Sweep)
+    sweep._variables, sweep.cache, sweep._batch, sweep._callback = variables, cache, batch, None
+    sweep.chosen, sweep._largest_copy = np.arange(len(variables)), 10**6
+    return sweep
+
+
+def resting(n, violating=0):
+    """Return variables around a bias of 0: two of a pair, some that violate, and others farther and farther below."""
+    order = np.arange(n)
+    gradient = np.where(order < 2 + violating, 1.0, -order)
+    coef = np.where(order == 1, 1.0, 0.0)
+    gradient[1] = -1
+    return Variables(np.ones(n), gradient, coef, np.zeros(n), np.ones(n))
+
+
+@pytest.mark.parametrize(
+    ("violating", "options", "lost"),
+    [
+        (0, {"room": 3}, range(32, 64)),
+        (0, {"room": 4}, range(33, 64)),
+        (30, {"room": 4}, []),
+        (28, {"room": 4}, range(47, 64)),
+        (30, {"room": 3}, range(32, 64)),
+        (0, {"room": 3, "forgotten": 4}, []),
+        (0, {"room": 3, "forgotten": 3}, range(32, 64)),
+        (0, {"room": 3, "missing": range(1, 64)}, [0]),
+        (0, {"room": 4, "missing": range(9, 64)}, []),
+        (0, {"room": 4, "missing": range(10, 64)}, []),
+        (0, {"room": 4, "missing": range(20, 64)}, range(11, 20)),
+    ],
+)
+def test_half_of_the_idle_rows_are_given_up_or_half_of_all_without_room(monkeypatch, violating, options, lost):
+    monkeypatch.setattr(sweep_module, "_IDLE", 20)
+    sweep = bare(resting(64, violating), Cache(64, **options))
+    sweep._make_room()
+    assert sweep.cache.lost == list(lost)
+
+
+def test_rows_are_computed_together_for_variables_that_violate_at_least_half_as_much():
+    gradient, coef = np.full(64, -9.0), np.zeros(64)
+    # bias 0: violations 4, 3, 2.5, 2, 1.9, a free variable of 3.5 and one that should fall by 4
+    gradient[:7], coef[5:7] = [4.0, 3.0, 2.5, 2.0, 1.9, 3.5, -4.0], [0.5, 1.0]
+    variables = Variables(np.ones(64), gradient, coef, np.zeros(64), np.ones(64))
+    missing = [0, 1, 2, 3, 4, 5, 30]
+    for batch, expected in ((9, [0, 1, 2, 3, 5, 30]), (4, [0, 1, 5, 30]), (1, [30])):
+        assert bare(variables, Cache(64, missing), batch)._wanted(30).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("unknown", "all_near", "room", "copied", "solved"),
+    [
+        (14, True, 99, 6400, True),
+        (15, True, 99, 6400, False),
+        (15, False, 99, 6400, True),
+        (14, True, 14, 6400, True),
+        (14, True, 13, 6400, False),
+        (0, True, 99, 6399, False),
+    ],
+)
+def test_variables_near_the_margin_are_solved_for_if_few_rows_are_missing(
+    monkeypatch, unknown, all_near, room, copied, solved
+):
+    near = np.arange(80)
+    monkeypatch.setattr(sweep_module.shrinking, "near_margin", lambda _: (near, all_near))
+    monkeypatch.setattr(sweep_module.shrinking, "solve_near", lambda *_: (1600, True))
+    sweep = bare(resting(192), Cache(192, range(unknown), room))
+    sweep._largest_copy = copied
+    # 1600 steps over 192 variables are worth 6400 copies
+    assert sweep._solve_near(1e-3, 10**6) == ((1600, True, True) if solved else (0, False, False))
+    assert sweep.cache.asked == list(range(unknown)) * solved
+
+
+def test_at_most_2048_variables_of_known_rows_are_solved_for(monkeypatch):
+    near = []
+    monkeypatch.setattr(sweep_module.shrinking, "solve_near", lambda *args: near.append(args[3]) or (5, False))
+    n = 2112
+    variables = Variables(np.ones(n), np.zeros(n), np.full(n, 0.5), np.zeros(n), np.ones(n))
+    assert bare(variables, Cache(n, range(64)))._solve_known(1e-3, 9) == (5, False)
+    np.testing.assert_array_equal(near[0], np.arange(64, n))
+    assert bare(variables, Cache(n, range(63)))._solve_known(1e-3, 9) == (0, False)

@@ -1,10 +1,13 @@
 """Two sums kept: the optimum against an outsider, in parts as in one piece, and its last digits."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 import mercer as mc
+from mercer.solvers.svm import two_constraints
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.rows import FusedRows
@@ -107,3 +110,129 @@ def test_a_multiplier_makes_a_dual_of_one_sum(global_random_seed):
     same = refine(rows, with_multiplier(dual, 60, multiplier), solution, 1e-6)
     np.testing.assert_allclose(same.coef, solution.coef, atol=1e-3)
     assert same.violation <= 1e-9
+
+
+def _optimal(gradient, coef, dual, group):
+    """Return the violation within a group."""
+    rise, fall = coef[group] < dual.upper[group], coef[group] > dual.lower[group]
+    return gradient[group][rise].max() - gradient[group][fall].min()
+
+
+@pytest.mark.parametrize("sample", [1000, 20])
+def test_groups_of_different_sizes_keep_their_sums(monkeypatch, sample):
+    monkeypatch.setattr(two_constraints, "_SAMPLE", sample)
+    kernel, X, rows, _ = problem(75, 4)
+    sign = np.where(np.arange(150) < 40, 1.0, -1.0)
+    dual = Dual(np.zeros(150), np.minimum(sign, 0), np.maximum(sign, 0), np.zeros(150), np.arange(150))
+    workspace = Workspace(lambda _: 1e-8, 10**6, np.empty((4 * LANES) ** 2))
+    solution, multiplier = solve_sums(rows, dual, 40, 12.0, workspace)
+    np.testing.assert_allclose([solution.coef[:40].sum(), solution.coef[40:].sum()], [12, -12], rtol=1e-12)
+    assert (np.clip(solution.coef, dual.lower, dual.upper) == solution.coef).all()
+    gradient = -kernel(X) @ solution.coef
+    np.testing.assert_allclose(solution.gradient, gradient + multiplier * sign, atol=1e-10)
+    assert max(_optimal(gradient, solution.coef, dual, g) for g in (slice(0, 40), slice(40, 150))) <= 2e-8
+
+
+@pytest.mark.parametrize(("steps", "calls"), [(0, 1), (1, 5)])
+def test_sweeps_go_on_until_one_takes_no_step(monkeypatch, steps, calls):
+    _, _, rows, dual = problem(50, 0)
+    aims = []
+
+    class Idle(two_constraints._Sweep):
+        def run(self, tol, max_iter):
+            aims.append(tol)
+            return steps, False
+
+    monkeypatch.setattr(two_constraints, "_Sweep", Idle)
+    solution, _ = optimum(rows, dual, 5.0, 1e-6, max_iter=5)
+    # all variables at once are solved for to the tolerance
+    assert aims == [1e-6] * calls
+    assert solution.n_iter == calls * steps
+
+
+@pytest.mark.parametrize(("tol", "aim"), [(1e-6, 0.1), (0.4, 0.2)])
+def test_a_sweep_over_a_part_ends_at_a_tenth_of_the_violation_or_half_of_the_tolerance(monkeypatch, tol, aim):
+    _, _, rows, dual = problem(50, 0)
+    found = []
+
+    class Idle(two_constraints._Sweep):
+        def run(self, tol, max_iter):
+            found.append(tol)
+            return 0, False
+
+    monkeypatch.setattr(two_constraints, "_Sweep", Idle)
+    monkeypatch.setattr(two_constraints, "_choose", lambda *_: (np.arange(20), np.arange(50, 70)))
+    violation = optimum(rows, dual, 5.0, 1e-6)[0].violation
+    found.clear()
+    optimum(rows, dual, 5.0, tol * violation)
+    assert found == pytest.approx([aim * violation])
+
+
+def _two_groups(free=3):
+    """Return 40 variables that may rise and 60 that may fall, in each group ``free`` between their bounds."""
+    order = np.arange(100)
+    sign = np.where(order < 40, 1.0, -1.0)
+    coef = np.where((order < free) | ((order >= 40) & (order < 40 + free)), 0.5 * sign, 0.0)
+    dual = Dual(np.zeros(100), np.minimum(sign, 0), np.maximum(sign, 0), coef, order)
+    # biases 1 and -2; of those at rest, the last ones are farthest from the margin
+    gradient = np.where(coef != 0, np.where(sign > 0, 1.0, -2.0), np.where(sign > 0, -order, order) * 1.0)
+    return gradient, coef, dual, (order[:40], order[40:])
+
+
+def test_a_sweep_takes_what_is_free_violates_most_or_is_nearest(monkeypatch):
+    monkeypatch.setattr(two_constraints, "_SWEEP", 20)
+    monkeypatch.setattr(two_constraints, "_WHOLE", 50)
+    gradient, coef, dual, groups = _two_groups()
+    gradient[[30, 95]] = 2.0, -3.0
+    chosen = two_constraints._choose(gradient, coef, dual, groups, [1.0, -2.0], 4 * LANES)
+    # 6 free, 2 that violate, and the nearest to the margin: -3 - 1, ..., 43 + 2 is farther than all of the first group
+    assert chosen[0].tolist() == [*range(15), 30]
+    assert chosen[1].tolist() == [40, 41, 42, 95]
+    # twice the free ones
+    chosen = two_constraints._choose(*_two_groups(12)[:3], groups, [1.0, -2.0], 4 * LANES)
+    assert sum(map(len, chosen)) == 48
+    # the room: three lanes less two for padding
+    chosen = two_constraints._choose(*_two_groups(36)[:3], groups, [1.0, -2.0], 4 * LANES - 1)
+    assert sum(map(len, chosen)) == LANES
+    assert sum(map(len, two_constraints._choose(*_two_groups(36)[:3], groups, [1.0, -2.0], 9))) == LANES
+
+
+@pytest.mark.parametrize(("whole", "most", "everything"), [(100, 4, True), (99, 4, False), (100, 3, False)])
+def test_few_variables_are_solved_for_together(monkeypatch, whole, most, everything):
+    monkeypatch.setattr(two_constraints, "_SWEEP", 20)
+    monkeypatch.setattr(two_constraints, "_WHOLE", whole)
+    gradient, coef, dual, groups = _two_groups()
+    chosen = two_constraints._choose(gradient, coef, dual, groups, [1.0, -2.0], most * LANES)
+    assert (sum(map(len, chosen)) == 100) == everything
+
+
+def test_rows_are_computed_together_for_the_variables_of_a_group_that_violate_most(monkeypatch):
+    monkeypatch.setattr(two_constraints, "_BATCH", 4)
+    sweep = object.__new__(two_constraints._Sweep)
+    sweep._groups, sweep.coef = np.array([0, LANES, 2 * LANES]), np.zeros(2 * LANES)
+    sweep._lower, sweep._upper = np.zeros(2 * LANES), np.ones(2 * LANES)
+    sweep.gradient, sweep._cache = np.full(2 * LANES, -9.0), SimpleNamespace(slots=np.full(2 * LANES, -1))
+    # a bias of 0 in the second group: violations 4, 3, 2, 1.9 and, falling, 4; a known row, others of the first group
+    sweep.gradient[LANES : LANES + 6] = [4.0, 3.0, 2.0, 1.9, -4.0, 3.5]
+    sweep.coef[LANES + 4], sweep._cache.slots[LANES + 5], sweep.gradient[:9] = 1.0, 0, 50.0
+    assert sweep._wanted(LANES + 9).tolist() == [LANES, LANES + 1, LANES + 4, LANES + 9]
+    sweep._cache.slots[LANES + 1] = 1
+    assert sweep._wanted(LANES + 2).tolist() == [LANES, LANES + 2, LANES + 4]
+    sweep.gradient[:9], sweep.gradient[2], sweep.coef[63] = -9.0, 50.0, 1.0
+    assert sweep._wanted(7).tolist() == [2, 7, 63]
+
+
+def test_a_sample_is_even():
+    assert two_constraints._sample(7).tolist() == list(range(7))
+    np.testing.assert_array_equal(two_constraints._sample(2500), np.linspace(0, 2499, 1000).astype(int))
+
+
+def test_the_multiplier_is_half_the_distance_of_the_biases():
+    gradient, coef, dual, groups = _two_groups()
+    biases, violation = two_constraints._state(gradient, coef, dual, groups)
+    assert biases == [1.0, -2.0]
+    assert two_constraints._multiplier(biases) == -1.5
+    # nothing that may rise exceeds the free ones of its group, nothing that may fall is below them
+    assert violation == 0
+    gradient[20], gradient[50] = 3.0, -7.0
+    assert two_constraints._state(gradient, coef, dual, groups) == ([1.0, -2.0], 5.0)

@@ -6,8 +6,9 @@ from sklearn.svm import SVC
 
 import mercer as mc
 from mercer.solvers.svm import whole
-from mercer.solvers.svm.dual import Dual, certificate
+from mercer.solvers.svm.dual import Dual, certificate, objective
 from mercer.solvers.svm.rows import rows_of
+from mercer.solvers.svm.smo import solve
 from mercer.solvers.svm.whole import LARGEST, fits, solve_whole
 from mercer.solvers.svm.workspace import Options, Workspace
 
@@ -61,18 +62,39 @@ def test_a_callback_that_returns_true_ends_the_training():
     assert all(each.n_iter <= 5 for each in found)
 
 
-def test_pauses_change_nothing(monkeypatch, global_random_seed):
-    _, rows, duals, workspace = _duals(global_random_seed)
-    expected = solve_whole(rows, duals, workspace, 10**6)
-    # a new solver, which pauses after few steps
+@pytest.fixture
+def _pausing(monkeypatch):
+    """Compile a solver that pauses after about 30 steps, instead of the one kept on disk."""
     monkeypatch.setattr(whole, "_WORK", 40_000)
+    monkeypatch.setattr(whole, "cached", lambda *_: {"flags": whole.VECTORS, "cache": False, "key": None})
     whole._solver.cache_clear()
-    try:
-        for found, whole_run in zip(solve_whole(rows, duals, workspace, 10**6), expected, strict=True):
-            assert found.violation <= 1e-3
-            assert found.certificate.dual == pytest.approx(whole_run.certificate.dual, rel=1e-6)
-    finally:
-        whole._solver.cache_clear()
+    yield
+    whole._solver.cache_clear()
+
+
+@pytest.mark.usefixtures("_pausing")
+def test_pauses_change_nothing(global_random_seed):
+    _, rows, duals, workspace = _duals(global_random_seed)
+    calls = []
+    workspace = replace(workspace, callback=lambda violation: bool(calls.append(violation)))
+    solutions = solve_whole(rows, duals, workspace, 10**6)
+    for dual, found in zip(duals, solutions, strict=True):
+        exact = solve(rows, dual, replace(workspace, tol=1e-8, callback=None))
+        assert found.violation <= 1e-3
+        assert found.certificate.dual == pytest.approx(objective(dual, exact.coef, exact.gradient), rel=1e-6)
+    # 40 000 of work are 40 000 / 1320 steps over 300 variables in whole lanes
+    n_iter = sum(each.n_iter for each in solutions)
+    assert n_iter / 34 <= len(calls) <= n_iter / 20 + 6
+
+
+@pytest.mark.usefixtures("_pausing")
+def test_duals_after_a_stop_are_left_at_their_starts():
+    _, rows, duals, workspace = _duals(0)
+    found = solve_whole(rows, duals, replace(workspace, callback=lambda _: True), 10**6)
+    assert 0 < found[0].n_iter <= 30
+    assert [each.n_iter for each in found[1:]] == [0, 0]
+    assert [each.violation for each in found[1:]] == [np.inf, np.inf]
+    assert not any(each.coef.any() for each in found[1:])
 
 
 def test_plain_duals_of_moderate_size_with_room_for_all_rows_fit():
@@ -85,3 +107,12 @@ def test_plain_duals_of_moderate_size_with_room_for_all_rows_fit():
     assert not fits(rows, [replace(dual, upper=np.full(300, np.inf))], 10**9)
     assert not fits(rows_of(mc.Gaussian(1.0) + mc.Linear(), rows.points, 1.0), [dual], 10**9)
     assert LARGEST == 8192
+
+
+def test_moderate_duals_are_solved_in_one_call():
+    _, rows, duals, workspace = _duals(0)
+    calls = []
+    workspace = replace(workspace, callback=lambda violation: bool(calls.append(violation)))
+    found = solve_whole(rows, duals, workspace, 10**6)
+    assert len(calls) == 1
+    assert all(each.violation <= 1e-3 for each in found)

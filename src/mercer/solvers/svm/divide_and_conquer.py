@@ -20,7 +20,7 @@ _SHARE = 0.05
 
 
 def divide(rows, dual, workspace):
-    r"""Return coefficients to start from, the number of steps and of kernel values: solutions of small parts.
+    r"""Return coefficients to start from, the solutions of small parts, and the number of steps.
 
     Points are halved at the median along their principal direction, again and again. If kernel values between parts are
     small, the block of each part decides for most variables whether they end at a bound. Parts are solved in parallel
@@ -30,7 +30,7 @@ def divide(rows, dual, workspace):
     """
     parts = split(coordinates(rows.kernel, rows.points), dual.points)
     aim = max(workspace.tol, _SHARE * violation_of(dual.target, dual.coef, dual))
-    coef, counts = dual.coef.copy(), np.zeros((len(parts), 2), int)
+    coef, steps = dual.coef.copy(), np.zeros(len(parts), int)
     # the buffer of a part does not depend on the number of workers
     share = min(len(workspace.buffer), _WIDTH**2)
     workers = min(count_threads(), len(workspace.buffer) // share)
@@ -43,13 +43,12 @@ def divide(rows, dual, workspace):
         limits = replace(workspace, tol=aim, max_iter=workspace.max_iter // len(parts), buffer=buffer)
         with limit_threads(1):
             solution = solve(rows, dual.take(own), limits)
-        coef[own], counts[k] = solution.coef, (solution.n_iter, solution.computed)
+        coef[own], steps[k] = solution.coef, solution.n_iter
         buffers.put(buffer)
 
     with limit_threads(workers):
         run_tasks(conquer, len(parts))
-    n_iter, computed = counts.sum(axis=0)
-    return coef, int(n_iter), int(computed)
+    return coef, int(steps.sum())
 
 
 def coordinates(kernel, points):

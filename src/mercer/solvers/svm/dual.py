@@ -82,8 +82,6 @@ class Solution:
         Violation of the optimality conditions, see `violation_of`.
     n_iter : int
         Number of pairs optimised.
-    computed : int
-        Number of kernel values computed.
     cache : RowCache or None
         Kernel rows of all variables, where the memory holds them.
     gain : float
@@ -99,7 +97,6 @@ class Solution:
     bias: float
     violation: float
     n_iter: int
-    computed: int = 0
     cache: Any = None
     gain: float = np.nan
     epsilon: float = 0.0

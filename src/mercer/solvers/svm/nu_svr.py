@@ -166,7 +166,7 @@ class _EpsilonSearch:
         """Return the mean of solutions with too large and too small a sum that has the sum, or the given one."""
         if len(self._known) < 2:
             return solution
-        return replace(_mean(self._known, dual, self._total), n_iter=solution.n_iter, computed=solution.computed)
+        return replace(_mean(self._known, dual, self._total), n_iter=solution.n_iter)
 
     def _slope(self, dual, solution, excess):
         """Return how fast the sum falls as epsilon grows: as it did, or as points lie about the tube."""

@@ -27,23 +27,23 @@ def solve_one_constraint(rows, dual, workspace):
     the rest is rounding, or a kernel that is not positive semidefinite. ``gain`` then tells the gain of that round.
     """
     tol, budget = workspace.tol, steps_of_a_round(len(dual.coef))
-    start, n_iter, computed, best = dual, 0, 0, None
-    if len(dual.coef) > LARGE and not dual.coef.any() and not workspace.shared:
-        coef, n_iter, computed = divide(rows, dual, workspace)
-        start = replace(dual, coef=coef)
+    start, n_iter, best = dual, 0, None
     if fits(rows, [dual], len(workspace.buffer)):
         found = solve_whole(rows, [dual], workspace, min(budget, workspace.max_iter))[0]
         if found.violation <= tol or found.n_iter >= workspace.max_iter:
             exact = found.violation <= _EXACT * tol or len(dual.coef) > _FEW
             return found if exact else refine(rows, dual, found, tol)
-        n_iter, computed = found.n_iter, found.computed
+        n_iter = found.n_iter
         start = replace(dual, coef=found.coef)
+    elif len(dual.coef) > LARGE and not dual.coef.any() and not workspace.shared:
+        coef, n_iter = divide(rows, dual, workspace)
+        start = replace(dual, coef=coef)
     while True:
         allowed = min(budget, workspace.max_iter - n_iter)
         found = solve(rows, start, replace(workspace, max_iter=allowed))
         unfinished = found.violation > tol and found.n_iter >= allowed
-        n_iter, computed = n_iter + found.n_iter, computed + found.computed
-        found = replace(found, n_iter=n_iter, computed=computed)
+        n_iter += found.n_iter
+        found = replace(found, n_iter=n_iter)
         if not unfinished or n_iter >= workspace.max_iter:
             found = refine(rows, dual, found, tol)
             return found if best is None or found.violation <= best.violation else replace(best, n_iter=n_iter)

@@ -31,8 +31,6 @@ class RowCache:
         m columns and padding to whole lanes.
     slots : int array (width,)
         Row of ``values`` of each place, -1 if it is missing.
-    computed : int
-        Number of kernel values computed.
     """
 
     def __init__(self, rows, points, buffer, shared=()):
@@ -43,11 +41,10 @@ class RowCache:
         # the compiled loop starts with a step of 0 along the first row, which must not hold NaN
         self.values[0] = 0
         self.slots = np.full(width, -1)
-        self.computed = 0
         self._used = 0
         self._free_slots = np.empty(0, int)
         self._scratch = np.empty((0, width), buffer.dtype)
-        self._rows, self._points, self._shared = rows, points, shared
+        self._rows, self._points = rows, points
         self._pieces = shared or [(slice(0, m), None)]
         self._columns = [None] * len(self._pieces)
 
@@ -80,11 +77,9 @@ class RowCache:
             for other, _ in self._pieces[:k]:
                 self._rows.columns(own)(self._points[other], K[other, place])
                 transpose(K[other, place], K[place, other])
-                self.computed += K[other, place].size
         K[:, m:] = 0
         K[np.arange(m), np.arange(m)] = self._rows.diagonal[self._points]
         self.slots[:m], self._used = np.arange(m), m
-        self.computed += 0 if self._shared else m * m
 
     def exchange(self, places, points):
         """Put other points in some places: known rows get their columns, rows of the old points are lost."""
@@ -99,7 +94,6 @@ class RowCache:
             block = np.empty((len(some), len(points)), self.values.dtype)
             columns(self._points[some], block)
             self.values[self.slots[some][:, None], places] = block
-            self.computed += block.size
 
     def forget(self, places):
         """Give up the rows of some places, so that others find room."""
@@ -149,4 +143,3 @@ class RowCache:
         if self._columns[k] is None:
             self._columns[k] = self._rows.columns(self._points[place])
         self._columns[k](self._points[missing], rows[:, place])
-        self.computed += len(missing) * (place.stop - place.start)

@@ -45,7 +45,6 @@ def solve(rows, dual, workspace, adjust=None):
         chosen, covered = _choose(state, largest, 0 if sweep is None else len(sweep.chosen))
         whole = len(chosen) == len(dual.coef)
         if sweep is None or not sweep.exchange(chosen, dual, state.gradient, state.coef):
-            state.computed += 0 if sweep is None else sweep.cache.computed
             own = workspace if whole else replace(workspace, shared=())
             sweep = Sweep(rows, dual, chosen, state.gradient, state.coef, own)
         # a sweep that ends just above the tolerance would be followed by another one
@@ -61,7 +60,6 @@ def solve(rows, dual, workspace, adjust=None):
         if adjust is not None and not stopped:
             state.adjust(adjust, tol)
         stopped = stopped or steps == 0
-    state.computed += 0 if sweep is None else sweep.cache.computed
     return state.solution(sweep.cache if whole else None)
 
 
@@ -71,11 +69,10 @@ class _State:
     def __init__(self, rows, dual):
         self.dual, self._rows = dual, rows
         self.coef, self.gradient = dual.coef.copy(), dual.target.copy()
-        self.n_iter, self.computed, self.bias = 0, 0, None
+        self.n_iter, self.bias = 0, None
         support = np.flatnonzero(self.coef)
         if len(support):
             self.gradient -= rows.product(dual.points, dual.points[support], self.coef[support])
-            self.computed += len(self.coef) * len(support)
             self.bias = bias_of(self.gradient, self.coef, dual)
         self.violation = violation_of(self.gradient, self.coef, dual)
 
@@ -89,7 +86,6 @@ class _State:
             rest[chosen] = False
             points = self.dual.points
             self.gradient[rest] -= self._rows.product(points[rest], points[chosen[moved]], change[moved])
-            self.computed += int(rest.sum()) * len(moved)
         self.n_iter += steps
         self._measure()
 
@@ -105,7 +101,7 @@ class _State:
         """Return the point as a solution."""
         bias = bias_of(self.gradient, self.coef, self.dual) if self.bias is None else self.bias
         arrays = self.coef, self.gradient, bias, self.violation
-        return Solution(*arrays, self.n_iter, self.computed, cache, epsilon=self.dual.epsilon)
+        return Solution(*arrays, self.n_iter, cache, epsilon=self.dual.epsilon)
 
     def _measure(self):
         self.bias = bias_of(self.gradient, self.coef, self.dual)

@@ -71,8 +71,8 @@ class _State:
         if len(duals) > 1:
             self.dual = Dual(*(np.concatenate([getattr(dual, name) for dual in duals]) for name in names), self.epsilon)
         self.coef, self.gradient = self.dual.coef.copy(), self.dual.target.copy()
-        self.n_iter, self.computed = np.zeros(len(duals), int), np.zeros(len(duals), int)
         self.bias, self.violation = np.zeros(len(duals)), np.full(len(duals), np.inf)
+        self.n_iter = np.zeros(len(duals), int)
         # the dual that is being solved, and the number of its rows in the buffer, negative before it begins
         self.position = np.array([0, -1])
         self.slots = np.empty(_padded(int(np.diff(self.stops).max())), np.int64)
@@ -81,7 +81,7 @@ class _State:
         """Return the arguments of the compiled solver."""
         dual, rows = self.dual, self.rows
         problem = self.stops, dual.points, dual.target, dual.lower, dual.upper, self.epsilon
-        found = self.coef, self.gradient, self.bias, self.violation, self.n_iter, self.computed
+        found = self.coef, self.gradient, self.bias, self.violation, self.n_iter
         return rows.coordinates(), rows.exact_coordinates(), rows.diagonal, problem, found, self.position, self.slots
 
     def solutions(self):
@@ -91,13 +91,13 @@ class _State:
         terms = 0.5 * coef * (self.dual.target + gradient) - self.epsilon * np.abs(coef)
         value = np.add.reduceat(terms, starts)
         primal = value + np.add.reduceat(gap_between_bounds(self.dual, coef, error), starts)
-        numbers = self.bias, self.violation, self.n_iter, self.computed, primal, value
+        numbers = self.bias, self.violation, self.n_iter, primal, value
         return [
             Solution(
-                coef[start:stop], gradient[start:stop], bias, violation, n_iter, computed, epsilon=self.epsilon,
+                coef[start:stop], gradient[start:stop], bias, violation, n_iter, epsilon=self.epsilon,
                 certificate=Certificate(above, below, violation),
             )
-            for start, stop, bias, violation, n_iter, computed, above, below in zip(
+            for start, stop, bias, violation, n_iter, above, below in zip(
                 starts, self.stops[1:], *(each.tolist() for each in numbers), strict=True
             )
         ]  # fmt: skip
@@ -157,7 +157,7 @@ def _solver(profile, scalar):
     def solve(coordinates, exact, all_diagonal, problem, found, position, all_slots, buffer, tol, max_iter):
         raw, centre, exact_parameters = exact
         stops, all_points, all_target, all_lower, all_upper, epsilon = problem
-        all_coef, all_gradient, bias, violation, n_iter, computed = found
+        all_coef, all_gradient, bias, violation, n_iter = found
         work = _WORK
         while position[0] < stops.size - 1 and work > 0:
             k = position[0]
@@ -183,7 +183,6 @@ def _solver(profile, scalar):
                     bias[k], violation[k] = bias_and_violation(f, coef, lower, upper, epsilon, n)
             for t in range(n):
                 all_gradient[stops[k] + t], all_coef[stops[k] + t] = f[t], coef[t]
-            computed[k] = used * n
             # fewer steps than the limit: no further step lowers the violation
             paused = violation[k] > tol and n_iter[k] < max_iter and steps >= limit
             position[0], position[1] = (k, used) if paused else (k + 1, -1)
