@@ -105,3 +105,32 @@ def test_features_are_cosines_and_then_sines_over_the_root_of_their_number(point
     W = np.random.default_rng(1).standard_normal((3, 4))
     expected = np.hstack([np.cos(points @ W), np.sin(points @ W)]) / 2
     np.testing.assert_allclose(FourierFeatures(W)(points), expected, atol=1e-15)
+
+
+A = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 2.0]])
+COMPOSITE = [
+    2 * mc.Gaussian(0.3),
+    mc.Gaussian(0.3) + 3 * mc.Matern(1.5) + 0.5,
+    mc.Gaussian(0.1) * mc.Laplacian(0.2),
+    (0.5 * mc.Matern(2.0)) ** 3,
+    mc.Normalized(3 * mc.Gaussian(0.3)),
+    2 * mc.Mapped(mc.Matern(1.5), A),
+    mc.Mapped(mc.Gaussian(0.3), np.array([2, 0])),
+]
+
+
+@pytest.mark.parametrize("kernel", COMPOSITE, ids=repr)
+def test_multiples_sums_products_and_mapped_kernels_have_the_error_that_sampling_allows(
+    points, kernel, global_random_seed
+):
+    m, variance = 40_000, kernel.diag(points)[0]
+    Z = random_fourier(kernel, 3, m, random_state=global_random_seed)(points)
+    bound = variance * np.sqrt(2 * np.log(2 * 66 / 1e-9) / m)
+    assert np.abs(Z @ Z.T - kernel(points)).max() < bound
+    np.testing.assert_allclose(np.sum(Z**2, axis=1), variance, rtol=1e-12)
+
+
+def test_sums_with_other_kernels_are_refused():
+    for kernel in (mc.Gaussian(1.0) + mc.Linear(), 2 * mc.Cauchy(1.0), mc.Exp(mc.Gaussian(1.0))):
+        with pytest.raises(TypeError, match="whose spectral density is known, or made of such kernels; got"):
+            random_fourier(kernel, 3, 5)

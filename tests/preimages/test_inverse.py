@@ -95,13 +95,13 @@ def test_profiles_that_rise_or_fall_only_far_away_are_refused():
 
 
 def test_newton_steps_need_few_evaluations(monkeypatch):
-    calls, plain = [], inverse.evaluate_profile
+    calls, plain = [], inverse.evaluate_form
 
     def counted(*arguments, **options):
         calls.append(1)
         return plain(*arguments, **options)
 
-    monkeypatch.setattr(inverse, "evaluate_profile", counted)
+    monkeypatch.setattr(inverse, "evaluate_form", counted)
     found, _ = invert(mc.Gaussian(1.0), np.array([np.exp(-0.37)]), 1.0, negative=False)
     np.testing.assert_allclose(found, 0.37, rtol=1e-15)
     # two evaluations per step; bisection alone takes more than fifty steps

@@ -143,3 +143,23 @@ def test_a_large_set_of_pairs_is_computed_in_blocks():
         expected = _loss(psi.kernel, points[[i, j]], psi.coef[[i, j]], pairs.h)
         np.testing.assert_allclose(pairs.loss[i, j], expected, rtol=1e-7, atol=1e-10)
         np.testing.assert_allclose(pairs.loss[j, i], expected, rtol=1e-7, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        2 * mc.Gaussian(0.5) ** 2,
+        mc.Gaussian(0.5) + 1.0,
+        mc.Mapped(mc.Gaussian(0.5), np.array([2.0, 0.5])),
+        3 * mc.Mapped(mc.Matern(2.0), np.array([[1.0, 1.0], [0.0, 2.0]])),
+    ],
+    ids=repr,
+)
+def test_kernels_made_of_radial_kernels_merge_with_the_losses_that_are_reported(kernel):
+    X = np.random.default_rng(0).standard_normal((20, 2))
+    psi = mc.mean(mc.features(kernel, X))
+    answer = mc.reduce(psi, 4, method=mc.Merge())
+    gap = (psi - answer.expansion).norms() / psi.norms()
+    np.testing.assert_allclose(answer.relative_error, gap, rtol=1e-6)
+    # merging is better than four of the points
+    assert gap < mc.reduce(psi, 4, method="greedy").relative_error

@@ -7,20 +7,24 @@ import numpy as np
 
 from mercer._common import check_integer
 from mercer._compute.points import as_rows
+from mercer.kernels.algebra import Constant, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, require_resolved
 from mercer.kernels.coordinatewise import Laplacian
+from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.radial import Gaussian, Matern
 from mercer.linalg.generator import generator
 
 
 @dataclass(frozen=True)
 class FourierFeatures:
-    r"""The map z(x) = m^(-1/2) (cos(W'x), sin(W'x)); z(x).z(y) approximates k(x, y), and z(x).z(x) = 1.
+    r"""The map z(x) = (v / m)^(1/2) (cos(W'x), sin(W'x)); z(x).z(y) approximates k(x, y), and z(x).z(x) = v = k(x, x).
 
     Attributes
     ----------
     frequencies : array (d, m)
         W, one frequency per column.
+    variance : float
+        v, 1 for kernels that are 1 on their diagonal.
 
     Examples
     --------
@@ -32,6 +36,7 @@ class FourierFeatures:
     """
 
     frequencies: np.ndarray
+    variance: float = 1.0
 
     def __call__(self, X):
         """Return the features of points.
@@ -50,21 +55,23 @@ class FourierFeatures:
         if X.shape[1] != d:
             raise ValueError(f"X must have {d} features, as the frequencies have; got {X.shape[1]}.")
         phase = X @ self.frequencies.astype(X.dtype)
-        return np.concatenate([np.cos(phase), np.sin(phase)], axis=1) / np.sqrt(m).astype(X.dtype)
+        return np.concatenate([np.cos(phase), np.sin(phase)], axis=1) * np.sqrt(self.variance / m).astype(X.dtype)
 
 
 def random_fourier(kernel, n_features_in, m, *, orthogonal=False, random_state=None):
     r"""Return random Fourier features of a stationary kernel: m frequencies drawn from its spectral density.
 
-    .. math:: k(x - y) = \int p(w) \cos(w'(x - y)) dw, \qquad w_1, \dots, w_m \sim p
+    .. math:: k(x - y) = v \int p(w) \cos(w'(x - y)) dw, \qquad w_1, \dots, w_m \sim p, \qquad v = k(0)
 
     The density p is normal with variances 2 gamma (Gaussian), a product of Cauchy densities of scale gamma
-    (Laplacian), or a t density with 2 nu degrees of freedom and scale 1 / length (Matern).
+    (Laplacian), or a t density with 2 nu degrees of freedom and scale 1 / length (Matern). A sum of kernels draws from
+    one of its parts, in proportion to their values at 0; a product or power adds the frequencies of its factors; a
+    kernel of mapped rows A x multiplies frequencies by A'; a constant has the frequency 0.
 
     Parameters
     ----------
-    kernel : Gaussian, Laplacian or Matern
-        Resolved.
+    kernel : Gaussian, Laplacian or Matern, or multiples, sums, products, powers, Normalized and Mapped of these
+        Resolved. Constants may be added.
     n_features_in : int
         d, the number of features of points.
     m : int
@@ -85,7 +92,7 @@ def random_fourier(kernel, n_features_in, m, *, orthogonal=False, random_state=N
 
     Notes
     -----
-    The standard deviation of a dot product is at most m^(-1/2), so a tenth of the error needs a hundred times the
+    The standard deviation of a dot product is at most v m^(-1/2), so a tenth of the error needs a hundred times the
     features. Landmarks need fewer where the spectrum decays.
 
     References
@@ -106,16 +113,23 @@ def random_fourier(kernel, n_features_in, m, *, orthogonal=False, random_state=N
     check_integer("m", m)
     if isinstance(kernel, Kernel):
         require_resolved(kernel)
-    return FourierFeatures(_frequencies(kernel, n_features_in, m, orthogonal, generator(random_state)))
+    frequencies = _frequencies(kernel, n_features_in, m, orthogonal, generator(random_state))
+    return FourierFeatures(frequencies, _variance(kernel))
 
 
 @singledispatch
 def _frequencies(kernel, *_):
     """Return m frequencies (d, m) drawn from the spectral density of a kernel."""
     raise TypeError(
-        f"kernel must be Gaussian, Laplacian or Matern, whose spectral density is known; got {type(kernel).__name__}. "
-        "For other kernels use Nystroem or KernelMap(landmarks=...)."
+        f"kernel must be Gaussian, Laplacian or Matern, whose spectral density is known, or made of such kernels; got "
+        f"{type(kernel).__name__}. For other kernels use Nystroem or KernelMap(landmarks=...)."
     )
+
+
+@singledispatch
+def _variance(kernel):  # noqa: ARG001
+    """Return k(x, x) of a stationary kernel."""
+    return 1.0
 
 
 @_frequencies.register
@@ -137,6 +151,69 @@ def _(kernel: Laplacian, d, m, orthogonal, rng):
             "orthogonal=False, or Matern(nu=0.5), which takes the Euclidean distance."
         )
     return kernel.gamma * rng.standard_cauchy((d, m))
+
+
+@_frequencies.register
+def _(kernel: Constant, d, m, *_):  # noqa: ARG001
+    return np.zeros((d, m))
+
+
+@_frequencies.register
+def _(kernel: Sum, d, m, orthogonal, rng):
+    left, right = (_frequencies(part, d, m, orthogonal, rng) for part in (kernel.left, kernel.right))
+    return np.where(rng.random(m) * _variance(kernel) < _variance(kernel.left), left, right)
+
+
+@_frequencies.register
+def _(kernel: Product, d, m, orthogonal, rng):
+    return sum(_frequencies(part, d, m, orthogonal, rng) for part in (kernel.left, kernel.right))
+
+
+@_frequencies.register
+def _(kernel: Power, d, m, orthogonal, rng):
+    return sum(_frequencies(kernel.kernel, d, m, orthogonal, rng) for _ in range(kernel.degree))
+
+
+@_frequencies.register(Scaled)
+@_frequencies.register(Normalized)
+def _(kernel, *options):
+    return _frequencies(kernel.kernel, *options)
+
+
+@_frequencies.register
+def _(kernel: Mapped, d, m, orthogonal, rng):
+    A = map_rows(kernel.A, np.eye(d))
+    return A @ _frequencies(kernel.kernel, A.shape[1], m, orthogonal, rng)
+
+
+@_variance.register
+def _(kernel: Constant):
+    return kernel.value
+
+
+@_variance.register
+def _(kernel: Sum):
+    return _variance(kernel.left) + _variance(kernel.right)
+
+
+@_variance.register
+def _(kernel: Product):
+    return _variance(kernel.left) * _variance(kernel.right)
+
+
+@_variance.register
+def _(kernel: Power):
+    return _variance(kernel.kernel) ** kernel.degree
+
+
+@_variance.register
+def _(kernel: Scaled):
+    return kernel.factor * _variance(kernel.kernel)
+
+
+@_variance.register
+def _(kernel: Mapped):
+    return _variance(kernel.kernel)
 
 
 def _directions(d, m, orthogonal, rng):

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from mercer._compute.objects import type_name
 from mercer._compute.points import as_rows
 from mercer.expansion import Expansion
-from mercer.kernels.radial import Radial
+from mercer.kernels.forms import flat_kernel, form_of
 from mercer.preimages.base import Method, PreImage, choose_method
 from mercer.preimages.descent import dense_rows, nearest
 from mercer.preimages.distances import Distances
@@ -139,7 +139,7 @@ def method_for(kernel, method, names, protocol):
 
 def _automatic(kernel):
     name = type(kernel).__name__
-    if isinstance(kernel, Radial):
+    if form_of(flat_kernel(kernel)) == "radial":
         return FixedPoint(), f"{name} is radial: the fixed-point iteration applies"
     if kernel.tags.differentiable:
         return Gradient(), f"{name} is not radial, but has a gradient"

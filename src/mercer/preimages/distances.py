@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import check_integer
-from mercer.kernels.radial import Radial
+from mercer.kernels.forms import flat_kernel, form_of
 from mercer.preimages.base import Found
+from mercer.preimages.behind_map import behind_maps
 from mercer.preimages.descent import dense_rows, nearest
 from mercer.preimages.fixed_point import normalised
 from mercer.preimages.inverse import invert, require_invertible
@@ -60,11 +61,14 @@ class Distances:
     def require(self, kernel):
         """Raise a TypeError unless the kernel is a monotone function of the distance or of the inner product."""
         require_invertible(self, kernel)
-        if self.normalise and not isinstance(kernel, Radial):
+        if self.normalise and form_of(flat_kernel(kernel)) != "radial":
             raise TypeError(f"normalise=True needs a Radial kernel, whose features lie on a sphere; got {kernel!r}.")
 
     def find(self, psi, start):
         """Return a point for every vector; O(n^2 m) for the values of psi, then a small SVD each."""
+        return behind_maps(self._find, psi, start)
+
+    def _find(self, psi, start):
         if self.normalise:
             psi = normalised(psi)
         values = psi(psi.points)
@@ -81,7 +85,7 @@ class Distances:
 def _squared_distances(psi, order, values):
     """Return squared input distances to the neighbours (k, m) up to a constant, and whether all values are attained."""
     kernel = psi.kernel
-    if isinstance(kernel, Radial):
+    if form_of(kernel) == "radial":
         squares, inside = invert(kernel, values, 1.0, negative=False)
         # values outside the range of the profile: distance 0, or twice that of the farthest neighbour
         farthest = np.max(np.where(inside, squares, 0), axis=0)

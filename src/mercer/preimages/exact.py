@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import check_positive
-from mercer._compute.profile import evaluate_profile
-from mercer.kernels.radial import Radial
+from mercer.kernels.forms import evaluate_form, form_of
 from mercer.preimages.base import Found
+from mercer.preimages.behind_map import behind_maps
 from mercer.preimages.inverse import invert, require_invertible
 from mercer.preimages.objective import Distance, spread
 
@@ -55,7 +55,10 @@ class Exact:
 
     def find(self, psi, start):
         """Return a point for every vector; d n m kernel values for inner products, 2 d n each for distances."""
-        points = (_from_distances if isinstance(psi.kernel, Radial) else _from_products)(psi, start)
+        return behind_maps(self._find, psi, start)
+
+    def _find(self, psi, start):
+        points = (_from_distances if form_of(psi.kernel) == "radial" else _from_products)(psi, start)
         failed = ~np.isfinite(points).all(axis=1)
         points[failed] = start[failed]
         squares = psi.norms() ** 2
@@ -84,7 +87,7 @@ def _from_products(psi, start):
 def _steep(kernel, size):
     """Return the largest size / 2^j within which the slope is at least a quarter of that at 0."""
     while True:
-        slopes = np.abs(evaluate_profile(kernel, np.array([-size, 0.0, size]), order=1))
+        slopes = np.abs(evaluate_form(kernel, np.array([-size, 0.0, size]), order=1))
         if min(slopes[0], slopes[2]) >= slopes[1] / 4:
             return size
         size /= 2

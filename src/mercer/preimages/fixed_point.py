@@ -6,8 +6,8 @@ import numpy as np
 
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
-from mercer._compute.profile import evaluate_profile
-from mercer.kernels.radial import Radial
+from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
+from mercer.preimages.behind_map import behind_maps
 from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot
 from mercer.preimages.objective import spread, weights
 
@@ -64,14 +64,18 @@ class FixedPoint(Iterative):
     normalise: bool = False
 
     def require(self, kernel):
-        """Raise a TypeError unless the kernel is radial."""
-        if not isinstance(kernel, Radial):
+        """Raise a TypeError unless the kernel is radial, or radial behind a linear map."""
+        if form_of(flat_kernel(kernel)) != "radial":
             raise TypeError(
-                f"FixedPoint needs a Radial kernel, such as Gaussian or Matern; got {kernel!r}. Use method='gradient'."
+                f"FixedPoint needs a Radial kernel, such as Gaussian or Matern, or a multiple, power, sum or product "
+                f"of Radial kernels; got {kernel!r}. Use method='gradient'."
             )
 
     def find(self, psi, start):
         """Return a point for every vector; O(n d) per trial and point."""
+        return behind_maps(self._find, psi, start)
+
+    def _find(self, psi, start):
         scale = spread(psi)
         if self.normalise:
             psi = normalised(psi)
@@ -113,9 +117,9 @@ class _WeightedMean:
         self.touching = _TOUCHING * scale**2
         # k decreases as kink |x - z| at x = z; 0 for smooth kernels, whose derivative in |x - z|^2 is finite there
         near = np.array([0.0, 1e-8 * self.touching])
-        slope = evaluate_profile(self.psi.kernel, near, order=1)
+        slope = evaluate_form(self.psi.kernel, near, order=1)
         self.kink = 0.0 if np.isfinite(slope[0]) else 2 * np.sqrt(near[1]) * abs(slope[1])
-        self.top = evaluate_profile(self.psi.kernel, np.zeros(1))[0]
+        self.top = evaluate_form(self.psi.kernel, np.zeros(1))[0]
 
     def __call__(self, z, columns):
         parts = [self._tile(tile, z[rows], columns[rows]) for rows, tile in tiles(Points(z), self.psi.prepared)]
@@ -123,8 +127,8 @@ class _WeightedMean:
 
     def _tile(self, tile, z, columns):
         W = weights(self.psi, columns)
-        inner = row_dot(W, tile.radial(self.psi.kernel))
-        Q = tile.radial(self.psi.kernel, order=1)
+        inner = row_dot(W, evaluate_form(self.psi.kernel, tile.sqdist))
+        Q = evaluate_form(self.psi.kernel, tile.sqdist, order=1)
         barrier = self._barrier(tile, W, Q)
         Q *= W
         X, Z = tile.centred

@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from mercer._compute.profile import evaluate_profile
-from mercer.kernels.dot import Dot
-from mercer.kernels.radial import Radial
+from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
 
 _DOUBLINGS, _STEPS = 100, 200
 
@@ -12,13 +10,15 @@ _DOUBLINGS, _STEPS = 100, 200
 def require_invertible(method, kernel):
     """Raise a TypeError unless a kernel is a monotone function of the distance or of the inner product."""
     name = type(method).__name__
-    if not isinstance(kernel, (Radial, Dot)):
+    kernel = flat_kernel(kernel)
+    form = form_of(kernel)
+    if form not in ("radial", "dot"):
         raise TypeError(f"{name} needs a Radial or Dot kernel; got {kernel!r}. Use method='gradient'.")
     s = np.geomspace(1e-8, 1e8, 401)
-    s = np.concatenate([-s[::-1], s]) if isinstance(kernel, Dot) else s
-    slope = evaluate_profile(kernel, s, order=1)
+    s = np.concatenate([-s[::-1], s]) if form == "dot" else s
+    slope = evaluate_form(kernel, s, order=1)
     if not ((slope >= 0).all() or (slope <= 0).all()):
-        kind = "inner products" if isinstance(kernel, Dot) else "distances"
+        kind = "inner products" if form == "dot" else "distances"
         raise TypeError(
             f"{name} needs a monotone profile, but {kernel!r} has the same value at several {kind}, as polynomials of "
             "even degree do. Use method='gradient'."
@@ -40,12 +40,12 @@ def invert(kernel, values, scale, negative):
     (array([3., 0.]), array([ True, False]))
     """
     values = np.asarray(values, np.float64)
-    ends = evaluate_profile(kernel, np.array([-scale if negative else 0.0, scale]))
+    ends = evaluate_form(kernel, np.array([-scale if negative else 0.0, scale]))
     sign = np.sign(ends[1] - ends[0])
 
     def gap(s):
         # increasing in s, 0 at the solution
-        return sign * (evaluate_profile(kernel, s) - values)
+        return sign * (evaluate_form(kernel, s) - values)
 
     high, above = _bracket(gap, np.full(values.shape, float(scale)), 1)
     low, below = _bracket(gap, np.full(values.shape, -float(scale)), -1) if negative else _from_zero(gap, values)
@@ -76,7 +76,7 @@ def _root(kernel, gap, sign, low, high):
         value = gap(s)
         low, high = np.where(value < 0, s, low), np.where(value > 0, s, high)
         with np.errstate(all="ignore"):
-            newton = s - value / (sign * evaluate_profile(kernel, s, order=1))
+            newton = s - value / (sign * evaluate_form(kernel, s, order=1))
         inside = np.isfinite(newton) & (newton >= low) & (newton <= high)
         # every third step bisects: Newton steps alone may converge slowly towards one end
         following = np.where(inside & (step % 3 < 2), newton, 0.5 * (low + high))

@@ -8,7 +8,7 @@ from mercer._common import check_integer, check_positive
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.threads import serial_blas
 from mercer.expansion import Expansion
-from mercer.kernels.radial import Radial
+from mercer.kernels.forms import form_of
 from mercer.preimages.descent import dense_rows
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
@@ -85,7 +85,7 @@ class Construct:
         """Yield sets that grow by one point."""
         psi, total = target.psi, target.squares.sum()
         run = _Growth(target, n_vectors, self.memory)
-        radial = isinstance(psi.kernel, Radial) and smooth(psi.kernel)
+        radial = form_of(psi.kernel) == "radial" and smooth(psi.kernel)
         options = {"max_iter": self.max_iter, "tol": self.tol, "restarts": 0}
         for size in range(n_vectors):
             with serial_blas():

@@ -8,10 +8,9 @@ import scipy.optimize
 from mercer._common import check_integer
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import Points
-from mercer._compute.profile import evaluate_profile
 from mercer._compute.threads import serial_blas
 from mercer._compute.tile import Tile
-from mercer.kernels.radial import Radial
+from mercer.kernels.forms import evaluate_form, flat_kernel, flatten, form_of
 from mercer.preimages.descent import dense_rows
 from mercer.reduction.base import Stage, require_new_points
 
@@ -69,7 +68,7 @@ class Merge:
     def require(self, psi):
         """Raise a TypeError unless psi is over rows of numbers and its kernel is radial."""
         require_new_points(self, psi)
-        if not isinstance(psi.kernel, Radial):
+        if form_of(flat_kernel(psi.kernel)) != "radial":
             raise TypeError(f"Merge needs a Radial kernel, such as Gaussian; got {psi.kernel!r}. Use 'construct'.")
 
     def find(self, target, n_vectors, tol):
@@ -100,13 +99,15 @@ class _Pairs:
 
     def __init__(self, target, steps):
         n = len(target.coef)
-        self.kernel = target.kernel
-        self.top = evaluate_profile(self.kernel, np.zeros(1))[0]
+        rows = dense_rows(target.psi, np.arange(n))
+        # a point of the line between two rows is mapped to the line between the mapped rows
+        self.kernel, mapped = flatten(target.kernel, rows)
+        self.top = evaluate_form(self.kernel, np.zeros(1))[0]
         self.h = np.linspace(0, 1, steps)
         self.points = np.empty((2 * n - 1, target.points.shape[1]))
-        self.points[:n] = dense_rows(target.psi, np.arange(n))
+        self.points[:n] = rows
         self.coef = target.coef.copy()
-        points = Points(self.points[:n])
+        points = Points(mapped)
         self.sqdist = Tile(points, points, 0).sqdist
         # the point in each slot, and whether the slot is in use
         self.slots = np.arange(n)
@@ -177,4 +178,4 @@ class _Pairs:
         return float(fine.x) if fine.fun < tried[k] else float(self.h[k])
 
     def _profile(self, s):
-        return evaluate_profile(self.kernel, np.asarray(s, np.float64))
+        return evaluate_form(self.kernel, np.asarray(s, np.float64))

@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
-from mercer._compute.profile import evaluate_profile
+from mercer.kernels.forms import evaluate_form
 from mercer.preimages.fixed_point import steps
 from mercer.preimages.objective import spread
 
@@ -81,7 +81,7 @@ class ResidualMean(Residual):
         values = np.einsum("ij,ij->i", inner, inner)
         force, denominator, weight = np.zeros(z.shape), np.zeros(len(z)), np.zeros(len(z))
         for tile, coef in tiles:
-            Q = tile.radial(self.kernel, order=1)
+            Q = evaluate_form(self.kernel, tile.sqdist, order=1)
             Q *= inner @ coef.T
             X, Z = tile.centred
             total = Q.sum(axis=1)
@@ -89,10 +89,10 @@ class ResidualMean(Residual):
             denominator -= total
             weight += np.abs(Q, out=Q).sum(axis=1)
         step, valid = steps(force, denominator, weight, np.zeros(len(z)))
-        top = evaluate_profile(self.kernel, np.zeros(1))[0]
+        top = evaluate_form(self.kernel, np.zeros(1))[0]
         return -values / top, step, valid & (values > _ORTHOGONAL * top * self.squares)
 
 
 def smooth(kernel):
     """Return whether a radial kernel has a finite slope in |x - z|^2 at 0, as weighted means need."""
-    return bool(np.isfinite(evaluate_profile(kernel, np.zeros(1), order=1)[0]))
+    return bool(np.isfinite(evaluate_form(kernel, np.zeros(1), order=1)[0]))

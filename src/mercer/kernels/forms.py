@@ -1,0 +1,173 @@
+"""Kernels that are one function of |x - z|^2 or of <x, z>, composite ones included, and kernels behind linear maps."""
+
+from dataclasses import replace
+from functools import singledispatch
+
+import numpy as np
+
+from mercer._compute.profile import evaluate_profile
+from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
+from mercer.kernels.base import inner_kernels
+from mercer.kernels.mapped import Mapped, map_rows
+
+_FUNCTIONS = (Exp, Normalized, Power, Product, Scaled, Sum)
+
+
+def form_of(kernel):
+    """Return "radial" for k(x, z) = f(|x - z|^2), "dot" for k(x, z) = f(<x, z>), "constant", or None for other kernels.
+
+    Multiples, powers, exponentials, sums and products of kernels of one form have it, and so does a normalised radial
+    kernel.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> from mercer.kernels.forms import form_of
+    >>> form_of(2 * mc.Gaussian(1.0) ** 2 + 1.0), form_of(mc.Linear() + mc.Gaussian(1.0))
+    ('radial', None)
+    """
+    if isinstance(kernel, Constant):
+        return "constant"
+    if not isinstance(kernel, _FUNCTIONS):
+        return kernel.scalar
+    forms = {form_of(part) for part in inner_kernels(kernel).values()}
+    forms = forms - {"constant"} or forms
+    form = forms.pop() if len(forms) == 1 else None
+    return None if form == "dot" and isinstance(kernel, Normalized) else form
+
+
+def evaluate_form(kernel, s, order=0):
+    """Return the values of a kernel's function at an array s, or for ``order`` 1 its slopes."""
+    with np.errstate(all="ignore"):
+        return _value(kernel, s) if order == 0 else _slope(kernel, s)
+
+
+@singledispatch
+def _value(kernel, s):
+    """Return f(s)."""
+    return evaluate_profile(kernel, s)
+
+
+@_value.register
+def _(kernel: Constant, s):
+    return np.full_like(s, kernel.value)
+
+
+@_value.register
+def _(kernel: Scaled, s):
+    return kernel.factor * _value(kernel.kernel, s)
+
+
+@_value.register
+def _(kernel: Power, s):
+    return _value(kernel.kernel, s) ** kernel.degree
+
+
+@_value.register
+def _(kernel: Exp, s):
+    return np.exp(_value(kernel.kernel, s))
+
+
+@_value.register
+def _(kernel: Sum, s):
+    return _value(kernel.left, s) + _value(kernel.right, s)
+
+
+@_value.register
+def _(kernel: Product, s):
+    return _value(kernel.left, s) * _value(kernel.right, s)
+
+
+@_value.register
+def _(kernel: Normalized, s):
+    return _value(kernel.kernel, s) / _value(kernel.kernel, np.zeros(1, s.dtype))[0]
+
+
+@singledispatch
+def _slope(kernel, s):
+    """Return f'(s)."""
+    return evaluate_profile(kernel, s, order=1)
+
+
+@_slope.register
+def _(kernel: Constant, s):  # noqa: ARG001
+    return np.zeros_like(s)
+
+
+@_slope.register
+def _(kernel: Power, s):
+    inner = _value(kernel.kernel, s)
+    return kernel.degree * inner ** (kernel.degree - 1) * _slope(kernel.kernel, s)
+
+
+@_slope.register
+def _(kernel: Exp, s):
+    return np.exp(_value(kernel.kernel, s)) * _slope(kernel.kernel, s)
+
+
+@_slope.register
+def _(kernel: Scaled, s):
+    return kernel.factor * _slope(kernel.kernel, s)
+
+
+@_slope.register
+def _(kernel: Normalized, s):
+    return _slope(kernel.kernel, s) / _value(kernel.kernel, np.zeros(1, s.dtype))[0]
+
+
+@_slope.register
+def _(kernel: Sum, s):
+    return _slope(kernel.left, s) + _slope(kernel.right, s)
+
+
+@_slope.register
+def _(kernel: Product, s):
+    # a constant factor times an infinite slope at a kink is infinite, and 0 times it is 0
+    left, right = kernel.left, kernel.right
+    parts = [(a, b) for a, b in ((left, right), (right, left)) if form_of(a) != "constant"]
+    return sum((_slope(a, s) * _value(b, s) for a, b in parts), np.zeros_like(s))
+
+
+def unmapped(kernel):
+    """Return the kernel of mapped rows A x, and A, where all parts of a kernel are behind one linear map A; else None.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.kernels.forms import unmapped
+    >>> unmapped(2 * mc.Mapped(mc.Gaussian(1.0), np.array([3.0])))
+    (Scaled(kernel=Gaussian(gamma=1.0), factor=2.0), array([3.]))
+    """
+    if isinstance(kernel, Mapped):
+        return kernel.kernel, kernel.A
+    if not isinstance(kernel, _FUNCTIONS):
+        return kernel, None
+    parts = {name: unmapped(part) for name, part in inner_kernels(kernel).items()}
+    maps = [A for name, (_, A) in parts.items() if form_of(getattr(kernel, name)) != "constant"]
+    if not maps or any(A is None or not _same_map(A, maps[0]) for A in maps):
+        return kernel, None
+    return replace(kernel, **{name: part for name, (part, _) in parts.items()}), maps[0]
+
+
+def _same_map(A, B):
+    return A.dtype.kind == B.dtype.kind and np.array_equal(A, B)
+
+
+def flat_kernel(kernel):
+    """Return the kernel behind all linear maps of a kernel."""
+    inner, A = unmapped(kernel)
+    return kernel if A is None else flat_kernel(inner)
+
+
+def flatten(kernel, rows):
+    """Return the kernel behind all linear maps of a kernel, and the rows mapped by them."""
+    inner, A = unmapped(kernel)
+    return (kernel, rows) if A is None else flatten(inner, map_rows(A, rows))
+
+
+def pull_rows(A, mapped, rows):
+    """Return the rows z nearest to ``rows`` with A z nearest to ``mapped``."""
+    if A.dtype.kind == "f" and A.ndim == 1:
+        return np.where(A != 0, mapped / np.where(A != 0, A, 1), rows)
+    matrix = A if A.dtype.kind == "f" else np.eye(rows.shape[1])[A % rows.shape[1]]
+    return rows + (mapped - map_rows(A, rows)) @ np.linalg.pinv(matrix).T
