@@ -100,3 +100,20 @@ def tiny_demo(monkeypatch):
         return folder / "index.html"
 
     monkeypatch.setattr(demo, "write", write)
+
+
+def test_a_fault_of_mercer_is_one_line_that_says_so(monkeypatch, capsys):
+    def run(*_):
+        raise LookupError("no\nsuch entry")
+
+    monkeypatch.setattr(cli, "parse", lambda _: (run, None))
+    assert cli.main([]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "mercer: LookupError: no such entry; this is a fault of mercer, please report it"
+    )
+
+
+def test_names_of_files_that_are_no_text_are_printed_in_escapes(monkeypatch, capsysbinary):
+    monkeypatch.setattr(cli, "parse", lambda _: (lambda *_: "model\udcff.mercer", None))
+    assert cli.main([]) == 0
+    assert capsysbinary.readouterr().out == b"model\\udcff.mercer\n"

@@ -62,7 +62,7 @@ def test_trailing_zeros_of_libsvm_rows_come_back(tmp_path):
         ("a.csv", b"1;2;3;0\n1;2;3;1\n", "separate features by commas"),
         ("a.csv", b"1,nan,3,0\n", "features must be finite"),
         ("a.csv", b"\xff\xfe1,2", "must be text with columns separated by commas"),
-        ("a.npz", b"junk", r"this is not an .npz file|pickled"),
+        ("a.npz", b"junk", r"this is not a file of NumPy arrays"),
         ("a.npy", b"junk", r"an .npy file one array of rows"),
         ("a.txt", b"1,2,3,0\n", "label index:value .*the suffix states other kinds"),
         ("a.txt", b"1 0:3\n", "label index:value"),

@@ -1,5 +1,6 @@
 """The command ``mercer``: compress a model file, describe one, or run the demo."""
 
+import logging
 import sys
 
 from mercer.cli.arguments import parse
@@ -7,6 +8,8 @@ from mercer.cli.failure import Failure
 from mercer.cli.progress import Progress
 
 __all__ = ["Failure", "Progress", "main"]
+
+_log = logging.getLogger("mercer")
 
 
 def main(arguments=None):
@@ -21,14 +24,23 @@ def main(arguments=None):
     progress = Progress(sys.stderr)
     try:
         text = run(options, progress)
+        progress.end()
+        # names of files may hold bytes that are no text
+        encoding = sys.stdout.encoding or "utf-8"
+        sys.stdout.write(f"{text}\n".encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
     except (Failure, OSError, ModuleNotFoundError, MemoryError) as error:
         progress.end()
         sys.stderr.write(f"mercer: {' '.join(str(error).split())}\n")
+        return 1
+    except Exception as error:
+        progress.end()
+        _log.debug("the command failed", exc_info=error)
+        text = f"{type(error).__name__}: {error}"
+        sys.stderr.write(f"mercer: {' '.join(text.split())}; this is a fault of mercer, please report it\n")
         return 1
     except KeyboardInterrupt:
         progress.end()
         sys.stderr.write("mercer: stopped\n")
         return 130
-    progress.end()
-    sys.stdout.write(f"{text}\n")
     return 0

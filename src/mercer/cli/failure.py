@@ -21,7 +21,9 @@ def naming(place, remedy=""):
     """
     try:
         yield
-    except (OSError, ValueError, TypeError, MemoryError, ModuleNotFoundError) as error:
+    except Failure:
+        raise
+    except Exception as error:
         # the text of an OSError starts with a number and ends with the path
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         text = text or type(error).__name__

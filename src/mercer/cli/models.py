@@ -7,6 +7,7 @@ import numpy as np
 
 from mercer._compute.points import take_points
 from mercer.cli.failure import Failure, naming
+from mercer.cli.inputs import require_file
 from mercer.compression import families
 from mercer.expansion import Expansion
 from mercer.formats.model_file import MAGIC, load
@@ -61,8 +62,7 @@ def read(path):
     (array(['no', 'yes'], dtype='<U3'), 2)
     """
     with naming(path):
-        if path.is_dir():
-            raise Failure(f"{path}: this is a folder; name a Mercer model file or a LIBSVM text model.")
+        require_file(path, "a Mercer model file or a LIBSVM text model")
         with path.open("rb") as file:
             start = file.read(len(MAGIC))
         size = path.stat().st_size

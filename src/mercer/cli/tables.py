@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer.cli.failure import Failure, naming
+from mercer.cli.inputs import require_arrays, require_file
 
 KINDS = (
     ".npz (arrays X and, with labels, y), .npy (rows of features), .csv (rows of features and the label in the last "
@@ -40,8 +41,8 @@ def read_table(path, n_features, at_least=False):
     Table(X=array([[1., 2.],
            [3., 4.]]), y=array(['yes', 'no'], dtype='<U3'))
     """
-    if path.is_dir():
-        raise Failure(f"{path}: this is a folder; name a data file: {KINDS}.")
+    with naming(path):
+        require_file(path, f"a data file: {KINDS}")
     read = {".npz": _numpy, ".npy": _numpy, ".csv": _csv}.get(path.suffix.lower(), _libsvm)
     found = read(path, n_features, at_least)
     n, d = found.X.shape
@@ -60,6 +61,7 @@ def read_table(path, n_features, at_least=False):
 def _numpy(path, *_):
     with naming(path, "an .npz file must hold an array X and, with labels, an array y; an .npy file one array of rows"):
         try:
+            require_arrays(path)
             loaded = np.load(path, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
                 return Table(_matrix(loaded, path), None)
@@ -112,7 +114,9 @@ def _libsvm(path, n_features, _at_least):
     from sklearn.datasets import load_svmlight_file
 
     with naming(path, f"rows of LIBSVM text must be label index:value ...; the suffix states other kinds: {KINDS}"):
-        X, y = load_svmlight_file(str(path), zero_based=False)
+        # of a name with the suffix .gz or .bz2 the content would be read, of whatever size
+        with path.open("rb") as file:
+            X, y = load_svmlight_file(file, zero_based=False)
         if X.shape[1] < n_features:
             # files do not contain trailing zeros
             X = sp.csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], n_features))
