@@ -4,6 +4,7 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
@@ -16,6 +17,7 @@ from mercer._common import (
     check_positive,
     check_weights,
     progress,
+    require_real,
     warn,
 )
 
@@ -207,3 +209,25 @@ def test_callbacks_of_a_search_reach_the_estimator_inside():
     search.fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
     assert len(recorder.steps) == 2 * (2 + 3)
     assert recorder.events[-1] == ("teardown",)
+
+
+@pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[s]", "complex128"])
+def test_values_that_numpy_would_make_real_without_a_word_are_refused(kind):
+    values = np.arange(6).reshape(3, 2).astype(kind)
+    for each in (values, values[:, 0], list(values), [list(row) for row in values]):
+        with pytest.raises(TypeError, match=f"y must hold real numbers, got dtype {kind[:6]}"):
+            require_real("y", each)
+    for frame in (
+        pd.DataFrame(values),
+        pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": values[:, 1]}),
+        pd.Series(values[:, 0]),
+    ):
+        with pytest.raises(TypeError, match="y must hold real numbers, got dtype"):
+            require_real("y", frame)
+    with pytest.raises(TypeError, match="weight must hold real numbers"):
+        check_weights("weight", values[:, 0], 3)
+
+
+def test_numbers_and_objects_pass():
+    for values in (np.eye(2), [[1, 2.5]], [], pd.DataFrame(np.eye(2)), "text", None, [np.float32(1)], [["a"], ["b"]]):
+        require_real("y", values)

@@ -283,3 +283,10 @@ def test_the_tolerance_of_qr_is_a_share_of_the_largest_squared_norm(tol, rank):
 )
 def test_the_default_tolerance_of_qr_is_half_of_the_digits(dtype, size, rank):
     assert len(qr(mc.features(mc.Linear(), np.array([[1.0, 0.0], [1.0, size]], dtype)))[0]) == rank
+
+
+def test_arguments_that_a_route_does_not_use_are_checked():
+    with pytest.raises(ValueError, match="memory = '-1GB'"):
+        qr(PHI, memory="-1GB")
+    with pytest.raises(ValueError, match="random_state = 'x' must be a whole number"):
+        svd(PHI, 2, random_state="x")

@@ -123,3 +123,10 @@ def test_the_solution_of_minimum_norm_leaves_eigenvalues_at_rounding_out():
     for d, coef in ((0.9 * 2.0**-51, [1.0, 0.0]), (1.1 * 2.0**-51, [1.0, 1 / (1.1 * 2.0**-51)])):
         psi = lstsq(mc.features(mc.Linear(), np.diag([1.0, d**0.5])), np.ones(2), 0.0)
         np.testing.assert_allclose(psi.coef[:, 0], coef, rtol=1e-6)
+
+
+def test_arguments_that_a_route_does_not_use_are_checked():
+    with pytest.raises(ValueError, match="memory = '-1GB'"):
+        lstsq(PHI, Y, 0.0, memory="-1GB")
+    with pytest.raises(ValueError, match="random_state = 'x' must be a whole number"):
+        lstsq(PHI, Y, 1.0, random_state="x")

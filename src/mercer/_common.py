@@ -3,6 +3,7 @@
 import math
 import sys
 import warnings
+from collections.abc import Iterable
 from contextlib import contextmanager
 from numbers import Integral, Real
 
@@ -19,6 +20,10 @@ except ImportError:
         """Return the method, in place of the decorator of scikit-learn 1.9."""
         return method
 
+
+# Kinds of dtypes that become float64 without a word, and what to do. scikit-learn's checks look for the last words.
+_DATES = "; give numbers, such as the days since a date."
+_NOT_REAL = {"m": _DATES, "M": _DATES, "c": "; Complex data not supported."}
 
 # The decorator is the only public way to tear callbacks down; around an empty function it does so in `progress`.
 _tear_down = with_callbacks(lambda _estimator: None)
@@ -51,10 +56,23 @@ def check_integer(name, value, least=1):
         raise ValueError(f"{name} = {value!r} must be at least {least}.")
 
 
+def require_real(name, values):
+    """Raise a TypeError for dates, durations and complex numbers, which NumPy makes float64 without a word."""
+    found = getattr(values, "dtypes", getattr(values, "dtype", None))
+    while isinstance(values, (list, tuple)) and len(values):
+        values = values[0]
+        found = getattr(values, "dtype", None)
+    for dtype in found if isinstance(found, Iterable) else [found]:
+        kind = getattr(dtype, "kind", None)
+        if kind in _NOT_REAL:
+            raise TypeError(f"{name} must hold real numbers, got dtype {dtype}{_NOT_REAL[kind]}")
+
+
 def check_weights(name, weights, n):
     """Return the weights of n points in float64 (n,): ones for None, n times the same for a number; or raise."""
     if weights is None:
         return np.ones(n)
+    require_real(name, weights)
     try:
         weights = np.asarray(weights, np.float64)
     except (TypeError, ValueError):

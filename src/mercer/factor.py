@@ -6,6 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from mercer._common import check_integer, check_number, warn
+from mercer._compute.memory import parse_memory
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer.linalg import cholesky, eigh
 from mercer.linalg.extreme import smallest
@@ -210,6 +211,7 @@ def qr(phi, tol=None, *, memory="1GB"):
     (1, array([[ 5., 10.]]))
     """
     require_numpy(phi, "phi")
+    parse_memory(memory)
     inner = InnerProducts(phi, memory)
     tol = epsilon(inner) ** 0.5 if tol is None else tol
     check_number("tol", tol)

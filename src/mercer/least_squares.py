@@ -11,6 +11,7 @@ from mercer._common import check_number, warn
 from mercer._compute.memory import parse_memory
 from mercer.factor import require_numpy
 from mercer.linalg import cg, cholesky, eigh
+from mercer.linalg.generator import generator
 from mercer.linalg.operators import InnerProducts, Shifted, epsilon
 
 logger = logging.getLogger(__name__)
@@ -100,12 +101,14 @@ def solve(inner, Y, ridge, *, memory="1GB", random_state=None):
     m = inner.shape[0]
     Y = _targets(Y, m)
     check_number("ridge", ridge)
+    # not every route uses them
+    memory, random_state = parse_memory(memory), generator(random_state)
     if ridge < 0:
         raise ValueError(f"ridge = {ridge!r} must be at least 0.")
     norm = float(np.max(inner.diagonal()))
     if ridge <= m * np.finfo(np.float64).eps * norm:
         return _minimum_norm(inner.dense(), Y, ridge)
-    if 16 * m * m <= parse_memory(memory):
+    if 16 * m * m <= memory:
         return _direct(inner.dense(), Y, ridge)
     return _iterative(inner, Y, ridge, random_state)
 

@@ -61,3 +61,9 @@ def test_the_points_of_a_given_matrix_are_its_rows(points):
 def test_one_point_is_its_own_ball():
     ball = smallest_ball(mc.Gaussian(1.0), np.zeros((1, 2)))
     assert (ball.radius, ball.least) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("tol", [-1.0, 0.0, np.nan])
+def test_a_tolerance_is_positive(tol):
+    with pytest.raises(ValueError, match=f"tol = {tol} must be"):
+        smallest_ball(mc.Linear(), np.eye(3), tol=tol)

@@ -358,3 +358,25 @@ def test_without_a_seed_results_repeat_and_the_global_state_is_unchanged():
     np.testing.assert_array_equal(first.points, second.points)
     np.testing.assert_array_equal(np.random.get_state()[1], before)
     mc.compress(model, X, n_vectors=4, random_state=np.random.default_rng(3))
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_a_single_row_is_data_enough_to_run(labelled):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    model = mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, X[:, 0] > 0)
+    small = mc.compress(model, X[:1], X[:1, 0] > 0 if labelled else None, n_vectors=2)
+    np.testing.assert_allclose(small.decision_function(X[:1]), model.decision_function(X[:1]), atol=0.5)
+    assert np.isfinite(small.expansion_.points).all()
+
+
+@pytest.mark.parametrize(
+    "words", [["ab", "b", "aab", "bb"], [["a"], ["a", "b"], ["b", "b"], ["b"]]], ids=["text", "lists"]
+)
+def test_models_of_objects_are_refused_with_the_remedy_whatever_the_data(words):
+    def common(A, B):
+        return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+
+    model = mc.SVC(kernel=common).fit(words, [0, 1, 0, 1])
+    for data in ((), (words, [0, 1, 0, 1])):
+        with pytest.raises(TypeError, match="compress, which constructs vectors, needs a gradient.*mc.reduce"):
+            mc.compress(model, *data, n_vectors=1)

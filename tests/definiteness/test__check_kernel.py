@@ -122,3 +122,24 @@ def test_bad_input_is_named():
 def test_arguments_that_are_neither_kernel_nor_callable_are_named(given):
     with pytest.raises(TypeError, match=f"kernel must be a Kernel, .* got {given!r} of type"):
         mc.check_kernel(given)
+
+
+def test_a_normalised_kernel_is_refuted_where_k_of_x_and_x_is_negative():
+    X = np.array([[0.1, 0.0], [2.0, 1.0]])
+    inner = mc.Polynomial(3, 1.0, -0.5)
+    assert inner.diag(X).min() < 0
+    report = mc.check_kernel(mc.Normalized(inner), X)
+    assert report.positive_semidefinite is False
+    assert report.verdict == "not positive semidefinite"
+    assert "needs k(x, x) of at least 0, got -0.118" in str(report)
+    assert report.smallest_eigenvalue is report.witness is None
+    assert "refuted" in report._repr_html_()
+
+
+def test_a_given_matrix_is_tested_whole_without_indices():
+    rows = np.random.default_rng(0).standard_normal((12, 3))
+    for K, holds in ((rows @ rows.T, True), (rows @ np.diag([1.0, 1.0, -1.0]) @ rows.T, False)):
+        report, same = mc.check_kernel(mc.Precomputed(K)), mc.check_kernel(mc.Precomputed(), K)
+        assert report.positive_semidefinite is same.positive_semidefinite is holds
+        assert report.n_points == 12
+        np.testing.assert_allclose(report.smallest_eigenvalue, np.linalg.eigvalsh(K)[0], atol=1e-12)

@@ -348,3 +348,25 @@ def test_the_kind_of_points_of_a_fit_stays_that_of_predictions():
     assert not hasattr(by_rows.fit(rows.tolist()), "n_features_in_")
     with pytest.raises(ValueError, match="Found X with 1 sample"):
         by_rows.fit([[1.0, 2.0]])
+
+
+@pytest.mark.parametrize("estimator", [mc.SVC(), mc.KernelRidge(), mc.KernelPCA()], ids=lambda e: type(e).__name__)
+def test_dates_are_no_numbers(estimator):
+    dates = np.arange(90).reshape(30, 3).astype("datetime64[D]")
+    with pytest.raises(TypeError, match=r"X must hold real numbers, got dtype datetime64\[D\]; give numbers, such as"):
+        estimator.fit(dates, LABELS)
+    fitted = clone(estimator).fit(ROWS, LABELS)
+    with pytest.raises(TypeError, match="X must hold real numbers"):
+        (fitted.transform if hasattr(fitted, "transform") else fitted.predict)(dates)
+
+
+@pytest.mark.parametrize("estimator", [mc.SVR(), mc.NuSVR(), mc.KernelRidge()], ids=lambda e: type(e).__name__)
+def test_dates_are_no_targets(estimator):
+    with pytest.raises(TypeError, match=r"y must hold real numbers, got dtype datetime64\[D\]"):
+        estimator.fit(ROWS, np.arange(30).astype("datetime64[D]"))
+
+
+@pytest.mark.parametrize("estimator", [mc.KernelPCA(), mc.KernelRidge(), mc.Nystroem()], ids=lambda e: type(e).__name__)
+def test_a_random_state_is_checked_where_no_route_uses_it(estimator):
+    with pytest.raises(ValueError, match="random_state = 'x' must be a whole number"):
+        estimator.set_params(random_state="x").fit(ROWS, LABELS)

@@ -233,3 +233,20 @@ def test_the_median_of_weighted_rows_is_that_of_weighted_pairs(weights):
     if sum(below) == 0:
         pytest.skip("the median is 0")
     assert gamma("median", rows, w) == pytest.approx(2 / sum(below), rel=1e-12)
+
+
+@pytest.mark.parametrize("length", [1e-300, 5e-324, 1e-160])
+def test_a_length_whose_square_vanishes_is_refused(length):
+    for make in (lambda: mc.Matern(length), lambda: mc.RationalQuadratic(length)):
+        with pytest.raises(ValueError, match=f"length = {length} must be at least 1.5e-154"):
+            make()
+
+
+def test_the_smallest_length_separates_all_points():
+    np.testing.assert_array_equal(mc.Matern(1.5e-154)(X), np.eye(60))
+    np.testing.assert_allclose(mc.RationalQuadratic(1.5e-154)(X), np.eye(60), atol=1e-300)
+    for kernel in (mc.Matern(1e-30, 0.5), mc.Matern(1e-30, 2.5), mc.RationalQuadratic(1e-30)):
+        K = kernel(X.astype(np.float32))
+        assert K.dtype == np.float32
+        np.testing.assert_array_equal(K, np.eye(60))
+        np.testing.assert_array_equal(mc.Gram(kernel, X.astype(np.float32)) @ np.ones(60, np.float32), np.ones(60))

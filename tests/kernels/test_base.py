@@ -1,5 +1,7 @@
 """Kernel: values against loops in extended precision, exactness on one set of points, values as parameters."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -168,7 +170,7 @@ def test_a_kernel_that_states_nothing_has_no_values_and_no_gradients():
 
     tile = Tile(Points(X), Points(Z))
     for use in (lambda: Bare()(X), lambda: Bare().diag(X)):
-        with pytest.raises(NotImplementedError):
+        with pytest.raises(NotImplementedError, match=r"Bare must define evaluate\(tile\)"):
             use()
     for use in (lambda: Bare().gradient(tile, 1.0), lambda: Bare().diagonal_gradient(tile.X, 1.0)):
         with pytest.raises(TypeError, match="Bare has no gradient in its points"):
@@ -209,3 +211,27 @@ def test_a_profile_without_an_order_is_the_function_itself(kernel):
     assert (value != kernel.profile(xp, s, *parameters(kernel), order=1)).any()
     if isinstance(kernel, mc.Coordinatewise):
         assert (kernel.term(xp, s, s[::-1]) == kernel.term(xp, s, s[::-1], order=0)).all()
+
+
+@dataclass(frozen=True, eq=False)
+class _OnlyValues(mc.Kernel):
+    """A kernel of a user that states its values only."""
+
+    def evaluate(self, tile):
+        return (tile.X.container @ tile.Z.container.T + 1.0) ** 2
+
+
+def test_a_kernel_without_a_diagonal_takes_it_from_its_values():
+    kernel, same = _OnlyValues(), mc.Polynomial(2, 1.0, 1.0)
+    np.testing.assert_allclose(kernel.diag(X), same.diag(X))
+    labels = np.arange(15) % 2
+    ours, theirs = (mc.SVC(kernel=each).fit(X, labels).decision_function(Z) for each in (kernel, same))
+    np.testing.assert_allclose(ours, theirs, atol=1e-8)
+
+
+def test_a_matrix_in_place_of_a_kernel_is_named_by_its_shape_with_the_remedy():
+    message = (
+        r"got an array of shape \(15, 3\) of type ndarray; .* matrix K of kernel values in mercer.Precomputed\(K\)"
+    )
+    with pytest.raises(TypeError, match=message):
+        mc.check_kernel(X)

@@ -134,3 +134,12 @@ def test_sums_with_other_kernels_are_refused():
     for kernel in (mc.Gaussian(1.0) + mc.Linear(), 2 * mc.Cauchy(1.0), mc.Exp(mc.Gaussian(1.0))):
         with pytest.raises(TypeError, match="whose spectral density is known, or made of such kernels; got"):
             random_fourier(kernel, 3, 5)
+
+
+def test_frequencies_beyond_the_memory_are_refused_before_they_are_drawn():
+    with pytest.raises(
+        MemoryError, match="m = 1000000000 frequencies of 3 features needs 64.0 GB, the budget is 1.0 GB"
+    ):
+        random_fourier(mc.Gaussian(1.0), 3, 10**9)
+    with pytest.raises(MemoryError, match="m = 100 frequencies"):
+        random_fourier(mc.Gaussian(1.0), 3, 100, memory=100)

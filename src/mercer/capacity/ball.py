@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._common import check_positive
 from mercer.capacity._spectrum import mapped
 from mercer.definiteness.convexity import nonconvexity, warn_nonconvex
 from mercer.expansion import Expansion
@@ -75,6 +76,7 @@ def smallest_ball(kernel, X, *, tol=1e-6, memory="1GB"):
     >>> ball.radius < 1, round(ball.radius - ball.least, 6)
     (True, 0.0)
     """
+    check_positive("tol", tol)
     phi = mapped(kernel, X)
     kernel, points = phi.kernel, phi.points
     diagonal = np.asarray(kernel.diag(points), np.float64)

@@ -142,7 +142,7 @@ def _copies(neighbours, X):
 
 
 def _compressed(model, X, y, copies, n_vectors, max_loss, random_state, callback):
-    model = families.read(model, None if X is None else np.shape(X)[1])
+    model = families.read(model, _width(X))
     require_gradient(
         model.kernel_,
         "compress, which constructs vectors,",
@@ -154,6 +154,13 @@ def _compressed(model, X, y, copies, n_vectors, max_loss, random_state, callback
     if max_loss is None:
         return task.small(n_vectors, f"n_vectors = {n_vectors}")
     return task.smallest(max_loss, n_vectors)
+
+
+def _width(X):
+    """Return the number of columns of rows of numbers; None for other points, or without any."""
+    if hasattr(X, "shape"):
+        return X.shape[1] if len(X.shape) == 2 else None
+    return len(X[0]) if X is not None and np.ndim(X[0]) == 1 else None
 
 
 class Task:

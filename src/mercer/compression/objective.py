@@ -165,7 +165,10 @@ class Objective:
 
         run_tasks(task, len(squares))
         curvature = _total(squares) / self.shape[0] * np.sum(B * B, axis=1) * self.concerned / B.shape[1]
-        typical = max(curvature.mean(), np.finfo(np.float64).tiny)
+        typical = curvature.mean()
+        if typical < np.finfo(np.float64).tiny:
+            # one row says nothing about the scales
+            return np.ones(len(Z))
         return np.sqrt(typical * np.sqrt(np.maximum(curvature / typical, _FLAT)))
 
     def _products(self, Z):

@@ -8,6 +8,7 @@ from mercer.definiteness.evidence import asymmetry, find_witness, smallest_eigen
 from mercer.definiteness.profiles import examine
 from mercer.definiteness.proofs import prove
 from mercer.definiteness.report import KernelReport, Statement
+from mercer.kernels.algebra import NegativeSquare
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.function import FunctionKernel
 from mercer.manifold import metric
@@ -78,14 +79,22 @@ def check_kernel(k, X=None):
     if callable(k) and not isinstance(k, Kernel):
         k = FunctionKernel(k)
     require_kernel(k)
-    if X is None:
+    if X is None and not (k.tags.points == "indices" and k.unresolved() is None):
         return _by_formula(k)
+    # all rows of a given matrix
+    X = np.arange(len(k.matrix)) if X is None else X
     k = k.resolve(X)
     X = np.arange(len(k.matrix)) if k.tags.points == "indices" and np.ndim(X) == 2 else X
     X = k.admit(X, "X")
     if k.tags.points == "rows":
         X = X.astype(np.float64) if sp.issparse(X) else np.asarray(X, np.float64)
-    return _on_points(k, X)
+    try:
+        return _on_points(k, X)
+    except NegativeSquare as error:
+        # the values do not exist
+        n = count_points(X)
+        statement = Statement("refuted", f"these {n} points", str(error))
+        return KernelReport(k, n, None, False, None, None, None, None, (*prove(k).statements, statement))
 
 
 def _by_formula(k):

@@ -9,12 +9,14 @@ from sklearn import config_context
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._common import require_real
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import as_objects, holds_rows
 from mercer._compute.points import count_points
 from mercer.kernels.base import with_params
 from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.shorthand import as_kernel
+from mercer.linalg.generator import generator
 
 # Methods that change an estimator, in whichever class they are defined; the fitting methods of Kernelized share `_fit`.
 _FITS = {"fit", "partial_fit", "_fit"}
@@ -85,6 +87,8 @@ class KernelEstimator(AllOrNothing):
     def _training_points(self, X, sample_weight=None):
         """Return the resolved kernel and the validated points, a copy of X, or row indices for a precomputed kernel."""
         parse_memory(self.memory)
+        # not every route uses it
+        generator(getattr(self, "random_state", None))
         kernel = as_kernel(self.kernel)
         X = self._rows(X, kernel, reset=True)
         kernel = kernel.resolve(X, sample_weight)
@@ -119,6 +123,7 @@ class KernelEstimator(AllOrNothing):
             return self._objects(X, reset)
         if kind == "indices" and hasattr(X, "tocsr"):
             raise TypeError("X must not be sparse for kernel = 'precomputed'; give X.toarray().")
+        require_real("X", X)
         try:
             with config_context(array_api_dispatch=False):
                 return validate_data(

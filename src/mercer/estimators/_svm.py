@@ -10,7 +10,14 @@ import scipy.sparse as sp
 from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
-from mercer._common import CallbackSupportMixin, check_integer, check_positive, check_weights, progress
+from mercer._common import (
+    CallbackSupportMixin,
+    check_integer,
+    check_positive,
+    check_weights,
+    progress,
+    require_real,
+)
 from mercer._compute.points import count_points, take_points, widened
 from mercer.definiteness.convexity import nonconvexity
 from mercer.estimators._accuracy import conclude
@@ -266,6 +273,7 @@ class Regression(SingleOutput, RegressorMixin):
         name = type(self).__name__
         if y is None:
             raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+        require_real("y", y)
         y = column_or_1d(y, warn=True)
         try:
             y = column_or_1d(y, dtype=np.float64)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from mercer._common import check_integer, check_weights
+from mercer._common import check_integer, check_weights, require_real
 from mercer._compute.points import widened
 from mercer.estimators._base import KernelEstimator
 from mercer.expansion import Expansion, features
@@ -132,6 +132,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _check_targets(self, y, sample_weight):
         """Return validated targets and weights, None for equal weights."""
+        require_real("y", y)
         y = validate_data(self, y=y, multi_output=True, y_numeric=True)
         return y, None if sample_weight is None else check_weights("sample_weight", sample_weight, len(y))
 

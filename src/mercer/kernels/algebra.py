@@ -285,6 +285,10 @@ class Exp(_Transformed):
         return refuse_infinite(self, self._combine(values))
 
 
+class NegativeSquare(ValueError):
+    """A kernel that is to be normalised has k(x, x) < 0, so that it is not positive semidefinite."""
+
+
 @dataclass(frozen=True, eq=False)
 class Normalized(Composite):
     """Normalised kernel, k(x, z) / sqrt(k(x, x) k(z, z)), the cosine in feature space; 0 if k(x, x) or k(z, z) is 0.
@@ -310,7 +314,7 @@ class Normalized(Composite):
         xp, squares = points.xp, self.kernel.diagonal(points)
         least = float(xp.min(squares))
         if least < 0:
-            raise ValueError(f"{self!r} needs k(x, x) of at least 0, got {least:.3g}; normalise another kernel.")
+            raise NegativeSquare(f"{self!r} needs k(x, x) of at least 0, got {least:.3g}; normalise another kernel.")
         positive = squares > 0
         roots = xp.sqrt(xp.where(positive, squares, xp.ones_like(squares)))
         return xp.where(positive, 1 / roots, xp.zeros_like(squares))

@@ -12,6 +12,8 @@ from mercer.kernels.base import inner_kernels
 
 _MEDIAN_ROWS = 1000
 _DEGENERATE_ROWS = 200
+# Smallest normal number.
+_TINY = float(np.finfo(np.float64).tiny)
 
 
 def check(name, value):
@@ -21,6 +23,15 @@ def check(name, value):
             raise ValueError(f'{name} = {value!r} must be "scale", "median" or a positive number.')
         return
     check_positive(name, value)
+
+
+def check_length(value):
+    """Raise unless a length is a rule or a positive number whose square does not vanish."""
+    check("length", value)
+    if not isinstance(value, str) and float(value) ** 2 < _TINY:
+        raise ValueError(
+            f"length = {value!r} must be at least {_TINY**0.5:.2g}, so that its square is not 0; scale X and length."
+        )
 
 
 def gamma(value, X, sample_weight=None):

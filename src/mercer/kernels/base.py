@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, as_objects, holds_rows
-from mercer._compute.points import Points, as_rows, common_dtype
+from mercer._compute.points import Points, as_rows, common_dtype, join_points
 from mercer._compute.tile import Tile
 
 # Largest number of entries with which an array is shown in the repr of a kernel.
@@ -208,7 +208,7 @@ class Kernel:
         array (n, m)
             In the type of the points, with an overflow refused by a ValueError.
         """
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define evaluate(tile), its values on a tile.")
 
     def diagonal(self, points):
         """Return k(x_i, x_i).
@@ -221,7 +221,9 @@ class Kernel:
         -------
         array (n,)
         """
-        raise NotImplementedError
+        # subclasses know faster formulas
+        singles = [points.take(slice(i, i + 1)) for i in range(len(points))]
+        return join_points([self.evaluate(Tile(one, one))[0] for one in singles])
 
     def gradient(self, tile, W):
         """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i, with the z_j fixed.
@@ -376,9 +378,12 @@ def require_gradient(kernel, caller="this operation", remedy="use a method that 
 def require_kernel(kernel):
     """Raise a TypeError unless ``kernel`` is a Kernel; the message tells what to use for names and functions."""
     if not isinstance(kernel, Kernel):
+        shape = getattr(kernel, "shape", None)
+        found = repr(kernel) if shape is None else f"an array of shape {tuple(shape)}"
         raise TypeError(
-            f"kernel must be a Kernel, such as mercer.Gaussian(0.5), got {kernel!r} of type {type(kernel).__name__}; "
-            'only estimators take names such as "rbf"; wrap a function of two blocks in mercer.FunctionKernel.'
+            f"kernel must be a Kernel, such as mercer.Gaussian(0.5), got {found} of type {type(kernel).__name__}; "
+            'only estimators take names such as "rbf"; wrap a function of two blocks in mercer.FunctionKernel, and a '
+            "matrix K of kernel values in mercer.Precomputed(K)."
         )
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._compute.objects import plain
-from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, Tags
 
 _BLOCKS = (
@@ -70,10 +69,6 @@ class FunctionKernel(Kernel):
             first = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
             raise ValueError(f"callable kernel {name} must return finite values, got NaN or infinity at {first}.")
         return values
-
-    def diagonal(self, points):
-        singles = (points.take(slice(i, i + 1)) for i in range(len(points)))
-        return np.concatenate([self.evaluate(Tile(one, one))[0] for one in singles])
 
 
 def _copied(points):

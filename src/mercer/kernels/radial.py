@@ -128,7 +128,7 @@ class Matern(Radial):
     rules: ClassVar = {"length": bandwidth.length}
 
     def __post_init__(self):
-        bandwidth.check("length", self.length)
+        bandwidth.check_length(self.length)
         if self.nu not in (0.5, 1.5, 2.5):
             raise ValueError(
                 f"nu = {self.nu!r} must be 0.5, 1.5 or 2.5; for large nu use Gaussian(1 / (2 length^2)), the limit."
@@ -140,7 +140,8 @@ class Matern(Radial):
         half, one, two, three = xp.const(s, 0.5), xp.const(s, 1.0), xp.const(s, 2.0), xp.const(s, 3.0)
         zero, fifteen = xp.const(s, 0.0), xp.const(s, 15.0)
         a = two * nu / (length * length)
-        u = xp.sqrt(a * s)
+        # exp(-u) is 0 beyond, and u^3 is finite
+        u = xp.minimum(xp.sqrt(two * nu * s) * (one / length), xp.const(s, 1e4))
         p = nu - xp.const(s, order)
         size = xp.abs(p)
         # u^|p| K_|p|(u) sqrt(2 / pi) = exp(-u) (c0 + c1 u + c2 u^2 + c3 u^3), with numbers known before loops over s
@@ -190,7 +191,7 @@ class RationalQuadratic(Radial):
     rules: ClassVar = {"length": bandwidth.length}
 
     def __post_init__(self):
-        bandwidth.check("length", self.length)
+        bandwidth.check_length(self.length)
         check_positive("alpha", self.alpha)
 
     @staticmethod
@@ -198,7 +199,8 @@ class RationalQuadratic(Radial):
         """Return the order-th derivative of (1 + b s)^-alpha, b = 1 / (2 alpha length^2)."""
         one = xp.const(s, 1.0)
         b = xp.const(s, 0.5) / (alpha * length * length)
-        base = one + b * s
+        # length^2 may be below the smallest float32
+        base = one + (s / length) * (xp.const(s, 0.5) / (alpha * length))
         value = xp.exp(-alpha * xp.log(base))
         for j in range(order):
             value = -(alpha + xp.const(s, j)) * b * value / base

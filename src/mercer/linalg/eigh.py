@@ -70,6 +70,8 @@ def leading(operator, k, start=None, *, random_state=None):
 
     The dense solver for order at most 2 000 or k >= n / 8, otherwise Lanczos from the vectors ``start(k)``.
     """
+    # the dense solver does not use it
+    random_state = generator(random_state)
     if operator.shape[0] <= DENSE_ORDER or 8 * k >= operator.shape[0]:
         operator = operator.dense()
         return operator, dense(operator, k)

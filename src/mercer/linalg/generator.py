@@ -8,4 +8,10 @@ def generator(random_state):
     """Return a Generator or RandomState; None is seed 0, so that runs repeat."""
     if isinstance(random_state, np.random.Generator):
         return random_state
-    return check_random_state(0 if random_state is None else random_state)
+    try:
+        return check_random_state(0 if random_state is None else random_state)
+    except (ValueError, TypeError):
+        raise ValueError(
+            f"random_state = {random_state!r} must be a whole number from 0 to 2^32 - 1, a RandomState, a Generator or "
+            "None."
+        ) from None

@@ -6,6 +6,7 @@ from functools import singledispatch
 import numpy as np
 
 from mercer._common import check_integer
+from mercer._compute.memory import require_memory
 from mercer._compute.points import as_rows
 from mercer.kernels.algebra import Constant, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, require_resolved
@@ -58,7 +59,7 @@ class FourierFeatures:
         return np.concatenate([np.cos(phase), np.sin(phase)], axis=1) * np.sqrt(self.variance / m).astype(X.dtype)
 
 
-def random_fourier(kernel, n_features_in, m, *, orthogonal=False, random_state=None):
+def random_fourier(kernel, n_features_in, m, *, orthogonal=False, memory="1GB", random_state=None):
     r"""Return random Fourier features of a stationary kernel: m frequencies drawn from its spectral density.
 
     .. math:: k(x - y) = v \int p(w) \cos(w'(x - y)) dw, \qquad w_1, \dots, w_m \sim p, \qquad v = k(0)
@@ -79,6 +80,8 @@ def random_fourier(kernel, n_features_in, m, *, orthogonal=False, random_state=N
     orthogonal : bool
         Draw orthogonal directions for every d frequencies: also unbiased, with a smaller variance. For kernels of the
         Euclidean distance, whose density does not depend on the direction.
+    memory : str or int
+        Memory limit, in bytes, of the frequencies.
     random_state : int, RandomState, Generator or None
 
     Returns
@@ -87,6 +90,8 @@ def random_fourier(kernel, n_features_in, m, *, orthogonal=False, random_state=N
 
     Raises
     ------
+    MemoryError
+        For more frequencies than ``memory`` holds.
     TypeError
         For other kernels, and for orthogonal frequencies of a Laplacian kernel.
 
@@ -113,6 +118,9 @@ def random_fourier(kernel, n_features_in, m, *, orthogonal=False, random_state=N
     check_integer("m", m)
     if isinstance(kernel, Kernel):
         require_resolved(kernel)
+    # frequencies, directions and radii
+    needed = 8 * m * (2 * n_features_in + 2)
+    require_memory(needed, memory, f"m = {m} frequencies of {n_features_in} features", "fewer, or a larger memory")
     frequencies = _frequencies(kernel, n_features_in, m, orthogonal, generator(random_state))
     return FourierFeatures(frequencies, _variance(kernel))
 
