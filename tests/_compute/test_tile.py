@@ -88,20 +88,6 @@ def test_what_points_have_worked_out_is_worked_out_once_and_is_not_pickled():
     assert points.take(slice(0, 2))._memo == {}
 
 
-def test_points_are_mapped_once_for_all_tiles():
-    points, calls = Points(_points(4, 2)), []
-
-    def double(points):
-        calls.append(len(points))
-        return 2 * points
-
-    tile = Tile(points, points, 0)
-    first, second = tile.through("double", double), tile.through("double", double)
-    assert calls == [4]
-    assert first.X is first.Z is second.Z
-    np.testing.assert_allclose(first.sqdist, 4 * tile.sqdist)
-
-
 def test_coordinatewise_sums_equal_a_loop_over_coordinates():
     X, Z = _points(6, 4), _points(5, 4, seed=1)
     sums = Tile(Points(X), Points(Z)).coordinatewise(mc.Laplacian.term)
@@ -134,16 +120,6 @@ def test_recomputed_pairs_may_be_many(monkeypatch):
     for make in CONTAINERS.values():
         s = Tile(Points(make(X)), Points(make(Z))).sqdist
         np.testing.assert_allclose(s, _exact(X, Z).astype(float), rtol=1e-6)
-
-
-def test_a_tile_of_mapped_points_keeps_its_offset_and_maps_both_sets():
-    points, few = Points(_points(9, 3)), Points(_points(2, 3, seed=4))
-    mapped = Tile(points.take(slice(4, 7)), points, 4).through("k", np.exp)
-    assert mapped.offset == 4
-    np.testing.assert_array_equal(mapped.X.container, np.exp(points.container[4:7]))
-    other = Tile(few, points).through("k", np.exp)
-    np.testing.assert_array_equal(other.Z.container, np.exp(points.container))
-    np.testing.assert_array_equal(other.products, np.exp(few.container) @ np.exp(points.container).T)
 
 
 def test_profiles_of_a_tile_are_those_of_its_scalars_and_an_overflow_is_refused():

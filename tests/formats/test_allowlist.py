@@ -114,6 +114,7 @@ STORED = {
     "Mismatch": "length mismatches alphabet",
     "Mistakes": "rows signs times seen n_iter last",
     "Normalized": "kernel",
+    "OnColumns": "kernel columns",
     "Polynomial": "degree gamma coef0",
     "Power": "kernel degree",
     "Precomputed": "matrix",

@@ -90,12 +90,13 @@ WORDS = ["".join(word) for word in np.random.default_rng(1).choice(list("abcd"),
     ],
     ids=["SVC", "KernelRidge", "KernelPCA", "Nystroem"],
 )
-def test_an_estimator_maps_each_object_once(estimator, make):
+def test_an_estimator_maps_the_objects_once(estimator, make):
     calls = []
     kernel = mc.FeatureMap(lambda words: calls.append(len(words)) or _letters(words))
     y = np.array([word.count("a") > word.count("b") for word in WORDS]).astype(int)
     model = estimator(kernel=kernel).fit(make(WORDS), y)
-    assert sum(calls) == 120
+    # and maps twelve of them again, in smaller blocks, to test that phi is a function of one point
+    assert sum(calls) == 120 + 12 + 4 + 8
     calls.clear()
     for word in WORDS[:5]:
         getattr(model, "predict", getattr(model, "transform", None))(make([word]))
@@ -120,3 +121,10 @@ def test_sparse_features_give_the_values_of_dense_ones():
     np.testing.assert_array_equal(sparse.diag(WORDS), dense.diag(WORDS))
     np.testing.assert_allclose(mc.Normalized(sparse)(WORDS, WORDS[:3]), mc.Normalized(dense)(WORDS, WORDS[:3]))
     np.testing.assert_array_equal((mc.Gram(sparse, WORDS) @ np.ones(120)), dense(WORDS).sum(axis=1))
+
+
+def test_features_that_depend_on_the_other_points_are_refused_at_fit():
+    kernel = mc.FeatureMap(lambda words: _letters(words) - _letters(words).mean(axis=0))
+    for each in (kernel, kernel + 1.0, mc.Normalized(kernel)):
+        with pytest.raises(ValueError, match="must depend on x and z only"):
+            mc.KernelPCA(2, kernel=each).fit(WORDS)

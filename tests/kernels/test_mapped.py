@@ -5,6 +5,9 @@ import pytest
 from tests.reference.derivatives import assert_gradients
 
 import mercer as mc
+from mercer._compute.points import Points
+from mercer._compute.tile import Tile
+from mercer.kernels.mapped import map_rows
 
 X = np.random.default_rng(0).standard_normal((8, 3))
 G = mc.Gaussian(0.5)
@@ -55,7 +58,7 @@ def test_inner_kernels_check_the_mapped_points():
         (np.array([5]), ValueError, r"A = \[5\] must be columns of X, which has 3 features"),
         (np.array([-4]), ValueError, r"A = \[-4\] must be columns of X, which has 3 features"),
         (np.array([], int), ValueError, r"mapped X must have at least one row and one column, got shape \(8, 0\)"),
-        ([1.0, 2.0, 3.0], TypeError, "A must be a NumPy array"),
+        ([1.0, 2.0, 3.0], TypeError, "A must be a function, or a NumPy array"),
         (np.array([np.nan, 1, 1]), ValueError, "A must be finite"),
         (np.eye(3, dtype=int), TypeError, "A must be floating if it is a linear map"),
         (np.array(["a"]), TypeError, "floating or integer"),
@@ -90,3 +93,75 @@ def test_only_the_mapped_points_must_be_nonnegative_and_rows_dense():
 def test_columns_count_from_both_ends():
     for A in (np.array([-3, 2]), np.array([0, -1])):
         np.testing.assert_allclose(mc.Mapped(mc.Linear(), A)(X), X[:, [0, 2]] @ X[:, [0, 2]].T)
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def _image(Y):
+    return np.column_stack([Y[:, 0] ** 2, Y[:, 1] * Y[:, 2]])
+
+
+def _image_jacobian(Y):
+    zero = np.zeros(len(Y))
+    rows = [np.stack([2 * Y[:, 0], zero, zero], axis=1), np.stack([zero, Y[:, 2], Y[:, 1]], axis=1)]
+    return np.stack(rows, axis=1)
+
+
+def test_a_function_maps_rows_and_its_jacobian_gives_gradients(global_random_seed):
+    Y = np.random.default_rng(0).standard_normal((8, 3))
+    kernel = mc.Mapped(mc.Gaussian("median"), _image, _image_jacobian).resolve(Y)
+    np.testing.assert_allclose(kernel(Y, Y[:3]), mc.Gaussian("median").resolve(_image(Y))(_image(Y), _image(Y[:3])))
+    np.testing.assert_array_equal(kernel.diag(Y), np.ones(8))
+    assert_gradients(kernel, Y, Y[:5, ::-1] + 0.1, global_random_seed)
+    assert_gradients(mc.Mapped(mc.Polynomial(2), _image, _image_jacobian), Y, Y[:5] + 0.1, global_random_seed)
+
+
+def test_a_function_maps_objects_once_to_rows_or_to_other_objects():
+    words, calls = ["ab", "abc", "b", "bbb"], []
+    lengths = mc.Mapped(mc.Linear(), lambda ws: calls.append(len(ws)) or np.array([[len(w)] for w in ws]))
+    np.testing.assert_array_equal(lengths(words), np.outer([2, 3, 1, 3], [2, 3, 1, 3]))
+    G = mc.Gram(lengths + 1.0, words)
+    calls.clear()
+    for _ in range(3):
+        np.testing.assert_allclose(G @ np.ones(4), lengths(words).sum(axis=1) + 4)
+    assert calls[0] == 4
+    shared = mc.FunctionKernel(lambda A, B: np.array([[float(len(a & b)) for b in B] for a in A]))
+    sets = mc.Mapped(shared, lambda ws: [set(w) for w in ws])
+    np.testing.assert_array_equal(sets(words, ["a", "bc"]), [[1, 1], [1, 2], [0, 1], [0, 1]])
+
+
+def test_a_function_without_a_jacobian_has_values_only():
+    kernel = mc.Mapped(mc.Gaussian(1.0), _image)
+    assert not kernel.tags.differentiable
+    Y = np.ones((2, 3))
+    with pytest.raises(TypeError, match="has no gradient"):
+        kernel.vjp(Y, Y, np.ones((2, 2)))
+    tile = Tile(Points(Y), Points(Y))
+    with pytest.raises(TypeError, match="Mapped has no gradient; give jacobian="):
+        kernel.gradient(tile, np.ones((2, 2)))
+    for use in (lambda: mc.regularisation.spectral_density(kernel, np.ones((1, 3))), lambda: map_rows(_image, Y)):
+        with pytest.raises(TypeError, match="needs a linear map, but Mapped has a function"):
+            use()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: mc.Mapped(mc.Linear(), "abc"), "A must be a function, or a NumPy array"),
+        (
+            lambda: mc.Mapped(mc.Linear(), np.ones(2), np.square),
+            "jacobian must be a function of points, beside a function A",
+        ),
+        (lambda: mc.Mapped(mc.Linear(), np.square, 3), "jacobian must be a function"),
+    ],
+    ids=range(3),
+)
+def test_wrong_functions_are_refused(make, message):
+    with pytest.raises(TypeError, match=message):
+        make()
+
+
+def test_an_image_for_each_point_is_required():
+    with pytest.raises(ValueError, match="one image for each of 3 points, got 2"):
+        mc.Mapped(mc.Linear(), lambda Y: Y[:2])(np.ones((3, 2)))

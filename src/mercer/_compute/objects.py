@@ -8,8 +8,27 @@ import array_api_compat
 _REMEDY = "give a list of points, a NumPy array or a pandas Series"
 
 
-class Objects(list):
-    """List of points of any kind that cannot be changed, with values computed of them.
+class Shared:
+    """Mixin of points with values computed of them, which points taken from them share.
+
+    Attributes
+    ----------
+    memo : dict
+        Values of the points together.
+    values : dict
+        Values of each point, see ``Points.per_point``.
+    block : tuple of weak reference and rows, or None
+        The points that these were taken from, and their places.
+    """
+
+    def __init__(self, block=None, values=None):
+        self.memo = {}
+        self.values = {} if values is None else values
+        self.block = None if block is None else (weakref.ref(block[0]), block[1])
+
+
+class Objects(Shared, list):
+    """List of points of any kind that cannot be changed.
 
     Parameters
     ----------
@@ -21,10 +40,8 @@ class Objects(list):
     """
 
     def __init__(self, points=(), block=None, values=None):
-        super().__init__(points)
-        self.memo = {}
-        self.values = {} if values is None else values
-        self.block = None if block is None else (weakref.ref(block[0]), block[1])
+        list.__init__(self, points)
+        Shared.__init__(self, block, values)
 
     def __reduce__(self):
         # a copy or a pickle holds the points only; computed values are computed again

@@ -1,6 +1,6 @@
 """Points of a kernel: containers of points, their validation, and ``Points``, a container with values computed of it.
 
-A container is an array of rows, a sparse matrix, an array of row indices, or ``Objects``, a list.
+A container is an array of rows, a sparse matrix, an array of row indices, ``Objects`` (a list) or a ``Table``.
 """
 
 import math
@@ -13,7 +13,8 @@ import scipy.sparse as sp
 
 from mercer._compute.compile import compiled, wide
 from mercer._compute.namespace import NUMPY, namespace_of
-from mercer._compute.objects import Objects
+from mercer._compute.objects import Objects, Shared
+from mercer._compute.table import Table
 
 # Rows of an array that `keep_points` compares to detect changes in place.
 _COMPARED = 8
@@ -35,6 +36,8 @@ def take_points(points, rows):
             return points[rows, ...]
         xp = array_api_compat.array_namespace(points)
         return xp.take(points, xp.asarray(rows, device=array_api_compat.device(points)), axis=0)
+    if isinstance(points, Table):
+        return Table([take_points(column, rows) for column in points.columns], points.names, (points, rows))
     taken = points[rows] if isinstance(rows, slice) else [points[i] for i in rows]
     if not isinstance(points, Objects):
         return taken
@@ -47,6 +50,9 @@ def join_points(parts):
         return sp.vstack(parts, format="csr")
     if all(hasattr(part, "shape") for part in parts):
         return array_api_compat.array_namespace(*parts).concat(parts)
+    if isinstance(parts[0], Table):
+        columns = zip(*(part.columns for part in parts), strict=True)
+        return Table([join_points(list(column)) for column in columns], parts[0].names)
     joined = [point for part in parts for point in part]
     return Objects(joined) if isinstance(parts[0], Objects) else joined
 
@@ -183,9 +189,9 @@ class Points:
 
     Parameters
     ----------
-    container : array (n, d), sparse matrix (n, d), array (n,) or Objects (n)
+    container : array (n, d), sparse matrix (n, d), array (n,), Objects (n) or Table (n)
     memo : dict, optional
-        Values computed of the same points before; ``Objects`` keep theirs.
+        Values computed of the same points before; ``Objects`` and tables keep theirs.
     block : tuple of Points and rows, optional
         The points that these were taken from, and their places; not kept alive.
     """
@@ -195,7 +201,7 @@ class Points:
         self._memo = {} if memo is None else memo
         self.values = {}
         self.block = None if block is None else (weakref.ref(block[0]), block[1])
-        if isinstance(container, Objects):
+        if isinstance(container, Shared):
             self._memo, self.values, self.block = container.memo, container.values, container.block
 
     def __len__(self):

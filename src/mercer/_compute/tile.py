@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
-from mercer._compute.points import Points
 from mercer._compute.profile import check_range, evaluate_profile
 
 # Squared distances below these shares of |x|^2 + |z|^2 are recomputed from differences, since |x|^2 + |z|^2 - 2 <x, z>
@@ -37,12 +36,6 @@ class Tile:
     def xp(self):
         """Array namespace of the points."""
         return namespace_of(self.X.container, self.Z.container)
-
-    def through(self, key, function):
-        """Return the tile of points mapped by a function of containers; Z is mapped once for each key."""
-        Z = self.Z.memo(key, lambda: Points(function(self.Z.container)))
-        X = Z if self.X is self.Z else self.X.memo(key, lambda: Points(function(self.X.container)))
-        return type(self)(X, Z, self.offset)
 
     @cached_property
     def products(self):

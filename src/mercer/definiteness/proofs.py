@@ -105,6 +105,7 @@ for _kind, _rule in {
     kernels.Normalized: "f(x) k(x, z) f(z) of a positive semidefinite kernel k",
     kernels.Conformal: "c(x) k(x, z) c(z) of a positive semidefinite kernel k",
     kernels.Mapped: "a positive semidefinite kernel of the images of the points",
+    kernels.OnColumns: "a positive semidefinite kernel of some columns of the points",
 }.items():
     prove.register(_kind, functools.partial(_closed, _rule))
 

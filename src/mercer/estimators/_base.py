@@ -13,6 +13,7 @@ from mercer._common import require_real
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import as_objects, holds_rows
 from mercer._compute.points import count_points
+from mercer._compute.table import as_table
 from mercer.kernels.base import with_params
 from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.shorthand import as_kernel
@@ -121,6 +122,8 @@ class KernelEstimator(AllOrNothing):
         kind = kernel.tags.points
         if kind == "objects" or (kind in ("rows or objects", "any") and not self._are_rows(X, reset)):
             return self._objects(X, reset)
+        if kind == "tables":
+            return self._table(X, reset)
         if kind == "indices" and hasattr(X, "tocsr"):
             raise TypeError("X must not be sparse for kernel = 'precomputed'; give X.toarray().")
         require_real("X", X)
@@ -152,9 +155,21 @@ class KernelEstimator(AllOrNothing):
         if reset:
             for name in ("n_features_in_", "feature_names_in_"):
                 vars(self).pop(name, None)
-            if len(points) < 2:
-                raise ValueError(f"Found X with 1 sample(s), but {type(self).__name__} needs a minimum of 2.")
+            self._require_two(points)
         return points
+
+    def _table(self, X, reset):
+        """Return a validated table, with the names and number of columns of the fit."""
+        table = as_table(X)
+        if X is not table:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        if reset:
+            self._require_two(table)
+        return table
+
+    def _require_two(self, points):
+        if len(points) < 2:
+            raise ValueError(f"Found X with 1 sample(s), but {type(self).__name__} needs a minimum of 2.")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

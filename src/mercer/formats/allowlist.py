@@ -13,9 +13,9 @@ from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned
 from mercer.solvers._certify import Certificate
 from mercer.solvers.perceptron import Mistakes
 
-# Kernels that contain Python functions, which a file of data cannot hold, and base classes.
+# Kernels that contain Python functions, which a file of data cannot hold; base classes and functions.
 _FUNCTIONS = ("FeatureMap", "FunctionKernel")
-_BASES = ("Coordinatewise", "Dot", "Kernel", "Radial", "Tags")
+_BASES = ("Coordinatewise", "Dot", "Kernel", "Radial", "Tags", "on_columns")
 
 # Classes by their name in files. A name in files never changes, even if its class is renamed.
 RECORDS = {name: getattr(kernels, name) for name in kernels.__all__ if name not in _FUNCTIONS + _BASES}

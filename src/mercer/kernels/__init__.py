@@ -9,6 +9,7 @@ from mercer.kernels.empirical_map import EmpiricalMap
 from mercer.kernels.feature_map import FeatureMap
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.mapped import Mapped
+from mercer.kernels.on_columns import OnColumns, on_columns
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, Radial, RationalQuadratic
 
@@ -31,6 +32,7 @@ __all__ = [
     "Mapped",
     "Matern",
     "Normalized",
+    "OnColumns",
     "Polynomial",
     "Power",
     "Precomputed",
@@ -41,4 +43,5 @@ __all__ = [
     "Sigmoid",
     "Sum",
     "Tags",
+    "on_columns",
 ]

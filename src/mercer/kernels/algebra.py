@@ -7,17 +7,20 @@ import numpy as np
 
 from mercer._common import check_integer, check_number, check_positive
 from mercer._compute.namespace import namespace_of
-from mercer._compute.objects import as_objects
+from mercer._compute.objects import Shared, as_objects
+from mercer._compute.table import as_table
 from mercer.kernels.base import Kernel, Tags, inner_kernels, refuse_infinite
 
 # Kind of points -> kinds that a kernel of it may be joined with, itself included; the widest first.
 _ADMITTED = {
-    "any": {"any", "rows or objects", "rows", "objects", "indices"},
+    "any": {"any", "rows or objects", "rows", "objects", "indices", "tables"},
     "rows or objects": {"rows or objects", "rows", "objects"},
     "rows": {"rows"},
     "objects": {"objects"},
     "indices": {"indices"},
+    "tables": {"tables"},
 }
+_CONVERSIONS = {"objects": as_objects, "tables": as_table}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +47,8 @@ class Composite(Kernel):
         )
 
     def admit(self, points, name):
-        if self.tags.points == "objects":
-            # kernels of rows or objects take rows otherwise
-            points = as_objects(points, name)
+        # kernels of several kinds of points would take rows
+        points = _CONVERSIONS.get(self.tags.points, lambda points, _: points)(points, name)
         for part in inner_kernels(self).values():
             points = part.admit(points, name)
         return points
@@ -131,7 +133,7 @@ class Constant(Kernel):
         return Tags(points="any", sparse=True)
 
     def admit(self, points, name):
-        return points if hasattr(points, "shape") else as_objects(points, name)
+        return points if hasattr(points, "shape") or isinstance(points, Shared) else as_objects(points, name)
 
     def evaluate(self, tile):
         return tile.X.full((len(tile.X), len(tile.Z)), self.value)

@@ -23,9 +23,9 @@ class Tags:
     ----------
     positive_semidefinite : bool or None
         True if proved for all points, False if refuted, None if it depends on the points.
-    points : {"rows", "objects", "rows or objects", "indices", "any"}
-        Rows of numbers, a list of any objects, rows if given an array of numbers and objects otherwise, row indices of
-        a given matrix, or any of these.
+    points : {"rows", "objects", "rows or objects", "tables", "indices", "any"}
+        Rows of numbers, a list of any objects, rows if given an array of numbers and objects otherwise, tables of
+        columns, row indices of a given matrix, or any of these.
     sparse : bool
         Whether the rows may be a sparse matrix.
     differentiable : bool

@@ -1,4 +1,4 @@
-"""Mapped, the kernel k(A x, A z) of linearly mapped inputs: length scales, a linear map, or some columns."""
+"""Mapped, the kernel k(A x, A z) of mapped inputs: length scales, a linear map, some columns, or any function."""
 
 from dataclasses import dataclass, replace
 
@@ -6,14 +6,14 @@ import array_api_compat
 import numpy as np
 
 from mercer._compute.namespace import namespace_of
-from mercer._compute.points import Points
-from mercer.kernels.algebra import Composite
+from mercer._compute.objects import plain
 from mercer.kernels.base import Kernel, brief
+from mercer.kernels.image import Image
 
 
 @dataclass(frozen=True, eq=False)
-class Mapped(Composite):
-    """Kernel of linearly mapped inputs, k(A x, A z).
+class Mapped(Image):
+    """Kernel of mapped inputs, k(A x, A z) for a linear map, or k(g(x), g(z)) for a function.
 
     Parameters
     ----------
@@ -21,6 +21,11 @@ class Mapped(Composite):
     A : array
         Floating (d,): a factor for each feature, one over its length scale. Floating (q, d): a linear map. Integer
         (q,): the columns to keep.
+        A function g of points (n), given as rows or as a list as for ``FeatureMap``, returns n points of the inner
+        kernel; g of a point does not depend on the other points.
+    jacobian : callable, optional
+        For a function g: function of rows (n, d) that returns its derivatives (n, q, d); without it the kernel has no
+        gradient.
 
     Examples
     --------
@@ -29,36 +34,48 @@ class Mapped(Composite):
     >>> mc.Mapped(mc.Gaussian(1.0), np.array([0]))(X)
     array([[1., 1.],
            [1., 1.]])
+    >>> mc.Mapped(mc.Linear(), lambda words: np.array([[len(word)] for word in words]))(["ab", "abc"])
+    array([[4., 6.],
+           [6., 9.]])
     """
 
-    kernel: Kernel
-    A: np.ndarray
+    A: object
+    jacobian: object = None
 
     def __post_init__(self):
         super().__post_init__()
+        if self.jacobian is not None and not (callable(self.jacobian) and callable(self.A)):
+            raise TypeError(f"jacobian must be a function of points, beside a function A, got {self.jacobian!r}.")
+        if callable(self.A):
+            return
         if not isinstance(self.A, np.ndarray) or self.A.ndim not in (1, 2) or self.A.dtype.kind not in "fiu":
-            raise TypeError(f"A must be a NumPy array of one or two dimensions, floating or integer, got {self.A!r}.")
+            raise TypeError(
+                f"A must be a function, or a NumPy array of one or two dimensions, floating or integer, got {self.A!r}."
+            )
         if self.A.dtype.kind == "f" and not np.isfinite(self.A).all():
             raise ValueError("A must be finite; it contains NaN or infinity.")
         if self.A.dtype.kind != "f" and self.A.ndim == 2:
             raise TypeError("A must be floating if it is a linear map; an integer A is a list of columns.")
 
     def __repr__(self):
-        return f"Mapped(kernel={self.kernel!r}, A={brief(self.A)})"
+        return f"Mapped(kernel={self.kernel!r}, A={self.A.__name__ if callable(self.A) else brief(self.A)})"
 
     @property
     def tags(self):
-        """Properties of the inner kernel, on dense rows; only the mapped points must be nonnegative."""
-        return replace(super().tags, sparse=False, nonnegative=False)
+        """Properties of the inner kernel, on dense rows, or for a function on rows or objects."""
+        tags = replace(super().tags, sparse=False, nonnegative=False)
+        if not callable(self.A):
+            return replace(tags, points="rows")
+        smooth = tags.differentiable and self.jacobian is not None
+        return replace(tags, points="rows or objects", sparse=True, differentiable=smooth)
 
-    def resolve(self, X, sample_weight=None):
-        """Return the kernel with the rules of the inner kernel resolved on the mapped points."""
-        if self.unresolved() is None:
-            return self
-        return replace(self, kernel=self.kernel.resolve(map_rows(self.A, self.admit(X, "X")), sample_weight))
+    def _image(self, points):
+        return self.A(plain(points)) if callable(self.A) else map_rows(self.A, points)
 
     def admit(self, points, name):
         points = Kernel.admit(self, points, name)
+        if callable(self.A):
+            return points
         d = points.shape[1]
         if self.A.dtype.kind != "f":
             if len(self.A) and not (-d <= self.A.min() and self.A.max() < d):
@@ -69,28 +86,24 @@ class Mapped(Composite):
         self.kernel.admit(map_rows(self.A, points), f"mapped {name}")
         return points
 
-    def evaluate(self, tile):
-        return self.kernel.evaluate(self._map_tile(tile))
-
-    def diagonal(self, points):
-        return self.kernel.diagonal(self._map_points(points))
-
     def gradient(self, tile, W):
-        return pull_back(self.A, self.kernel.gradient(self._map_tile(tile), W), tile.X.container.shape[1])
+        return self._pull_back(self.kernel.gradient(self._image_tile(tile), W), tile.X)
 
     def diagonal_gradient(self, points, w):
-        gradient = self.kernel.diagonal_gradient(self._map_points(points), w)
-        return pull_back(self.A, gradient, points.container.shape[1])
+        return self._pull_back(self.kernel.diagonal_gradient(self._image_points(points), w), points)
 
-    def _map_tile(self, tile):
-        return tile.through(self, lambda X: map_rows(self.A, X))
-
-    def _map_points(self, points):
-        return points.memo(self, lambda: Points(map_rows(self.A, points.container)))
+    def _pull_back(self, G, points):
+        if not callable(self.A):
+            return pull_back(self.A, G, points.container.shape[1])
+        if self.jacobian is None:
+            raise TypeError("Mapped has no gradient; give jacobian=, a function X -> (n, q, d).")
+        return np.einsum("nq,nqd->nd", G, self.jacobian(points.container))
 
 
 def map_rows(A, X):
-    """Return the rows A x."""
+    """Return the rows A x; a TypeError where A is a function."""
+    if callable(A):
+        raise TypeError("this needs a linear map, but Mapped has a function; map X by it before, and use its kernel.")
     if A.dtype.kind != "f":
         # columns counted from the end are not in the standard of array libraries
         A = A % X.shape[1]

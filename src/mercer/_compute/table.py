@@ -1,0 +1,69 @@
+"""Table, points with columns of numbers and of other objects, and what becomes a table."""
+
+import numpy as np
+
+from mercer._compute.objects import Objects, Shared
+
+
+class Table(Shared):
+    """Points with several columns, each an array of numbers or ``Objects``.
+
+    Parameters
+    ----------
+    columns : list of arrays (n,) and Objects (n)
+    names : list, optional
+        Names of the columns.
+    """
+
+    def __init__(self, columns, names=None, block=None):
+        super().__init__(block)
+        self.columns, self.names = columns, names
+
+    def __len__(self):
+        return len(self.columns[0])
+
+    def __repr__(self):
+        return f"Table({len(self)} points, columns={self.names or len(self.columns)})"
+
+    def __reduce__(self):
+        # a copy or a pickle holds the columns only; computed values are computed again
+        return Table, (self.columns, self.names)
+
+    def position(self, column):
+        """Return the position of a column given by its name or position, or raise a ValueError."""
+        if self.names is not None and column in self.names:
+            return self.names.index(column)
+        d = len(self.columns)
+        if isinstance(column, (int, np.integer)) and -d <= column < d:
+            return int(column) % d
+        known = f"its columns are {self.names}" if self.names else "it has no names"
+        raise ValueError(f"column {column!r} is not in the table of {d} columns; {known}.")
+
+
+def as_table(X, name="X"):
+    """Return a table with columns, an array (n, d) or a list of rows as a ``Table``; errors show ``name``."""
+    if isinstance(X, Table):
+        return X
+    if hasattr(X, "columns"):
+        names = list(X.columns)
+        columns = [X.iloc[:, j] if hasattr(X, "iloc") else X[each] for j, each in enumerate(names)]
+        columns = [column.to_numpy() for column in columns]
+    elif isinstance(X, np.ndarray) and X.ndim == 2:
+        names, columns = None, list(X.T)
+    elif isinstance(X, (list, tuple)) and X and all(isinstance(row, (list, tuple)) for row in X):
+        if len({len(row) for row in X}) > 1:
+            raise ValueError(f"{name} must have rows of one length, one value for each column.")
+        names, columns = None, list(map(Objects, zip(*X, strict=True)))
+    else:
+        raise TypeError(
+            f"{name} must be a table (a pandas DataFrame, an array (n, d) or a list of rows), got {type(X).__name__}."
+        )
+    if not columns or not len(columns[0]):
+        raise ValueError(f"{name} must have at least one row and one column, got shape {np.shape(X)[:2]}.")
+    return Table([_column(column) for column in columns], names)
+
+
+def _column(values):
+    """Return a copy of a column of numbers in float64, and other values as objects."""
+    is_number = getattr(getattr(values, "dtype", None), "kind", "O") in "fiub"
+    return np.array(values, np.float64) if is_number else Objects(values)

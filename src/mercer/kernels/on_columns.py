@@ -1,0 +1,112 @@
+"""OnColumns, a kernel of some columns of a table, and ``on_columns``, which makes it."""
+
+from dataclasses import dataclass, replace
+from numbers import Integral
+
+import numpy as np
+
+from mercer._compute.objects import Objects
+from mercer._compute.table import as_table
+from mercer.kernels.base import Kernel
+from mercer.kernels.image import Image
+
+
+@dataclass(frozen=True, eq=False)
+class OnColumns(Image):
+    """Kernel of some columns of a table; ``mercer.on_columns`` makes it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        On rows of numbers or on objects.
+    columns : tuple of str and int
+        Names or positions.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> mc.OnColumns(mc.Linear(), (1,))(np.array([[5.0, 2.0], [7.0, 3.0]]))
+    array([[4., 6.],
+           [6., 9.]])
+    """
+
+    columns: tuple
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not isinstance(self.columns, tuple) or not self.columns:
+            raise TypeError(f"columns must be a tuple of names or positions, at least one, got {self.columns!r}.")
+        if self.kernel.tags.points in ("indices", "tables"):
+            raise ValueError(f"kernel must take rows or objects, which {self.kernel!r} does not.")
+
+    @property
+    def tags(self):
+        """Properties of the inner kernel, on tables, without gradient."""
+        return replace(super().tags, points="tables", sparse=False, differentiable=False, nonnegative=False)
+
+    def unresolved(self):
+        # names of columns are strings, but not rules
+        inner = self.kernel.unresolved()
+        return inner and (f"kernel.{inner[0]}", inner[1])
+
+    def admit(self, points, name):
+        table = as_table(points, name)
+        for column in self.columns:
+            table.position(column)
+        return table
+
+    def _image(self, points):
+        """Return the columns as rows of numbers, or for a kernel of objects as objects, tuples for several columns."""
+        columns = [points.columns[points.position(column)] for column in self.columns]
+        kind = self.kernel.tags.points
+        numbers = all(isinstance(column, np.ndarray) for column in columns)
+        if kind == "rows" or (kind != "objects" and numbers):
+            return np.stack(
+                [_numbers(column, name) for column, name in zip(columns, self.columns, strict=True)], axis=1
+            )
+        if len(columns) > 1:
+            return Objects(zip(*columns, strict=True))
+        return columns[0] if isinstance(columns[0], Objects) else Objects(columns[0])
+
+
+def on_columns(kernel, columns):
+    """Return a kernel of some columns of a table.
+
+    Sums and products of such kernels combine columns of text, numbers and other objects in one estimator, on a pandas
+    DataFrame, an array (n, d) or a list of rows.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A kernel on rows of numbers gets the columns as rows; a kernel on objects gets the values of one column, or
+        tuples of the values of several.
+    columns : str, int, or list of str and int
+        Names or positions.
+
+    Returns
+    -------
+    OnColumns
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> kernel = mc.on_columns(mc.strings.Spectrum(2), 0) + mc.on_columns(mc.Linear(), [1, 2])
+    >>> kernel([["abab", 1.0, 2.0], ["ab", 3.0, 0.0]])
+    array([[10.,  5.],
+           [ 5., 10.]])
+    """
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kernel must be a Kernel, such as mercer.Gaussian(0.5), got {kernel!r}.")
+    single = isinstance(columns, (str, Integral))
+    return OnColumns(kernel, (columns,) if single else tuple(columns))
+
+
+def _numbers(column, name):
+    """Return a column as numbers (n,), or raise a TypeError that names it."""
+    try:
+        return np.array(column, np.float64)
+    except (TypeError, ValueError):
+        i = next(i for i, value in enumerate(column) if not isinstance(value, (int, float)))
+        raise TypeError(
+            f"column {name!r} must hold numbers, but row {i} holds {column[i]!r:.40}; use a kernel on objects for it."
+        ) from None
