@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from mercer._compute.compile import compiled, wide
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.objects import Objects, Shared
+from mercer._compute.readable import refuse_unreadable
 from mercer._compute.table import Table
 
 # Rows of an array that `keep_points` compares to detect changes in place.
@@ -81,12 +82,13 @@ def as_rows(X, name="X", dtype=None):
 
     Other types become float64, or ``dtype``; arrays of other libraries stay on their device. Errors show ``name``.
     """
+    refuse_unreadable(X, name)
     if sp.issparse(X):
         # sum_duplicates changes its matrix, so copy the user's matrix first
         X = sp.csr_matrix(X, copy=not X.has_canonical_format if hasattr(X, "has_canonical_format") else True)
         X.sum_duplicates()
     elif isinstance(X, np.ndarray) or not array_api_compat.is_array_api_obj(X):
-        X = _as_numpy(X, name)
+        X = np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(
             f"{name} must have two dimensions (points, features), got shape {tuple(X.shape)}; "
@@ -99,31 +101,9 @@ def as_rows(X, name="X", dtype=None):
     return X
 
 
-def _as_numpy(X, name):
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise TypeError(
-            f"{name} must not be a masked array; fill or drop its {int(X.mask.sum())} masked entries first."
-        )
-    try:
-        return np.asarray(X)
-    except ValueError as error:
-        raise ValueError(f"{name} must be a table of numbers, one row per point: {error}") from error
-
-
 def _floating(X, name, dtype):
     if not (sp.issparse(X) or isinstance(X, np.ndarray)):
         return _floating_elsewhere(X, name, dtype)
-    if X.dtype.kind in "OUS":
-        try:
-            X = X.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"{name} must hold real numbers, got dtype {X.dtype}; pass strings and other objects as a list."
-            ) from error
-    if X.dtype.kind not in "fiub":
-        # scikit-learn's checks look for these last words
-        ending = "; Complex data not supported." if X.dtype.kind == "c" else "."
-        raise TypeError(f"{name} must hold real numbers, got dtype {X.dtype}{ending}")
     if dtype is None:
         # NumPy counts another byte order as another type
         dtype = np.float32 if X.dtype.newbyteorder("=") == np.float32 else np.float64

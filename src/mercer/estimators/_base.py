@@ -9,10 +9,10 @@ from sklearn import config_context
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._common import require_real
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import as_objects, holds_rows
-from mercer._compute.points import count_points
+from mercer._compute.points import as_rows, count_points
+from mercer._compute.readable import refuse_unreadable
 from mercer._compute.table import as_table
 from mercer.kernels.base import with_params
 from mercer.kernels.pairwise import check_pairwise
@@ -126,7 +126,7 @@ class KernelEstimator(AllOrNothing):
             return self._table(X, reset)
         if kind == "indices" and hasattr(X, "tocsr"):
             raise TypeError("X must not be sparse for kernel = 'precomputed'; give X.toarray().")
-        require_real("X", X)
+        refuse_unreadable(X, "X")
         try:
             with config_context(array_api_dispatch=False):
                 return validate_data(
@@ -140,6 +140,9 @@ class KernelEstimator(AllOrNothing):
                     ensure_min_samples=2 if reset else 1,
                 )
         except ValueError as error:
+            if str(error).startswith("Input X contains"):
+                # names the entry
+                as_rows(X)
             if kind == "indices" and not reset:
                 n = self.n_features_in_
                 error.add_note(f"X holds the kernel values of new points with all {n} training points, (n_test, {n}).")

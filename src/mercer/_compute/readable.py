@@ -1,0 +1,112 @@
+"""refuse_unreadable: containers that do not hold rows of real numbers, named before anything is computed of them."""
+
+import numpy as np
+import scipy.sparse as sp
+
+_ENCODE = "encode text and categories as numbers (OneHotEncoder), or use a kernel of objects"
+
+
+def refuse_unreadable(X, name):
+    """Raise unless X can be rows of real numbers; a plain array of numbers costs nothing.
+
+    Sparse matrices must have consistent indices, since compiled loops do not check them.
+    """
+    if isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and not isinstance(X, np.ma.MaskedArray):
+        return
+    if sp.issparse(X):
+        _check_indices(X, name)
+        _check_type(X.dtype, name)
+    elif hasattr(X, "columns") and hasattr(X, "dtypes"):
+        for column, dtype in zip(X.columns, X.dtypes, strict=True):
+            _check_type(dtype, f"column {column!r} of {name}")
+        _check_entries(np.asarray(X), name)
+    elif not hasattr(X, "__array_namespace__") or isinstance(X, np.ndarray):
+        _check_array(X, name)
+
+
+def _check_array(X, name):
+    """Raise unless a list or an array, or what NumPy makes of it, holds numbers."""
+    if isinstance(X, (dict, set, frozenset, str, bytes)) or not _sized(X):
+        kind = "None" if X is None else type(X).__name__
+        raise TypeError(f"{name} must be a table of numbers, one row per point, as a list or an array; got {kind}.")
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise TypeError(
+            f"{name} must not be a masked array; fill or drop its {int(X.mask.sum())} masked entries first."
+        )
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        lengths = [len(row) if _sized(row) else 1 for row in X]
+        first = next((i for i, length in enumerate(lengths) if length != lengths[0]), 0)
+        raise ValueError(
+            f"{name} must have rows of equal length: setting an array element with a sequence, row {first} has "
+            f"{lengths[first]} entries and row 0 has {lengths[0]}; objects of any length need a kernel of objects."
+        ) from None
+    _check_type(array.dtype, name)
+    _check_entries(array, name)
+
+
+def _check_type(dtype, name):
+    """Raise for dates, complex numbers and records, which NumPy would convert."""
+    kind = getattr(dtype, "kind", "O")
+    if kind == "c":
+        raise ValueError(f"{name} must hold real numbers, got dtype {dtype}: Complex data not supported; give X.real.")
+    if kind in "mMV":
+        what = "records" if kind == "V" else "dates or durations"
+        raise TypeError(f"{name} must hold real numbers, got {what}, dtype {dtype}; convert them to numbers first.")
+
+
+def _check_entries(array, name):
+    """Raise for the first entry of an array of objects or texts that is not a number; the data are not shown."""
+    if array.dtype.kind not in "OUS":
+        return
+    for place, value in np.ndenumerate(array):
+        where = f"{name}[{', '.join(map(str, place))}] of type {type(value).__name__}"
+        if isinstance(value, complex):
+            raise ValueError(f"{where} must be a real number: Complex data not supported; give its real part.")
+        try:
+            float(value)
+        except TypeError as error:
+            raise TypeError(f"{where} must be a number: {error}; {_ENCODE}.") from None
+        except ValueError:
+            raise ValueError(f"{where} must be a number: could not convert string to float; {_ENCODE}.") from None
+
+
+def _check_indices(X, name):
+    """Raise unless the indices of a sparse matrix lie inside it."""
+    if X.format not in ("csr", "csc"):
+        X = X.tocoo()
+        parts = zip(X.coords if hasattr(X, "coords") else (X.row, X.col), X.shape, ("row", "column"), strict=True)
+        for indices, size, what in parts:
+            _check_range(indices, size, what, name)
+        return
+    kinds = ("row", "column") if X.format == "csr" else ("column", "row")
+    n, m = X.shape if X.format == "csr" else X.shape[::-1]
+    pointers = X.indptr
+    if len(pointers) != n + 1 or pointers[0] != 0 or (np.diff(pointers) < 0).any() or pointers[-1] > len(X.indices):
+        raise ValueError(
+            f"{name}.indptr must rise from 0 to {len(X.indices)}, the number of stored values, in {n + 1} entries, got "
+            f"{np.array2string(pointers, threshold=6)}; build the matrix again from (values, ({', '.join(kinds)}))."
+        )
+    if len(X.data) < pointers[-1]:
+        raise ValueError(
+            f"{name}.data has {len(X.data)} values, but {name}.indptr ends at {pointers[-1]}; build it again."
+        )
+    _check_range(X.indices[: pointers[-1]], m, kinds[1], name)
+
+
+def _check_range(indices, size, what, name):
+    if len(indices) and not (indices.min() >= 0 and indices.max() < size):
+        bad = indices.min() if indices.min() < 0 else indices.max()
+        raise ValueError(
+            f"{name} has a {what} index {bad}, which must be from 0 to {size - 1}; build the sparse matrix again "
+            "with a larger shape."
+        )
+
+
+def _sized(value):
+    try:
+        len(value)
+    except TypeError:
+        return hasattr(value, "__array__") and np.asarray(value).ndim > 0
+    return True
