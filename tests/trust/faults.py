@@ -156,7 +156,7 @@ def survived(name, inject, right):
 
 
 def _complete(operation, thing, expected):
-    """Return whether a signal arrived just after the end: the estimator is fitted completely."""
+    """Return whether the operation had ended, just before a signal: the estimator is fitted, the file is written."""
     try:
         return rules.distance([expected], [operation.answer(thing)]) <= 1e-9
     except Exception:
@@ -206,10 +206,11 @@ def interrupt(delay):
 
 
 def _signal(name, share):
+    delay = share * _seconds(name)
     start = time.perf_counter()
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        outcome = survived(name, lambda: interrupt(share * _seconds(name)), KeyboardInterrupt)
+        outcome = survived(name, lambda: interrupt(delay), KeyboardInterrupt)
     except KeyboardInterrupt:
         return Outcome("unclear", "the signal arrived after the operation")
     finally:

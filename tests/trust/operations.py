@@ -125,13 +125,18 @@ def folder_state(folder):
     return {path.name: path.read_bytes() for path in sorted(folder.path.parent.iterdir())}
 
 
+def _bytes(folder):
+    """Return the number of files, and the bytes of the file that was written."""
+    files = folder_state(folder)
+    return np.array([len(files), *np.frombuffer(files["model"], np.uint8)], float)
+
+
 def _writer(name, write):
     def run(folder):
         write(_svc(), folder.path)
-        files = folder_state(folder)
-        return np.array([len(files), *np.frombuffer(files["model"], np.uint8)], float)
+        return folder
 
-    return Operation(name, Folder, run, state=folder_state, writes=True)
+    return Operation(name, Folder, run, _bytes, folder_state, writes=True)
 
 
 FILES = [_writer("save", mc.save), _writer("to_c", to_c), _writer("write_libsvm", write_libsvm)]

@@ -16,7 +16,6 @@ ROOT = Path(__file__).parents[2]
 MOST_MEMORY = 12 * 2**30
 # Seconds until a process has imported everything.
 START = 300
-FATAL = {"crash", "hang"}
 # Part of the names of probes that run in a copy of the process.
 RISKY = ":csr_"
 
@@ -49,12 +48,18 @@ class Child:
         while not answer.endswith(b"\n"):
             if not select.select([self.process.stdout], [], [], limit)[0]:
                 self.process.kill()
+                self.process.wait()
                 return "hang", f"no answer within {limit} s"
             piece = os.read(self.process.stdout.fileno(), 1 << 16)
             if not piece:
                 return "crash", f"the process ended with {self.process.wait()}"
             answer += piece
         return tuple(json.loads(answer))
+
+    @property
+    def ended(self):
+        """Whether the process crashed or was killed."""
+        return self.process.poll() is not None
 
     def close(self):
         """End the process, by the end of its input if it still reads."""
@@ -83,7 +88,7 @@ def run(names, workers=2, limit=60, said=lambda *_: None):
                 return
             outcomes[name] = child.ask(name, limit)
             said(name, *outcomes[name])
-            if outcomes[name][0] in FATAL:
+            if child.ended:
                 child.close()
                 child = Child()
 

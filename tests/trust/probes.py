@@ -5,7 +5,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 
-from tests.trust import bad_kernels, containers, defects, estimators, functions, relations, rules
+from tests.trust import bad_kernels, commands, containers, defects, estimators, functions, relations, rules
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,10 @@ def all_probes():
     """Return all probes by name."""
     found = [probe for call in [*estimators.all_calls(), *functions.all_calls()] for probe in _of_call(call)]
     found += [_of_relation(spec, relation) for spec, relation in relations.applicable()]
+    found += [
+        Probe(f"mercer:command.{name}", "mercer", "commands", functools.partial(commands.score, words))
+        for name, words in commands.all_commands()
+    ]
     names = Counter(probe.name for probe in found)
     assert len(names) == len(found), [name for name, times in names.items() if times > 1][:5]
     return {probe.name: probe for probe in found}

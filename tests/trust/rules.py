@@ -149,7 +149,7 @@ def refusal(call, name, defect):
     reason = unclear(error, name, value, defect)
     if reason is None and floating:
         reason = f"NumPy warns: {floating[0][:80]}"
-    if reason is None and data.computed[0] > MOST_VALUES:
+    if reason is None and defect.fate == "refuse" and data.computed[0] > MOST_VALUES:
         reason = f"{data.computed[0]} kernel values were computed first"
     if reason is None and any(fingerprint(thing) != mark for thing, mark in before):
         reason = "the estimator changed"
