@@ -14,7 +14,7 @@ from tests.trust.probes import all_probes, draw
 import mercer as mc
 
 DRAWN = 160
-KNOWN = frozenset((Path(__file__).parent / "known_misses.txt").read_text().split())
+KNOWN = frozenset((Path(__file__).parent / "known_misses.txt").read_text().splitlines())
 
 
 def test_there_are_probes_of_every_estimator_and_of_every_kind_of_defect():
