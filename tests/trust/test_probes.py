@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.trust import data, pool
+from tests.trust.faults import all_faults
 from tests.trust.probes import all_probes, draw
 
 import mercer as mc
@@ -50,7 +51,7 @@ def test_a_draw_of_probes_finds_no_miss_that_is_not_known(global_random_seed):
 
 
 def test_known_misses_are_probes():
-    assert set(all_probes()) >= KNOWN
+    assert set(all_probes() | all_faults()) >= KNOWN
 
 
 def test_a_process_that_crashes_or_hangs_is_an_outcome():

@@ -8,8 +8,40 @@ from tests.trust.functions.valid import COUNT, KERNEL, NEW, PSI, ROWS, SOME, WEI
 import mercer as mc
 
 
+def _repaired():
+    """Yield calls of the repair of a matrix and of a kernel, and of kernels on images and columns."""
+    yield call(
+        "make_positive",
+        lambda kernel, how: mc.make_positive(kernel, how).matrix,
+        kernel=valid("matrix", -KERNEL(X)),
+        how=valid("choice", "clip"),
+    )
+    yield call(
+        "make_positive.kernel",
+        lambda kernel, how, X: mc.make_positive(kernel, how, X=X).kernel(NEW),
+        kernel=K,
+        how=valid("choice", "clip"),
+        X=valid("rows", X),
+    )
+    yield call(
+        "EmpiricalMap",
+        lambda kernel, points, F: mc.EmpiricalMap(kernel, points, F)(NEW),
+        kernel=K,
+        points=valid("rows", NEW),
+        F=valid("matrix", np.eye(7)),
+    )
+    yield call(
+        "OnColumns",
+        lambda kernel, columns: mc.OnColumns(kernel, columns)(NEW),
+        kernel=K,
+        columns=valid("identifier", (0, 2)),
+    )
+    yield call("on_columns", lambda kernel: mc.on_columns(kernel, [0, 2])(NEW), kernel=K)
+
+
 def all_calls():
     """Yield all calls."""
+    yield from _repaired()
     rule, positive, number = ("positive or rule", lambda: 1.0), WIDTH, valid("number", 0.5)
     constructors = {
         mc.Gaussian: {"gamma": rule},
