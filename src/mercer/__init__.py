@@ -11,7 +11,7 @@ from mercer.factor import qr, svd
 from mercer.formats import ModelFileError, as_expansion, load, save
 from mercer.gram import Gram
 from mercer.kernels import *  # noqa: F403
-from mercer.kernels import strings
+from mercer.kernels import sets, strings
 from mercer.least_squares import lstsq
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, preimage, ray
 from mercer.projection import project
@@ -57,6 +57,7 @@ __all__ = [
     "reduce",
     "regularisation",
     "save",
+    "sets",
     "sqdist",
     "strings",
     "svd",

@@ -1,5 +1,7 @@
 """Kernels on strings, sets, graphs and sequences, with points that they take."""
 
+import numpy as np
+
 import mercer as mc
 
 WORDS = ["gatta", "cat", "attac", "gag", "tt", "catgat", "g"]
@@ -18,4 +20,16 @@ STRINGS = {
     "normalized": (mc.Normalized(mc.strings.Subsequence(1, 0.5)), WORDS),
 }
 
-STRUCTURED = STRINGS
+MEMBERS = [frozenset(word) for word in ("abc", "b", "", "bcd", "ade", "abcdef", "f")]
+MULTISETS = [{"a": 2, "b": 1}, {"b": 0.5}, {}, {"a": 1, "c": 3}, {"c": 1}, {"a": 2, "b": 4, "c": 1}, {"d": 1}]
+BAGS = [np.random.default_rng(i).random((1 + i % 4, 3)) for i in range(7)]
+
+SETS = {
+    "overlap": (mc.sets.Overlap(), MEMBERS),
+    "tanimoto": (mc.sets.Tanimoto(), MEMBERS),
+    "min_max": (mc.sets.MinMax(), MULTISETS),
+    "mean_map": (mc.sets.MeanMap(mc.Gaussian(0.5)), BAGS),
+    "mean_map_of_sum": (mc.sets.MeanMap(mc.Linear() + mc.Laplacian(0.5)), BAGS),
+}
+
+STRUCTURED = STRINGS | SETS

@@ -32,6 +32,9 @@ def take_points(points, rows):
     """Return the points of a slice or of an integer array, in the same kind of container."""
     if isinstance(points, np.ndarray) or sp.issparse(points):
         return points[rows]
+    if hasattr(points, "take_rows"):
+        # features of objects in a form of their own
+        return points.take_rows(rows)
     if hasattr(points, "shape"):
         if isinstance(rows, slice):
             return points[rows, ...]

@@ -1,14 +1,14 @@
 """Proofs that a kernel is positive semidefinite for all points, by class and by closure rules."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mercer import kernels
 from mercer.definiteness.report import Statement
-from mercer.kernels import strings
+from mercer.kernels import sets, strings
 from mercer.kernels.base import inner_kernels
 
-_STRINGS = "all strings"
+_STRINGS, _SETS, _BAGS = "all strings", "all sets", "all bags of vectors"
 _ROWS, _HISTOGRAMS, _ORIGIN = "all rows", "all nonnegative rows", "all sets with a neighbourhood of 0"
 
 
@@ -91,6 +91,11 @@ for _kind, _known in {
     strings.WeightedDegree: _proved("an inner product of weighted indicators of substrings at positions", _STRINGS),
     strings.Words: _proved("an inner product of counts of words", _STRINGS),
     kernels.EmpiricalMap: _proved("an inner product of kernel values", "all points that the inner kernel takes"),
+    sets.Overlap: _proved("an inner product of indicators of members", _SETS),
+    sets.Tanimoto: _proved(
+        "the probability that sets have the same first member in a random order of all members", _SETS
+    ),
+    sets.MinMax: _proved("the probability that consistent weighted samples of multisets are equal", _SETS),
     kernels.FunctionKernel: _open("a Python function has no proof", "all points that the function takes"),
     kernels.Precomputed: _open("a given matrix has no formula", "the rows of the matrix"),
 }.items():
@@ -135,3 +140,10 @@ def _(kernel: kernels.Scaled):
         reason = "a positive multiple of a kernel that is not positive semidefinite"
         return Proof(False, (Statement("refuted", inner.where, reason), *_below(inner)))
     return _closed("a positive multiple of a positive semidefinite kernel", kernel)
+
+
+@prove.register
+def _(kernel: sets.MeanMap):
+    proof = _closed("an inner product of means in the feature space of a positive semidefinite kernel", kernel)
+    first, *parts = proof.statements
+    return Proof(proof.holds, (replace(first, where=_BAGS), *parts))

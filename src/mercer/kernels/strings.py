@@ -4,7 +4,6 @@ A string is a ``str``, ``bytes``, or a list, tuple or one-dimensional array of h
 are a list of strings of one of these kinds.
 """
 
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,6 +19,10 @@ from mercer.kernels.structured import (
     count_features,
     fill_diagonal,
     fill_pairs,
+    mirrored,
+    multiply_features,
+    require_hashable,
+    squared_norms,
 )
 
 __all__ = ["BlendedSpectrum", "Mismatch", "Spectrum", "Subsequence", "WeightedDegree", "Words"]
@@ -39,7 +42,7 @@ class _Strings:
                 f"{type(point).__name__}."
             )
         if isinstance(point, (list, tuple)):
-            _require_hashable(point, name)
+            require_hashable(point, name)
             point = tuple(point)
         if not len(point):
             raise ValueError(f"{name} is empty, {point!r} of type {type(point).__name__}; remove empty strings first.")
@@ -52,15 +55,6 @@ class _Strings:
 def _letters(point):
     """Return the type of a string; numpy.str_ is a str."""
     return next(kind for kind in (str, bytes, tuple) if isinstance(point, kind))
-
-
-def _require_hashable(point, name):
-    bad = next((j for j, token in enumerate(point) if not isinstance(token, Hashable)), None)
-    if bad is not None:
-        raise TypeError(
-            f"{name}[{bad}] must be hashable, got {point[bad]!r:.40} of type {type(point[bad]).__name__}; "
-            "use tuples or strings as tokens."
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +128,7 @@ class BlendedSpectrum(_Strings, Counting):
 
 
 @dataclass(frozen=True, eq=False)
-class Mismatch(_Strings, Counting):
+class Mismatch(_Strings, Structured):
     """Mismatch kernel, sum over all words u of ``length`` letters of count_u(x) count_u(z), with mismatches.
 
     count_u(x) is the number of substrings of x that differ from u in at most ``mismatches`` letters.
@@ -211,11 +205,19 @@ class Mismatch(_Strings, Counting):
         return point
 
     def _compute_features(self, points):
-        exact = count_features(_substrings(point, self.length) for point in points)
-        near = count_features(self._neighbours(word) for word in exact.vocabulary)
-        matrix = (exact.matrix @ near.matrix).tocsr()
-        matrix.sort_indices()
-        return Features(matrix, near.vocabulary)
+        words = count_features(_substrings(point, self.length) for point in points)
+        return _NearWords(words, count_features(self._neighbours(word) for word in words.vocabulary))
+
+    def _values(self, tile):
+        X, Z = self._features(tile.X), self._features(tile.Z)
+        # entry (i, j) of the product: the number of neighbours that word i of X and word j of Z have in common
+        rows = (X.words.matrix @ (X.near.in_columns_of(Z.near) @ Z.near.transposed)).tocsr()
+        values = multiply_features(rows, Z.words)
+        return mirrored(values) if tile.X is tile.Z else values
+
+    def diagonal(self, points):
+        features = self._features(points)
+        return squared_norms(features.words.matrix @ features.near.matrix)
 
     def _neighbours(self, word):
         """Return all words of the alphabet that differ from a word in at most ``mismatches`` letters."""
@@ -229,6 +231,18 @@ class Mismatch(_Strings, Counting):
                 if (errors := before + (letter != word[i : i + 1])) <= self.mismatches
             ]
         return [neighbour for neighbour, _ in found]
+
+
+@dataclass(frozen=True)
+class _NearWords:
+    """Substrings of a block of strings, and the neighbours of each substring."""
+
+    words: Features
+    near: Features
+
+    def take_rows(self, rows):
+        """Return the substrings of some of the strings."""
+        return replace(self, words=self.words.take_rows(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,23 +313,28 @@ class Words(_Strings, Counting):
 # --- compiled loops --------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
 class _Coded:
     """Strings of a block as numbers, one after the other; string i is ``codes[ends[i] : ends[i + 1]]``."""
 
-    def __init__(self, points):
-        letters = dict.fromkeys(letter for point in points for letter in point)
-        self.vocabulary = Vocabulary({letter: code for code, letter in enumerate(letters)})
-        self.codes = np.array([self.vocabulary[letter] for point in points for letter in point], np.int64)
-        self.ends = np.cumsum([0, *map(len, points)], dtype=np.int64)
+    codes: np.ndarray
+    ends: np.ndarray
+    vocabulary: Vocabulary
 
     @cached_property
     def longest(self):
         """Length of the longest string."""
         return int(np.diff(self.ends).max())
 
+    def take_rows(self, rows):
+        """Return some of the strings."""
+        each = np.split(self.codes, self.ends[1:-1])
+        taken = each[rows] if isinstance(rows, slice) else [each[i] for i in rows]
+        return _Coded(np.concatenate(taken), np.cumsum([0, *map(len, taken)]), self.vocabulary)
+
     def in_codes_of(self, other):
         """Return the codes in the vocabulary of another block; -1 for unknown letters."""
-        if self is other:
+        if self.vocabulary is other.vocabulary:
             return self.codes
         return other.vocabulary.columns_of(self.vocabulary)[self.codes]
 
@@ -325,7 +344,10 @@ class _Compared(_Strings, Structured):
     """Base class of kernels that compare two strings letter by letter in a compiled loop, ``_fill``."""
 
     def _compute_features(self, points):
-        return _Coded(points)
+        letters = dict.fromkeys(letter for point in points for letter in point)
+        vocabulary = Vocabulary({letter: code for code, letter in enumerate(letters)})
+        codes = np.array([vocabulary[letter] for point in points for letter in point], np.int64)
+        return _Coded(codes, np.cumsum([0, *map(len, points)]), vocabulary)
 
     def _values(self, tile):
         X, Z = self._features(tile.X), self._features(tile.Z)

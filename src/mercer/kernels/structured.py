@@ -3,6 +3,7 @@
 import itertools
 import operator
 from collections import defaultdict
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -12,12 +13,14 @@ import scipy.sparse as sp
 
 from mercer._compute.compile import compiled
 from mercer._compute.loops import mirror
+from mercer._compute.objects import Objects, as_objects
 from mercer._compute.threads import run_tasks
 from mercer.kernels.base import Kernel, Tags
 
 # Elementary steps of a compiled call, about 0.1 s, after which Ctrl-C is noticed.
 _STEPS = 30_000_000
-# A matrix of features with at least this share of nonzero entries is multiplied as a dense matrix.
+# Features of two blocks are multiplied as dense matrices if the product of their shares of nonzero entries is at least
+# this, and if they have at most so many entries: a step of BLAS takes a twentieth of a step of the sparse loop.
 _DENSE_SHARE, _DENSE_ENTRIES = 0.05, 1 << 24
 
 
@@ -34,12 +37,18 @@ class Structured(Kernel):
         return Tags(points="objects", differentiable=False)
 
     def admit(self, points, name):
-        points = _as_list(points, name)
+        points = as_objects(points, name)
+        key = type(self), self, "admitted"
+        if key not in points.memo:
+            points.memo[key] = self._admitted(points, name)
+        return points.memo[key]
+
+    def _admitted(self, points, name):
         checked = [self._checked(point, f"{name}[{i}]") for i, point in enumerate(points)]
         kinds = list(map(self._kind, checked))
         other = next((i for i, kind in enumerate(kinds) if kind != kinds[0]), 0)
         self._require_one_kind(f"{name}[{other}]", kinds[other], f"{name}[0]", kinds[0])
-        return points if all(map(operator.is_, checked, points)) else checked
+        return points if all(map(operator.is_, checked, points)) else Objects(checked)
 
     def _checked(self, point, name):
         """Return an object in the form that the kernel computes with, or raise an error that starts with ``name``."""
@@ -67,10 +76,11 @@ class Structured(Kernel):
         raise NotImplementedError
 
     def _features(self, points):
-        """Return the features of ``Points``, computed once."""
-        return points.memo((self, "features"), lambda: self._compute_features(points.container))
+        """Return the features of ``Points``, computed once for a block and the points taken from it."""
+        return points.per_point((self, "features"), lambda block: self._compute_features(block.container))
 
     def _compute_features(self, points):
+        """Return features of a list of objects, in a form with ``take_rows``."""
         raise NotImplementedError
 
 
@@ -82,8 +92,17 @@ class Counting(Structured):
         return inner_products(self._features(tile.X), self._features(tile.Z))
 
     def diagonal(self, points):
-        matrix = self._features(points).matrix
-        return np.asarray(matrix.multiply(matrix).sum(axis=1), np.float64).ravel()
+        return squared_norms(self._features(points).matrix)
+
+
+def require_hashable(members, name):
+    """Raise a TypeError that names the first member which is not hashable."""
+    bad = next(((i, member) for i, member in enumerate(members) if not isinstance(member, Hashable)), None)
+    if bad is not None:
+        raise TypeError(
+            f"{name}[{bad[0]}] must be hashable, got {bad[1]!r:.40} of type {type(bad[1]).__name__}; use tuples or "
+            "strings as members."
+        )
 
 
 class Vocabulary(dict):
@@ -111,17 +130,14 @@ class Features:
     def __len__(self):
         return self.matrix.shape[0]
 
+    def take_rows(self, rows):
+        """Return the features of some of the objects."""
+        return Features(self.matrix[rows], self.vocabulary)
+
     @cached_property
     def transposed(self):
         """The transposed matrix (D, n) in CSR."""
         return self.matrix.T.tocsr()
-
-    @cached_property
-    def dense(self):
-        """The features (n, D) as a dense array, or None if that is wasteful."""
-        n, D = self.matrix.shape
-        worthwhile = self.matrix.nnz >= _DENSE_SHARE * n * D and n * D <= _DENSE_ENTRIES
-        return self.matrix.toarray() if worthwhile else None
 
     def in_columns_of(self, other):
         """Return the matrix of these features in the columns of other features; unknown features are left out."""
@@ -144,7 +160,7 @@ def count_features(bags):
     for keys in bags:
         indices.extend(map(vocabulary.__getitem__, keys))
         ends.append(len(indices))
-    return Features(_summed(np.ones(len(indices)), indices, ends, len(vocabulary)), Vocabulary(vocabulary))
+    return Features(add_up(np.ones(len(indices)), indices, ends, len(vocabulary)), Vocabulary(vocabulary))
 
 
 def weigh_features(mappings):
@@ -154,10 +170,11 @@ def weigh_features(mappings):
     columns = counted.vocabulary.columns_of([key for mapping in mappings for key in mapping])
     weights = np.array([weight for mapping in mappings for weight in mapping.values()], np.float64)
     ends = np.cumsum([0, *map(len, mappings)])
-    return Features(_summed(weights, columns, ends, len(counted.vocabulary)), counted.vocabulary)
+    return Features(add_up(weights, columns, ends, len(counted.vocabulary)), counted.vocabulary)
 
 
-def _summed(values, indices, ends, width):
+def add_up(values, indices, ends, width):
+    """Return a CSR matrix with sorted columns from values that may repeat a column; row i ends before ``ends[i + 1]``."""
     matrix = sp.csr_array((values, np.array(indices, np.int64), np.array(ends, np.int64)), (len(ends) - 1, width))
     matrix.sum_duplicates()
     return matrix
@@ -165,19 +182,39 @@ def _summed(values, indices, ends, width):
 
 def inner_products(X, Z):
     """Return the inner products (n, m) of two blocks of features, exactly symmetric for one block."""
-    rows = X.in_columns_of(Z)
-    if Z.dense is not None:
-        dense = X.dense if X is Z else rows.toarray()
-        return dense @ Z.dense.T
-    out = np.zeros((len(X), len(Z)))
-    other = Z.transposed
+    return multiply_features(X.in_columns_of(Z), Z)
+
+
+def multiply_features(rows, Z):
+    """Return rows Z' (n, m) for a CSR matrix of rows in the columns of the features Z; exactly symmetric for Z."""
+    whole = rows is Z.matrix
+    if _share(rows) * _share(Z.matrix) >= _DENSE_SHARE and max(rows.shape[0], len(Z)) * rows.shape[1] <= _DENSE_ENTRIES:
+        dense = Z.matrix.toarray()
+        return (dense if whole else rows.toarray()) @ dense.T
+    out, other = np.zeros((rows.shape[0], len(Z))), Z.transposed
     # steps up to the end of each row
     steps = np.concatenate([[0], np.cumsum(np.diff(other.indptr)[rows.indices])])[rows.indptr[1:]]
     cuts = np.searchsorted(steps, np.arange(_STEPS, steps[-1], _STEPS), side="right")
-    ends = np.unique([0, *cuts, len(X)])
+    ends = np.unique([0, *cuts, len(out)])
     arrays = (*_arrays(rows), *_arrays(other))
-    run_tasks(lambda i: _add_products(*arrays, ends[i], ends[i + 1], out), len(ends) - 1)
-    return out
+    run_tasks(lambda i: _add_products(*arrays, ends[i], ends[i + 1], whole, out), len(ends) - 1)
+    return mirrored(out) if whole else out
+
+
+def mirrored(values):
+    """Return values (n, n) with the lower triangle copied to the upper one, in place."""
+    mirror(values, 0, len(values))
+    return values
+
+
+def squared_norms(matrix):
+    """Return the squared norms of the rows of a sparse matrix."""
+    return np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
+
+
+def _share(matrix):
+    """Return the share of nonzero entries of a matrix."""
+    return matrix.nnz / max(1, matrix.shape[0] * matrix.shape[1])
 
 
 def _arrays(matrix):
@@ -185,12 +222,15 @@ def _arrays(matrix):
 
 
 @compiled
-def _add_products(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, start, stop, out):
-    """Add the products of rows start .. stop of a CSR matrix with a transposed one to ``out``."""
+def _add_products(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, start, stop, below, out):
+    """Add the products of rows start .. stop of a CSR matrix with a transposed one, or those up to the diagonal."""
     for i in range(start, stop):
+        last = i if below else out.shape[1]
         for a in range(x_ptr[i], x_ptr[i + 1]):
             row, value = x_columns[a], x_values[a]
             for b in range(z_ptr[row], z_ptr[row + 1]):
+                if z_columns[b] > last:
+                    break
                 out[i, z_columns[b]] += value * z_values[b]
 
 
@@ -211,9 +251,7 @@ def fill_pairs(tile, work, fill):
         if not whole or j <= i
     ]
     run_tasks(lambda b: fill(*blocks[b], out[blocks[b]]), len(blocks))
-    if whole:
-        mirror(out, 0, n)
-    return out
+    return mirrored(out) if whole else out
 
 
 def fill_diagonal(n, fill):
@@ -221,15 +259,3 @@ def fill_diagonal(n, fill):
     out = np.empty(n)
     run_tasks(lambda i: fill(slice(i, i + 1), slice(i, i + 1), out[i : i + 1, None]), n)
     return out
-
-
-def _as_list(points, name):
-    """Return a list of objects; a list as it is."""
-    if isinstance(points, (str, bytes)):
-        raise TypeError(f"{name} must be a list of points, got the single {type(points).__name__} {points!r:.40}.")
-    if not (hasattr(points, "__len__") and hasattr(points, "__iter__")):
-        raise TypeError(f"{name} must be a list of points, got {type(points).__name__}.")
-    points = points if isinstance(points, list) else list(points)
-    if not points:
-        raise ValueError(f"{name} must have at least one point, got an empty list.")
-    return points

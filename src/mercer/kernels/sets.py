@@ -1,0 +1,270 @@
+"""Kernels on sets of hashable members, on multisets, and on bags of vectors."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from numbers import Real
+
+import numpy as np
+import scipy.sparse as sp
+
+from mercer._compute.array import tiles
+from mercer._compute.compile import compiled
+from mercer._compute.points import Points, as_rows
+from mercer._compute.tile import Tile
+from mercer.kernels.base import Kernel
+from mercer.kernels.structured import (
+    Counting,
+    Structured,
+    count_features,
+    fill_pairs,
+    inner_products,
+    require_hashable,
+    weigh_features,
+)
+
+__all__ = ["MeanMap", "MinMax", "Overlap", "Tanimoto"]
+
+
+class _Sets:
+    """Mixin of kernels on sets: validation."""
+
+    def _checked(self, point, name):
+        if isinstance(point, frozenset):
+            return point
+        point = point.tolist() if isinstance(point, np.ndarray) and point.ndim == 1 else point
+        if not isinstance(point, (set, list, tuple)):
+            raise TypeError(
+                f"{name} must be a set, a frozenset, or a list of distinct hashable members, got {point!r:.40} of "
+                f"type {type(point).__name__}."
+            )
+        require_hashable(point, name)
+        repeated = next((member for member, count in Counter(point).items() if count > 1), None)
+        if repeated is not None:
+            raise ValueError(f"{name} has the member {repeated!r:.40} twice; give a set, or use MinMax for multisets.")
+        return frozenset(point)
+
+    def _compute_features(self, points):
+        return count_features(points)
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap(_Sets, Counting):
+    """Overlap kernel of sets, the number of common members, |A n B|.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> mc.sets.Overlap()([{"a", "b"}, {"b", "c"}, set()])
+    array([[2., 1., 0.],
+           [1., 2., 0.],
+           [0., 0., 0.]])
+    """
+
+
+@dataclass(frozen=True, eq=False)
+class Tanimoto(_Sets, Structured):
+    """Tanimoto (Jaccard) kernel of sets, |A n B| / |A u B|, with 1 for two empty sets.
+
+    References
+    ----------
+    Ralaivola, Swamidass, Saigo, Baldi, *Graph kernels for chemical informatics*, Neural Networks 18 (2005).
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> mc.sets.Tanimoto()([{"a", "b"}, {"b", "c", "d"}, set()])
+    array([[1.  , 0.25, 0.  ],
+           [0.25, 1.  , 0.  ],
+           [0.  , 0.  , 1.  ]])
+    """
+
+    def _values(self, tile):
+        X, Z = self._features(tile.X), self._features(tile.Z)
+        return _ratio(inner_products(X, Z), _sizes(X.matrix), _sizes(Z.matrix))
+
+    def diagonal(self, points):
+        return np.ones(len(points))
+
+
+def _sizes(matrix):
+    return np.asarray(matrix.sum(axis=1)).ravel()
+
+
+def _ratio(common, left, right):
+    """Return common / (left + right - common), 1 where all are 0."""
+    union = left[:, None] + right[None, :] - common
+    empty = union == 0
+    union[empty] = common[empty] = 1
+    return common / union
+
+
+@dataclass(frozen=True, eq=False)
+class MinMax(Structured):
+    """Min-max kernel of multisets, sum_a min(x_a, z_a) / sum_a max(x_a, z_a), with 1 for two empty multisets.
+
+    A multiset is a mapping from members to weights of at least 0, such as ``collections.Counter``, or a list of
+    members, which may repeat. For sets it is the Tanimoto kernel.
+
+    References
+    ----------
+    Ralaivola, Swamidass, Saigo, Baldi, *Graph kernels for chemical informatics*, Neural Networks 18 (2005).
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> mc.sets.MinMax()([{"a": 2, "b": 1}, ["a", "b", "b"]])
+    array([[1. , 0.5],
+           [0.5, 1. ]])
+    """
+
+    def _checked(self, point, name):
+        point = point.tolist() if isinstance(point, np.ndarray) and point.ndim == 1 else point
+        if not isinstance(point, (Mapping, set, frozenset, list, tuple)):
+            raise TypeError(
+                f"{name} must be a mapping from members to weights, a set or a list of members, got {point!r:.40} of "
+                f"type {type(point).__name__}."
+            )
+        if not isinstance(point, Mapping):
+            require_hashable(point, name)
+            return dict(Counter(point))
+        for member, weight in point.items():
+            if not (isinstance(weight, Real) and 0 <= weight < np.inf):
+                raise ValueError(f"{name}[{member!r:.40}] = {weight!r:.40} must be a number, at least 0 and finite.")
+        return point
+
+    def _compute_features(self, points):
+        return weigh_features(points)
+
+    def _values(self, tile):
+        X, Z = self._features(tile.X), self._features(tile.Z)
+        rows = X.in_columns_of(Z)
+        arrays = (rows.indptr, rows.indices, rows.data, Z.matrix.indptr, Z.matrix.indices, Z.matrix.data)
+        work = 2 * (rows.nnz / len(X) + Z.matrix.nnz / len(Z))
+        common = fill_pairs(tile, work, lambda i, j, block: _fill_minima(*arrays, i.start, j.start, block))
+        return tile.fill_diagonal(_ratio(common, _sizes(X.matrix), _sizes(Z.matrix)), 1.0)
+
+    def diagonal(self, points):
+        return np.ones(len(points))
+
+
+@compiled
+def _fill_minima(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, i0, j0, out):
+    """Write the sums of minima of pairs of sparse rows with sorted columns to a block."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            a, b, total = x_ptr[i0 + i], z_ptr[j0 + j], 0.0
+            while a < x_ptr[i0 + i + 1] and b < z_ptr[j0 + j + 1]:
+                if x_columns[a] == z_columns[b]:
+                    total += min(x_values[a], z_values[b])
+                    a += 1
+                    b += 1
+                elif x_columns[a] < z_columns[b]:
+                    a += 1
+                else:
+                    b += 1
+            out[i, j] = total
+
+
+@dataclass(frozen=True, eq=False)
+class MeanMap(Structured):
+    """Inner product of mean embeddings of bags of vectors, the mean of kernel(a, b) over all a in A, b in B.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        On rows of numbers. ``resolve`` replaces its rules by their numbers on the rows of all bags.
+
+    References
+    ----------
+    Muandet, Fukumizu, Sriperumbudur, Schoelkopf, *Kernel mean embedding of distributions*, Foundations and Trends in
+    Machine Learning 10 (2017).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> bags = [np.array([[0.0, 2.0], [2.0, 0.0]]), np.array([[3.0, 1.0]])]
+    >>> mc.sets.MeanMap(mc.Linear())(bags)
+    array([[ 2.,  4.],
+           [ 4., 10.]])
+    """
+
+    _remedy = "the vectors of all bags must have equally many features"
+
+    kernel: Kernel
+
+    def __post_init__(self):
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"kernel of MeanMap must be a Kernel, got {self.kernel!r}.")
+        if self.kernel.tags.points != "rows":
+            raise ValueError(f"kernel of MeanMap must be a kernel on rows of numbers, got {self.kernel!r}.")
+
+    @property
+    def tags(self):
+        """Positive semidefinite if the kernel of the vectors is, on objects."""
+        return replace(super().tags, positive_semidefinite=self.kernel.tags.positive_semidefinite)
+
+    def unresolved(self):
+        inner = self.kernel.unresolved()
+        return inner and (f"kernel.{inner[0]}", inner[1])
+
+    def resolve(self, X, sample_weight=None):
+        """Return the kernel with the rules of the inner kernel resolved on the rows of all bags."""
+        if self.unresolved() is None:
+            return self
+        weights = None
+        if sample_weight is not None:
+            sizes = [len(bag) for bag in X]
+            weights = np.repeat(np.asarray(sample_weight, np.float64) / sizes, sizes)
+        return replace(self, kernel=self.kernel.resolve(np.concatenate(self.admit(X, "X")), weights))
+
+    def _checked(self, point, name):
+        try:
+            rows = as_rows(point, name, np.float64)
+        except (TypeError, ValueError) as error:
+            error.add_note(f"{name} is of type {type(point).__name__}; a bag is an array of vectors, (m, d), m > 0.")
+            raise
+        rows = rows.toarray() if sp.issparse(rows) else rows
+        self.kernel.admit(rows, name)
+        return rows
+
+    def _kind(self, point):
+        return f"a bag of vectors with {point.shape[1]} features"
+
+    def _compute_features(self, points):
+        sizes = np.array([len(bag) for bag in points])
+        return _Bags(Points(np.concatenate(points)), np.concatenate([[0], np.cumsum(sizes)]))
+
+    def _values(self, tile):
+        X, Z = self._features(tile.X), self._features(tile.Z)
+        out = np.zeros((len(tile.X), len(tile.Z)))
+        average = X.average
+        for rows, part in tiles(X.rows, Z.rows):
+            values = np.add.reduceat(self.kernel.evaluate(part), Z.ends[:-1], axis=1)
+            out += average[:, rows] @ values
+        out /= np.diff(Z.ends)
+        return (out + out.T) / 2 if tile.X is tile.Z else out
+
+    def diagonal(self, points):
+        bags = (points.take(slice(i, i + 1)) for i in range(len(points)))
+        return np.array([self.evaluate(Tile(bag, bag))[0, 0] for bag in bags])
+
+
+@dataclass(frozen=True)
+class _Bags:
+    """Vectors of all bags; bag i has the rows from ``ends[i]`` to ``ends[i + 1]``."""
+
+    rows: Points
+    ends: np.ndarray
+
+    def take_rows(self, rows):
+        """Return some of the bags."""
+        taken = np.arange(len(self.ends) - 1)[rows]
+        parts = [self.rows.container[self.ends[i] : self.ends[i + 1]] for i in taken]
+        return _Bags(Points(np.concatenate(parts)), np.cumsum([0, *map(len, parts)]))
+
+    @property
+    def average(self):
+        """Sparse matrix (n, rows) of the mean of each bag."""
+        sizes = np.diff(self.ends)
+        return sp.csr_array((np.repeat(1 / sizes, sizes), np.arange(len(self.rows)), self.ends))

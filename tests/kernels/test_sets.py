@@ -1,0 +1,116 @@
+"""Kernels on sets equal their definitions, obey the laws of kernels, and refuse what is no set by index and type."""
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from tests.reference.structured import SETS
+
+import mercer as mc
+from mercer.kernels.sets import MeanMap, MinMax, Overlap, Tanimoto
+from mercer.testing import check_expansion_laws, check_kernel_implementation
+
+
+def _random_sets(seed, n=10):
+    source = random.Random(seed)
+    return [set(source.choices(range(12), k=source.randint(0, 9))) for _ in range(n)]
+
+
+def _naive(pair, X, Z):
+    return np.array([[float(pair(x, z)) for z in Z] for x in X])
+
+
+def _tanimoto(x, z):
+    return len(x & z) / len(x | z) if x | z else 1
+
+
+def _min_max(x, z):
+    members = x.keys() | z.keys()
+    largest = sum(max(x.get(a, 0), z.get(a, 0)) for a in members)
+    return sum(min(x.get(a, 0), z.get(a, 0)) for a in members) / largest if largest else 1
+
+
+def test_kernels_on_sets_equal_their_definitions_exactly(global_random_seed):
+    X, Z = _random_sets(global_random_seed), [set(), *_random_sets(global_random_seed + 1, 5)]
+    np.testing.assert_array_equal(Overlap()(X, Z), _naive(lambda x, z: len(x & z), X, Z))
+    np.testing.assert_array_equal(Tanimoto()(X, Z), _naive(_tanimoto, X, Z))
+    np.testing.assert_array_equal(MinMax()(X, Z), _naive(_tanimoto, X, Z))
+
+
+def test_the_min_max_kernel_equals_its_definition(global_random_seed):
+    source = random.Random(global_random_seed)
+    X = [{a: source.randint(0, 3) * source.random() for a in source.sample(range(9), 4)} for _ in range(10)]
+    X += [{}, {3: 0.0}]
+    np.testing.assert_allclose(MinMax()(X, X[3:]), _naive(_min_max, X, X[3:]), rtol=1e-12)
+    words = ["abca", "", "cc", "bdaa"]
+    np.testing.assert_array_equal(MinMax()(list(map(list, words))), MinMax()(list(map(Counter, words))))
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.7), mc.Linear(), mc.Polynomial(2)], ids=repr)
+def test_mean_maps_are_means_of_kernel_values_and_inner_products_of_means(kernel, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, Z = ([rng.normal(size=(rng.integers(1, 6), 3)) for _ in range(n)] for n in (7, 4))
+    K = MeanMap(kernel)(X, Z)
+    np.testing.assert_allclose(K, _naive(lambda x, z: kernel(x, z).mean(), X, Z), rtol=1e-12)
+    means = [[mc.mean(mc.features(kernel, bag)) for bag in bags] for bags in (X, Z)]
+    np.testing.assert_allclose(K, _naive(lambda x, z: x.inner(z)[0, 0], *means), rtol=1e-12)
+    distances = mc.sqdist(mc.features(MeanMap(kernel), X), mc.features(MeanMap(kernel), Z)) ** 0.5
+    expected = _naive(lambda x, z: mc.mmd(mc.features(kernel, x), mc.features(kernel, z)), X, Z)
+    np.testing.assert_allclose(distances, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_kernel_on_sets_obeys_the_laws_of_kernels_and_expansions(name):
+    kernel, points = SETS[name]
+    check_kernel_implementation(kernel, points)
+    check_expansion_laws(mc.features(kernel, points))
+
+
+@pytest.mark.parametrize("kernel", [Overlap(), Tanimoto(), MinMax()], ids=repr)
+def test_sets_lists_and_arrays_of_members_are_equal_points(kernel):
+    X = [{1, 2}, {2}, {5, 1, 2}]
+    for make in (frozenset, list, tuple, lambda x: np.array(sorted(x))):
+        np.testing.assert_array_equal(kernel([make(x) for x in X]), kernel(X))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Overlap()({"a"}), TypeError, "X must be an array or a list of points, got set"),
+        (lambda: Overlap()([{1}, 3]), TypeError, r"X\[1\] must be a set.*3 of type int"),
+        (lambda: Overlap()([{1}, "ab"]), TypeError, r"X\[1\] must be a set.*'ab' of type str"),
+        (lambda: Tanimoto()([{1}, None]), (TypeError, ValueError), r"X\[1\].*None"),
+        (lambda: Tanimoto()([{1}, [2, [3]]]), TypeError, r"X\[1\]\[1\] must be hashable, got \[3\] of type list"),
+        (lambda: Tanimoto()([[2, 3, 2]]), ValueError, r"X\[0\] has the member 2 twice; .*MinMax"),
+        (lambda: MinMax()([{"a": 1}, {"b": -1}]), ValueError, r"X\[1\]\['b'\] = -1 must be .*at least 0"),
+        (lambda: MinMax()([{"a": np.nan}]), ValueError, r"X\[0\]\['a'\] = nan must be"),
+        (lambda: MinMax()(["ab"]), TypeError, r"X\[0\] must be a mapping.*of type str"),
+        (lambda: MinMax()([[1], [{2}]]), TypeError, r"X\[1\]\[0\] must be hashable"),
+        (lambda: MeanMap(3), TypeError, "kernel of MeanMap must be a Kernel"),
+        (lambda: MeanMap(Overlap()), ValueError, "must be a kernel on rows of numbers"),
+        (lambda: MeanMap(mc.Linear())([np.eye(2), np.eye(3)]), ValueError, r"X\[1\] is a bag .*3 features, but X\[0\]"),
+        (lambda: MeanMap(mc.Linear())([np.eye(2)], [np.eye(3)]), ValueError, r"X\[0\] is a bag .*, but Z\[0\] is"),
+        (lambda: MeanMap(mc.Linear())([np.eye(2), np.ones((0, 2))]), ValueError, r"X\[1\] must have at least one row"),
+        (lambda: MeanMap(mc.Linear())([np.eye(2), "ab"]), (TypeError, ValueError), r"X\[1\] must"),
+        (lambda: MeanMap(mc.Linear())([np.eye(2), [[1.0, np.nan]]]), ValueError, r"Input X\[1\] contains NaN"),
+        (lambda: MeanMap(mc.Gaussian("scale"))([np.eye(2)]), ValueError, r"kernel.gamma = 'scale'.*resolve"),
+    ],
+)
+def test_what_is_no_set_is_refused_by_index_and_type(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_rules_of_the_kernel_of_a_mean_map_are_resolved_on_all_rows():
+    bags = [np.arange(6.0).reshape(3, 2), np.array([[7.0, -1.0]])]
+    rows = np.concatenate(bags)
+    assert MeanMap(mc.Gaussian("scale")).resolve(bags) == MeanMap(mc.Gaussian("scale").resolve(rows))
+    weighted = MeanMap(mc.Gaussian("scale")).resolve(bags, [3.0, 2.0])
+    assert weighted.kernel == mc.Gaussian("scale").resolve(rows, np.array([1.0, 1.0, 1.0, 2.0]))
+
+
+def test_a_mean_map_is_proved_only_if_its_kernel_is():
+    assert MeanMap(mc.Gaussian(1.0)).tags.positive_semidefinite
+    assert not MeanMap(mc.Sigmoid(1.0)).tags.positive_semidefinite
+    assert mc.check_kernel(MeanMap(mc.Sigmoid(1.0))).positive_semidefinite is not True
