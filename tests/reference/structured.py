@@ -32,4 +32,29 @@ SETS = {
     "mean_map_of_sum": (mc.sets.MeanMap(mc.Linear() + mc.Laplacian(0.5)), BAGS),
 }
 
-STRUCTURED = STRINGS | SETS
+
+def random_graph(seed, n, edges, labels="CNO", directed=False):
+    """Return a graph with random edges and labels."""
+    rng = np.random.default_rng(seed)
+    adjacency = np.zeros((n, n), int)
+    pairs = rng.permutation([(i, j) for i in range(n) for j in range(n) if i != j])[:edges]
+    adjacency[tuple(pairs.T)] = 1
+    adjacency = adjacency if directed else np.maximum(adjacency, adjacency.T)
+    return mc.graphs.Graph(adjacency, labels and list(rng.choice(list(labels), n)))
+
+
+MOLECULES = [random_graph(i, n, n + i % 3) for i, n in enumerate([4, 6, 3, 5, 7, 2, 5])]
+PLAIN = [random_graph(i, n, 2 * n, None) for i, n in enumerate([4, 6, 3, 5, 7, 5])]
+DIRECTED = [random_graph(i, n, n + 2, "ab", directed=True) for i, n in enumerate([4, 6, 3, 5, 7, 5])]
+
+GRAPHS = {
+    "weisfeiler_lehman": (mc.graphs.WeisfeilerLehman(3), MOLECULES),
+    "weisfeiler_lehman_of_directed": (mc.graphs.WeisfeilerLehman(2), DIRECTED),
+    "shortest_path": (mc.graphs.ShortestPath(), MOLECULES),
+    "random_walk": (mc.graphs.RandomWalk(0.02), MOLECULES),
+    "random_walk_of_directed": (mc.graphs.RandomWalk(0.02), DIRECTED),
+    "graphlets": (mc.graphs.Graphlets(3), MOLECULES),
+    "graphlets_of_four": (mc.graphs.Graphlets(4), PLAIN),
+}
+
+STRUCTURED = STRINGS | SETS | GRAPHS

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 from mercer import kernels
 from mercer.definiteness.report import Statement
-from mercer.kernels import sets, strings
+from mercer.kernels import graphs, sets, strings
 from mercer.kernels.base import inner_kernels
 
-_STRINGS, _SETS, _BAGS = "all strings", "all sets", "all bags of vectors"
+_STRINGS, _SETS, _BAGS, _GRAPHS = "all strings", "all sets", "all bags of vectors", "all graphs"
 _ROWS, _HISTOGRAMS, _ORIGIN = "all rows", "all nonnegative rows", "all sets with a neighbourhood of 0"
 
 
@@ -91,6 +91,10 @@ for _kind, _known in {
     strings.WeightedDegree: _proved("an inner product of weighted indicators of substrings at positions", _STRINGS),
     strings.Words: _proved("an inner product of counts of words", _STRINGS),
     kernels.EmpiricalMap: _proved("an inner product of kernel values", "all points that the inner kernel takes"),
+    graphs.WeisfeilerLehman: _proved("an inner product of counts of labels", _GRAPHS),
+    graphs.ShortestPath: _proved("an inner product of counts of labels and distances of pairs of nodes", _GRAPHS),
+    graphs.Graphlets: _proved("an inner product of counts of subgraphs", _GRAPHS),
+    graphs.RandomWalk: _proved("an inner product of weighted counts of walks by their labels", _GRAPHS),
     sets.Overlap: _proved("an inner product of indicators of members", _SETS),
     sets.Tanimoto: _proved(
         "the probability that sets have the same first member in a random order of all members", _SETS

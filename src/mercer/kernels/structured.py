@@ -174,7 +174,7 @@ def weigh_features(mappings):
 
 
 def add_up(values, indices, ends, width):
-    """Return a CSR matrix with sorted columns from values that may repeat a column; row i ends before ``ends[i + 1]``."""
+    """Return a CSR matrix with sorted columns; values of row i at one column, up to ``ends[i + 1]``, are added."""
     matrix = sp.csr_array((values, np.array(indices, np.int64), np.array(ends, np.int64)), (len(ends) - 1, width))
     matrix.sum_duplicates()
     return matrix

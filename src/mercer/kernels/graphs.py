@@ -1,0 +1,438 @@
+"""Graph, and kernels on graphs: refined labels of nodes, shortest paths, small subgraphs, and common walks.
+
+The points of a kernel are a list of ``Graph`` or of networkx graphs, whose nodes have the attribute ``label`` or not.
+"""
+
+import itertools
+from dataclasses import dataclass
+from functools import cache, cached_property
+from math import comb
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import shortest_path
+
+from mercer._common import check_integer, check_positive
+from mercer.kernels.structured import (
+    Counting,
+    Features,
+    Structured,
+    Vocabulary,
+    add_up,
+    fill_diagonal,
+    fill_pairs,
+    require_hashable,
+    weigh_features,
+)
+from mercer.kernels.walks import fill_walks, walk_graphs
+
+__all__ = ["Graph", "Graphlets", "RandomWalk", "ShortestPath", "WeisfeilerLehman"]
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Graph with numbered nodes, directed if its adjacency matrix is not symmetric; equal by content.
+
+    Parameters
+    ----------
+    adjacency : array or sparse matrix (n, n)
+        Entry (i, j) is 1 for an edge from node i to node j, otherwise 0.
+    labels : sequence of n hashable objects, optional
+        Labels of the nodes.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> mc.graphs.Graph([[0, 1], [1, 0]], labels=["C", "O"])
+    Graph(2 nodes, 1 edge, labelled)
+    """
+
+    adjacency: sp.csr_array
+    labels: tuple | None = None
+
+    def __post_init__(self):
+        adjacency = self.adjacency if sp.issparse(self.adjacency) else np.asarray(self.adjacency)
+        if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1] or adjacency.dtype.kind not in "fiub":
+            raise ValueError(
+                f"adjacency must be a square matrix of 0 and 1, got shape {adjacency.shape}, dtype {adjacency.dtype}."
+            )
+        adjacency = sp.csr_array(adjacency)
+        adjacency.sum_duplicates()
+        other = adjacency.data[~np.isin(adjacency.data, (0, 1))]
+        if len(other):
+            raise ValueError(f"adjacency has the entry {other[0]}; entries must be 0 or 1, edges have no weights.")
+        adjacency.eliminate_zeros()
+        indices = adjacency.indices.astype(np.int32), adjacency.indptr.astype(np.int32)
+        ones = np.ones(adjacency.nnz, np.int8)
+        object.__setattr__(self, "adjacency", sp.csr_array((ones, *indices), adjacency.shape))
+        if self.labels is None:
+            return
+        labels = tuple(self.labels.tolist() if isinstance(self.labels, np.ndarray) else self.labels)
+        if len(labels) != len(self):
+            raise ValueError(f"labels has {len(labels)} entries; there must be one for each of {len(self)} nodes.")
+        require_hashable(labels, "labels")
+        object.__setattr__(self, "labels", labels)
+
+    def __len__(self):
+        return self.adjacency.shape[0]
+
+    def __repr__(self):
+        edges = self.adjacency.nnz
+        if not self.directed:
+            edges = (edges + int(self.adjacency.diagonal().sum())) // 2
+        kind = ["directed"] * self.directed + ["labelled"] * (self.labels is not None)
+        return f"Graph({', '.join([f'{len(self)} nodes', f'{edges} edge' + 's' * (edges != 1), *kind])})"
+
+    def __eq__(self, other):
+        return type(other) is Graph and self._content == other._content  # noqa: SLF001
+
+    def __hash__(self):
+        return hash(self._content)
+
+    @cached_property
+    def _content(self):
+        return len(self), self.adjacency.indptr.tobytes(), self.adjacency.indices.tobytes(), self.labels
+
+    @cached_property
+    def directed(self):
+        """Whether an edge has no edge in the other direction."""
+        return (self.adjacency != self.adjacency.T).nnz > 0
+
+
+def _from_networkx(graph, name):
+    """Return a networkx graph as a Graph, with the attribute ``label`` of its nodes as labels."""
+    if graph.is_multigraph():
+        raise TypeError(f"{name} is a {type(graph).__name__}, which may have parallel edges; give a simple graph.")
+    number = {node: i for i, node in enumerate(graph.nodes)}
+    labelled = [node for node, data in graph.nodes(data=True) if "label" in data]
+    if 0 < len(labelled) < len(number):
+        missing = next(node for node in number if node not in set(labelled))
+        raise ValueError(f"{name} has nodes with and without the attribute 'label'; node {missing!r} has none.")
+    edges = np.array([(number[a], number[b]) for a, b in graph.edges], np.int64).reshape(-1, 2)
+    if not graph.is_directed():
+        edges = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
+    adjacency = sp.csr_array((np.ones(len(edges), np.int8), edges.T), (len(number), len(number)))
+    return Graph(adjacency, tuple(graph.nodes[node]["label"] for node in labelled) or None)
+
+
+class _Graphs:
+    """Mixin of kernels on graphs: validation."""
+
+    _remedy = "give all graphs labels or none"
+
+    def _checked(self, point, name):
+        if all(hasattr(point, each) for each in ("nodes", "edges", "is_multigraph")):
+            point = _from_networkx(point, name)
+        if not isinstance(point, Graph):
+            raise TypeError(
+                f"{name} must be a mercer.graphs.Graph or a networkx graph, got type {type(point).__name__}; "
+                "wrap an adjacency matrix in mercer.graphs.Graph."
+            )
+        if not len(point):
+            raise ValueError(f"{name} is an empty graph, of type {type(point).__name__} without nodes; remove it.")
+        return point
+
+    def _kind(self, point):
+        return "a graph without labels" if point.labels is None else "a graph with labels"
+
+
+def _labels(graph):
+    return graph.labels or (None,) * len(graph)
+
+
+@dataclass(frozen=True, eq=False)
+class WeisfeilerLehman(_Graphs, Counting):
+    """Weisfeiler-Lehman subtree kernel, the number of pairs of nodes with equal labels, summed over refinements.
+
+    A refinement replaces the label of each node by itself with the multiset of the labels of its neighbours (successors
+    in a directed graph). Graphs without labels start with one label.
+
+    Parameters
+    ----------
+    iterations : int
+        Number of refinements, at least 0.
+
+    References
+    ----------
+    Shervashidze, Schweitzer, van Leeuwen, Mehlhorn, Borgwardt, *Weisfeiler-Lehman graph kernels*, JMLR 12 (2011).
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> path = mc.graphs.Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> edge = mc.graphs.Graph([[0, 1], [1, 0]])
+    >>> mc.graphs.WeisfeilerLehman(1)([path, edge])
+    array([[14., 10.],
+           [10.,  8.]])
+    """
+
+    iterations: int = 5
+
+    def __post_init__(self):
+        check_integer("iterations", self.iterations, least=0)
+
+    def _compute_features(self, points):
+        starts = np.cumsum([0, *map(len, points)])
+        neighbours = _neighbours(points, starts)
+        keys = [label for graph in points for label in _labels(graph)]
+        ids, levels, columns = [], [], []
+        for level in range(self.iterations + 1):
+            if level:
+                keys = [(ids[i], tuple(sorted([ids[j] for j in near]))) for i, near in enumerate(neighbours)]
+            known = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+            ids = [known[key] for key in keys]
+            columns.append(np.array(ids) + sum(map(len, levels)))
+            levels.append(known)
+        vocabulary = _Refined(levels)
+        # the labels of a node are adjacent, so that those of a graph are
+        indices = np.stack(columns, axis=1).ravel()
+        return Features(add_up(np.ones(len(indices)), indices, starts * len(levels), len(vocabulary)), vocabulary)
+
+
+def _neighbours(graphs, starts):
+    """Return the lists of neighbours of the nodes of all graphs, numbered one after the other."""
+    columns = [graph.adjacency.indices + start for graph, start in zip(graphs, starts, strict=False)]
+    columns = np.concatenate(columns).tolist()
+    ends = np.cumsum([0, *np.concatenate([np.diff(graph.adjacency.indptr) for graph in graphs])]).tolist()
+    return [columns[start:end] for start, end in itertools.pairwise(ends)]
+
+
+class _Refined:
+    """Columns of labels of all refinements; a label is a label before and the sorted labels of neighbours."""
+
+    def __init__(self, levels):
+        self.levels = levels
+
+    def __len__(self):
+        return sum(map(len, self.levels))
+
+    def columns_of(self, other):
+        """Return the column here of each column of another vocabulary; -1 for unknown labels."""
+        columns, before, start = [], [], 0
+        for level, (known, asked) in enumerate(zip(self.levels, other.levels, strict=True)):
+            if level:
+                asked = [(before[own], tuple(sorted([before[i] for i in near]))) for own, near in asked]
+            before = [known.get(key, -1) for key in asked]
+            columns += [i + start if i >= 0 else -1 for i in before]
+            start += len(known)
+        return np.array(columns, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ShortestPath(_Graphs, Counting):
+    """Shortest-path kernel, the number of pairs of node pairs with equal labels and equal distances.
+
+    The features are the numbers of ordered pairs of two nodes (u, v), by the label of u, the label of v and the number
+    of edges of a shortest path from u to v. Pairs without a path are left out.
+
+    References
+    ----------
+    Borgwardt, Kriegel, *Shortest-path kernels on graphs*, ICDM (2005).
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> path = mc.graphs.Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> edge = mc.graphs.Graph([[0, 1], [1, 0]])
+    >>> mc.graphs.ShortestPath()([path, edge])
+    array([[20.,  8.],
+           [ 8.,  4.]])
+    """
+
+    def _compute_features(self, points):
+        labels = list(dict.fromkeys(label for graph in points for label in _labels(graph)))
+        names = {label: i for i, label in enumerate(labels)}
+        triples, sizes = [], []
+        for graph in points:
+            distances = shortest_path(graph.adjacency, method="D", unweighted=True)
+            u, v = np.nonzero((distances > 0) & np.isfinite(distances))
+            codes = np.array([names[label] for label in _labels(graph)])
+            triples.append(np.stack([codes[u], codes[v], distances[u, v].astype(np.int64)], axis=1))
+            sizes.append(len(u))
+        triples = np.concatenate(triples)
+        # one number for each triple
+        shape = len(names), len(names), int(triples[:, 2].max(initial=0)) + 1
+        distinct, columns = np.unique(np.ravel_multi_index(triples.T, shape), return_inverse=True)
+        keys = zip(*(part.tolist() for part in np.unravel_index(distinct, shape)), strict=True)
+        vocabulary = Vocabulary({(labels[a], labels[b], d): i for i, (a, b, d) in enumerate(keys)})
+        return Features(add_up(np.ones(len(columns)), columns, np.cumsum([0, *sizes]), len(vocabulary)), vocabulary)
+
+
+@dataclass(frozen=True, eq=False)
+class Graphlets(_Graphs, Counting):
+    """Graphlet kernel, the inner product of the numbers of subgraphs with ``size`` nodes, by their form.
+
+    A subgraph is a set of nodes with all edges between them, connected or not; all are counted, without sampling.
+    Labels and loops are not used. Graphs must be undirected.
+
+    Parameters
+    ----------
+    size : {3, 4}
+        Number of nodes of a subgraph.
+
+    References
+    ----------
+    Shervashidze, Vishwanathan, Petri, Mehlhorn, Borgwardt, *Efficient graphlet kernels for large graph comparison*,
+    AISTATS (2009).
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> triangle = mc.graphs.Graph([[0, 1, 1], [1, 0, 1], [1, 1, 0]])
+    >>> path = mc.graphs.Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    >>> mc.graphs.Graphlets(3)([triangle, path])
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    size: int = 3
+
+    def __post_init__(self):
+        check_integer("size", self.size, least=3)
+        if self.size > 4:
+            raise ValueError(f"size = {self.size} must be 3 or 4; larger subgraphs are not counted.")
+
+    def _checked(self, point, name):
+        point = super()._checked(point, name)
+        if point.directed:
+            raise ValueError(f"{name} is a directed graph; Graphlets takes undirected graphs.")
+        return point
+
+    def _kind(self, point):
+        return "a graph"
+
+    def _compute_features(self, points):
+        inverse = _contained(self.size)
+        subgraphs = {3: _count_three, 4: _count_four}[self.size]
+        return weigh_features([dict(enumerate(inverse @ subgraphs(_simple(graph)))) for graph in points])
+
+
+def _simple(graph):
+    """Return the adjacency matrix of a graph without its loops, as integers that do not overflow."""
+    adjacency = graph.adjacency.astype(np.int64)
+    return sp.csr_array(sp.triu(adjacency, 1) + sp.tril(adjacency, -1))
+
+
+# Edges of all graphs of 3 and of 4 nodes; their sorted degrees identify them.
+_FORMS = {
+    3: ["", "01", "01 12", "01 12 02"],
+    4: ["", "01", "01 23", "01 12", "01 02 03", "01 12 23", "01 12 02", "01 12 23 03", "01 12 02 03", "01 12 23 03 02",
+        "01 12 23 03 02 13"],
+}  # fmt: skip
+
+
+@cache
+def _contained(size):
+    """Return the matrix from the numbers of subgraphs with at least the edges of each form to those with just these."""
+    forms = [form.split() for form in _FORMS[size]]
+    degrees = [sorted("".join(form).count(str(node)) for node in range(size)) for form in forms]
+    copies = np.zeros((len(forms), len(forms)))
+    for j, form in enumerate(forms):
+        for edges in itertools.chain(*(itertools.combinations(form, m) for m in range(len(form) + 1))):
+            copies[degrees.index(sorted("".join(edges).count(str(node)) for node in range(size))), j] += 1
+    # whole numbers of any size: 1 on the diagonal, 0 below
+    return np.rint(np.linalg.inv(copies)).astype(np.int64).astype(object)
+
+
+def _count_three(adjacency):
+    """Return the numbers of sets of three nodes with at least the edges of each form."""
+    n, m, degrees, _, at_edges = _neighbourhoods(adjacency)
+    wedges = sum(comb(d, 2) for d in degrees)
+    return np.array([comb(n, 3), m * (n - 2), wedges, int(at_edges.sum()) // 6], object)
+
+
+def _count_four(adjacency):
+    """Return the numbers of sets of four nodes with at least the edges of each form."""
+    n, m, degrees, common, at_edges = _neighbourhoods(adjacency)
+    wedges, stars = (sum(comb(d, k) for d in degrees) for k in (2, 3))
+    triangles = int(at_edges.sum()) // 6
+    at_nodes = (np.asarray(at_edges.sum(axis=1)).ravel() // 2).tolist()
+    u, v = sp.triu(adjacency, 1).nonzero()
+    paths = sum((degrees[i] - 1) * (degrees[j] - 1) for i, j in zip(u.tolist(), v.tolist(), strict=True))
+    diamonds = sum(comb(count, 2) for count in sp.triu(at_edges, 1).data.tolist())
+    squares = sum(comb(count, 2) for count in sp.triu(common, 1).data.tolist()) // 2
+    paws = sum(count * (degree - 2) for count, degree in zip(at_nodes, degrees, strict=True))
+    sparse = [
+        comb(n, 4),
+        m * comb(max(n - 2, 0), 2),
+        comb(m, 2) - wedges,
+        wedges * (n - 3),
+        stars,
+        paths - 3 * triangles,
+    ]
+    complete = _count_complete(adjacency, at_edges)
+    return np.array([*sparse, triangles * (n - 3), squares, paws, diamonds, complete], object)
+
+
+def _count_complete(adjacency, at_edges):
+    """Return the number of complete subgraphs of four nodes; each is found at its six edges."""
+    rows = [set(part.tolist()) for part in np.split(adjacency.indices, adjacency.indptr[1:-1])]
+    found = 0
+    for u, v in zip(*(part.tolist() for part in sp.triu(at_edges, 1).nonzero()), strict=True):
+        both = rows[u] & rows[v]
+        found += sum(len(rows[w] & both) for w in both) // 2
+    return found // 6
+
+
+def _neighbourhoods(adjacency):
+    """Return n, the number of edges, degrees, common neighbours of all pairs, and those of the ends of each edge."""
+    common = adjacency @ adjacency
+    degrees = np.diff(adjacency.indptr).tolist()
+    return adjacency.shape[0], adjacency.nnz // 2, degrees, common, common * adjacency
+
+
+@dataclass(frozen=True, eq=False)
+class RandomWalk(_Graphs, Structured):
+    """Random-walk kernel, sum over t of decay^t times the number of pairs of walks with t edges and equal labels.
+
+    Parameters
+    ----------
+    decay : float
+        Positive, below 1 / (largest degree)^2 over all graphs, with successors counted in directed graphs. One number
+        for all pairs: a number that depends on the pair gives an indefinite kernel.
+
+    Notes
+    -----
+    A walk is a sequence of nodes joined by edges. The sum is that of all entries of (I - decay W)^-1, with the
+    adjacency matrix W of the product graph, whose nodes are the pairs of nodes with equal labels. W is not formed: a
+    step costs n_x edges_z + n_z edges_x, by conjugate gradients, or by the fixed point x = 1 + decay W x for directed
+    graphs. The relative error is below 1e-13.
+
+    References
+    ----------
+    Gaertner, Flach, Wrobel, *On graph kernels: hardness results and efficient alternatives*, COLT (2003).
+    Vishwanathan, Schraudolph, Kondor, Borgwardt, *Graph kernels*, JMLR 11 (2010).
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> edge = mc.graphs.Graph([[0, 1], [1, 0]])
+    >>> mc.graphs.RandomWalk(0.5)([edge])                # 4 pairs of walks of every length: 4 / (1 - 0.5)
+    array([[8.]])
+    """
+
+    decay: float
+
+    def __post_init__(self):
+        check_positive("decay", self.decay)
+
+    def _checked(self, point, name):
+        point = super()._checked(point, name)
+        degree = int(np.diff(point.adjacency.indptr).max())
+        if not self.decay * degree**2 < 1:
+            raise ValueError(
+                f"decay = {self.decay!r} must be below 1 / degree^2 = {1 / degree**2:.3g}: {name} has a node of degree "
+                f"{degree}, and the sum over walks diverges; use one smaller decay for all graphs."
+            )
+        return point
+
+    def _compute_features(self, points):
+        return walk_graphs([graph.adjacency for graph in points], list(map(_labels, points)))
+
+    def _values(self, tile):
+        X, Z = self._features(tile.X), self._features(tile.Z)
+        return fill_pairs(tile, X.work(Z), lambda i, j, block: fill_walks(X, Z, i.start, j.start, self.decay, block))
+
+    def diagonal(self, points):
+        X = self._features(points)
+        return fill_diagonal(len(points), lambda i, j, block: fill_walks(X, X, i.start, j.start, self.decay, block))

@@ -1,0 +1,186 @@
+"""Sums over common walks of pairs of graphs: compiled conjugate gradients and fixed points on product graphs."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer._compute.compile import compiled
+from mercer.kernels.structured import Vocabulary
+
+# Bound of the relative error of a sum.
+_TOLERANCE = 1e-14
+# Steps of the iteration that are expected, for cutting tasks.
+_EXPECTED = 20
+
+
+@dataclass(frozen=True)
+class WalkGraphs:
+    """Graphs of a block, one after the other: the nodes of graph i are ``starts[i] : starts[i + 1]``.
+
+    ``labels`` are columns of the vocabulary; the neighbours of a node are ``columns[ends[node] : ends[node + 1]]``,
+    counted from the first node of its graph.
+    """
+
+    starts: np.ndarray
+    labels: np.ndarray
+    ends: np.ndarray
+    columns: np.ndarray
+    directed: np.ndarray
+    vocabulary: Vocabulary
+
+    def labels_in(self, other):
+        """Return the labels as columns of the vocabulary of another block; -1 for unknown labels."""
+        if self.vocabulary is other.vocabulary:
+            return self.labels
+        return other.vocabulary.columns_of(self.vocabulary)[self.labels]
+
+    def work(self, other):
+        """Return the expected number of elementary steps for a pair of graphs."""
+        sizes = [(len(each.labels), len(each.columns), len(each.directed)) for each in (self, other)]
+        (n, edges, graphs), (m, other_edges, other_graphs) = sizes
+        return 2 * _EXPECTED * (n * other_edges + m * edges + n * m) / (graphs * other_graphs)
+
+    def take_rows(self, rows):
+        """Return some of the graphs."""
+        graphs = np.arange(len(self.directed))[rows]
+        nodes = _join_ranges(self.starts[graphs], self.starts[graphs + 1])
+        degrees = np.diff(self.ends)[nodes]
+        return replace(
+            self,
+            starts=np.cumsum([0, *np.diff(self.starts)[graphs]]),
+            labels=self.labels[nodes],
+            ends=np.cumsum([0, *degrees]),
+            columns=self.columns[_join_ranges(self.ends[nodes], self.ends[nodes + 1])],
+            directed=self.directed[graphs],
+        )
+
+
+def _join_ranges(starts, stops):
+    return np.concatenate([np.arange(start, stop) for start, stop in zip(starts, stops, strict=True)]).astype(np.int64)
+
+
+def walk_graphs(adjacencies, labels):
+    """Return ``WalkGraphs`` of adjacency matrices in CSR and the labels of their nodes."""
+    names = dict.fromkeys(label for each in labels for label in each)
+    vocabulary = Vocabulary({label: i for i, label in enumerate(names)})
+    degrees = np.concatenate([np.diff(adjacency.indptr) for adjacency in adjacencies])
+    return WalkGraphs(
+        np.cumsum([0, *map(len, labels)]),
+        np.array([vocabulary[label] for each in labels for label in each], np.int64),
+        np.cumsum([0, *degrees]),
+        np.concatenate([adjacency.indices for adjacency in adjacencies]).astype(np.int64),
+        np.array([(adjacency != adjacency.T).nnz > 0 for adjacency in adjacencies]),
+        vocabulary,
+    )
+
+
+def fill_walks(X, Z, i0, j0, decay, block):
+    """Write the sums over common walks of graphs i0, i0 + 1, ... of X with j0, ... of Z to a block."""
+    left = X.starts, X.labels_in(Z), X.ends, X.columns, X.directed
+    _fill(left, (Z.starts, Z.labels, Z.ends, Z.columns, Z.directed), i0, j0, float(decay), block)
+
+
+@compiled
+def _fill(X, Z, i0, j0, decay, out):
+    for i in range(out.shape[0]):
+        left = _one(X, i0 + i)
+        for j in range(out.shape[1]):
+            right = _one(Z, j0 + j)
+            rate = decay * _largest_degree(left[1]) * _largest_degree(right[1])
+            if X[4][i0 + i] or Z[4][j0 + j]:
+                out[i, j] = _fixed_point(left, right, decay, rate)
+            else:
+                out[i, j] = _conjugate_gradients(left, right, decay, rate)
+
+
+@compiled
+def _one(graphs, i):
+    """Return labels, ends and columns of a graph."""
+    starts, labels, ends, columns, _ = graphs
+    return labels[starts[i] : starts[i + 1]], ends[starts[i] : starts[i + 1] + 1], columns
+
+
+@compiled
+def _largest_degree(ends):
+    largest = 0
+    for u in range(len(ends) - 1):
+        largest = max(largest, ends[u + 1] - ends[u])
+    return largest
+
+
+@compiled
+def _equal_labels(left, right):
+    """Return the indicator of pairs of nodes with equal labels, and their number."""
+    start, total = np.zeros((len(left[0]), len(right[0]))), 0
+    for u in range(start.shape[0]):
+        for v in range(start.shape[1]):
+            if left[0][u] == right[0][v]:
+                start[u, v] = 1.0
+                total += 1
+    return start, total
+
+
+@compiled
+def _step(left, right, start, x, half, out):
+    """Write W x to ``out``, the sums over pairs of neighbours with equal labels."""
+    _, x_ends, x_columns = left
+    _, z_ends, z_columns = right
+    for u in range(x.shape[0]):
+        half[u] = 0.0
+        for e in range(x_ends[u], x_ends[u + 1]):
+            half[u] += x[x_columns[e]]
+    for u in range(x.shape[0]):
+        for v in range(x.shape[1]):
+            total = 0.0
+            if start[u, v] > 0:
+                for e in range(z_ends[v], z_ends[v + 1]):
+                    total += half[u, z_columns[e]]
+            out[u, v] = total
+
+
+@compiled
+def _fixed_point(left, right, decay, rate):
+    """Return the sum of x = start + decay W x; rows of decay W add up to at most ``rate`` < 1."""
+    start, pairs = _equal_labels(left, right)
+    x, step, half = start.copy(), np.empty_like(start), np.empty_like(start)
+    total, change = float(pairs), 1.0
+    # x grows by decay^t W^t start, whose largest entry shrinks by the rate at least
+    while change * rate * pairs > _TOLERANCE * (1 - rate) * total:
+        _step(left, right, start, x, half, step)
+        change = 0.0
+        for u in range(x.shape[0]):
+            for v in range(x.shape[1]):
+                x[u, v] = decay * step[u, v]
+                change = max(change, x[u, v])
+                total += x[u, v]
+    return total
+
+
+@compiled
+def _conjugate_gradients(left, right, decay, rate):
+    """Return start' (I - decay W)^-1 start, for a symmetric W with |decay W| <= ``rate`` < 1."""
+    start, pairs = _equal_labels(left, right)
+    residual, direction = start.copy(), start.copy()
+    product, half = np.empty_like(start), np.empty_like(start)
+    total, square = 0.0, float(pairs)
+    # after t steps the error of the sum is |residual|^2 at (I - decay W)^-1, at most |residual|^2 / (1 - rate)
+    for _ in range(10 * pairs + 10):
+        if square <= _TOLERANCE * (1 - rate) * total:
+            break
+        _step(left, right, start, direction, half, product)
+        curvature = 0.0
+        for u in range(start.shape[0]):
+            for v in range(start.shape[1]):
+                product[u, v] = direction[u, v] - decay * product[u, v]
+                curvature += direction[u, v] * product[u, v]
+        length, before, square = square / curvature, square, 0.0
+        # start' x grows by |residual|^4 / curvature, as the directions are conjugate
+        total += length * before
+        for u in range(start.shape[0]):
+            for v in range(start.shape[1]):
+                residual[u, v] -= length * product[u, v]
+                square += residual[u, v] ** 2
+        for u in range(start.shape[0]):
+            for v in range(start.shape[1]):
+                direction[u, v] = residual[u, v] + square / before * direction[u, v]
+    return total

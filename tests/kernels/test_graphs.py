@@ -1,0 +1,209 @@
+"""Kernels on graphs equal their definitions, obey the laws of kernels, and refuse other objects by index and type."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tests.reference.structured import DIRECTED, GRAPHS, MOLECULES, PLAIN, random_graph
+
+import mercer as mc
+from mercer.kernels.graphs import Graph, Graphlets, RandomWalk, ShortestPath, WeisfeilerLehman
+from mercer.testing import check_expansion_laws, check_kernel_implementation
+
+ALL = [WeisfeilerLehman(2), ShortestPath(), RandomWalk(0.01), Graphlets(3)]
+FAMILIES = {"labelled": MOLECULES, "plain": PLAIN, "directed": DIRECTED}
+
+
+def _naive(features, graphs):
+    counts = [features(graph.adjacency.toarray(), graph.labels or [0] * len(graph)) for graph in graphs]
+    return np.array([[float(sum(n * z[key] for key, n in x.items())) for z in counts] for x in counts])
+
+
+def _refined(iterations):
+    def features(A, labels):
+        found = Counter(labels)
+        for _ in range(iterations):
+            labels = [
+                (labels[i], tuple(sorted(map(repr, (labels[j] for j in np.flatnonzero(A[i])))))) for i in range(len(A))
+            ]
+            found.update(labels)
+        return found
+
+    return features
+
+
+def _paths(A, labels):
+    distances = np.where(A > 0, 1.0, np.inf)
+    np.fill_diagonal(distances, 0)
+    for k in range(len(A)):
+        distances = np.minimum(distances, distances[:, [k]] + distances[[k], :])
+    pairs = itertools.permutations(range(len(A)), 2)
+    return Counter((labels[i], labels[j], distances[i, j]) for i, j in pairs if np.isfinite(distances[i, j]))
+
+
+def _subgraphs(size):
+    def form(A, nodes):
+        part = A[np.ix_(nodes, nodes)]
+        return max(part[np.ix_(p, p)].tobytes() for p in itertools.permutations(range(size)))
+
+    return lambda A, _: Counter(form(A, nodes) for nodes in itertools.combinations(range(len(A)), size))
+
+
+def _walks(decay, graphs):
+    def pair(x, z):
+        names = [each.labels or [0] * len(each) for each in (x, z)]
+        pairs = [(u, v) for u in range(len(x)) for v in range(len(z)) if names[0][u] == names[1][v]]
+        A, B = x.adjacency.toarray(), z.adjacency.toarray()
+        W = np.array([[float(A[u, s] * B[v, t]) for s, t in pairs] for u, v in pairs]).reshape(len(pairs), len(pairs))
+        return np.linalg.solve(np.eye(len(W)) - decay * W, np.ones(len(W))).sum()
+
+    return np.array([[pair(x, z) for z in graphs] for x in graphs])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_counting_kernels_equal_their_definitions_exactly(family):
+    graphs = FAMILIES[family]
+    for iterations in (0, 1, 3):
+        expected = _naive(_refined(iterations), graphs)
+        np.testing.assert_array_equal(WeisfeilerLehman(iterations)(graphs), expected)
+    np.testing.assert_array_equal(ShortestPath()(graphs), _naive(_paths, graphs))
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_graphlets_equal_their_definition_exactly(size, global_random_seed):
+    graphs = [random_graph(global_random_seed + i, n, 3 * n) for i, n in enumerate([2, 4, 5, 6, 7, 8, 9])]
+    np.testing.assert_array_equal(Graphlets(size)(graphs), _naive(_subgraphs(size), graphs))
+
+
+def test_graphlets_of_four_are_all_found():
+    complete = Graph(1 - np.eye(7, dtype=int))
+    np.testing.assert_array_equal(Graphlets(4).diag([complete]), [35.0**2])
+    loops = Graph(np.ones((7, 7), int))
+    np.testing.assert_array_equal(Graphlets(4)([loops], [complete]), [[35.0**2]])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("share", [0.05, 0.6, 0.98])
+def test_random_walks_equal_their_definition(family, share):
+    graphs = FAMILIES[family]
+    decay = share / max(np.diff(graph.adjacency.indptr).max() for graph in graphs) ** 2
+    np.testing.assert_allclose(RandomWalk(decay)(graphs), _walks(decay, graphs), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_every_kernel_on_graphs_obeys_the_laws_of_kernels_and_expansions(name):
+    kernel, points = GRAPHS[name]
+    check_kernel_implementation(kernel, points)
+    check_expansion_laws(mc.features(kernel, points))
+
+
+@pytest.mark.parametrize("kernel", ALL, ids=repr)
+def test_values_do_not_depend_on_the_numbers_of_nodes_or_the_other_graphs(kernel):
+    order = np.array([2, 0, 3, 1])
+    graph = random_graph(5, 4, 5)
+    turned = Graph(graph.adjacency.toarray()[np.ix_(order, order)], np.array(graph.labels)[order])
+    np.testing.assert_allclose(kernel([turned], MOLECULES), kernel([graph], MOLECULES), rtol=1e-13)
+    single = [kernel([x], [z])[0, 0] for x in MOLECULES for z in MOLECULES]
+    np.testing.assert_allclose(np.ravel(kernel(MOLECULES)), single, rtol=1e-13)
+
+
+@pytest.mark.parametrize("kernel", ALL, ids=repr)
+def test_graphs_of_networkx_have_the_values_of_their_matrices(kernel):
+    networkx = pytest.importorskip("networkx", reason="networkx is not installed")
+    made = []
+    for graph in MOLECULES:
+        other = networkx.from_scipy_sparse_array(graph.adjacency)
+        networkx.set_node_attributes(other, dict(enumerate(graph.labels)), "label")
+        made.append(other)
+    np.testing.assert_array_equal(kernel(made), kernel(MOLECULES))
+
+
+class _Networkx:
+    """Graph with the part of the interface of networkx that is used."""
+
+    def __init__(self, edges, labels, directed=False, multi=False):
+        self._labels, self.edges, self._directed, self._multi = labels, edges, directed, multi
+
+    @property
+    def nodes(self):
+        class View(dict):
+            def __call__(self, data):
+                return list(self.items())
+
+        return View({node: {} if label is None else {"label": label} for node, label in self._labels.items()})
+
+    def is_directed(self):
+        return self._directed
+
+    def is_multigraph(self):
+        return self._multi
+
+
+def test_nodes_and_labels_of_networkx_are_read():
+    graph = _Networkx([("x", "y"), ("y", "z")], {"x": 1, "y": 2, "z": 1})
+    [read] = ShortestPath().admit([graph], "X")
+    assert read == Graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]], (1, 2, 1))
+    [read] = ShortestPath().admit([_Networkx([("x", "y")], {"y": None, "x": None}, directed=True)], "X")
+    assert read == Graph([[0, 0], [1, 0]])
+    with pytest.raises(ValueError, match=r"X\[0\] has nodes with and without the attribute 'label'; node 'y' has none"):
+        ShortestPath()([_Networkx([("x", "y")], {"x": 1, "y": None})])
+    with pytest.raises(TypeError, match=r"X\[0\] is a _Networkx, which may have parallel edges"):
+        ShortestPath()([_Networkx([], {}, multi=True)])
+    with pytest.raises(ValueError, match=r"X\[0\] is an empty graph"):
+        ShortestPath()([_Networkx([], {})])
+
+
+def test_graphs_are_equal_by_content():
+    adjacency = np.array([[0, 1], [1, 0]])
+    graph = Graph(adjacency, ["a", "b"])
+    assert graph == Graph(sp.coo_matrix(adjacency.astype(bool)), np.array(["a", "b"]))
+    assert hash(graph) == hash(Graph(adjacency.astype(float), ("a", "b")))
+    assert graph != Graph(adjacency)
+    assert graph != "graph"
+    assert not graph.directed
+    assert Graph([[0, 1], [0, 0]]).directed
+    assert repr(Graph([[1, 1], [0, 0]])) == "Graph(2 nodes, 2 edges, directed)"
+    assert repr(Graph([[1, 1], [1, 0]])) == "Graph(2 nodes, 2 edges)"
+
+
+EDGE = Graph([[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Graph([[0, 1]]), ValueError, r"adjacency must be a square matrix.*shape \(1, 2\)"),
+        (lambda: Graph([["a"]]), ValueError, "adjacency must be a square matrix.*dtype <U1"),
+        (lambda: Graph([[0, 2.5], [2.5, 0]]), ValueError, "adjacency has the entry 2.5; entries must be 0 or 1"),
+        (lambda: Graph([[0, np.nan], [0, 0]]), ValueError, "adjacency has the entry nan"),
+        (lambda: Graph([[0]], ["a", "b"]), ValueError, "labels has 2 entries; there must be one for each of 1 nodes"),
+        (lambda: Graph([[0]], [["a"]]), TypeError, r"labels\[0\] must be hashable"),
+        (lambda: ShortestPath()([EDGE, np.eye(2)]), TypeError, r"X\[1\] must be a mercer.graphs.Graph.*type ndarray"),
+        (lambda: ShortestPath()([EDGE, "ab"]), TypeError, r"X\[1\] must be a mercer.graphs.Graph.*type str"),
+        (lambda: ShortestPath()([EDGE, None]), (TypeError, ValueError), r"X\[1\].*None"),
+        (lambda: ShortestPath()([EDGE, Graph(np.zeros((0, 0)))]), ValueError, r"X\[1\] is an empty graph, of type Gr"),
+        (lambda: ShortestPath()(EDGE), TypeError, "X must be an array or a list of points, got Graph"),
+        (lambda: ShortestPath()([EDGE, MOLECULES[0]]), ValueError, r"X\[1\] is a graph with labels, but X\[0\] is"),
+        (lambda: ShortestPath()([EDGE], MOLECULES), ValueError, r"X\[0\] is a graph without labels, but Z\[0\] is"),
+        (lambda: RandomWalk(0.25)([EDGE, PLAIN[0]]), ValueError, r"decay = 0.25 must be below .* X\[1\] has a node of"),
+        (lambda: RandomWalk(1.0)([EDGE]), ValueError, "decay = 1.0 must be below 1 / degree.2 = 1:"),
+        (lambda: RandomWalk(0.0), ValueError, "decay = 0.0 must be above 0"),
+        (lambda: Graphlets(5), ValueError, "size = 5 must be 3 or 4"),
+        (lambda: Graphlets(3)(DIRECTED), ValueError, r"X\[0\] is a directed graph"),
+        (lambda: WeisfeilerLehman(-1), ValueError, "iterations = -1 must be at least 0"),
+    ],
+)
+def test_what_is_no_graph_is_refused_by_index_and_type(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_graphs_without_edges_and_with_unknown_labels_are_points():
+    single, pair = Graph([[0]], ["C"]), Graph([[0, 1], [1, 0]], ["Si", "Si"])
+    for kernel in (WeisfeilerLehman(2), ShortestPath(), RandomWalk(0.5), Graphlets(4)):
+        assert np.isfinite(kernel([single, pair])).all()
+    np.testing.assert_array_equal(WeisfeilerLehman(1)([pair], MOLECULES), 0)
+    np.testing.assert_array_equal(RandomWalk(0.01)([pair], MOLECULES), 0)
+    np.testing.assert_array_equal(RandomWalk(0.5)([single]), [[1]])

@@ -1,0 +1,29 @@
+"""Flat arrays of graphs: parts of a block, and labels of two blocks."""
+
+import numpy as np
+from tests.reference.structured import DIRECTED, MOLECULES
+
+import mercer as mc
+from mercer.kernels.walks import fill_walks, walk_graphs
+
+
+def _flat(graphs):
+    return walk_graphs([graph.adjacency for graph in graphs], [graph.labels for graph in graphs])
+
+
+def test_parts_of_a_block_are_the_blocks_of_the_graphs():
+    whole = _flat(MOLECULES + DIRECTED)
+    for rows in (slice(2, 5), np.array([9, 0, 3])):
+        part = whole.take_rows(rows)
+        expected = _flat([(MOLECULES + DIRECTED)[i] for i in np.arange(13)[rows]])
+        for name in ("starts", "ends", "columns", "directed"):
+            np.testing.assert_array_equal(getattr(part, name), getattr(expected, name))
+        np.testing.assert_array_equal(expected.vocabulary.columns_of(part.vocabulary)[part.labels], expected.labels)
+
+
+def test_labels_of_two_blocks_are_compared_by_value():
+    X, Z = _flat(MOLECULES), _flat(MOLECULES[::-1])
+    np.testing.assert_array_equal(Z.labels[X.labels_in(Z) >= 0].size, X.labels.size)
+    out = np.empty((2, 2))
+    fill_walks(X, Z, 0, 5, 0.01, out)
+    np.testing.assert_allclose(out, mc.graphs.RandomWalk(0.01)(MOLECULES)[:2, [1, 0]], rtol=1e-13)
