@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 
 GROUPS = {
     "Kernels": ("kernels",),
-    "Kernels on objects": ("kernels.strings", "kernels.sets", "kernels.graphs"),
+    "Kernels on objects": ("kernels.strings", "kernels.sets", "kernels.graphs", "kernels.sequences"),
     "Matrices and vectors": ("gram", "expansion"),
     "Factorisations, least squares, projections": ("factor", "least_squares", "projection", "landmarks"),
     "Pre-images": ("preimages",),

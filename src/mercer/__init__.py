@@ -11,7 +11,7 @@ from mercer.factor import qr, svd
 from mercer.formats import ModelFileError, as_expansion, load, save
 from mercer.gram import Gram
 from mercer.kernels import *  # noqa: F403
-from mercer.kernels import graphs, sets, strings
+from mercer.kernels import graphs, sequences, sets, strings
 from mercer.least_squares import lstsq
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, preimage, ray
 from mercer.projection import project
@@ -58,6 +58,7 @@ __all__ = [
     "reduce",
     "regularisation",
     "save",
+    "sequences",
     "sets",
     "sqdist",
     "strings",

@@ -57,4 +57,12 @@ GRAPHS = {
     "graphlets_of_four": (mc.graphs.Graphlets(4), PLAIN),
 }
 
-STRUCTURED = STRINGS | SETS | GRAPHS
+SERIES = [np.random.default_rng(i).normal(size=(3 + i, 2)) for i in range(6)]
+
+SEQUENCES = {
+    "alignment": (mc.sequences.GlobalAlignment(1.0), SERIES),
+    "alignment_in_a_band": (mc.sequences.GlobalAlignment(1.0, band=4), SERIES),
+    "alignment_unnormalized": (mc.sequences.GlobalAlignment(0.5, normalized=False), SERIES),
+}
+
+STRUCTURED = STRINGS | SETS | GRAPHS | SEQUENCES

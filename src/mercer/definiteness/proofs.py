@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from mercer import kernels
 from mercer.definiteness.report import Statement
-from mercer.kernels import graphs, sets, strings
+from mercer.kernels import graphs, sequences, sets, strings
 from mercer.kernels.base import inner_kernels
 
 _STRINGS, _SETS, _BAGS, _GRAPHS = "all strings", "all sets", "all bags of vectors", "all graphs"
@@ -91,6 +91,10 @@ for _kind, _known in {
     strings.WeightedDegree: _proved("an inner product of weighted indicators of substrings at positions", _STRINGS),
     strings.Words: _proved("an inner product of counts of words", _STRINGS),
     kernels.EmpiricalMap: _proved("an inner product of kernel values", "all points that the inner kernel takes"),
+    sequences.GlobalAlignment: _proved(
+        "a sum over alignments of products of w g / (2 - w g), with w g a positive semidefinite kernel (Cuturi 2011)",
+        "all series",
+    ),
     graphs.WeisfeilerLehman: _proved("an inner product of counts of labels", _GRAPHS),
     graphs.ShortestPath: _proved("an inner product of counts of labels and distances of pairs of nodes", _GRAPHS),
     graphs.Graphlets: _proved("an inner product of counts of subgraphs", _GRAPHS),

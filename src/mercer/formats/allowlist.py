@@ -7,7 +7,7 @@ import re
 
 from mercer import estimators, kernels
 from mercer.formats.fitted_expansion import FittedExpansion
-from mercer.kernels import graphs, sets, strings
+from mercer.kernels import graphs, sequences, sets, strings
 from mercer.maps.coordinates import Coordinates
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned
 from mercer.solvers._certify import Certificate
@@ -20,7 +20,7 @@ _BASES = ("Coordinatewise", "Dot", "Kernel", "Radial", "Tags", "on_columns")
 # Classes by their name in files. A name in files never changes, even if its class is renamed.
 RECORDS = {name: getattr(kernels, name) for name in kernels.__all__ if name not in _FUNCTIONS + _BASES}
 # Kernels on objects, and objects.
-RECORDS |= {name: getattr(module, name) for module in (graphs, sets, strings) for name in module.__all__}
+RECORDS |= {name: getattr(module, name) for module in (graphs, sequences, sets, strings) for name in module.__all__}
 RECORDS |= {
     "Certificate": Certificate,
     "Coordinates": Coordinates,

@@ -5,17 +5,15 @@ are a list of strings of one of these kinds.
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from mercer._common import check_integer, check_number
-from mercer._compute.compile import compiled
+from mercer.kernels.letters import code_letters, fill_runs, fill_subsequences
 from mercer.kernels.structured import (
     Counting,
     Features,
     Structured,
-    Vocabulary,
     count_features,
     fill_diagonal,
     fill_pairs,
@@ -310,44 +308,12 @@ class Words(_Strings, Counting):
         return count_features(map(dict.fromkeys, tokens) if self.binary else tokens)
 
 
-# --- compiled loops --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Coded:
-    """Strings of a block as numbers, one after the other; string i is ``codes[ends[i] : ends[i + 1]]``."""
-
-    codes: np.ndarray
-    ends: np.ndarray
-    vocabulary: Vocabulary
-
-    @cached_property
-    def longest(self):
-        """Length of the longest string."""
-        return int(np.diff(self.ends).max())
-
-    def take_rows(self, rows):
-        """Return some of the strings."""
-        each = np.split(self.codes, self.ends[1:-1])
-        taken = each[rows] if isinstance(rows, slice) else [each[i] for i in rows]
-        return _Coded(np.concatenate(taken), np.cumsum([0, *map(len, taken)]), self.vocabulary)
-
-    def in_codes_of(self, other):
-        """Return the codes in the vocabulary of another block; -1 for unknown letters."""
-        if self.vocabulary is other.vocabulary:
-            return self.codes
-        return other.vocabulary.columns_of(self.vocabulary)[self.codes]
-
-
 @dataclass(frozen=True, eq=False)
 class _Compared(_Strings, Structured):
     """Base class of kernels that compare two strings letter by letter in a compiled loop, ``_fill``."""
 
     def _compute_features(self, points):
-        letters = dict.fromkeys(letter for point in points for letter in point)
-        vocabulary = Vocabulary({letter: code for code, letter in enumerate(letters)})
-        codes = np.array([vocabulary[letter] for point in points for letter in point], np.int64)
-        return _Coded(codes, np.cumsum([0, *map(len, points)]), vocabulary)
+        return code_letters(points)
 
     def _values(self, tile):
         X, Z = self._features(tile.X), self._features(tile.Z)
@@ -410,45 +376,7 @@ class Subsequence(_Compared):
 
     @property
     def _fill(self):
-        return _fill_subsequences
-
-
-@compiled
-def _fill_subsequences(x, x_ends, z, z_ends, i0, j0, length, decay, out):
-    """Write the subsequence kernel of pairs of strings to a block."""
-    for i in range(out.shape[0]):
-        s = x[x_ends[i0 + i] : x_ends[i0 + i + 1]]
-        for j in range(out.shape[1]):
-            out[i, j] = _common_subsequences(s, z[z_ends[j0 + j] : z_ends[j0 + j + 1]], length, decay)
-
-
-@compiled
-def _common_subsequences(s, t, length, decay):
-    """Return the weighted number of common subsequences of two strings."""
-    n, m = len(s), len(t)
-    # ending[a, b]: weight of the pairs of subsequences that end with letters a of s and b of t
-    ending, total, square = np.zeros((n, m)), 0.0, decay * decay
-    for a in range(n):
-        for b in range(m):
-            if s[a] == t[b]:
-                ending[a, b] = square
-                total += square
-    above, reach = np.empty(m), np.empty(m)
-    for _ in range(length - 1):
-        total = 0.0
-        # reach[b]: sum over a' < a, b' < b of ending[a', b'] decay^(a - 1 - a' + b - 1 - b')
-        for b in range(m):
-            reach[b] = 0.0
-        for a in range(n):
-            along = 0.0
-            for b in range(m):
-                above[b] = along
-                along = ending[a, b] + decay * along
-            for b in range(m):
-                ending[a, b] = square * reach[b] if s[a] == t[b] else 0.0
-                total += ending[a, b]
-                reach[b] = above[b] + decay * reach[b]
-    return total
+        return fill_subsequences
 
 
 @dataclass(frozen=True, eq=False)
@@ -497,20 +425,4 @@ class WeightedDegree(_Compared):
 
     @property
     def _fill(self):
-        return _fill_runs
-
-
-@compiled
-def _fill_runs(x, x_ends, z, z_ends, i0, j0, gains, out):
-    """Write sums over runs of equal letters to a block: ``gains[r - 1]`` for letter r of a run."""
-    length, degree = x_ends[1] - x_ends[0], len(gains)
-    for i in range(out.shape[0]):
-        s = x[x_ends[i0 + i] : x_ends[i0 + i + 1]]
-        for j in range(out.shape[1]):
-            t = z[z_ends[j0 + j] : z_ends[j0 + j + 1]]
-            total, run = 0.0, 0
-            for a in range(length):
-                run = run + 1 if s[a] == t[a] else 0
-                if run:
-                    total += gains[min(run, degree) - 1]
-            out[i, j] = total
+        return fill_runs

@@ -1,0 +1,71 @@
+"""Compiled sums over the global alignments of pairs of series, in logarithms."""
+
+import functools
+
+import numpy as np
+
+from mercer._compute.compile import dispatcher, fingerprint, wide
+
+# Logarithm of 0: finite, so that differences of logarithms are not NaN.
+_LOG_ZERO = -1e300
+
+
+@functools.cache
+def alignment_filler():
+    """Return the compiled function that writes the logarithms of the sums of pairs of series to a block."""
+    from mercer._compute import fastmath as xp
+
+    def combine(up, left, corner, local, weights, scale, row):
+        # no entry depends on another one and indices start at 0, so that the loop vectorises
+        wide()
+        for i in range(row.size):
+            exponent = scale * local[i]
+            largest = up[i] if up[i] > left[i] else left[i]
+            largest = largest if largest > corner[i] else corner[i]
+            total = xp.exp(up[i] - largest) + xp.exp(left[i] - largest) + xp.exp(corner[i] - largest)
+            row[i] = largest + xp.log(total * weights[i] / (2.0 - weights[i] * xp.exp(-exponent))) - exponent
+
+    def add_squares(s, t, local):
+        for i in range(local.size):
+            difference = s[i] - t[i]
+            local[i] += difference * difference
+
+    combined, squares_added = dispatcher(combine, inline=True), dispatcher(add_squares, inline=True)
+
+    def align(s, t, scale, band):
+        # s (d, n), t (d, m) with its times in reverse order; entry i of antidiagonal a = i + j pairs times i - 1, j - 1
+        n, m = s.shape[1], t.shape[1]
+        before, last, row = np.full(n + 1, _LOG_ZERO), np.full(n + 1, _LOG_ZERO), np.empty(n + 1)
+        local, weights = np.empty(n), np.ones(n)
+        before[0] = 0.0
+        for a in range(2, n + m + 1):
+            first, stop = max(1, a - m), min(n, a - 1) + 1
+            if band > 0:
+                # |i - j| = |2 i - a| < band
+                first, stop = max(first, (a - band) // 2 + 1), min(stop, (a + band + 1) // 2)
+                for i in range(first, stop):
+                    weights[i - first] = 1.0 - abs(2 * i - a) / band
+            row[:] = _LOG_ZERO
+            size = stop - first
+            if size > 0:
+                local[:size] = 0.0
+                for k in range(s.shape[0]):
+                    squares_added(s[k, first - 1 : stop - 1], t[k, m - a + first : m - a + stop], local[:size])
+                up, left, corner = last[first - 1 : stop - 1], last[first:stop], before[first - 1 : stop - 1]
+                combined(up, left, corner, local[:size], weights[:size], scale, row[first:stop])
+            before, last, row = last, row, before
+        return last[n]
+
+    aligned = dispatcher(align, inline=True)
+
+    key = fingerprint(combine, add_squares, align, xp)
+
+    def fill(x, x_ends, z, z_ends, i0, j0, scale, band, out):
+        wide()
+        for i in range(out.shape[0]):
+            s = x[:, x_ends[i0 + i] : x_ends[i0 + i + 1]].copy()
+            for j in range(out.shape[1]):
+                t = z[:, z_ends[j0 + j] : z_ends[j0 + j + 1]]
+                out[i, j] = aligned(s, t[:, ::-1].copy(), scale, band)
+
+    return dispatcher(fill, cache=key is not None, key=key)

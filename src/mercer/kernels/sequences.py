@@ -1,0 +1,224 @@
+"""Global alignment kernel of time series, and delay coordinates of one series."""
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+from mercer._common import check_integer, check_positive
+from mercer._compute.points import as_rows
+from mercer.kernels.alignment import alignment_filler
+from mercer.kernels.structured import Structured, fill_diagonal, fill_pairs
+
+__all__ = ["Embedding", "GlobalAlignment"]
+
+# Elementary steps of one pair of times: three exponentials and two logarithms.
+_STEPS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalAlignment(Structured):
+    """Global alignment kernel of series, the sum over all alignments of products of local similarities.
+
+    An alignment pairs the times of two series, each of which may be repeated. The local similarity of two times is
+    g / (2 - g) with g = exp(-|x - z|^2 / (2 width^2)); then the sum is a positive semidefinite kernel.
+
+    Parameters
+    ----------
+    width : float
+        Width of the local Gaussian, positive. Cuturi proposes multiples of the median distance of values times the root
+        of the median length.
+    band : int, optional
+        Alignments pair times i and j only if |i - j| < band, with local similarity w g / (2 - w g) and the weight
+        w = 1 - |i - j| / band. Series whose lengths differ by ``band`` or more have the value 0.
+    normalized : bool
+        Return k(x, z) / sqrt(k(x, x) k(z, z)), the default: values themselves overflow, and k(x, x) exceeds all other
+        values by many orders of magnitude.
+
+    Notes
+    -----
+    Points are a list of series, arrays (length) or (length, d), of any lengths. Sums are computed in logarithms, |x| |z|
+    steps for a pair, or about 2 band |x|, in compiled code.
+
+    References
+    ----------
+    Cuturi, *Fast global alignment kernels*, ICML (2011).
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> mc.sequences.GlobalAlignment(1.0)([[0.0, 1.0, 2.0], [0.0, 1.0, 1.0, 2.0], [2.0, 0.0]]).round(4)
+    array([[1.    , 0.76  , 0.0048],
+           [0.76  , 1.    , 0.0014],
+           [0.0048, 0.0014, 1.    ]])
+    """
+
+    _remedy = "all series must have equally many variables"
+
+    width: float
+    band: int | None = None
+    normalized: bool = True
+
+    def __post_init__(self):
+        check_positive("width", self.width)
+        if self.band is not None:
+            check_integer("band", self.band)
+
+    def _checked(self, point, name):
+        values = np.asarray(point)
+        if values.dtype.kind not in "fiub" or values.ndim not in (1, 2):
+            raise TypeError(
+                f"{name} must be a series, an array of numbers (length) or (length, d), got type "
+                f"{type(point).__name__} with shape {values.shape} and dtype {values.dtype}."
+            )
+        if not values.size:
+            raise ValueError(f"{name} is an empty series, of type {type(point).__name__}; remove empty series first.")
+        return as_rows(values if values.ndim == 2 else values[:, None], name, np.float64)
+
+    def _kind(self, point):
+        return f"a series with {point.shape[1]} variables"
+
+    def _compute_features(self, points):
+        values = np.ascontiguousarray(np.concatenate(points).T)
+        return _Joined(values, np.cumsum([0, *map(len, points)]))
+
+    def _values(self, tile):
+        X, Z = self._features(tile.X), self._features(tile.Z)
+        work = _STEPS * X.longest * (Z.longest if self.band is None else min(2 * self.band, Z.longest))
+        logs = fill_pairs(tile, work, self._filler(X, Z))
+        if self.normalized:
+            logs -= (self._log_diagonal(tile.X)[:, None] + self._log_diagonal(tile.Z)[None, :]) / 2
+            return tile.fill_diagonal(np.exp(logs), 1.0)
+        return self._raised(logs)
+
+    def diagonal(self, points):
+        return np.ones(len(points)) if self.normalized else self._raised(self._log_diagonal(points))
+
+    def _log_diagonal(self, points):
+        return points.per_point((self, "log diagonal"), self._compute_log_diagonal)
+
+    def _compute_log_diagonal(self, points):
+        X = self._features(points)
+        return fill_diagonal(len(points), self._filler(X, X))
+
+    def _filler(self, X, Z):
+        numbers = 1 / (2 * float(self.width) ** 2), 0 if self.band is None else int(self.band)
+        fill = alignment_filler()
+        return lambda rows, columns, block: fill(
+            X.values, X.ends, Z.values, Z.ends, rows.start, columns.start, *numbers, block
+        )
+
+    def _raised(self, logs):
+        largest = float(logs.max())
+        if largest > np.log(np.finfo(np.float64).max):
+            raise ValueError(
+                f"values of {self!r} overflow float64, up to exp({largest:.4g}); use normalized=True or a smaller "
+                "width."
+            )
+        return np.exp(logs)
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """Series one after the other: series i is ``values[:, ends[i] : ends[i + 1]]``."""
+
+    values: np.ndarray
+    ends: np.ndarray
+
+    @property
+    def longest(self):
+        """Length of the longest series."""
+        return int(np.diff(self.ends).max())
+
+    def take_rows(self, rows):
+        """Return some of the series."""
+        series = np.arange(len(self.ends) - 1)[rows]
+        parts = [self.values[:, self.ends[i] : self.ends[i + 1]] for i in series]
+        return _Joined(np.concatenate(parts, axis=1), np.cumsum([0, *(part.shape[1] for part in parts)]))
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """Delay coordinates of a time series, the inputs and targets of a prediction from earlier values.
+
+    Row t of ``transform(x)`` holds x[t - lag] for all lags, and its target is x[t + horizon - 1], for all t at which
+    both are known.
+
+    Parameters
+    ----------
+    lags : int or sequence of int
+        Positive; a number stands for 1, 2, ..., lags.
+    horizon : int
+        Number of steps from the value at lag 1 to the target, at least 1.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> embedding = mc.sequences.Embedding(lags=[1, 3])
+    >>> x = np.arange(6.0)
+    >>> embedding.transform(x)
+    array([[2., 0.],
+           [3., 1.],
+           [4., 2.]])
+    >>> embedding.targets(x)
+    array([3., 4., 5.])
+    """
+
+    lags: int | tuple
+    horizon: int = 1
+
+    def __post_init__(self):
+        check_integer("horizon", self.horizon)
+        if not len(self._lags):
+            raise ValueError(f"lags = {self.lags!r} must have at least one lag.")
+        for lag in self._lags:
+            check_integer("lags", lag)
+
+    @property
+    def _lags(self):
+        if isinstance(self.lags, Integral):
+            check_integer("lags", self.lags)
+            return range(1, self.lags + 1)
+        return np.asarray(self.lags).tolist()
+
+    def transform(self, x):
+        """Return the delay coordinates.
+
+        Parameters
+        ----------
+        x : array (n,)
+
+        Returns
+        -------
+        array (n - max(lags) - horizon + 1, len(lags))
+        """
+        x, start, count = self._range(x)
+        return np.stack([x[start - lag : start - lag + count] for lag in self._lags], axis=1)
+
+    def targets(self, x):
+        """Return the values that follow the rows of ``transform(x)``.
+
+        Parameters
+        ----------
+        x : array (n,)
+
+        Returns
+        -------
+        array (n - max(lags) - horizon + 1,)
+        """
+        x, start, count = self._range(x)
+        return x[start + self.horizon - 1 :][:count]
+
+    def _range(self, x):
+        """Return the series, the first time of a row, and the number of rows."""
+        x = np.asarray(x)
+        if x.ndim != 1 or x.dtype.kind not in "fiub":
+            raise ValueError(f"x must be one series of numbers, (n,), got shape {x.shape} and dtype {x.dtype}.")
+        start = max(self._lags)
+        count = len(x) - start - self.horizon + 1
+        if count < 1:
+            raise ValueError(
+                f"x has {len(x)} values; max(lags) = {start} and horizon = {self.horizon} need at least "
+                f"{start + self.horizon}."
+            )
+        return x, start, count
