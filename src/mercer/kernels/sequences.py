@@ -37,8 +37,8 @@ class GlobalAlignment(Structured):
 
     Notes
     -----
-    Points are a list of series, arrays (length) or (length, d), of any lengths. Sums are computed in logarithms, |x| |z|
-    steps for a pair, or about 2 band |x|, in compiled code.
+    Points are a list of series, arrays (length) or (length, d), of any lengths. Sums are computed in logarithms, in
+    |x| |z| steps for a pair, or about 2 band |x|, in compiled code.
 
     References
     ----------
