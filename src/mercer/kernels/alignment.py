@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from mercer._compute.compile import dispatcher, fingerprint, wide
+from mercer._compute.compile import compiled, dispatcher, fingerprint, wide
 
 # Logarithm of 0: finite, so that differences of logarithms are not NaN.
 _LOG_ZERO = -1e300
@@ -13,11 +13,26 @@ _LOG_ZERO = -1e300
 @functools.cache
 def alignment_filler():
     """Return the compiled function that writes the logarithms of the sums of pairs of series to a block."""
+    combine = _combiner()
+    align = _aligner(dispatcher(combine, inline=True))
+    aligned, key = dispatcher(align, inline=True), fingerprint(combine)
+
+    def fill(x, x_ends, z, z_ends, i0, j0, scale, band, out):
+        wide()
+        for i in range(out.shape[0]):
+            s = x[:, x_ends[i0 + i] : x_ends[i0 + i + 1]].copy()
+            for j in range(out.shape[1]):
+                t = z[:, z_ends[j0 + j] : z_ends[j0 + j + 1]]
+                out[i, j] = aligned(s, t[:, ::-1].copy(), scale, band)
+
+    return dispatcher(fill, cache=key is not None, key=key)
+
+
+def _combiner():
+    """Return the loop over an antidiagonal, in which no entry depends on another one, so that it vectorises."""
     from mercer._compute import fastmath as xp
 
     def combine(up, left, corner, local, weights, scale, row):
-        # no entry depends on another one and indices start at 0, so that the loop vectorises
-        wide()
         for i in range(row.size):
             exponent = scale * local[i]
             largest = up[i] if up[i] > left[i] else left[i]
@@ -25,19 +40,25 @@ def alignment_filler():
             total = xp.exp(up[i] - largest) + xp.exp(left[i] - largest) + xp.exp(corner[i] - largest)
             row[i] = largest + xp.log(total * weights[i] / (2.0 - weights[i] * xp.exp(-exponent))) - exponent
 
-    def add_squares(s, t, local):
-        for i in range(local.size):
-            difference = s[i] - t[i]
-            local[i] += difference * difference
+    return combine
 
-    combined, squares_added = dispatcher(combine, inline=True), dispatcher(add_squares, inline=True)
+
+@functools.partial(compiled, inline=True)
+def _add_squares(s, t, local):
+    for i in range(local.size):
+        difference = s[i] - t[i]
+        local[i] += difference * difference
+
+
+def _aligner(combined):
+    """Return the function that sums over the alignments of s (d, n) and t (d, m), whose times are in reverse order."""
 
     def align(s, t, scale, band):
-        # s (d, n), t (d, m) with its times in reverse order; entry i of antidiagonal a = i + j pairs times i - 1, j - 1
         n, m = s.shape[1], t.shape[1]
         before, last, row = np.full(n + 1, _LOG_ZERO), np.full(n + 1, _LOG_ZERO), np.empty(n + 1)
         local, weights = np.empty(n), np.ones(n)
         before[0] = 0.0
+        # entry i of antidiagonal a = i + j is the sum over the alignments of the first i and j times
         for a in range(2, n + m + 1):
             first, stop = max(1, a - m), min(n, a - 1) + 1
             if band > 0:
@@ -50,22 +71,10 @@ def alignment_filler():
             if size > 0:
                 local[:size] = 0.0
                 for k in range(s.shape[0]):
-                    squares_added(s[k, first - 1 : stop - 1], t[k, m - a + first : m - a + stop], local[:size])
+                    _add_squares(s[k, first - 1 : stop - 1], t[k, m - a + first : m - a + stop], local[:size])
                 up, left, corner = last[first - 1 : stop - 1], last[first:stop], before[first - 1 : stop - 1]
                 combined(up, left, corner, local[:size], weights[:size], scale, row[first:stop])
             before, last, row = last, row, before
         return last[n]
 
-    aligned = dispatcher(align, inline=True)
-
-    key = fingerprint(combine, add_squares, align, xp)
-
-    def fill(x, x_ends, z, z_ends, i0, j0, scale, band, out):
-        wide()
-        for i in range(out.shape[0]):
-            s = x[:, x_ends[i0 + i] : x_ends[i0 + i + 1]].copy()
-            for j in range(out.shape[1]):
-                t = z[:, z_ends[j0 + j] : z_ends[j0 + j + 1]]
-                out[i, j] = aligned(s, t[:, ::-1].copy(), scale, band)
-
-    return dispatcher(fill, cache=key is not None, key=key)
+    return align
