@@ -306,11 +306,49 @@ def test_wrong_arguments_are_refused_with_a_remedy(change, error, message):
         compress(given.pop("model"), given.pop("X"), given.pop("y"), **given)
 
 
-def test_kernels_without_gradient_are_refused_before_any_work():
-    X, value, y = _toy()
-    for model in (mc.SVC(kernel="precomputed").fit(X @ X.T, y), mc.SVC(kernel=lambda X, Z: X @ Z.T).fit(X, y)):
-        with pytest.raises(TypeError, match="no gradient"):
-            compress(model, n_vectors=3)
+def test_a_precomputed_kernel_is_refused_before_any_work():
+    X, _, y = _toy()
+    with pytest.raises(TypeError, match="compress needs points, but a precomputed kernel has only indices"):
+        compress(mc.SVC(kernel="precomputed").fit(X @ X.T, y), n_vectors=3)
+
+
+# --- kernels without gradients: selection ----------------------------------------------------------------------------
+
+WORDS = ["".join(word) for word in np.random.default_rng(2).choice(list("abcd"), (90, 7))]
+MANY = np.array([word.count("a") for word in WORDS])
+STRINGS = mc.Normalized(mc.strings.BlendedSpectrum(3))
+OF_WORDS = {
+    "SVC": mc.SVC(kernel=STRINGS).fit(WORDS, MANY > 1),
+    "three_classes": mc.SVC(kernel=STRINGS).fit(WORDS, np.minimum(MANY, 2)),
+    "OneClassSVM": mc.OneClassSVM(kernel=STRINGS).fit(WORDS),
+    "KernelRidge": mc.KernelRidge(kernel=STRINGS).fit(WORDS, MANY.astype(float)),
+    "KernelPCA": mc.KernelPCA(2, kernel=STRINGS).fit(WORDS),
+    "function_of_rows": mc.SVC(kernel=lambda A, B: np.exp(-abs(A[:, None] - B).sum(axis=2))).fit(*_toy()[::2]),
+}
+
+
+@pytest.mark.parametrize("name", OF_WORDS)
+def test_vectors_of_the_model_are_selected_where_the_kernel_has_no_gradient(name):
+    model = OF_WORDS[name]
+    X, y = (_toy()[0], _toy()[2]) if name == "function_of_rows" else (WORDS, None)
+    small = compress(model, X, y, n_vectors=12)
+    before, after = mc.as_expansion(model).expansion, small.expansion_
+    assert type(small) is type(model)
+    assert after.shape[0] == 12
+    known = list(map(tuple, before.points))
+    assert all(tuple(point) in known for point in after.points)
+    # a projection is orthogonal to its error
+    np.testing.assert_allclose((before - after).inner(after), 0, atol=1e-6 * before.norms().max() ** 2)
+    # and equals the reduced set without data
+    other = compress(model, n_vectors=12).expansion_
+    np.testing.assert_allclose(mc.sqdist(after, other, paired=True), 0, atol=1e-9 * before.norms().max() ** 2)
+    assert small.report_.measured.rows == len(X)
+
+
+def test_a_limit_of_the_loss_selects_the_fewest_objects():
+    small = compress(OF_WORDS["SVC"], WORDS, MANY > 1, max_loss=0.05)
+    assert small.report_.vectors_after < small.report_.vectors_before
+    assert small.score(WORDS, MANY > 1) >= OF_WORDS["SVC"].score(WORDS, MANY > 1) - 0.05
 
 
 @pytest.mark.parametrize("with_data", [True, False])

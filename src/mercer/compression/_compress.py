@@ -12,7 +12,6 @@ from mercer.compression.report import CompressionReport, measure
 from mercer.compression.starts import starts
 from mercer.expansion import Expansion, sqdist
 from mercer.formats import as_expansion
-from mercer.kernels.base import require_gradient
 from mercer.linalg.generator import generator
 from mercer.reduction import reduce
 from mercer.reduction._reduce import check_limits
@@ -72,7 +71,7 @@ def compress(
     Raises
     ------
     TypeError
-        For an unsupported model, a kernel without a gradient or points that are not rows; for y without X.
+        For an unsupported model or a precomputed kernel; for y without X.
     ValueError
         If neither ``n_vectors`` nor ``max_loss`` is given, ``max_loss`` is given without X, a label is not a class of
         the model, or the rows of neighbours are not aligned.
@@ -83,8 +82,9 @@ def compress(
     -----
     At most 350 passes over data and neighbours, of n p (4 d + 2 p + 6 m) operations for p vectors; if there are more
     than 2^24 / p rows, a random subset is used. The search for ``max_loss`` takes about 8 fits in each of 3 folds.
-    Vectors start from k-means of each class. The score in ``report_`` is on the given data: keep test data to measure
-    the loss on other data.
+    Vectors start from k-means of each class. For a kernel without a gradient, such as one on objects, vectors of the
+    model are selected greedily and the outputs projected onto their features, whatever the data. The score in
+    ``report_`` is on the given data: keep test data to measure the loss on other data.
 
     References
     ----------
@@ -143,11 +143,11 @@ def _copies(neighbours, X):
 
 def _compressed(model, X, y, copies, n_vectors, max_loss, random_state, callback):
     model = families.read(model, _width(X))
-    require_gradient(
-        model.kernel_,
-        "compress, which constructs vectors,",
-        'select vectors of the model with mc.reduce(model.expansion_, n_vectors, method="greedy")',
-    )
+    if model.kernel_.tags.points == "indices":
+        raise TypeError(
+            "compress needs points, but a precomputed kernel has only indices; select vectors of the model with "
+            'mc.reduce(model.expansion_, n_vectors, method="greedy").'
+        )
     task = Task(model, X, y, copies, random_state, callback)
     if n_vectors is not None and n_vectors >= task.size:
         return task.unchanged(f"n_vectors = {n_vectors} allows all {task.size}")
@@ -169,20 +169,24 @@ class Task:
     def __init__(self, model, X, y, copies, random_state, callback=None):
         self.model, self.callback = model, callback
         self.psi, self.intercept = model.expansion_, model.intercept_
+        # without gradients, as for objects, vectors of the model are selected
+        self.selects = not model.kernel_.tags.differentiable
         rng = generator(random_state)
         draw = rng.integers if isinstance(rng, np.random.Generator) else rng.randint
         self.seed = int(draw(2**31 - 1))
         self.size = max(1, int(np.count_nonzero(self.psi.coef.any(axis=1))))
-        self.X, self.y = X, y
+        self.X, self.y, self.selections = X, y, {}
         if X is None:
             return
         self.blocks = [self._rows(each) for each in [X, *copies]]
-        if y is not None and len(y) != len(self.blocks[0]):
-            raise ValueError(f"X has {len(self.blocks[0])} rows, y has {len(y)}; they must be equal.")
+        if y is not None and len(y) != count_points(self.blocks[0]):
+            raise ValueError(f"X has {count_points(self.blocks[0])} rows, y has {len(y)}; they must be equal.")
         self.outputs = [np.asarray(as_expansion(model)(each)) for each in self.blocks]
         self.signs = self._signs()
 
     def _rows(self, X):
+        if self.selects:
+            return self.psi.kernel.admit(X, "X")
         X = families.dense(as_rows(X, "X"))
         d = self.psi.points.shape[1]
         if X.shape[1] != d:
@@ -219,7 +223,9 @@ class Task:
                 if self.callback is not None:
                     self.callback(done, n_vectors)
 
-            chi, intercept = reduce(self.psi, n_vectors=n_vectors, callback=progress).expansion, self.intercept
+            method = "greedy" if self.selects else "construct"
+            answer = reduce(self.psi, n_vectors=n_vectors, method=method, callback=progress)
+            chi, intercept = answer.expansion, self.intercept
         else:
             chi, intercept = self._fit(n_vectors, slice(None))
         left, size = np.sqrt(sqdist(self.psi, chi, paired=True)), self.psi.norms()
@@ -228,7 +234,7 @@ class Task:
 
     def smallest(self, max_loss, n_vectors=None):
         """Return the model with the fewest vectors that lose at most a share of the score in cross-validation."""
-        n = len(self.blocks[0])
+        n = count_points(self.blocks[0])
         fold = np.random.default_rng(self.seed).permutation(n) % min(_FOLDS, n)
         sizes = _sizes(min(self.size - 1, n_vectors or self.size - 1))
         good, low, high = None, 0, len(sizes) - 1
@@ -253,12 +259,15 @@ class Task:
             small = families.with_vectors(self.model, *self._fit(n_vectors, np.flatnonzero(fold != k)))
             out = np.flatnonzero(fold == k)
             y = None if self.y is None else np.asarray(self.y)[out]
-            seen = measure(self.model, small, self.blocks[0][out], y)
+            seen = measure(self.model, small, take_points(self.blocks[0], out), y)
             lost, kept = lost + seen.loss, kept + seen.score_before
         return lost / max(abs(kept), np.finfo(float).tiny)
 
     def _fit(self, n_vectors, rows):
         """Return an expansion of some number of vectors and its intercept, fitted to some rows and their copies."""
+        if self.selects:
+            chi = self._selected(n_vectors)
+            return chi, self._intercept(chi, self.intercept, rows)
         psi, blocks = self.psi, [each[rows] for each in self.blocks]
         signs = None if self.signs is None else self.signs[rows]
         start = starts(blocks[0], self.outputs[0][rows], signs, n_vectors, psi, self.seed)
@@ -279,6 +288,12 @@ class Task:
         chi = Expansion(psi.kernel, points, found.coef.astype(dtype))
         return chi, self._intercept(chi, found.intercept, rows)
 
+    def _selected(self, n_vectors):
+        """Return the projection onto the features of some vectors of the model, computed once for each number."""
+        if n_vectors not in self.selections:
+            self.selections[n_vectors] = reduce(self.psi, n_vectors=n_vectors, method="greedy").expansion
+        return self.selections[n_vectors]
+
     def _scale(self, F):
         """Return the unit of each column: 1 for decision values, one for all coordinates, one for each target."""
         if self.signs is not None:
@@ -291,7 +306,7 @@ class Task:
         if not (hasattr(self.model, "nu") and hasattr(self.model, "offset_")):
             return intercept
         outside = int(np.sum(self.outputs[0][rows] < 0))
-        values = np.sort(chi(self.blocks[0][rows])[:, 0].astype(np.float64))
+        values = np.sort(chi(take_points(self.blocks[0], rows))[:, 0].astype(np.float64))
         edge = values[[max(outside - 1, 0), min(outside, len(values) - 1)]].mean() if outside else values[0]
         return np.array([-edge])
 
