@@ -140,3 +140,25 @@ def test_shapes_are_a_few_sizes(shape):
         shape_of(shape)
     assert shape_of([2, 0, 5]) == (2, 0, 5)
     assert shape_of([1] * 7 + [2**48 - 1]) == (1,) * 7 + (2**48 - 1,)
+
+
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        ({"points": []}, "at least one point"),
+        ({"points": ["a", None]}, r"points\[1\] is None"),
+        ({"points": "ab"}, "points must be a list"),
+        ({"table": [[], None]}, "columns of one length"),
+        ({"table": [[{"points": ["a"]}, {"points": ["a", "b"]}], None]}, "columns of one length"),
+        ({"table": [[["a"]], None]}, "a column must hold numbers or objects"),
+        ({"table": [[{"points": ["a"]}], ["x", "y"]]}, "names has 2 parts; it must have 1"),
+        ({"set": ["a", "a"]}, "members of a set repeat"),
+        ({"set": [["a"]]}, "unhashable"),
+        ({"bytes": 3}, "bytes must be hexadecimal digits"),
+        ({"bytes": "xy"}, "hexadecimal"),
+    ],
+    ids=range(11),
+)
+def test_points_tables_sets_and_bytes_are_checked(node, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        Decoder([]).value(node)

@@ -19,6 +19,7 @@ from tests.formats.golden import make
 
 import mercer as mc
 from mercer.formats import model_card, model_file
+from mercer.formats.fitted_expansion import FittedExpansion
 
 GOLDEN = Path(__file__).parent / "golden"
 MODELS = make.models()
@@ -254,3 +255,77 @@ def test_f14_messages_hold_no_rows(saved):
     with pytest.raises(ValueError, match=".") as caught:
         mc.save(broken, saved.path)
     assert not digits.search(str(caught.value))
+
+
+# --- points that are not rows -----------------------------------------------------------------------------------------
+
+
+WORDS = ["".join(word) for word in np.random.default_rng(3).choice(list("abcd"), (30, 6))]
+STRINGS = mc.Normalized(mc.strings.Spectrum(2))
+TABLE = [
+    [word, float(number)] for word, number in zip(WORDS, np.random.default_rng(4).standard_normal(30), strict=True)
+]
+BOTH = mc.on_columns(STRINGS, 0) * mc.on_columns(mc.Gaussian(0.5), 1)
+POINTS = {
+    "strings": (STRINGS, WORDS),
+    "bytes": (STRINGS, [word.encode() for word in WORDS]),
+    "tokens": (STRINGS, list(map(tuple, WORDS))),
+    "table": (BOTH, TABLE),
+}
+ESTIMATORS = [
+    mc.SVC(), mc.SVR(), mc.OneClassSVM(), mc.SVDD(), mc.KernelRidge(), mc.KernelPCA(2), mc.KernelFisher(),
+    mc.KernelMap(), mc.KernelPerceptron(), mc.Nystroem(n_components=5), mc.Kernelized(LogisticRegression()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+@pytest.mark.parametrize("kind", POINTS)
+def test_models_on_objects_and_tables_predict_as_before(kind, estimator, tmp_path):
+    kernel, points = POINTS[kind]
+    y = np.array([word.count("a") > 1 for word in WORDS]).astype(int)
+    model = clone(estimator).set_params(kernel=kernel).fit(points, y)
+    mc.save(model, tmp_path / "model")
+    again = mc.load(tmp_path / "model")
+    for method in ("decision_function", "predict", "transform"):
+        if hasattr(model, method):
+            np.testing.assert_allclose(getattr(again, method)(points), getattr(model, method)(points), atol=1e-12)
+    assert type(getattr(again, "support_vectors_", None)) is type(getattr(model, "support_vectors_", None))
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        [{"a", "b", 3}, {"b"}, set()],
+        [frozenset({1, 2}), frozenset()],
+        [np.eye(2), np.ones((3, 2)), np.zeros((1, 2), np.float32)],
+        [[1, 2, 3], [2.5], []],
+        [("a", 1), ("b", None)],
+        [{"a": 1}, {"b": 2}],
+        [b"", b"\x00ab"],
+    ],
+    ids=["sets", "frozensets", "arrays_of_differing_length", "ragged_lists", "tuples", "counts", "bytes"],
+)
+def test_objects_of_every_kind_keep_their_types_and_values(points, tmp_path):
+    psi = mc.Expansion(mc.Constant(1.0), points, np.ones((len(points), 1)))
+    mc.save(FittedExpansion(psi, np.zeros(1)), tmp_path / "model")
+    again = mc.load(tmp_path / "model").expansion.points
+    assert type(again) is type(psi.points)
+    assert repr(again) == repr(psi.points) or again == points
+    assert list(map(type, again)) == list(map(type, points))
+
+
+def test_files_of_sets_do_not_depend_on_the_order_of_hashes(tmp_path):
+    contents = []
+    for members in (["a", "b", "c", 1, 2], [2, "c", 1, "b", "a"]):
+        psi = mc.Expansion(mc.Constant(1.0), [set(members)], np.ones((1, 1)))
+        mc.save(FittedExpansion(psi, np.zeros(1)), tmp_path / "model")
+        contents.append((tmp_path / "model").read_bytes())
+    assert contents[0] == contents[1]
+
+
+def test_models_with_functions_are_refused_by_the_place_of_the_function(tmp_path):
+    mapped = mc.Mapped(mc.Gaussian(1.0), lambda words: np.array([[len(word)] for word in words], float))
+    for kernel in (mapped, 2 * mapped + 1.0):
+        model = mc.SVC(kernel=kernel).fit(["a", "bb", "ccc"], [0, 1, 1])
+        with pytest.raises(TypeError, match=r"SVC\.kernel.*\.A: function is a Python function, which is code"):
+            mc.save(model, tmp_path / "model")

@@ -22,6 +22,10 @@ class Table(Shared):
     def __len__(self):
         return len(self.columns[0])
 
+    def __getitem__(self, i):
+        """Return the values of point i."""
+        return tuple(column[i] for column in self.columns)
+
     def __repr__(self):
         return f"Table({len(self)} points, columns={self.names or len(self.columns)})"
 

@@ -3,11 +3,11 @@
 import functools
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from mercer._compute.points import count_points, take_points
+from mercer._compute.table import Table
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
 from mercer.formats.fitted_expansion import FittedExpansion
@@ -143,9 +143,9 @@ def _require_layout(name, value, layout, sizes):
         width = value.points.shape[1] if value.kernel.tags.points == "rows" else sizes.get("d")
         require(width == sizes.get("d", width), f"the points of {name} have {width} columns, not {sizes.get('d')}")
     elif "*" in layout:
-        require(hasattr(value, "shape") or isinstance(value, list), f"{name} must be points")
+        require(hasattr(value, "shape") or isinstance(value, (list, Table)), f"{name} must be points")
         shape = (count_points(value),)
-        if len(np.shape(value)) == 2 or sp.issparse(value):
+        if len(getattr(value, "shape", ())) == 2:
             require(value.dtype in (np.float32, np.float64), f"{name} must hold floats")
             require(value.shape[1] == sizes.get("d"), f"{name} has {value.shape[1]} columns, not {sizes.get('d')}")
         layout = layout.replace(" *", "")
@@ -216,11 +216,11 @@ _FURTHER = {"SVC": _require_classes, "NuSVC": _require_classes, "KernelPerceptro
 
 def _require_predictions(model):
     """Predict one point, which shows any part that is missing or of the wrong kind."""
-    if "n_features_in_" not in vars(model):
-        return
     tables = {name: vars(model).pop(name) for name in _TABLES if name in vars(model)}
     try:
         point = _stored_point(model)
+        if point is None:
+            return
         with np.errstate(all="ignore"):
             for method in ("decision_function", "predict", "transform"):
                 if hasattr(model, method):
@@ -238,9 +238,12 @@ def _require_row(method, values):
 def _stored_point(model):
     """Return a point that the model stores, or zeros if any row serves: models of given values or without kernel."""
     state = vars(model)
+    if "map_" in state:
+        return _stored_point(model.map_)
     points = state.get("support_vectors_")
-    if points is None and isinstance(state.get("expansion_"), Expansion):
-        points = state["expansion_"].points
-    if points is None or count_points(points) == 0 or model.kernel_.tags.points == "indices":
-        return np.zeros((1, model.n_features_in_))
-    return take_points(points, slice(0, 1))
+    blocks = [state.get("expansion_"), getattr(state.get("coordinates_"), "basis", None)]
+    for block in blocks:
+        points = block.points if points is None and isinstance(block, Expansion) else points
+    if points is not None and count_points(points) and model.kernel_.tags.points != "indices":
+        return take_points(points, slice(0, 1))
+    return np.zeros((1, model.n_features_in_)) if "n_features_in_" in state else None

@@ -7,6 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
+from mercer._compute.objects import Objects, as_objects
+from mercer._compute.table import Table
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
 from mercer.formats.consistency import require, require_consistent
@@ -97,6 +99,32 @@ class Decoder:
         result = (sp.csr_matrix if name == "csr_matrix" else sp.csr_array)((data, indices, indptr), (n, d))
         require(bool(result.has_canonical_format), "columns of sparse rows repeat or descend")
         return result
+
+    def _read_points(self, content):
+        return as_objects([self.value(node) for node in _list(content, None, "points")], "points")
+
+    def _read_table(self, content):
+        nodes, names = _list(content, 2, "a table")
+        columns, names = [self.value(node) for node in _list(nodes, None, "columns")], self.value(names)
+        require(bool(columns) and len(set(map(len, columns))) == 1, "a table must have columns of one length")
+        for column in columns:
+            numbers = type(column) is np.ndarray and column.dtype == np.float64 and column.ndim == 1
+            require(numbers or type(column) is Objects, "a column must hold numbers or objects")
+        require(names is None or len(_list(names, len(columns), "names")) == len(columns), "a table must have names")
+        return Table(columns, names)
+
+    def _read_set(self, content):
+        items = [self.value(node) for node in _list(content, None, "a set")]
+        result = set(items)
+        require(len(result) == len(items), "members of a set repeat")
+        return result
+
+    def _read_frozenset(self, content):
+        return frozenset(self._read_set(content))
+
+    def _read_bytes(self, digits):
+        require(isinstance(digits, str), "bytes must be hexadecimal digits")
+        return bytes.fromhex(digits)
 
     def _read_tuple(self, content):
         return tuple(self.value(node) for node in _list(content, None, "a tuple"))

@@ -13,6 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
+from mercer._compute.objects import Objects
+from mercer._compute.table import Table
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
 from mercer.kernels.base import Kernel
@@ -137,6 +139,28 @@ def _encode_scalar(value: np.generic, into):
 @_encode.register
 def _encode_list(value: list, into):
     return into.each(value)
+
+
+@_encode.register
+def _encode_points(value: Objects, into):
+    return {"points": into.each(value)}
+
+
+@_encode.register
+def _encode_table(value: Table, into):
+    return {"table": [into.each(value.columns), into.node(value.names, "names")]}
+
+
+@_encode.register(set)
+@_encode.register(frozenset)
+def _encode_set(value, into):
+    # in an order that does not depend on hashes
+    return {type(value).__name__: into.each(sorted(value, key=lambda item: (type(item).__name__, repr(item))))}
+
+
+@_encode.register
+def _encode_bytes(value: bytes, into):  # noqa: ARG001
+    return {"bytes": value.hex()}
 
 
 @_encode.register
