@@ -13,7 +13,7 @@ from mercer.gram import Gram
 from mercer.kernels import *  # noqa: F403
 from mercer.kernels import graphs, sequences, sets, strings
 from mercer.least_squares import lstsq
-from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, preimage, ray
+from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, Search, preimage, ray
 from mercer.projection import project
 from mercer.reduction import L1, Construct, Eigenvector, Greedy, MaxNorm, Merge, Pivoted, Refine, reduce
 from mercer.solvers._certify import certify
@@ -37,6 +37,7 @@ __all__ = [
     "ModelFileError",
     "Pivoted",
     "Refine",
+    "Search",
     "as_expansion",
     "capacity",
     "certify",

@@ -129,6 +129,7 @@ STORED = {
     "RandomWalk": "decay",
     "RationalQuadratic": "length alpha",
     "Scaled": "kernel factor",
+    "Search": "neighbours max_iter",
     "ShortestPath": "",
     "Sigmoid": "gamma coef0",
     "Spectrum": "length",

@@ -96,9 +96,9 @@ def test_denoised_digits_are_nearer_to_the_clean_ones_than_the_noisy_ones():
             "pre-images need input points, and Precomputed has only indices",
         ),
         (
-            lambda: preimage(mc.features(mc.FunctionKernel(lambda A, B: np.ones((len(A), len(B)))), ["a", "b"])),
+            lambda: preimage(mc.features(mc.Constant(1.0), ["a", "b"]), "gradient"),
             TypeError,
-            "rows of numbers.*list",
+            "Gradient makes rows of numbers.*over points in a list; use method='search'",
         ),
         (
             lambda: preimage(mc.features(mc.FunctionKernel(lambda A, B: A @ B.T), X)),
@@ -111,6 +111,17 @@ def test_denoised_digits_are_nearer_to_the_clean_ones_than_the_noisy_ones():
             "rows of numbers.*ndarray",
         ),
         (lambda: mc.features(mc.Gaussian(), X), ValueError, "resolve"),
+        (
+            lambda: preimage(mc.features(mc.on_columns(mc.Linear(), 0), X)),
+            TypeError,
+            "rows of numbers.*Table",
+        ),
+        (
+            lambda: preimage(mc.features(mc.Constant(1.0), ["a", "b"]), start=["a"]),
+            ValueError,
+            "start must have 2 objects",
+        ),
+        (lambda: preimage(mc.features(mc.Gaussian(1.0), X), "search"), TypeError, "Search looks for objects"),
     ],
 )
 def test_wrong_arguments_are_refused_with_a_remedy(make, error, message):

@@ -180,7 +180,8 @@ class Points:
     """
 
     def __init__(self, container, memo=None, block=None):
-        self.container = container
+        # kernels may admit points as a plain list
+        self.container = container = Objects(container) if type(container) is list else container
         self._memo = {} if memo is None else memo
         self.values = {}
         self.block = None if block is None else (weakref.ref(block[0]), block[1])

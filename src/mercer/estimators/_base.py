@@ -220,12 +220,12 @@ class CoordinateTransformer(KernelTransformer):
 
         Returns
         -------
-        array (m, n_features_in_)
+        array (m, n_features_in_) or list of m objects
 
         Raises
         ------
         TypeError
-            For a precomputed kernel or a kernel of objects: pre-images are rows of numbers.
+            For a precomputed kernel.
         """
         check_is_fitted(self)
         return self.coordinates_.preimages(X, self.preimage)

@@ -9,7 +9,7 @@ from mercer import estimators, kernels
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.kernels import graphs, sequences, sets, strings
 from mercer.maps.coordinates import Coordinates
-from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned
+from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, Search
 from mercer.solvers._certify import Certificate
 from mercer.solvers.perceptron import Mistakes
 
@@ -31,6 +31,7 @@ RECORDS |= {
     "Gradient": Gradient,
     "Learned": Learned,
     "Mistakes": Mistakes,
+    "Search": Search,
 }
 
 ESTIMATORS = {

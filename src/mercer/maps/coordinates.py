@@ -7,6 +7,7 @@ import numpy as np
 
 from mercer._common import check_number
 from mercer._compute.memory import require_memory
+from mercer._compute.points import join_points
 from mercer.expansion import Expansion, mean
 from mercer.factor import eigenpairs, qr
 from mercer.preimages import preimage
@@ -142,23 +143,23 @@ class Coordinates:
         Y : array (m, r)
         method : str or method record
             As in ``mercer.preimage``.
-        start : rows (m, d), optional
+        start : points (m), optional
             Where the searches start.
 
         Returns
         -------
-        array (m, d)
+        array (m, d) or list of m objects
 
         Raises
         ------
         TypeError
-            For a precomputed kernel or a kernel of objects: pre-images are rows of numbers.
+            For a precomputed kernel.
         """
         Y = np.asarray(Y)
         blocks = [slice(i, i + _BLOCK) for i in range(0, max(len(Y), 1), _BLOCK)]
         starts = [None if start is None else start[rows] for rows in blocks]
         found = [preimage(self.vectors(Y[rows]), method, start=z) for rows, z in zip(blocks, starts, strict=True)]
-        return np.concatenate([each.points for each in found])
+        return join_points([each.points for each in found])
 
     def _along_axes(self, Y):
         """Return coordinates times s_k^2: the coefficients of ``basis`` in the vectors with these coordinates."""

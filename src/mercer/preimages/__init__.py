@@ -8,6 +8,7 @@ from mercer.preimages.exact import Exact
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
 from mercer.preimages.learned import Learned
+from mercer.preimages.search import Search
 
 __all__ = [
     "Distances",
@@ -19,6 +20,7 @@ __all__ = [
     "Method",
     "PreImage",
     "Ray",
+    "Search",
     "preimage",
     "ray",
 ]

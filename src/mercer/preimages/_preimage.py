@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._compute.objects import type_name
-from mercer._compute.points import as_rows
+from mercer._compute.objects import Objects, as_objects, type_name
+from mercer._compute.points import as_rows, take_points
 from mercer.expansion import Expansion
 from mercer.kernels.forms import flat_kernel, form_of
 from mercer.preimages.base import Method, PreImage, choose_method
@@ -17,6 +17,7 @@ from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
 from mercer.preimages.learned import Learned
 from mercer.preimages.objective import paired_values, squared_norms
+from mercer.preimages.search import Search
 
 _NAMES = {
     "auto": None,
@@ -25,6 +26,7 @@ _NAMES = {
     "distances": Distances,
     "learned": Learned,
     "exact": Exact,
+    "search": Search,
 }
 
 
@@ -38,12 +40,12 @@ def preimage(psi, method="auto", start=None):
     Parameters
     ----------
     psi : Expansion
-        m vectors over n rows of numbers, dense or sparse.
+        m vectors over n rows of numbers, dense or sparse, or over n objects.
     method : str or Method
-        "fixed_point", "gradient", "distances", "learned", "exact", or a record of one of these with options, such as
-        ``FixedPoint(pull=0.1)``. "auto" is the fixed-point iteration for radial kernels and the gradient method for
-        other kernels.
-    start : array (m, d), optional
+        "fixed_point", "gradient", "distances", "learned", "exact", "search", or a record of one of these with options,
+        such as ``FixedPoint(pull=0.1)``. "auto" is the fixed-point iteration for radial kernels, the gradient method
+        for other kernels of rows, and the search for objects.
+    start : array (m, d) or list of m objects, optional
         Starting points. Default: for every vector the point of psi that is nearest to it in feature space.
 
     Returns
@@ -54,8 +56,8 @@ def preimage(psi, method="auto", start=None):
     Raises
     ------
     TypeError
-        If the points are not rows of numbers, or the method does not apply to the kernel; the message names a method
-        that does.
+        If the points are neither rows of numbers nor objects, or the method does not apply to the kernel; the message
+        names a method that does.
     ValueError
         For an unknown string, or a start of the wrong shape or not finite.
 
@@ -79,6 +81,8 @@ def preimage(psi, method="auto", start=None):
     >>> answer.points.round(2), answer.sqdist.round(3), answer.converged
     (array([[0.05, 0.  ]]), array([0.223]), array([ True]))
     """
+    if isinstance(psi, Expansion) and isinstance(psi.points, Objects):
+        return _search(psi, method, start)
     psi64 = checked_psi(psi)
     method, why = method_for(psi.kernel, method, _NAMES, Method)
     values = psi64(psi64.points)
@@ -88,6 +92,27 @@ def preimage(psi, method="auto", start=None):
     returned = points.astype(np.float64)
     distance = squared_norms(psi64, values) + psi.kernel.diag(returned) - 2 * paired_values(psi64, returned)
     return PreImage(points, np.maximum(distance, 0), found.converged, found.n_iter, method, explain(why, found))
+
+
+def _search(psi, method, start):
+    """Return pre-images among objects."""
+    method = choose_method(
+        "search" if isinstance(method, str) and method == "auto" else method, _NAMES, Method, "Search()"
+    )
+    if not isinstance(method, Search):
+        raise TypeError(
+            f"{type(method).__name__} makes rows of numbers, but psi is over points in a list; use method='search'."
+        )
+    method.require(psi.kernel)
+    values = psi(psi.points)
+    start = take_points(psi.points, nearest(psi, values, 1)[0]) if start is None else as_objects(start, "start")
+    if len(start) != len(psi):
+        raise ValueError(f"start must have {len(psi)} objects, one for each vector, got {len(start)}.")
+    found = method.find(psi, start)
+    inner = np.array([psi[:, j]([z])[0, 0] for j, z in enumerate(found.points)])
+    distance = squared_norms(psi, values) + psi.kernel.diag(found.points) - 2 * inner
+    why = "objects are searched among their neighbours"
+    return PreImage(found.points, np.maximum(distance, 0), found.converged, found.n_iter, method, explain(why, found))
 
 
 def checked_psi(psi):
