@@ -274,7 +274,7 @@ POINTS = {
 }
 ESTIMATORS = [
     mc.SVC(), mc.SVR(), mc.OneClassSVM(), mc.SVDD(), mc.KernelRidge(), mc.KernelPCA(2), mc.KernelFisher(),
-    mc.KernelMap(), mc.KernelPerceptron(), mc.Nystroem(n_components=5), mc.Kernelized(LogisticRegression()),
+    mc.KernelMap(), mc.KernelPerceptron(), mc.Nystroem(n_components=2, random_state=0), mc.Kernelized(LogisticRegression()),
 ]  # fmt: skip
 
 
