@@ -273,8 +273,9 @@ POINTS = {
     "table": (BOTH, TABLE),
 }
 ESTIMATORS = [
-    mc.SVC(), mc.SVR(), mc.OneClassSVM(), mc.SVDD(), mc.KernelRidge(), mc.KernelPCA(2), mc.KernelFisher(),
-    mc.KernelMap(), mc.KernelPerceptron(), mc.Nystroem(n_components=2, random_state=0), mc.Kernelized(LogisticRegression()),
+    mc.SVC(), mc.SVR(), mc.OneClassSVM(), mc.SVDD(), mc.KernelRidge(), mc.KernelPCA(2),
+    mc.KernelFisher(), mc.KernelMap(), mc.KernelPerceptron(), mc.Nystroem(n_components=2, random_state=0),
+    mc.Kernelized(LogisticRegression()),
 ]  # fmt: skip
 
 
