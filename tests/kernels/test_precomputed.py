@@ -21,6 +21,12 @@ def test_indices_choose_rows_and_columns_and_new_rows_choose_columns():
     np.testing.assert_array_equal(kernel(K[:2] + 1, np.array([5])), K[:2, [5]] + 1)
 
 
+def test_a_symmetric_matrix_is_not_copied_and_rounding_is_averaged():
+    assert mc.Precomputed().resolve(K).matrix is K
+    other = K + np.triu(1e-10 * np.ones((8, 8)), 1)
+    np.testing.assert_array_equal(mc.Precomputed().resolve(other).matrix, (other + other.T) / 2)
+
+
 def test_an_expansion_over_indices_is_the_one_over_the_points():
     coef = np.cos(np.arange(16.0)).reshape(8, 2)
     given, direct = (

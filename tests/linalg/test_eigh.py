@@ -252,6 +252,7 @@ def test_another_driver_takes_over_from_one_that_is_wrong(monkeypatch, damage):
 
 
 def test_orders_that_lapack_cannot_index_are_refused_before_any_work():
+    assert eigh._LAPACK_ORDER**2 < 2**31 <= (eigh._LAPACK_ORDER + 1) ** 2
     with pytest.raises(ValueError, match="order 46341 has more entries than LAPACK can index"):
         eigh.dense(np.broadcast_to(0.0, (46_341, 46_341)), 2)
 

@@ -17,6 +17,10 @@ CASES = {
     "features": (InnerProducts(PHI), K),
     "combinations": (InnerProducts(PHI @ COEF), COEF.T @ K @ COEF),
     "weighted": (Weighted(InnerProducts(PHI), SCALE), np.diag(SCALE) @ K @ np.diag(SCALE)),
+    "weighted combinations": (
+        Weighted(InnerProducts(PHI @ COEF), 2 + SCALE[:20]),
+        np.diag(2 + SCALE[:20]) @ COEF.T @ K @ COEF @ np.diag(2 + SCALE[:20]),
+    ),
     "centred": (Centred(InnerProducts(PHI)), UNIFORM @ K @ UNIFORM),
     "centred with weights": (Centred(InnerProducts(PHI), W), H @ K @ H.T),
     "centred Gram": (Centred(mc.Gram(KERNEL, X)), UNIFORM @ K @ UNIFORM),

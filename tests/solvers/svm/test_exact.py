@@ -1,7 +1,10 @@
 import numpy as np
+import pytest
 
 import mercer as mc
-from mercer.solvers.svm.exact import exact_columns, near_first
+from mercer.solvers.svm.exact import exact_columns, near_first, refiner
+from mercer.solvers.svm.on_demand import gather_columns
+from mercer.solvers.svm.rows import FusedRows
 
 
 def test_variables_within_reach_of_the_bias_come_first_then_others_that_are_not_0():
@@ -25,7 +28,48 @@ def test_columns_are_centred_in_float64_whatever_the_type_of_the_points():
 
 def test_small_classifiers_are_exact_from_raw_points_though_rows_are_float32(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    X = rng.normal(size=(400, 2)) + 50
-    y = X[:, 0] + 0.05 * rng.normal(size=400) > 50
+    # more than those that are refined without compiled code
+    X = rng.normal(size=(600, 2)) + 50
+    y = X[:, 0] + 0.05 * rng.normal(size=600) > 50
     model = mc.SVC(10.0, kernel=mc.Gaussian(0.5)).fit(X, y)
     assert mc.certify(model, X, y).kkt < 1e-9
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Polynomial(2, 0.5, 1.0)], ids=repr)
+def test_refinement_is_exact_if_the_operations_suffice_and_otherwise_not_begun(kernel):
+    # three points on a line, coefficients from float32: 0 and 1 are free, 2 is at its bound, 63 fill up lanes
+    X, m, bound = np.array([[0.0], [1.0], [2.0], [7.0]]), 64, 0.25
+    rows = FusedRows(kernel, X, np.float32)
+    coordinates, squares, parameters = rows.coordinates()
+    columns = np.empty((1, m), np.float32)
+    gather_columns(coordinates, np.arange(4), columns)
+    points = columns, np.pad(squares, (0, m - 4)), parameters, np.pad(rows.diagonal.astype(np.float32), (0, m - 4))
+    centre, exact = rows.exact_coordinates()[1:]
+    target = np.array([1.0, -1.0, 1.0, -1.0])
+    lower, upper = np.pad([0.0, -9.0, 0.0, 0.0], (0, m - 4)), np.pad([9.0, 0.0, bound, 0.0], (0, m - 4))
+    K = kernel(X)
+
+    def refined(operations, start=(0.4, -0.65)):
+        coef = np.pad([*start, bound, 0.0], (0, m - 4))
+        f = np.pad(target - K @ coef[:4], (0, m - 4))
+        bias = 0.5 * (f[0] + f[1])
+        state = np.zeros((m, m), np.float32), np.full(m, -1), 0
+        raw = X, np.arange(4), centre, exact, rows.diagonal
+        done = refiner(kernel.profile, kernel.scalar)(
+            points, raw, *state, target, f, coef, lower, upper, 0.0, bias, 1e-3, operations
+        )
+        return done, coef, f
+
+    # two variables are free, three not 0, of one coordinate
+    needed = 2 * 2 * 3 * (1 + 10) + 2**3 / 3
+    done, coef, f = refined(needed * (1 - 1e-9))
+    assert not done
+    assert coef[0] == 0.4
+    done, coef, f = refined(1e9)
+    assert done
+    np.testing.assert_allclose(f[0], f[1], atol=1e-12)
+    np.testing.assert_allclose(coef[:4].sum(), 0, atol=1e-15)
+    np.testing.assert_allclose(f[:2], (target - K @ coef[:4])[:2], atol=1e-12)
+    # the others follow by float32 rows
+    np.testing.assert_allclose(f[:4], target - K @ coef[:4], atol=1e-4)
+    assert refined(needed * (1 + 1e-9))[0]

@@ -92,3 +92,16 @@ def test_much_work_is_done_on_several_threads(monkeypatch):
     assert (pool, done) == ([], [0, 1, 2])
     run(done.append, 3, 2**22)
     assert pool == [3]
+
+
+def test_the_work_of_rows_is_their_number_times_the_numbers_of_the_other_points(points, monkeypatch):
+    asked = []
+    monkeypatch.setattr(module, "run", lambda _, n_tasks, work: asked.append((n_tasks, work)))
+    rows = FusedRows(mc.Gaussian(0.1), points, np.float64)
+    rows.columns(np.arange(40))(np.arange(7), np.empty((7, 40)))
+    assert asked == [(1, 7 * 40 * 14)]
+    # tiles hold 2^16 values: 128 rows of 512 columns, or all columns of a few rows
+    many = FusedRows(mc.Gaussian(0.1), np.resize(points, (1100, 12)), np.float64)
+    for taken in (1, 128, 1100):
+        many.columns(np.arange(1100))(np.arange(taken), np.empty((taken, 1100)))
+    assert [n_tasks for n_tasks, _ in asked[1:]] == [1, 3, 3]
