@@ -1,5 +1,7 @@
 """Features and loops that kernels on objects share: vocabularies, sparse products, threads, lists of points."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -85,3 +87,23 @@ def test_admitted_points_are_admitted_unchanged():
     points = kernel.admit([["a"], ("b", "c")], "X")
     assert points == [("a",), ("b", "c")]
     assert kernel.admit(points, "X") is points
+
+
+@pytest.mark.parametrize(
+    ("steps", "work", "sides"),
+    [(50, 50, [1] * 7), (50, 12, [2, 2, 2, 1]), (50, 2, [5, 2]), (50, 1, [7]), (50, 0, [7]), (3, 50, [1] * 7)],
+)
+def test_blocks_of_pairs_are_squares_of_so_many_steps(monkeypatch, steps, work, sides):
+    monkeypatch.setattr(structured, "_STEPS", steps)
+    monkeypatch.setattr(structured, "run_tasks", lambda task, n: [task(b) for b in range(n)])
+    blocks = []
+    fill_pairs(SimpleNamespace(X=range(7), Z=[0] * 7), work, lambda i, j, _: blocks.append((i, j)))
+    assert [j.stop - j.start for i, j in blocks if i.start == 0] == sides
+    assert [i.stop - i.start for i, j in blocks if j.start == 0] == sides
+
+
+def test_blocks_of_quick_pairs_have_at_most_1024_rows_and_columns(monkeypatch):
+    monkeypatch.setattr(structured, "run_tasks", lambda task, n: [task(b) for b in range(n)])
+    shapes = []
+    fill_pairs(SimpleNamespace(X=range(1500), Z=[0]), 1, lambda i, _, block: shapes.append(block.shape))
+    assert shapes == [(1024, 1), (476, 1)]
