@@ -105,5 +105,5 @@ def test_blocks_of_pairs_are_squares_of_so_many_steps(monkeypatch, steps, work, 
 def test_blocks_of_quick_pairs_have_at_most_1024_rows_and_columns(monkeypatch):
     monkeypatch.setattr(structured, "run_tasks", lambda task, n: [task(b) for b in range(n)])
     shapes = []
-    fill_pairs(SimpleNamespace(X=range(1500), Z=[0]), 1, lambda i, _, block: shapes.append(block.shape))
+    fill_pairs(SimpleNamespace(X=range(1500), Z=[0]), 1, lambda *args: shapes.append(args[2].shape))
     assert shapes == [(1024, 1), (476, 1)]

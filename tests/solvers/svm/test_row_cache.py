@@ -83,6 +83,7 @@ def test_room_is_what_memory_holds_beside_the_rows_that_are_known(points):
     rows = FusedRows(mc.Gaussian(0.1), points, np.float64)
     cache = RowCache(rows, np.arange(50), np.full(5 * LANES + LANES - 1, np.nan))
     assert cache.values.shape == (5, LANES)
+    np.testing.assert_array_equal(cache.slots, np.full(LANES, -1))
     # the compiled loop reads the first row before any is known
     assert not cache.values[0].any()
     assert cache.room == 5
