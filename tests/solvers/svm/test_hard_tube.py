@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers.svm.dual import Dual, Infeasible
-from mercer.solvers.svm.hard_tube import solve_hard_tube
+from mercer.solvers.svm import hard_tube
+from mercer.solvers.svm.dual import Dual, Infeasible, Solution
+from mercer.solvers.svm.hard_tube import _spread, _steepness, solve_hard_tube
 from mercer.solvers.svm.one_constraint import solve_one_constraint
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.workspace import Workspace
@@ -59,3 +60,45 @@ def test_a_solver_that_ends_early_returns_what_it_has():
     rows, dual = problem([0.0, 1.0, 1.0], [0.0, 0.0, 3.0], 1.0)
     found = solve_hard_tube(rows, dual, Workspace(1e-10, 0, np.empty(1 << 18)))
     assert found.violation > 1e-10
+
+
+def test_the_spread_is_the_distance_of_an_even_sample_from_its_mean_and_not_0(monkeypatch):
+    rows, _ = problem([0.0, 1.0, 1.0, 2.0, 6.0], np.zeros(5), 0.1)
+    np.testing.assert_allclose(_spread(rows), np.std([0, 1, 1, 2, 6]))
+    monkeypatch.setattr(hard_tube, "_SAMPLE", 3)
+    np.testing.assert_allclose(_spread(rows), np.std([0, 1, 6]))
+    np.testing.assert_allclose(_spread(problem([3.0, 3.0], np.zeros(2), 0.1)[0]), 3e-6)
+    assert _spread(problem([0.0, 0.0], np.zeros(2), 0.1)[0]) > 0
+
+
+def test_the_steepness_is_that_of_two_means_that_are_apart():
+    # means 0 and 2, targets 0 and 4: within 1 the difference is at least 2 over a distance of 2
+    rows, dual = problem([0.0, 2.0], [0.0, 4.0], 1.0)
+    coef = np.array([-0.5, 0.5])
+    needed, apart = _steepness(rows, dual, Solution(coef, dual.target - np.array([0.0, 2.0]), 0.0, 0.0, 0))
+    np.testing.assert_allclose([needed, apart], [1, 1])
+    # means that coincide are as far apart as rounding: sizes of 1, squared norms of 4
+    needed, apart = _steepness(rows, dual, Solution(coef, dual.target, 0.0, 0.0, 0))
+    np.testing.assert_allclose(apart, np.sqrt(4 * np.finfo(float).eps))
+
+
+def test_bounds_are_raised_tenfold_from_the_coefficient_that_spans_the_targets(monkeypatch):
+    bounds, solve = [], hard_tube.solve_one_constraint
+
+    def recorded(rows, dual, workspace):
+        bounds.append(dual.upper[0])
+        assert (dual.lower == -dual.upper).all()
+        return solve(rows, dual, workspace)
+
+    monkeypatch.setattr(hard_tube, "solve_one_constraint", recorded)
+    # a spread of 1 and targets 8 apart: w = 0.5 * 8 / 2 of two coefficients of 2 each, then in units of 8
+    solve_hard_tube(*problem([-1.0, 1.0], [-4.0, 4.0], 0.0), workspace())
+    assert bounds == [8]
+    bounds.clear()
+    # a point that bends the line needs coefficients of several units
+    y = np.array([0.0, 0.0, 0.0, 1.0])
+    kernel = mc.Gaussian(0.01)
+    found = solve_hard_tube(*problem(np.arange(4.0), y, 0.0, kernel=kernel), workspace(1e-6))
+    np.testing.assert_allclose(np.divide(bounds[1:], bounds[:-1]), 10)
+    assert len(bounds) > 1
+    assert bounds[-2] <= np.abs(found.coef).max() < bounds[-1]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm import newton
+from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.rows import FusedRows, rows_of
 from mercer.solvers.svm.smo import solve
@@ -84,3 +85,63 @@ def test_a_rough_tube_becomes_exact_also_where_variables_leave_0(dtype, global_r
     assert (np.abs(error[fine.coef == 0]) <= 0.1 + 1e-10).all()
     assert (error * np.sign(fine.coef))[np.abs(fine.coef) == 2].min() >= 0.1 - 1e-10
     assert abs(fine.coef.sum()) < 1e-11
+
+
+def test_variables_take_part_that_are_free_or_within_a_margin_of_violating():
+    dual = Dual(np.zeros(6), np.zeros(6), np.ones(6), np.zeros(6), np.arange(6))
+    coef = np.array([0.5, 0.0, 0.0, 1.0, 1.0, 0.0])
+    gradient = np.array([1.0, 0.91, 0.89, 1.09, 1.11, 3.0])
+    near = newton._near(Solution(coef, gradient, 1.0, 0.0, 0), dual, 0.1)
+    assert near.tolist() == [True, True, False, True, False, True]
+
+
+def test_more_free_variables_than_the_limit_are_left_alone(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    rows, dual, rough = _rough(X, np.float64)
+    free = np.count_nonzero((rough.coef > dual.lower) & (rough.coef < dual.upper))
+    assert newton._FREE == 2000
+    for limit, refined in ((free - 1, False), (free, True)):
+        monkeypatch.setattr(newton, "_FREE", limit)
+        assert (refine(rows, dual, rough, 1e-3) is not rough) == refined
+    # those within ten tolerances take part as well, up to twice the limit
+    assert newton._with_new_values(rows, dual, rough, np.arange(2 * free), None) is not rough
+    assert newton._with_new_values(rows, dual, rough, np.arange(2 * free + 1), None) is rough
+    assert newton._with_new_values(rows, dual, rough, np.arange(0), None) is rough
+
+
+def test_kernel_values_of_the_solver_are_used_if_their_rounding_is_below_a_hundredth_of_the_tolerance(monkeypatch):
+    X, new = np.random.default_rng(0).standard_normal((200, 3)), []
+    rows, dual, rough = _rough(X, np.float64)
+    monkeypatch.setattr(newton, "_with_new_values", lambda *args: new.append(args) or args[2])
+    for share, known in ((0.99, True), (1.01, False)):
+        new.clear()
+        rows.error = share * 0.01 * 1e-3 / np.linalg.norm(rough.coef)
+        found = refine(rows, dual, rough, 1e-3)
+        assert bool(new) != known
+        if known:
+            assert found.violation == pytest.approx(share * 1e-5)
+    new.clear()
+    rows.error = 0.0
+    assert refine(rows, dual, replace(rough, cache=None), 1e-3) is not None
+    assert len(new) == 1
+
+
+def test_rows_that_are_missing_are_computed_if_there_is_room():
+    X = np.random.default_rng(0).standard_normal((200, 3))
+    rows, dual, rough = _rough(X, np.float64)
+    near = np.flatnonzero(newton._near(rough, dual, 1e-2))
+    rough.cache.forget(near[rough.cache.slots[near] >= 0])
+    found = newton._with_known_values(rows, dual, rough, near)
+    gradient = dual.target - mc.Gaussian(0.5)(X) @ found.coef
+    np.testing.assert_allclose(found.gradient, gradient, atol=1e-10)
+    free = (found.coef > dual.lower) & (found.coef < dual.upper)
+    assert np.ptp(gradient[free]) < 1e-10
+
+
+def test_steps_towards_a_start_that_violates_gain_until_it_is_optimal():
+    X = np.random.default_rng(1).standard_normal((60, 2))
+    rows, dual, rough = _rough(X, np.float64, tol=0.5)
+    found = newton.cross(rows, dual, rough)
+    gradient = dual.target - mc.Gaussian(0.5)(X) @ found.coef
+    assert gradient[found.coef < dual.upper].max() - gradient[found.coef > dual.lower].min() < 1e-10
+    assert newton.cross(rows, dual, found) is found
