@@ -79,6 +79,13 @@ def test_the_law_of_decay_does_not_depend_on_the_scale_of_the_kernel(factor, moo
     assert one.split(", scale")[0] == scaled.split(", scale")[0]
 
 
+@pytest.mark.parametrize(("n", "cut"), [(6, False), (7, True)])
+def test_more_than_five_eigenvalues_are_cut(n, cut, moons):
+    eigenvalues = dict(report(G, moons[0][:n]).facts)["eigenvalues"]
+    assert eigenvalues.startswith(f"{n - 1} above rounding")
+    assert eigenvalues.endswith(", ...") == cut
+
+
 def test_a_given_matrix_is_reported_as_its_kernel(moons):
     X, y = moons
     K = mc.Gaussian(1.0)(X)

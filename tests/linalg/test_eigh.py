@@ -151,6 +151,16 @@ def test_a_block_has_eight_columns_more_than_pairs_between_16_and_48(k, width):
     assert max(widths) == widths[0] == width
 
 
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_random_columns_fill_up_a_basis_that_is_invariant_with_too_few_vectors(value):
+    # the first block has 48 columns, all of them eigenvectors
+    pairs = eigh.lanczos(value * np.eye(400), 60)
+    assert pairs.vectors.shape == (400, 60)
+    assert pairs.products == 2
+    np.testing.assert_allclose(pairs.values, value, atol=1e-13)
+    np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(60), atol=1e-12)
+
+
 def test_products_with_rounding_errors_above_the_tolerance_end_the_iteration():
     K, _ = matrix(SPECTRA["slow"])
     noise = np.random.default_rng(1)
