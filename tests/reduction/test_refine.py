@@ -154,3 +154,10 @@ def test_the_number_of_steps_is_limited():
     descent.captured = Counted(Target(psi))
     descent.run(5, 1e-15)
     assert 5 <= len(calls) <= 11
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+def test_a_ridge_of_a_share_of_1e_10_is_added_to_the_diagonal(scale):
+    psi = mc.Expansion(scale * mc.Gaussian(0.5), X, C)
+    inner = psi(Z[:1])[0]
+    np.testing.assert_allclose(Captured(Target(psi))(Z[:1])[0], -inner @ inner / (scale * (1 + 1e-10)), rtol=1e-13)
