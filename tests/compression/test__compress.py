@@ -418,3 +418,10 @@ def test_models_of_objects_are_refused_with_the_remedy_whatever_the_data(words):
     for data in ((), (words, [0, 1, 0, 1])):
         with pytest.raises(TypeError, match="compress, which constructs vectors, needs a gradient.*mc.reduce"):
             mc.compress(model, *data, n_vectors=1)
+
+
+@pytest.mark.parametrize("data", [[], 3, {}, "text", np.zeros((0, 3)), np.zeros(3)], ids=str)
+def test_what_is_no_table_is_refused_with_the_name_of_the_argument(data):
+    model = mc.SVC(kernel=mc.Gaussian(0.5)).fit(np.eye(3), [0, 1, 1])
+    with pytest.raises((TypeError, ValueError), match="X must"):
+        mc.compress(model, data, n_vectors=1)

@@ -353,7 +353,7 @@ def test_the_kind_of_points_of_a_fit_stays_that_of_predictions():
 @pytest.mark.parametrize("estimator", [mc.SVC(), mc.KernelRidge(), mc.KernelPCA()], ids=lambda e: type(e).__name__)
 def test_dates_are_no_numbers(estimator):
     dates = np.arange(90).reshape(30, 3).astype("datetime64[D]")
-    with pytest.raises(TypeError, match=r"X must hold real numbers, got dates or durations, dtype datetime64"):
+    with pytest.raises(TypeError, match=r"X must hold real numbers, got .*datetime64\[D\]"):
         estimator.fit(dates, LABELS)
     fitted = clone(estimator).fit(ROWS, LABELS)
     with pytest.raises(TypeError, match="X must hold real numbers"):
