@@ -128,3 +128,12 @@ def test_features_that_depend_on_the_other_points_are_refused_at_fit():
     for each in (kernel, kernel + 1.0, mc.Normalized(kernel)):
         with pytest.raises(ValueError, match="must depend on x and z only"):
             mc.KernelPCA(2, kernel=each).fit(WORDS)
+
+
+def test_an_error_of_phi_tells_that_it_got_a_list():
+    with pytest.raises(TypeError) as caught:
+        mc.FeatureMap(lambda Y: Y**2)([[1.0, 2.0], [3.0, 4.0]])
+    assert "phi got a list of objects" in caught.value.__notes__[0]
+    with pytest.raises(ZeroDivisionError) as caught:
+        mc.FeatureMap(lambda _: 1 // 0)(X)
+    assert not hasattr(caught.value, "__notes__")

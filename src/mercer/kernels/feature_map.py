@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._compute.objects import plain
+from mercer._compute.objects import Objects, plain
 from mercer.kernels.base import Kernel, Tags
 
 
@@ -68,7 +68,16 @@ class FeatureMap(Kernel):
 
 def evaluate_features(kernel, points):
     """Return the features phi(x) (n, D) of ``Points``, computed once for a block and the points taken from it."""
-    return points.per_point(kernel, lambda block: _checked(kernel.phi(plain(block.container)), len(block)))
+    return points.per_point(kernel, lambda block: _checked(_mapped(kernel.phi, block.container), len(block)))
+
+
+def _mapped(phi, points):
+    try:
+        return phi(plain(points))
+    except Exception as error:
+        if isinstance(points, Objects):
+            error.add_note("phi got a list of objects, because the points are one; pass an array for rows of numbers.")
+        raise
 
 
 def _checked(features, n):

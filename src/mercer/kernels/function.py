@@ -9,8 +9,8 @@ from mercer._compute.objects import plain
 from mercer.kernels.base import Kernel, Tags
 
 _BLOCKS = (
-    "It gets two blocks of n and m points and returns all n m values at once; for a function f of two points use "
-    "lambda X, Z: np.array([[f(x, z) for z in Z] for x in X])."
+    "It gets two blocks of n and m points, as lists where the points are lists, and returns all n m values at once; "
+    "for a function f of two points use lambda X, Z: np.array([[f(x, z) for z in Z] for x in X])."
 )
 
 
