@@ -376,25 +376,14 @@ def test_a_random_state_is_checked_where_no_route_uses_it(estimator):
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        (
-            ["ab", "c", "ab", "d"],
-            r"X\[0\] is 'ab' of type str, but the kernel takes rows of numbers; use a kernel on objects",
-        ),
-        (pd.Series(["ab", "c", "ab", "d"]), r"X\[0\] is 'ab' of type str"),
-        ([[1.0], {2.0}, [3.0], [4.0]], r"X\[1\] is {2.0} of type set"),
+        (["ab", "c", "ab", "d"], r"X\[0\] of type str.* use a kernel of objects"),
+        (pd.Series(["ab", "c", "ab", "d"]), r"X\[0\] of type str"),
+        ([1.0, {2.0}, 3.0, 4.0], r"X\[1\] of type set"),
+        (pd.DataFrame({"text": ["ab", "c", "ab", "d"]}), r"X\[0, 0\] of type str.*mercer.on_columns"),
     ],
-    ids=["list", "Series", "set"],
+    ids=["list", "Series", "set", "table"],
 )
 def test_a_kernel_of_rows_refuses_objects_by_their_place_and_type(points, message):
-    with pytest.raises(TypeError, match=message):
-        mc.SVC().fit(points, [0, 1, 0, 1])
-    with pytest.raises(TypeError, match=message):
-        mc.Gaussian(1.0)(points)
-    with pytest.raises(TypeError, match=message):
-        mc.Gaussian("median").resolve(points)
-
-
-def test_a_table_of_text_is_told_how_columns_are_combined():
-    with pytest.raises(ValueError, match="could not convert") as caught:
-        mc.SVC().fit(pd.DataFrame({"text": ["ab", "c"]}), [0, 1])
-    assert "mercer.on_columns" in caught.value.__notes__[0]
+    for use in (lambda: mc.SVC().fit(points, [0, 1, 0, 1]), lambda: mc.Gaussian("median").resolve(points)):
+        with pytest.raises((ValueError, TypeError), match=message):
+            use()
