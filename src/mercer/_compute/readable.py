@@ -4,8 +4,6 @@ import numpy as np
 import scipy.sparse as sp
 
 _ENCODE = "encode text and categories as numbers (OneHotEncoder), or use a kernel of objects (mercer.on_columns)"
-    "encode text and categories as numbers (OneHotEncoder), or use a kernel of objects (mercer.on_columns in a table)"
-)
 
 
 def refuse_unreadable(X, name):
