@@ -222,3 +222,11 @@ def test_inner_products_of_float32_are_summed_in_float64(global_random_seed):
     product = psi.inner(other)
     assert product.dtype == np.float32
     assert abs(float(product[0, 0]) / exact - 1) <= np.finfo(np.float32).eps
+
+
+def test_values_that_overflow_are_refused_with_the_size_of_the_coefficients():
+    psi = mc.Expansion(mc.Gaussian(1.0), np.eye(3), np.full((3, 1), 1e160))
+    with pytest.raises(ValueError, match=r"overflow float64: coefficients are up to 1e\+160; divide"):
+        psi.norms()
+    with pytest.raises(ValueError, match="overflow float64"):
+        mc.Expansion(mc.Linear(), 1e5 * np.eye(3), np.full((3, 1), 1e305))(1e5 * np.ones((1, 3)))

@@ -57,7 +57,7 @@ def check_integer(name, value, least=1):
 
 
 def require_real(name, values):
-    """Raise a TypeError for dates, durations and complex numbers, which NumPy makes float64 without a word."""
+    """Raise for dates, durations and complex numbers, which NumPy makes float64 without a word."""
     found = getattr(values, "dtypes", getattr(values, "dtype", None))
     while isinstance(values, (list, tuple)) and len(values):
         values = values[0]
@@ -65,7 +65,9 @@ def require_real(name, values):
     for dtype in found if isinstance(found, Iterable) else [found]:
         kind = getattr(dtype, "kind", None)
         if kind in _NOT_REAL:
-            raise TypeError(f"{name} must hold real numbers, got dtype {dtype}{_NOT_REAL[kind]}")
+            # scikit-learn's checks ask for a ValueError here
+            error = ValueError if kind == "c" else TypeError
+            raise error(f"{name} must hold real numbers, got dtype {dtype}{_NOT_REAL[kind]}")
 
 
 def check_weights(name, weights, n):

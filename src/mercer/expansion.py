@@ -126,7 +126,8 @@ class Expansion:
             squares = self._kernel.diagonal(self.prepared)
         else:
             values = _evaluate(self, self.prepared, self.prepared)
-            squares = xp.sum(self._coef * values, axis=0, dtype=xp.float64)
+            with np.errstate(over="ignore"):
+                squares = _finite(self, xp.sum(self._coef * values, axis=0, dtype=xp.float64))
             squares = xp.astype(squares, values.dtype)
         # rounding and indefinite kernels give negative squares
         return xp.sqrt(xp.where(squares > 0, squares, xp.zeros_like(squares)))
@@ -362,7 +363,19 @@ def _evaluate(psi, X, Z):
     backend = pick_backend(psi.kernel, X, Z)
     if psi.coef is None:
         return backend.dense(psi.kernel, X, Z)
-    return backend.matmul(psi.kernel, X, Z, psi.coef)
+    return _finite(psi, backend.matmul(psi.kernel, X, Z, psi.coef))
+
+
+def _finite(psi, values):
+    """Return values computed of coefficients, or raise if one overflows."""
+    xp = array_api_compat.array_namespace(values)
+    if not bool(xp.all(xp.isfinite(values))):
+        largest = float(psi.prepared.xp.max(psi.prepared.xp.abs(psi.coef)))
+        raise ValueError(
+            f"values of the expansion overflow {values.dtype}: coefficients are up to {largest:.3g}; divide the "
+            "coefficients by a constant."
+        )
+    return values
 
 
 def _sharing(kernel, prepared, coef):

@@ -62,3 +62,8 @@ def test_the_dimension_of_a_margin_is_that_of_radius_and_norm():
 def test_numbers_out_of_range_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
         vc_bound(*arguments)
+
+
+def test_fewer_points_than_dimensions_have_no_bound():
+    with pytest.raises(ValueError, match="h = 1000000000 must be at most n = 100"):
+        vc_bound(0.1, 10**9, 100)

@@ -387,3 +387,15 @@ def test_a_kernel_of_rows_refuses_objects_by_their_place_and_type(points, messag
     for use in (lambda: mc.SVC().fit(points, [0, 1, 0, 1]), lambda: mc.Gaussian("median").resolve(points)):
         with pytest.raises((ValueError, TypeError), match=message):
             use()
+
+
+@pytest.mark.parametrize(
+    "estimator", [mc.SVC(), mc.KernelRidge(), mc.KernelFisher(), mc.KernelPCA()], ids=lambda e: type(e).__name__
+)
+def test_rows_whose_squares_underflow_are_refused_and_other_scales_are_taken(estimator):
+    single = ROWS.astype(np.float32)
+    with pytest.raises(ValueError, match="underflow float32: X has entries up to .*e-23; scale X"):
+        estimator.fit(single * np.float32(1e-23), LABELS)
+    with pytest.raises(ValueError, match="underflow float64"):
+        estimator.fit(ROWS * 1e-200, LABELS)
+    estimator.fit(single * np.float32(1e-10), LABELS)

@@ -143,7 +143,9 @@ def test_a_one_row_block_is_a_block():
 
 
 def test_nothing_is_claimed_of_a_kernel_but_what_is_known():
-    assert mc.Gaussian().tags == Tags(sparse=True)
+    assert mc.Gaussian().tags == Tags(positive_semidefinite=True, sparse=True)
+    assert Tags().positive_semidefinite is None
+    assert _OnlyValues().tags.positive_semidefinite is None
     assert mc.Sigmoid().tags.positive_semidefinite is False
     assert mc.Polynomial(coef0=-1.0).tags.positive_semidefinite is None
     assert (mc.Sigmoid() + mc.Linear()).tags.positive_semidefinite is None

@@ -172,3 +172,15 @@ def test_matrices_beyond_the_memory_limit_are_refused():
 def test_bad_arguments_are_refused(attempt, message):
     with pytest.raises(ValueError, match=message):
         attempt()
+
+
+def test_leave_one_out_residuals_that_rounding_hides_are_refused():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    phi, Y = mc.features(mc.Gaussian(1.0), np.vstack([X, X[:5]])), np.ones((35, 1))
+    for alpha in (1e-14, 1e-6):
+        psi, R = ridge(phi, Y, alpha).expansion, posterior(phi, alpha)
+        if alpha == 1e-6:
+            assert np.isfinite(loo_residuals(psi, Y, R)).all()
+            continue
+        with pytest.raises(ValueError, match="have a relative error of about .*raise alpha, or remove repeated points"):
+            loo_residuals(psi, Y, R)

@@ -92,6 +92,7 @@ class KernelEstimator(AllOrNothing):
         generator(getattr(self, "random_state", None))
         kernel = as_kernel(self.kernel)
         X = self._rows(X, kernel, reset=True)
+        _refuse_underflow(X)
         kernel = kernel.resolve(X, sample_weight)
         check_pairwise(kernel, X)
         self._n_rows = count_points(X)
@@ -173,6 +174,19 @@ class KernelEstimator(AllOrNothing):
     def _require_two(self, points):
         if len(points) < 2:
             raise ValueError(f"Found X with 1 sample(s), but {type(self).__name__} needs a minimum of 2.")
+
+
+def _refuse_underflow(X):
+    """Raise if the squares of all entries of rows lose digits in their type; single new points may be small."""
+    if getattr(getattr(X, "dtype", None), "kind", "") != "f":
+        return
+    largest = float(abs(X).max())
+    info = np.finfo(X.dtype)
+    if 0 < largest < float(np.sqrt(info.tiny / info.eps)):
+        raise ValueError(
+            f"Squared norms and distances underflow {X.dtype}: X has entries up to {largest:.3g}; scale X "
+            "(StandardScaler) first."
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

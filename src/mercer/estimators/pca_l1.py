@@ -5,6 +5,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._common import check_integer, warn
+from mercer._compute.points import as_rows
 from mercer.estimators._base import AllOrNothing
 from mercer.solvers import pca_l1
 
@@ -139,9 +140,11 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         array (m, n_features_in_)
         """
         check_is_fitted(self)
-        scores = np.asarray(X)
-        if scores.ndim != 2 or scores.shape[1] != self.n_components_:
-            raise ValueError(f"scores must have shape (m, {self.n_components_}), got {scores.shape}.")
+        scores = as_rows(X)
+        if scores.shape[1] != self.n_components_:
+            raise ValueError(
+                f"X must have shape (m, {self.n_components_}), one score per component, got {scores.shape}."
+            )
         return scores @ self.components_ + self.mean_
 
     def __sklearn_tags__(self):

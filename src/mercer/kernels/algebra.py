@@ -130,7 +130,7 @@ class Constant(Kernel):
     @property
     def tags(self):
         """Positive semidefinite, on any points."""
-        return Tags(points="any", sparse=True)
+        return Tags(positive_semidefinite=True, points="any", sparse=True)
 
     def admit(self, points, name):
         return points if hasattr(points, "shape") or isinstance(points, Shared) else as_objects(points, name)

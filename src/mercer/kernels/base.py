@@ -36,7 +36,7 @@ class Tags:
         Whether k(x, z) = k(z, x) by its formula; a function of the user may differ.
     """
 
-    positive_semidefinite: bool | None = True
+    positive_semidefinite: bool | None = None
     points: str = "rows"
     sparse: bool = False
     differentiable: bool = True
@@ -56,6 +56,9 @@ class Kernel:
     rules : dict of str to function, class attribute
         Parameters that may be a rule such as ``"scale"``, with ``function(value, X, sample_weight)``, which returns the
         number; for example ``{"gamma": bandwidth.gamma}``.
+    positive_semidefinite : bool or None, class attribute
+        True if proved for all points and parameters; ``tags`` tell it. None, unproved, is the default: support vector
+        machines and kernel PCA then look for negative eigenvalues on the training points.
     scalar : {"radial", "dot"} or None, class attribute
         "radial" if k(x, z) = profile(|x - z|^2), "dot" if k(x, z) = profile(<x, z>); blocks then run in fused loops.
 
@@ -84,6 +87,7 @@ class Kernel:
     __array_ufunc__ = None
     rules: ClassVar = {}
     scalar: ClassVar = None
+    positive_semidefinite: ClassVar = None
 
     # --- for users --------------------------------------------------------------------------------------------------
 
@@ -168,7 +172,7 @@ class Kernel:
     @property
     def tags(self):
         """Properties known without data, a ``Tags``."""
-        return Tags()
+        return Tags(self.positive_semidefinite)
 
     def get_params(self, deep=True):
         """Return the fields by name; with ``deep`` also the fields of inner kernels, as ``left__gamma``.

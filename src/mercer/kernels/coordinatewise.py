@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class _Histogram(Coordinatewise):
     @property
     def tags(self):
         """Positive semidefinite on rows without negative numbers."""
-        return Tags(nonnegative=True)
+        return Tags(self.positive_semidefinite, nonnegative=True)
 
     def admit(self, points, name):
         points = super().admit(points, name)
@@ -98,6 +99,8 @@ class Laplacian(InverseSquaredWidth, Coordinatewise):
     >>> mc.Laplacian(1.0)(np.array([[0.0, 0.0], [0.5, -0.5]]))[0, 1].round(4)
     np.float64(0.3679)
     """
+
+    positive_semidefinite: ClassVar = True
 
     @staticmethod
     def term(xp, x, z, order=0):
@@ -129,6 +132,8 @@ class Chi2(InverseSquaredWidth, _Histogram):
     np.float64(0.1353)
     """
 
+    positive_semidefinite: ClassVar = True
+
     gamma: float | str = 1.0
 
     @staticmethod
@@ -157,6 +162,8 @@ class Intersection(_Histogram):
     >>> mc.Intersection()(np.array([[1.0, 2.0]]), np.array([[2.0, 0.5]]))
     array([[1.5]])
     """
+
+    positive_semidefinite: ClassVar = True
 
     @staticmethod
     def term(xp, x, z, order=0):

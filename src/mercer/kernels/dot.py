@@ -38,8 +38,8 @@ class Dot(Kernel):
 
     @property
     def tags(self):
-        """Positive semidefinite, on dense or sparse rows."""
-        return Tags(sparse=True)
+        """Positive semidefinite if the class says so, on dense or sparse rows."""
+        return Tags(self.positive_semidefinite, sparse=True)
 
     def evaluate(self, tile):
         return tile.dot(self)
@@ -70,6 +70,8 @@ class Linear(Dot):
     >>> mc.Linear()(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
     array([[11.]])
     """
+
+    positive_semidefinite: ClassVar = True
 
     @staticmethod
     def profile(xp, s, order=0):

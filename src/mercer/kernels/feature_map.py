@@ -42,7 +42,7 @@ class FeatureMap(Kernel):
     @property
     def tags(self):
         """Positive semidefinite, on rows or objects."""
-        return Tags(points="rows or objects", sparse=True, differentiable=self.jacobian is not None)
+        return Tags(True, points="rows or objects", sparse=True, differentiable=self.jacobian is not None)
 
     def evaluate(self, tile):
         X = evaluate_features(self, tile.X)

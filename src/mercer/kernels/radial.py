@@ -44,8 +44,8 @@ class Radial(Kernel):
 
     @property
     def tags(self):
-        """Positive semidefinite, on dense or sparse rows."""
-        return Tags(sparse=True)
+        """Positive semidefinite if the class says so, on dense or sparse rows."""
+        return Tags(self.positive_semidefinite, sparse=True)
 
     def evaluate(self, tile):
         return tile.radial(self)
@@ -95,6 +95,8 @@ class Gaussian(InverseSquaredWidth, Radial):
            [0.6065, 1.    ]])
     """
 
+    positive_semidefinite: ClassVar = True
+
     @staticmethod
     def profile(xp, s, gamma, order=0):
         """Return (-gamma)^order exp(-gamma s)."""
@@ -122,6 +124,8 @@ class Matern(Radial):
     >>> mc.Matern(length=2.0, nu=0.5)(np.array([[0.0], [2.0]]))[0, 1].round(4)
     np.float64(0.3679)
     """
+
+    positive_semidefinite: ClassVar = True
 
     length: float | str = 1.0
     nu: float = 1.5
@@ -186,6 +190,8 @@ class RationalQuadratic(Radial):
     np.float64(0.3333)
     """
 
+    positive_semidefinite: ClassVar = True
+
     length: float | str = 1.0
     alpha: float = 1.0
     rules: ClassVar = {"length": bandwidth.length}
@@ -222,6 +228,8 @@ class Cauchy(InverseSquaredWidth, Radial):
     >>> mc.Cauchy(1.0)(np.array([[0.0], [1.0]]))[0, 1]
     np.float64(0.5)
     """
+
+    positive_semidefinite: ClassVar = True
 
     @staticmethod
     def profile(xp, s, gamma, order=0):

@@ -34,7 +34,7 @@ class Structured(Kernel):
     @property
     def tags(self):
         """Positive semidefinite, on objects, without gradient."""
-        return Tags(points="objects", differentiable=False)
+        return Tags(positive_semidefinite=True, points="objects", differentiable=False)
 
     def admit(self, points, name):
         points = as_objects(points, name)

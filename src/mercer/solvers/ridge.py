@@ -22,6 +22,8 @@ from mercer.linalg.operators import InnerProducts, Weighted
 
 logger = logging.getLogger(__name__)
 
+# Largest relative error of leave-one-out residuals.
+_LEFT_OUT_ERROR = 1e-3
 # Points whose coordinates or variances are computed at a time.
 _ROWS = 1024
 
@@ -119,8 +121,16 @@ def loo_residuals(psi, Y, R):
 
     They are A_i / sum_j R_ij^2 with the coefficients A of ``ridge`` and R of ``posterior``, equal alpha and weights
     (Rasmussen and Williams 2006, eq. 5.12); the sum is (M + alpha S^-2)^-1_ii. A weighted point is left out whole.
+    Raises a ValueError if rounding, times about the condition number, is above a thousandth.
     """
     inverse = np.sum(np.asarray(R.coef, np.float64) ** 2, axis=1)
+    trace = float(np.asarray(psi.kernel.diag(psi.points), np.float64).sum())
+    error = float(np.finfo(np.float64).eps) * trace * float(inverse.max())
+    if error > _LEFT_OUT_ERROR:
+        raise ValueError(
+            f"leave-one-out residuals have a relative error of about {min(error, 1.0):.1g}: alpha is too small for "
+            "points this near to each other; raise alpha, or remove repeated points."
+        )
     used = inverse > 0
     residuals = np.empty(np.shape(Y))
     residuals[used] = np.asarray(psi.coef, np.float64)[used] / inverse[used, None]
