@@ -142,9 +142,7 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_is_fitted(self)
         scores = as_rows(X)
         if scores.shape[1] != self.n_components_:
-            raise ValueError(
-                f"X must have shape (m, {self.n_components_}), one score per component, got {scores.shape}."
-            )
+            raise ValueError(f"X must have shape (m, {self.n_components_}), got {scores.shape}.")
         return scores @ self.components_ + self.mean_
 
     def __sklearn_tags__(self):
