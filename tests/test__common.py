@@ -213,18 +213,18 @@ def test_callbacks_of_a_search_reach_the_estimator_inside():
 
 @pytest.mark.parametrize("kind", ["datetime64[D]", "timedelta64[s]", "complex128"])
 def test_values_that_numpy_would_make_real_without_a_word_are_refused(kind):
-    values = np.arange(6).reshape(3, 2).astype(kind)
+    values, error = np.arange(6).reshape(3, 2).astype(kind), ValueError if kind == "complex128" else TypeError
     for each in (values, values[:, 0], list(values), [list(row) for row in values]):
-        with pytest.raises((TypeError, ValueError), match=f"y must hold real numbers, got dtype {kind[:6]}"):
+        with pytest.raises(error, match=f"y must hold real numbers, got dtype {kind[:6]}"):
             require_real("y", each)
     for frame in (
         pd.DataFrame(values),
         pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": values[:, 1]}),
         pd.Series(values[:, 0]),
     ):
-        with pytest.raises(TypeError, match="y must hold real numbers, got dtype"):
+        with pytest.raises(error, match="y must hold real numbers, got dtype"):
             require_real("y", frame)
-    with pytest.raises(TypeError, match="weight must hold real numbers"):
+    with pytest.raises(error, match="weight must hold real numbers"):
         check_weights("weight", values[:, 0], 3)
 
 
