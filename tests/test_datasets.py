@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.signal import convolve2d
 
+import mercer as mc
 from mercer import datasets
 
 
@@ -93,6 +94,45 @@ def test_smoothing_keeps_float32_turns_integers_to_floats_and_refuses_rows_that_
         datasets.smooth(np.zeros((2, 10)))
     with pytest.raises(ValueError, match="width = 0"):
         datasets.smooth(np.zeros((2, 9)), width=0)
+
+
+def test_graphs_strings_and_texts_are_read_as_objects(folders):
+    edges = np.array([[1, 2], [2, 1], [5, 4], [4, 5], [3, 4], [4, 3]])
+    arrays = {"A": edges, "graph_indicator": np.array([1, 1, 2, 2, 2]), "graph_labels": np.array([1, -1])}
+    np.savez(folders[0] / "plain.npz", **arrays)
+    np.savez(folders[0] / "labelled.npz", node_labels=np.array([7, 8, 7, 9, 7]), **arrays)
+    edge, path = [[0, 1], [1, 0]], [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    assert [mc.graphs.Graph(edge), mc.graphs.Graph(path)] == datasets.load_objects("plain").X
+    labelled = datasets.load_objects("labelled")
+    assert [mc.graphs.Graph(edge, [7, 8]), mc.graphs.Graph(path, [7, 9, 7])] == labelled.X
+    assert labelled.y.tolist() == [1, -1]
+    texts = ["naïve", "", "tests"]
+    joined = [text.encode() for text in texts]
+    np.savez(
+        folders[0] / "texts.npz",
+        text=np.frombuffer(b"".join(joined), np.uint8),
+        offsets=np.cumsum([0, *map(len, joined)]),
+        y=np.arange(3),
+    )
+    assert texts == datasets.load_objects("texts").X
+    np.savez(folders[0] / "letters.npz", X=np.frombuffer(b"acgtta", np.uint8).reshape(2, 3), y=np.arange(2))
+    assert datasets.load_objects("letters").X == ["acg", "tta"]
+    np.savez(folders[0] / "rows.npz", X=np.eye(2), y=np.arange(2))
+    with pytest.raises(ValueError, match="'rows' holds the arrays X, y, which are neither graphs nor strings"):
+        datasets.load_objects("rows")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "n", "first"),
+    [("tu_mutag", 188, 17), ("tu_ptc_mr", 344, 2), ("tu_enzymes", 600, 37), ("promoters", 106, 57),
+     ("splice_uci", 3190, 60), ("celegans_acc_small", 2200, 82), ("reuters40_text", 40, None)],
+)  # fmt: skip
+def test_the_sets_of_objects_have_their_published_sizes(data, name, n, first):
+    data(name)
+    found = datasets.load_objects(name)
+    assert len(found.X) == len(found.y) == n
+    assert first in (None, len(found.X[0]))
 
 
 @pytest.mark.data

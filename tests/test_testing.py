@@ -8,7 +8,7 @@ from tests.reference.instances import KERNELS, ROWS
 
 import mercer as mc
 from mercer.kernels.base import Kernel
-from mercer.testing import check_expansion_laws, check_kernel_implementation
+from mercer.testing import check_expansion_laws, check_kernel_implementation, check_structured_estimator
 
 X = np.random.default_rng(3).random((12, 3))
 
@@ -262,3 +262,33 @@ def test_vectors_are_evaluated_at_the_first_six_points_by_default():
     check_expansion_laws(WrongExpansion(psi, call=call), X[:3])
     assert seen[-1] == 3
     check_expansion_laws(mc.features(mc.Gaussian(1.0), X[:2]))
+
+
+WORDS = ["aab", "aba", "baa", "aaa", "aaba", "abaa", "bbb", "bba", "babb", "bab", "abbb", "bbbb"]
+HALVES = np.repeat([0, 1], 6)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        mc.SVC(kernel=mc.strings.Subsequence(2, 0.5)),
+        mc.SVC(kernel=mc.FunctionKernel(lambda X, Z: np.array([[float(x[0] == z[0]) for z in Z] for x in X]))),
+        mc.KernelRidge(kernel=mc.strings.Mismatch(2, 1)),
+        mc.KernelPCA(2, kernel=mc.Normalized(mc.strings.Spectrum(1))),
+    ],
+    ids=lambda estimator: f"{type(estimator).__name__} {type(estimator.kernel).__name__}",
+)
+def test_estimators_on_strings_pass(estimator):
+    check_structured_estimator(estimator, WORDS, None if isinstance(estimator, mc.KernelPCA) else HALVES)
+
+
+def test_estimators_on_graphs_pass():
+    graphs = [mc.graphs.Graph(np.eye(len(word), k=1) + np.eye(len(word), k=-1), list(word)) for word in WORDS]
+    check_structured_estimator(mc.SVC(kernel=mc.graphs.WeisfeilerLehman(1)), graphs, HALVES)
+
+
+def test_an_estimator_whose_results_depend_on_the_other_points_is_named(monkeypatch):
+    predict = mc.KernelRidge.predict
+    monkeypatch.setattr(mc.KernelRidge, "predict", lambda self, X: predict(self, X) - predict(self, X).mean())
+    with pytest.raises(AssertionError, match="results of points alone does not hold for KernelRidge"):
+        check_structured_estimator(mc.KernelRidge(kernel=mc.strings.Spectrum(1)), WORDS, HALVES)

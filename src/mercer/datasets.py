@@ -4,15 +4,18 @@ A set is one ``.npz`` file of plain arrays in the folder of the environment vari
 ``MERCER_CACHE``, else ``mercer`` in ``XDG_CACHE_HOME``, else ``~/.cache/mercer``.
 """
 
+import itertools
 import os
 import re
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
 from mercer.formats.files import replacing
+from mercer.kernels.graphs import Graph
 
-__all__ = ["available", "fetch", "load", "smooth"]
+__all__ = ["available", "fetch", "load", "load_objects", "smooth"]
 
 # Name on OpenML, version, training rows, and conversion of pixels and labels to those of the published experiments.
 _OPENML = {
@@ -66,6 +69,66 @@ def load(name):
         f"data set {name!r} was not found in {searched}; {remedy}set the environment variable MERCER_DATA to the "
         f"folder of {name}.npz."
     )
+
+
+def load_objects(name):
+    """Load a data set of graphs, strings or texts from this machine, as a list of objects.
+
+    Parameters
+    ----------
+    name : str
+        The file name without ``.npz``. The file holds graphs in the arrays of the TU Dortmund collection (``A``,
+        ``graph_indicator``, ``graph_labels``, ``node_labels``), texts as ``text`` and ``offsets``, or strings of equal
+        length as rows ``X`` of ASCII codes.
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        ``X``, a list of ``mercer.graphs.Graph`` or str, and ``y``, their labels.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file holds other arrays.
+
+    Examples
+    --------
+    >>> from mercer import datasets
+    >>> datasets.load_objects("no_such_set")
+    Traceback (most recent call last):
+    FileNotFoundError: ...
+    """
+    from sklearn.utils import Bunch
+
+    arrays = load(name)
+    if "graph_indicator" in arrays:
+        return Bunch(X=_graphs(arrays), y=arrays.graph_labels)
+    if "offsets" in arrays:
+        text = arrays.text.tobytes()
+        ends = arrays.offsets.tolist()
+        return Bunch(X=[text[a:b].decode() for a, b in itertools.pairwise(ends)], y=arrays.y)
+    if "X" in arrays and arrays.X.dtype == np.uint8 and arrays.X.ndim == 2 and arrays.X.max() < 128:
+        return Bunch(X=[row.tobytes().decode("ascii") for row in arrays.X], y=arrays.y)
+    raise ValueError(
+        f"data set {name!r} holds the arrays {', '.join(sorted(arrays))}, which are neither graphs nor strings; read "
+        "rows of numbers by mercer.datasets.load."
+    )
+
+
+def _graphs(arrays):
+    """Return the graphs of arrays of the TU Dortmund collection, whose nodes and graphs are counted from 1."""
+    starts = np.searchsorted(arrays.graph_indicator, np.arange(1, len(arrays.graph_labels) + 2))
+    edges = arrays.A[np.argsort(arrays.A[:, 0], kind="stable")].astype(np.int64) - 1
+    cuts = np.searchsorted(edges[:, 0], starts)
+    labels = arrays.get("node_labels")
+    graphs = []
+    for i, (start, stop) in enumerate(itertools.pairwise(starts.tolist())):
+        part = edges[cuts[i] : cuts[i + 1]] - start
+        adjacency = sp.csr_array((np.ones(len(part), np.int8), part.T), (stop - start, stop - start))
+        graphs.append(Graph(adjacency, None if labels is None else labels[start:stop]))
+    return graphs
 
 
 def available():

@@ -2,11 +2,13 @@
 
 import importlib.util
 import pickle
+import tempfile
 from dataclasses import fields, replace
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 
 from mercer._compute import array, pick_backend
 from mercer._compute.namespace import Namespace
@@ -14,6 +16,7 @@ from mercer._compute.points import as_rows, count_points, take_points
 from mercer._compute.profile import parameters
 from mercer._compute.tile import Tile
 from mercer.expansion import Expansion, features
+from mercer.formats import load, save
 from mercer.gram import Gram
 from mercer.kernels import Coordinatewise, Dot, Kernel, Mapped, Normalized, Product, Radial
 from mercer.kernels.base import admit_pair, inner_kernels, with_params
@@ -95,6 +98,59 @@ def check_expansion_laws(psi, X=None):
     X = take_points(psi.points, slice(0, min(6, psi.shape[0]))) if X is None else X
     for law in _EXPANSION_LAWS:
         law(psi, X)
+
+
+def check_structured_estimator(estimator, X, y=None):
+    """Check that an estimator works with points that are objects: strings, sets, graphs, series or any others.
+
+    The laws are: an error before ``fit``; ``fit`` changes no parameter, and a second fit changes no result; clone,
+    pickle and, unless it holds functions, a model file give the same results; the order of new points does not matter,
+    and each is treated alone; lists, object arrays and Series of pandas, if installed, are equal; cross-validation.
+
+    Parameters
+    ----------
+    estimator : estimator of Mercer, with ``predict`` or ``transform``
+    X : list of n objects
+        At least 12.
+    y : array (n,), optional
+        Targets. Each class of a classifier needs at least 6 points.
+
+    Raises
+    ------
+    AssertionError
+        With a sentence that names the law, the estimator and what broke it.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> from mercer.testing import check_structured_estimator
+    >>> words = ["aab", "aba", "baa", "aaa", "aaba", "abaa", "bbb", "bba", "babb", "bab", "abbb", "bbbb"]
+    >>> check_structured_estimator(mc.SVC(kernel=mc.strings.Spectrum(1)), words, [0] * 6 + [1] * 6)
+    """
+    X, params, model = list(X), repr(estimator.get_params()), clone(estimator)
+    try:
+        _require(False, "results before fit are an error", estimator, _results(model, X))
+    except ValueError:
+        expected = _results(model.fit(X, y), X)
+    same = {"a clone": clone(model).fit(X, y), "a second fit": model.fit(X, y)}
+    if importlib.util.find_spec("pandas"):
+        series = importlib.import_module("pandas").Series(X, range(7, 7 + len(X)), object)
+        same["a Series"] = clone(model).fit(series, y)
+    if not _holds_function(model.kernel_):
+        same["a pickle"] = pickle.loads(pickle.dumps(model))
+        with tempfile.TemporaryDirectory() as folder:
+            save(model, f"{folder}/model")
+            same["a model file"] = load(f"{folder}/model")
+    for name, other in same.items():
+        _equal(f"equality of the results of {name}, in any order", estimator, _results(other, X[::-1]), expected[::-1])
+    _equal("equality of the results of points alone", estimator, _results(model, X[:1]), expected[:1], expected)
+    _require(repr(estimator.get_params()) == params, "fit keeps the parameters", estimator, params)
+    if y is not None:
+        _require(np.isfinite(cross_val_score(estimator, X, y, cv=3)).all(), "finite scores", estimator, "NaN")
+
+
+def _results(model, X):
+    return np.asarray(getattr(model, min({"decision_function", "predict", "transform"} & {*dir(model)}))(X))
 
 
 # --- laws of kernels -------------------------------------------------------------------------------------------------
