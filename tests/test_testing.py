@@ -292,3 +292,11 @@ def test_an_estimator_whose_results_depend_on_the_other_points_is_named(monkeypa
     monkeypatch.setattr(mc.KernelRidge, "predict", lambda self, X: predict(self, X) - predict(self, X).mean())
     with pytest.raises(AssertionError, match="results of points alone does not hold for KernelRidge"):
         check_structured_estimator(mc.KernelRidge(kernel=mc.strings.Spectrum(1)), WORDS, HALVES)
+
+
+def _doubled(Y):
+    return 2.0 * Y
+
+
+def test_kernels_with_functions_of_rows_pass_on_default_points():
+    check_kernel_implementation(mc.Mapped(mc.Gaussian(1.0), _doubled) + mc.Linear())

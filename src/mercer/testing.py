@@ -428,7 +428,7 @@ def _default_points(kernel):
 
 def _n_features(kernel):
     """Return a number of features that the kernel takes: 3, unless a linear map inside needs another."""
-    if isinstance(kernel, Mapped):
+    if isinstance(kernel, Mapped) and not callable(kernel.A):
         return kernel.A.shape[-1] if kernel.A.dtype.kind == "f" else max(3, int(abs(kernel.A).max()) + 1)
     if hasattr(kernel, "c") and isinstance(kernel.c, Expansion):
         return kernel.c.points.shape[1]

@@ -135,3 +135,8 @@ def test_arithmetic_of_symbols_works_from_both_sides():
     s = Symbol("dot")
     values = [2 - s, 2 / s, s - 2, s / 2, 2 + s, s**2.5, abs(-s), s >= 2, s <= 2]
     assert [float(computed(each, np.array([4.0]), np.ones(1))) for each in values] == [-2, 0.5, 2, 2, 6, 32, 4, 1, 0]
+
+
+def test_a_map_by_a_function_is_refused():
+    with pytest.raises(TypeError, match="has a function, which cannot be exported; a linear map can"):
+        trace(2 * mc.Mapped(mc.Gaussian(1.0), np.square))

@@ -79,3 +79,9 @@ def test_rows_are_pulled_back_to_the_nearest_with_the_mapped_rows(A):
     np.testing.assert_allclose(flatten(target, back)[1], mapped, atol=1e-12)
     assert (np.linalg.norm(back - X, axis=1) <= np.linalg.norm(there - X, axis=1) + 1e-12).all()
     np.testing.assert_allclose(pull_rows(A, flatten(target, X)[1], X), X, atol=1e-12)
+
+
+def test_a_map_by_a_function_stays():
+    kernel = 2 * mc.Mapped(G, np.square) + 1.0
+    assert unmapped(kernel) == (kernel, None)
+    assert form_of(kernel) is None

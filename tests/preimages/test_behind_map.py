@@ -49,3 +49,12 @@ def test_maps_within_maps_are_followed():
     np.testing.assert_allclose(
         mc.preimage(psi, method="fixed_point").points, mc.preimage(other, method="fixed_point").points, atol=1e-6
     )
+
+
+def test_a_map_by_a_function_has_pre_images_by_its_jacobian():
+    twice = mc.Mapped(G, lambda Y: 2 * Y, lambda Y: np.broadcast_to(2 * np.eye(3), (len(Y), 3, 3)))
+    found = mc.preimage(mc.mean(mc.features(twice, X)))
+    expected = mc.preimage(mc.mean(mc.features(mc.Mapped(G, 2 * np.ones(3)), X)))
+    np.testing.assert_allclose(found.sqdist, expected.sqdist, rtol=1e-6)
+    with pytest.raises(TypeError, match="neither radial nor has a gradient"):
+        mc.preimage(mc.mean(mc.features(mc.Mapped(G, np.sin), X)))

@@ -172,6 +172,9 @@ def _(kernel: Normalized):
 
 @trace.register
 def _(kernel: Mapped):
+    if callable(kernel.A):
+        raise TypeError(f"{kernel!r} has a function, which cannot be exported; a linear map can.")
+
     def mapped(symbol):
         return replace(symbol, maps=(kernel.A, *symbol.maps)) if symbol.operation in PAIRS + NORMS else symbol
 

@@ -138,7 +138,7 @@ def unmapped(kernel):
     >>> unmapped(2 * mc.Mapped(mc.Gaussian(1.0), np.array([3.0])))
     (Scaled(kernel=Gaussian(gamma=1.0), factor=2.0), array([3.]))
     """
-    if isinstance(kernel, Mapped):
+    if isinstance(kernel, Mapped) and not callable(kernel.A):
         return kernel.kernel, kernel.A
     if not isinstance(kernel, _FUNCTIONS):
         return kernel, None
