@@ -13,7 +13,7 @@ from sklearn.svm import SVC as LIBSVM
 from threadpoolctl import threadpool_limits
 
 import mercer as mc
-from mercer.solvers.svm.working_set import LANES, optimise, subtract
+from mercer.solvers.svm.smo import LANES, optimise, subtract
 
 RNG = np.random.default_rng(11)
 X = RNG.standard_normal((80, 3))

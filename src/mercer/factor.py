@@ -9,8 +9,8 @@ from mercer._common import check_integer, check_number, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer.linalg import cholesky, eigh
-from mercer.linalg.extreme import smallest
 from mercer.linalg.operators import Centred, InnerProducts, centred, epsilon
+from mercer.linalg.smallest_eigenvalue import smallest
 
 # Lanczos starts from at most this many vectors and at most a tenth: a tenth of the cost of one product.
 _START_POINTS, _START_SHARE, _START_TOL = 1_000, 10, 1e-3

@@ -10,7 +10,7 @@ from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.linalg import eigh
-from mercer.linalg.extreme import smallest
+from mercer.linalg.smallest_eigenvalue import smallest
 
 # Number of evenly spaced points that are tested pair by pair when the dense solver does not take all.
 _TRIED = 1_000

@@ -26,7 +26,8 @@ from mercer.expansion import Expansion
 from mercer.gram import Gram, kept_product, prepare_product
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.solvers.svm import solve_dual
-from mercer.solvers.svm.dual import Infeasible, certificate, inner_bias
+from mercer.solvers.svm.bias import inner_bias
+from mercer.solvers.svm.dual import Infeasible, certificate
 from mercer.solvers.svm.workspace import Options, SharedCallback
 
 # Largest target, whose square is a number.

@@ -5,6 +5,7 @@ import pytest
 
 import mercer as mc
 from mercer.solvers.svm.active_set import solve_active_set
+from mercer.solvers.svm.bias import violation_of
 from mercer.solvers.svm.compiled_active_set import (
     _cholesky_solve,
     _direction,
@@ -13,7 +14,7 @@ from mercer.solvers.svm.compiled_active_set import (
     _whole_step,
     newton_steps,
 )
-from mercer.solvers.svm.dual import Dual, violation_of
+from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.one_constraint import solve_one_constraint
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.workspace import Options, Workspace

@@ -9,7 +9,7 @@ import mercer as mc
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.max_margin import _distance, _in_margins, _place, _some, solve_nu_svc, widest_margin
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.working_set import LANES
+from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.workspace import Workspace
 
 

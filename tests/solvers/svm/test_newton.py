@@ -5,10 +5,10 @@ import pytest
 
 import mercer as mc
 from mercer.solvers.svm import newton
+from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.rows import FusedRows, rows_of
-from mercer.solvers.svm.smo import solve
 from mercer.solvers.svm.workspace import Workspace
 
 

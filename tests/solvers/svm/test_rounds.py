@@ -4,7 +4,7 @@ import mercer as mc
 from mercer.solvers.svm.on_demand import gather_columns
 from mercer.solvers.svm.rounds import bias_and_violation, near_margin, round_solver
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.working_set import load
+from mercer.solvers.svm.smo import load
 
 
 def _problem(seed, n=700, dtype=np.float64):

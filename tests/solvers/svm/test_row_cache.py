@@ -6,7 +6,7 @@ import pytest
 import mercer as mc
 from mercer.solvers.svm.row_cache import RowCache
 from mercer.solvers.svm.rows import FusedRows, rows_of, shared_blocks
-from mercer.solvers.svm.working_set import LANES
+from mercer.solvers.svm.smo import LANES
 
 
 @pytest.fixture

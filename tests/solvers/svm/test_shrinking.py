@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from mercer.solvers.svm import shrinking
-from mercer.solvers.svm.dual import slopes
+from mercer.solvers.svm.bias import slopes
 from mercer.solvers.svm.shrinking import Variables
-from mercer.solvers.svm.working_set import LANES
+from mercer.solvers.svm.smo import LANES
 
 
 def _problem(seed, n=600, C=5.0):

@@ -1,250 +1,196 @@
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from scipy.optimize import LinearConstraint, minimize
 
 import mercer as mc
-from mercer.solvers.svm import smo
-from mercer.solvers.svm.dual import Dual
-from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.smo import solve
-from mercer.solvers.svm.workspace import Workspace
+from mercer.solvers.svm.smo import LANES, gather, optimise, subtract
 
 
-def _solve(kernel, X, dual, tol=1e-10, values=None, max_iter=10**6, **options):
-    rows = rows_of(kernel, X, 0.0)
-    buffer = np.empty(len(dual.target) * 1024 if values is None else values, rows.dtype)
-    return solve(rows, dual, Workspace(tol, max_iter, buffer, **options))
+def _problem(seed, n=300):
+    X = np.random.default_rng(seed).standard_normal((n, 3))
+    width = -(-n // LANES) * LANES
+    K = np.zeros((n, width))
+    K[:, :n] = mc.Gaussian(0.5)(X)
+    y = np.zeros(width)
+    y[:n] = np.where(X[:, 0] > 0.1, 1.0, -1.0)
+    slots = np.full(width, -1)
+    slots[:n] = np.arange(n)
+    ones = np.zeros(width)
+    ones[:n] = 1
+    return K, slots, ones, y
 
 
-@pytest.fixture
-def points(global_random_seed):
-    return np.random.default_rng(global_random_seed).standard_normal((60, 3))
+def test_steps_lead_to_the_optimum_and_keep_the_sum(global_random_seed):
+    K, slots, ones, y = _problem(global_random_seed)
+    f, coef = y.copy(), np.zeros(len(y))
+    groups = np.array([0, len(y)])
+    lower, upper = np.minimum(0, y), np.maximum(0, y)
+    n_iter, missing, violation = optimise(K, slots, ones, f, coef, lower, upper, 0.0, groups, 1e-9, 10**6)
+    assert missing == -1
+    assert violation <= 1e-9
+    assert n_iter > 0
+    assert abs(coef.sum()) < 1e-12
+    np.testing.assert_allclose(f[:300], y[:300] - K[:, :300] @ coef[:300], atol=1e-12)
 
 
-def _classifier(points, C=1.0):
-    y = np.where(points[:, 0] + 0.5 * points[:, 1] ** 2 > 0.3, 1.0, -1.0)
-    n = len(y)
-    return Dual(y, np.minimum(0, C * y), np.maximum(0, C * y), np.zeros(n), np.arange(n))
-
-
-def _one_class(points, nu=0.2):
-    n = len(points)
-    upper = np.full(n, 1 / (nu * n))
-    return Dual(np.zeros(n), np.zeros(n), upper, np.full(n, 1 / n), np.arange(n))
-
-
-def _regression(points, epsilon=0.1, C=2.0):
-    y, n = np.sin(points[:, 0]), len(points)
-    return Dual(y, np.full(n, -C), np.full(n, C), np.zeros(n), np.arange(n), epsilon)
-
-
-def _ball(points, C=0.1):
-    n = len(points)
-    return Dual(np.full(n, 0.5), np.zeros(n), np.full(n, C), np.full(n, 1 / n), np.arange(n))
-
-
-@pytest.mark.parametrize("make", [_classifier, _one_class, _regression, _ball])
-def test_every_member_of_the_family_reaches_the_optimum_of_a_general_solver(points, make):
-    kernel, dual = mc.Gaussian(0.5), make(points)
-    K = kernel(points)[np.ix_(dual.points, dual.points)]
-    solution = _solve(kernel, points, dual)
-    # the parts above and below 0 apart, so that epsilon is linear in them
-    n, start = len(dual.target), np.concatenate([np.maximum(dual.coef, 0), np.maximum(-dual.coef, 0)])
-    bounds = np.concatenate([np.maximum(dual.upper, 0), np.maximum(-dual.lower, 0)])
-
-    def objective(parts):
-        b = parts[:n] - parts[n:]
-        return 0.5 * b @ K @ b - dual.target @ b + dual.epsilon * parts.sum()
-
-    def slope(parts):
-        g = K @ (parts[:n] - parts[n:]) - dual.target
-        return np.concatenate([g, -g]) + dual.epsilon
-
-    sign = np.repeat([1.0, -1.0], n)
-    reference = minimize(
-        objective,
-        start,
-        jac=slope,
-        bounds=[(0, bound) for bound in bounds],
-        constraints=LinearConstraint(sign, dual.coef.sum(), dual.coef.sum()),
-        method="SLSQP",
-        options={"maxiter": 1000, "ftol": 1e-13},
+def test_a_missing_row_is_asked_for_before_anything_changes(global_random_seed):
+    K, slots, ones, y = _problem(global_random_seed)
+    f, coef = y.copy(), np.zeros(len(y))
+    n_iter, missing, _ = optimise(
+        *(K, np.full_like(slots, -1), ones, f, coef, np.minimum(0, y), np.maximum(0, y), 0.0),
+        *(np.array([0, len(y)]), 1e-9, 100),
     )
-    ours = objective(np.concatenate([np.maximum(solution.coef, 0), np.maximum(-solution.coef, 0)]))
-    assert ours <= reference.fun + 1e-9 * abs(reference.fun)
-    assert solution.violation <= 1e-10
-    assert abs(solution.coef.sum() - dual.coef.sum()) < 1e-10
-    assert ((solution.coef >= dual.lower) & (solution.coef <= dual.upper)).all()
+    assert (n_iter, f[missing]) == (0, 1.0)
+    assert (f == y).all()
 
 
-def test_the_gradient_is_that_of_the_coefficients(points):
-    kernel, dual = mc.Gaussian(0.5), _classifier(points)
-    solution = _solve(kernel, points, dual)
-    np.testing.assert_allclose(solution.gradient, dual.target - kernel(points) @ solution.coef, atol=1e-11)
+def test_groups_keep_their_sums_apart(global_random_seed):
+    K, slots, ones, _ = _problem(global_random_seed, n=2 * LANES)
+    f, coef = -K[:, :LANES].sum(axis=1) * 0.2, np.zeros(2 * LANES)
+    coef[:LANES] = 0.2
+    f[LANES:] += 3
+    before = f + K @ coef
+    n_iter, _, violation = optimise(
+        K, slots, ones, f, coef, np.zeros_like(f), np.ones_like(f), 0.0, np.array([0, LANES, 2 * LANES]), 1e-8, 10**5
+    )
+    assert n_iter > 0
+    assert violation <= 1e-8
+    np.testing.assert_allclose([coef[:LANES].sum(), coef[LANES:].sum()], [0.2 * LANES, 0], atol=1e-10)
+    np.testing.assert_allclose(f, before - K @ coef, atol=1e-9)
 
 
-def test_sweeps_over_parts_reach_the_same_optimum(global_random_seed):
-    X = np.random.default_rng(global_random_seed).standard_normal((2000, 4))
-    kernel, dual = mc.Gaussian(0.3), _classifier(X)
-    whole = _solve(kernel, X, dual, tol=1e-6, values=2048 * 2000)
-    parts = _solve(kernel, X, dual, tol=1e-6, values=600 * 768)
-    np.testing.assert_allclose(parts.gradient, whole.gradient, atol=2e-5)
-    assert parts.violation <= 1e-6
+def test_rows_are_subtracted_in_float64_and_gathered_as_they_are(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    K, f = rng.standard_normal((9, 5000)).astype(np.float32), rng.standard_normal(5000)
+    columns = np.array([7, 4999, 0])
+    for rows in (np.array([4, 1]), np.array([8, 0, 3, 5]), np.array([2, 7, 4, 1, 8, 6, 0])):
+        weights = rng.standard_normal(len(rows)) * 1e6
+        expected = f - weights @ K[rows].astype(np.float64)
+        subtract(K, rows, weights, f)
+        np.testing.assert_allclose(f, expected, rtol=1e-12, atol=1e-9)
+    rows = np.array([4, 1])
+    out = np.ones((2, 5), np.float32)
+    gather(K, rows, columns, out)
+    np.testing.assert_array_equal(out[:, :3], K[np.ix_(rows, columns)])
+    assert not out[:, 3:].any()
 
 
-def test_a_solution_is_a_start_that_nothing_improves(points):
-    kernel, dual = mc.Gaussian(0.5), _classifier(points)
-    solution = _solve(kernel, points, dual, tol=1e-8)
-    again = _solve(kernel, points, Dual(dual.target, dual.lower, dual.upper, solution.coef, dual.points), tol=1e-7)
-    assert again.n_iter == 0
-    assert (again.coef == solution.coef).all()
+def _with_epsilon(seed, epsilon, dtype=np.float64):
+    K, slots, ones, _ = _problem(seed)
+    f, coef, upper = np.zeros(len(K[0])), np.zeros(len(K[0])), 2 * ones
+    f[:300] = np.random.default_rng(seed).standard_normal(300)
+    groups = np.array([0, len(f)])
+    result = optimise(K.astype(dtype), slots, ones, f, coef, -upper, upper, epsilon, groups, 1e-9, 10**6)
+    return K[:, :300], f[:300], coef[:300], result
 
 
-def test_the_bound_on_steps_is_kept_to_the_step(points):
-    solution = _solve(mc.Gaussian(0.5), points, _classifier(points), max_iter=7)
-    assert solution.n_iter == 7
-    assert solution.violation > 1e-10
+def test_steps_in_a_epsilon_lead_to_the_optimum_of_the_two_variables_to_a_point(global_random_seed):
+    K, f, coef, (_, missing, violation) = _with_epsilon(global_random_seed, 0.3)
+    target = f + K @ coef
+    assert missing == -1
+    assert violation <= 1e-9
+    # the same dual with a variable above and one below 0
+    twice = np.zeros((600, 768))
+    twice[:, :600] = np.tile(K, (2, 2))
+    both, parts, lower, upper, ones = (np.zeros(768) for _ in range(5))
+    both[:600] = np.concatenate([target - 0.3, target + 0.3])
+    lower[300:600], upper[:300], ones[:600] = -2, 2, 1
+    slots = np.where(np.arange(768) < 600, np.arange(768), -1)
+    optimise(twice, slots, ones, both, parts, lower, upper, 0.0, np.array([0, 768]), 1e-9, 10**6)
+    np.testing.assert_allclose(K @ coef, K @ (parts[:300] + parts[300:600]), atol=1e-7)
 
 
-def test_a_callback_that_returns_true_stops_the_solver(global_random_seed):
-    X, seen = np.random.default_rng(global_random_seed).standard_normal((600, 3)), []
-    dual = _classifier(X, C=1e4)
-    solution = _solve(mc.Gaussian(0.5), X, dual, callback=lambda violation: seen.append(violation) or True)
-    assert len(seen) == 1
-    assert solution.violation > 1e-10
+def test_zero_is_met_exactly_and_gradients_there_are_within_epsilon(global_random_seed):
+    _, f, coef, _ = _with_epsilon(global_random_seed, 0.3)
+    free = (coef != 0) & (np.abs(coef) < 2)
+    assert 0 < (coef == 0).sum() < 300
+    level = np.mean(f[free] - 0.3 * np.sign(coef[free]))
+    np.testing.assert_allclose(f[free] - 0.3 * np.sign(coef[free]), level, atol=1e-8)
+    assert (np.abs(f[coef == 0] - level) <= 0.3 + 1e-8).all()
 
 
-def test_an_indefinite_kernel_ends(points):
-    solution = _solve(mc.Sigmoid(2.0, -1.0), points, _classifier(points, C=10.0), tol=1e-3)
-    assert np.isfinite(solution.coef).all()
-    assert np.isfinite(solution.violation)
+def test_an_epsilon_larger_than_all_gradients_moves_nothing(global_random_seed):
+    _, f, coef, (n_iter, _, violation) = _with_epsilon(global_random_seed, 10.0)
+    assert n_iter == 0
+    assert violation == pytest.approx(np.ptp(f) - 20)
+    assert not coef.any()
 
 
-@pytest.mark.parametrize("values", [16 * 256, 40 * 256, 300 * 256, 1000 * 1024])
-def test_the_optimum_does_not_depend_on_the_memory(global_random_seed, values):
-    X = np.random.default_rng(global_random_seed).standard_normal((1000, 4))
-    dual = _classifier(X, C=5.0)
-    whole = _solve(mc.Gaussian(0.5), X, dual, tol=1e-6)
-    solution = _solve(mc.Gaussian(0.5), X, dual, tol=1e-6, values=values)
-    assert solution.violation <= 1e-6
-    objectives = [each.coef @ (dual.target + each.gradient) for each in (whole, solution)]
-    assert objectives[1] == pytest.approx(objectives[0], rel=1e-8)
+# --- every step is that of the definition -----------------------------------------------------------------------------
 
 
-def test_more_free_variables_than_a_sweep_holds_take_few_sweeps(global_random_seed, caplog):
-    X = np.random.default_rng(global_random_seed).standard_normal((2000, 12))
-    # kernel values are small off the diagonal, so that hardly any variable meets a bound
-    dual = _classifier(X, C=10.0)
-    with caplog.at_level("DEBUG", logger="mercer"):
-        solution = _solve(mc.Gaussian(1.0), X, dual, tol=1e-3, values=500 * 512)
-    assert solution.violation <= 1e-3
-    assert np.count_nonzero((solution.coef > dual.lower) & (solution.coef < dual.upper)) > 1900
-    # ten at a time they were thousands
-    assert sum("smo:" in record.message for record in caplog.records) < 60
+def chosen_by_definition(K, f, coef, lower, upper, epsilon, groups):
+    """Return the pair that second-order working-set selection takes, and how far it moves: plain Python, no lanes."""
+    best = None
+    for start, stop in zip(groups[:-1], groups[1:], strict=True):
+        places = range(start, stop)
+        rising = {k: f[k] + (epsilon if coef[k] < 0 else -epsilon) for k in places if coef[k] < upper[k]}
+        falling = {k: f[k] + (-epsilon if coef[k] > 0 else epsilon) for k in places if coef[k] > lower[k]}
+        i = max(rising, key=rising.get)
+        if best is None or rising[i] - min(falling.values()) > best[0]:
+            best = rising[i] - min(falling.values()), i, rising[i], falling
+    _, i, top, falling = best
+    gain = {k: max(0, top - low) ** 2 / (K[i, i] + K[k, k] - 2 * K[i, k]) for k, low in falling.items() if k != i}
+    j = max(gain, key=gain.get)
+    room_i = (0 if epsilon and coef[i] < 0 else upper[i]) - coef[i]
+    room_j = coef[j] - (0 if epsilon and coef[j] > 0 else lower[j])
+    return i, j, min((top - falling[j]) / (K[i, i] + K[j, j] - 2 * K[i, j]), room_i, room_j)
 
 
-def test_memory_for_less_than_a_few_rows_is_refused(points):
-    with pytest.raises(ValueError, match="the buffer holds 1023 kernel values; it must hold at least 1024"):
-        _solve(mc.Gaussian(0.5), points, _classifier(points), values=1023)
+@pytest.mark.parametrize("epsilon", [0.0, 0.4])
+@pytest.mark.parametrize("groups", [[0, 2 * LANES], [0, LANES, 2 * LANES]], ids=["one sum", "two sums"])
+def test_pair_and_step_are_those_of_the_definition(epsilon, groups, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    n = 2 * LANES
+    A = rng.standard_normal((n, 6)) * rng.uniform(0.5, 2, (n, 1))
+    K, target = A @ A.T + np.diag(rng.uniform(0.1, 1, n)), rng.standard_normal(n)
+    lower, upper = -rng.uniform(0, 0.2, n), rng.uniform(0, 0.2, n)
+    coef = np.clip(rng.uniform(-0.3, 0.3, n), lower, upper) * (rng.random(n) < 0.7)
+    f = target - K @ coef
+    for _ in range(40):
+        i, j, step = chosen_by_definition(K, f, coef, lower, upper, epsilon, groups)
+        expected = coef.copy()
+        expected[i] += step
+        expected[j] -= step
+        arrays = np.arange(n), np.diag(K).copy(), f, coef, lower, upper
+        n_iter, missing, _ = optimise(K, *arrays, epsilon, np.array(groups), 1e-12, 1)
+        assert (n_iter, missing) == (1, -1)
+        np.testing.assert_allclose(coef, expected, atol=1e-14)
+        # the gradient follows with the next search, or at the end
+        np.testing.assert_allclose(f, target - K @ coef, atol=1e-12)
 
 
-# --- the variables of a sweep -----------------------------------------------------------------------------------------
+def test_the_violation_is_the_largest_slope_of_a_rise_minus_the_smallest_of_a_fall():
+    n = LANES
+    f, coef = np.zeros(n), np.zeros(n)
+    f[:4], coef[:4] = [3.0, 1.0, -1.0, -2.0], [1.0, 0.5, -0.5, -1.0]
+    lower, upper = -np.ones(n), np.ones(n)
+    lower[4:] = upper[4:] = 0
+    arrays = np.arange(n), np.ones(n), f, coef, lower, upper
+    for epsilon, expected in ((0.0, 1.0 - -1.0), (0.25, (1.0 - 0.25) - (-1.0 + 0.25))):
+        assert optimise(np.eye(n), *arrays, epsilon, np.array([0, n]), 10.0, 1) == (0, -1, expected)
+        assert optimise(np.eye(n), *arrays, epsilon, np.array([0, n]), expected, 1)[0] == 0
 
 
-def _mixed():
-    """Return a state of 400 variables: 100 free, 60 that should rise, 240 at rest, in this order."""
-    order = np.arange(400)
-    gradient = np.where(order < 100, order * 1e-6, np.where(order < 160, 1 + order * 1e-2, -1 - order * 1e-2))
-    coef = np.where(order < 100, 0.5, 0.0)
-    dual = Dual(gradient, np.zeros(400), np.ones(400), coef, order)
-    return SimpleNamespace(coef=coef, gradient=gradient, dual=dual, bias=0.0)
+def test_equal_points_move_as_if_they_were_a_little_apart():
+    n = LANES
+    K, f, coef = np.zeros((2, n)), np.zeros(n), np.zeros(n)
+    K[:, :2], f[:2] = 4.0, [1.0, -1.0]
+    bounds = np.zeros(n)
+    bounds[:2] = 1e20
+    diagonal, slots = np.zeros(n), np.where(np.arange(n) < 2, np.arange(n), -1)
+    diagonal[:2] = 4.0
+    optimise(K, slots, diagonal, f, coef, -bounds, bounds, 0.0, np.array([0, n]), 1e-3, 1)
+    np.testing.assert_allclose(coef[:2], [2 / (1e-12 * 8), -2 / (1e-12 * 8)])
 
 
-@pytest.mark.parametrize(
-    ("largest", "least", "expected", "covered"),
-    [
-        # the 110 that are wanted are one lane: as many that should rise as should fall
-        (400, 0, [*range(32), *range(128, 160)], False),
-        (200, 150, [*range(75), *range(85, 160)], True),
-        (400, 144, [*range(72), *range(88, 160)], False),
-        # more than those concerned: the nearest of those at rest
-        (400, 192, range(192), True),
-        (100, 192, [*range(50), *range(110, 160)], False),
-    ],
-)
-def test_a_sweep_takes_what_violates_most_is_free_or_nearest(monkeypatch, largest, least, expected, covered):
-    monkeypatch.setattr(smo, "_FIRST", 64)
-    chosen, nearly_all = smo._choose(_mixed(), largest, least)
-    np.testing.assert_array_equal(chosen, np.sort(expected))
-    assert nearly_all == covered
-
-
-def test_all_variables_are_taken_if_they_are_few_and_an_even_sample_if_nothing_is_known(monkeypatch):
-    state = _mixed()
-    for first, largest, whole in ((200, 400, True), (199, 400, False), (200, 399, False)):
-        monkeypatch.setattr(smo, "_FIRST", first)
-        for bias in (0.0, None):
-            state.bias = bias
-            chosen, covered = smo._choose(state, largest, 0)
-            assert (len(chosen) == 400) == whole
-            if whole:
-                assert covered
-            elif bias is None:
-                np.testing.assert_array_equal(chosen, np.linspace(0, 399, first).astype(int))
-                assert not covered
-    assert len(smo._choose(state, 50, 0)[0]) == 50
-
-
-@pytest.mark.parametrize(
-    ("n", "values", "largest"),
-    [(1000, 1000 * 1024, 1000), (5000, 5000 * 5056, 5000), (1000, 300 * 256, 256), (1000, 89_000, 320), (1000, 10, 64)],
-)
-def test_sweeps_have_about_as_many_rows_as_columns_of_the_memory(n, values, largest):
-    assert smo._largest_sweep(n, values) == largest
-
-
-@pytest.mark.parametrize(
-    ("part", "covered", "adjusted", "aim"),
-    [
-        (False, False, False, 0.2),
-        (False, True, False, 0.02),
-        (False, True, True, 0.2),
-        (True, True, True, 0.2),
-        (True, True, False, 1e-3),
-    ],
-)
-def test_a_sweep_ends_at_a_share_of_the_violation(points, monkeypatch, part, covered, adjusted, aim):
-    aims, dual = [], _classifier(points)
-
-    class Recorded(smo.Sweep):
-        def run(self, tol, max_iter):
-            aims.append(tol)
-            return 0, False
-
-    monkeypatch.setattr(smo, "Sweep", Recorded)
-    monkeypatch.setattr(smo, "_choose", lambda *_: (np.arange(60 if part else 50), covered))
-    for tol in (1e-3, 0.15):
-        rows = rows_of(mc.Gaussian(0.5), points, 0.0)
-        workspace = Workspace(tol, 10**6, np.empty(60 * 1024))
-        # nothing moves in the first sweep, which is the last one then
-        assert solve(rows, dual, workspace, (lambda dual, _: dual.epsilon) if adjusted else None).violation == 2
-    # an aim just above the tolerance is lowered
-    assert aims == pytest.approx([aim, 0.15 if aim == 1e-3 else 0.075])
-
-
-def test_epsilon_is_adjusted_until_it_stays_or_the_violation_exceeds_the_tolerance(points):
-    dual = _regression(points, epsilon=10.0)
-    state, asked = smo._State(rows_of(mc.Gaussian(0.5), points, 0.0), dual), []
-
-    def answers(*values):
-        left = iter(values)
-        return lambda dual, solution: asked.append((dual.epsilon, solution.epsilon)) or next(left)
-
-    state.adjust(answers(5.0, 4.0, 4.0), 1e-3)
-    assert asked == [(10.0, 10.0), (5.0, 5.0), (4.0, 4.0)]
-    # nothing is within 0.1 of a constant
-    state.adjust(answers(0.1, 0.05), 1e-3)
-    assert state.dual.epsilon == 0.1
-    assert state.violation == pytest.approx(np.ptp(dual.target) - 0.2)
+def test_the_row_of_the_second_variable_is_asked_for_when_the_first_is_known():
+    K, slots, ones, y = _problem(0)
+    f, coef = y.copy(), np.zeros(len(y))
+    groups, bounds = np.array([0, len(y)]), (np.minimum(0, y), np.maximum(0, y))
+    _, first, _ = optimise(K, np.full_like(slots, -1), ones, f, coef, *bounds, 0.0, groups, 1e-9, 9)
+    known = np.full_like(slots, -1)
+    known[first] = first
+    _, second, _ = optimise(K, known, ones, f, coef, *bounds, 0.0, groups, 1e-9, 9)
+    assert (y[first], y[second]) == (1, -1)
+    # all violate equally: the partner that is nearest gains most
+    assert second == np.argmax(np.where(y[:300] < 0, K[first, :300], -np.inf))

@@ -7,7 +7,8 @@ import pytest
 
 import mercer as mc
 from mercer.solvers.svm import sweep as sweep_module
-from mercer.solvers.svm.dual import Dual, slopes
+from mercer.solvers.svm.bias import slopes
+from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.shrinking import Variables
 from mercer.solvers.svm.sweep import Sweep, _largest

@@ -11,8 +11,8 @@ from mercer.solvers.svm import two_constraints
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.rows import FusedRows
+from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.two_constraints import refine_sums, solve_sums, with_multiplier
-from mercer.solvers.svm.working_set import LANES
 from mercer.solvers.svm.workspace import Workspace
 
 

@@ -6,9 +6,9 @@ from sklearn.svm import SVC
 
 import mercer as mc
 from mercer.solvers.svm import whole
+from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Dual, certificate, objective
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.smo import solve
 from mercer.solvers.svm.whole import LARGEST, fits, solve_whole
 from mercer.solvers.svm.workspace import Options, Workspace
 

@@ -6,7 +6,7 @@ import pytest
 import mercer as mc
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.working_set import LANES
+from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.workspace import COPIES, Options, SharedCallback, Workspace, buffer_size
 
 

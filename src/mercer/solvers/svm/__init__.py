@@ -1,7 +1,7 @@
 """Solvers of support vector machines: `solve_dual` takes kernel rows and a dual, and returns arrays and a certificate.
 
 ==================== ==================================================================================
-dual                 the problem, its solution, its bias, violation and certificate
+dual, bias           the problem, its solution and certificate; slopes, bias and violation
 workspace            memory, accuracy of kernel rows, number of steps, callback
 _solve_dual          the entrance: which solver a dual needs
 one_vs_one           several binary classifiers: layout of coefficients, votes, training on several threads
@@ -9,8 +9,8 @@ one_constraint       one sum kept: rounds of SMO and Newton steps
 whole                up to 8 192 variables: everything below in compiled code, for several duals at a time
 on_demand, rounds    its kernel rows, its rounds of SMO
 exact                its refinement, with the Newton steps of compiled_active_set
-smo, sweep           SMO with a bounded row cache, which variables take part
-working_set          the compiled SMO step
+smo                  the compiled SMO step: working set, move, update of the gradient
+decomposition, sweep larger problems: SMO with a bounded row cache over part of the variables
 shrinking            steps over the variables near the margin
 newton, active_set   last digits: Newton steps on free variables
 divide_and_conquer   starts of large problems

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from mercer._compute.threads import check_cancelled
-from mercer.solvers.svm.dual import slopes
+from mercer.solvers.svm.bias import slopes
 
 # Limits on the operations of factorisations and on the number of steps.
 _OPERATIONS, _STEPS = 1e10, 100

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer._compute.compile import compiled
-from mercer.solvers.svm.working_set import offsets
+from mercer.solvers.svm.smo import offsets
 
 # Largest number of steps, and the accuracy relative to the largest gradient.
 _STEPS, _ROUNDING = 100, 1e-12

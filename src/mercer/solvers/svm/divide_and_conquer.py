@@ -8,8 +8,8 @@ import numpy as np
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import count_threads, limit_threads, run_tasks
 from mercer.gram import Gram
-from mercer.solvers.svm.dual import violation_of
-from mercer.solvers.svm.smo import solve
+from mercer.solvers.svm.bias import violation_of
+from mercer.solvers.svm.decomposition import solve
 
 # Number of variables above which parts pay; of the largest part, and of that in whole lanes.
 LARGE, _PART, _WIDTH = 6000, 2000, 2048

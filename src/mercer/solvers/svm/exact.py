@@ -7,7 +7,7 @@ import numpy as np
 from mercer._compute.compile import compiled, dispatcher
 from mercer.solvers.svm.compiled_active_set import newton_steps
 from mercer.solvers.svm.on_demand import cached, row_adder, row_filler
-from mercer.solvers.svm.working_set import offsets, subtract
+from mercer.solvers.svm.smo import offsets, subtract
 
 
 @compiled

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Infeasible
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.smo import solve
 from mercer.solvers.svm.two_constraints import refine_sums, solve_sums
 
 # Number of points of each class in the first guess of a margin.

@@ -8,8 +8,9 @@ from mercer._compute.points import take_points, widened
 from mercer._compute.threads import check_cancelled
 from mercer.gram import Gram
 from mercer.solvers.svm.active_set import solve_active_set, violators
-from mercer.solvers.svm.dual import bias_of, excess, objective, slopes
-from mercer.solvers.svm.working_set import gather
+from mercer.solvers.svm.bias import bias_of, excess, slopes
+from mercer.solvers.svm.dual import objective
+from mercer.solvers.svm.smo import gather
 
 # Largest number of free variables that is solved for.
 _FREE = 2000

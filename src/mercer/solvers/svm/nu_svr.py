@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer.solvers.svm.dual import bias_of, slopes, violation_of
+from mercer.solvers.svm.bias import bias_of, slopes, violation_of
+from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.one_constraint import solve_one_constraint
-from mercer.solvers.svm.smo import solve
 
 # Number of points of the sample on which epsilon is guessed, if there are more than twice as many.
 _SAMPLE = 2000

@@ -4,7 +4,7 @@ import functools
 
 from mercer._compute import compile as _compile
 from mercer._compute.compile import compiled, dispatcher, fingerprint, specialised, wide
-from mercer.solvers.svm.working_set import VECTORS
+from mercer.solvers.svm.smo import VECTORS
 
 # Columns of a row that stay in the processor's cache while coordinates pass.
 _TILE = 512

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.divide_and_conquer import LARGE, divide
 from mercer.solvers.svm.dual import objective
 from mercer.solvers.svm.newton import cross, refine
-from mercer.solvers.svm.smo import solve
 from mercer.solvers.svm.whole import fits, solve_whole
 
 # Steps per variable, and at least, after which a round of SMO ends and Newton steps are tried.

@@ -6,10 +6,11 @@ import numpy as np
 
 from mercer._compute.memory import allocate
 from mercer.solvers.svm import shrinking
-from mercer.solvers.svm.dual import Dual, Solution, bias_of
+from mercer.solvers.svm.bias import bias_of
+from mercer.solvers.svm.decomposition import solve
+from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.shrinking import Variables
-from mercer.solvers.svm.smo import solve
-from mercer.solvers.svm.working_set import LANES
+from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.workspace import Workspace
 
 # Number of steps over all variables before others are set aside.

@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._compute.compile import compiled, dispatcher
 from mercer.solvers.svm.on_demand import cached, row_adder
-from mercer.solvers.svm.working_set import LANES, load, offsets, subtract, take_steps
+from mercer.solvers.svm.smo import LANES, load, offsets, subtract, take_steps
 
 # A round solves for all variables, or for those near the margin if they are at most this share.
 _PART = 0.7

@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer._compute.loops import transpose
-from mercer.solvers.svm.working_set import LANES, subtract
+from mercer.solvers.svm.smo import LANES, subtract
 
 # Number of rows computed at a time: rows that go to memory in pieces are copied there.
 _ROWS = 256

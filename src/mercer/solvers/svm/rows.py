@@ -8,7 +8,7 @@ from mercer._compute.profile import parameters
 from mercer._compute.threads import run_tasks
 from mercer.gram import Gram
 from mercer.solvers.svm.ridged import Ridged
-from mercer.solvers.svm.working_set import LANES
+from mercer.solvers.svm.smo import LANES
 
 # Columns of a task, and kernel values of a tile: both factors of the product and the result stay in cache.
 _TASK_COLUMNS = 512

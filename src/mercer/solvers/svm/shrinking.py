@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._compute.threads import check_cancelled
-from mercer.solvers.svm.dual import excess, slopes
+from mercer.solvers.svm.bias import excess, slopes
 from mercer.solvers.svm.rows import run
-from mercer.solvers.svm.working_set import LANES, gather, optimise, subtract
+from mercer.solvers.svm.smo import LANES, gather, optimise, subtract
 
 # Variables times steps between two checks for interrupts, about 0.1 s; overhead of a step, in variables.
 _WORK = 100_000_000

@@ -1,142 +1,234 @@
-"""Sequential minimal optimisation of a dual: sweeps over the variables that matter, with a bounded row cache."""
+"""The compiled SMO loop: choose the pair of variables of largest second-order gain, move it, update the gradient.
 
-import logging
-from dataclasses import replace
+Coefficients b_i are signed, y_i alpha_i for a classifier. ``f`` is the gradient t - K b of the smooth part of the dual
+objective, which is maximised. A coefficient may rise while b_i < upper_i and fall while b_i > lower_i. With
+epsilon |b_i| in the objective, it rises with slope f_i - epsilon and falls with slope f_i + epsilon at 0; above 0 both
+are f_i - epsilon, below 0 both are f_i + epsilon. The loop keeps the slopes of rises and minus those of falls, -inf at
+a bound: ``rising`` and ``falling``. They are float32 or float64.
+"""
+
+import functools
 
 import numpy as np
 
-from mercer.solvers.svm.dual import Solution, bias_of, excess, slopes, violation_of
-from mercer.solvers.svm.sweep import Sweep
-from mercer.solvers.svm.working_set import LANES
+from mercer._compute.compile import compiled, wide
 
-_log = logging.getLogger("mercer")
-
-# Number of variables of the first sweep if memory does not hold all rows: a sample that places most of the others.
-_FIRST = 4096
-# A sweep over a part reduces the violation by the first factor before the others are checked again, by the second if it
-# covers nearly all that violate.
-_REDUCTION, _DEEP = 0.1, 0.01
-# Columns per row of the cache if memory does not hold all rows: not every variable needs its row.
-_SHAPE = 1.2
-# A sweep takes this multiple of the free variables, and at least this share of those that are free or violate.
-_SPARE, _PART = 1.1, 0.5
-# Fewest rows of the widest kind that a solver needs.
-_LEAST = 16
+# The number of variables is a multiple of this, so that maxima are taken lane by lane on vector registers.
+LANES = 64
+# Least squared distance of a pair in feature space, relative to its squared norms: bounds the step.
+_FLAT = 1e-12
+# Entries of the gradient that stay in the processor's cache while rows pass.
+_PIECE = 1024
+# No compared number is a NaN; this flag lets comparisons run on vector registers.
+VECTORS = frozenset({"contract", "reassoc", "nsz", "nnan"})
 
 
-def solve(rows, dual, workspace, adjust=None):
-    """Return the solution of a dual: no pair of variables violates the optimality conditions by more than ``tol``.
+@functools.partial(compiled, flags=VECTORS)
+def optimise(K, slots, diagonal, f, coef, lower, upper, epsilon, groups, tol, max_iter):
+    """Take SMO steps, changing ``f`` and ``coef`` (m,) in place, until ``tol``, ``max_iter`` or a missing row of K.
 
-    Sweeps solve for some variables while the others stay: for all of them if the memory holds their kernel rows,
-    otherwise for those that violate most, are free or nearest to the margin. ``adjust(dual, solution)`` is called
-    between sweeps and returns the epsilon to continue with, until it returns the present one.
+    Variables ``groups[k]`` to ``groups[k + 1]``, multiples of ``LANES``, keep their sum. ``slots`` are the rows of K
+    that belong to the variables, negative if missing; ``lower == upper`` marks padding.
 
-    Platt, *Fast training of support vector machines using sequential minimal optimization* (1999); Joachims, *Making
-    large-scale SVM learning practical* (1999), for shrinking.
+    Returns (n_iter, variable whose row is missing or -1, largest violation of the last search).
     """
-    size, tol = len(workspace.buffer), workspace.tol
-    if size < _LEAST * LANES:
-        raise ValueError(f"the buffer holds {size} kernel values; it must hold at least {_LEAST * LANES}.")
-    state = _State(rows, dual)
-    sweep, whole, stopped = None, False, False
-    largest = _largest_sweep(len(dual.coef), size)
-    while state.violation > tol and state.n_iter < workspace.max_iter and not stopped:
-        dual = state.dual
-        chosen, covered = _choose(state, largest, 0 if sweep is None else len(sweep.chosen))
-        whole = len(chosen) == len(dual.coef)
-        if sweep is None or not sweep.exchange(chosen, dual, state.gradient, state.coef):
-            own = workspace if whole else replace(workspace, shared=())
-            sweep = Sweep(rows, dual, chosen, state.gradient, state.coef, own)
-        # a sweep that ends just above the tolerance would be followed by another one
-        aim = state.violation * (_DEEP if covered and adjust is None else _REDUCTION)
-        aim = 0.5 * tol if aim < 2 * tol else aim
-        aim = tol if whole and adjust is None else aim
-        steps, stopped = sweep.run(aim, workspace.max_iter - state.n_iter)
-        state.update(sweep.chosen, *sweep.result(), steps)
-        _log.debug(
-            "smo: %d of %d variables, %d steps, violation %.3g",
-            *(len(chosen), len(dual.coef), state.n_iter, state.violation),
+    rising, falling, before = np.empty(f.size), np.empty(f.size), coef.copy()
+    load(f, coef, lower, upper, epsilon, rising, falling)
+    found = take_steps(K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, groups, tol, max_iter)
+    for t in range(f.size):
+        rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
+        if fall > -np.inf:
+            f[t] = fall - falling[t]
+        elif rise > -np.inf:
+            f[t] = rising[t] - rise
+    fixed = np.flatnonzero(lower == upper)
+    for j in range(f.size):
+        change = coef[j] - before[j]
+        if change != 0:
+            for t in fixed:
+                f[t] -= change * np.float64(K[slots[j], t])
+    return found
+
+
+@functools.partial(compiled, flags=VECTORS)
+def take_steps(K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, groups, tol, max_iter):
+    """Take SMO steps as `optimise` does, on slopes: ``rising`` and ``falling`` change in place.
+
+    Each step takes the variable i of largest slope among those that may rise and, of those that may fall, the j with
+    the largest gain (f_i - f_j)^2 / (K_ii + K_jj - 2 K_ij). It moves both until the pair is optimal or a bound is met.
+    O(m) per step. Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6 (2005), WSS 2.
+    """
+    wide()
+    m = rising.size
+    gains = np.empty(m, np.float32)
+    highs, lows, best = np.empty(LANES, rising.dtype), np.empty(LANES, rising.dtype), np.empty(LANES, np.float32)
+    row_i = row_j = K[0]
+    step, n_iter = rising.dtype.type(0), 0
+    while True:
+        start, stop, top, bottom, widest = 0, 0, step * 0, step * 0, -np.inf
+        for k in range(groups.size - 1):
+            high, low = _update(rising, falling, row_i, row_j, step, highs, lows, groups[k], groups[k + 1])
+            violation = np.float64(high) + np.float64(low)
+            if violation > widest:
+                start, stop, top, bottom, widest = groups[k], groups[k + 1], high, low, violation
+        step = rising.dtype.type(0)
+        if not widest > tol or n_iter >= max_iter:
+            return n_iter, -1, widest
+        i = _first(rising, top, start, stop)
+        if slots[i] < 0:
+            return n_iter, i, widest
+        row_i = K[slots[i]]
+        scale = rising.dtype.type(1.0 / widest)
+        won = _gains(row_i, falling, diagonal, gains, best, start, stop, diagonal[i], top, scale)
+        # if all gains underflow: the pair of largest violation
+        j = _first(gains, won, start, stop) if won > 0 else _first(falling, bottom, start, stop)
+        if slots[j] < 0:
+            return n_iter, j, widest
+        row_j = K[slots[j]]
+        floor = _FLAT * (abs(diagonal[i]) + abs(diagonal[j])) + 1e-300
+        curvature = max(diagonal[i] + diagonal[j] - 2 * np.float64(row_i[j]), floor)
+        step = rising.dtype.type(_move(i, j, curvature, rising, falling, coef, lower, upper, epsilon))
+        n_iter += 1
+
+
+@functools.partial(compiled, inline=True)
+def _move(i, j, curvature, rising, falling, coef, lower, upper, epsilon):
+    """Raise coefficient i and lower j until the pair is optimal or meets a bound or 0; return by how much."""
+    end_i = 0.0 if epsilon > 0 and coef[i] < 0 else upper[i]
+    end_j = 0.0 if epsilon > 0 and coef[j] > 0 else lower[j]
+    room_i, room_j = end_i - coef[i], coef[j] - end_j
+    move = min((np.float64(rising[i]) + np.float64(falling[j])) / curvature, min(room_i, room_j))
+    f_i = np.float64(rising[i]) - offsets(coef[i], lower[i], upper[i], epsilon)[0]
+    f_j = offsets(coef[j], lower[j], upper[j], epsilon)[1] - np.float64(falling[j])
+    # bounds and 0 are met exactly
+    coef[i] = end_i if move == room_i else coef[i] + move
+    coef[j] = end_j if move == room_j else coef[j] - move
+    rise, fall = offsets(coef[i], lower[i], upper[i], epsilon)
+    rising[i], falling[i] = f_i + rise, fall - f_i
+    rise, fall = offsets(coef[j], lower[j], upper[j], epsilon)
+    rising[j], falling[j] = f_j + rise, fall - f_j
+    return move
+
+
+@functools.partial(compiled, inline=True)
+def offsets(coef, lower, upper, epsilon):
+    """Return the offsets of the slopes: f + rise is that of a rise, f - fall that of a fall; -inf at the bound."""
+    rise = (epsilon if coef < 0 else -epsilon) if coef < upper else -np.inf
+    fall = (epsilon if coef > 0 else -epsilon) if coef > lower else -np.inf
+    return rise, fall
+
+
+@functools.partial(compiled, flags=VECTORS)
+def load(f, coef, lower, upper, epsilon, rising, falling):
+    """Write the slopes of a gradient; return the largest of each kind in float64."""
+    top = bottom = -np.inf
+    for t in range(f.size):
+        rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
+        up, down = f[t] + rise, fall - f[t]
+        rising[t], falling[t] = up, down
+        top = up if up > top else top
+        bottom = down if down > bottom else bottom
+    return top, bottom
+
+
+@functools.partial(compiled, flags=VECTORS, inline=True)
+def _update(rising, falling, row_i, row_j, step, highs, lows, start, stop):
+    """Update the slopes by a step; return the largest of each kind."""
+    for t in range(LANES):
+        highs[t] = lows[t] = -np.inf
+    number = rising.dtype.type
+    for a in range(start, stop, LANES):
+        up, down, p, q = (
+            rising[a : a + LANES],
+            falling[a : a + LANES],
+            row_i[a : a + LANES],
+            row_j[a : a + LANES],
         )
-        if adjust is not None and not stopped:
-            state.adjust(adjust, tol)
-        stopped = stopped or steps == 0
-    return state.solution(sweep.cache if whole else None)
+        for t in range(LANES):
+            change = step * (number(p[t]) - number(q[t]))
+            y, z = up[t] - change, down[t] + change
+            up[t], down[t] = y, z
+            highs[t] = y if y > highs[t] else highs[t]
+            lows[t] = z if z > lows[t] else lows[t]
+    return _largest(highs), _largest(lows)
 
 
-class _State:
-    """The point that SMO has reached."""
-
-    def __init__(self, rows, dual):
-        self.dual, self._rows = dual, rows
-        self.coef, self.gradient = dual.coef.copy(), dual.target.copy()
-        self.n_iter, self.bias = 0, None
-        support = np.flatnonzero(self.coef)
-        if len(support):
-            self.gradient -= rows.product(dual.points, dual.points[support], self.coef[support])
-            self.bias = bias_of(self.gradient, self.coef, dual)
-        self.violation = violation_of(self.gradient, self.coef, dual)
-
-    def update(self, chosen, coef, gradient, steps):
-        """Take the result of a sweep, and update the gradient of the other variables."""
-        change = coef - self.coef[chosen]
-        self.coef[chosen], self.gradient[chosen] = coef, gradient
-        moved = np.flatnonzero(change)
-        if len(chosen) < len(self.coef) and len(moved):
-            rest = np.ones(len(self.coef), bool)
-            rest[chosen] = False
-            points = self.dual.points
-            self.gradient[rest] -= self._rows.product(points[rest], points[chosen[moved]], change[moved])
-        self.n_iter += steps
-        self._measure()
-
-    def adjust(self, adjust, tol):
-        """Change epsilon until it stays, or until the violation exceeds ``tol``."""
-        while (epsilon := adjust(self.dual, self.solution())) != self.dual.epsilon:
-            self.dual = replace(self.dual, epsilon=epsilon)
-            self._measure()
-            if self.violation > tol:
-                break
-
-    def solution(self, cache=None):
-        """Return the point as a solution."""
-        bias = bias_of(self.gradient, self.coef, self.dual) if self.bias is None else self.bias
-        arrays = self.coef, self.gradient, bias, self.violation
-        return Solution(*arrays, self.n_iter, cache, epsilon=self.dual.epsilon)
-
-    def _measure(self):
-        self.bias = bias_of(self.gradient, self.coef, self.dual)
-        self.violation = violation_of(self.gradient, self.coef, self.dual)
+@functools.partial(compiled, flags=VECTORS, inline=True)
+def _gains(row, falling, diagonal, gains, best, start, stop, own, top, scale):
+    """Write the gain of each variable that may fall as a partner, in float32; return the largest."""
+    floor = np.float32(_FLAT * abs(own) + 1e-37)
+    for t in range(LANES):
+        best[t] = -1.0
+    for a in range(start, stop, LANES):
+        p, d, down, out = (
+            row[a : a + LANES],
+            diagonal[a : a + LANES],
+            falling[a : a + LANES],
+            gains[a : a + LANES],
+        )
+        for t in range(LANES):
+            drop = np.float32((top + down[t]) * scale)
+            drop = drop if drop > np.float32(0.0) else np.float32(0.0)
+            curvature = np.float32(own + d[t] - (p[t] + p[t]))
+            gain = drop * drop / (curvature if curvature > floor else floor)
+            out[t] = gain
+            best[t] = gain if gain > best[t] else best[t]
+    return _largest(best)
 
 
-def _largest_sweep(n, values):
-    """Return the largest number of variables of which enough rows fit into so many values."""
-    width = -(-n // LANES) * LANES
-    return n if n * width <= values else min(n, max(LANES, int(np.sqrt(_SHAPE * values)) // LANES * LANES))
+@functools.partial(compiled, flags=VECTORS, inline=True)
+def _largest(lanes):
+    """Return the largest lane by halving; the lanes are overwritten."""
+    half = LANES // 2
+    while half > 0:
+        left, right = lanes[:half], lanes[half : 2 * half]
+        for t in range(half):
+            left[t] = left[t] if left[t] >= right[t] else right[t]
+        half //= 2
+    return lanes[0]
 
 
-def _choose(state, largest, least):
-    """Return the variables of the next sweep, and whether they contain nearly all that violate or are free.
+@functools.partial(compiled, flags=VECTORS, inline=True)
+def _first(values, value, start, stop):
+    """Return the first place of a value that is among the values."""
+    for a in range(start, stop, LANES):
+        g = values[a : a + LANES]
+        found = 0
+        for t in range(LANES):
+            found += g[t] == value
+        if found:
+            for t in range(LANES):
+                if g[t] == value:
+                    return a + t
+    return start
 
-    All variables, or those that violate most, are free or nearest to the margin.
-    """
-    coef, bias = state.coef, state.bias
-    n = len(coef)
-    if bias is None and (n > 2 * _FIRST or n > largest):
-        return np.unique(np.linspace(0, n - 1, min(largest, _FIRST)).astype(int)), False
-    rising, falling = slopes(state.gradient, coef, state.dual)
-    free, worth = rising == falling, excess(rising, falling, bias or 0.0)
-    concerned = np.count_nonzero((worth > 0) | free)
-    wanted = int(max(_SPARE * np.count_nonzero(free), _PART * concerned))
-    size = min(largest, max(_FIRST, least, wanted // LANES * LANES))
-    if n <= max(size, 2 * _FIRST) and n <= largest:
-        return np.arange(n), True
-    if concerned <= size:
-        worth[free] += 1
-    else:
-        # as many that should rise as should fall: each needs a partner
-        half = size // 2
-        worth[np.argpartition(-rising, half)[:half]] = np.inf
-        worth[np.argpartition(falling, half)[:half]] = np.inf
-    # the pair that violates most always takes part, so that every sweep gains
-    worth[[np.argmax(rising), np.argmin(falling)]] = np.inf
-    return np.sort(np.argpartition(-worth, size)[:size]), concerned <= _SPARE * size
+
+@compiled
+def subtract(K, rows, weights, f):
+    """Subtract weights (k,) @ K[rows] from ``f`` (m,), in float64."""
+    wide()
+    for start in range(0, f.size, _PIECE):
+        g = f[start : start + _PIECE]
+        k = 0
+        while k + 4 <= rows.size:
+            a, b, c, d = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+            p, q = K[rows[k], start : start + _PIECE], K[rows[k + 1], start : start + _PIECE]
+            r, s = K[rows[k + 2], start : start + _PIECE], K[rows[k + 3], start : start + _PIECE]
+            for t in range(g.size):
+                g[t] -= a * np.float64(p[t]) + b * np.float64(q[t]) + (c * np.float64(r[t]) + d * np.float64(s[t]))
+            k += 4
+        while k < rows.size:
+            w, row = weights[k], K[rows[k], start : start + _PIECE]
+            for t in range(g.size):
+                g[t] -= w * np.float64(row[t])
+            k += 1
+
+
+@compiled
+def gather(K, rows, columns, out):
+    """Copy K[rows][:, columns] to the first columns of ``out`` (rows, at least columns), zeros to the rest."""
+    for i in range(rows.size):
+        row, to = K[rows[i]], out[i]
+        for j in range(columns.size):
+            to[j] = row[columns[j]]
+        to[columns.size :] = 0

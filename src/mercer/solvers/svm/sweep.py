@@ -4,7 +4,7 @@ import numpy as np
 
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm import shrinking
-from mercer.solvers.svm.dual import excess
+from mercer.solvers.svm.bias import excess
 from mercer.solvers.svm.row_cache import RowCache
 from mercer.solvers.svm.shrinking import Variables
 from mercer.solvers.svm.workspace import COPIES

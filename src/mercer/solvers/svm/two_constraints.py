@@ -6,10 +6,11 @@ import numpy as np
 from scipy.optimize import brentq
 
 from mercer._compute.threads import check_cancelled
-from mercer.solvers.svm.dual import Solution, feasible_start, middle
+from mercer.solvers.svm.bias import middle
+from mercer.solvers.svm.dual import Solution, feasible_start
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.row_cache import RowCache
-from mercer.solvers.svm.working_set import LANES, optimise
+from mercer.solvers.svm.smo import LANES, optimise
 
 # Number of variables of a group in the sample that places most of the others.
 _SAMPLE = 1000

@@ -16,7 +16,7 @@ from mercer.solvers.svm.exact import refiner
 from mercer.solvers.svm.on_demand import cached, gather_columns, row_adder
 from mercer.solvers.svm.rounds import bias_and_violation, copied_values, round_solver
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.working_set import LANES, VECTORS, subtract
+from mercer.solvers.svm.smo import LANES, VECTORS, subtract
 
 # Largest number of variables: beyond, several threads and blocks of rows pay more than few rows.
 LARGEST = 8192

@@ -12,7 +12,7 @@ import numpy as np
 from mercer._compute.memory import allocate, parse_memory
 from mercer.solvers.svm.rounds import copied_values
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.working_set import LANES
+from mercer.solvers.svm.smo import LANES
 
 # Kernel values of variables near the margin are copied: memory for them, as a share of the memory for kernel rows.
 COPIES = 0.1

@@ -1,0 +1,60 @@
+"""The bias of a binary classifier: slopes of the dual objective, the bias between them, the violation of optimality.
+
+A bias b_0 is called intercept in fitted models, and threshold in other texts.
+"""
+
+import numpy as np
+
+# Roundings by which a boundary is moved outwards.
+_OUTWARDS = 64
+
+
+def slopes(gradient, coef, bounds):
+    r"""Return the derivatives of the dual objective to the right and to the left of each coefficient.
+
+    .. math:: f_i - \epsilon\ (b_i \ge 0),\ f_i + \epsilon\ (b_i < 0);\qquad
+        f_i - \epsilon\ (b_i > 0),\ f_i + \epsilon\ (b_i \le 0)
+
+    They are -inf and inf for variables at that bound. They are equal for free variables, and for these only. At the
+    optimum no ``rising`` exceeds a ``falling``. ``bounds`` has ``lower``, ``upper`` and ``epsilon``.
+    """
+    rising = np.where(coef < bounds.upper, gradient + np.where(coef < 0, bounds.epsilon, -bounds.epsilon), -np.inf)
+    falling = np.where(coef > bounds.lower, gradient + np.where(coef > 0, -bounds.epsilon, bounds.epsilon), np.inf)
+    return rising, falling
+
+
+def excess(rising, falling, bias):
+    """Return by how much each variable violates the optimality conditions at a bias; negative at rest."""
+    return np.maximum(rising - bias, bias - falling)
+
+
+def bias_of(gradient, coef, dual):
+    """Return b_0: the mean slope of free variables, or the middle of the interval that the others allow."""
+    rising, falling = slopes(gradient, coef, dual)
+    free = rising == falling
+    if free.any():
+        return float(rising[free].mean())
+    return middle(rising.max(), falling.min())
+
+
+def inner_bias(solution, dual, dtype, scale):
+    """Return a bias that no gradient of a variable below its bound exceeds, not by rounding in ``dtype`` either.
+
+    ``scale`` is that of kernel values. Only points at their bounds then lie outside.
+    """
+    rise = solution.coef < dual.upper
+    bias = float(solution.gradient[rise].max()) if rise.any() else solution.bias
+    return bias + _OUTWARDS * float(np.finfo(dtype).eps) * max(abs(bias), float(scale))
+
+
+def middle(top, bottom):
+    """Return the middle of an interval, or its finite end."""
+    if np.isinf(top) or np.isinf(bottom):
+        return float(bottom if np.isinf(top) else top)
+    return float(0.5 * (top + bottom))
+
+
+def violation_of(gradient, coef, dual):
+    """Return the largest slope at which a coefficient may rise minus the smallest at which one may fall, at least 0."""
+    rising, falling = slopes(gradient, coef, dual)
+    return max(0.0, float(rising.max() - falling.min()))
