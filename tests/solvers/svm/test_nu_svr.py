@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import mercer as mc
+from mercer.solvers.svm import nu_svr
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.nu_svr import _EpsilonSearch, _spread, find_epsilon
@@ -195,3 +196,53 @@ def test_far_from_the_sum_a_correction_moves_at_least_four_tolerances(monkeypatc
         search = _EpsilonSearch(10.0, 1e-3)
         solution, dual = at(np.zeros(3), size, 1e-4, epsilon=1.0)
         np.testing.assert_allclose(search.correct(dual, solution), expected, atol=1e-6)
+
+
+def exactly(monkeypatch, solution, solve):
+    """Let refinement give the solution of each epsilon, but find none for a sum."""
+
+    def refine(_rows, dual, found, _tol, total=None):
+        return found if total else solution(dual.epsilon)
+
+    monkeypatch.setattr(nu_svr, "refine", refine)
+    monkeypatch.setattr(nu_svr, "solve_one_constraint", solve)
+
+
+@pytest.mark.parametrize(
+    ("start", "tried"), [(1.0, [1.01, 1.01 * 1.02, 1.025]), (1.05, [1.05 * 0.99, 1.05 * 0.99 * 0.98, 1.025])]
+)
+def test_exact_solutions_lead_to_epsilon_by_doubled_steps_a_secant_and_bisection(monkeypatch, start, tried):
+    # the sum is 10 at 1 and falls by 4 times epsilon: 9.9 at 1.025
+    def solution(epsilon):
+        size = 10 - 4 * (epsilon - 1)
+        return Solution(np.array([size, -size]) / 2, np.zeros(2), 0.0, 0.0, 3, epsilon=epsilon)
+
+    asked = []
+
+    def solve(_rows, dual, _workspace):
+        asked.append(dual.epsilon)
+        return solution(dual.epsilon)
+
+    exactly(monkeypatch, solution, solve)
+    workspace = Workspace(1e-3, 10**6, np.empty(1))
+    found = nu_svr.refine_epsilon(None, line(np.zeros(2), bound=9.0), 9.9, solution(start), workspace)
+    np.testing.assert_allclose(asked[:3], tried, rtol=1e-12)
+    # the middle of the last two on both sides
+    others = [epsilon for epsilon in [start, *asked[:2]] if (epsilon - 1.025) * (asked[3] - 1.025) > 0]
+    nearest = min(others, key=lambda epsilon: abs(epsilon - 1.025))
+    np.testing.assert_allclose(asked[3], (1.025 + nearest) / 2, rtol=1e-9)
+    np.testing.assert_allclose(found.epsilon, 1.025, rtol=1e-8)
+    assert len(asked) <= 20
+
+
+def test_where_the_sum_jumps_exact_solutions_are_mixed(monkeypatch):
+    def solution(epsilon):
+        size = 12.0 if epsilon < 1.3 else 8.0
+        return Solution(np.array([size, -size]) / 2, np.zeros(2), 0.0, 0.0, 3, epsilon=epsilon)
+
+    monkeypatch.setattr(nu_svr, "_EXACT_TRIALS", 99)
+    exactly(monkeypatch, solution, lambda _rows, dual, _workspace: solution(dual.epsilon))
+    workspace = Workspace(1e-3, 10**6, np.empty(1))
+    found = nu_svr.refine_epsilon(None, line(np.zeros(2), bound=9.0), 9.0, solution(1.0), workspace)
+    np.testing.assert_allclose(np.abs(found.coef).sum(), 9, rtol=1e-12)
+    np.testing.assert_allclose(found.epsilon, 1.3, rtol=1e-8)
