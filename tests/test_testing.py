@@ -287,6 +287,21 @@ def test_estimators_on_graphs_pass():
     check_structured_estimator(mc.SVC(kernel=mc.graphs.WeisfeilerLehman(1)), graphs, HALVES)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "point"),
+    [
+        (mc.strings.Spectrum(1), str.encode),
+        (mc.sets.Tanimoto(), lambda word: {*word, len(word)}),
+        (mc.sets.MinMax(), lambda word: {letter: word.count(letter) for letter in word}),
+        (mc.sets.MeanMap(mc.Gaussian(1.0)), lambda word: np.array([[float(letter == "a"), 1.0] for letter in word])),
+        (mc.sequences.GlobalAlignment(1.0), lambda word: [float(letter == "a") for letter in word]),
+    ],
+    ids=["bytes", "sets", "multisets", "bags", "series"],
+)
+def test_estimators_on_other_objects_pass(kernel, point):
+    check_structured_estimator(mc.SVC(kernel=kernel), [point(word) for word in WORDS], HALVES)
+
+
 def test_an_estimator_whose_results_depend_on_the_other_points_is_named(monkeypatch):
     predict = mc.KernelRidge.predict
     monkeypatch.setattr(mc.KernelRidge, "predict", lambda self, X: predict(self, X) - predict(self, X).mean())
