@@ -54,6 +54,12 @@ def test_distance_and_quotient_are_squared_distances_minus_the_squared_norm(kern
     )
 
 
+def test_a_pull_adds_the_squared_distance_from_the_anchor_of_the_vector():
+    psi, anchor = block(mc.Gaussian(0.7)), Z[[1, 0, 3]]
+    with_pull, without = (Distance(psi, pull, anchor)(Z, COLUMNS)[0] for pull in (0.3, 0.0))
+    np.testing.assert_allclose(with_pull - without, 0.3 * ((Z - anchor[COLUMNS]) ** 2).sum(axis=1), atol=1e-12)
+
+
 def test_points_where_psi_has_no_influence_are_recognised():
     psi = block(mc.Gaussian(1.0))
     influence = Distance(psi, 0.0, Z)(np.array([DATA[0], [50.0, 0.0, 0.0]]), np.array([0, 0]))[2]
