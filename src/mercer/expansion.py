@@ -372,8 +372,8 @@ def _finite(psi, values):
     if not bool(xp.all(xp.isfinite(values))):
         largest = float(psi.prepared.xp.max(psi.prepared.xp.abs(psi.coef)))
         raise ValueError(
-            f"values of the expansion overflow {values.dtype}: coefficients are up to {largest:.3g}; divide the "
-            "coefficients by a constant."
+            f"values of the expansion are not finite, they overflow {values.dtype}: coefficients are up to "
+            f"{largest:.3g}; divide the coefficients by a constant."
         )
     return values
 
