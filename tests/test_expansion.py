@@ -141,7 +141,7 @@ def test_predictions_do_not_depend_on_their_batch_mates():
             r"C must have 40 rows in psi @ C, one for each vector; got shape \(5, 4\)",
         ),
         (lambda: mc.features(mc.Gaussian(0.5), X)[3], IndexError, r"must be indexed by psi\[:, j\]"),
-        (lambda: mc.features(mc.Gaussian(0.5), X).inner(3), TypeError, "chi must be an Expansion, got int"),
+        (lambda: mc.features(mc.Gaussian(0.5), X).inner(3), TypeError, "chi must be an Expansion, .* of type int"),
         (
             lambda: mc.features(mc.Gaussian(0.5), X).inner(mc.features(mc.Gaussian(0.6), X)),
             ValueError,
@@ -165,7 +165,7 @@ def test_a_kernel_of_another_kind_is_refused_with_an_example(make, wrong):
 @pytest.mark.parametrize(("given", "name"), [((3, None), "phi"), ((None, "b"), "chi")])
 def test_the_discrepancy_needs_two_expansions(given, name):
     phi = mc.features(mc.Linear(), np.eye(2))
-    with pytest.raises(TypeError, match=f"{name} must be an Expansion, such as features"):
+    with pytest.raises(TypeError, match=f"{name} must be an Expansion, such as mercer.features"):
         mc.mmd(*(phi if each is None else each for each in given))
 
 
@@ -230,3 +230,45 @@ def test_values_that_overflow_are_refused_with_the_size_of_the_coefficients():
         psi.norms()
     with pytest.raises(ValueError, match="overflow float64"):
         mc.Expansion(mc.Linear(), 1e5 * np.eye(3), np.full((3, 1), 1e305))(1e5 * np.ones((1, 3)))
+
+
+PHI = mc.features(mc.Linear(), X[:5])
+CALLS = {
+    "mean phi": mc.mean,
+    "mmd phi": lambda bad: mc.mmd(bad, PHI),
+    "mmd chi": lambda bad: mc.mmd(PHI, bad),
+    "sqdist psi": lambda bad: mc.sqdist(bad, PHI),
+    "sqdist chi": lambda bad: mc.sqdist(PHI, bad),
+    "svd phi": lambda bad: mc.svd(bad, 1),
+    "qr phi": mc.qr,
+    "lstsq phi": lambda bad: mc.lstsq(bad, np.ones(5), 1.0),
+    "project psi": lambda bad: mc.project(bad, PHI),
+    "project onto": lambda bad: mc.project(PHI, bad),
+    "spectral phi": mc.maps.spectral,
+    "triangular phi": mc.maps.triangular,
+    "whitened phi": mc.maps.whitened,
+    "onto_landmarks onto": lambda bad: mc.maps.onto_landmarks(bad, PHI),
+    "onto_landmarks phi": lambda bad: mc.maps.onto_landmarks(PHI, bad),
+    "transform psi": lambda bad: mc.regularisation.transform(bad, X[:1]),
+    "energy psi": lambda bad: mc.regularisation.energy(bad, X[:1]),
+}
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda name: name.replace(" ", "-"))
+@pytest.mark.parametrize("bad", [None, X, [1.0], mc.Linear()], ids=["none", "array", "list", "kernel"])
+def test_arguments_that_are_no_expansion_are_named_and_their_data_are_not_shown(call, bad):
+    found = "None" if bad is None else f"an object of type {type(bad).__name__}"
+    message = f"{call.split()[1]} must be an Expansion, such as mercer.features\\(kernel, X\\), got {found}\\."
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        CALLS[call](bad)
+
+
+@pytest.mark.parametrize("flag", [None, "no", [], np.nan, 2.0])
+def test_flags_must_be_true_or_false(flag):
+    for name, call in {
+        "paired": lambda: mc.sqdist(PHI, PHI, paired=flag),
+        "centre": lambda: mc.svd(PHI, 1, centre=flag),
+    }.items():
+        with pytest.raises(TypeError, match=f"{name} must be True or False, got .* of type {type(flag).__name__}"):
+            call()
+    assert mc.sqdist(PHI, PHI, paired=np.True_).shape == (5,)

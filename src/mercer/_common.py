@@ -48,6 +48,19 @@ def check_number(name, value):
         raise ValueError(f"{name} = {value!r} must be finite.")
 
 
+def check_instance(name, value, kind, example):
+    """Raise a TypeError unless ``value`` is of a class; its content, which may be data, is not shown."""
+    if not isinstance(value, kind):
+        found = "None" if value is None else f"an object of type {type(value).__name__}"
+        raise TypeError(f"{name} must be {example}, got {found}.")
+
+
+def check_flag(name, value):
+    """Raise unless ``value`` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False, got {value!r:.60} of type {type(value).__name__}.")
+
+
 def check_integer(name, value, least=1):
     """Raise unless ``value`` is a whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, Integral):

@@ -3,6 +3,7 @@
 import array_api_compat
 import numpy as np
 
+from mercer._common import check_flag, check_instance
 from mercer._compute import pick_backend
 from mercer._compute.namespace import namespace_of, put_values
 from mercer._compute.points import join_points, same_points
@@ -275,6 +276,7 @@ def mean(phi):
     >>> mu(np.array([[1.0]]))
     array([[2.]])
     """
+    require_expansion("phi", phi)
     m = len(phi)
     weights = phi.prepared.xp.full((m, 1), 1.0 / m, dtype=phi.prepared.dtype)
     return phi @ weights
@@ -305,6 +307,7 @@ def sqdist(psi, chi, paired=False):
            [9., 0.]])
     """
     require_same_kernel(psi, chi)
+    check_flag("paired", paired)
     if paired:
         if len(psi) != len(chi):
             raise ValueError(f"psi and chi must have equally many vectors when paired; got {len(psi)} and {len(chi)}.")
@@ -352,9 +355,7 @@ def mmd(phi, chi):
     >>> mc.mmd(mc.features(k, np.array([[0.0], [2.0]])), mc.features(k, np.array([[4.0]])))
     3.0
     """
-    for name, given in (("phi", phi), ("chi", chi)):
-        if not isinstance(given, Expansion):
-            raise TypeError(f"{name} must be an Expansion, such as features(kernel, X), got {given!r:.60}.")
+    require_same_kernel(phi, chi, ("phi", "chi"))
     return float((mean(phi) - mean(chi)).norms()[0])
 
 
@@ -434,10 +435,15 @@ def _weigh_rows(coef, values):
     return xp.astype(product, values.dtype, copy=False)
 
 
-def require_same_kernel(psi, chi):
-    """Raise unless chi is an expansion with the kernel of psi."""
-    if not isinstance(chi, Expansion):
-        raise TypeError(f"chi must be an Expansion, got {type(chi).__name__}.")
+def require_expansion(name, value):
+    """Raise a TypeError unless an argument is an Expansion."""
+    check_instance(name, value, Expansion, "an Expansion, such as mercer.features(kernel, X)")
+
+
+def require_same_kernel(psi, chi, names=("psi", "chi")):
+    """Raise unless both are expansions, with equal kernels."""
+    require_expansion(names[0], psi)
+    require_expansion(names[1], chi)
     if chi.kernel is not psi.kernel and chi.kernel != psi.kernel:
         raise ValueError(
             f"expansions must have the same kernel to be combined; these have {psi.kernel!r} and {chi.kernel!r}."

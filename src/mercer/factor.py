@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg
 
-from mercer._common import check_integer, check_number, warn
+from mercer._common import check_flag, check_integer, check_number, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.namespace import NUMPY, namespace_of
+from mercer.expansion import require_expansion
 from mercer.linalg import cholesky, eigh
 from mercer.linalg.operators import Centred, InnerProducts, centred, epsilon
 from mercer.linalg.smallest_eigenvalue import smallest
@@ -81,6 +82,8 @@ def svd(phi, n, centre=True, *, memory="1GB", random_state=None):
     >>> s**2, U.norms()
     (array([50.]), array([1.]))
     """
+    require_expansion("phi", phi)
+    check_flag("centre", centre)
     pairs = eigenpairs(phi, n, centre, memory=memory, random_state=random_state)
     xp = namespace_of(pairs.vectors)
     s = xp.astype(xp.sqrt(pairs.values), pairs.vectors.dtype)
@@ -210,6 +213,7 @@ def qr(phi, tol=None, *, memory="1GB"):
     >>> len(Q), R
     (1, array([[ 5., 10.]]))
     """
+    require_expansion("phi", phi)
     require_numpy(phi, "phi")
     parse_memory(memory)
     inner = InnerProducts(phi, memory)

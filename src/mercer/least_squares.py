@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import check_number, warn
 from mercer._compute.memory import parse_memory
+from mercer.expansion import require_expansion
 from mercer.factor import require_numpy
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.generator import generator
@@ -87,6 +88,7 @@ def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
     >>> lstsq(mc.features(mc.Linear(), X), np.array([2.0, 4.0]), 0.0)(np.array([[10.0]]))
     array([[20.]])
     """
+    require_expansion("phi", phi)
     require_numpy(phi, "phi")
     inner = InnerProducts(phi, memory)
     solved = solve(inner, Y, ridge, memory=memory, random_state=random_state)

@@ -44,6 +44,6 @@ def project(psi, onto, tol=None):
     >>> project(mc.features(k, np.array([[3.0, 4.0]])), onto).coef
     array([[3.]])
     """
-    require_same_kernel(psi, onto)
+    require_same_kernel(psi, onto, ("psi", "onto"))
     Q, _ = qr(onto, epsilon(InnerProducts(onto)) ** (2 / 3) if tol is None else tol)
     return Q @ Q.inner(psi)

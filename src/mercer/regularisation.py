@@ -7,6 +7,7 @@ from scipy.special import gammaln, kve
 
 from mercer._common import check_positive
 from mercer._compute.points import as_rows
+from mercer.expansion import require_expansion
 from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.base import Kernel, require_resolved
 from mercer.kernels.coordinatewise import Laplacian
@@ -128,6 +129,7 @@ def transform(psi, frequencies):
     array([[1.],
            [0.]])
     """
+    require_expansion("psi", psi)
     frequencies = _frequencies(psi.kernel, frequencies, psi.points.shape[1])
     return _density(psi.kernel, frequencies)[:, None] * _spectrum(psi, frequencies)
 
@@ -160,6 +162,7 @@ def energy(psi, frequencies):
     >>> bool(abs(e.sum() * (w[1] - w[0]) - f.norms()[0] ** 2) < 1e-12)
     True
     """
+    require_expansion("psi", psi)
     d = psi.points.shape[1]
     frequencies = _frequencies(psi.kernel, frequencies, d)
     density = _density(psi.kernel, frequencies) / (2 * np.pi) ** d

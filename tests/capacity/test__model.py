@@ -165,7 +165,7 @@ def test_estimators_without_a_single_affine_function_are_refused(sample):
     X, y = sample
     with pytest.raises(ValueError, match="3 binary classifiers"):
         capacity.model(mc.SVC().fit(X, y), X, y)
-    with pytest.raises(TypeError, match="LogisticRegression has no expansion_"):
+    with pytest.raises(TypeError, match="expansion_ and intercept_.* type LogisticRegression"):
         capacity.model(LogisticRegression().fit(X, y), X, y)
 
 
@@ -177,3 +177,26 @@ def test_a_perceptron_has_outputs(sample):
     assert np.array_equal(own.outputs > 0, model.predict(X) == 1)
     with pytest.raises(TypeError, match="squared_spans needs a support vector machine"):
         mc.capacity.squared_spans(own)
+
+
+BOUNDS = (
+    "jaakkola_haussler opper_winther pac_bayes rademacher radius_margin sample_compression support_fraction vc_margin "
+    "xi_alpha leave_one_out_outputs squared_spans"
+)
+
+
+@pytest.mark.parametrize("bound", BOUNDS.split())
+@pytest.mark.parametrize("bad", [None, 3.5, [1.0], mc.SVC()], ids=lambda bad: type(bad).__name__)
+def test_arguments_that_are_no_model_are_refused_by_all_bounds(bound, bad):
+    with pytest.raises(TypeError, match=r"model must be a Model, from mercer\.capacity\.model\(fitted, X, y\), got "):
+        getattr(capacity, bound)(bad)
+
+
+@pytest.mark.parametrize("bad", [None, 3.5, np.ones(2), mc.SVC], ids=["none", "number", "array", "class"])
+def test_arguments_that_are_no_fitted_estimator_are_named(bad):
+    X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
+    for call in (capacity.model, capacity.leave_one_out, capacity.span_rule, capacity.span_score):
+        with pytest.raises(TypeError, match=f"fitted must be a fitted estimator .* of type {type(bad).__name__}"):
+            call(bad, X, y)
+    with pytest.raises(TypeError, match=f"model_or_kernel must be a Kernel or a fitted .*{type(bad).__name__}|None"):
+        capacity.report(bad, X, y)

@@ -137,3 +137,15 @@ def test_a_hundred_thousand_points_need_no_square_matrix():
     plain = spectrum(mc.Gaussian(0.5), X, 3, centre=False, memory="100MB")
     assert np.allclose(plain.values / 1e5, operator[:3], rtol=0.02)
     assert np.all(found.residuals < 1e-4)
+
+
+@pytest.mark.parametrize("bad", [None, 1.0, np.ones(3)], ids=["none", "number", "array"])
+def test_arguments_that_are_no_spectrum_are_named(bad):
+    for call in (
+        lambda: mc.capacity.effective_dimension(bad, 1.0),
+        lambda: mc.capacity.local_rademacher(bad),
+        lambda: mc.capacity.local_complexity(bad, 1.0),
+        lambda: mc.capacity.log_covering_number(bad, 1.0),
+    ):
+        with pytest.raises(TypeError, match=r"spectrum must be a Spectrum, from mercer\.capacity\.spectrum"):
+            call()

@@ -138,3 +138,12 @@ def test_a_slow_exponential_law_sums_to_at_most_its_integral(power):
 def test_invalid_laws_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("bad", [None, 1.0, np.ones(3)], ids=["none", "number", "array"])
+def test_arguments_that_are_no_law_of_decay_are_named(bad):
+    with pytest.raises(TypeError, match="scales must be an ExponentialDecay, PolynomialDecay or ListedDecay, got"):
+        mc.capacity.log_entropy_number(bad, 1.0)
+    for call in (mc.capacity.feature_entropy_number, mc.capacity.log_feature_entropy_number):
+        with pytest.raises(TypeError, match="decay must be an ExponentialDecay, PolynomialDecay or ListedDecay, got"):
+            call(bad, 3)

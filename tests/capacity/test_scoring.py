@@ -58,7 +58,7 @@ def test_other_points_than_those_of_the_fit_are_refused():
         span_score(mc.SVC().fit(X[:40], y[:40]), X[40:], y[40:])
     with pytest.raises(ValueError, match="Resubstitution"):
         ridge_score(mc.KernelRidge().fit(X[:40], y[:40]), X[40:], y[40:])
-    with pytest.raises(TypeError, match="SVC has no exact"):
+    with pytest.raises(TypeError, match="SVC, which has no exact"):
         ridge_score(mc.SVC().fit(X, y), X, y)
 
 

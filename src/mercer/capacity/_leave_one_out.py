@@ -172,6 +172,7 @@ def radius_margin(model, ball=None):
     >>> round(mc.capacity.radius_margin(model).value, 3)
     2.25
     """
+    _model.require_model(model)
     ball = smallest_ball(model.kernel, model.points) if ball is None else ball
     value = (ball.radius * model.norm) ** 2 / len(model)
     statement = f"The leave-one-out error is about {value:.3g}: R = {ball.radius:.3g}, |w| = {model.norm:.3g}."
@@ -214,6 +215,7 @@ def leave_one_out(fitted, X, y):
     >>> mc.capacity.leave_one_out(mc.SVC(C=9.0, kernel=mc.Gaussian(1.0)).fit(X, y), X, y)
     0.0
     """
+    _model.require_affine(fitted)
     if not is_classifier(fitted):
         raise TypeError(f"leave_one_out needs a classifier, got {type(fitted).__name__}.")
     model = _model.model(fitted, X, y)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from mercer._common import check_instance
 from mercer._compute.points import count_points, take_points, widened
 from mercer.definiteness.convexity import nonconvexity
 from mercer.expansion import Expansion
@@ -139,11 +140,7 @@ def models(fitted, X, y, sample_weight=None):
     >>> [each.rows.tolist() for each in mc.capacity.models(mc.SVC(kernel="linear").fit(X, y), X, y)]
     [[0, 1], [0, 2], [1, 2]]
     """
-    if not (hasattr(fitted, "expansion_") and hasattr(fitted, "intercept_")):
-        check_is_fitted(fitted)
-        raise TypeError(
-            f"{type(fitted).__name__} has no expansion_ and intercept_: its outputs are not affine in the features."
-        )
+    require_affine(fitted)
     kernel, points = _training_points(fitted, X)
     _require_convex(fitted, kernel, points)
     y, n = column_or_1d(y), count_points(points)
@@ -177,8 +174,26 @@ def models(fitted, X, y, sample_weight=None):
     return found
 
 
+def require_affine(fitted):
+    """Raise a TypeError unless an argument is a fitted estimator with outputs that are affine in the features."""
+    is_class = isinstance(fitted, type)
+    if is_class or not (hasattr(fitted, "expansion_") and hasattr(fitted, "intercept_")):
+        if hasattr(fitted, "fit") and not is_class:
+            check_is_fitted(fitted)
+        raise TypeError(
+            "fitted must be a fitted estimator with expansion_ and intercept_, such as mercer.SVC, whose outputs are "
+            f"affine in the features, got an object of type {type(fitted).__name__}."
+        )
+
+
+def require_model(model):
+    """Raise a TypeError unless an argument is a Model."""
+    check_instance("model", model, Model, "a Model, from mercer.capacity.model(fitted, X, y)")
+
+
 def require(model, what):
     """Raise a TypeError unless coefficients and upper bounds of the model are known."""
+    require_model(model)
     if model.coef is None or model.upper_bounds is None:
         raise TypeError(f"{what} needs a support vector machine with support_ and C (SVC, NuSVC, SVR).")
 

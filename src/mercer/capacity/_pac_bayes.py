@@ -4,7 +4,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfc, xlogy
 
-from mercer.capacity._model import augmented
+from mercer.capacity._model import augmented, require_model
 from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
 
 # Grid of mu; the union bound shares delta among its values.
@@ -47,6 +47,7 @@ def pac_bayes(model, *, confidence=0.95):
     >>> mc.capacity.pac_bayes(model).value < 0.5
     True
     """
+    require_model(model)
     delta = (1 - check_confidence(confidence)) / len(_DISTANCES)
     wide, n = augmented(model), len(model)
     # a point at the origin has cosine 0

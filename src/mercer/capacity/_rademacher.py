@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer._common import check_positive
-from mercer.capacity._model import augmented
+from mercer.capacity._model import augmented, require_model
 from mercer.capacity._spectrum import require_uncentred
 from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
 
@@ -46,6 +46,7 @@ def rademacher(model, *, confidence=0.95):
     >>> mc.capacity.rademacher(model).vacuous
     False
     """
+    require_model(model)
     delta = 1 - check_confidence(confidence)
     wide, n = augmented(model), len(model)
     root = float(np.sqrt(wide.diagonal.sum()))

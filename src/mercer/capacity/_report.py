@@ -8,6 +8,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._common import check_instance
 from mercer._compute.points import count_points
 from mercer.capacity import _leave_one_out
 from mercer.capacity._kpca_residual import kpca_residual
@@ -156,8 +157,9 @@ def _kernel(model_or_kernel):
     """Return the kernel itself, or the kernel of a fitted estimator."""
     kernel = getattr(model_or_kernel, "kernel_", model_or_kernel)
     if not isinstance(kernel, Kernel):
-        check_is_fitted(model_or_kernel)
-        raise TypeError(f"{kernel!r} must be a Kernel or a fitted estimator of Mercer with kernel_.")
+        if hasattr(kernel, "fit") and not isinstance(kernel, type):
+            check_is_fitted(model_or_kernel)
+        check_instance("model_or_kernel", kernel, Kernel, "a Kernel or a fitted estimator of Mercer with kernel_")
     return kernel
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import check_positive
+from mercer._common import check_instance, check_positive
 from mercer.expansion import features, mean
 from mercer.factor import eigenpairs
 from mercer.linalg.eigh import DENSE_ORDER
@@ -153,8 +153,14 @@ def mapped(kernel, X):
     return features(kernel, np.arange(len(X)) if kernel.tags.points == "indices" else X)
 
 
+def require_spectrum(spectrum):
+    """Raise a TypeError unless an argument is a Spectrum."""
+    check_instance("spectrum", spectrum, Spectrum, "a Spectrum, from mercer.capacity.spectrum(kernel, X)")
+
+
 def require_uncentred(spectrum):
     """Raise a ValueError if the spectrum is that of the centred matrix."""
+    require_spectrum(spectrum)
     if spectrum.centred:
         raise ValueError("spectrum must be of the uncentred Gram matrix; use spectrum(kernel, X, centre=False).")
 
@@ -185,6 +191,7 @@ def effective_dimension(spectrum, ridge):
     >>> mc.capacity.effective_dimension(mc.capacity.spectrum(mc.Linear(), X, centre=False), 1.0)
     (1.0, 1.0)
     """
+    require_spectrum(spectrum)
     check_positive("ridge", ridge)
     values = spectrum.values
     known = float(np.sum(values / (values + ridge)))

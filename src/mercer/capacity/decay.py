@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gamma, gammaincc
 
-from mercer._common import check_number, check_positive
+from mercer._common import check_instance, check_number, check_positive
 
 # Grid of powers p of exp(-a j^p) in the fit.
 _POWERS = np.linspace(0.2, 3.0, 57)
@@ -127,6 +127,12 @@ class ListedDecay:
     def log_power_sum(self, t):
         """Return log sum_j lambda_j^t."""
         return float(np.log(np.sum(np.asarray(self.values, np.float64) ** t)))
+
+
+def require_decay(name, value):
+    """Raise a TypeError unless an argument is a law of decay."""
+    kinds = (ExponentialDecay, PolynomialDecay, ListedDecay)
+    check_instance(name, value, kinds, "an ExponentialDecay, PolynomialDecay or ListedDecay")
 
 
 def estimate_decay(values):

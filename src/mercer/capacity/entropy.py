@@ -3,7 +3,7 @@
 import numpy as np
 
 from mercer._common import check_positive
-from mercer.capacity.decay import ListedDecay
+from mercer.capacity.decay import ListedDecay, require_decay
 
 # Ratio of the upper to the lower bound of an entropy number.
 _FACTOR = 6.0
@@ -75,6 +75,7 @@ def log_entropy_number(scales, log_n):
     >>> float(mc.capacity.log_entropy_number(law, 1e4))
     -141.92
     """
+    require_decay("scales", scales)
     log_n = _logarithms(log_n)
     return _finite(_Means(scales.log_values, log_n.max()).supremum(log_n, 1.0), log_n)
 
@@ -136,6 +137,7 @@ def log_feature_entropy_number(decay, log_n, bound=1.0):
     >>> bool(mc.capacity.log_feature_entropy_number(mc.capacity.PolynomialDecay(3.0), 1e4) < 0)
     True
     """
+    require_decay("decay", decay)
     check_positive("bound", bound)
     log_n = _logarithms(log_n)
     shares = {share: decay.log_power_sum(1 - share) for share in _SHARES}

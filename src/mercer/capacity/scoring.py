@@ -5,6 +5,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 
 from mercer._compute.points import count_points
+from mercer.capacity._model import require_affine
 from mercer.capacity.span import leave_one_out_predictions
 
 
@@ -77,6 +78,7 @@ def span_score(estimator, X, y):
     True
     """
     fitted, X = _last_step(estimator, X)
+    require_affine(fitted)
     score = accuracy_score if is_classifier(fitted) else r2_score
     return float(score(y, leave_one_out_predictions(fitted, X, y)))
 
@@ -114,8 +116,8 @@ def ridge_score(estimator, X, y):
     y, residuals = np.asarray(y, np.float64), getattr(fitted, "loo_residuals_", None)
     if residuals is None:
         raise TypeError(
-            f"{type(fitted).__name__} has no exact leave-one-out residuals loo_residuals_; use KernelRidge without "
-            "landmarks."
+            f"estimator must be a fitted KernelRidge without landmarks, got {type(fitted).__name__}, which has no "
+            "exact leave-one-out residuals loo_residuals_."
         )
     if np.shape(residuals) != y.shape:
         raise ValueError(

@@ -6,7 +6,7 @@ from sklearn.base import is_classifier
 
 from mercer._compute.memory import require_memory
 from mercer._compute.points import count_points, take_points
-from mercer.capacity._model import models, require
+from mercer.capacity._model import models, require, require_model
 from mercer.capacity.bound import Bound
 from mercer.gram import Gram
 from mercer.solvers.svm.one_vs_one import decide
@@ -111,6 +111,7 @@ def leave_one_out_outputs(model, *, memory="1GB"):
     >>> mc.capacity.leave_one_out_outputs(model).round(6)
     array([-3.,  1., -1.,  3.])
     """
+    require_model(model)
     return model.outputs - model.coef * squared_spans(model, memory=memory)
 
 

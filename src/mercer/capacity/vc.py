@@ -3,6 +3,7 @@
 import numpy as np
 
 from mercer._common import check_integer, check_number, check_positive
+from mercer.capacity._model import require_model
 from mercer.capacity.ball import smallest_ball
 from mercer.capacity.bound import Bound, check_confidence
 
@@ -118,6 +119,7 @@ def vc_margin(model, ball=None, *, confidence=0.95):
     >>> bound.kind, bound.vacuous
     ('heuristic', False)
     """
+    require_model(model)
     ball = smallest_ball(model.kernel, model.points) if ball is None else ball
     h, n = (ball.radius * model.norm) ** 2 + 1, len(model)
     # support vectors on the margin have y f(x) = 1 up to rounding

@@ -5,7 +5,9 @@ import logging
 import numpy as np
 from sklearn.utils import gen_batches
 
+from mercer._common import check_flag
 from mercer._compute.points import take_points
+from mercer.expansion import require_same_kernel
 from mercer.linalg import eigh
 from mercer.linalg.operators import InnerProducts, epsilon
 from mercer.maps.coordinates import coordinates_about, relative_tolerance, spectral
@@ -67,6 +69,8 @@ def onto_landmarks(onto, phi, centre=True, tol=None, *, memory="1GB", random_sta
            [ 0.],
            [ 2.]])
     """
+    require_same_kernel(onto, phi, ("onto", "phi"))
+    check_flag("centre", centre)
     tol = relative_tolerance(tol)
     basis = spectral(onto, False, memory=memory, random_state=random_state).basis
     average, scatter = _moments(basis, phi, centre)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import check_number
+from mercer._common import check_flag, check_number
 from mercer._compute.memory import require_memory
 from mercer._compute.points import join_points
-from mercer.expansion import Expansion, mean
+from mercer.expansion import Expansion, mean, require_expansion
 from mercer.factor import eigenpairs, qr
 from mercer.preimages import preimage
 
@@ -221,6 +221,8 @@ def spectral(phi, centre=True, tol=None, *, memory="1GB", random_state=None):
     >>> np.allclose(Y @ Y.T, kernel(X))
     True
     """
+    require_expansion("phi", phi)
+    check_flag("centre", centre)
     tol = relative_tolerance(tol)
     vectors, values = whole_spectrum(phi, centre, memory, random_state)
     kept = values > tol * values[0]
@@ -262,6 +264,8 @@ def triangular(phi, centre=True, tol=None, *, memory="1GB"):
     >>> triangular(mc.features(mc.Linear(), np.array([[3.0, 4.0], [6.0, 8.0]])), centre=False)(np.array([[3.0, 4.0]]))
     array([[5.]])
     """
+    require_expansion("phi", phi)
+    check_flag("centre", centre)
     n = len(phi)
     centred = phi
     if centre:

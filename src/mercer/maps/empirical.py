@@ -3,7 +3,9 @@
 import numpy as np
 import scipy.linalg
 
+from mercer._common import check_flag
 from mercer._compute.points import as_rows
+from mercer.expansion import require_expansion
 from mercer.maps.coordinates import coordinates_about, origin_of, whole_spectrum
 
 
@@ -60,6 +62,8 @@ def whitened(phi, centre=False, *, memory="1GB", random_state=None):
     >>> np.allclose(values @ values.T, kernel(Z))
     True
     """
+    require_expansion("phi", phi)
+    check_flag("centre", centre)
     V, values = whole_spectrum(phi, centre, memory, random_state)
     root = (V / np.sqrt(values).astype(V.dtype)) @ V.T
     # V is an isometry, so all formulas of an orthonormal basis hold
