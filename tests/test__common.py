@@ -231,3 +231,20 @@ def test_values_that_numpy_would_make_real_without_a_word_are_refused(kind):
 def test_numbers_and_objects_pass():
     for values in (np.eye(2), [[1, 2.5]], [], pd.DataFrame(np.eye(2)), "text", None, [np.float32(1)], [["a"], ["b"]]):
         require_real("y", values)
+
+
+@pytest.mark.parametrize("value", [None, "no", [], float("nan"), 1.0])
+def test_fields_declared_bool_are_true_or_false_in_all_estimators_and_methods(value):
+    X, y = np.arange(12.0).reshape(6, 2), np.arange(6) % 2
+    psi = mc.Expansion(mc.Gaussian(0.5), X, np.ones((6, 1)))
+    cases = {
+        "whiten": lambda: mc.KernelPCA(1, kernel="linear", whiten=value).fit(X),
+        "centre": lambda: mc.KernelMap(kernel="linear", centre=value).fit(X),
+        "break_ties": lambda: mc.SVC(break_ties=value).fit(X, y),
+        "shuffle": lambda: mc.KernelPerceptron(shuffle=value).fit(X, y),
+        "normalise": lambda: mc.preimage(psi, mc.FixedPoint(normalise=value)),
+        "aimed": lambda: mc.reduce(psi, 2, method=mc.Pivoted(aimed=value)),
+    }
+    for name, call in cases.items():
+        with pytest.raises(TypeError, match=f"{name} must be True or False, got .* of type {type(value).__name__}"):
+            call()

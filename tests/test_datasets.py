@@ -142,3 +142,11 @@ def test_smoothing_gives_the_published_pixel_variance_of_usps(data):
     # The published experiments give 0.25 for their digits.
     assert X.var(axis=0).mean() == pytest.approx(0.472, abs=2e-3)
     assert datasets.smooth(X).var(axis=0).mean() == pytest.approx(0.262, abs=2e-3)
+
+
+@pytest.mark.parametrize("bad", [np.full((2, 9), np.nan), np.full((2, 9), 1j), "images", None])
+def test_images_must_be_finite_real_numbers(bad):
+    with pytest.raises((TypeError, ValueError), match="images"):
+        datasets.smooth(bad)
+    with pytest.raises(ValueError, match="background = inf must be finite"):
+        datasets.smooth(np.ones((2, 9)), background=np.inf)

@@ -193,3 +193,9 @@ def test_vectors_with_numbers_that_are_none_are_refused(global_random_seed):
         kept_product(mc.Gaussian(0.3), X, Z, coef)
     with pytest.raises(ValueError, match="has 8 features, but Z has 9 features"):
         kept_product(mc.Gaussian(0.3), X[:, :8], np.nan_to_num(Z), coef)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_products_with_values_that_are_not_finite_are_refused(bad):
+    with pytest.raises(ValueError, match="V must be finite in G @ V"):
+        mc.Gram(mc.Gaussian(1.0), np.eye(2)) @ [1.0, bad]

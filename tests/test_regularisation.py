@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.integrate import quad
 from scipy.special import j0
 
@@ -214,3 +215,16 @@ def test_float32_points_are_transformed_in_float64():
     w = np.random.default_rng(1).normal(size=(4, 2))
     assert energy(narrow, w).dtype == np.float64
     np.testing.assert_allclose(energy(narrow, w), energy(f, w), atol=1e-5)
+
+
+def test_sparse_frequencies_equal_dense_ones():
+    w = np.array([[0.0, 2.0], [1.0, 0.0]])
+    for make in (sp.csr_matrix, sp.csc_array, sp.lil_matrix):
+        found = mc.regularisation.spectral_density(mc.Gaussian(0.5), make(w))
+        np.testing.assert_array_equal(found, mc.regularisation.spectral_density(mc.Gaussian(0.5), w))
+
+
+@pytest.mark.parametrize(("values", "error"), [([1j, 2.0], ValueError), ([1.0, np.nan], ValueError), ([], ValueError)])
+def test_values_on_a_grid_must_be_finite_real_numbers(values, error):
+    with pytest.raises(error, match="values"):
+        mc.regularisation.penalise(mc.Gaussian(0.5), values, 0.1)

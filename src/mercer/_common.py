@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -59,6 +60,13 @@ def check_flag(name, value):
     """Raise unless ``value`` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False, got {value!r:.60} of type {type(value).__name__}.")
+
+
+def check_flags(record):
+    """Raise unless each field of a dataclass that is declared bool is True or False."""
+    for field in fields(record) if is_dataclass(record) else ():
+        if field.type in (bool, "bool"):
+            check_flag(field.name, getattr(record, field.name))
 
 
 def check_integer(name, value, least=1):

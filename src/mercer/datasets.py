@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import check_number, check_positive
+from mercer._compute.points import as_rows
 from mercer.formats.files import replacing
 from mercer.kernels.graphs import Graph
 
@@ -219,13 +221,14 @@ def smooth(images, width=0.75, background=-1.0):
     """
     from scipy.ndimage import gaussian_filter
 
-    images = np.asarray(images)
-    side = int(np.sqrt(images.shape[-1])) if images.ndim == 2 else 0
-    if side == 0 or side * side != images.shape[-1]:
+    images = as_rows(images, "images")
+    images = images.toarray() if hasattr(images, "toarray") else images
+    side = int(np.sqrt(images.shape[-1]))
+    if side * side != images.shape[-1]:
         raise ValueError(f"images has shape {images.shape}; rows must be square images, (n, side * side).")
-    if not width > 0:
-        raise ValueError(f"width = {width!r} must be positive.")
-    stack = images.reshape(-1, side, side).astype(np.result_type(images.dtype, np.float32), copy=False)
+    check_positive("width", width)
+    check_number("background", background)
+    stack = images.reshape(-1, side, side)
     return gaussian_filter(stack, sigma=(0, width, width), mode="constant", cval=background).reshape(images.shape)
 
 

@@ -109,6 +109,8 @@ class Gram:
         V = V if array_api_compat.is_array_api_obj(V) else np.asarray(V)
         if isinstance(V, np.ndarray) and V.dtype.kind not in "fiub":
             raise TypeError(f"V must be real numbers in G @ V, got dtype {V.dtype}.")
+        if isinstance(V, np.ndarray) and not np.isfinite(V).all():
+            raise ValueError("V must be finite in G @ V; it contains NaN or infinity: remove or fill such entries.")
         m = self.shape[1]
         if V.ndim not in (1, 2) or V.shape[0] != m:
             raise ValueError(f"V must have shape ({m},) or ({m}, p) in G @ V; got shape {tuple(V.shape)}.")

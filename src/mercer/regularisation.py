@@ -7,6 +7,7 @@ from scipy.special import gammaln, kve
 
 from mercer._common import check_positive
 from mercer._compute.points import as_rows
+from mercer._compute.readable import refuse_unreadable
 from mercer.expansion import require_expansion
 from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.base import Kernel, require_resolved
@@ -207,7 +208,10 @@ def penalise(kernel, values, spacing):
     >>> np.allclose(mc.regularisation.penalise(mc.Laplacian(2.0), np.cos(2 * x), x[1]), 2 * np.cos(2 * x))
     True
     """
+    refuse_unreadable(values, "values")
     values = np.asarray(values, np.float64)
+    if not values.size or not np.isfinite(values).all():
+        raise ValueError(f"values must be finite numbers on a grid, one or more, got shape {values.shape}; remove NaN.")
     check_positive("spacing", spacing)
     axes = [2 * np.pi * np.fft.fftfreq(n, spacing) for n in values.shape]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, values.ndim)
@@ -225,6 +229,7 @@ def _frequencies(kernel, frequencies, d=None):
         raise TypeError(f"kernel must be a Kernel, got {kernel!r}.")
     require_resolved(kernel)
     frequencies = as_rows(frequencies, "frequencies", np.float64)
+    frequencies = frequencies.toarray() if hasattr(frequencies, "toarray") else frequencies
     if d is not None and frequencies.shape[1] != d:
         raise ValueError(f"frequencies has {frequencies.shape[1]} columns, but the points have {d} features.")
     return frequencies

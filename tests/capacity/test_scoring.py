@@ -66,3 +66,11 @@ def test_there_is_one_fold_of_everything():
     ((train, test),) = Resubstitution().split(np.ones((5, 2)))
     assert list(train) == list(test) == [0, 1, 2, 3, 4]
     assert Resubstitution().get_n_splits() == 1
+
+
+@pytest.mark.parametrize("bad", [np.ones(20), np.full((20, 1), np.nan), {}, None], ids=["1d", "nan", "dict", "none"])
+def test_ridge_score_reads_its_points(bad):
+    X = np.linspace(0, 1, 20)[:, None]
+    fitted = mc.KernelRidge(0.1).fit(X, X.ravel())
+    with pytest.raises((TypeError, ValueError), match="X"):
+        ridge_score(fitted, bad, X.ravel())

@@ -130,3 +130,16 @@ def test_invalid_curves_are_refused(call, message):
 def test_a_direction_of_negative_length_is_refused():
     with pytest.raises(ValueError, match="squared length .* < 0: it is not positive semidefinite"):
         manifold.length(mc.Sigmoid(1.0), np.array([[1.0, 0.0], [3.0, 0.0]]))
+
+
+def test_equal_vertices_have_length_0_and_huge_ones_are_refused():
+    assert mc.manifold.length(mc.Gaussian(0.5), np.zeros((4, 3))) == 0
+    with pytest.raises(ValueError, match="overflow"):
+        mc.manifold.length(mc.Linear(), np.array([[-1e308, 0.0], [1e308, 0.0]]))
+
+
+def test_masked_points_are_refused():
+    X = np.ma.masked_equal(np.array([[0.0, 1.0], [2.0, 3.0]]), 3.0)
+    for call in (mc.manifold.metric, mc.manifold.ricci, mc.manifold.determinant):
+        with pytest.raises(TypeError, match="X must not be a masked array"):
+            call(mc.Gaussian(0.5), X)

@@ -224,3 +224,11 @@ def test_the_matrix_of_all_points_keeps_to_the_budget(points):
         assert len(make(phi, True, memory=8 * 40 * 40).basis) > 0
         with pytest.raises(MemoryError):
             make(phi, True, memory=8 * 40 * 40 - 1)
+
+
+@pytest.mark.parametrize("bad", [[1.0, np.inf], [1.0, "a"], [1j, 1.0], np.array(["2020", "2021"], "M8[Y]")])
+def test_a_line_needs_finite_real_numbers(bad):
+    with pytest.raises((TypeError, ValueError), match="beta"):
+        mc.maps.project_on(np.ones((3, 2)), bad)
+    with pytest.raises((TypeError, ValueError), match="Y"):
+        mc.maps.project_on([bad, bad], np.ones(2))

@@ -104,6 +104,20 @@ def as_rows(X, name="X", dtype=None):
     return X
 
 
+def as_vector(values, name):
+    """Return finite numbers as a float64 array (n,), or raise."""
+    refuse_unreadable(values, name)
+    values = np.asarray(values.toarray() if sp.issparse(values) else values)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got shape {values.shape}; pass a list of numbers.")
+    with np.errstate(over="ignore"):
+        values = values.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise ValueError(f"{name}[{bad[0]}] = {values[bad[0]]} must be finite.")
+    return values
+
+
 def _floating(X, name, dtype):
     if not (sp.issparse(X) or isinstance(X, np.ndarray)):
         return _floating_elsewhere(X, name, dtype)

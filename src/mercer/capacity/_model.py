@@ -141,7 +141,7 @@ def models(fitted, X, y, sample_weight=None):
     [[0, 1], [0, 2], [1, 2]]
     """
     require_affine(fitted)
-    kernel, points = _training_points(fitted, X)
+    kernel, points = training_points(fitted, X)
     _require_convex(fitted, kernel, points)
     y, n = column_or_1d(y), count_points(points)
     if len(y) != n:
@@ -223,7 +223,7 @@ def _require_convex(fitted, kernel, points):
         )
 
 
-def _training_points(fitted, X):
+def training_points(fitted, X):
     """Return the kernel, and the points in float64; row numbers for a precomputed kernel."""
     kernel = fitted.kernel_
     if kernel.tags.points == "indices":

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import check_instance, check_positive
+from mercer._common import check_flag, check_instance, check_positive
 from mercer.expansion import features, mean
 from mercer.factor import eigenpairs
 from mercer.linalg.eigh import DENSE_ORDER
@@ -127,6 +127,7 @@ def spectrum(kernel, X, n_values=None, *, centre=True, memory="1GB", random_stat
     >>> bool(np.all(found.sides <= 2 * np.sqrt(found.values)))
     True
     """
+    check_flag("centre", centre)
     phi = mapped(kernel, X)
     n = len(phi)
     wanted = n_values if n_values is not None or n <= DENSE_ORDER else _LEADING

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import gamma, gammaincc
 
 from mercer._common import check_instance, check_number, check_positive
+from mercer._compute.points import as_vector
 
 # Grid of powers p of exp(-a j^p) in the fit.
 _POWERS = np.linspace(0.2, 3.0, 57)
@@ -113,8 +114,8 @@ class ListedDecay:
     values: np.ndarray
 
     def __post_init__(self):
-        values = np.asarray(self.values, np.float64)
-        if values.ndim != 1 or not len(values) or not (np.isfinite(values).all() and values.min() > 0):
+        values = as_vector(self.values, "values")
+        if not len(values) or not values.min() > 0:
             raise ValueError(f"values = {values} must be a list of finite numbers above 0.")
         if np.any(np.diff(values) > 0):
             raise ValueError("values must be in descending order; use np.sort(values)[::-1].")

@@ -5,7 +5,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 
 from mercer._compute.points import count_points
-from mercer.capacity._model import require_affine
+from mercer.capacity._model import require_affine, training_points
 from mercer.capacity.span import leave_one_out_predictions
 
 
@@ -112,13 +112,14 @@ def ridge_score(estimator, X, y):
     >>> search.best_params_
     {'kernel__gamma': 0.5}
     """
-    fitted, _ = _last_step(estimator, X)
+    fitted, rows = _last_step(estimator, X)
     y, residuals = np.asarray(y, np.float64), getattr(fitted, "loo_residuals_", None)
     if residuals is None:
         raise TypeError(
             f"estimator must be a fitted KernelRidge without landmarks, got {type(fitted).__name__}, which has no "
             "exact leave-one-out residuals loo_residuals_."
         )
+    training_points(fitted, rows)
     if np.shape(residuals) != y.shape:
         raise ValueError(
             f"y has shape {y.shape}, the fit had {np.shape(residuals)}; pass the training points (in a grid search, "

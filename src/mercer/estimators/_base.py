@@ -9,6 +9,7 @@ from sklearn import config_context
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from mercer._common import check_flags
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import as_objects, holds_rows
 from mercer._compute.points import as_rows, count_points
@@ -88,6 +89,7 @@ class KernelEstimator(AllOrNothing):
     def _training_points(self, X, sample_weight=None):
         """Return the resolved kernel and the validated points, a copy of X, or row indices for a precomputed kernel."""
         parse_memory(self.memory)
+        check_flags(self)
         # not every route uses it
         generator(getattr(self, "random_state", None))
         kernel = as_kernel(self.kernel)
@@ -129,7 +131,8 @@ class KernelEstimator(AllOrNothing):
             raise TypeError("X must not be sparse for kernel = 'precomputed'; give X.toarray().")
         refuse_unreadable(X, "X")
         try:
-            with config_context(array_api_dispatch=False):
+            # a long double may become infinite in float64, which is refused
+            with config_context(array_api_dispatch=False), np.errstate(over="ignore"):
                 return validate_data(
                     self,
                     X,

@@ -49,6 +49,10 @@ class Geodesic:
     residual: float
 
 
+# Error of a length that is 0 for all points; a relative tolerance is never met by it.
+_NEGLIGIBLE = float(np.finfo(float).tiny)
+
+
 def length(k, points):
     r"""Return the length in feature space of the image of a polygon in input space.
 
@@ -82,11 +86,19 @@ def length(k, points):
     points = admitted(k, points, "points").astype(np.float64)
     if len(points) < 2:
         raise ValueError("points must hold at least 2 rows, the ends of a polygon; got 1.")
-    steps = np.diff(points, axis=0)
+    with np.errstate(over="ignore"):
+        steps = np.diff(points, axis=0)
+    if not np.isfinite(steps).all():
+        raise ValueError(f"differences of points with entries up to {abs(points).max():.3g} overflow; scale first.")
     lengths, _ = quad_vec(
-        lambda t: _speed(k, points[:-1] + t * steps, steps), 0.0, 1.0, epsabs=0.0, epsrel=_TOLERANCE, norm="max"
+        lambda t: _speed(k, points[:-1] + t * steps, steps), 0.0, 1.0, epsabs=_NEGLIGIBLE, epsrel=_TOLERANCE, norm="max"
     )
-    return float(np.sum(lengths))
+    total = float(np.sum(lengths))
+    if not np.isfinite(total):
+        raise ValueError(
+            f"the length of points with entries up to {abs(points).max():.3g} overflows; scale them first."
+        )
+    return total
 
 
 def geodesic(k, start, velocity, time=1.0, n_points=50):

@@ -46,7 +46,7 @@ def admitted(k, X, name="X"):
         raise TypeError(
             f"{name} must be dense, since a metric has an entry for each pair of features; use {name}.toarray()."
         )
-    X = as_rows(np.asarray(X), name)
+    X = as_rows(X, name)
     k.admit(X, name)
     return X
 

@@ -5,6 +5,7 @@ import numpy as np
 from mercer import landmarks as rules
 from mercer._common import check_integer
 from mercer._compute.points import as_rows, count_points, take_points
+from mercer.linalg.generator import generator
 
 
 def select_landmarks(kernel, X, landmarks, rule="randomly_pivoted", random_state=None):
@@ -43,6 +44,7 @@ def select_landmarks(kernel, X, landmarks, rule="randomly_pivoted", random_state
     >>> select_landmarks(mc.Linear(), np.ones((3, 2)), [[1.0, 2.0]])
     array([[1., 2.]])
     """
+    generator(random_state)
     if np.isscalar(landmarks):
         return _select(kernel, X, landmarks, rule, random_state)
     if kernel.tags.points == "indices":

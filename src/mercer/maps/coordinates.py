@@ -7,7 +7,7 @@ import numpy as np
 
 from mercer._common import check_flag, check_number
 from mercer._compute.memory import require_memory
-from mercer._compute.points import join_points
+from mercer._compute.points import as_rows, as_vector, join_points
 from mercer.expansion import Expansion, mean, require_expansion
 from mercer.factor import eigenpairs, qr
 from mercer.preimages import preimage
@@ -305,8 +305,8 @@ def project_on(Y, beta):
     >>> project_on(np.array([[3.0, 4.0]]), np.array([2.0, 0.0]))
     array([[3., 0.]])
     """
-    Y, beta = np.asarray(Y), np.ravel(beta)
-    if Y.ndim != 2 or Y.shape[1] != len(beta):
+    Y, beta = as_rows(Y, "Y"), as_vector(beta, "beta")
+    if Y.shape[1] != len(beta):
         raise ValueError(f"Y must have shape (n, {len(beta)}), one column for each coordinate of beta, got {Y.shape}.")
     length = np.linalg.norm(beta)
     if not length > 0:

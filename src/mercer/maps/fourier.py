@@ -5,7 +5,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from mercer._common import check_integer
+from mercer._common import check_flag, check_integer
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_rows
 from mercer.kernels.algebra import Constant, Normalized, Power, Product, Scaled, Sum
@@ -114,6 +114,7 @@ def random_fourier(kernel, n_features_in, m, *, orthogonal=False, memory="1GB", 
     >>> bool(abs(z[0] @ z[1] - np.exp(-0.625)) < 0.02)
     True
     """
+    check_flag("orthogonal", orthogonal)
     check_integer("n_features_in", n_features_in)
     check_integer("m", m)
     if isinstance(kernel, Kernel):

@@ -9,6 +9,9 @@ from mercer._common import check_integer
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_rows
 
+# Of this degree and more, the products of two variables exceed any memory.
+_HIGH = 64
+
 
 def monomial_count(n_variables, degree):
     """Return the number of different monomials of a degree, (N + d - 1)! / (d! (N - 1)!).
@@ -76,7 +79,8 @@ def ordered_monomials(X, degree, *, memory="1GB"):
     check_integer("degree", degree)
     n, N = X.shape
     # two tables of products are in memory at a time
-    _require(X, N**degree, 2 * n * X.dtype.itemsize, f"ordered products of {degree} of {N} variables", memory)
+    what = f"{'or more ' if degree > _HIGH else ''}ordered products of {degree} of {N} variables"
+    _require(X, N ** min(degree, _HIGH), 2 * n * X.dtype.itemsize, what, memory)
     products = X
     with np.errstate(over="ignore"):
         for _ in range(degree - 1):

@@ -5,6 +5,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from mercer._common import check_flags
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 
@@ -104,4 +105,5 @@ def choose_method(method, names, protocol, example):
         return names[method]()
     if isinstance(method, type) or not isinstance(method, protocol):
         raise TypeError(f"method = {method!r} must be a string or a record such as {example}.")
+    check_flags(method)
     return method
