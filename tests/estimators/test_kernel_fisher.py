@@ -219,3 +219,23 @@ def test_one_class_has_no_discriminant(sample):
         KernelFisher().fit(X, np.full(90, "ant"))
     with pytest.raises(ValueError, match="at least two classes, got 1 class"):
         KernelFisher().fit(X, y, (y == "bee").astype(float))
+
+
+@pytest.mark.parametrize("attribute", ["means_", "eigenvalues_", "priors_", "intercept_"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_its_certificate_notices_each_changed_array(global_random_seed, attribute, weighted):
+    rng = np.random.default_rng(global_random_seed)
+    X, y = rng.standard_normal((60, 2)), np.repeat([3, 5, 8], 20)
+    weights = rng.integers(0, 3, 60).astype(float) if weighted else None
+    model = mc.KernelFisher(kernel=mc.Gaussian(0.5), mu=0.1).fit(X, y, weights)
+    assert mc.certify(model, X, y, weights).residuals.max() < 1e-11
+    setattr(model, attribute, 1.1 * getattr(model, attribute) + (attribute == "intercept_"))
+    assert mc.certify(model, X, y, weights).residuals.max() > 1e-3
+
+
+def test_its_certificate_needs_the_labels_and_weights_of_the_fit():
+    X, y = np.random.default_rng(0).standard_normal((20, 2)), np.repeat([0, 1], 10)
+    model = mc.KernelFisher().fit(X, y)
+    for labels, weights in ((y + 1, None), (y, np.arange(20.0))):
+        with pytest.raises(ValueError, match="KernelFisher was fitted on 20 of the classes .*as in the fit"):
+            mc.certify(model, X, labels, weights)

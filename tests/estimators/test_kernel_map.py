@@ -311,3 +311,28 @@ def test_a_linear_svm_on_coordinates_has_the_dual_variables_of_the_kernel_svm(gl
     np.testing.assert_array_equal(mapped.support_, direct.support_)
     np.testing.assert_allclose(mapped.dual_coef_, direct.dual_coef_, atol=1e-10)
     np.testing.assert_allclose(mapped.decision_function(Y), direct.decision_function(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("landmarks", [None, 20])
+@pytest.mark.parametrize("centre", [True, False])
+def test_the_certificate_of_an_extended_map_is_that_its_axes_are_orthonormal(global_random_seed, centre, landmarks):
+    X = np.random.default_rng(global_random_seed).standard_normal((60, 3))
+    model = mc.KernelMap(mc.Gaussian(0.5), centre=centre, landmarks=landmarks, random_state=0).fit(X[:15])
+    model.partial_fit(X[15:40]).partial_fit(X[40:])
+    assert mc.certify(model, X).residuals.max() < 1e-9
+    with pytest.raises(ValueError, match="X has 20 rows, but KernelMap was fitted on 60"):
+        mc.certify(model, X[40:])
+    axes, shift = model.expansion_, model.intercept_
+    model.intercept_ = shift + 0.1
+    assert mc.certify(model, X).residuals.max() > 1e-3
+    model.intercept_, model.expansion_ = shift, 1.1 * axes
+    assert mc.certify(model, X).residuals.max() > 1e-3
+
+
+def test_an_axis_without_coefficients_has_an_infinite_residual():
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    model = mc.KernelMap(mc.Gaussian(0.5)).fit(X)
+    model.expansion_ = model.expansion_ * np.append(0.0, np.ones(len(model.expansion_) - 1))
+    residuals = mc.certify(model, X).residuals
+    assert np.isinf(residuals[0])
+    assert np.isfinite(residuals[1:]).all()

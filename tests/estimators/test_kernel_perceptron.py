@@ -221,3 +221,27 @@ def test_bad_batches_are_refused(moons):
 def test_an_unfitted_model_raises_not_fitted_error(moons):
     with pytest.raises(NotFittedError):
         KernelPerceptron().predict(moons[0])
+
+
+@pytest.mark.parametrize("form", [{}, {"averaged": True}, {"voted": True}])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_its_certificate_is_the_share_of_points_on_the_wrong_side(global_random_seed, form, n_classes):
+    rng = np.random.default_rng(global_random_seed)
+    X, y = rng.standard_normal((50, 2)), rng.integers(0, n_classes, 50)
+    model = mc.KernelPerceptron(mc.Gaussian(0.5), max_iter=3, **form)
+    model.partial_fit(X[:20], y[:20], classes=np.arange(n_classes)).partial_fit(X[20:], y[20:])
+    values = model.decision_function(X).reshape(50, -1)
+    signs = np.where(y[:, None] == (np.arange(n_classes) if n_classes > 2 else [1]), 1, -1)
+    np.testing.assert_array_equal(mc.certify(model, X, y).residuals, np.mean(signs * values <= 0, axis=0))
+    with pytest.raises(ValueError, match="X has 30 rows, but KernelPerceptron was fitted on 50"):
+        mc.certify(model, X[20:], y[20:])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_its_certificate_is_zero_at_separation_and_notices_changed_coefficients(global_random_seed, dtype):
+    rng = np.random.default_rng(global_random_seed)
+    X, y = rng.standard_normal((50, 2)).astype(dtype), rng.integers(0, 2, 50)
+    model = mc.KernelPerceptron(mc.Gaussian(50.0), max_iter=1000).fit(X, y)
+    assert mc.certify(model, X, y).residuals == 0
+    model.expansion_ = -model.expansion_
+    assert mc.certify(model, X, y).residuals == 1

@@ -263,3 +263,14 @@ def test_weights_that_the_wrapped_estimator_does_not_take_are_refused(moons):
 def test_an_unfitted_model_raises_not_fitted_error(moons):
     with pytest.raises(NotFittedError):
         Kernelized(Ridge()).predict(moons[0])
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), "precomputed"])
+def test_its_certificate_is_that_of_its_coordinates(global_random_seed, kernel):
+    X = np.random.default_rng(global_random_seed).standard_normal((40, 3))
+    points = X @ X.T if kernel == "precomputed" else X
+    model = mc.Kernelized(mc.PCAL1(2, random_state=0), kernel).fit(points)
+    assert mc.certify(model, points).residuals.max() < 1e-13
+    assert mc.certify(model.estimator_, model.map_.transform(points)).residuals.max() < 1e-12
+    model.map_.expansion_ = 1.1 * model.map_.expansion_
+    assert mc.certify(model, points).residuals.max() > 1e-3

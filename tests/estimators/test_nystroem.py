@@ -104,3 +104,20 @@ def test_a_rank_below_the_number_of_landmarks_is_a_warning(points):
 def test_bad_parameters_are_named(points, parameters, error, message):
     with pytest.raises(error, match=message):
         Nystroem(**{"n_components": 60} | parameters).fit(points)
+
+
+def test_its_certificate_compares_dot_products_of_features_with_kernel_values_of_landmarks(points):
+    model = Nystroem(mc.Gaussian(0.5), n_components=12, random_state=0).fit(points)
+    K, Z = model.kernel_(model.landmarks_), model.transform(model.landmarks_)
+    expected = np.linalg.norm(K - Z @ Z.T, axis=0) / np.linalg.norm(K, axis=0).max()
+    np.testing.assert_allclose(mc.certify(model, points).residuals, expected, atol=1e-14)
+    assert expected.max() < 1e-13
+    model.expansion_ = model.expansion_[:, 1:]
+    assert mc.certify(model, points).residuals.max() > 1e-3
+
+
+def test_its_certificate_shows_the_negative_part_of_an_indefinite_kernel():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    with pytest.warns(UserWarning, match="numerical rank"), pytest.warns(UserWarning, match="indefinite"):
+        model = Nystroem(mc.Sigmoid(1.0, -1.0), n_components=30).fit(X)
+    assert mc.certify(model, X).residuals.max() > 1e-3

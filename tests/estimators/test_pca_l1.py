@@ -5,6 +5,7 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import mercer as mc
 from mercer.estimators.pca_l1 import PCAL1
 
 SETTINGS = [PCAL1(), PCAL1(2, n_init=3), PCAL1(2, greedy=False, random_state=0), PCAL1(1, n_init=1, max_iter=500)]
@@ -112,3 +113,39 @@ def test_constant_points_are_an_error():
 def test_wrong_scores_are_refused(points):
     with pytest.raises(ValueError, match=r"\(m, 2\)"):
         PCAL1(2).fit(points).inverse_transform(np.ones((3, 5)))
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("whole", [False, True])
+def test_its_certificate_is_the_distance_to_a_fixed_point(global_random_seed, greedy, dtype, whole):
+    X = np.random.default_rng(global_random_seed).standard_normal((50, 4)) * [1, 2, 3, 4]
+    # whole numbers have scores of 0
+    X = (X.round() if whole else X).astype(dtype)
+    model = mc.PCAL1(3, greedy=greedy, random_state=0).fit(X)
+    assert mc.certify(model, X).residuals.max() < 100 * np.finfo(dtype).eps
+    mean, model.mean_ = model.mean_, model.mean_ + model.components_[1]
+    assert mc.certify(model, X).residuals[1] > 0.1
+    model.mean_, model.components_ = mean, model.components_[[1, 0, 2]] + 0
+    if greedy:
+        assert mc.certify(model, X).residuals.max() > 1e-3
+    model.components_[0, 0] += 0.1
+    assert mc.certify(model, X).residuals.max() > 0.01
+    model.components_[:] = 0
+    assert np.isinf(mc.certify(model, X).residuals).all()
+
+
+def test_its_certificate_of_one_direction_is_its_formula(global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((50, 4))
+    model = mc.PCAL1(1, random_state=0).fit(X)
+    model.components_ = model.components_ + [[0.1, -0.2, 0.0, 0.0]]
+    step = (X - model.mean_).T @ np.sign(model.transform(X)[:, 0])
+    expected = np.linalg.norm(model.components_[0] - step / np.linalg.norm(step))
+    np.testing.assert_allclose(mc.certify(model, X).residuals, [expected], rtol=1e-9)
+
+
+def test_its_certificate_lets_scores_of_zero_have_any_sign():
+    X = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0], [0.0, 0.0]])
+    model = mc.PCAL1(1).fit(X)
+    model.components_ = np.array([[1.0, 0.0]])
+    assert mc.certify(model, X).residuals < 1e-12

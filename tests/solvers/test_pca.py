@@ -37,7 +37,10 @@ def test_no_number_gives_all_components():
 
 def test_residuals_are_those_of_the_eigenvalue_equation():
     V, values = pca.components(PHI, 4).pairs.vectors, VALUES[:4]
-    assert pca.residuals(KERNEL, X, V, values).max() < 1e-14
-    V, values = V + 0.1 * X[:, :1], values * [1.0, 1.1, 1.2, 1.3]
-    expected = np.linalg.norm(H @ KERNEL(X) @ H @ V - V * values, axis=0) / values[0]
-    np.testing.assert_allclose(pca.residuals(KERNEL, X, V, values), expected, rtol=1e-12)
+    for moved in (0.0, 0.1):
+        V, values = H @ (V + moved * X[:, :1]), values * (1 + moved * np.arange(4))
+        psi = PHI @ (V / np.sqrt(values))
+        residuals = pca.residuals(psi, -psi(X).mean(axis=0), V, values, np.sqrt(values))
+        expected = np.linalg.norm(H @ KERNEL(X) @ H @ V - V * values, axis=0) / values[0]
+        np.testing.assert_allclose(residuals, expected, rtol=1e-12, atol=1e-14)
+        assert (residuals > 1e-3).all() if moved else (residuals < 1e-14).all()

@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer._common import check_flags
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import as_objects, holds_rows
-from mercer._compute.points import as_rows, count_points
+from mercer._compute.points import as_rows, count_points, widened
 from mercer._compute.readable import refuse_unreadable
 from mercer._compute.table import as_table
+from mercer.expansion import Expansion
 from mercer.kernels.base import with_params
 from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.shorthand import as_kernel
@@ -106,19 +107,17 @@ class KernelEstimator(AllOrNothing):
         return self._rows(X, self.kernel_, reset=False)
 
     def _require_training_rows(self, X):
-        """Raise unless X has the columns and the number of rows of the training points."""
-        n = count_points(self._new_points(X))
-        fitted = getattr(self, "_n_rows", None)
-        if fitted is None:
-            raise ValueError(
-                f"{type(self).__name__} was not fitted but made from another model; give that model, with its training "
-                "points."
-            )
-        if n != fitted:
-            raise ValueError(
-                f"X has {n} rows, but {type(self).__name__} was fitted on {fitted}; give all training points, in the "
-                "order of the fit."
-            )
+        """Return validated points, or raise unless X has the columns and the number of rows of the training points."""
+        points = self._new_points(X)
+        require_rows(self, count_points(points))
+        return points
+
+    def _certified_points(self, X):
+        """Return the kernel and all training points in float64; a precomputed kernel is that of the matrix X."""
+        points = widened(self._require_training_rows(X))
+        if self.kernel_.tags.points == "indices":
+            return as_kernel(self.kernel).resolve(points), np.arange(count_points(points))
+        return self.kernel_, points
 
     def _rows(self, X, kernel, reset):
         """Return validated points of a kernel; ``reset`` says that X are the training points."""
@@ -177,6 +176,30 @@ class KernelEstimator(AllOrNothing):
     def _require_two(self, points):
         if len(points) < 2:
             raise ValueError(f"Found X with 1 sample(s), but {type(self).__name__} needs a minimum of 2.")
+
+
+def require_rows(model, n):
+    """Raise unless n is the number of rows that a model was fitted on."""
+    name, fitted = type(model).__name__, getattr(model, "_n_rows", None)
+    if fitted is None:
+        raise ValueError(
+            f"{name} was not fitted but made from another model; give that model, with its training points."
+        )
+    if n != fitted:
+        raise ValueError(
+            f"X has {n} rows, but {name} was fitted on {fitted}; give all training points, in the order of the fit."
+        )
+
+
+def in_float64(kernel, points, coef):
+    """Return vectors with given coefficients over points, in float64."""
+    return Expansion(kernel, widened(points), np.asarray(coef, np.float64))
+
+
+def refuse_weights(model, sample_weight):
+    """Raise if sample weights are given for a model that is fitted without any."""
+    if sample_weight is not None:
+        raise ValueError(f"sample_weight must be None for {type(model).__name__}, whose fit takes no weights.")
 
 
 def _refuse_underflow(X):

@@ -14,6 +14,7 @@ from mercer.estimators._accuracy import conclude
 from mercer.estimators._svm import (
     Problem,
     SupportVectorEstimator,
+    certified_kernel,
     check_choice,
     check_lengths,
     kernel_product,
@@ -175,7 +176,7 @@ def recomputed(model, problem, duals):
     coef, support = stored_coefficients(model, problem)
     if one_vs_one.is_paired(len(model.classes_), model.multi_class):
         coef = one_vs_one.unpack(coef, problem.counts)
-    values, parts = kernel_product(model.kernel_, problem.points, coef, support), []
+    values, parts = kernel_product(certified_kernel(model, problem), problem.points, coef, support), []
     for k, dual in enumerate(duals):
         gradient, bias = dual.target - values[dual.points, k], float(model.intercept_[k])
         parts.append(certificate(dual, coef[dual.points, k], gradient, bias, np.finfo(problem.dtype).eps))

@@ -172,7 +172,7 @@ class SingleOutput(SupportVectorEstimator):
     def _stored(self, problem):
         """Return the coefficients (k,) of the points and K b (k,), in float64."""
         coef, support = stored_coefficients(self, problem)
-        return coef[:, 0], kernel_product(self.kernel_, problem.points, coef, support)[:, 0]
+        return coef[:, 0], kernel_product(certified_kernel(self, problem), problem.points, coef, support)[:, 0]
 
     def _values(self, X):
         """Return <phi(x), normal> of new points (n_test,)."""
@@ -339,6 +339,11 @@ def stored_coefficients(model, problem):
     coef = np.zeros((len(problem.rows), model.dual_coef_.shape[1]))
     coef[support] = model.dual_coef_
     return coef, support
+
+
+def certified_kernel(model, problem):
+    """Return the kernel of a fitted model; a precomputed one is that of the matrix given with the problem."""
+    return problem.kernel if problem.kernel.tags.points == "indices" else model.kernel_
 
 
 def kernel_product(kernel, points, coef, support):

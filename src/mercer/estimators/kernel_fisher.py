@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from mercer._common import check_integer, check_positive, check_weights
 from mercer._compute.points import take_points
-from mercer.estimators._base import KernelTransformer
+from mercer.estimators._base import KernelTransformer, in_float64
 from mercer.expansion import features
 from mercer.solvers import fisher
+from mercer.solvers._certify import Residuals
 
 
 @dataclass(eq=False, repr=False)
@@ -123,15 +124,45 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
 
     def _weighted_points(self, X, y, sample_weight):
         """Return the kernel and the validated points of positive weight with their labels and weights."""
-        y = validate_data(self, y=y)
-        check_classification_targets(y)
-        weights = None if sample_weight is None else check_weights("sample_weight", sample_weight, len(y))
+        y, weights = self._check_targets(y, sample_weight)
         kernel, points = self._training_points(X, weights)
         check_consistent_length(points, y)
         if weights is None:
             return kernel, points, y, None
         kept = np.flatnonzero(weights)
         return kernel, take_points(points, kept), y[kept], weights[kept]
+
+    def _check_targets(self, y, sample_weight):
+        """Return validated labels and weights, None for equal weights."""
+        y = validate_data(self, y=y)
+        check_classification_targets(y)
+        return y, None if sample_weight is None else check_weights("sample_weight", sample_weight, len(y))
+
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the relative residuals of the equations of the directions in float64 from the training points."""
+        kernel, points = self._certified_points(X)
+        y, weights = self._check_targets(y, sample_weight)
+        check_consistent_length(points, y)
+        kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+        self._require_fitted_classes(y[kept])
+        psi = in_float64(kernel, take_points(points, kept), self.expansion_.coef)
+        arrays = (self.intercept_, self.eigenvalues_, self.means_, self.priors_)
+        numbers = np.searchsorted(self.classes_, y[kept])
+        weights = np.ones(len(kept)) if weights is None else weights[kept]
+        intercept, eigenvalues, means, priors = (np.asarray(array, np.float64) for array in arrays)
+        found = fisher.residuals(
+            psi, intercept, eigenvalues, means, priors, classes=numbers, mu=self.mu, weights=weights
+        )
+        return Residuals(found)
+
+    def _require_fitted_classes(self, y):
+        """Raise unless labels of positive weight are those of the fit."""
+        if len(y) != self.expansion_.shape[0] or not np.array_equal(np.unique(y), self.classes_):
+            raise ValueError(
+                f"y has {len(y)} labels of positive weight, {np.unique(y).tolist()}, but KernelFisher was fitted on "
+                f"{self.expansion_.shape[0]} of the classes {self.classes_.tolist()}; give y and sample_weight as in "
+                "the fit."
+            )
 
     def _require_components(self, classes):
         if len(classes) < 2:

@@ -9,10 +9,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._compute.points import count_points
-from mercer.estimators._base import CoordinateTransformer
+from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.maps import extend, onto_landmarks, recentred, select_landmarks, spectral
+from mercer.maps import extend, onto_landmarks, recentred, residuals, select_landmarks, spectral
+from mercer.solvers._certify import Residuals
 
 
 @dataclass(eq=False, repr=False)
@@ -122,7 +123,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         else:
             landmarks = select_landmarks(kernel, points, self.landmarks, self.rule, self.random_state)
             coordinates = onto_landmarks(features(kernel, landmarks), phi, self.centre, self.tol, **options)
-        self.kernel_, self.n_samples_seen_ = kernel, len(phi)
+        self.kernel_, self.n_samples_seen_, self._extended = kernel, len(phi), False
         return self._store(coordinates)
 
     def partial_fit(self, X, y=None):
@@ -149,7 +150,8 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         if self.centre:
             # earlier points have mean 0 about the old origin
             coordinates = recentred(coordinates, coordinates(X).sum(axis=0, dtype=np.float64) / seen)
-        self.n_samples_seen_ = seen
+        self.n_samples_seen_ = self._n_rows = seen
+        self._extended = True
         return self._store(coordinates)
 
     def residual(self, X):
@@ -197,6 +199,24 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         if coef.ndim != 2 or coef.shape[1] != self.n_components_:
             raise ValueError(f"coef must have shape (m, {self.n_components_}), got {coef.shape}.")
         return self.expansion_ @ coef.T
+
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the relative residuals of the equations of the axes in float64, from the training points."""
+        refuse_weights(self, sample_weight)
+        kernel, points = self._certified_points(X)
+        return Residuals(self._axis_residuals(kernel, points))
+
+    def _axis_residuals(self, kernel, points):
+        """Return the residual of each axis: of its eigenpair, over landmarks, or of inner products once extended."""
+        # files written before certificates of maps have no such attribute
+        extended = getattr(self, "_extended", False)
+        own = self.landmarks is None and not extended
+        axes = in_float64(kernel, points if own else self.expansion_.points, self.expansion_.coef)
+        if extended:
+            return residuals.of_inner_products(axes, self.intercept_, self.coordinates_.origin.coef)
+        if own:
+            return residuals.of_eigenpairs(axes, self.intercept_)
+        return residuals.of_projections(axes, self.intercept_, points)
 
     def _room(self):
         """Return the number of axes that may be added, None for any number."""

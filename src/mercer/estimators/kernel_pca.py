@@ -8,8 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import check_integer
-from mercer._compute.points import widened
-from mercer.estimators._base import CoordinateTransformer
+from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import Coordinates
@@ -179,8 +178,8 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
 
     def __mercer_certify__(self, X, y, sample_weight):
         """Return the relative residuals of the eigenpairs in float64 from the training points."""
-        self._require_training_rows(X)
-        if sample_weight is not None:
-            raise ValueError("sample_weight must be None for KernelPCA, whose fit takes no weights.")
-        _, points = self._training_points(X)
-        return Residuals(pca.residuals(self.kernel_, widened(points), self.eigenvectors_, self.eigenvalues_))
+        refuse_weights(self, sample_weight)
+        psi = in_float64(*self._certified_points(X), self.expansion_.coef)
+        V, values = (np.asarray(array, np.float64) for array in (self.eigenvectors_, self.eigenvalues_))
+        scale = values / np.sqrt(self.n_samples_) if self.whiten else np.sqrt(values)
+        return Residuals(pca.residuals(psi, self.intercept_, V, values, scale))

@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from mercer._common import check_integer, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators._base import KernelEstimator, in_float64, refuse_weights
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.linalg.generator import generator
 from mercer.solvers import perceptron
+from mercer.solvers._certify import Residuals
 
 # Kernel values of a block of points that votes are computed for.
 _VOTES = 2**22
@@ -191,6 +192,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
             support = np.concatenate([self.support_, support + self._rows_seen])
         self._store(vectors, runs, support, points, signs)
         self._rows_seen += len(labels)
+        self._n_rows = self._rows_seen
         return self
 
     def _learn(self, kernel, points, signs, n_passes, values=None):
@@ -242,7 +244,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         array (n_test,) for two classes, else (n_test, n_classes)
         """
         X = self._new_points(X)
-        values = self._votes(X) if self.voted else self.expansion_(X)
+        values = self._votes(self.expansion_, X) if self.voted else self.expansion_(X)
         return values[:, 0] if len(self.classes_) == 2 else values
 
     def predict(self, X):
@@ -260,8 +262,17 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         values = self.decision_function(X)
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
-    def _votes(self, X):
-        phi = features(self.kernel_, self.expansion_.points)
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the share of training points with y f(x) <= 0 for each binary classifier, f in float64."""
+        refuse_weights(self, sample_weight)
+        kernel, points = self._certified_points(X)
+        signs = np.column_stack(_signs(_check_labels(points, y), self.classes_))
+        w = in_float64(kernel, take_points(points, self.support_), self.expansion_.coef)
+        values = self._votes(w, points) if self.voted else w(points)
+        return Residuals(np.mean(signs * values <= 0, axis=0))
+
+    def _votes(self, w, X):
+        phi = features(w.kernel, w.points)
         most = max(1, *(len(run.rows) for run in self.mistakes_))
         step = max(1, _VOTES // most)
         blocks = (phi(take_points(X, slice(i, i + step))) for i in range(0, count_points(X), step))

@@ -9,9 +9,8 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from mercer._common import check_integer, check_weights, require_real
-from mercer._compute.points import widened
-from mercer.estimators._base import KernelEstimator
-from mercer.expansion import Expansion, features
+from mercer.estimators._base import KernelEstimator, in_float64
+from mercer.expansion import features
 from mercer.maps import select_landmarks
 from mercer.solvers import ridge
 from mercer.solvers._certify import Residuals
@@ -197,13 +196,10 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def __mercer_certify__(self, X, y, sample_weight):
         """Return the relative residuals of the normal equations in float64 from the training points."""
-        self._require_training_rows(X)
+        kernel, points = self._certified_points(X)
         y, weights = self._check_targets(y, sample_weight)
-        _, points = self._training_points(X, weights)
         check_consistent_length(points, y)
-        points = widened(points)
-        onto = points if self.landmarks is None else widened(self.expansion_.points)
-        psi = Expansion(self.kernel_, onto, np.asarray(self.expansion_.coef, np.float64))
+        psi = in_float64(kernel, points if self.landmarks is None else self.expansion_.points, self.expansion_.coef)
         targets = y.reshape(len(y), -1).astype(np.float64)
         return Residuals(ridge.normal_residuals(psi, points, targets, self.alpha, weights))
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import features
+from mercer.solvers._certify import certify
 
 # Training points at which the output of an estimator is compared with an affine function.
 _PROBES = 100
@@ -289,6 +290,11 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         points = self._new_points(X)
         Y = self.map_.coordinates_(points)
         return getattr(self.estimator_, method)(Y, *args, **kwargs)
+
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the residuals of the coordinates in float64 from the training points."""
+        points = self._require_training_rows(X)
+        return certify(self.map_, points)
 
     def _inner(self):
         """Return the fitted estimator, or raise an AttributeError before ``fit``."""

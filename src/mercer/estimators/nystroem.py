@@ -8,10 +8,11 @@ from sklearn.base import BaseEstimator
 
 from mercer._common import check_integer, warn
 from mercer._compute.points import count_points
-from mercer.estimators._base import KernelTransformer
+from mercer.estimators._base import KernelTransformer, in_float64, refuse_weights
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.maps import select_landmarks, spectral
+from mercer.maps import residuals, select_landmarks, spectral
+from mercer.solvers._certify import Residuals
 
 
 @dataclass(eq=False, repr=False)
@@ -125,3 +126,9 @@ class Nystroem(KernelTransformer, BaseEstimator):
         """
         X = self._new_points(X)
         return self.expansion_(X)
+
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return how far the features of each landmark are from its kernel values with the landmarks, in float64."""
+        refuse_weights(self, sample_weight)
+        kernel, _ = self._certified_points(X)
+        return Residuals(residuals.of_features(in_float64(kernel, self.expansion_.points, self.expansion_.coef)))

@@ -6,8 +6,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._common import check_integer, warn
 from mercer._compute.points import as_rows
-from mercer.estimators._base import AllOrNothing
+from mercer.estimators._base import AllOrNothing, refuse_weights, require_rows
 from mercer.solvers import pca_l1
+from mercer.solvers._certify import Residuals
 
 
 class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -110,6 +111,7 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.n_ties_, self.history_ = found.ties, found.history
         self.n_iter_ = max(len(objective) for objective in found.history)
         self.n_components_ = self._n_features_out = kept
+        self._n_rows = len(X)
         return self
 
     def transform(self, X):
@@ -144,6 +146,15 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if scores.shape[1] != self.n_components_:
             raise ValueError(f"X must have shape (m, {self.n_components_}), got {scores.shape}.")
         return scores @ self.components_ + self.mean_
+
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the distances from a fixed point of the iteration in float64 from the training rows."""
+        check_is_fitted(self)
+        refuse_weights(self, sample_weight)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        require_rows(self, len(X))
+        eps = np.finfo(self.components_.dtype).eps
+        return Residuals(pca_l1.residuals(X, self.mean_, self.components_.T, self.greedy, eps))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

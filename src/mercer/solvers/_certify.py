@@ -4,8 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+# Residuals that are printed one by one.
+_SHOWN = 6
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """Evidence of optimality, summed over the binary classifiers of a model.
 
@@ -33,18 +36,30 @@ class Certificate:
         """Primal minus dual objective of a convex problem."""
         return self.primal - self.dual if self.convex else None
 
+    def __repr__(self):
+        gap = f"gap={self.gap:.2g}, " if self.convex else ""
+        end = "" if self.convex else ", convex=False: a stationary point, no gap"
+        return f"Certificate(primal={self.primal:.6g}, dual={self.dual:.6g}, {gap}kkt={self.kkt:.2g}{end})"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Residuals:
     """Evidence that equations hold, for models that solve a linear system or an eigenproblem.
 
     Attributes
     ----------
     residuals : float64 array (m,)
-        Relative residual of each target or component; rounding at the solution.
+        Relative residual of each target, component, landmark or binary classifier, see `certify`; 0 up to rounding at
+        the solution.
     """
 
     residuals: np.ndarray
+
+    def __repr__(self):
+        values = np.ravel(self.residuals)
+        shown = ", ".join(f"{value:.2g}" for value in values[:_SHOWN])
+        more = ", ..." if len(values) > _SHOWN else ""
+        return f"Residuals(largest={np.max(values, initial=0.0):.2g}, residuals=[{shown}{more}] ({len(values)}))"
 
 
 def total(certificates):
@@ -60,22 +75,43 @@ def total(certificates):
 def certify(model, X, y=None, sample_weight=None):
     r"""Recompute the certificate of a fitted model in float64 from its training points.
 
-    Support vector machines give objectives. `KernelRidge` gives, for each target, the relative residual of its normal
-    equations over the points z_j of its expansion (all x_i without landmarks),
+    Support vector machines give objectives, their gap and the largest violation of the optimality conditions. Other
+    models give residuals, 0 up to rounding where the model is the solution; float32 coefficients leave the rounding of
+    float32.
 
-    .. math:: |K_{zx} W (y - K_{xz} a) - \alpha K_{zz} a| \,/\, |K_{zx} W y|.
-
-    `KernelPCA` gives, for each component, the relative residual of its eigenpair,
-
-    .. math:: |H K H v_k - \lambda_k v_k| \,/\, \lambda_1.
+    * `KernelRidge`, for each target: the normal equations over the points z_j of the expansion (all x_i without
+      landmarks), :math:`|K_{zx} W (y - K_{xz} a) - \alpha K_{zz} a| \,/\, |K_{zx} W y|`.
+    * `KernelPCA`, for each component: the eigenpair and the scores y_k of the training points, recomputed, :math:`|s_k
+      y_k - \lambda_k v_k| \,/\, \lambda_1` with s_k = lambda_k^(1/2), whitened lambda_k / n^(1/2). Where ``expansion_``
+      and ``intercept_`` are those of v_k it is :math:`|H K H v_k - \lambda_k v_k| \,/\, \lambda_1`.
+    * `KernelMap`, for each axis with coefficients a_k: the eigenpair lambda_k = 1 / |a_k|^2, v_k = a_k / |a_k|, as for
+      `KernelPCA`, with H = I when not centred. With landmarks z: the generalised eigenpair of the coordinates y_k of
+      the training points, :math:`|K_{zx} y_k - |y_k|^2 K_{zz} a_k| \,/\, |a_k|` over the largest :math:`|K_{zx} y_k|
+      \,/\, |a_k|`. After ``partial_fit``, where the axes are no longer principal: the orthonormality of the axes,
+      :math:`A' K_{zz} A = I`, and the intercepts, minus the inner products of axes and origin.
+    * `Nystroem`, for each landmark: the kernel values k_j with all landmarks and the dot products of the features z,
+      :math:`|k_j - Z z_j| \,/\, \max_i |k_i|`. The negative part of an indefinite kernel remains.
+    * `KernelFisher`, for each direction: the largest of three. With scores y_i, class means M and s = 1 + 1 / lambda:
+      the eigenproblem, :math:`|w_i y_i + \mu a_i - s w_i M_{c(i)}| \,/\, |s w_i M_{c(i)}|`; the means of the classes;
+      the scale :math:`\sum_c \pi_c M_c^2 = \lambda`. Rounding amounts to about eps lambda_1 / mu, with the largest
+      eigenvalue lambda_1 of K.
+    * `PCAL1`, for each direction: the distance to the next step of the sign iteration, :math:`|w - X's \,/\, |X's||`
+      with s = sign(X w), over the centred rows without their parts along the directions before; of joint directions,
+      the length of a column of W - U V' with X' sign(X W) = U S V'. Where ``mean_`` shifts scores by a larger share of
+      their mean size, that share.
+    * `KernelPerceptron`, for each binary classifier: the share of training points with :math:`y f(x) \le 0`; 0 where
+      the classes are separated.
+    * `Kernelized`: that of the coordinates, ``map_``. That of the wrapped estimator is
+      ``certify(model.estimator_, model.map_.transform(X), y)``, if it has one.
 
     Parameters
     ----------
-    model : SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, KernelRidge or KernelPCA
-        Fitted, or any model with a method ``__mercer_certify__(X, y, sample_weight)``. `SVCCV` gives the certificate of
-        its best classifier; of another search give the ``best_estimator_``.
+    model : fitted estimator of Mercer
+        Or any model with a method ``__mercer_certify__(X, y, sample_weight)``. `SVCCV` gives the certificate of its
+        best classifier; of another search give the ``best_estimator_``.
     X : points (n)
-        The training points, in the order of the fit.
+        The training points, in the order of the fit; after ``partial_fit`` those of all calls. For "precomputed" their
+        matrix.
     y : array (n,) or (n, m)
         As in the fit, if it took any.
     sample_weight : array (n,), optional
@@ -91,12 +127,17 @@ def certify(model, X, y=None, sample_weight=None):
     TypeError
         For a model without certificate.
     ValueError
-        For another number of rows than that of the fit.
+        For another number of rows than that of the fit, and for a model that was not fitted but made from another.
 
     Notes
     -----
-    The cost is n times the number of support vectors kernel values in float64, n^2 for residuals; none are stored. Only
-    the coefficients and intercepts (eigenvectors and eigenvalues) of the model are used.
+    The cost is n times the number of support vectors or landmarks in kernel values in float64, n^2 for models over all
+    points; `Nystroem` stores the matrix of its landmarks. Only the fitted arrays of the model are used: coefficients
+    and intercepts, eigenvectors and eigenvalues, class means and priors, directions and means, and the landmarks. The
+    points of a model without landmarks are those of X.
+
+    A residual relative to the largest eigenvalue says little about an axis whose eigenvalue is far below it: a change
+    of its length by a share d is a residual of d lambda_k / lambda_1.
 
     Examples
     --------
@@ -107,10 +148,12 @@ def certify(model, X, y=None, sample_weight=None):
     True
     >>> mc.certify(mc.KernelRidge(kernel="linear").fit(X, y), X, y).residuals < 1e-12
     array([ True])
+    >>> mc.certify(mc.KernelPerceptron().fit(X, y), X, y)
+    Residuals(largest=0, residuals=[0] (1))
     """
     if isinstance(model, type) or not hasattr(model, "__mercer_certify__"):
         raise TypeError(
-            "model must be a fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD, KernelRidge or KernelPCA of Mercer, got "
+            "model must be a fitted estimator of Mercer, or have a method __mercer_certify__(X, y, sample_weight), got "
             f"{type(model).__module__}.{type(model).__name__}; of a search give its best_estimator_."
         )
     return model.__mercer_certify__(X, y, sample_weight)

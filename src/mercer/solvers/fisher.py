@@ -54,6 +54,24 @@ def discriminants(phi, classes, mu, weights=None, *, n=None, memory="1GB", rando
     return Discriminants(phi @ A.astype(inner.dtype), intercept, between / within, means, solved.residual)
 
 
+def residuals(psi, intercept, eigenvalues, means, priors, *, classes, mu, weights):
+    """Return the largest relative residual of three equations of each direction (m,).
+
+    With scores y_i = psi(x_i) + b, the mean M of their class and s = 1 + 1 / lambda they are: the eigenproblem
+    w_i y_i + mu a_i = s w_i M, the means themselves, and the scale sum_c prior_c M_c^2 = lambda.
+    """
+    w, scores, shrink = weights[:, None], psi(psi.points) + intercept, 1 + 1 / eigenvalues
+    sizes = np.bincount(classes, weights=weights)[:, None]
+    found = np.zeros(means.shape)
+    np.add.at(found, classes, w * scores / sizes[classes])
+    given = shrink * w * means[classes]
+    tiny = np.finfo(np.float64).tiny
+    system = np.linalg.norm(w * scores + mu * psi.coef - given, axis=0) / np.linalg.norm(given, axis=0).clip(tiny)
+    centres = np.sqrt(np.sum(sizes * (found - means) ** 2, axis=0) / np.sum(sizes * means**2, axis=0).clip(tiny))
+    scale = np.abs(priors @ means**2 / eigenvalues - 1)
+    return np.max([system, centres, scale], axis=0)
+
+
 def _separating(G, noise, mu, n_classes, n):
     """Return the eigenvalues 1 / (1 + lambda) and eigenvectors of at most n directions that separate the means."""
     within, V = np.linalg.eigh((G + G.T) / 2)

@@ -6,9 +6,7 @@ import numpy as np
 
 from mercer.expansion import Expansion, mean
 from mercer.factor import eigenpairs
-from mercer.gram import Gram
 from mercer.linalg.eigh import Eigenpairs
-from mercer.linalg.operators import Centred
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,10 @@ def components(phi, n, whiten=False, *, memory="1GB", random_state=None):
     return Components(pairs, expansion, intercept, centre, norms @ norms - values.sum())
 
 
-def residuals(kernel, points, vectors, values):
-    """Return |H K H v_k - lambda_k v_k| / lambda_1 in float64 (m,)."""
-    V = np.asarray(vectors, np.float64)
-    errors = Centred(Gram(kernel, points)) @ V - V * values
-    return np.linalg.norm(errors, axis=0) / values[0]
+def residuals(psi, intercept, vectors, values, scale):
+    """Return |s_k y_k - lambda_k v_k| / lambda_1 (m,), with y_k the inner products of the points with psi_k, plus b_k.
+
+    With psi_k = sum_i v_ik phi_i / s_k and b_k = -<mu, psi_k> these are the residuals of H K H v_k = lambda_k v_k.
+    """
+    errors = scale * (psi(psi.points) + intercept) - vectors * values
+    return np.linalg.norm(errors, axis=0) / np.max(values)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import lsq_linear
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import check_integer, warn
@@ -69,6 +70,58 @@ class _Run:
     residual: float
     ties: int
     converged: bool
+
+
+def residuals(X, mean, W, greedily, eps):
+    """Return |w_k - X'p / |X'p|| with p = sign(X w_k) for rows about a mean (m,), deflated by earlier directions.
+
+    Joint directions have the columns of W - U V' with X' sign(X W) = U Sigma V'. Scores of at most _NOISE ``eps`` |x_i|
+    have no sign: theirs are those in [-1, 1] that fit best. A mean that shifts scores by more than the residual counts.
+    """
+    W, mean = np.asarray(W, np.float64), np.asarray(mean, np.float64)
+    rows = X - mean
+    rows /= np.abs(rows).max() or 1.0
+    shift = np.abs(rows.mean(axis=0) @ W) / np.maximum(np.abs(rows @ W).mean(axis=0), np.finfo(float).tiny)
+    found = np.array(list(_changes(rows, W, eps))) if greedily else _change(rows, W, eps)
+    return np.maximum(found, shift)
+
+
+def _changes(rows, W, eps):
+    """Yield the change of each direction by one more step in the rows that the earlier ones deflate."""
+    for k in range(W.shape[1]):
+        yield _change(rows, W[:, k : k + 1], eps)[0]
+        rows = _deflated(_deflated(rows, W[:, : k + 1]), W[:, : k + 1])
+
+
+def _change(X, W, eps):
+    """Return the length of the change of each column of W by one more step, the best for the signs at zero scores."""
+    X = X[X.any(axis=1)]
+    Y = X @ W
+    P = np.sign(Y)
+    i, k = np.nonzero(np.abs(Y) <= _NOISE * eps * np.sqrt(len(W)) * _norms(X)[:, None])
+    P[i, k] = 0
+    P[i, k] = _best_signs(X, W, P, i, k)
+    step = X.T @ P
+    return np.linalg.norm(W - _orthonormal(step), axis=0) if step.any() else np.full(W.shape[1], np.inf)
+
+
+def _best_signs(X, W, P, i, k):
+    """Return signs in [-1, 1] of zero scores (i, k) for which X'P is nearest to W times a symmetric matrix.
+
+    Row i adds x_i p e_k' to G = X'P; the part of G outside of the span of W and the skew part of W'G are least.
+    """
+    if not len(i):
+        return np.zeros(0)
+    units = np.eye(W.shape[1])[k]
+
+    def defect(G):
+        inner = np.einsum("dj,ndm->njm", W, G)
+        outside = G - np.einsum("dj,njm->ndm", W, inner)
+        skew = inner - inner.transpose(0, 2, 1)
+        return np.concatenate([outside.reshape(len(G), -1), skew.reshape(len(G), -1)], axis=1)
+
+    columns = defect(X[i][:, :, None] * units[:, None, :]).T
+    return lsq_linear(columns, -defect((X.T @ P)[None])[0], (-1, 1)).x
 
 
 def ascend(X, W, rng, max_iter=1000):

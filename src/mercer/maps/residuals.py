@@ -1,0 +1,59 @@
+"""Residuals of the equations that orthonormal axes satisfy, as shares of the largest axis, from vectors in float64."""
+
+import numpy as np
+
+from mercer.gram import Gram
+
+
+def of_eigenpairs(axes, intercept):
+    """Return |y_k - lambda_k a_k| / |a_k| as shares of the largest lambda (m,), with lambda_k = 1 / |a_k|^2.
+
+    y_k are the coordinates of the points of the axes; the residuals are those of H K H v_k = lambda_k v_k.
+    """
+    lengths = _lengths(axes)
+    inverse = 1 / np.where(lengths > 0, lengths, np.inf)
+    errors = axes(axes.points) + intercept - axes.coef * inverse**2
+    return _shares(np.linalg.norm(errors, axis=0), inverse, lengths)
+
+
+def of_projections(axes, intercept, points):
+    """Return |K_zx y_k - |y_k|^2 K_zz a_k| / |a_k| as shares of the largest |K_zx y_k| / |a_k| (m,).
+
+    y_k are the coordinates of points x along axes a_k over landmarks z. The residuals vanish where the axes are
+    orthonormal principal axes of the projections onto the span of the landmarks.
+    """
+    Y = axes(points) + intercept
+    given = Gram(axes.kernel, axes.points, points) @ Y
+    found = axes(axes.points) * np.sum(Y**2, axis=0)
+    return _shares(np.linalg.norm(given - found, axis=0), np.linalg.norm(given, axis=0), _lengths(axes))
+
+
+def of_inner_products(axes, intercept, origin):
+    """Return |<a_k, (a_l, mu)> - (delta_kl, -b_k)|, each divided by the lengths of its coefficients and |K| (m,)."""
+    lengths = _lengths(axes)
+    images = axes(axes.points)
+    units = np.append(lengths, np.linalg.norm(origin) or 1.0)
+    wanted = np.column_stack([np.eye(len(axes)), -np.asarray(intercept, np.float64)])
+    errors = images.T @ np.column_stack([axes.coef, origin]) - wanted
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.where(units > 0, errors / units, 0.0)
+    return _shares(np.linalg.norm(errors, axis=1), np.linalg.norm(images, axis=0), lengths)
+
+
+def of_features(axes):
+    """Return |k_j - Z z_j| / max_i |k_i| for each column k_j of K, with the features Z = K A of the points (n,)."""
+    K = axes.kernel(axes.points)
+    Z = K @ axes.coef
+    return np.linalg.norm(K - Z @ Z.T, axis=0) / np.max(np.linalg.norm(K, axis=0))
+
+
+def _lengths(axes):
+    return np.linalg.norm(axes.coef, axis=0)
+
+
+def _shares(errors, sizes, lengths):
+    """Return errors / lengths divided by the largest size / length; infinity for an axis without coefficients."""
+    used = lengths > 0
+    shares = np.full(len(lengths), np.inf)
+    shares[used] = errors[used] / lengths[used] / np.max(sizes[used] / lengths[used], initial=0.0)
+    return shares
