@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import check_instance
 from mercer._compute.points import count_points, take_points, widened
+from mercer._compute.targets import refuse_targets
 from mercer.definiteness.convexity import nonconvexity
 from mercer.expansion import Expansion
 from mercer.solvers.svm.one_vs_one import class_signs
@@ -143,6 +144,7 @@ def models(fitted, X, y, sample_weight=None):
     require_affine(fitted)
     kernel, points = training_points(fitted, X)
     _require_convex(fitted, kernel, points)
+    refuse_targets(y)
     y, n = column_or_1d(y), count_points(points)
     if len(y) != n:
         raise ValueError(f"X has {n} points, y has {len(y)} values; they must be equal.")

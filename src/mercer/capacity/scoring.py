@@ -5,6 +5,7 @@ from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 
 from mercer._compute.points import count_points
+from mercer._compute.targets import refuse_targets
 from mercer.capacity._model import require_affine, training_points
 from mercer.capacity.span import leave_one_out_predictions
 
@@ -113,6 +114,7 @@ def ridge_score(estimator, X, y):
     {'kernel__gamma': 0.5}
     """
     fitted, rows = _last_step(estimator, X)
+    refuse_targets(y)
     y, residuals = np.asarray(y, np.float64), getattr(fitted, "loo_residuals_", None)
     if residuals is None:
         raise TypeError(

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._compute.points import as_rows, count_points, take_points
+from mercer._compute.targets import refuse_targets
 from mercer.compression import families
 from mercer.compression.refit import refit
 from mercer.compression.report import CompressionReport, measure
@@ -180,6 +181,8 @@ class Task:
         if X is None:
             return
         self.blocks = [self._rows(each) for each in [X, *copies]]
+        if y is not None:
+            refuse_targets(y)
         if y is not None and len(y) != count_points(self.blocks[0]):
             raise ValueError(f"X has {count_points(self.blocks[0])} rows, y has {len(y)}; they must be equal.")
         self.outputs = [np.asarray(as_expansion(model)(each)) for each in self.blocks]

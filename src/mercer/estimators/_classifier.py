@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite, compute_class_weight
+from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import check_weights
 from mercer._compute.points import take_points
+from mercer._compute.targets import refuse_targets
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._svm import (
     Problem,
@@ -47,10 +48,10 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
         name = type(self).__name__ if name is None else name
         if y is None:
             raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+        refuse_targets(y)
         y = column_or_1d(y, warn=True)
         # before classes: missing rows may have them
         n = check_lengths(X, y)
-        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         weights = check_weights("sample_weight", sample_weight, n)
         rows = np.flatnonzero(weights > 0)

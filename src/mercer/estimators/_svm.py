@@ -16,9 +16,9 @@ from mercer._common import (
     check_positive,
     check_weights,
     progress,
-    require_real,
 )
 from mercer._compute.points import count_points, take_points, widened
+from mercer._compute.targets import refuse_targets
 from mercer.definiteness.convexity import nonconvexity
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import KernelEstimator
@@ -274,7 +274,7 @@ class Regression(SingleOutput, RegressorMixin):
         name = type(self).__name__
         if y is None:
             raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-        require_real("y", y)
+        refuse_targets(y)
         y = column_or_1d(y, warn=True)
         try:
             y = column_or_1d(y, dtype=np.float64)
@@ -282,9 +282,9 @@ class Regression(SingleOutput, RegressorMixin):
             raise ValueError(
                 f"{name} needs y of numbers, got dtype {y.dtype}; for labels use a classifier, such as SVC."
             ) from None
-        bad = np.flatnonzero(~np.isfinite(y))
-        if len(bad):
-            raise ValueError(f"y[{bad[0]}] = {y[bad[0]]} must be finite: Input y contains NaN or infinity.")
+        refuse_targets(y)
+        if not len(y):
+            raise ValueError(f"y must hold a value for each row of X, got none; {name} needs at least two.")
         largest = int(np.argmax(np.abs(y)))
         if abs(y[largest]) > _LARGEST_TARGET:
             raise ValueError(
@@ -313,7 +313,9 @@ def check_lengths(X, y):
     """Return the number of rows of X, or raise unless y has as many."""
     n = _num_samples(X)
     if n != len(y):
-        raise ValueError(f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(y)}.")
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(y)}; give as many."
+        )
     return n
 
 

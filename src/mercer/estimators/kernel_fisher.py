@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from mercer._common import check_integer, check_positive, check_weights
 from mercer._compute.points import take_points
+from mercer._compute.targets import refuse_targets
 from mercer.estimators._base import KernelTransformer, in_float64
 from mercer.expansion import features
 from mercer.solvers import fisher
@@ -134,6 +135,8 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
 
     def _check_targets(self, y, sample_weight):
         """Return validated labels and weights, None for equal weights."""
+        if y is not None:
+            refuse_targets(y)
         y = validate_data(self, y=y)
         check_classification_targets(y)
         return y, None if sample_weight is None else check_weights("sample_weight", sample_weight, len(y))

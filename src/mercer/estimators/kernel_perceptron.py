@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from mercer._common import check_integer, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
+from mercer._compute.targets import refuse_targets
 from mercer.estimators._base import KernelEstimator, in_float64, refuse_weights
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
@@ -283,7 +283,7 @@ def _check_labels(points, y):
     """Return validated labels, one for each point."""
     if y is None:
         raise ValueError("KernelPerceptron requires y to be passed, but the target y is None.")
-    assert_all_finite(y, input_name="y")
+    refuse_targets(y)
     check_classification_targets(y)
     labels = column_or_1d(y, warn=True)
     check_consistent_length(np.arange(count_points(points)), labels)

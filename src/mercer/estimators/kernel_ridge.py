@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from mercer._common import check_integer, check_weights, require_real
+from mercer._common import check_integer, check_weights
+from mercer._compute.targets import refuse_targets
 from mercer.estimators._base import KernelEstimator, in_float64
 from mercer.expansion import features
 from mercer.maps import select_landmarks
@@ -131,7 +132,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _check_targets(self, y, sample_weight):
         """Return validated targets and weights, None for equal weights."""
-        require_real("y", y)
+        if y is not None:
+            refuse_targets(y)
         y = validate_data(self, y=y, multi_output=True, y_numeric=True)
         return y, None if sample_weight is None else check_weights("sample_weight", sample_weight, len(y))
 

@@ -9,6 +9,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter
 
+from mercer._compute.targets import refuse_targets
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import features
@@ -151,6 +152,9 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
 
     def _fit(self, method, X, y, sample_weight):
         inner = self._checked_estimator(sample_weight)
+        # a table of labels may be sparse
+        if y is not None and not hasattr(y, "tocsr"):
+            refuse_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
         kernel, points = self._training_points(X, sample_weight)

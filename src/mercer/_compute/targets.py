@@ -1,0 +1,50 @@
+"""refuse_targets: labels and values that no estimator can read, named before anything is computed."""
+
+import numpy as np
+
+
+def refuse_targets(y, name="y"):
+    """Raise unless y can hold one label or value for each row; the data are not shown."""
+    try:
+        array = np.asarray(y)
+    except ValueError:
+        raise ValueError(f"{name} must hold one label or number for each row; its entries differ in length.") from None
+    if array.ndim == 0:
+        # texts, dicts, sets, sparse matrices and functions are one object to NumPy
+        found = "None" if y is None else f"an object of type {type(y).__name__}"
+        raise TypeError(f"{name} must be a list or an array with a label or a number for each row, got {found}.")
+    if array.dtype.kind == "c":
+        raise ValueError(
+            f"{name} must hold labels or real numbers, got dtype {array.dtype}: Complex data not supported."
+        )
+    if array.dtype.kind in "mMV":
+        raise TypeError(f"{name} must hold labels or numbers, got dtype {array.dtype}; convert them first.")
+    if array.dtype.kind == "f":
+        _refuse_nonfinite(array, name)
+    if array.dtype.kind == "O":
+        _refuse_mixed(array, name)
+
+
+def _refuse_nonfinite(array, name):
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        place = ", ".join(map(str, bad[0]))
+        value = array[tuple(bad[0])]
+        kind = "NaN" if np.isnan(value) else f"infinity or a value too large for dtype('{array.dtype}')"
+        raise ValueError(f"Input {name} contains {kind}. {name}[{place}] = {value} must be finite; remove such rows.")
+
+
+def _refuse_mixed(array, name):
+    """Raise for missing entries, and for texts beside other entries, which have no order."""
+    for place, value in np.ndenumerate(array):
+        if type(value).__name__ in ("NoneType", "NAType") or value != value:
+            where = ", ".join(map(str, place))
+            raise ValueError(f"Input {name} contains NaN. {name}[{where}] = {value} must be a label; remove such rows.")
+        if isinstance(value, complex):
+            raise ValueError(f"{name} must hold labels or real numbers: Complex data not supported.")
+    texts = sum(isinstance(value, str) for value in array.flat)
+    if 0 < texts < array.size:
+        raise TypeError(
+            f"{name} must hold labels of one type, got {texts} texts of type str among {array.size} entries; convert "
+            f"them, such as by [str(label) for label in {name}]."
+        )
