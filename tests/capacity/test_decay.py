@@ -147,3 +147,8 @@ def test_arguments_that_are_no_law_of_decay_are_named(bad):
     for call in (mc.capacity.feature_entropy_number, mc.capacity.log_feature_entropy_number):
         with pytest.raises(TypeError, match="decay must be an ExponentialDecay, PolynomialDecay or ListedDecay, got"):
             call(bad, 3)
+
+
+def test_values_in_an_array_of_objects_are_read_as_numbers():
+    law = ListedDecay(np.array([4.0, 1.0], object))
+    assert np.array_equal(law.log_values([1, 2]), np.log([4.0, 1.0]))

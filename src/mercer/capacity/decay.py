@@ -123,7 +123,9 @@ class ListedDecay:
     def log_values(self, j):
         """Return log lambda_j, minus infinity beyond the list."""
         places, known = np.asarray(j, int) - 1, len(self.values)
-        return np.where(places < known, np.log(np.asarray(self.values))[np.minimum(places, known - 1)], -np.inf)
+        return np.where(
+            places < known, np.log(np.asarray(self.values, np.float64))[np.minimum(places, known - 1)], -np.inf
+        )
 
     def log_power_sum(self, t):
         """Return log sum_j lambda_j^t."""
