@@ -7,7 +7,7 @@ from tests.trust.faults import all_faults
 from tests.trust.probes import draw
 from tests.trust.test_probes import KNOWN
 
-DRAWN = 30
+DRAWN = 12
 # these take seconds; all faults run in `make trust`
 SLOW = ("compress", "capacity.report", "Kernelized", "reduce.greedy", "cache")
 

@@ -14,7 +14,7 @@ from tests.trust.probes import all_probes, draw
 
 import mercer as mc
 
-DRAWN = 160
+DRAWN = 100
 KNOWN = frozenset((Path(__file__).parent / "known_misses.txt").read_text().splitlines())
 
 
