@@ -38,3 +38,11 @@ def test_functions_of_fitted_models_refuse_the_same_targets(bad):
         options = {"n_vectors": 2} if call is mc.compress else {}
         with pytest.raises(error, match=message):
             call(fitted, X, y, **options)
+
+
+def test_certificates_of_regressions_read_y_as_the_fit_does():
+    y = X[:, 0]
+    for fitted in (mc.SVR().fit(X, y), mc.NuSVR().fit(X, y)):
+        assert mc.certify(fitted, X, y.tolist()) == mc.certify(fitted, X, y)
+        with pytest.raises(ValueError, match=r"y\[2\] = nan must be finite"):
+            mc.certify(fitted, X, BAD["nan"][0])

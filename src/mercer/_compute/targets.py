@@ -12,6 +12,7 @@ def refuse_targets(y, name="y"):
     if array.ndim == 0:
         # texts, dicts, sets, sparse matrices and functions are one object to NumPy
         found = "None" if y is None else f"an object of type {type(y).__name__}"
+        found += f" of shape {y.shape}" if hasattr(y, "shape") else ""
         raise TypeError(f"{name} must be a list or an array with a label or a number for each row, got {found}.")
     if array.dtype.kind == "c":
         raise ValueError(

@@ -144,6 +144,7 @@ class SingleOutput(SupportVectorEstimator):
 
     def _problem(self, X, y, sample_weight):
         """Return the points of positive weight, and their targets if there are any."""
+        y = None if y is None else self._targets(y)
         n = _num_samples(X) if y is None else check_lengths(X, y)
         weights = check_weights("sample_weight", sample_weight, n)
         rows = np.flatnonzero(weights > 0)
