@@ -78,6 +78,8 @@ def vc_bound(training_error, h, n, confidence=0.95):
     check_number("training_error", training_error)
     if not 0 <= training_error <= 1:
         raise ValueError(f"training_error = {training_error!r} must be between 0 and 1.")
+    check_positive("h", h)
+    check_integer("n", n)
     if h > n:
         raise ValueError(f"h = {h!r} must be at most n = {n}: the bound needs as many points as dimensions.")
     value = float(training_error) + vc_confidence(h, n, confidence)
@@ -124,8 +126,7 @@ def vc_margin(model, ball=None, *, confidence=0.95):
     h, n = (ball.radius * model.norm) ** 2 + 1, len(model)
     # support vectors on the margin have y f(x) = 1 up to rounding
     failed = float(np.mean(model.margins < 1 - 1e-6))
-    # with fewer points than dimensions there is no bound but 1
-    value = failed + vc_confidence(h, n, confidence) if h <= n else 1.0
+    value = failed + vc_confidence(h, n, confidence)
     statement = (
         f"{failed:.1%} of the points lie within the margin; a VC dimension of R^2 |w|^2 + 1 = {h:.3g} would limit the "
         f"error to {value:.3g}."

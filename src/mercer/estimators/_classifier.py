@@ -135,16 +135,14 @@ class SupportVectorClassifier(ClassificationProblem):
         values = self._values(self._new_points(X))
         return self.classes_[one_vs_one.decide(values, len(self.classes_), self.multi_class, self.break_ties)]
 
-    def _fit_duals(self, X, y, sample_weight):
-        """Solve the duals, store the solutions, and return both."""
-        problem = self._problem(X, y, sample_weight)
-        duals = self._duals(problem)
+    def _fit_duals(self, problem, duals):
+        """Solve the duals, store the solutions, and return them."""
         with self._training(problem) as options:
             rows = options.rows(problem.kernel, problem.points, duals)
             solutions = one_vs_one.solve_duals(rows, duals, problem.binary, options)
         store(self, problem, duals, solutions, rows.error)
         self._prepare()
-        return duals, solutions
+        return solutions
 
     def _recomputed(self, problem):
         return recomputed(self, problem, self._duals(problem))

@@ -76,9 +76,10 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         """
         self._check_parameters()
         check_share("nu", self.nu)
-        duals, solutions = self._fit_duals(X, y, sample_weight)
+        problem = self._problem(X, y, sample_weight)
+        duals = self._duals(problem)
         self._warn_infeasible(duals)
-        _warn_touching(duals, solutions)
+        _warn_touching(duals, self._fit_duals(problem, duals))
         return self
 
     def _duals(self, problem):

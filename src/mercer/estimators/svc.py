@@ -114,7 +114,8 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         """
         self._check_parameters()
         check_C(self.C)
-        self._fit_duals(X, y, sample_weight)
+        problem = self._problem(X, y, sample_weight)
+        self._fit_duals(problem, self._duals(problem))
         return self
 
     def _duals(self, problem):

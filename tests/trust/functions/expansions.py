@@ -95,52 +95,65 @@ EXPANSIONS = [
     ),
 ]
 
-METHODS = [
-    call(
-        f"preimages.{method.__name__}",
-        lambda method=method, **options: mc.preimage(PSI[1](), method(**options)),
-        **options,
-    )
-    for method, options in {
-        mc.FixedPoint: {
-            "max_iter": COUNT,
-            "tol": POSITIVE,
-            "restarts": COUNT,
-            "pull": valid("nonnegative", 0.1),
-            "normalise": FLAG,
-        },
-        mc.Gradient: {
-            "max_iter": COUNT,
-            "tol": POSITIVE,
-            "restarts": COUNT,
-            "pull": valid("nonnegative", 0.1),
-            "memory": COUNT,
-        },
-        mc.Distances: {"neighbours": COUNT, "normalise": FLAG},
-        mc.Exact: {"tol": POSITIVE},
-        mc.Learned: {
-            "noise": ("function", lambda: None),
-            "copies": COUNT,
-            "landmarks": COUNT,
-            "ridge": POSITIVE,
-            "random_state": STATE,
-            "kernel": K,
-        },
-    }.items()
-] + [
-    call(
-        f"reduction.{method.__name__}",
-        lambda method=method, **options: mc.reduce(PSI[1](), 3, method=method(**options)),
-        **options,
-    )
-    for method, options in {
-        mc.Construct: {"starts": COUNT, "max_iter": COUNT, "tol": POSITIVE, "memory": MEMORY},
-        mc.Eigenvector: {"memory": MEMORY},
-        mc.Greedy: {"memory": MEMORY},
-        mc.L1: {"weighted": FLAG, "gap": POSITIVE, "memory": MEMORY},
-        mc.MaxNorm: {"weighted": FLAG, "gap": POSITIVE, "memory": MEMORY},
-        mc.Merge: {"steps": COUNT, "memory": MEMORY},
-        mc.Pivoted: {"aimed": FLAG},
-        mc.Refine: {"max_iter": COUNT, "tol": POSITIVE, "start": valid("choice", mc.Greedy())},
-    }.items()
-]
+METHODS = (
+    [
+        call(
+            f"preimages.{method.__name__}",
+            lambda method=method, **options: mc.preimage(PSI[1](), method(**options)),
+            **options,
+        )
+        for method, options in {
+            mc.FixedPoint: {
+                "max_iter": COUNT,
+                "tol": POSITIVE,
+                "restarts": COUNT,
+                "pull": valid("nonnegative", 0.1),
+                "normalise": FLAG,
+            },
+            mc.Gradient: {
+                "max_iter": COUNT,
+                "tol": POSITIVE,
+                "restarts": COUNT,
+                "pull": valid("nonnegative", 0.1),
+                "memory": COUNT,
+            },
+            mc.Distances: {"neighbours": COUNT, "normalise": FLAG},
+            mc.Exact: {"tol": POSITIVE},
+            mc.Learned: {
+                "noise": ("function", lambda: None),
+                "copies": COUNT,
+                "landmarks": COUNT,
+                "ridge": POSITIVE,
+                "random_state": STATE,
+                "kernel": K,
+            },
+        }.items()
+    ]
+    + [
+        call(
+            "preimages.Search",
+            lambda **options: mc.preimage(
+                mc.mean(mc.features(mc.strings.Spectrum(1), ["aab", "abb", "aabb"])), mc.Search(**options)
+            ),
+            max_iter=COUNT,
+            neighbours=("function", lambda: None),
+        )
+    ]
+    + [
+        call(
+            f"reduction.{method.__name__}",
+            lambda method=method, **options: mc.reduce(PSI[1](), 3, method=method(**options)),
+            **options,
+        )
+        for method, options in {
+            mc.Construct: {"starts": COUNT, "max_iter": COUNT, "tol": POSITIVE, "memory": MEMORY},
+            mc.Eigenvector: {"memory": MEMORY},
+            mc.Greedy: {"memory": MEMORY},
+            mc.L1: {"weighted": FLAG, "gap": POSITIVE, "memory": MEMORY},
+            mc.MaxNorm: {"weighted": FLAG, "gap": POSITIVE, "memory": MEMORY},
+            mc.Merge: {"steps": COUNT, "memory": MEMORY},
+            mc.Pivoted: {"aimed": FLAG},
+            mc.Refine: {"max_iter": COUNT, "tol": POSITIVE, "start": valid("choice", mc.Greedy())},
+        }.items()
+    ]
+)
