@@ -6,6 +6,7 @@ A container is an array of rows, a sparse matrix, an array of row indices, ``Obj
 import math
 import weakref
 from functools import cached_property
+from typing import Any
 
 import array_api_compat
 import numpy as np
@@ -80,7 +81,7 @@ def widened(points):
     return points
 
 
-def as_rows(X, name="X", dtype=None):
+def as_rows(X, name="X", dtype=None) -> Any:
     """Return rows of numbers as a finite float32 or float64 array (n, d), or as CSR with sorted indices.
 
     Other types become float64, or ``dtype``; arrays of other libraries stay on their device. Errors show ``name``.

@@ -161,8 +161,8 @@ def _width(X):
     """Return the number of columns of rows of numbers; None for other points, or without any."""
     if hasattr(X, "shape"):
         return X.shape[1] if len(X.shape) == 2 else None
-    is_list = isinstance(X, (list, tuple)) and len(X) > 0
-    return len(X[0]) if is_list and np.ndim(X[0]) == 1 else None
+    first = next(iter(X), None) if isinstance(X, (list, tuple)) else None
+    return len(first) if first is not None and np.ndim(first) == 1 else None
 
 
 class Task:

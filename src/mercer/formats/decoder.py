@@ -44,9 +44,9 @@ class Decoder:
             return node
         require(len(node) == 1, f"a node has {len(node)} keys; it must have one, its kind")
         [(kind, content)] = node.items()
-        reader = getattr(self, f"_read_{kind}", None)
-        require(reader is not None, f"{_short(kind)} is not a kind of value")
-        return reader(content)
+        name = f"_read_{kind}"
+        require(hasattr(self, name), f"{_short(kind)} is not a kind of value")
+        return getattr(self, name)(content)
 
     def fields(self, content):
         """Return named values."""
