@@ -363,7 +363,7 @@ def test_dates_are_no_numbers(estimator):
 
 @pytest.mark.parametrize("estimator", [mc.SVR(), mc.NuSVR(), mc.KernelRidge()], ids=lambda e: type(e).__name__)
 def test_dates_are_no_targets(estimator):
-    with pytest.raises(TypeError, match=r"y must hold real numbers, got dtype datetime64\[D\]"):
+    with pytest.raises(TypeError, match=r"y must hold labels or numbers, got dtype datetime64\[D\]"):
         estimator.fit(ROWS, np.arange(30).astype("datetime64[D]"))
 
 
