@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import warn
 from mercer._compute.points import count_points, take_points, widened
-from mercer.definiteness.convexity import nonconvexity, warn_nonconvex
+from mercer.definiteness.convexity import warn_nonconvex
 from mercer.solvers._certify import total
 
 # Certificates are recomputed if rounding may move values by more than this share of the tolerance.
@@ -24,7 +24,7 @@ def conclude(model, problem, solutions, tol, error, recompute):
     ``recompute()`` gives it if the ``error`` of kernel rows, or rounding of the coefficients, may move values by more
     than a share of the tolerance.
     """
-    evidence = nonconvexity(problem.kernel, problem.points)
+    evidence = problem.evidence
     found = total([each.certificate for each in solutions])
     size = max(float(np.linalg.norm(each.coef)) for each in solutions)
     stored = float(np.finfo(problem.dtype).eps) * _largest_value(problem.kernel, model.support_vectors_)

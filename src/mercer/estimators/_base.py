@@ -206,7 +206,8 @@ def _refuse_underflow(X):
     """Raise if the squares of all entries of rows lose digits in their type; single new points may be small."""
     if getattr(getattr(X, "dtype", None), "kind", "") != "f":
         return
-    largest = float(abs(X).max())
+    # no temporary array of the size of X
+    largest = max(float(X.max()), -float(X.min()))
     info = np.finfo(X.dtype)
     if 0 < largest < float(np.sqrt(info.tiny / info.eps)):
         raise ValueError(

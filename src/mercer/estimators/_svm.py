@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -66,6 +67,11 @@ class Problem:
     binary: list = field(default_factory=list)
     targets: np.ndarray | None = None
 
+    @cached_property
+    def evidence(self):
+        """Evidence that the duals are not convex, a text, or None; one for the models of a path."""
+        return nonconvexity(self.kernel, self.points)
+
     @property
     def dtype(self):
         """Type of coefficients: that of the points, float64 if they are not numbers."""
@@ -116,7 +122,7 @@ class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
         """Return the certificate in float64 from the training points."""
         self._require_training_rows(X)
         problem = self._problem(X, y, sample_weight)
-        return replace(self._recomputed(problem), convex=nonconvexity(problem.kernel, problem.points) is None)
+        return replace(self._recomputed(problem), convex=problem.evidence is None)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
