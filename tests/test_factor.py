@@ -11,6 +11,7 @@ from sklearn.decomposition import KernelPCA as TheirKernelPCA
 import mercer as mc
 from mercer import factor
 from mercer.factor import eigenpairs, qr, svd
+from mercer.linalg import eigh
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((250, 4))
@@ -22,7 +23,7 @@ BLOCK = PHI @ rng.standard_normal((250, 30))
 @pytest.fixture
 def iterative(monkeypatch):
     """Let 250 vectors be many, so that the lazy route is taken."""
-    monkeypatch.setattr(factor.eigh, "DENSE_ORDER", 100)
+    monkeypatch.setattr(eigh, "DENSE_ORDER", 100)
 
 
 @pytest.mark.parametrize("phi", [PHI, BLOCK], ids=["features", "coefficients"])
@@ -81,7 +82,7 @@ def test_residuals_of_digits_meet_the_stated_tolerance():
 def test_the_lazy_route_gives_the_same_as_the_dense_one(centre, monkeypatch):
     Us, ss = [], []
     for order in (100, 2000):
-        monkeypatch.setattr(factor.eigh, "DENSE_ORDER", order)
+        monkeypatch.setattr(eigh, "DENSE_ORDER", order)
         U, s = svd(PHI, 4, centre)
         Us.append(U.coef)
         ss.append(s)
@@ -99,7 +100,7 @@ def test_the_lazy_route_stores_no_matrix():
 
 def test_the_lazy_start_saves_products(monkeypatch):
     many = mc.features(mc.Gaussian(0.05), np.random.default_rng(1).standard_normal((1200, 6)))
-    monkeypatch.setattr(factor.eigh, "DENSE_ORDER", 500)
+    monkeypatch.setattr(eigh, "DENSE_ORDER", 500)
     started = eigenpairs(many, 5).products
     monkeypatch.setattr(factor, "_start", lambda *_: None)
     assert started < eigenpairs(many, 5).products

@@ -9,7 +9,7 @@ from mercer._common import check_flag, check_integer, check_number, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer.expansion import require_expansion
-from mercer.linalg import cholesky, eigh
+from mercer.linalg import cholesky, lanczos
 from mercer.linalg.operators import Centred, InnerProducts, centred, epsilon
 from mercer.linalg.smallest_eigenvalue import smallest
 
@@ -123,7 +123,7 @@ def positive_eigenpairs(operator, n, kernel, *, name="n", norm=0.0, start=None, 
     m = operator.shape[0]
     if n is not None:
         check_integer(name, n)
-    matrix, pairs = eigh.leading(operator, m if n is None else min(n, m), start, random_state=random_state)
+    matrix, pairs = lanczos.leading(operator, m if n is None else min(n, m), start, random_state=random_state)
     largest = float(pairs.values[0])
     floor = m * epsilon(operator) * max(largest, _NOISE * norm)
     _warn_if_indefinite(kernel, matrix, floor, largest, random_state=random_state)
@@ -163,7 +163,7 @@ def _start(phi, count, centre):
         return None
     some = phi[:, np.linspace(0, m - 1, size).astype(int)]
     M = np.asarray(some.inner(some), np.float64)
-    vectors = eigh.lanczos(centred(M) if centre else M, count, tol=_START_TOL).vectors
+    vectors = lanczos.lanczos(centred(M) if centre else M, count, tol=_START_TOL).vectors
     return np.asarray(phi.inner(some @ vectors), np.float64)
 
 

@@ -1,4 +1,4 @@
-"""Leading eigenpairs of a symmetric operator, by LAPACK or block Lanczos, each with its residual."""
+"""Leading eigenpairs of a symmetric array by LAPACK, each with its residual."""
 
 import logging
 import math
@@ -10,8 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import check_integer, warn
 from mercer._compute.namespace import namespace_of
-from mercer.linalg.basis import Basis, orthonormal, ritz
-from mercer.linalg.generator import generator
+from mercer.linalg.basis import orthonormal, ritz
 
 logger = logging.getLogger(__name__)
 
@@ -21,10 +20,6 @@ DENSE_ORDER = 2_000
 _LAPACK_ORDER = 46_340
 # Entries within this share of the largest are ties, so that rounding does not decide the sign.
 _SIGN_TIE = 1e-4
-# Columns of a Lanczos product. Kernel values dominate its cost, so 16 columns cost little more than one.
-_LEAST_BLOCK, _MOST_BLOCK = 16, 48
-# Lanczos stops when this many products have not halved the sum of the residuals.
-_PATIENCE = 24
 
 
 @dataclass(frozen=True)
@@ -65,20 +60,6 @@ def tolerance(n, dtype):
     return (2 * float(np.finfo(np.float32).eps) if "float32" in str(dtype) else 1e-13) * n**0.5
 
 
-def leading(operator, k, start=None, *, random_state=None):
-    """Return an operator, stored where the dense solver needs it, and its k leading eigenpairs.
-
-    The dense solver for order at most 2 000 or k >= n / 8, otherwise Lanczos from the vectors ``start(k)``.
-    """
-    # the dense solver does not use it
-    random_state = generator(random_state)
-    if operator.shape[0] <= DENSE_ORDER or 8 * k >= operator.shape[0]:
-        operator = operator.dense()
-        return operator, dense(operator, k)
-    start = None if start is None else start(k)
-    return operator, lanczos(operator, k, start=start, random_state=random_state)
-
-
 def dense(K, k):
     """Return the k leading eigenpairs of a symmetric array by LAPACK in float64, O(n^3) and two copies.
 
@@ -104,69 +85,13 @@ def dense(K, k):
         W = wide @ Q
         values, Y = ritz(Q.T @ W)
         norm = max(norm, float(xp.max(xp.abs(values))))
-        pairs = _certified(values, Q @ Y, W @ Y, norm, K.dtype, tolerance(n, xp.float64), 1)
+        pairs = certified(values, Q @ Y, W @ Y, norm, K.dtype, tolerance(n, xp.float64), 1)
         if bool(xp.all(pairs.converged)):
             return pairs
         logger.info("a dense eigensolver left residuals up to %.1e", float(xp.max(pairs.residuals)))
     if pairs is None:
         raise np.linalg.LinAlgError(f"no eigensolver found {k} independent eigenvectors of a matrix of order {n}.")
-    return _warned(pairs)
-
-
-def lanczos(operator, k, *, start=None, tol=None, max_products=200, random_state=None):
-    """Return the k leading eigenpairs of a symmetric operator, also indefinite, by block Lanczos with thick restarts.
-
-    The basis Q of the block Krylov space stays orthonormal, and W = K Q is kept as computed: the Ritz pairs of Q'W have
-    residuals W y - theta Q y that are exact up to rounding. Each step adds the residuals of the leading unconverged
-    pairs; a full basis, m = max(8 block, 2 k + 4 block) vectors, is cut to its leading Ritz vectors. One product with a
-    block of 16 to 48 columns per step, O(n m block) operations beside it, and 2 n m numbers.
-
-    ``start`` (n, p) holds approximate eigenvectors; random columns fill up the block. ``tol`` is relative to |K|,
-    ``tolerance(n, dtype)`` by default. A ConvergenceWarning reports pairs above it; all k are returned. Where three
-    blocks or 2 k vectors fill the space, the dense solver takes over.
-
-    References
-    ----------
-    Golub, Underwood, *The block Lanczos method for computing eigenvalues* (1977).
-    Wu, Simon, *Thick-restart Lanczos method for large symmetric eigenvalue problems*, SIAM J. Matrix Anal. 22 (2000).
-    """
-    n = order(operator, k)
-    check_integer("max_products", max_products)
-    width = min(max(k + 8, _LEAST_BLOCK), _MOST_BLOCK)
-    xp = namespace_of(np.empty(0) if start is None else start)
-    if max(3 * width, 2 * k) >= n:
-        logger.info("%d eigenpairs of order %d: the dense solver takes over from Lanczos", k, n)
-        return dense(operator @ xp.eye(n), k)
-    tol = tolerance(n, operator.dtype) if tol is None else tol
-    draw = generator(random_state).standard_normal
-    first = xp.asarray(draw((n, width)), dtype=xp.float64)
-    if start is not None:
-        # at least four random columns, in case the start is orthogonal to a leading eigenvector
-        first = xp.concat([xp.astype(start, xp.float64), first[:, : max(4, width - start.shape[1])]], axis=1)
-    basis = Basis(first)
-    limit = max(8 * width, 2 * k + 4 * width)
-    history = []
-    for products in range(1, max_products + 1):
-        basis.multiply(operator)
-        scale = float(xp.max(xp.abs(basis.values)))
-        R = basis.residuals(k + width)
-        norms = xp.linalg.vector_norm(R, axis=0)
-        large = norms > tol * scale
-        history.append(float(xp.sum(norms[:k])))
-        if basis.size >= k and not bool(xp.any(large[:k])):
-            break
-        # rounding of the products limits the residuals
-        if products == max_products or min(history[-_PATIENCE:]) >= 0.5 * min(history[:-_PATIENCE], default=math.inf):
-            break
-        if basis.size + width > limit:
-            basis.restart(k + width)
-        R = R[:, large][:, :width]
-        if basis.size < k:
-            R = xp.concat([R, xp.asarray(draw((n, width)), dtype=xp.float64)], axis=1)[:, :width]
-        if not basis.extend(R):
-            break
-    pairs = _certified(*basis.pairs(k), scale, operator.dtype, tol, products)
-    return _warned(pairs)
+    return warned(pairs)
 
 
 def order(operator, k):
@@ -194,7 +119,7 @@ def _library(K, k):
     return xp.flip(xp.linalg.eigh(K)[1], axis=1)[:, :k]
 
 
-def _certified(values, V, W, norm, dtype, tol, products):
+def certified(values, V, W, norm, dtype, tol, products):
     """Return eigenpairs with residuals |W - V diag(values)| / norm and signs, vectors in the type of the operator."""
     xp = namespace_of(V)
     residuals = xp.linalg.vector_norm(W - V * values, axis=0)
@@ -208,7 +133,7 @@ def _certified(values, V, W, norm, dtype, tol, products):
     return Eigenpairs(values, V, residuals, float(norm), float(tol), products)
 
 
-def _warned(pairs):
+def warned(pairs):
     """Return the eigenpairs; warn when residuals are above the tolerance."""
     xp = namespace_of(pairs.residuals)
     missed = int(xp.sum(xp.astype(~pairs.converged, xp.int64)))

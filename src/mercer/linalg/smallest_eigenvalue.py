@@ -8,7 +8,7 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._compute.namespace import namespace_of
-from mercer.linalg import eigh
+from mercer.linalg import eigh, lanczos
 from mercer.linalg.operators import Negated, epsilon
 
 
@@ -48,5 +48,5 @@ def smallest(operator, *, max_products=20, random_state=None):
     with warnings.catch_warnings():
         # the error bound reports missing convergence
         warnings.simplefilter("ignore", ConvergenceWarning)
-        pairs = eigh.lanczos(Negated(operator), 1, tol=1e-6, max_products=max_products, random_state=random_state)
+        pairs = lanczos.lanczos(Negated(operator), 1, tol=1e-6, max_products=max_products, random_state=random_state)
     return Smallest(-float(pairs.values[0]), (float(pairs.residuals[0]) + rounding) * pairs.norm, pairs.vectors[:, 0])
