@@ -47,6 +47,7 @@ def column(j, value):
         ("SVC", "classes_", lambda a: a[:1], "there must be two|is 1"),
         ("SVC", "n_features_in_", lambda _: 3.0, "positive integer"),
         ("SVC", "n_features_in_", lambda _: 0, "positive integer"),
+        ("KernelMap", "n_features_in_", lambda _: 2**32, "is 4294967296; it must be at most 67108864"),
         ("SVC", "kernel_", lambda _: "rbf", "must be a kernel"),
         ("SVC", "kernel_", lambda _: mc.Gaussian(), "not resolved"),
         ("SVC", "multi_class", lambda _: "ovr", "dual_coef_ has 2 columns"),

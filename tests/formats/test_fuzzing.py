@@ -117,6 +117,11 @@ def forged(source, content):
     return sealed(head + bytes(-len(head) % 64) + bytes(arrays))
 
 
+def _width(model, given):
+    """Return the number of columns that a model takes."""
+    return model.points.shape[1] if isinstance(model, mc.Expansion) else getattr(model, "n_features_in_", given)
+
+
 def check_forged(source, n):
     """Parse forged files: those that are not refused must work on the points of their model."""
     refused = 0
@@ -130,7 +135,7 @@ def check_forged(source, n):
             refused += 1
             continue
         new = make.new_points(name)
-        if getattr(model, "n_features_in_", new.shape[1]) != new.shape[1] or isinstance(model, mc.Kernel):
+        if isinstance(model, mc.Kernel) or _width(model, new.shape[1]) != new.shape[1]:
             continue
         try:
             with np.errstate(all="ignore"):
@@ -168,13 +173,13 @@ def sigmoid(x, z, gamma, coef0, **_):
 def naive_outputs(text, points):
     """Return LIBSVM's decision values of a text, and what rounding can make of them, by the plainest reading of it."""
     head, body = re.split(r"(?m)^\s*SV\s*$", text, maxsplit=1)
-    header = {words[0]: words[1:] for line in head.splitlines() if (words := line.split())}
+    header = {words[0]: words[1:] for line in head.split("\n") if (words := line.split())}
     number = {key: float(header[key][0]) for key in ("degree", "gamma", "coef0") if key in header}
     kernel_of = {"linear": linear, "polynomial": polynomial, "rbf": rbf, "sigmoid": sigmoid}
     kernel, rho = kernel_of[header["kernel_type"][0]], [float(word) for word in header["rho"]]
     c = int(header["nr_class"][0])
     owners = [k for k, size in enumerate(header.get("nr_sv", [])) for _ in range(int(size))]
-    lines = [line.split() for line in body.splitlines() if line.strip()]
+    lines = [line.split() for line in body.split("\n") if line.strip()]
     vectors = []
     for words in lines:
         vectors.append([0.0] * points.shape[1])

@@ -141,6 +141,8 @@ SV
         ("-1 0.5 1:2", "-1 nan 1:2", 11, "must be a finite number"),
         ("-1 0.5 1:2", "", 11, "2 coefficients"),
         ("SV\n", "", 9, "is not a LIBSVM header line"),
+        ("SV\n1", "SV\x0b1", 9, "is not a LIBSVM header line"),
+        ("nr_sv 1 1 1\nSV", "nr_sv 1 1 1\x0cSV", 9, "is not a LIBSVM header line"),
     ],
 )
 def test_the_first_wrong_line_is_named(old, new, line, complaint):

@@ -42,6 +42,8 @@ _LAYOUTS = {
     "Kernelized": {},
 }
 _LAYOUTS |= dict.fromkeys(allowlist.SCIKIT_LEARN, _SCIKIT_LEARN)
+# A point with more columns would take more than 512 MB.
+_MOST_COLUMNS = 2**26
 _INTEGERS = ("support_", "n_support_", "n_mistakes_")
 # Attributes that make predictions need column names or return tables, where rows of numbers are enough.
 _TABLES = ("feature_names_in_", "_sklearn_output_config")
@@ -116,6 +118,7 @@ def _(model: BaseEstimator):
     if "n_features_in_" in state:
         sizes["d"] = state["n_features_in_"]
         require(type(sizes["d"]) is int and sizes["d"] > 0, "n_features_in_ must be a positive integer")
+        require(sizes["d"] <= _MOST_COLUMNS, f"n_features_in_ is {sizes['d']}; it must be at most {_MOST_COLUMNS}")
     if "kernel_" in state:
         require(isinstance(model.kernel_, Kernel), "kernel_ must be a kernel")
         require_resolved(model.kernel_)

@@ -54,7 +54,7 @@ def read_model(text, n_features=None):
     >>> model(np.array([[1.0, 1.0]]))
     array([[7.5]])
     """
-    lines = text.splitlines()
+    lines = _lines(text)
     header = _header(lines)
     coef, rows = _vectors(lines, header)
     points = _serials(rows) if header.kernel_type == "precomputed" else _matrix(rows, n_features, header)
@@ -78,7 +78,12 @@ def svm_type(text):
     >>> svm_type("svm_type epsilon_svr\nkernel_type linear\nnr_class 2\ntotal_sv 1\nrho 0.5\nSV\n2 1:3\n")
     'epsilon_svr'
     """
-    return _header(text.splitlines()).svm_type
+    return _header(_lines(text)).svm_type
+
+
+def _lines(text):
+    """Return the lines; ``splitlines`` would also break them at form feeds, which LIBSVM reads as spaces."""
+    return text.split("\n")
 
 
 # --- the header ------------------------------------------------------------------------------------------------------
