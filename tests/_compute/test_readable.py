@@ -38,7 +38,7 @@ DENSE = {
     "durations": (ROWS.astype("timedelta64[s]"), TypeError, "X must hold real numbers, got dates or durations"),
     "records": (np.zeros(3, [("a", float)]), TypeError, "got records"),
     "complex": (ROWS + 0j, ValueError, "Complex data not supported"),
-    "word": ([[1.0, "word"]], ValueError, r"X\[0, 1\] of type str_ must be a number: could not convert"),
+    "word": ([[1.0, "word"]], ValueError, r"X\[0, 1\] of type str must be a number: could not convert"),
     "object": (
         np.array([[1.0, {}]], object),
         TypeError,

@@ -35,6 +35,7 @@ PROVED = [
     mc.Conformal(mc.Gaussian(1.0), lambda X: X[:, 0]),
     mc.Mapped(mc.Gaussian(1.0), np.array([1.0, 2.0, 0.5])),
     mc.on_columns(mc.Gaussian(1.0), [0, 1]),
+    mc.OnFeatures(mc.Gaussian(1.0), mc.Polynomial(2)),
     mc.EmpiricalMap(mc.Sigmoid(1.0, -1.0), np.eye(3), np.eye(3)),
     mc.FeatureMap(np.sin),
     mc.Gaussian(1.0) + mc.Linear(),

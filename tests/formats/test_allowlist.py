@@ -121,6 +121,7 @@ STORED = {
     "Mistakes": "rows signs times seen n_iter last",
     "Normalized": "kernel",
     "OnColumns": "kernel columns",
+    "OnFeatures": "kernel inner",
     "Overlap": "",
     "Polynomial": "degree gamma coef0",
     "Power": "kernel degree",

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import pdist
 from tests.reference.structured import SEQUENCES, SERIES
 
 import mercer as mc
@@ -30,6 +31,22 @@ def _alignments(n, m):
     for a, b in ((n - 1, m), (n, m - 1), (n - 1, m - 1)):
         if a and b:
             yield from ([*path, (n - 1, m - 1)] for path in _alignments(a, b))
+
+
+def test_the_median_width_is_the_median_distance_of_times_by_the_root_of_the_median_length(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    series = [rng.normal(size=(n, 2)) for n in (3, 9, 4, 6, 5)]
+    times = np.concatenate(series)
+    width = GlobalAlignment("median").resolve(series).width
+    assert width == pytest.approx((np.median(pdist(times, "sqeuclidean")) * 5) ** 0.5, rel=1e-12)
+    # a weight of 0 leaves a series out
+    few = GlobalAlignment("median", band=4).resolve(series, np.array([1, 1, 1, 0, 0]))
+    assert few.width == pytest.approx(np.median(pdist(times[:16], "sqeuclidean")) ** 0.5 * 2, rel=1e-12)
+    assert few.band == 4
+    with pytest.raises(ValueError, match="not resolved, width = 'median'"):
+        GlobalAlignment("median")(series)
+    with pytest.raises((TypeError, ValueError), match="width"):
+        GlobalAlignment("scale")
 
 
 @pytest.mark.parametrize("band", [None, 1, 2, 5])

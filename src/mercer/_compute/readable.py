@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-_ENCODE = "encode text and categories as numbers (OneHotEncoder), or use a kernel of objects (mercer.on_columns)"
+_ENCODE = "encode text and categories as numbers (OneHotEncoder), or use a kernel on objects (mercer.strings, ...)"
 
 
 def refuse_unreadable(X, name):
@@ -61,6 +61,7 @@ def _check_entries(array, name):
     if array.dtype.kind not in "OUS":
         return
     for place, value in np.ndenumerate(array):
+        value = value.item() if isinstance(value, np.generic) else value
         where = f"{name}[{', '.join(map(str, place))}] of type {type(value).__name__}"
         if isinstance(value, complex):
             raise ValueError(f"{where} must be a real number: Complex data not supported; give its real part.")

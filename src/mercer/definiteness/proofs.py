@@ -119,6 +119,7 @@ for _kind, _rule in {
     kernels.Conformal: "c(x) k(x, z) c(z) of a positive semidefinite kernel k",
     kernels.Mapped: "a positive semidefinite kernel of the images of the points",
     kernels.OnColumns: "a positive semidefinite kernel of some columns of the points",
+    kernels.OnFeatures: "a positive semidefinite function of distances or inner products of feature vectors",
 }.items():
     prove.register(_kind, functools.partial(_closed, _rule))
 

@@ -10,6 +10,7 @@ from mercer.kernels.feature_map import FeatureMap
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.mapped import Mapped
 from mercer.kernels.on_columns import OnColumns, on_columns
+from mercer.kernels.on_features import OnFeatures
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, Radial, RationalQuadratic
 
@@ -33,6 +34,7 @@ __all__ = [
     "Matern",
     "Normalized",
     "OnColumns",
+    "OnFeatures",
     "Polynomial",
     "Power",
     "Precomputed",

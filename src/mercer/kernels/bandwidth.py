@@ -38,11 +38,12 @@ def gamma(value, X, sample_weight=None):
     """Return an inverse squared width: a number as it is, or the result of a rule on rows X (n, d).
 
     "scale" is 1 / (d var X) over all entries; "median" is 1 / median |x_i - x_j|^2 over the pairs of at most 1 000
-    evenly spaced rows, a weight w counting as w copies. If all features are constant, 1.0 with a warning.
+    evenly spaced rows, a weight w counting as w copies. If all features are constant, 1.0 with a warning. X may also
+    be vectors without coordinates, with ``sqdist(rows)``, for "median".
     """
     if not isinstance(value, str):
         return float(value)
-    X = as_rows(X)
+    X = X if hasattr(X, "sqdist") else as_rows(X)
     spread = _RULES[value](X, sample_weight)
     if not math.isfinite(spread):
         raise ValueError(f'X must not be so large that the rule "{value}" overflows; scale X (StandardScaler) first.')
@@ -102,6 +103,11 @@ def _range(points):
 
 def _variance(X, sample_weight):
     """Return d times the variance of all entries of X, computed in two passes."""
+    if hasattr(X, "sqdist"):
+        raise ValueError(
+            'the rule "scale" needs coordinates, which the feature vectors of a kernel do not have; use "median" or a '
+            "number."
+        )
     n, d = X.shape
     weights = check_weights("sample_weight", sample_weight, n)
     weights = weights / weights.sum()
@@ -126,26 +132,33 @@ def _sparse_variance(X, weights):
 
 
 def _median(X, sample_weight):
-    n = X.shape[0]
+    n = count_points(X)
     rows = _evenly_spaced(n, _MEDIAN_ROWS)
-    points = Points(X[rows] if sp.issparse(X) else _numpy(X)[rows])
     i, j = np.triu_indices(len(rows), 1)
-    distances = Tile(points, points, 0).sqdist[i, j]
+    distances = _sqdist(X, rows)[i, j]
     if sample_weight is None:
         return float(np.median(distances)) if len(distances) else 0.0
     # w copies of a row make w (w - 1) / 2 pairs at distance 0
     weights = check_weights("sample_weight", sample_weight, n)[rows]
     copies = np.maximum(weights * (weights - 1) / 2, 0)
-    return _weighted_median(
+    return weighted_median(
         np.concatenate([np.zeros(len(rows)), distances]), np.concatenate([copies, weights[i] * weights[j]])
     )
+
+
+def _sqdist(X, rows):
+    """Return the squared distances between some of the points."""
+    if hasattr(X, "sqdist"):
+        return _numpy(X.sqdist(rows))
+    points = Points(X[rows] if sp.issparse(X) else _numpy(X)[rows])
+    return Tile(points, points, 0).sqdist
 
 
 def _evenly_spaced(n, most):
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int))
 
 
-def _weighted_median(values, weights):
+def weighted_median(values, weights):
     """Return the weighted median, the mean of the two middle values if there are two."""
     order = np.argsort(values)
     values, total = values[order], np.cumsum(weights[order])

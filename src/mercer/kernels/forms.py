@@ -5,6 +5,7 @@ from functools import singledispatch
 
 import numpy as np
 
+from mercer._compute.namespace import namespace_of
 from mercer._compute.profile import evaluate_profile
 from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.base import inner_kernels
@@ -50,7 +51,7 @@ def _value(kernel, s):
 
 @_value.register
 def _(kernel: Constant, s):
-    return np.full_like(s, kernel.value)
+    return namespace_of(s).full_like(s, kernel.value)
 
 
 @_value.register
@@ -65,7 +66,7 @@ def _(kernel: Power, s):
 
 @_value.register
 def _(kernel: Exp, s):
-    return np.exp(_value(kernel.kernel, s))
+    return namespace_of(s).exp(_value(kernel.kernel, s))
 
 
 @_value.register
@@ -80,7 +81,13 @@ def _(kernel: Product, s):
 
 @_value.register
 def _(kernel: Normalized, s):
-    return _value(kernel.kernel, s) / _value(kernel.kernel, np.zeros(1, s.dtype))[0]
+    return _value(kernel.kernel, s) / _at_zero(kernel.kernel, s)
+
+
+def _at_zero(kernel, s):
+    """Return f(0)."""
+    xp = namespace_of(s)
+    return _value(kernel, xp.zeros(1, dtype=s.dtype))[0]
 
 
 @singledispatch
@@ -91,7 +98,7 @@ def _slope(kernel, s):
 
 @_slope.register
 def _(kernel: Constant, s):  # noqa: ARG001
-    return np.zeros_like(s)
+    return namespace_of(s).zeros_like(s)
 
 
 @_slope.register
@@ -102,7 +109,7 @@ def _(kernel: Power, s):
 
 @_slope.register
 def _(kernel: Exp, s):
-    return np.exp(_value(kernel.kernel, s)) * _slope(kernel.kernel, s)
+    return namespace_of(s).exp(_value(kernel.kernel, s)) * _slope(kernel.kernel, s)
 
 
 @_slope.register
@@ -112,7 +119,7 @@ def _(kernel: Scaled, s):
 
 @_slope.register
 def _(kernel: Normalized, s):
-    return _slope(kernel.kernel, s) / _value(kernel.kernel, np.zeros(1, s.dtype))[0]
+    return _slope(kernel.kernel, s) / _at_zero(kernel.kernel, s)
 
 
 @_slope.register
@@ -125,7 +132,7 @@ def _(kernel: Product, s):
     # a constant factor times an infinite slope at a kink is infinite, and 0 times it is 0
     left, right = kernel.left, kernel.right
     parts = [(a, b) for a, b in ((left, right), (right, left)) if form_of(a) != "constant"]
-    return sum((_slope(a, s) * _value(b, s) for a, b in parts), np.zeros_like(s))
+    return sum((_slope(a, s) * _value(b, s) for a, b in parts), namespace_of(s).zeros_like(s))
 
 
 def unmapped(kernel):

@@ -46,6 +46,8 @@ class Mapped(Image):
         super().__post_init__()
         if self.jacobian is not None and not (callable(self.jacobian) and callable(self.A)):
             raise TypeError(f"jacobian must be a function of points, beside a function A, got {self.jacobian!r}.")
+        if isinstance(self.A, Kernel):
+            raise TypeError(f"A must be a function or an array, got the kernel {self.A!r}; use OnFeatures(kernel, A).")
         if callable(self.A):
             return
         if not isinstance(self.A, np.ndarray) or self.A.ndim not in (1, 2) or self.A.dtype.kind not in "fiu":

@@ -60,6 +60,7 @@ def all_calls():
         mc.Exp: {"kernel": K},
         mc.Normalized: {"kernel": K},
         mc.Conformal: {"kernel": K, "c": ("expansion", lambda: PSI[1]())},
+        mc.OnFeatures: {"kernel": K, "inner": K},
         mc.Mapped: {"kernel": K, "A": valid("matrix", np.eye(3))},
         mc.FunctionKernel: {"function": ("function", lambda: KERNEL)},
         mc.FeatureMap: {"phi": ("function", lambda: np.square)},

@@ -1,0 +1,132 @@
+"""OnFeatures, a radial or dot-product kernel of the feature vectors of another kernel."""
+
+from dataclasses import dataclass, replace
+
+from mercer._compute.points import Points, take_points
+from mercer._compute.tile import Tile
+from mercer.kernels.algebra import Composite
+from mercer.kernels.base import Kernel, refuse_infinite
+from mercer.kernels.forms import evaluate_form, form_of
+
+
+@dataclass(frozen=True, eq=False)
+class OnFeatures(Composite):
+    r"""Radial or dot-product kernel of the feature vectors of another kernel, such as a Gaussian kernel of strings.
+
+    .. math:: k'(x, z) = f(|\phi(x) - \phi(z)|^2) \quad \text{or} \quad f(\langle \phi(x), \phi(z) \rangle)
+
+    with :math:`\langle \phi(x), \phi(z) \rangle = k(x, z)`, the values of ``inner``, and
+    :math:`|\phi(x) - \phi(z)|^2 = k(x, x) - 2 k(x, z) + k(z, z)`. Positive semidefinite if both kernels are.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        A function f of squared distances, such as ``Gaussian``, or of inner products, such as ``Polynomial``, or a
+        multiple, sum, product or power of such kernels. The bandwidth rule "median" is 1 / median
+        |phi(x) - phi(z)|^2; "scale" is a ValueError, because it depends on coordinates.
+    inner : Kernel
+        On points of any kind.
+
+    Notes
+    -----
+    Squared distances below about 1e-15 (k(x, x) + k(z, z)) are rounding errors.
+
+    References
+    ----------
+    Schoelkopf, *The kernel trick for distances*, NIPS 13 (2000).
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> words = ["abab", "ab", "ba"]
+    >>> kernel = mc.OnFeatures(mc.Gaussian("median"), mc.strings.Spectrum(2)).resolve(words)
+    >>> kernel.kernel                                         # squared distances 2, 4 and 2
+    Gaussian(gamma=0.5)
+    >>> kernel(words).round(4)
+    array([[1.    , 0.3679, 0.1353],
+           [0.3679, 1.    , 0.3679],
+           [0.1353, 0.3679, 1.    ]])
+    """
+
+    kernel: Kernel
+    inner: Kernel
+
+    def __post_init__(self):
+        super().__post_init__()
+        if form_of(self.kernel) not in ("radial", "dot"):
+            raise ValueError(
+                "kernel of OnFeatures must be a function of the distance or of the inner product of points, such as "
+                f"Gaussian or Polynomial, got {self.kernel!r}."
+            )
+
+    @property
+    def tags(self):
+        """Properties of the inner kernel; positive semidefinite and differentiable if both kernels are."""
+        both, inner = super().tags, self.inner.tags
+        return replace(both, points=inner.points, sparse=inner.sparse, nonnegative=inner.nonnegative)
+
+    def admit(self, points, name):
+        return self.inner.admit(points, name)
+
+    def resolve(self, X, sample_weight=None):
+        """Return the kernel with the rules of both kernels resolved, those of the outer one on the feature vectors."""
+        if self.unresolved() is None:
+            return self
+        inner = self.inner.resolve(X, sample_weight)
+        vectors = _FeatureVectors(inner, inner.admit(X, "X"))
+        return replace(self, kernel=self.kernel.resolve(vectors, sample_weight), inner=inner)
+
+    def evaluate(self, tile):
+        return refuse_infinite(self, evaluate_form(self.kernel, self._scalar(tile)))
+
+    def diagonal(self, points):
+        own = _squared_norms(self.inner, points)
+        return evaluate_form(self.kernel, own if self._dot else 0 * own)
+
+    def gradient(self, tile, W):
+        slope = evaluate_form(self.kernel, self._scalar(tile), order=1)
+        # an infinite slope at a kink counts as 0
+        Q = W * tile.xp.where(tile.xp.isfinite(slope), slope, tile.xp.zeros_like(slope))
+        if self._dot:
+            return self.inner.gradient(tile, Q)
+        return self.inner.diagonal_gradient(tile.X, tile.xp.sum(Q, axis=1)) - 2 * self.inner.gradient(tile, Q)
+
+    def diagonal_gradient(self, points, w):
+        own = _squared_norms(self.inner, points)
+        slope = evaluate_form(self.kernel, own, order=1) if self._dot else 0 * own
+        return self.inner.diagonal_gradient(points, w * slope)
+
+    @property
+    def _dot(self):
+        return form_of(self.kernel) == "dot"
+
+    def _scalar(self, tile):
+        """Return the inner products or the squared distances of feature vectors (n, m)."""
+        return self.inner.evaluate(tile) if self._dot else _sqdist(self.inner, tile)
+
+
+def _squared_norms(kernel, points):
+    """Return k(x, x) (n,), computed once."""
+    return points.per_point((kernel, "diagonal"), kernel.diagonal)
+
+
+def _sqdist(kernel, tile):
+    """Return the squared distances of feature vectors (n, m), exactly 0 between a point and itself."""
+    own = _squared_norms(kernel, tile.X)[:, None] + _squared_norms(kernel, tile.Z)[None, :]
+    s = own - 2 * kernel.evaluate(tile)
+    return tile.fill_diagonal(tile.xp.where(s > 0, s, tile.xp.zeros_like(s)), 0.0)
+
+
+class _FeatureVectors:
+    """Feature vectors of points, of which bandwidth rules use the distances."""
+
+    def __init__(self, kernel, container):
+        self.kernel, self.container = kernel, container
+
+    def __len__(self):
+        return len(Points(self.container))
+
+    def sqdist(self, rows):
+        """Return the squared distances between some of the vectors."""
+        points = Points(take_points(self.container, rows))
+        return _sqdist(self.kernel, Tile(points, points, 0))
