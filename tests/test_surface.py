@@ -18,7 +18,18 @@ CLASSES = [getattr(mercer, name) for name in mercer.__all__ if inspect.isclass(g
 KERNELS = [cls for cls in CLASSES if issubclass(cls, Kernel)]
 # The extension protocol, apart from the names for users.
 PROTOCOL = {
-    Kernel: {"admit", "diagonal", "diagonal_gradient", "evaluate", "gradient", "rules", "scalar", "unresolved"},
+    Kernel: {
+        "admit",
+        "diagonal",
+        "diagonal_gradient",
+        "evaluate",
+        "explicit",
+        "gradient",
+        "multiply",
+        "rules",
+        "scalar",
+        "unresolved",
+    },
     mercer.Expansion: {"dense_coef", "prepared"},
 }
 # Functions of one object, or of one file format, live with it.

@@ -3,6 +3,7 @@
 import itertools
 import random
 import re
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -227,10 +228,15 @@ def test_bad_parameters_are_refused(make, error, message):
         make()
 
 
-def test_a_gram_matrix_of_many_strings_is_one_product_without_a_square_intermediate():
-    X = _random_strings(0, 3000, "acgt", (20, 30))
-    V = np.ones((3000, 1))
-    product = mc.Gram(Spectrum(3), X, memory="1MB") @ V
+def test_products_with_a_gram_matrix_of_20_000_strings_hold_no_kernel_values(monkeypatch):
+    X = _random_strings(0, 20_000, "acgt", (20, 30))
+    monkeypatch.setattr(Spectrum, "evaluate", None)
+    tracemalloc.start()
+    product = mc.Gram(Spectrum(3), X, memory="1MB") @ np.ones((20_000, 1))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # all kernel values take 3.2 GB
+    assert peak < 100e6
     counts = Counter(u for x in X for u in _substrings(x, 3))
     np.testing.assert_array_equal(product[:5, 0], [sum(counts[u] for u in _substrings(x, 3)) for x in X[:5]])
 

@@ -5,10 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from tests.reference.structured import STRINGS, WORDS
 
 import mercer as mc
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
+from mercer.gram import kept_product
 from mercer.kernels import structured
 from mercer.kernels.structured import Features, Vocabulary, count_features, fill_pairs, inner_products, weigh_features
 
@@ -107,3 +109,42 @@ def test_blocks_of_quick_pairs_have_at_most_1024_rows_and_columns(monkeypatch):
     shapes = []
     fill_pairs(SimpleNamespace(X=range(1500), Z=[0]), 1, lambda *args: shapes.append(args[2].shape))
     assert shapes == [(1024, 1), (476, 1)]
+
+
+COUNTED = {name: pair for name, pair in STRINGS.items() if pair[0].explicit}
+NUMBERS = np.array([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0]])
+BLOCKS = COUNTED | {
+    "algebra": (2 * mc.Normalized(mc.strings.Spectrum(2)) + mc.strings.Mismatch(3, 1, "acgt") + 0.5, WORDS),
+    "columns": (
+        mc.on_columns(mc.strings.Spectrum(1), 0)
+        + mc.on_columns(mc.FeatureMap(lambda values: np.sin(values)[:, None]), 1),
+        [[word, float(i)] for i, word in enumerate(WORDS)],
+    ),
+    "mapped": (mc.Mapped(mc.strings.Spectrum(2), lambda words: [word[::-1] for word in words]), WORDS),
+    "sparse": (mc.FeatureMap(lambda rows: sp.csr_array(np.maximum(rows, 0))), NUMBERS),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_products_run_over_features_without_kernel_values(name, monkeypatch):
+    kernel, points = BLOCKS[name]
+    some = points[:3]
+    K, V = kernel(some, points), np.random.default_rng(0).standard_normal((len(points), 5))
+    pieces = [slice(0, 1), slice(1, len(points))]
+    expected = np.concatenate([K[:, piece] @ V[piece] for piece in pieces], axis=1)
+    monkeypatch.setattr(Tile, "__init__", None)
+    np.testing.assert_allclose(mc.Gram(kernel, some, points) @ V, K @ V, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(mc.Expansion(kernel, points, V)(some), K @ V, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(kept_product(kernel, some, points, V, pieces), expected, rtol=1e-13, atol=1e-13)
+    # a few columns at a time
+    monkeypatch.setattr(structured, "_DENSE_ENTRIES", 20)
+    np.testing.assert_allclose(mc.Gram(kernel, some, points) @ V, K @ V, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "kernel", [mc.Gaussian(1.0), mc.strings.Spectrum(2) ** 2, mc.strings.Subsequence(9) + 1.0], ids=str
+)
+def test_kernels_without_features_say_so(kernel):
+    assert not kernel.explicit
+    with pytest.raises(NotImplementedError, match="has no explicit features"):
+        mc.Gaussian(1.0).multiply(None, None, None)

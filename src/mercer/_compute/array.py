@@ -50,7 +50,12 @@ def matmul(kernel, X, Z, V, pieces=None, tile=Tile):
 
     With ``pieces``, q slices of the rows of Z: the products K(X, Z[piece]) @ V[piece] side by side (n, q p).
     """
-    return join_points([product(kernel.evaluate(each), V, pieces) for _, each in tiles(X, Z, tile)])
+    if not kernel.explicit:
+        return join_points([product(kernel.evaluate(each), V, pieces) for _, each in tiles(X, Z, tile)])
+    if pieces is None:
+        return X.xp.astype(kernel.multiply(X, Z, V), X.dtype, copy=False)
+    products = [matmul(kernel, X, Z.take(piece), V[piece, :]) for piece in pieces]
+    return X.xp.concat(products, axis=1)
 
 
 def product(K, V, pieces=None):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 
@@ -121,6 +122,7 @@ class Constant(Kernel):
     """
 
     value: float = 1.0
+    explicit: ClassVar = True
 
     def __post_init__(self):
         check_number("value", self.value)
@@ -140,6 +142,9 @@ class Constant(Kernel):
 
     def diagonal(self, points):
         return points.full((len(points),), self.value)
+
+    def multiply(self, X, Z, V):
+        return X.full((len(X), 1), self.value) * X.xp.sum(V, axis=0)
 
     def gradient(self, tile, W):
         return tile.xp.zeros(tuple(tile.X.container.shape), dtype=tile.xp.float64)
@@ -162,6 +167,14 @@ class Sum(_Pair):
     >>> (mc.Linear() + mc.Gaussian(1.0))(np.array([[1.0]]))
     array([[2.]])
     """
+
+    @property
+    def explicit(self):
+        """Whether both kernels have explicit features."""
+        return self.left.explicit and self.right.explicit
+
+    def multiply(self, X, Z, V):
+        return self.left.multiply(X, Z, V) + self.right.multiply(X, Z, V)
 
     @staticmethod
     def _combine(left, right):
@@ -224,6 +237,14 @@ class Scaled(_Transformed):
     def __post_init__(self):
         super().__post_init__()
         check_positive("factor", self.factor)
+
+    @property
+    def explicit(self):
+        """Whether the kernel has explicit features."""
+        return self.kernel.explicit
+
+    def multiply(self, X, Z, V):
+        return self.factor * self.kernel.multiply(X, Z, V)
 
     def _combine(self, values):
         return self.factor * values
@@ -308,6 +329,15 @@ class Normalized(Composite):
     """
 
     kernel: Kernel
+
+    @property
+    def explicit(self):
+        """Whether the kernel has explicit features."""
+        return self.kernel.explicit
+
+    def multiply(self, X, Z, V):
+        X_norms, Z_norms = self._inverse_norms(X)[:, None], self._inverse_norms(Z)[:, None]
+        return X_norms * self.kernel.multiply(X, Z, Z_norms * V)
 
     def _inverse_norms(self, points):
         return points.per_point((self, "inverse norms"), self._compute_inverse_norms)

@@ -61,6 +61,8 @@ class Kernel:
         machines and kernel PCA then look for negative eigenvalues on the training points.
     scalar : {"radial", "dot"} or None, class attribute
         "radial" if k(x, z) = profile(|x - z|^2), "dot" if k(x, z) = profile(<x, z>); blocks then run in fused loops.
+    explicit : bool
+        Whether the kernel computes features with k(x, z) = <phi(x), phi(z)>; ``multiply`` then uses them.
 
     Notes
     -----
@@ -68,6 +70,7 @@ class Kernel:
 
     - ``evaluate(tile)`` and ``diagonal(points)`` return values, ``gradient(tile, W)`` and
       ``diagonal_gradient(points, w)`` return gradients.
+    - ``multiply(X, Z, V)`` returns K(X, Z) @ V from the features of an ``explicit`` kernel.
     - ``admit(points, name)`` validates points; ``unresolved()`` finds a parameter that still needs data.
 
     ``points`` (and ``tile.X``, ``tile.Z``) are ``Points``: ``points.container`` is the array or list that ``admit``
@@ -87,6 +90,7 @@ class Kernel:
     __array_ufunc__ = None
     rules: ClassVar = {}
     scalar: ClassVar = None
+    explicit: ClassVar = False
     positive_semidefinite: ClassVar = None
 
     # --- for users --------------------------------------------------------------------------------------------------
@@ -228,6 +232,21 @@ class Kernel:
         # subclasses know faster formulas
         singles = [points.take(slice(i, i + 1)) for i in range(len(points))]
         return join_points([self.evaluate(Tile(one, one))[0] for one in singles])
+
+    def multiply(self, X, Z, V):
+        """Return K(X, Z) @ V from features of the points, without kernel values; for ``explicit`` kernels.
+
+        Parameters
+        ----------
+        X : Points (n)
+        Z : Points (m)
+        V : array (m, p)
+
+        Returns
+        -------
+        array (n, p)
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no explicit features.")
 
     def gradient(self, tile, W):
         """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i, with the z_j fixed.

@@ -1,6 +1,7 @@
 """FeatureMap, the kernel <phi(x), phi(z)> of an explicit feature map."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,6 +33,7 @@ class FeatureMap(Kernel):
 
     phi: object
     jacobian: object = None
+    explicit: ClassVar = True
 
     def __post_init__(self):
         for name in ("phi", "jacobian"):
@@ -52,6 +54,14 @@ class FeatureMap(Kernel):
     def diagonal(self, points):
         features = evaluate_features(self, points)
         return features.power(2).sum(axis=1) if sp.issparse(features) else (features * features).sum(axis=1)
+
+    def multiply(self, X, Z, V):
+        F = evaluate_features(self, Z)
+        # sums over points in float64
+        wide = F.astype(np.float64) if sp.issparse(F) else Z.xp.astype(F, Z.xp.float64, copy=False)
+        weights = wide.T @ Z.xp.astype(V, Z.xp.float64, copy=False)
+        F = evaluate_features(self, X)
+        return F @ Z.xp.astype(weights, F.dtype, copy=False)
 
     def gradient(self, tile, W):
         self._require_jacobian()

@@ -19,6 +19,14 @@ class Image(Composite):
             return self
         return replace(self, kernel=self.kernel.resolve(self._image(self.admit(X, "X")), sample_weight))
 
+    @property
+    def explicit(self):
+        """Whether the inner kernel has explicit features."""
+        return self.kernel.explicit
+
+    def multiply(self, X, Z, V):
+        return self.kernel.multiply(self._image_points(X), self._image_points(Z), V)
+
     def _image(self, points):
         """Return the images of a container of points, which the inner kernel takes."""
         raise NotImplementedError

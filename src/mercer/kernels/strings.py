@@ -5,6 +5,7 @@ are a list of strings of one of these kinds.
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from mercer.kernels.structured import (
     fill_diagonal,
     fill_pairs,
     mirrored,
+    multiply_columns,
     multiply_features,
     require_hashable,
     squared_norms,
@@ -160,6 +162,8 @@ class Mismatch(_Strings, Structured):
            [2., 2., 3.]])
     """
 
+    explicit: ClassVar = True
+
     length: int
     mismatches: int
     alphabet: str | bytes | tuple | None = None
@@ -216,6 +220,11 @@ class Mismatch(_Strings, Structured):
     def diagonal(self, points):
         features = self._features(points)
         return squared_norms(features.words.matrix @ features.near.matrix)
+
+    def multiply(self, X, Z, V):
+        X, Z = self._features(X), self._features(Z)
+        left = [X.words.matrix, X.near.in_columns_of(Z.near)]
+        return multiply_columns([*left, Z.near.matrix.T, Z.words.matrix.T], V)
 
     def _neighbours(self, word):
         """Return all words of the alphabet that differ from a word in at most ``mismatches`` letters."""

@@ -1,5 +1,6 @@
 """Structured, the base class of kernels on strings, sets, graphs and sequences; features and loops over pairs."""
 
+import functools
 import itertools
 import operator
 from collections import defaultdict
@@ -88,11 +89,17 @@ class Structured(Kernel):
 class Counting(Structured):
     """Base class of kernels <phi(x), phi(z)> with sparse features, which ``_compute_features`` returns."""
 
+    explicit: ClassVar = True
+
     def _values(self, tile):
         return inner_products(self._features(tile.X), self._features(tile.Z))
 
     def diagonal(self, points):
         return squared_norms(self._features(points).matrix)
+
+    def multiply(self, X, Z, V):
+        X, Z = self._features(X), self._features(Z)
+        return multiply_columns([X.in_columns_of(Z), Z.matrix.T], V)
 
 
 def require_hashable(members, name):
@@ -201,6 +208,13 @@ def multiply_features(rows, Z):
     return mirrored(out) if whole else out
 
 
+def multiply_columns(matrices, V):
+    """Return the product of sparse matrices and a block V (m, p), with intermediates of at most 2^24 entries."""
+    step = max(1, _DENSE_ENTRIES // max(matrix.shape[0] for matrix in matrices))
+    blocks = (V[:, j : j + step] for j in range(0, V.shape[1], step))
+    return np.concatenate([functools.reduce(lambda B, A: A @ B, reversed(matrices), B) for B in blocks], axis=1)
+
+
 def mirrored(values):
     """Return values (n, n) with the lower triangle copied to the upper one, in place."""
     mirror(values, 0, len(values))
@@ -209,7 +223,8 @@ def mirrored(values):
 
 def squared_norms(matrix):
     """Return the squared norms of the rows of a sparse matrix."""
-    return np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel()
+    squares = sp.csr_array((matrix.data**2, matrix.indices, matrix.indptr), matrix.shape)
+    return squares @ np.ones(matrix.shape[1])
 
 
 def _share(matrix):
