@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers.svm.exact import exact_columns, near_first, refiner
-from mercer.solvers.svm.on_demand import gather_columns
+from mercer.solvers.svm.exact import exact_points, near_first, refiner
+from mercer.solvers.svm.on_demand import tiles_of
 from mercer.solvers.svm.rows import FusedRows
 
 
@@ -17,12 +17,12 @@ def test_variables_within_reach_of_the_bias_come_first_then_others_that_are_not_
     assert order[:3].tolist() == [0, 1, 2]
 
 
-def test_columns_are_centred_in_float64_whatever_the_type_of_the_points():
+def test_points_are_centred_in_float64_whatever_the_type_of_the_points():
     X = (np.random.default_rng(0).normal(size=(6, 3)) + 1e3).astype(np.float32)
     centre = X.mean(axis=0, dtype=np.float64)
-    columns, squares = exact_columns(X, np.array([5, 1, 0]), np.array([2, 0]), centre, -2.0)
+    own, squares = exact_points(X, np.array([5, 1, 0]), np.array([2, 0]), centre, -2.0)
     exact = X[[0, 5]].astype(np.float64) - centre
-    np.testing.assert_allclose(columns, -2 * exact.T, rtol=1e-14)
+    np.testing.assert_allclose(own, -2 * exact, rtol=1e-14)
     np.testing.assert_allclose(squares, (exact**2).sum(axis=1), rtol=1e-14)
 
 
@@ -41,9 +41,8 @@ def test_refinement_is_exact_if_the_operations_suffice_and_otherwise_not_begun(k
     X, m, bound = np.array([[0.0], [1.0], [2.0], [7.0]]), 64, 0.25
     rows = FusedRows(kernel, X, np.float32)
     coordinates, squares, parameters = rows.coordinates()
-    columns = np.empty((1, m), np.float32)
-    gather_columns(coordinates, np.arange(4), columns)
-    points = columns, np.pad(squares, (0, m - 4)), parameters, np.pad(rows.diagonal.astype(np.float32), (0, m - 4))
+    tiles = tiles_of(coordinates, np.arange(4), m)
+    points = tiles, np.pad(squares, (0, m - 4)), parameters, np.pad(rows.diagonal.astype(np.float32), (0, m - 4))
     centre, exact = rows.exact_coordinates()[1:]
     target = np.array([1.0, -1.0, 1.0, -1.0])
     lower, upper = np.pad([0.0, -9.0, 0.0, 0.0], (0, m - 4)), np.pad([9.0, 0.0, bound, 0.0], (0, m - 4))

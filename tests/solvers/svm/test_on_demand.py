@@ -2,44 +2,71 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers.svm.on_demand import gather_columns, row_adder, row_filler
+from mercer.solvers.svm import on_demand
+from mercer.solvers.svm.on_demand import row_adder, row_filler, tiles_of, wanted_rows
 from mercer.solvers.svm.rows import FusedRows
 
 KERNELS = [mc.Gaussian(0.3), mc.Matern(0.7, 2.5), mc.Polynomial(3, 0.5, 1.0), mc.Sigmoid(0.1, -0.5)]
 
 
-def _columns(rows, m):
+def _points(rows, m):
     coordinates, squares, parameters = rows.coordinates()
     n = len(rows.points)
-    columns = np.empty((coordinates.shape[1], m), rows.dtype)
-    gather_columns(coordinates, np.arange(n), columns)
-    return columns, np.pad(squares, (0, m - n)), parameters
+    return tiles_of(coordinates, np.arange(n), m), np.pad(squares, (0, m - n)), parameters
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
 @pytest.mark.parametrize(("dtype", "accuracy"), [(np.float32, 2e-5), (np.float64, 1e-13)])
-@pytest.mark.parametrize("d", [1, 8, 19])
-def test_a_row_holds_the_kernel_values_of_one_point_with_all(kernel, dtype, accuracy, d, global_random_seed):
-    X = np.random.default_rng(global_random_seed).normal(5.0, 1.0, size=(70, d)) / np.sqrt(d)
-    columns, squares, parameters = _columns(FusedRows(kernel, X, dtype), 128)
-    out = np.empty(128, dtype)
-    row_filler(kernel.profile, kernel.scalar)(columns, squares, parameters, 33, out)
-    np.testing.assert_allclose(out[:70], kernel(X)[33], rtol=accuracy, atol=accuracy)
+@pytest.mark.parametrize(("d", "m"), [(1, 128), (8, 320), (19, 128), (40, 576), (5000, 192)])
+def test_rows_hold_the_kernel_values_of_some_points_with_all(kernel, dtype, accuracy, d, m, global_random_seed):
+    n = m - 58
+    X = np.random.default_rng(global_random_seed).normal(5.0, 1.0, size=(n, d)) / np.sqrt(d)
+    tiles, squares, parameters = _points(FusedRows(kernel, X, dtype), m)
+    out, wanted = np.empty((3, m), dtype), np.array([33, n - 1, 0])
+    row_filler(kernel.profile, kernel.scalar)(tiles, squares, parameters, wanted, out)
+    np.testing.assert_allclose(out[:, :n], kernel(X)[wanted], rtol=accuracy, atol=accuracy)
 
 
-def test_columns_are_the_chosen_points_in_order_and_padding_is_0():
-    rows, out = np.arange(120.0).reshape(40, 3), np.full((3, 64), np.nan)
-    gather_columns(rows, np.array([7, 0, 39]), out)
-    np.testing.assert_array_equal(out[:, :3], rows[[7, 0, 39]].T)
-    assert not out[:, 3:].any()
+@pytest.mark.parametrize(("d", "width"), [(3, 256), (1024, 256), (2048, 128), (9000, 64)])
+def test_tiles_are_the_chosen_points_in_order_and_padding_is_0(d, width):
+    rows = np.random.default_rng(0).normal(size=(400, d)).astype(np.float32)
+    chosen = np.random.default_rng(1).permutation(400)[:300]
+    tiles = tiles_of(rows, chosen, 320)
+    assert tiles.shape == (-(-320 // width), d, width)
+    np.testing.assert_array_equal(np.concatenate([tile.T for tile in tiles])[:300], rows[chosen])
+    assert not np.concatenate([tile.T for tile in tiles])[300:].any()
 
 
-def test_an_added_row_has_an_exact_diagonal_and_the_next_slot():
-    rows = FusedRows(mc.Gaussian(0.3), np.random.default_rng(0).normal(size=(50, 2)) * 40, np.float32)
-    columns, squares, parameters = _columns(rows, 64)
-    K, slots = np.zeros((4, 64), np.float32), np.full(64, -1)
+def test_added_rows_have_an_exact_diagonal_and_the_next_slots():
+    n, rng = 50, np.random.default_rng(0)
+    rows = FusedRows(mc.Gaussian(0.3), rng.normal(size=(n, 2)) * 40, np.float32)
+    K, slots = np.zeros((16, 64), np.float32), np.full(64, -1)
     add = row_adder(rows.kernel.profile, rows.kernel.scalar)
-    assert add((columns, squares, parameters, np.ones(64, np.float32)), K, slots, 2, 17) == 3
-    assert slots[17] == 2
-    assert K[2, 17] == 1
+    wanted = np.array([17, 3, 44, 0, 1, 2, 40, 41, 42, 43])
+    assert len(wanted) > on_demand.TOGETHER
+    assert add((*_points(rows, 64), np.ones(64, np.float32)), K, slots, 2, wanted) == 12
+    np.testing.assert_array_equal(slots[wanted], np.arange(2, 12))
+    assert (K[np.arange(2, 12), wanted] == 1).all()
     assert not K[:2].any()
+
+
+def test_rows_of_many_coordinates_come_with_those_of_the_variables_that_violate_most(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    rising, falling, wanted = rng.normal(size=192), rng.normal(size=192), np.empty(on_demand.TOGETHER, int)
+    slots = np.where(rng.random(192) < 0.3, 5, -1)
+    slots[7] = -1
+    assert wanted_rows(on_demand._WIDE - 1, 7, rising, falling, slots, wanted) == 1
+    assert wanted[0] == 7
+    assert wanted_rows(on_demand._WIDE, 7, rising, falling, slots, wanted) == on_demand.TOGETHER
+    middle = 0.5 * (rising.max() - falling.max())
+    excess = np.maximum(rising - middle, falling + middle)
+    excess[(slots >= 0) | (np.arange(192) == 7)] = -np.inf
+    np.testing.assert_array_equal(wanted, [7, *np.argsort(-excess)[: on_demand.TOGETHER - 1]])
+
+
+def test_rows_of_variables_that_do_not_violate_are_not_computed():
+    # 1 and 2 violate; 0 is within the bounds of the bias, 3 has its row
+    rising, falling = np.array([-0.4, 1.0, -np.inf, 0.9]), np.array([-0.6, -2.0, 0.8, -1.0])
+    wanted = np.empty(on_demand.TOGETHER, int)
+    assert wanted_rows(on_demand._WIDE, 1, rising, falling, np.array([-1, -1, -1, 0]), wanted) == 2
+    assert wanted[:2].tolist() == [1, 2]

@@ -1,7 +1,7 @@
 import numpy as np
 
 import mercer as mc
-from mercer.solvers.svm.on_demand import gather_columns
+from mercer.solvers.svm.on_demand import tiles_of
 from mercer.solvers.svm.rounds import bias_and_violation, near_margin, round_solver
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.smo import load
@@ -13,9 +13,12 @@ def _problem(seed, n=700, dtype=np.float64):
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
     rows, m = FusedRows(mc.Gaussian(0.5), X, dtype), -(-n // 64) * 64
     coordinates, squares, parameters = rows.coordinates()
-    columns = np.empty((3, m), dtype)
-    gather_columns(coordinates, np.arange(n), columns)
-    points = columns, np.pad(squares, (0, m - n)), parameters, np.pad(np.ones(n, dtype), (0, m - n))
+    points = (
+        tiles_of(coordinates, np.arange(n), m),
+        np.pad(squares, (0, m - n)),
+        parameters,
+        np.pad(np.ones(n, dtype), (0, m - n)),
+    )
     f, lower, upper = (np.pad(values, (0, m - n)) for values in (y, np.minimum(3 * y, 0), np.maximum(3 * y, 0)))
     return X, y, points, f, lower, upper
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer._compute.compile import compiled, dispatcher
 from mercer.solvers.svm.compiled_active_set import newton_steps
-from mercer.solvers.svm.on_demand import cached, row_adder, row_filler
+from mercer.solvers.svm.on_demand import cached, row_adder, row_filler, tiles_of
 from mercer.solvers.svm.smo import offsets, subtract
 
 
@@ -29,15 +29,15 @@ def near_first(f, coef, lower, upper, epsilon, bias, reach, order):
 
 
 @compiled
-def exact_columns(rows, points, order, centre, factor):
-    """Return the columns factor (x - centre) of some points in float64, and their |x - centre|^2."""
-    columns, squares = np.empty((rows.shape[1], order.size)), np.zeros(order.size)
+def exact_points(rows, points, order, centre, factor):
+    """Return factor (x - centre) of some points in float64 (n, d), and their |x - centre|^2."""
+    own, squares = np.empty((order.size, rows.shape[1])), np.zeros(order.size)
     for a in range(order.size):
         for k in range(rows.shape[1]):
             x = np.float64(rows[points[order[a]], k]) - centre[k]
-            columns[k, a] = factor * x
+            own[a, k] = factor * x
             squares[a] += x * x
-    return columns, squares
+    return own, squares
 
 
 @functools.lru_cache(maxsize=64)
@@ -55,12 +55,13 @@ def refiner(profile, scalar):
         operations -= 2.0 * near * count * (rows.shape[1] + 10) + near**3 / 3.0
         if near == 0 or operations < 0:
             return False
-        columns, squares = exact_columns(rows, own, order[:count], centre, factor)
+        exact, squares = exact_points(rows, own, order[:count], centre, factor)
+        tiles = tiles_of(exact, np.arange(count), count)
         M, gradient, b = np.empty((near, count)), np.empty(near), np.empty(near)
         low, high = np.empty(near), np.empty(near)
+        fill(tiles, squares, parameters, np.arange(near), M)
         for a in range(near):
             t = order[a]
-            fill(columns, squares, parameters, a, M[a])
             M[a, a] = diagonal[own[t]]
             gradient[a], b[a], low[a], high[a] = target[t], coef[t], lower[t], upper[t]
             for c in range(count):
@@ -70,7 +71,7 @@ def refiner(profile, scalar):
         for a in range(near):
             t = order[a]
             if b[a] != coef[t]:
-                used = add(points, K, slots, used, t) if slots[t] < 0 else used
+                used = add(points, K, slots, used, order[a : a + 1]) if slots[t] < 0 else used
                 moved[count], change[count] = slots[t], b[a] - coef[t]
                 count += 1
         subtract(K, moved[:count], change[:count], f)

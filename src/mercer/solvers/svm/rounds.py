@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from mercer._compute.compile import compiled, dispatcher
-from mercer.solvers.svm.on_demand import cached, row_adder
+from mercer.solvers.svm.on_demand import TOGETHER, cached, row_adder, wanted_rows
 from mercer.solvers.svm.smo import LANES, load, offsets, subtract, take_steps
 
 # A round solves for all variables, or for those near the margin if they are at most this share.
@@ -59,6 +59,7 @@ def _all_round(profile, scalar):
 
     def solve(points, K, slots, used, rising, falling, coef, lower, upper, epsilon, aim, limit):
         diagonal, everything, n_iter = points[3], np.array([0, coef.size]), 0
+        d, wanted = points[0].shape[1], np.empty(TOGETHER, np.int64)
         while True:
             steps, missing, _ = take_steps(
                 K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, everything, aim, limit - n_iter
@@ -66,7 +67,8 @@ def _all_round(profile, scalar):
             n_iter += steps
             if missing < 0:
                 return n_iter, used
-            used = add(points, K, slots, used, missing)
+            count = wanted_rows(d, missing, rising, falling, slots, wanted)
+            used = add(points, K, slots, used, wanted[:count])
 
     return dispatcher(solve, **cached(profile, scalar))
 
@@ -82,12 +84,13 @@ def _near_round(profile, scalar):
         part, own = np.reshape(spare[: m * m], (m, m)), np.full(m, -1)
         up, down, diagonal = np.empty(m, K.dtype), np.empty(m, K.dtype), np.zeros(m, K.dtype)
         b, low, high = np.zeros(m), np.zeros(m), np.zeros(m)
+        d, held, wanted = points[0].shape[1], np.zeros(m, np.int64), np.empty(TOGETHER, np.int64)
         for t in range(m):
             part[0, t], up[t], down[t] = 0, -np.inf, -np.inf
         for t in range(n):
             p = places[t]
             up[t], down[t], diagonal[t] = rising[p], falling[p], points[3][p]
-            b[t], low[t], high[t] = coef[p], lower[p], upper[p]
+            b[t], low[t], high[t], held[t] = coef[p], lower[p], upper[p], slots[p]
         n_iter, known, everything = 0, 0, np.array([0, m])
         while True:
             steps, missing, _ = take_steps(
@@ -96,11 +99,14 @@ def _near_round(profile, scalar):
             n_iter += steps
             if missing < 0:
                 break
-            p = places[missing]
-            if slots[p] < 0:
-                used = add(points, K, slots, used, p)
+            if held[missing] < 0:
+                count = wanted_rows(d, missing, up, down, held, wanted)
+                first, used = used, add(points, K, slots, used, places[wanted[:count]])
+                for a in range(count):
+                    held[wanted[a]] = first + a
+            row = K[held[missing]]
             for t in range(m):
-                part[known, t] = K[slots[p], places[t]] if t < n else 0
+                part[known, t] = row[places[t]] if t < n else 0
             own[missing] = known
             known += 1
         for t in range(n):

@@ -13,7 +13,7 @@ from mercer._compute.threads import check_cancelled
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.dual import Dual, Solution, gap_between_bounds
 from mercer.solvers.svm.exact import refiner
-from mercer.solvers.svm.on_demand import cached, gather_columns, row_adder
+from mercer.solvers.svm.on_demand import cached, row_adder, tiles_of
 from mercer.solvers.svm.rounds import bias_and_violation, copied_values, round_solver
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.smo import LANES, VECTORS, subtract
@@ -108,14 +108,13 @@ class _State:
 
 @functools.partial(compiled, flags=VECTORS)
 def _points_of(coordinates, all_diagonal, own, K):
-    """Return the columns of some points, their squares, the parameters and the diagonal, padded to the width of K."""
+    """Return the tiles of some points, their squares, the parameters and the diagonal, padded to the width of K."""
     rows, all_squares, parameters = coordinates
     m = K.shape[1]
-    columns, squares, diagonal = np.empty((rows.shape[1], m), K.dtype), np.zeros(m, K.dtype), np.zeros(m, K.dtype)
-    gather_columns(rows, own, columns)
+    squares, diagonal = np.zeros(m, K.dtype), np.zeros(m, K.dtype)
     for t in range(own.size):
         squares[t], diagonal[t] = all_squares[own[t]], all_diagonal[own[t]]
-    return columns, squares, parameters, diagonal
+    return tiles_of(rows, own, m), squares, parameters, diagonal
 
 
 @compiled
@@ -135,10 +134,9 @@ def _starter(profile, scalar):
     def start(points, K, slots, f, coef, n):
         for t in range(slots.size):
             slots[t], K[0, t] = -1, 0
-        used, count, moved, change = 0, 0, np.empty(n, np.int64), np.empty(n)
+        count, moved, change = 0, np.empty(n, np.int64), np.empty(n)
+        used = add(points, K, slots, 0, np.arange(n) if n <= _EAGER else np.flatnonzero(coef))
         for t in range(n):
-            if n <= _EAGER or coef[t] != 0:
-                used = add(points, K, slots, used, t)
             if coef[t] != 0:
                 moved[count], change[count] = slots[t], coef[t]
                 count += 1
