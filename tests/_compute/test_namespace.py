@@ -27,6 +27,14 @@ def test_power_zero_is_one_even_of_zero(xp):
     np.testing.assert_array_equal(np.asarray(ones), [1, 1])
 
 
+def test_logarithms_are_those_of_arrays_and_of_parameters(xp):
+    values = np.array([0.5, 2.0], np.float32)
+    found = Namespace(xp).log(xp.asarray(values))
+    assert found.dtype == xp.float32
+    np.testing.assert_allclose(np.asarray(found), np.log(values), rtol=1e-6)
+    assert Namespace(xp).log(1e-300) == np.log(1e-300)
+
+
 def test_constants_keep_single_precision_and_abs_takes_numbers_too(xp):
     math, s = Namespace(xp), xp.asarray(np.ones(3, np.float32))
     assert (s * math.const(s, 0.1)).dtype == s.dtype

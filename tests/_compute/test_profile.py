@@ -5,7 +5,7 @@ import pytest
 
 import mercer as mc
 from mercer._compute.points import Points
-from mercer._compute.profile import apply_profile, check_range, evaluate_profile, parameters
+from mercer._compute.profile import apply_profile, check_range, evaluate_profile, parameters, within_range
 
 
 def test_parameters_are_the_fields_in_order_as_floats():
@@ -21,6 +21,16 @@ def test_slopes_may_be_infinite_without_a_warning():
 def test_a_parameter_beyond_the_type_is_the_largest_number_of_the_type():
     s = np.array([0.0, 1.0], np.float32)
     np.testing.assert_array_equal(evaluate_profile(mc.Gaussian(1e300), s), np.array([1, 0], np.float32))
+
+
+def test_a_parameter_below_the_type_is_its_smallest_number_and_0_stays_0():
+    for dtype, least in ((np.float32, 2.0**-149), (np.float64, 2.0**-1074)):
+        assert within_range([1e-320, -1e-320, 0.0, 2.5], np.finfo(dtype)) == [
+            max(least, 1e-320),
+            -max(least, 1e-320),
+            0.0,
+            2.5,
+        ]
 
 
 def test_the_range_of_inner_products_is_that_of_the_largest_row_in_both_signs():

@@ -19,6 +19,72 @@ def test_the_rational_quadratic_tends_to_the_gaussian_and_equals_cauchy_for_alph
     np.testing.assert_allclose(evaluate_profile(mc.RationalQuadratic(0.7, alpha=1.0), S), cauchy, rtol=1e-13)
 
 
+def test_the_rational_quadratic_of_a_huge_alpha_is_the_gaussian_to_the_last_digits():
+    for alpha in (1e18, 1e30, 1e300):
+        limit = evaluate_profile(mc.Gaussian(1 / (2 * 1.3**2)), S)
+        np.testing.assert_allclose(evaluate_profile(mc.RationalQuadratic(1.3, alpha), S), limit, rtol=1e-14)
+
+
+def longdouble(kernel, s):
+    """Return the value and the slope of a kernel at s in extended precision, by its textbook formula."""
+    p = {name: np.longdouble(value) for name, value in vars(kernel).items()}
+    if isinstance(kernel, mc.Gaussian):
+        value = np.exp(-p["gamma"] * s)
+        return value, -p["gamma"] * value
+    if isinstance(kernel, mc.Cauchy):
+        value = 1 / (1 + p["gamma"] * s)
+        return value, -p["gamma"] * value**2
+    if isinstance(kernel, mc.RationalQuadratic):
+        value = np.exp(-p["alpha"] * np.log1p(s / (2 * p["alpha"] * p["length"] ** 2)))
+        return value, -value / (2 * p["length"] ** 2 + s / p["alpha"])
+    u = np.minimum(np.sqrt(2 * p["nu"] * s) / p["length"], 1e4)
+    factor, slope = {0.5: (1, 1 / u), 1.5: (1 + u, 1), 2.5: (1 + u + u * u / 3, (1 + u) / 3)}[float(p["nu"])]
+    return factor * np.exp(-u), -slope * np.exp(-u) * p["nu"] / p["length"] ** 2
+
+
+RADIAL = {
+    "Gaussian": lambda a, _: mc.Gaussian(a**-2),
+    "Cauchy": lambda a, _: mc.Cauchy(a**-2),
+    "RationalQuadratic": mc.RationalQuadratic,
+    "Matern 1/2": lambda a, _: mc.Matern(a, 0.5),
+    "Matern 3/2": lambda a, _: mc.Matern(a, 1.5),
+    "Matern 5/2": lambda a, _: mc.Matern(a, 2.5),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", RADIAL)
+def test_values_and_gradients_of_any_scale_are_those_of_extended_precision(name, dtype, global_random_seed):
+    rng, info = np.random.default_rng(global_random_seed), np.finfo(dtype)
+    for d in (1, 10) * 30:
+        length = 10.0 ** rng.uniform(-15, 15)
+        kernel = RADIAL[name](length, 10.0 ** rng.uniform(-30, 30))
+        x = (length * 10.0 ** rng.uniform(-3, 3) * rng.uniform(0.5, 1, (1, d))).astype(dtype)
+        value, slope = longdouble(kernel, np.sum(x.astype(np.longdouble) ** 2))
+        zero = np.zeros((1, d), dtype)
+        for found in (kernel(x, zero)[0, 0], (mc.Gram(kernel, x, zero) @ np.ones((1, 1), dtype))[0, 0]):
+            assert abs(found - value) <= 50 * info.eps
+        expected = 2 * slope * x[0].astype(np.longdouble)
+        if (abs(expected) > 1e4 * info.tiny).all():
+            np.testing.assert_allclose(
+                kernel.vjp(x, zero, np.ones((1, 1))).astype(np.longdouble)[0], expected, rtol=2e4 * info.eps
+            )
+
+
+@pytest.mark.parametrize("name", RADIAL)
+def test_parameters_beyond_single_precision_give_ones_and_zeros_never_nan(name):
+    x = np.array([[0.0, 1e6], [1e6, 0.0], [0.0, 1e6]], np.float32)
+    # far below the smallest, and above the largest float32
+    for length in (1e-100, 1e100):
+        for alpha in (1e-100, 1.0, 1e100):
+            K = RADIAL[name](length, alpha)(x)
+            assert np.isfinite(K).all()
+            assert (K.diagonal() == 1).all()
+            assert K[0, 2] == 1
+            related = length > 1 or (name == "RationalQuadratic" and alpha < 1)
+            assert K[0, 1] == 1 if related else K[0, 1] < 1e-30
+
+
 def test_matern_one_half_in_one_dimension_is_the_laplacian():
     x = np.linspace(-2, 2, 9).reshape(-1, 1)
     np.testing.assert_allclose(mc.Matern(1 / 0.6, nu=0.5)(x), mc.Laplacian(0.6)(x), rtol=1e-14)

@@ -3,6 +3,8 @@
 Compiled code runs the same profiles with the module ``mercer._compute.fastmath``, which has the same names.
 """
 
+import math
+
 import array_api_compat
 import array_api_compat.numpy
 import numpy as np
@@ -17,7 +19,7 @@ class Namespace:
     inf = float("inf")
 
     def __init__(self, xp):
-        self.exp, self.log, self.sqrt, self.tanh = xp.exp, xp.log, xp.sqrt, xp.tanh
+        self.exp, self.sqrt, self.tanh = xp.exp, xp.sqrt, xp.tanh
         # Python's own abs takes arrays of every library, and scalars that a profile computes from its parameters
         self.abs, self.where = abs, xp.where
         self.maximum, self.minimum = xp.maximum, xp.minimum
@@ -27,6 +29,10 @@ class Namespace:
     def const(s, value):
         """Return ``value`` as a Python float: arithmetic with it keeps the type of the array s."""
         return float(value)
+
+    def log(self, s):
+        """Return the natural logarithm of an array, or of a parameter of the profile."""
+        return math.log(s) if type(s) is float else self._xp.log(s)
 
     def power(self, s, exponent):
         """Return ``s ** exponent``; whole exponents from 0 to 64 by repeated squaring, 40 times faster than ``pow``."""

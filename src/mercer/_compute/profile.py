@@ -1,5 +1,6 @@
 """Evaluate a kernel's profile, its function of the squared distance or of the inner product, on arrays."""
 
+import math
 from dataclasses import fields
 
 import numpy as np
@@ -27,9 +28,9 @@ def apply_profile(profile, s, parameters, order=0):
 
 
 def within_range(parameters, finfo):
-    """Return parameters cut to the range of a type: beyond it they turn infinite, and 0 times them NaN."""
-    largest = float(finfo.max)
-    return [max(-largest, min(largest, value)) for value in parameters]
+    """Return parameters cut to the range of a type: beyond it they turn infinite or 0, and products with them NaN."""
+    largest, least = float(finfo.max), float(finfo.smallest_normal) * float(finfo.eps)
+    return [math.copysign(min(largest, max(least, abs(value))), value) if value else value for value in parameters]
 
 
 def check_range(kernel, *sets):

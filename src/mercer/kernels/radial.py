@@ -141,11 +141,12 @@ class Matern(Radial):
     @staticmethod
     def profile(xp, s, length, nu, order=0):
         """Return (-a / 2)^order c_nu u^p K_p(u) sqrt(2 / pi), a = 2 nu / length^2, u = sqrt(a s), p = nu - order."""
-        half, one, two, three = xp.const(s, 0.5), xp.const(s, 1.0), xp.const(s, 2.0), xp.const(s, 3.0)
+        one, two, three = xp.const(s, 1.0), xp.const(s, 2.0), xp.const(s, 3.0)
         zero, fifteen = xp.const(s, 0.0), xp.const(s, 15.0)
-        a = two * nu / (length * length)
-        # exp(-u) is 0 beyond, and u^3 is finite
-        u = xp.minimum(xp.sqrt(two * nu * s) * (one / length), xp.const(s, 1e4))
+        inverse = one / length
+        # exp(-u) is 0 beyond, and u^3 is finite; 0 at s = 0
+        u = xp.minimum(xp.sqrt(two * nu * s) * inverse, xp.const(s, 1e4))
+        u = xp.where(s > zero, u, s)
         p = nu - xp.const(s, order)
         size = xp.abs(p)
         # u^|p| K_|p|(u) sqrt(2 / pi) = exp(-u) (c0 + c1 u + c2 u^2 + c3 u^3), with numbers known before loops over s
@@ -157,6 +158,9 @@ class Matern(Radial):
         if size > three:
             c0, c1, c2, c3 = fifteen, fifteen, xp.const(s, 6.0), one
         value = xp.exp(-u) * (c0 + u * (c1 + u * (c2 + u * c3)))
+        # the factors 1 / length^2 apart, so that no float32 overflows before the product does
+        for _ in range(order):
+            value = -nu * inverse * value
         if order and p < zero:
             # u^p K_p = u^(2 p) u^-p K_p, infinite at 0
             value = value / u
@@ -166,10 +170,9 @@ class Matern(Radial):
                 value = value / (u * u)
             if size > three:
                 value = value / (u * u)
-        scale = one / three if nu > two else one
         for _ in range(order):
-            scale = -half * a * scale
-        return scale * value
+            value = inverse * value
+        return value / three if nu > two else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,13 +206,17 @@ class RationalQuadratic(Radial):
     @staticmethod
     def profile(xp, s, length, alpha, order=0):
         """Return the order-th derivative of (1 + b s)^-alpha, b = 1 / (2 alpha length^2)."""
-        one = xp.const(s, 1.0)
-        b = xp.const(s, 0.5) / (alpha * length * length)
-        # length^2 may be below the smallest float32
-        base = one + (s / length) * (xp.const(s, 0.5) / (alpha * length))
-        value = xp.exp(-alpha * xp.log(base))
+        one, half = xp.const(s, 1.0), xp.const(s, 0.5)
+        inverse = one / length
+        # the inverse of a tiny length may be infinite
+        t = xp.where(s > xp.const(s, 0.0), half * s * inverse * inverse / alpha, s)
+        far, least = t > xp.const(s, 1e16), xp.minimum(t, one)
+        # log(1 + t): the rounding of 1 + t is added, and log t does not overflow where t does
+        rest = xp.where(far, -xp.log(alpha) - xp.const(s, 2.0) * xp.log(length), least - ((one + least) - one))
+        value = xp.exp(-alpha * (xp.log(xp.where(far, half * s, one + t)) + rest))
         for j in range(order):
-            value = -(alpha + xp.const(s, j)) * b * value / base
+            share = one + xp.const(s, j) / alpha
+            value = -xp.where(far, alpha * share * value / s, half * share * value / (one + t) * inverse * inverse)
         return value
 
 
