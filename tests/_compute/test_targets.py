@@ -17,7 +17,17 @@ BAD = {
     "nan": (np.array([0, 1, np.nan, 0, 1, 0]), ValueError, r"Input y contains NaN\. y\[2\] = nan must be finite"),
     "infinity": (np.array([0, 1, np.inf, 0, 1, 0]), ValueError, r"y\[2\] = inf must be finite"),
 }
-ESTIMATORS = [mc.SVC, mc.NuSVC, mc.SVCCV, mc.SVR, mc.NuSVR, mc.KernelPerceptron, mc.KernelFisher, mc.KernelRidge]
+ESTIMATORS = [
+    mc.SVC,
+    mc.NuSVC,
+    mc.SVCCV,
+    mc.SVR,
+    mc.NuSVR,
+    mc.SVRCV,
+    mc.KernelPerceptron,
+    mc.KernelFisher,
+    mc.KernelRidge,
+]
 
 
 @pytest.mark.parametrize("bad", BAD)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.estimators._classifier import class_weights, copy_validation, store_coefficients
-from mercer.estimators._svm import Problem, check_choice
+from mercer.estimators._classifier import class_weights, store_coefficients
+from mercer.estimators._svm import Problem, check_choice, copy_validation
 from mercer.solvers.svm.one_vs_one import subproblems
 
 X = np.array([[0.0], [3.0], [1.0], [4.0], [8.0], [9.0]])

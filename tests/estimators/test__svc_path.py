@@ -6,7 +6,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
-from mercer.estimators._svc_path import check_Cs, svc_path
+from mercer.estimators._svc_path import svc_path
+from mercer.estimators._svm import check_positives
 from mercer.estimators.svc import SVC
 
 X, Y = load_iris(return_X_y=True)
@@ -45,7 +46,7 @@ def test_weights_of_samples_are_factors_of_every_C():
 @pytest.mark.parametrize(("Cs", "words"), [([1.0, 0.0], r"Cs\[1\] = 0"), ([], "at least one"), ([[1.0]], "shape")])
 def test_every_C_is_checked(Cs, words):
     with pytest.raises(ValueError, match=words):
-        check_Cs(Cs)
+        check_positives("Cs", Cs)
     with pytest.raises(ValueError, match=words):
         svc_path(X, Y, Cs, kernel="rbf")
 

@@ -59,6 +59,7 @@ FAR = {
     "SVR": mc.SVR(kernel="linear"),
     "NuSVR": mc.NuSVR(kernel="linear"),
     "SVCCV": mc.SVCCV("linear", Cs=[1.0], cv=2),
+    "SVRCV": mc.SVRCV("linear", Cs=[1.0], cv=2),
     "OneClassSVM": mc.OneClassSVM(kernel="linear"),
     "SVDD": mc.SVDD(kernel="linear"),
 }

@@ -1,17 +1,29 @@
 """SVCCV: the scores of a grid search, at the cost of a few fits."""
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score
-from sklearn.model_selection import GridSearchCV, GroupKFold, RepeatedStratifiedKFold, ShuffleSplit
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_predict,
+)
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import mercer as mc
-from mercer.estimators.svc_cv import SVCCV, results, split
+from mercer.estimators.svc_cv import SVCCV
+from mercer.kernels.shorthand import as_kernel
 
 CS = np.logspace(-2, 2, 5)
 IRIS = load_iris(return_X_y=True)
@@ -83,12 +95,6 @@ def test_a_callable_gets_the_classifier_that_known_decision_values_are_of(multi_
         assert len(model.support_) <= 100
 
 
-def test_rows_of_splits_are_indices_or_masks_and_those_of_weight_0_are_left_out():
-    weights = np.array([1.0, 0.0, 2.0, 1.0])
-    train, test = split(np.array([True, True, True, False]), np.array([3, 1]), weights)
-    assert (train.tolist(), test.tolist()) == ([0, 2], [3])
-
-
 def test_rows_drawn_twice_have_twice_the_weight():
     X, y = two_classes()
     rows = np.arange(240) % 2
@@ -97,13 +103,6 @@ def test_rows_drawn_twice_have_twice_the_weight():
     drawn = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=[(np.repeat(train, 2), test)], tol=1e-6).fit(X, y)
     weighted = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=[(train, test)], tol=1e-6).fit(X, y, weights)
     np.testing.assert_array_equal(drawn.cv_results_["mean_test_score"], weighted.cv_results_["mean_test_score"])
-
-
-def test_scores_that_are_nan_rank_last_and_equals_share_a_rank():
-    found = results(np.array([1.0, 2.0, 3.0]), np.array([[0.5, np.nan, 0.5], [0.7, 1.0, 0.7]]), np.zeros(3, int))
-    assert found["rank_test_score"].tolist() == [1, 3, 1]
-    assert found["params"] == [{"C": 1.0}, {"C": 2.0}, {"C": 3.0}]
-    np.testing.assert_allclose(found["std_test_score"][0], 0.1)
 
 
 def test_any_splitter_is_taken():
@@ -200,8 +199,20 @@ def test_the_best_classifier_is_refitted():
         ({"Cs": 0}, ValueError, "Cs = 0"),
         ({"Cs": 2.5}, TypeError, "Cs"),
         ({"tol": 0.0}, ValueError, "tol"),
+        ({"Cs": 10**12}, ValueError, "Cs = 1000000000000 must be at most"),
+        ({"cv": 1}, ValueError, "cv = 1 must be at least 2"),
+        ({"cv": 500}, ValueError, "cv = 500 must be at most"),
+        ({"cv": True}, TypeError, "cv must be a number of folds"),
+        ({"cv": [1, 2]}, TypeError, r"cv must hold pairs \(train, test\)"),
+        ({"cv": "five"}, TypeError, "cv must be a number of folds"),
+        ({"scoring": "best"}, ValueError, "scoring = 'best'"),
+        ({"scoring": 3}, TypeError, "scoring must be a callable"),
         ({"multi_class": "all"}, ValueError, "multi_class"),
         ({"memory": "many"}, ValueError, "memory"),
+        ({"gammas": 0}, ValueError, "gammas = 0"),
+        ({"gammas": [0.1, -2.0]}, ValueError, r"gammas\[1\] = -2"),
+        ({"gammas": []}, ValueError, "gammas"),
+        ({"calibration": "platt"}, ValueError, "calibration"),
     ],
 )
 def test_bad_parameters_are_named(params, error, words):
@@ -211,7 +222,11 @@ def test_bad_parameters_are_named(params, error, words):
 
 @pytest.mark.parametrize(
     ("estimator", "check"),
-    list(estimator_checks_generator(SVCCV(cv=2, Cs=2))),
+    [
+        each
+        for settings in ({}, {"gammas": 2, "calibration": "sigmoid"}, {"gammas": [0.1], "calibration": "isotonic"})
+        for each in estimator_checks_generator(SVCCV(cv=2, Cs=2, **settings))
+    ],
     ids=lambda value: getattr(getattr(value, "func", None), "__name__", None),
 )
 @pytest.mark.filterwarnings("ignore")
@@ -231,5 +246,110 @@ def test_errors_speak_of_the_search():
 def test_without_refit_there_is_no_expansion_and_the_remedy_is_named(name):
     X, y = IRIS
     model = SVCCV(mc.Gaussian(0.2), Cs=CS, refit=False).fit(X, y)
-    with pytest.raises(AttributeError, match=r"refit=False, which keeps no classifier: fit SVC\(C="):
+    with pytest.raises(AttributeError, match=r"refit=False, which keeps no model: fit SVC\(C="):
         getattr(model, name)
+
+
+@pytest.mark.parametrize("data", [two_classes(), IRIS], ids=["two", "three"])
+def test_scores_over_gamma_are_those_of_a_grid_search_over_scikit_learn(data):
+    X, y = data
+    model = SVCCV(Cs=CS, gammas=[1.0, 0.05, 0.2], cv=3, tol=1e-5).fit(X, y)
+    peer = GridSearchCV(SVC(tol=1e-5), {"C": CS, "gamma": [1.0, 0.05, 0.2]}, cv=3).fit(X, y)
+    assert model.cv_results_["params"] == peer.cv_results_["params"]
+    for name in ("mean_test_score", "split1_test_score", "param_gamma"):
+        np.testing.assert_allclose(model.cv_results_[name], peer.cv_results_[name].astype(float), atol=1e-3)
+    best = model.best_params_
+    ties = np.flatnonzero(model.cv_results_["rank_test_score"] == 1)
+    assert best == min((model.cv_results_["params"][k] for k in ties), key=lambda cell: (cell["C"], cell["gamma"]))
+    assert model.kernel_ == model.best_estimator_.kernel_ == mc.Gaussian(best["gamma"])
+    np.testing.assert_array_equal(model.predict(X), SVC(**best, tol=1e-5).fit(X, y).predict(X))
+
+
+def test_a_number_of_gammas_is_spread_around_the_median_rule():
+    X, y = two_classes()
+    middle = mc.Gaussian("median").resolve(X).gamma
+    for count, factors in ((1, [1.0]), (3, [1 / 16, 1.0, 16.0]), (5, [1 / 16, 1 / 4, 1.0, 4.0, 16.0])):
+        model = SVCCV(Cs=[1.0], gammas=count, cv=2, refit=False).fit(X, y)
+        np.testing.assert_allclose(model.cv_results_["param_gamma"], middle * np.array(factors), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "precomputed", mc.Matern(1.0), mc.Gaussian(1.0) + 1.0])
+def test_a_kernel_without_gamma_is_refused(kernel):
+    X, y = IRIS
+    with pytest.raises(ValueError, match="has no parameter gamma"):
+        SVCCV(kernel, gammas=3).fit(X, y)
+
+
+@pytest.mark.parametrize("kernel", ["poly", mc.Laplacian(), mc.Cauchy(1.0)])
+def test_every_kernel_with_a_gamma_is_searched(kernel):
+    X, y = IRIS
+    model = SVCCV(kernel, Cs=[1.0], gammas=[0.01, 0.3], cv=3).fit(X, y)
+    for k, gamma in enumerate((0.01, 0.3)):
+        fixed = as_kernel(kernel)
+        alone = SVCCV(replace(fixed, gamma=gamma), Cs=[1.0], cv=3, refit=False).fit(X, y)
+        np.testing.assert_allclose(model.cv_results_["mean_test_score"][k], alone.best_score_, atol=1e-2)
+    assert type(model.kernel_) is type(fixed)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("data", [two_classes(), IRIS], ids=["two", "three"])
+def test_probabilities_are_those_of_scikit_learn_on_the_same_folds(data, method, multi_class, global_random_seed):
+    X, y = data
+    cv = StratifiedKFold(4, shuffle=True, random_state=global_random_seed)
+    own = {"multi_class": multi_class, "tol": 1e-7}
+    model = SVCCV(Cs=CS, gammas=[0.05, 0.3], cv=cv, calibration=method, **own).fit(X, y)
+    best = mc.SVC(model.C_, kernel=mc.Gaussian(model.best_params_["gamma"]), **own)
+    peer = CalibratedClassifierCV(best, method=method, cv=cv, ensemble=False).fit(X, y)
+    found = model.predict_proba(X)
+    np.testing.assert_allclose(found, peer.predict_proba(X), atol=1e-4)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+    values = cross_val_predict(best, X, y, cv=cv, method="decision_function")
+    np.testing.assert_allclose(model.held_out_values_, values, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+def test_probabilities_count_weights_as_scikit_learn_does(method):
+    X, y = two_classes()
+    weights = np.random.default_rng(2).integers(1, 4, len(y)).astype(float)
+    model = SVCCV(mc.Gaussian(0.2), Cs=[1.0], cv=3, calibration=method, tol=1e-7).fit(X, y, weights)
+    peer = CalibratedClassifierCV(mc.SVC(1.0, kernel=mc.Gaussian(0.2), tol=1e-7), method=method, cv=3, ensemble=False)
+    np.testing.assert_allclose(model.predict_proba(X), peer.fit(X, y, weights).predict_proba(X), atol=1e-4)
+    with_more = SVCCV(mc.Gaussian(0.2), Cs=[1.0], cv=3, calibration=method, tol=1e-7)
+    few = weights * (np.arange(len(y)) % 5 > 0)
+    rows = few > 0
+    folds = [(np.flatnonzero(np.arange(240) % 3 != k), np.flatnonzero(np.arange(240) % 3 == k)) for k in range(3)]
+    place = np.cumsum(rows) - 1
+    kept = [tuple(place[part[rows[part]]] for part in fold) for fold in folds]
+    one = with_more.set_params(cv=folds).fit(X, y, few).predict_proba(X)
+    two = with_more.set_params(cv=kept).fit(X[rows], y[rows], few[rows]).predict_proba(X)
+    np.testing.assert_allclose(one, two, atol=1e-6)
+
+
+def test_calibration_needs_folds_that_hold_out_each_row_once():
+    X, y = IRIS
+    for cv in (ShuffleSplit(3, random_state=0), RepeatedStratifiedKFold(n_splits=2, n_repeats=2)):
+        with pytest.raises(ValueError, match="cv must hold out each row once for calibration = 'sigmoid'"):
+            SVCCV(cv=cv, calibration="sigmoid").fit(X, y)
+        assert not hasattr(SVCCV(cv=cv, Cs=[1.0]).fit(X, y), "predict_proba")
+
+
+def test_held_out_values_are_the_mean_of_several_folds_and_nan_of_none():
+    X, y = two_classes()
+    first, second = np.arange(0, 240, 2), np.arange(1, 240, 2)
+    splits = [(first, second[:50]), (first, second[:100])]
+    found = SVCCV(mc.Gaussian(0.2), Cs=[1.0], cv=splits, tol=1e-6, refit=False).fit(X, y).held_out_values_
+    alone = mc.SVC(1.0, kernel=mc.Gaussian(0.2)).fit(X[first], y[first]).decision_function(X[second[:100]])
+    np.testing.assert_allclose(found[second[:100]], alone, atol=2e-3)
+    assert np.isnan(found[first]).all()
+
+
+@pytest.mark.parametrize("calibration", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("data", [two_classes(), IRIS], ids=["two", "three"])
+def test_a_search_survives_pickling_and_model_files(data, calibration, tmp_path):
+    X, y = data
+    model = SVCCV(Cs=[0.1, 1.0], gammas=2, cv=2, calibration=calibration).fit(X, y)
+    mc.save(model, tmp_path / "model")
+    for other in (pickle.loads(pickle.dumps(model)), mc.load(tmp_path / "model")):
+        np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+        assert other.best_params_ == model.best_params_

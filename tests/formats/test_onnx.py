@@ -97,6 +97,7 @@ def test_a_graph_declares_its_inputs_and_outputs_and_uses_standard_operators_onl
         (mc.SVC(kernel="rbf"), np.array(["a", "b", "c"])[Y]),
         (mc.SVC(kernel="poly"), Y),
         (mc.SVCCV(Cs=[1.0, 10.0], cv=2), Y),
+        (mc.SVRCV(Cs=[1.0, 10.0], cv=2), Y),
         (mc.OneClassSVM(nu=0.2), None),
         (mc.NuSVR(), TARGET),
         (mc.KernelRidge(alpha=0.1, kernel="rbf"), np.column_stack([TARGET, Y])),

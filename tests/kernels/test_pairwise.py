@@ -25,8 +25,8 @@ def bent(A, B):
 
 
 ESTIMATORS = [
-    mc.SVC(), mc.NuSVC(), mc.SVR(), mc.NuSVR(), mc.OneClassSVM(), mc.SVDD(), mc.SVCCV(), mc.KernelPCA(), mc.KernelMap(),
-    mc.KernelRidge(), mc.KernelFisher(), mc.KernelPerceptron(), mc.Nystroem(n_components=5),
+    mc.SVC(), mc.NuSVC(), mc.SVR(), mc.NuSVR(), mc.OneClassSVM(), mc.SVDD(), mc.SVCCV(), mc.SVRCV(), mc.KernelPCA(),
+    mc.KernelMap(), mc.KernelRidge(), mc.KernelFisher(), mc.KernelPerceptron(), mc.Nystroem(n_components=5),
 ]  # fmt: skip
 
 

@@ -255,6 +255,7 @@ BY_KIND = {
     "nonnegative or none": [each for each in _POSITIVE if each.name != "zero"] + _TINY + _HUGE,
     "positive or array": [each for each in _POSITIVE + _NONE + _TINY + _HUGE if each.name not in ("list", "array")],
     "count or array": [each for each in [*_WHOLE, *_NONE, _is("zero", 0)] if each.name not in ("list", "array")],
+    "count, array or none": [each for each in [*_WHOLE, _is("zero", 0)] if each.name not in ("list", "array")],
     "nonnegative": [d for d in _POSITIVE if d.name != "zero"] + _NONE + _TINY + _HUGE,
     "number": _NUMBER + _NONE + _TINY + _HUGE,
     "share": _SHARE + _NONE,

@@ -16,11 +16,13 @@ from mercer.estimators.svc import SVC
 from mercer.estimators.svc_cv import SVCCV
 from mercer.estimators.svdd import SVDD
 from mercer.estimators.svr import SVR
+from mercer.estimators.svr_cv import SVRCV
 
 __all__ = [
     "PCAL1",
     "SVC",
     "SVCCV",
+    "SVRCV",
     "SVDD",
     "SVR",
     "KernelFisher",

@@ -28,9 +28,6 @@ from mercer.solvers._certify import total
 from mercer.solvers.svm import one_vs_one
 from mercer.solvers.svm.dual import certificate
 
-# Attributes that validation of the training points sets.
-_VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
@@ -200,13 +197,6 @@ def store_coefficients(model, problem, coefs, biases):
     model.n_support_ = np.bincount(codes[used], minlength=len(problem.classes))
     model.dual_coef_ = packed[used].astype(problem.dtype)
     model.intercept_ = np.array(biases).astype(problem.dtype)
-
-
-def copy_validation(source, model):
-    """Copy the attributes that validation of the training points sets."""
-    for name in _VALIDATED:
-        if hasattr(source, name):
-            setattr(model, name, getattr(source, name))
 
 
 def class_weights(class_weight, classes, y, sample_weight):

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer._common import check_positive
-from mercer.estimators._classifier import ClassificationProblem, copy_validation, store
+from mercer.estimators._classifier import ClassificationProblem, store
+from mercer.estimators._svm import check_positives, copy_validation
 from mercer.estimators.svc import SVC
 from mercer.solvers.svm.dual import certificate
 from mercer.solvers.svm.newton import refine
@@ -55,19 +55,9 @@ def svc_path(X, y, Cs, *, kernel, tol=1e-3, class_weight=None, sample_weight=Non
     >>> [len(model.support_) for model in svc_path(X, y, [0.1, 10.0], kernel=mc.Gaussian(0.5))]
     [4, 2]
     """
-    Cs = check_Cs(Cs)
+    Cs = check_positives("Cs", Cs)
     path = _Path(kernel=kernel, tol=tol, class_weight=class_weight, multi_class=multi_class, memory=memory)
     return path.models(X, y, Cs, sample_weight)
-
-
-def check_Cs(Cs):
-    """Return the regularisation parameters as an array, or raise for the first that is not positive."""
-    Cs = np.asarray(Cs, np.float64)
-    if Cs.ndim != 1 or not len(Cs):
-        raise ValueError(f"Cs must be a list of at least one number, got shape {Cs.shape}.")
-    for k, C in enumerate(Cs):
-        check_positive(f"Cs[{k}]", float(C))
-    return Cs
 
 
 class _Path(ClassificationProblem, BaseEstimator):
@@ -83,12 +73,11 @@ class _Path(ClassificationProblem, BaseEstimator):
             widest = [binary.dual(Cs.max() * upper) for binary in problem.binary]
             rows = options.rows(problem.kernel, problem.points, widest)
 
-            def solve(m, binary, values):
-                path = solve_path(values, binary.sign, binary.points, upper[binary.points], Cs[order], options)
-                for k, solution in zip(order, path, strict=True):
-                    found[k][m] = _finished(rows, binary.dual(Cs[k] * upper), solution, self.tol)
+            def solve(m, unit, values):
+                for k, solution in zip(order, solve_path(values, unit, Cs[order], options), strict=True):
+                    found[k][m] = _finished(rows, problem.binary[m].dual(Cs[k] * upper), solution, self.tol)
 
-            with_values(rows, problem.binary, options, rows.dtype, solve)
+            with_values(rows, [binary.dual(upper) for binary in problem.binary], options, rows.dtype, solve)
         return [self._fitted(problem, C, upper, solutions, rows.error) for C, solutions in zip(Cs, found, strict=True)]
 
     def _fitted(self, problem, C, upper, solutions, error):

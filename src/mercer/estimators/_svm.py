@@ -33,6 +33,8 @@ from mercer.solvers.svm.workspace import Options, SharedCallback
 
 # Largest target, whose square is a number.
 _LARGEST_TARGET = 1e150
+# Attributes that validation of the training points sets.
+_VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
 # Largest violation as a share of the standard deviation of targets, and the least that rounding allows.
 _SHARE, _ATTAINABLE = 1e-3, 1e-9
 
@@ -108,6 +110,15 @@ class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
         warn_degenerate(kernel, points)
         return kernel, points
 
+    def _problem(self, X, y, sample_weight):
+        """Return the points of positive weight, and their targets if there are any."""
+        y = None if y is None else self._targets(y)
+        n = _num_samples(X) if y is None else check_lengths(X, y)
+        weights = check_weights("sample_weight", sample_weight, n)
+        rows = np.flatnonzero(weights > 0)
+        kernel, points = self._positive_points(X, None if sample_weight is None else weights, rows)
+        return Problem(kernel, points, rows, weights[rows], targets=None if y is None else y[rows])
+
     @contextmanager
     def _training(self, problem, tol=None):
         """Give the options of the solver; contradictory constraints become a ValueError that names training rows."""
@@ -148,15 +159,6 @@ class SingleOutput(SupportVectorEstimator):
         check_is_fitted(self)
         return np.array([len(self.dual_coef_)])
 
-    def _problem(self, X, y, sample_weight):
-        """Return the points of positive weight, and their targets if there are any."""
-        y = None if y is None else self._targets(y)
-        n = _num_samples(X) if y is None else check_lengths(X, y)
-        weights = check_weights("sample_weight", sample_weight, n)
-        rows = np.flatnonzero(weights > 0)
-        kernel, points = self._positive_points(X, None if sample_weight is None else weights, rows)
-        return Problem(kernel, points, rows, weights[rows], targets=None if y is None else y[rows])
-
     def _solution(self, problem, dual, tol, scale=1.0):
         """Return the solution of a dual, whose targets were divided by a scale, and the error of the kernel rows."""
         with self._training(problem, tol) as options:
@@ -168,13 +170,8 @@ class SingleOutput(SupportVectorEstimator):
 
     def _store(self, problem, solution):
         """Store a solution as fitted attributes."""
-        used = np.flatnonzero(solution.coef)
-        self.kernel_ = problem.kernel
-        self.support_ = problem.rows[used]
-        self.support_vectors_ = take_points(problem.points, used)
-        self.dual_coef_ = solution.coef[used, None].astype(problem.dtype)
+        store_vectors(self, problem, solution.coef)
         self.n_iter_ = solution.n_iter
-        prepare_product(problem.kernel, self.support_vectors_, self.dual_coef_)
 
     def _stored(self, problem):
         """Return the coefficients (k,) of the points and K b (k,), in float64."""
@@ -230,51 +227,8 @@ class Boundary(SingleOutput, OutlierMixin):
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
 
-class Regression(SingleOutput, RegressorMixin):
-    """Mixin of regression by one expansion and one intercept."""
-
-    def predict(self, X):
-        """Return the values of new points.
-
-        Parameters
-        ----------
-        X : points (n_test)
-
-        Returns
-        -------
-        array (n_test,)
-        """
-        return self._values(X) + self.intercept_[0]
-
-    def _fit_dual(self, problem, dual):
-        """Solve a dual for targets of mean 0 and size 1, and store the solution.
-
-        Divisions by the scale, a power of 2, are exact. The bias takes up the mean.
-        """
-        centre, scale = _centre_and_scale(dual.target)
-        total = None if dual.total is None else dual.total / scale
-        bounds = {name: getattr(dual, name) / scale for name in ("lower", "upper", "epsilon")}
-        scaled = replace(dual, target=(dual.target - centre) / scale, total=total, **bounds)
-        tol = min(self.tol, _SHARE * scale)
-        solution, error = self._solution(problem, scaled, max(tol / scale, _ATTAINABLE), scale)
-        solution = solution.in_units(centre, scale)
-        self._store(problem, solution)
-        conclude(self, problem, [solution], tol, error, lambda: self._recomputed(problem))
-
-    def _store(self, problem, solution):
-        super()._store(problem, solution)
-        self.intercept_ = np.array([solution.bias], problem.dtype)
-
-    def _recomputed(self, problem):
-        """Return the certificate of the stored coefficients in float64."""
-        dual = self._solved_dual(problem)
-        coef, values = self._stored(problem)
-        values = values if dual.ridge is None else values + dual.ridge * coef
-        return certificate(dual, coef, dual.target - values, float(self.intercept_[0]), np.finfo(problem.dtype).eps)
-
-    def _solved_dual(self, problem):
-        """Return the dual that the fitted model solves."""
-        return self._dual(problem)
+class RegressionProblem(SupportVectorEstimator, RegressorMixin):
+    """Mixin of estimators with targets that are numbers."""
 
     def _targets(self, y):
         """Return the targets in float64, or raise a ValueError."""
@@ -301,10 +255,63 @@ class Regression(SingleOutput, RegressorMixin):
         return y
 
 
-def _centre_and_scale(y):
+class Regression(SingleOutput, RegressionProblem):
+    """Mixin of regression by one expansion and one intercept."""
+
+    def predict(self, X):
+        """Return the values of new points.
+
+        Parameters
+        ----------
+        X : points (n_test)
+
+        Returns
+        -------
+        array (n_test,)
+        """
+        return self._values(X) + self.intercept_[0]
+
+    def _fit_dual(self, problem, dual):
+        """Solve a dual for targets of mean 0 and size 1, and store the solution.
+
+        Divisions by the scale, a power of 2, are exact. The bias takes up the mean.
+        """
+        centre, scale = centre_and_scale(dual.target)
+        total = None if dual.total is None else dual.total / scale
+        bounds = {name: getattr(dual, name) / scale for name in ("lower", "upper", "epsilon")}
+        scaled = replace(dual, target=(dual.target - centre) / scale, total=total, **bounds)
+        tol, relative = regression_tolerance(self.tol, scale)
+        solution, error = self._solution(problem, scaled, relative, scale)
+        solution = solution.in_units(centre, scale)
+        self._store(problem, solution)
+        conclude(self, problem, [solution], tol, error, lambda: self._recomputed(problem))
+
+    def _store(self, problem, solution):
+        super()._store(problem, solution)
+        self.intercept_ = np.array([solution.bias], problem.dtype)
+
+    def _recomputed(self, problem):
+        """Return the certificate of the stored coefficients in float64."""
+        dual = self._solved_dual(problem)
+        coef, values = self._stored(problem)
+        values = values if dual.ridge is None else values + dual.ridge * coef
+        return certificate(dual, coef, dual.target - values, float(self.intercept_[0]), np.finfo(problem.dtype).eps)
+
+    def _solved_dual(self, problem):
+        """Return the dual that the fitted model solves."""
+        return self._dual(problem)
+
+
+def centre_and_scale(y):
     """Return the mean of targets and a power of 2 near their standard deviation, 1 for equal targets."""
     spread = float(np.std(y))
     return float(np.mean(y)), 2.0 ** np.floor(np.log2(spread)) if spread > 0 else 1.0
+
+
+def regression_tolerance(tol, scale):
+    """Return the tolerance for targets of a scale, and that for targets divided by it."""
+    tol = min(tol, _SHARE * scale)
+    return tol, max(tol / scale, _ATTAINABLE)
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -339,7 +346,34 @@ def check_share(name, value):
         raise ValueError(f"{name} = {value!r} must be at most 1: it is a share of the training points.")
 
 
+def check_positives(name, values):
+    """Return a list of numbers as an array, or raise for the first that is not positive."""
+    values = np.asarray(values, np.float64)
+    if values.ndim != 1 or not len(values):
+        raise ValueError(f"{name} must be a list of at least one number, got shape {values.shape}.")
+    for k, value in enumerate(values):
+        check_positive(f"{name}[{k}]", float(value))
+    return values
+
+
 # --- fitted models ---------------------------------------------------------------------------------------------------
+
+
+def store_vectors(model, problem, coef):
+    """Store the coefficients (k,) of the points of a problem, and the support vectors, as fitted attributes."""
+    used = np.flatnonzero(coef)
+    model.kernel_ = problem.kernel
+    model.support_ = problem.rows[used]
+    model.support_vectors_ = take_points(problem.points, used)
+    model.dual_coef_ = coef[used, None].astype(problem.dtype)
+    prepare_product(problem.kernel, model.support_vectors_, model.dual_coef_)
+
+
+def copy_validation(source, model):
+    """Copy the attributes that validation of the training points sets."""
+    for name in _VALIDATED:
+        if hasattr(source, name):
+            setattr(model, name, getattr(source, name))
 
 
 def stored_coefficients(model, problem):

@@ -74,7 +74,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
     Positive decision values mean ``classes_[1]`` for two classes, class i for a pair i < j, and the class itself for
     one-vs-rest. Solutions are refined by Newton steps where that takes at most a fifth of the fit, and always up to 500
     points and two classes: a weight of 2 then equals a repeated row at any ``tol``, otherwise to ``tol``. For
-    probabilities use scikit-learn's ``CalibratedClassifierCV``.
+    probabilities use `mercer.SVCCV` with ``calibration``, or scikit-learn's ``CalibratedClassifierCV``.
 
     References
     ----------

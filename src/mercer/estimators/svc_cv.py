@@ -1,4 +1,4 @@
-"""SVCCV: support vector classification with C chosen by cross-validation over shared kernel values."""
+"""SVCCV: support vector classification with C, and perhaps gamma, chosen by cross-validation."""
 
 import functools
 from dataclasses import KW_ONLY, dataclass, fields
@@ -6,30 +6,25 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score, check_scoring, get_scorer
-from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._common import check_integer, check_weights, warn
-from mercer.estimators._accuracy import warn_rounded
-from mercer.estimators._classifier import ClassificationProblem, copy_validation, store_coefficients
-from mercer.estimators._svc_path import check_Cs
+from mercer.estimators._calibration import calibrated, fit_calibration
+from mercer.estimators._classifier import ClassificationProblem, store_coefficients
+from mercer.estimators._search import GridSearch
+from mercer.estimators._svm import check_choice
 from mercer.estimators.svc import SVC
-from mercer.solvers._certify import certify
-from mercer.solvers.svm.cross_validation import Fold, cross_validate
+from mercer.solvers.svm.cross_validation import cross_validate
 from mercer.solvers.svm.one_vs_one import class_values, decide, is_paired
 from mercer.solvers.svm.rows import rows_of
 
 
 @dataclass(eq=False, repr=False)
-class SVCCV(ClassificationProblem, BaseEstimator):
-    """Support vector classification with C chosen by cross-validation.
+class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
+    """Support vector classification with C, and perhaps gamma, chosen by cross-validation.
 
-    All folds and all values of C share one set of kernel values, and each solution starts from that of the neighbouring
-    C, so that the choice costs little more than a few fits.
+    All folds and all values of C share one set of kernel values, all values of gamma one set of squared distances, and
+    each solution starts from that of the neighbouring C, so that the choice costs little more than a few fits.
 
     Parameters
     ----------
@@ -37,13 +32,19 @@ class SVCCV(ClassificationProblem, BaseEstimator):
         Bandwidth rules are resolved once, on all rows of X: kernels that differ between folds could share nothing.
     Cs : int or array
         Values of C; a number means so many between 1e-4 and 1e4, evenly spaced in the logarithm.
+    gammas : int, array or None
+        Values of the kernel's parameter ``gamma``; a number means so many between 1/16 and 16 times that of the rule
+        "median", evenly spaced in the logarithm. None keeps the kernel as it is.
     cv : int, splitter or iterable of (train, test)
         An int means stratified folds.
     scoring : str, callable or None
         Any scorer of scikit-learn that needs labels or decision values. None means accuracy, in which an error counts
         with its ``class_weight``.
     refit : bool
-        Whether to fit a classifier with the best C to all rows.
+        Whether to fit a classifier with the best parameters to all rows.
+    calibration : {"sigmoid", "isotonic"} or None
+        How ``predict_proba`` computes probabilities from decision values: by Platt's sigmoid or by isotonic regression,
+        fitted to the decision values of held-out rows. None means that there is no ``predict_proba``.
     tol : float
         Largest violation of the optimality conditions, in every fold.
     class_weight : dict, "balanced" or None
@@ -57,20 +58,28 @@ class SVCCV(ClassificationProblem, BaseEstimator):
     classes_ : array (c,)
     Cs_ : array (k,)
     cv_results_ : dict
-        As of GridSearchCV: ``params``, ``param_C``, ``split0_test_score``, ..., ``mean_test_score``,
+        As of GridSearchCV: ``params``, ``param_C``, ``param_gamma``, ``split0_test_score``, ..., ``mean_test_score``,
         ``std_test_score``, ``rank_test_score``; and ``n_iter``, the number of pairs optimised over all folds and binary
         classifiers.
     best_index_, best_score_, best_params_, C_
-        Those of the C of the highest mean score, the smallest of equals.
+        Those of the highest mean score, of equals the smallest C and then the smallest gamma.
+    held_out_values_ : array (n,) or (n, c)
+        Decision values of each row at the best parameters, in the fold that held it out; the mean of several, NaN of
+        none.
+    calibrators_ : list of array (2, k)
+        Of ``calibration``, one for two classes and one for each class otherwise: slope and offset of the sigmoid, or
+        the values and probabilities between which isotonic regression interpolates.
     best_estimator_ : SVC
         If ``refit``: the classifier of ``predict``, ``decision_function``, ``expansion_`` and ``intercept_``.
     scorer_ : callable
     n_splits_, n_features_in_ : int
     kernel_ : Kernel
+        With the best gamma.
 
     See Also
     --------
     mercer.svc_path : Classifiers for many C.
+    mercer.SVRCV : The same for regression.
 
     Notes
     -----
@@ -78,85 +87,32 @@ class SVCCV(ClassificationProblem, BaseEstimator):
     predicted in it. If ``memory`` holds n^2 values in float32 (of the largest pair, for pairs) and the copies of each
     thread, folds run on all threads.
 
+    Probabilities equal those of scikit-learn's ``CalibratedClassifierCV(ensemble=False)`` over `SVC` with the best
+    parameters on the same folds to the accuracy of the solutions, without its fits. Folds must hold out each row once.
+
     References
     ----------
     DeCoste, Wagstaff, *Alpha seeding for support vector machines*, KDD (2000).
+
+    Platt, *Probabilistic outputs for support vector machines*, in: Advances in large margin classifiers (1999).
 
     Examples
     --------
     >>> import numpy as np, mercer as mc
     >>> from mercer.estimators.svc_cv import SVCCV
     >>> X = np.linspace(-1, 1, 40).reshape(-1, 1)
-    >>> model = SVCCV(mc.Gaussian(4.0), Cs=[0.01, 1.0, 100.0], cv=4).fit(X, np.abs(X[:, 0]) > 0.5)
+    >>> y = np.abs(X[:, 0]) > 0.5
+    >>> model = SVCCV(mc.Gaussian(4.0), Cs=[0.01, 1.0, 100.0], cv=4).fit(X, y)
     >>> model.predict([[0.0], [0.9]])
     array([False,  True])
+    >>> search = SVCCV(Cs=[1.0, 100.0], gammas=3, cv=4, calibration="sigmoid").fit(X, y)
+    >>> sorted(search.best_params_), search.predict_proba([[0.0], [0.9]]).argmax(axis=1)
+    (['C', 'gamma'], array([0, 1]))
     """
 
     kernel: Any = "rbf"
     _: KW_ONLY
-    Cs: Any = 10
-    cv: Any = 5
-    scoring: Any = None
-    refit: bool = True
-
-    def fit(self, X, y, sample_weight=None, groups=None):
-        """Score every C in every fold, and fit a classifier with the best.
-
-        Parameters
-        ----------
-        X : points (n)
-        y : array (n,)
-        sample_weight : array (n,), optional
-            Factors of C, and of each row in the scores; a row of weight 0 is ignored.
-        groups : array (n,), optional
-            For splitters that need them.
-
-        Returns
-        -------
-        self
-        """
-        if np.ndim(self.Cs) == 0:
-            check_integer("Cs", self.Cs)
-        Cs = np.logspace(-4, 4, self.Cs) if np.ndim(self.Cs) == 0 else check_Cs(self.Cs)
-        self._check_problem()
-        problem = self._problem(X, y, sample_weight)
-        (X,), y = indexable(X), column_or_1d(y)
-        weights = check_weights("sample_weight", sample_weight, len(y))
-        splits = [split(*each, weights) for each in check_cv(self.cv, y, classifier=True).split(X, y, groups)]
-        scorer, order = self._scorer(problem), np.argsort(Cs, kind="stable")
-        found = self._cross_validate(problem, [_fold(problem, *each) for each in splits], Cs[order])
-        scores = np.empty((len(splits), len(Cs)))
-        for i, (_, test) in enumerate(splits):
-            own = {} if sample_weight is None else {"sample_weight": weights[test]}
-            for j, k in enumerate(order):
-                model, points = self._in_fold(problem, found[i], j, Cs[k], X, test)
-                scores[i, k] = scorer(model, points, y[test], **own)
-        n_iter = np.empty(len(Cs), int)
-        n_iter[order] = sum(fold.n_iter for fold in found)
-
-        self.Cs_, self.classes_, self.kernel_, self.scorer_ = Cs, problem.classes, problem.kernel, scorer
-        self.n_splits_, self.cv_results_ = len(splits), results(Cs, scores, n_iter)
-        self.best_index_ = int(min(np.flatnonzero(self.cv_results_["rank_test_score"] == 1), key=lambda k: Cs[k]))
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.C_ = float(Cs[self.best_index_])
-        self.best_params_ = {"C": self.C_}
-        if self.refit:
-            self.best_estimator_ = self._classifier(self.C_).fit(X, y, sample_weight)
-        return self
-
-    @available_if(lambda self: self.refit)
-    def predict(self, X):
-        """Return the class of new points.
-
-        Parameters
-        ----------
-        X : points (n_test)
-
-        Returns
-        -------
-        array (n_test,)
-        """
-        return self._best().predict(X)
+    calibration: str | None = None
 
     @available_if(lambda self: self.refit)
     def decision_function(self, X):
@@ -170,69 +126,70 @@ class SVCCV(ClassificationProblem, BaseEstimator):
         -------
         array (n_test,) or (n_test, c)
         """
-        return self._best().decision_function(X)
+        return self._fitted().decision_function(X)
 
-    @property
-    def expansion_(self):
-        """The normals of the best classifier."""
-        return self._best().expansion_
+    @available_if(lambda self: self.refit and self.calibration is not None)
+    def predict_proba(self, X):
+        """Return the probabilities of the classes for new points.
 
-    @property
-    def intercept_(self):
-        """The intercepts of the best classifier."""
-        return self._best().intercept_
+        Parameters
+        ----------
+        X : points (n_test)
 
-    def __mercer_certify__(self, X, y, sample_weight):
-        """Return the certificate of the best classifier in float64 from the training points."""
-        return certify(self._best(), X, y, sample_weight)
+        Returns
+        -------
+        array (n_test, c)
+            Rows add up to 1. The largest need not be that of the class that ``predict`` returns.
+        """
+        return calibrated(self.calibration, self.calibrators_, self.decision_function(X))
 
-    def _best(self):
-        check_is_fitted(self)
-        if not hasattr(self, "best_estimator_"):
-            raise AttributeError(
-                f"SVCCV was fitted with refit=False, which keeps no classifier: fit SVC(C={self.C_:.6g}), or set "
-                "refit=True."
+    def _check_problem(self):
+        super()._check_problem()
+        check_choice("calibration", self.calibration, (None, "sigmoid", "isotonic"))
+
+    def _splits(self, X, y, weights, groups):
+        splits = super()._splits(X, y, weights, groups)
+        times = np.bincount(np.concatenate([test for _, test in splits]), minlength=len(y))
+        wrong = np.flatnonzero((times != 1) & (weights > 0))
+        if self.calibration is not None and len(wrong):
+            raise ValueError(
+                f"cv must hold out each row once for calibration = {self.calibration!r}, but row {wrong[0]} is held "
+                f"out {times[wrong[0]]} times; give a number of folds or a splitter such as StratifiedKFold."
             )
-        return self.best_estimator_
+        return splits
 
-    def _classifier(self, C):
-        return SVC(C, **{each.name: getattr(self, each.name) for each in fields(ClassificationProblem)})
+    def _model(self, C, kernel):
+        shared = {each.name: getattr(self, each.name) for each in fields(ClassificationProblem)}
+        return SVC(C, **shared | {"kernel": kernel})
 
     def _scorer(self, problem):
-        if self.scoring is None and self.class_weight is not None:
-            factors = dict(zip(problem.classes, problem.class_weight, strict=True))
-            return functools.partial(_weighted_accuracy, factors=factors)
-        return check_scoring(self._classifier(1.0), self.scoring)
+        if self.scoring is None:
+            factors = dict(zip(problem.classes.tolist(), problem.class_weight, strict=True))
+            return functools.partial(_accuracy, factors=None if self.class_weight is None else factors)
+        return check_scoring(self._model(1.0, self.kernel), self.scoring)
 
-    def _cross_validate(self, problem, folds, Cs):
-        """Return the solutions of each fold, and warn if they are inaccurate."""
+    def _solve(self, problem, folds, Cs):
+        upper = problem.upper_bounds(1.0)
+        duals = [binary.dual(upper) for binary in problem.binary]
         with self._training(problem) as options:
-            rows = rows_of(problem.kernel, problem.points, np.inf)
-            found = cross_validate(rows, problem.binary, folds, Cs, options)
-        worst = max(fold.violation for fold in found)
-        if worst > self.tol:
-            warn(
-                f"SVCCV stopped in some folds with a violation of up to {worst:.3g}, above tol = {self.tol:g}; scale "
-                "the features (StandardScaler) or lower the largest of Cs.",
-                ConvergenceWarning,
-            )
-            return found
-        size = max(np.linalg.norm(coef, axis=0).max() for fold in found for coef in fold.coef)
-        warn_rounded("SVCCV", problem.kernel, problem.points, size, self.tol)
-        return found
+            return cross_validate(rows_of(problem.kernel, problem.points, np.inf), duals, folds, Cs, options)
 
-    def _in_fold(self, problem, fold, j, C, X, test):
-        """Return the classifier of a fold and the j-th C, and the held-out points to score it on.
+    def _known_model(self, problem, values):
+        return _KnownValues(values, problem.classes, self.multi_class)
 
-        Scorers of scikit-learn only call ``predict`` and ``decision_function``, whose values are known: they get
-        indices as points. Other callables get a fitted `SVC` and the points.
-        """
-        if self.scoring is None or isinstance(self.scoring, (str, type(get_scorer("accuracy")))):
-            return _KnownValues(fold.values[j], problem.classes, self.multi_class), np.arange(len(test))
-        model = self._classifier(float(C))
-        copy_validation(self, model)
-        store_coefficients(model, problem, [coef[:, j] for coef in fold.coef], fold.bias[:, j])
-        return model, _safe_indexing(X, test)
+    def _outputs(self, problem, values):
+        return self._known_model(problem, values).decision_function(slice(None))
+
+    def _store_fold(self, model, problem, coefs, biases):
+        store_coefficients(model, problem, coefs, biases)
+
+    def _conclude(self, problem, y, weights):
+        self.classes_ = problem.classes
+        if self.calibration is None:
+            return
+        rows = np.flatnonzero(weights > 0)
+        given = None if (weights[rows] == 1).all() else weights[rows]
+        self.calibrators_ = fit_calibration(self.calibration, self.held_out_values_[rows], y[rows], given)
 
 
 class _KnownValues(ClassifierMixin, BaseEstimator):
@@ -251,33 +208,9 @@ class _KnownValues(ClassifierMixin, BaseEstimator):
         return self.classes_[decide(self.values[indices], len(self.classes_), self.multi_class)]
 
 
-def split(train, test, weights):
-    """Return the rows of a split as indices, without those of weight 0; masks are taken too."""
-    parts = (np.arange(len(weights))[part] for part in (train, test))
-    return tuple(part[weights[part] > 0] for part in parts)
-
-
-def _fold(problem, train, test):
-    # a row drawn twice has twice the weight
-    times = np.bincount(problem.places(train), minlength=len(problem.rows))
-    return Fold(problem.upper_bounds(1.0) * times, problem.places(test))
-
-
-def results(Cs, scores, n_iter):
-    """Return the scores (folds, values of C) as GridSearchCV names them."""
-    mean = scores.mean(axis=0)
-    # a score that is NaN ranks last
-    order = np.where(np.isnan(mean), -np.inf, mean)
-    results = {f"split{i}_test_score": row for i, row in enumerate(scores)}
-    return results | {
-        "param_C": Cs,
-        "params": [{"C": float(C)} for C in Cs],
-        "mean_test_score": mean,
-        "std_test_score": scores.std(axis=0),
-        "rank_test_score": 1 + np.array([int((order > own).sum()) for own in order]),
-        "n_iter": n_iter,
-    }
-
-
-def _weighted_accuracy(model, X, y, factors, sample_weight=1.0):
-    return accuracy_score(y, model.predict(X), sample_weight=sample_weight * np.array([factors[label] for label in y]))
+def _accuracy(model, X, y, sample_weight=None, factors=None):
+    """Return the share of rows whose class is predicted, weighted by their own weights and the factors of classes."""
+    if factors is not None:
+        own = np.array([factors[label] for label in y.tolist()])
+        sample_weight = own if sample_weight is None else own * sample_weight
+    return float(np.average(model.predict(X) == y, weights=sample_weight))

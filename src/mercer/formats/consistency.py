@@ -39,6 +39,7 @@ _LAYOUTS = {
     "KernelMap": _EXPANSION,
     "PCAL1": {"mean_": "d", "components_": "m d", "dispersions_": "m"},
     "SVCCV": {"classes_": "c", "Cs_": "p"},
+    "SVRCV": {"Cs_": "p"},
     "Kernelized": {},
 }
 _LAYOUTS |= dict.fromkeys(allowlist.SCIKIT_LEARN, _SCIKIT_LEARN)
@@ -225,7 +226,7 @@ def _require_predictions(model):
         if point is None:
             return
         with np.errstate(all="ignore"):
-            for method in ("decision_function", "predict", "transform"):
+            for method in ("decision_function", "predict", "predict_proba", "transform"):
                 if hasattr(model, method):
                     _require_row(method, np.asarray(getattr(model, method)(point)))
     finally:

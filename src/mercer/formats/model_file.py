@@ -71,7 +71,7 @@ def save(model, path):
     Notes
     -----
     Numbers, arrays (dtype and order in memory), labels and parameters are kept to the last bit, including NaN and
-    infinity in attributes that no prediction uses. ``scorer_`` of ``SVCCV`` is a function and is left out. The file
+    infinity in attributes that no prediction uses. ``scorer_`` of searches is a function and is left out. The file
     holds everything that the model holds, training rows included (`mercer.formats.model_card` counts them). At most one
     copy of the arrays is made. The same model gives the same bytes.
 

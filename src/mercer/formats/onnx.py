@@ -11,7 +11,7 @@ from mercer.solvers.svm.one_vs_one import class_signs
 # Any runtime of this version or later has these operators.
 _OPSET = 15
 # Estimators of Mercer that skl2onnx can convert.
-_CONVERTED = ("SVC", "NuSVC", "SVCCV", "SVR", "NuSVR", "OneClassSVM", "KernelRidge", "KernelPCA")
+_CONVERTED = ("SVC", "NuSVC", "SVCCV", "SVR", "NuSVR", "SVRCV", "OneClassSVM", "KernelRidge", "KernelPCA")
 
 
 def to_onnx(model, dtype="float32"):

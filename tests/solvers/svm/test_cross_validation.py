@@ -12,6 +12,12 @@ from mercer.solvers.svm.path import StoredValues, solve_path
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.workspace import Options
 
+
+def units(problems):
+    """Return the duals of classifiers for C = 1."""
+    return [problem.dual(np.ones(COUNTS.sum())) for problem in problems]
+
+
 COUNTS, CS, KERNEL = np.array([30, 25, 35]), np.array([0.5, 2.0, 8.0]), mc.Gaussian(0.3)
 
 
@@ -30,14 +36,15 @@ def folds():
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_decision_values_of_held_out_points_are_those_of_a_solution_of_the_others(points, multi_class, memory):
     problems, options = subproblems(COUNTS, multi_class), Options(1e-9, memory=memory)
+    duals = units(problems)
     rows = rows_of(KERNEL, points, 0.0)
-    for fold, found in zip(folds(), cross_validate(rows, problems, folds(), CS, options), strict=True):
+    for fold, found in zip(folds(), cross_validate(rows, duals, folds(), CS, options), strict=True):
         assert found.values.shape == (3, len(fold.held_out), 3)
         assert found.violation <= 1e-9
         for m, problem in enumerate(problems):
-            own = fold.weight[problem.points] > 0
+            own = fold.times[problem.points] > 0
             for k, C in enumerate(CS):
-                dual = problem.dual(C * fold.weight).take(own)
+                dual = problem.dual(C * fold.times).take(own)
                 alone = solve_dual(rows, dual, options)
                 values = KERNEL(points[fold.held_out], points[problem.points[own]]) @ alone.coef + alone.bias
                 tolerance = 1e-6 if memory == 1000 else 1e-4
@@ -50,8 +57,8 @@ def test_decision_values_of_held_out_points_are_those_of_a_solution_of_the_other
 def test_steps_are_counted_for_each_C_over_all_classifiers(points):
     problems = subproblems(COUNTS, "ovo")
     rows, (fold, _) = rows_of(KERNEL, points, 0.0), folds()
-    (both,) = cross_validate(rows, problems, [fold], CS, Options(1e-6))
-    alone = [cross_validate(rows, [each], [fold], CS, Options(1e-6))[0].n_iter for each in problems]
+    (both,) = cross_validate(rows, units(problems), [fold], CS, Options(1e-6))
+    alone = [cross_validate(rows, units([each]), [fold], CS, Options(1e-6))[0].n_iter for each in problems]
     np.testing.assert_array_equal(both.n_iter, np.sum(alone, axis=0))
     assert (both.n_iter > 0).all()
 
@@ -62,9 +69,9 @@ def test_the_largest_violation_of_all_classifiers_and_all_C_is_reported(points):
     worst = []
     for problem in problems:
         values = StoredValues(rows, problem.points, np.dtype(np.float32))
-        found = solve_path(values, problem.sign, problem.points, fold.weight[problem.points], CS, options)
+        found = solve_path(values, problem.dual(fold.times), CS, options)
         worst.append([each.violation for each in found])
-    (found,) = cross_validate(rows, problems, [fold], CS, options)
+    (found,) = cross_validate(rows, units(problems), [fold], CS, options)
     assert found.violation == np.max(worst) > np.min(worst) > 0
 
 
@@ -75,5 +82,5 @@ def test_copies_of_as_many_workers_as_run_are_counted(points, monkeypatch):
     )
     for threads, workers in ((1, 1), (2, 2), (5, 2)):
         with limit_threads(threads):
-            cross_validate(rows_of(KERNEL, points, 0.0), subproblems(COUNTS, "ovr"), folds(), CS, Options(1e-3))
+            cross_validate(rows_of(KERNEL, points, 0.0), units(subproblems(COUNTS, "ovr")), folds(), CS, Options(1e-3))
         assert asked.pop() == workers

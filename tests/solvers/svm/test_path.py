@@ -5,7 +5,7 @@ import pytest
 
 import mercer as mc
 from mercer.solvers.svm import path, shrinking
-from mercer.solvers.svm.dual import Solution
+from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.one_vs_one import subproblems
 from mercer.solvers.svm.path import (
     LazyValues,
@@ -20,6 +20,12 @@ from mercer.solvers.svm.workspace import Options, Workspace
 
 N = 300
 CS = np.logspace(-2, 2, 7)
+
+
+def unit(sign, weight=None):
+    """Return the dual of a classifier for C = 1."""
+    bound = sign if weight is None else sign * weight
+    return Dual(sign, np.minimum(bound, 0), np.maximum(bound, 0), np.zeros(len(sign)), np.arange(len(sign)))
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +51,7 @@ def test_every_solution_meets_the_optimality_conditions_and_leaves_out_what_is_h
     rows, K, sign = problem
     weight = np.ones(N)
     weight[::10], weight[1::10] = 0, 2
-    solutions = solve_path(values_of("stored", rows), sign, np.arange(N), weight, CS, Options(1e-6, 10**6))
+    solutions = solve_path(values_of("stored", rows), unit(sign, weight), CS, Options(1e-6, 10**6))
     for C, found in zip(CS, solutions, strict=True):
         alpha, gradient = sign * found.coef, sign - K @ found.coef
         assert (alpha >= 0).all()
@@ -68,7 +74,7 @@ def test_rows_that_are_not_kept_give_the_same_objectives():
     rows, everything = rows_of(mc.Gaussian(0.3), X, 1e-12), np.arange(n)
     workspace = Workspace(1e-5, 10**6, np.empty(1024 * 1536))
     kept, lazy = (
-        solve_path(values, sign, everything, weight, Cs, Options(1e-5, 10**6))
+        solve_path(values, unit(sign, weight), Cs, Options(1e-5, 10**6))
         for values in (StoredValues(rows, everything, np.float64), LazyValues(rows, everything, workspace))
     )
     for one, other in zip(kept, lazy, strict=True):
@@ -80,8 +86,8 @@ def test_rows_that_are_not_kept_give_the_same_objectives():
 def test_neighbours_save_steps(problem):
     rows, _, sign = problem
     values = values_of("stored", rows)
-    neighbours = solve_path(values, sign, np.arange(N), np.ones(N), CS, Options(1e-3, 10**6))
-    alone = [solve_path(values, sign, np.arange(N), np.ones(N), [C], Options(1e-3, 10**6))[0] for C in CS]
+    neighbours = solve_path(values, unit(sign), CS, Options(1e-3, 10**6))
+    alone = [solve_path(values, unit(sign), [C], Options(1e-3, 10**6))[0] for C in CS]
     assert sum(each.n_iter for each in neighbours) < sum(each.n_iter for each in alone)
 
 
@@ -95,16 +101,16 @@ def test_products_are_those_of_the_kernel_matrix(problem):
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_one_class_alone_is_a_constant(problem, sign):
     rows, _, _ = problem
-    solutions = solve_path(values_of("stored", rows), np.full(N, sign), np.arange(N), np.ones(N), CS, Options(1e-3, 9))
+    solutions = solve_path(values_of("stored", rows), unit(np.full(N, sign)), CS, Options(1e-3, 9))
     assert [(each.bias, each.coef.any()) for each in solutions] == [(sign, False)] * len(CS)
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.9, 1.5, 100.0])
 def test_a_start_is_the_best_multiple_within_the_bounds(problem, ratio):
     rows, K, sign = problem
-    found = solve_path(values_of("stored", rows), sign, np.arange(N), np.ones(N), [1.0], Options(1e-8, 10**6))[0]
+    found = solve_path(values_of("stored", rows), unit(sign), [1.0], Options(1e-8, 10**6))[0]
     lower, upper = np.minimum(ratio * sign, 0), np.maximum(ratio * sign, 0)
-    coef, gradient = neighbour_start(sign, found, lower, upper, ratio)
+    coef, gradient = neighbour_start(unit(sign, np.full(N, ratio)), found, ratio)
     assert (coef >= lower).all()
     assert (coef <= upper).all()
     np.testing.assert_allclose(gradient, sign - K @ coef, atol=1e-6 * ratio)
@@ -123,9 +129,7 @@ def test_coefficients_at_their_bounds_start_at_the_new_bounds_to_the_last_bit():
         for larger in np.linspace(1.0, 3.0, 9):
             # no curvature: the multiple is the ratio
             found = Solution(C * sign, sign, 0.0, 0.0, 0)
-            coef, _ = neighbour_start(
-                sign, found, np.minimum(larger * sign, 0), np.maximum(larger * sign, 0), larger / C
-            )
+            coef, _ = neighbour_start(unit(sign, np.full(4, larger)), found, larger / C)
             np.testing.assert_array_equal(coef, larger * sign)
             rounded += C * (larger / C) != larger
     assert rounded > 0
@@ -135,19 +139,19 @@ def test_steps_for_each_C_are_limited(problem, monkeypatch):
     monkeypatch.setattr(path, "_FEW", 7)
     rows, _, sign = problem
     for kind in ("stored", "lazy"):
-        solutions = solve_path(values_of(kind, rows), sign, np.arange(N), np.ones(N), CS, Options(1e-9, 20))
+        solutions = solve_path(values_of(kind, rows), unit(sign), CS, Options(1e-9, 20))
         assert [each.n_iter for each in solutions] == [20] * len(CS)
 
 
 def test_without_any_weight_the_bias_is_0(problem):
     rows, _, sign = problem
-    (found,) = solve_path(values_of("stored", rows), sign, np.arange(N), np.zeros(N), [1.0], Options(1e-3))
+    (found,) = solve_path(values_of("stored", rows), unit(sign, np.zeros(N)), [1.0], Options(1e-3))
     assert (found.bias, found.coef.any()) == (0, False)
 
 
 def test_a_start_from_nothing_is_nothing():
     nothing = Solution(np.zeros(2), np.array([1.0, -1.0]), 0.0, 2.0, 0)
-    coef, gradient = neighbour_start(np.array([1.0, -1.0]), nothing, np.array([0.0, -2.0]), np.array([2.0, 0.0]), 2.0)
+    coef, gradient = neighbour_start(unit(np.array([1.0, -1.0]), np.full(2, 2.0)), nothing, 2.0)
     np.testing.assert_array_equal(coef, 0)
     np.testing.assert_array_equal(gradient, [1.0, -1.0])
 
@@ -169,7 +173,7 @@ def test_values_are_stored_if_memory_holds_them_and_the_copies_of_each_worker():
 def test_classifiers_over_the_same_points_share_their_values():
     rows = rows_of(mc.Gaussian(0.3), np.random.default_rng(0).normal(size=(30, 3)), 0.0)
     for multi_class, distinct in (("ovr", 1), ("ovo", 3)):
-        problems, seen = subproblems([10, 10, 10], multi_class), []
-        with_values(rows, problems, Options(1e-3), np.float64, lambda *args, seen=seen: seen.append(args))
-        assert [args[:2] for args in seen] == list(enumerate(problems))
+        duals, seen = [each.dual(np.ones(30)) for each in subproblems([10, 10, 10], multi_class)], []
+        with_values(rows, duals, Options(1e-3), np.float64, lambda *args, seen=seen: seen.append(args))
+        assert [args[:2] for args in seen] == list(enumerate(duals))
         assert len({id(values) for _, _, values in seen}) == distinct

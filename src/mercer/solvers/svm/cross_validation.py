@@ -1,6 +1,6 @@
-"""Cross-validation of a classifier over C: all folds and all C share one set of kernel values."""
+"""Cross-validation over C: all folds and all C share one set of kernel values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,21 +11,22 @@ from mercer.solvers.svm.path import StoredValues, solve_path, with_values
 
 @dataclass(frozen=True)
 class Fold:
-    """A fold: which points it trains on, how much they weigh, and which are held out.
+    """A fold: which points it trains on, and which are held out.
 
     Attributes
     ----------
-    weight : float64 array (n,)
-        Factor of C of each point, 0 for those that are held out.
+    times : float64 array (n,)
+        How often each point is trained on, 0 for those that are held out.
     held_out : int array (t,)
     """
 
-    weight: np.ndarray
+    times: np.ndarray
     held_out: np.ndarray
 
 
+@dataclass(frozen=True)
 class FoldSolutions:
-    """Solutions of one fold for k values of C and m binary classifiers.
+    """Solutions of one fold for k values of C and m duals.
 
     Attributes
     ----------
@@ -34,23 +35,39 @@ class FoldSolutions:
     values : float64 array (k, t, m)
         Decision values of the points held out.
     violation : float
-        The largest.
+        The largest of the solutions that are not accurate, 0 if all are.
     n_iter : int array (k,)
     """
 
-    def __init__(self, parts):
-        self.coef, bias, values, violations, n_iter = zip(*parts, strict=True)
-        self.bias, self.values = np.array(bias), np.stack(values, axis=2)
-        self.violation, self.n_iter = max(violations), np.sum(n_iter, axis=0)
+    coef: list
+    bias: np.ndarray
+    values: np.ndarray
+    violation: float
+    n_iter: np.ndarray
+
+    @classmethod
+    def joined(cls, parts):
+        """Return the solutions of a fold from the results of each dual."""
+        coef, bias, values, violations, n_iter = zip(*parts, strict=True)
+        return cls(coef, np.array(bias), np.stack(values, axis=2), max(violations), np.sum(n_iter, axis=0))
+
+    def in_units(self, centre, scale):
+        """Return the solutions for targets times ``scale`` plus ``centre``, see `Solution.in_units`."""
+        coef = [scale * each for each in self.coef]
+        bias, values = scale * self.bias + centre, scale * self.values + centre
+        return FoldSolutions(coef, bias, values, scale * self.violation, self.n_iter)
 
 
-def cross_validate(rows, problems, folds, Cs, options):
-    """Return the solutions of each fold for ascending ``Cs``, computed on all threads if kernel values are stored."""
-    found = [[None] * len(problems) for _ in folds]
+def cross_validate(rows, duals, folds, Cs, options):
+    """Return the solutions of each fold for the bounds of each dual times ascending ``Cs``.
 
-    def solve(m, problem, values):
+    Folds run on all threads if kernel values are stored.
+    """
+    found = [[None] * len(duals) for _ in folds]
+
+    def solve(m, dual, values):
         def train(i):
-            found[i][m] = _solve_fold(rows, problem, values, folds[i], Cs, options)
+            found[i][m] = _solve_fold(rows, dual, values, folds[i], Cs, options)
 
         if isinstance(values, StoredValues):
             run_tasks(lambda i: in_one_thread(train, i), len(folds))
@@ -58,27 +75,28 @@ def cross_validate(rows, problems, folds, Cs, options):
             for i in range(len(folds)):
                 train(i)
 
-    with_values(rows, problems, options, np.float32, solve, min(count_threads(), len(folds)))
-    return [FoldSolutions(parts) for parts in found]
+    with_values(rows, duals, options, np.float32, solve, min(count_threads(), len(folds)))
+    return [FoldSolutions.joined(parts) for parts in found]
 
 
-def _solve_fold(rows, problem, values, fold, Cs, options):
+def _solve_fold(rows, dual, values, fold, Cs, options):
     """Return the coefficients, biases, decision values (k, t), violation and steps of a fold."""
-    path = solve_path(values, problem.sign, problem.points, fold.weight[problem.points], Cs, options)
+    times = fold.times[dual.points]
+    path = solve_path(values, replace(dual, lower=times * dual.lower, upper=times * dual.upper), Cs, options)
     coef, bias = np.column_stack([each.coef for each in path]), np.array([each.bias for each in path])
-    products = _held_out_products(rows, problem, values, fold, coef)
-    violation = max(each.violation for each in path)
+    products = _held_out_products(rows, dual.points, values, fold, coef)
+    violation = max((each.violation for each in path if each.violation > options.tol), default=0.0)
     return coef, bias, (products + bias).T, violation, [each.n_iter for each in path]
 
 
-def _held_out_products(rows, problem, values, fold, coef):
-    """Return K[held_out, points] @ coef, from stored values for points of the classifier."""
-    place = np.full(len(fold.weight), -1)
-    place[problem.points] = np.arange(len(problem.points))
+def _held_out_products(rows, points, values, fold, coef):
+    """Return K[held_out, points] @ coef, from stored values for points of the dual."""
+    place = np.full(len(fold.times), -1)
+    place[points] = np.arange(len(points))
     place = place[fold.held_out]
     products = np.zeros((len(place), coef.shape[1]))
     products[place >= 0] = values.product(place[place >= 0], coef)
     others, used = fold.held_out[place < 0], np.flatnonzero(coef.any(axis=1))
     if len(others) and len(used):
-        products[place < 0] = rows.product(others, problem.points[used], coef[used])
+        products[place < 0] = rows.product(others, points[used], coef[used])
     return products

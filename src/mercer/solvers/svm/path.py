@@ -1,4 +1,4 @@
-"""Solutions of a classifier for many C: kernel values are shared, and each solution starts from its neighbour."""
+"""Solutions of a dual for many C: kernel values are shared, and each solution starts from its neighbour."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from mercer._compute.memory import allocate
 from mercer.solvers.svm import shrinking
 from mercer.solvers.svm.bias import bias_of
 from mercer.solvers.svm.decomposition import solve
-from mercer.solvers.svm.dual import Dual, Solution
+from mercer.solvers.svm.dual import Solution
 from mercer.solvers.svm.shrinking import Variables
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.workspace import Workspace
@@ -31,15 +31,15 @@ def kernel_values(rows, points, options, dtype, workers=1):
     return LazyValues(rows, points, Workspace.allocate(rows, n, options))
 
 
-def with_values(rows, problems, options, dtype, function, workers=1):
-    """Call ``function(m, problem, values)`` for every binary classifier; those over the same points share values."""
+def with_values(rows, duals, options, dtype, function, workers=1):
+    """Call ``function(m, dual, values)`` for every dual; those over the same points share values."""
     known, values = None, None
-    for m, problem in enumerate(problems):
-        if known is None or not np.array_equal(known, problem.points):
+    for m, dual in enumerate(duals):
+        if known is None or not np.array_equal(known, dual.points):
             # the old values are freed before the new ones are computed
             values = None
-            known, values = problem.points, kernel_values(rows, problem.points, options, dtype, workers)
-        function(m, problem, values)
+            known, values = dual.points, kernel_values(rows, dual.points, options, dtype, workers)
+        function(m, dual, values)
 
 
 class StoredValues:
@@ -72,7 +72,8 @@ class StoredValues:
         Steps over all variables and sweeps over those near the margin, whose kernel values are copied, take turns.
         """
         m, values, limit = len(gradient), (self._values, self._slots), options.limit(len(gradient))
-        variables = Variables.padded(self.diagonal[:m], gradient, dual.coef, dual.lower, dual.upper)
+        arrays = self.diagonal[:m], gradient, dual.coef, dual.lower, dual.upper
+        variables = Variables.padded(*arrays, epsilon=dual.epsilon)
         n_iter, stopped, lean = 0, False, False
         while (violation := variables.violation()) > options.tol and n_iter < limit and not stopped:
             near, left = shrinking.near_margin(variables)[0], limit - n_iter
@@ -107,39 +108,38 @@ class LazyValues:
         return replace(found, cache=None)
 
 
-def solve_path(values, sign, points, weight, Cs, options):
-    """Return the solutions of a classifier for upper bounds C * weight (m,), for ascending ``Cs``.
+def solve_path(values, unit, Cs, options):
+    """Return the solutions of a dual for its bounds times C, for ascending ``Cs``.
 
-    ``sign`` (m,) is 1 or -1. A variable of weight 0 is held out: its coefficient stays 0, its gradient is kept up to
-    date. If only one class has weight, coefficients are 0 and the bias is the sign of that class. The first solution
-    starts from 0, each other from its neighbour, see `neighbour_start`.
+    A variable whose bounds are 0 is held out: its coefficient stays 0, its gradient is kept up to date. If no
+    coefficient can move, because only one class is there, the bias is its target. The first solution starts from 0,
+    each other from its neighbour, see `neighbour_start`.
     """
-    target, solutions = sign.copy(), []
-    present = np.unique(sign[weight > 0])
-    if len(present) < 2:
-        bias = float(present[0]) if len(present) else 0.0
-        return [Solution(np.zeros_like(sign), target, bias, 0.0, 0)] * len(Cs)
+    zeros, solutions = np.zeros(len(unit.target)), []
+    if not ((unit.lower < 0).any() and (unit.upper > 0).any()):
+        present = unit.target[unit.lower < unit.upper]
+        return [Solution(zeros, unit.target, float(present.mean()) if len(present) else 0.0, 0.0, 0)] * len(Cs)
     for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
-        lower, upper = np.minimum(C * weight * sign, 0), np.maximum(C * weight * sign, 0)
-        coef, gradient = np.zeros_like(sign), target
+        dual, gradient = replace(unit, lower=C * unit.lower, upper=C * unit.upper, coef=zeros), unit.target
         if before is not None:
-            coef, gradient = neighbour_start(target, solutions[-1], lower, upper, C / before)
-        solutions.append(values.solve(Dual(target, lower, upper, coef, points), gradient, options))
+            coef, gradient = neighbour_start(dual, solutions[-1], C / before)
+            dual = replace(dual, coef=coef)
+        solutions.append(values.solve(dual, gradient, options))
     return solutions
 
 
-def neighbour_start(target, solution, lower, upper, ratio):
+def neighbour_start(dual, solution, ratio):
     r"""Return the best multiple of a neighbour's solution within new bounds, ``ratio`` times the old, and its gradient.
 
-    .. math:: s = \min(C'/C, t'b / b'Kb), \qquad f = t - s K b
+    .. math:: s = \min(C'/C, (t'b - \epsilon |b|_1) / b'Kb), \qquad f = t - s K b
     """
-    image = target - solution.gradient
+    image = dual.target - solution.gradient
     curvature = float(solution.coef @ image)
-    best = float(target @ solution.coef) / curvature if curvature > 0 else ratio
-    s = min(ratio, best)
+    gain = float(dual.target @ solution.coef) - dual.epsilon * float(np.abs(solution.coef).sum())
+    s = min(ratio, gain / curvature if curvature > 0 else ratio)
     coef = s * solution.coef
     if s == ratio:
         # coefficients at a bound are at the new bound to the last bit
-        met = 1e-9 * (upper - lower)
-        coef = np.where(upper - coef <= met, upper, np.where(coef - lower <= met, lower, coef))
-    return coef, target - s * image
+        met = 1e-9 * (dual.upper - dual.lower)
+        coef = np.where(dual.upper - coef <= met, dual.upper, np.where(coef - dual.lower <= met, dual.lower, coef))
+    return coef, dual.target - s * image

@@ -1,0 +1,52 @@
+"""Calibration: class probabilities from decision values, by curves fitted to those of held-out rows."""
+
+import numpy as np
+from scipy.special import expit
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+
+
+class _GivenValues(ClassifierMixin, BaseEstimator):
+    """A classifier whose points are their decision values."""
+
+    def fit(self, values, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, values):
+        return values
+
+    def predict(self, values):
+        # scikit-learn asks for the method, and does not call it
+        return self.decision_function(values)
+
+
+def fit_calibration(method, values, y, sample_weight):
+    """Return scikit-learn's calibration of decision values (n,) or (n, c): one array for each column.
+
+    These are the slope and the offset (2, 1) of "sigmoid", or the values and probabilities (2, k) between which
+    "isotonic" interpolates.
+    """
+    everything = np.arange(len(y))
+    model = CalibratedClassifierCV(_GivenValues(), method=method, ensemble=False, cv=[(everything, everything)])
+    with config_context(enable_metadata_routing=False):
+        fitted = model.fit(values, y, sample_weight).calibrated_classifiers_[0].calibrators
+    if method == "sigmoid":
+        return [np.array([[each.a_], [each.b_]], np.float64) for each in fitted]
+    return [np.array([each.X_thresholds_, each.y_thresholds_], np.float64) for each in fitted]
+
+
+def calibrated(method, curves, values):
+    """Return the probabilities (n, c) of classes with decision values (n,) or (n, c): one-vs-rest, normalised."""
+    columns = values.reshape(len(values), -1).T
+    if method == "sigmoid":
+        found = [expit(-(curve[0] * column + curve[1])) for curve, column in zip(curves, columns, strict=True)]
+    else:
+        found = [np.interp(column, *curve) for curve, column in zip(curves, columns, strict=True)]
+    if len(found) == 1:
+        return np.column_stack([1 - found[0], found[0]])
+    found = np.column_stack(found)
+    total = found.sum(axis=1, keepdims=True)
+    # classes that are all impossible are equally probable
+    return np.divide(found, total, out=np.full_like(found, 1 / found.shape[1]), where=total > 0)

@@ -1,0 +1,293 @@
+"""Parts shared by SVCCV and SVRCV: the grid of C and gamma, its scores in every fold, the best model."""
+
+from collections.abc import Iterable, Sized
+from dataclasses import dataclass, replace
+from itertools import product
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from mercer._common import check_integer, check_weights, warn
+from mercer.estimators._accuracy import warn_rounded
+from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
+from mercer.kernels import bandwidth
+from mercer.kernels.base import with_params
+from mercer.kernels.shorthand import as_kernel
+from mercer.solvers._certify import certify
+from mercer.solvers.svm.cross_validation import Fold
+
+# Powers of 4 between which the values of gamma are spread around the median rule.
+_LOWEST, _HIGHEST = -2, 2
+# Largest number of values of C or gamma.
+_MOST = 10_000
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class GridSearch(SupportVectorEstimator):
+    """Mixin of estimators with C, and perhaps the gamma of the kernel, chosen by cross-validation.
+
+    A class states what concerns its models: ``_model(C, kernel)``, ``_solve`` (folds for ascending C), ``_outputs`` and
+    ``_known_model`` (from decision values), ``_store_fold``, ``_scorer`` and ``_conclude``.
+    """
+
+    Cs: Any = 10
+    gammas: Any = None
+    cv: Any = 5
+    scoring: Any = None
+    refit: bool = True
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Score every C, and every gamma, in every fold, and fit a model with the best to all rows.
+
+        Parameters
+        ----------
+        X : points (n)
+        y : array (n,)
+        sample_weight : array (n,), optional
+            Factors of C, and of each row in the scores; a row of weight 0 is ignored.
+        groups : array (n,), optional
+            For splitters that need them.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For ``gammas`` with a kernel that has no parameter ``gamma``, and for what the fit of a model refuses.
+        """
+        Cs = np.logspace(-4, 4, _count("Cs", self.Cs)) if np.ndim(self.Cs) == 0 else check_positives("Cs", self.Cs)
+        self._check_problem()
+        self._check_gammas()
+        _check_folds(self.cv)
+        _check_scoring(self.scoring)
+        problem = self._problem(X, y, sample_weight)
+        (X,), y = indexable(X), column_or_1d(y)
+        weights = check_weights("sample_weight", sample_weight, len(y))
+        splits = self._splits(X, y, weights, groups)
+        gammas, scorer, parts = self._gammas(problem), self._scorer(problem), []
+        for gamma in gammas:
+            own = problem if gamma is None else replace(problem, kernel=with_params(problem.kernel, {"gamma": gamma}))
+            parts.append(self._scored(own, splits, Cs, X, y, None if sample_weight is None else weights, scorer))
+        scores, n_iter, held_out, violations = zip(*parts, strict=True)
+        self._warn_inaccurate(max(violations))
+
+        self.Cs_, self.scorer_, self.n_splits_ = Cs, scorer, len(splits)
+        self.cv_results_ = results(Cs, gammas, np.stack(scores, axis=2), np.stack(n_iter, axis=1))
+        self.best_index_ = _best(self.cv_results_)
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.C_ = self.best_params_["C"]
+        g = self.best_index_ % len(gammas)
+        self.kernel_ = problem.kernel if gammas[g] is None else with_params(problem.kernel, {"gamma": gammas[g]})
+        self.held_out_values_ = held_out[g]
+        self._conclude(problem, y, weights)
+        if self.refit:
+            kernel = self.kernel if gammas[g] is None else self.kernel_
+            self.best_estimator_ = self._model(self.C_, kernel).fit(X, y, sample_weight)
+        return self
+
+    @available_if(lambda self: self.refit)
+    def predict(self, X):
+        """Return the predictions of the best model for new points.
+
+        Parameters
+        ----------
+        X : points (n_test)
+
+        Returns
+        -------
+        array (n_test,)
+        """
+        return self._fitted().predict(X)
+
+    @property
+    def expansion_(self):
+        """The normals of the best model."""
+        return self._fitted().expansion_
+
+    @property
+    def intercept_(self):
+        """The intercepts of the best model."""
+        return self._fitted().intercept_
+
+    def __mercer_certify__(self, X, y, sample_weight):
+        """Return the certificate of the best model in float64 from the training points."""
+        return certify(self._fitted(), X, y, sample_weight)
+
+    def _fitted(self):
+        check_is_fitted(self)
+        if not hasattr(self, "best_estimator_"):
+            name = type(self).__name__
+            raise AttributeError(
+                f"{name} was fitted with refit=False, which keeps no model: fit {name.removesuffix('CV')}"
+                f"(C={self.C_:.6g}), or set refit=True."
+            )
+        return self.best_estimator_
+
+    def _check_gammas(self):
+        """Raise unless ``gammas`` are positive numbers, or a number of them, and the kernel has a gamma."""
+        if self.gammas is None:
+            return
+        if np.ndim(self.gammas) == 0:
+            _count("gammas", self.gammas)
+        else:
+            check_positives("gammas", self.gammas)
+        kernel = as_kernel(self.kernel)
+        if "gamma" not in kernel.get_params(deep=False):
+            raise ValueError(
+                f"gammas = {self.gammas!r:.60} must be None for {kernel!r:.60}, which has no parameter gamma; give "
+                "another kernel, such as Gaussian(), or search its own parameters by GridSearchCV."
+            )
+
+    def _gammas(self, problem):
+        """Return the values of gamma, or only None if the kernel stays as it is."""
+        if self.gammas is None:
+            return [None]
+        if np.ndim(self.gammas):
+            return check_positives("gammas", self.gammas).tolist()
+        weights = problem.weights if (problem.weights != 1).any() else None
+        middle = bandwidth.gamma("median", problem.points, weights)
+        spread = np.linspace(_LOWEST, _HIGHEST, self.gammas) if self.gammas > 1 else np.zeros(1)
+        return (middle * 4.0**spread).tolist()
+
+    def _splits(self, X, y, weights, groups):
+        """Return the training and held-out rows of each fold."""
+        if isinstance(self.cv, Integral) and self.cv > len(y):
+            raise ValueError(f"cv = {self.cv!r} must be at most {len(y)}, the number of rows.")
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self))
+        return [split(*each, weights) for each in splitter.split(X, y, groups)]
+
+    def _scored(self, problem, splits, Cs, X, y, weights, scorer):
+        """Return the scores (folds, k), steps (k,), held-out outputs for the best C, and the worst violation."""
+        order = np.argsort(Cs, kind="stable")
+        folds = [_fold(problem, *each) for each in splits]
+        found = self._solve(problem, folds, Cs[order])
+        violation = max(fold.violation for fold in found)
+        if violation == 0:
+            size = max(np.linalg.norm(coef, axis=0).max() for fold in found for coef in fold.coef)
+            warn_rounded(type(self).__name__, problem.kernel, problem.points, size, self.tol)
+        scores, n_iter = np.empty((len(splits), len(Cs))), np.empty(len(Cs), int)
+        for (i, (_, test)), (j, k) in product(enumerate(splits), enumerate(order)):
+            given = {} if weights is None else {"sample_weight": weights[test]}
+            scores[i, k] = scorer(*self._in_fold(problem, found[i], j, Cs[k], X, test), y[test], **given)
+        n_iter[order] = sum(fold.n_iter for fold in found)
+        best = int(_ranks(scores.mean(axis=0)[order]).argmin())
+        values = [self._outputs(problem, fold.values[best]) for fold in found]
+        return scores, n_iter, _held_out(values, [test for _, test in splits], len(y)), violation
+
+    def _in_fold(self, problem, fold, j, C, X, test):
+        """Return the model of a fold and the j-th C, and the held-out points to score it on.
+
+        Scorers of scikit-learn only call ``predict`` and ``decision_function``, whose values are known: they get
+        indices as points. Other callables get a fitted model and the points.
+        """
+        if self.scoring is None or isinstance(self.scoring, (str, type(get_scorer("r2")))):
+            return self._known_model(problem, fold.values[j]), np.arange(len(test))
+        model = self._model(float(C), problem.kernel)
+        copy_validation(self, model)
+        self._store_fold(model, problem, [coef[:, j] for coef in fold.coef], fold.bias[:, j])
+        return model, _safe_indexing(X, test)
+
+    def _warn_inaccurate(self, violation):
+        if violation > 0:
+            warn(
+                f"{type(self).__name__} stopped in some folds with a violation of up to {violation:.3g}, above tol = "
+                f"{self.tol:g}; scale the features (StandardScaler) or lower the largest of Cs.",
+                ConvergenceWarning,
+            )
+
+
+def _count(name, value):
+    """Return the number of values of a parameter, or raise."""
+    check_integer(name, value)
+    if value > _MOST:
+        raise ValueError(f"{name} = {value!r} must be at most {_MOST}, the largest number of values.")
+    return value
+
+
+def _check_folds(cv):
+    """Raise unless ``cv`` is None, a number of folds, a splitter, or pairs of rows."""
+    if cv is None or hasattr(cv, "split") and not isinstance(cv, (str, bytes)):
+        return
+    if isinstance(cv, Iterable) and not isinstance(cv, (str, bytes, dict, set)):
+        if isinstance(cv, Sized) and not all(isinstance(each, Sized) and len(each) == 2 for each in cv):
+            raise TypeError(
+                f"cv must hold pairs (train, test) of rows, got {cv!r:.60}; give a number of folds instead."
+            )
+        return
+    if isinstance(cv, bool) or not isinstance(cv, Integral):
+        raise TypeError(f"cv must be a number of folds, a splitter or a list of (train, test), got {cv!r:.60}.")
+    if cv < 2:
+        raise ValueError(f"cv = {cv!r} must be at least 2 folds.")
+
+
+def _check_scoring(scoring):
+    """Raise unless ``scoring`` is None, a callable or the name of a scorer of scikit-learn."""
+    if scoring is None or callable(scoring):
+        return
+    if not isinstance(scoring, str):
+        raise TypeError(f"scoring must be a callable, None or the name of a scorer, got {scoring!r:.60}.")
+    if scoring not in get_scorer_names():
+        raise ValueError(f"scoring = {scoring!r:.60} must be one of sklearn.metrics.get_scorer_names(), or a callable.")
+
+
+def split(train, test, weights):
+    """Return the rows of a split as indices, without those of weight 0; masks are taken too."""
+    parts = (np.arange(len(weights))[part] for part in (train, test))
+    return tuple(part[weights[part] > 0] for part in parts)
+
+
+def _fold(problem, train, test):
+    # a row drawn twice has twice the weight
+    times = np.bincount(problem.places(train), minlength=len(problem.rows))
+    return Fold(times.astype(float), problem.places(test))
+
+
+def _held_out(values, tests, n):
+    """Return the mean output of each row over the folds that held it out, NaN if none did."""
+    total, times = np.zeros((n, *values[0].shape[1:])), np.zeros(n)
+    for own, test in zip(values, tests, strict=True):
+        np.add.at(total, test, own)
+        np.add.at(times, test, 1)
+    with np.errstate(invalid="ignore"):
+        return (total.T / times).T
+
+
+def results(Cs, gammas, scores, n_iter):
+    """Return the scores (folds, values of C, values of gamma) as GridSearchCV names and orders them."""
+    names = {"C": Cs} if gammas[0] is None else {"C": Cs, "gamma": np.array(gammas)}
+    grid = np.meshgrid(*names.values(), indexing="ij")
+    columns = {name: values.ravel() for name, values in zip(names, grid, strict=True)}
+    scores = scores.reshape(len(scores), -1)
+    mean = scores.mean(axis=0)
+    found = {f"split{i}_test_score": row for i, row in enumerate(scores)}
+    found |= {f"param_{name}": values for name, values in columns.items()}
+    return found | {
+        "params": [dict(zip(columns, map(float, cell), strict=True)) for cell in zip(*columns.values(), strict=True)],
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=0),
+        "rank_test_score": _ranks(mean),
+        "n_iter": n_iter.ravel(),
+    }
+
+
+def _ranks(mean):
+    """Return the rank of each score, 1 for the highest; a score that is NaN ranks last."""
+    mean = np.where(np.isnan(mean), -np.inf, mean)
+    return 1 + np.array([int((mean > own).sum()) for own in mean])
+
+
+def _best(found):
+    """Return the place of the highest mean score, of equals that of the smallest C and then of the smallest gamma."""
+    first = np.flatnonzero(found["rank_test_score"] == 1)
+    return int(min(first, key=lambda cell: tuple(found["params"][cell].values())))

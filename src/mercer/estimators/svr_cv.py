@@ -1,0 +1,135 @@
+"""SVRCV: support vector regression with C, and perhaps gamma, chosen by cross-validation."""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import check_scoring
+
+from mercer._common import check_number
+from mercer.estimators._search import GridSearch
+from mercer.estimators._svm import RegressionProblem, centre_and_scale, regression_tolerance, store_vectors
+from mercer.estimators.svr import SVR
+from mercer.solvers.svm.cross_validation import cross_validate
+from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.rows import rows_of
+
+
+@dataclass(eq=False, repr=False)
+class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
+    """Support vector regression with C, and perhaps gamma, chosen by cross-validation.
+
+    The search is that of `SVCCV`: folds and values of C share kernel values, and each solution starts from its
+    neighbour.
+
+    Parameters
+    ----------
+    kernel : Kernel, {"rbf", "linear", "poly", "sigmoid", "precomputed"} or callable
+        Bandwidth rules are resolved once, on all rows of X.
+    Cs : int or array
+        Values of C; a number means so many between 1e-4 and 1e4, evenly spaced in the logarithm.
+    gammas : int, array or None
+        Values of the kernel's parameter ``gamma``; a number means so many between 1/16 and 16 times that of the rule
+        "median", evenly spaced in the logarithm. None keeps the kernel as it is.
+    epsilon : float
+        Half the width of the tube without loss, at least 0, in units of y.
+    cv : int, splitter or iterable of (train, test)
+    scoring : str, callable or None
+        Any scorer of scikit-learn that needs predictions. None means R^2.
+    refit : bool
+        Whether to fit a model with the best parameters to all rows.
+    tol : float
+        Largest violation of the optimality conditions, in every fold; at most a thousandth of the standard deviation of
+        y is used.
+    memory : str or int
+        Bytes that kernel values may take.
+
+    Attributes
+    ----------
+    Cs_ : array (k,)
+    cv_results_ : dict
+        As of `SVCCV`.
+    best_index_, best_score_, best_params_, C_
+        Those of the highest mean score, of equals the smallest C and then the smallest gamma.
+    held_out_values_ : array (n,)
+        Predictions for each row at the best parameters, in the fold that held it out; the mean of several, NaN of none.
+    best_estimator_ : SVR
+        If ``refit``: the model of ``predict``, ``expansion_`` and ``intercept_``.
+    scorer_ : callable
+    n_splits_, n_features_in_ : int
+    kernel_ : Kernel
+        With the best gamma.
+
+    See Also
+    --------
+    mercer.SVCCV : The same for classification.
+
+    Notes
+    -----
+    Cost and memory are those of `SVCCV` for two classes. The loss is that of `SVR` with ``loss="epsilon"``.
+
+    References
+    ----------
+    DeCoste, Wagstaff, *Alpha seeding for support vector machines*, KDD (2000).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.estimators.svr_cv import SVRCV
+    >>> X = np.linspace(0, 6, 60).reshape(-1, 1)
+    >>> model = SVRCV(Cs=[0.1, 10.0, 1000.0], gammas=[0.01, 1.0], epsilon=0.01).fit(X, np.sin(X[:, 0]))
+    >>> model.best_params_["gamma"], bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.02)
+    (1.0, True)
+    """
+
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    epsilon: float = 0.1
+
+    def _check_problem(self):
+        self._check_solver()
+        check_number("epsilon", self.epsilon)
+        if self.epsilon < 0:
+            raise ValueError(f"epsilon = {self.epsilon!r} must be at least 0.")
+
+    def _problem(self, X, y, sample_weight):
+        return super()._problem(X, self._targets(y), sample_weight)
+
+    def _model(self, C, kernel):
+        return SVR(C, kernel=kernel, epsilon=self.epsilon, tol=self.tol, memory=self.memory)
+
+    def _scorer(self, _problem):
+        return check_scoring(self._model(1.0, self.kernel), self.scoring)
+
+    def _solve(self, problem, folds, Cs):
+        centre, scale = centre_and_scale(problem.targets)
+        zeros, places = np.zeros(len(problem.rows)), np.arange(len(problem.rows))
+        target, epsilon = (problem.targets - centre) / scale, self.epsilon / scale
+        unit = Dual(target, -problem.weights, problem.weights, zeros, places, epsilon)
+        with self._training(problem, regression_tolerance(self.tol, scale)[1]) as options:
+            found = cross_validate(rows_of(problem.kernel, problem.points, np.inf), [unit], folds, Cs / scale, options)
+        return [fold.in_units(centre, scale) for fold in found]
+
+    def _known_model(self, _problem, values):
+        return _KnownValues(values[:, 0])
+
+    def _outputs(self, _problem, values):
+        return values[:, 0]
+
+    def _store_fold(self, model, problem, coefs, biases):
+        store_vectors(model, problem, coefs[0])
+        model.intercept_ = biases.astype(problem.dtype)
+
+    def _conclude(self, _problem, _y, _weights):
+        pass
+
+
+class _KnownValues(RegressorMixin, BaseEstimator):
+    """A model whose predictions at some points are known; new points are given by their indices."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def predict(self, indices):
+        return self.values[indices]

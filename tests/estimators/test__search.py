@@ -1,0 +1,51 @@
+"""Parts of a search: rows of folds, names and ranks of scores, checks before any kernel value is computed."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.estimators._search import results, split
+
+
+def test_rows_of_splits_are_indices_or_masks_and_those_of_weight_0_are_left_out():
+    weights = np.array([1.0, 0.0, 2.0, 1.0])
+    train, test = split(np.array([True, True, True, False]), np.array([3, 1]), weights)
+    assert (train.tolist(), test.tolist()) == ([0, 2], [3])
+
+
+def test_scores_that_are_nan_rank_last_and_equals_share_a_rank():
+    found = results(
+        np.array([1.0, 2.0, 3.0]),
+        [None],
+        np.array([[0.5, np.nan, 0.5], [0.7, 1.0, 0.7]])[:, :, None],
+        np.zeros((3, 1), int),
+    )
+    assert found["rank_test_score"].tolist() == [1, 3, 1]
+    assert found["params"] == [{"C": 1.0}, {"C": 2.0}, {"C": 3.0}]
+    np.testing.assert_allclose(found["std_test_score"][0], 0.1)
+
+
+@pytest.mark.parametrize("estimator", [mc.SVCCV, mc.SVRCV])
+@pytest.mark.parametrize(
+    ("params", "error", "words"),
+    [
+        ({"cv": 1}, ValueError, "cv = 1 must be at least 2"),
+        ({"gammas": 10**9}, ValueError, "gammas = 1000000000 must be at most"),
+        ({"scoring": "best"}, ValueError, "scoring = 'best'"),
+    ],
+)
+def test_what_is_wrong_is_found_before_the_kernel_is_called(estimator, params, error, words):
+    class Uncallable(mc.Gaussian):
+        def resolve(self, X, sample_weight=None):
+            raise AssertionError
+
+    with pytest.raises(error, match=words):
+        estimator(Uncallable(1.0), **params).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+
+
+def test_cells_are_ordered_as_those_of_a_grid_search():
+    found = results(np.array([1.0, 2.0]), [0.5, 0.1], np.arange(4.0).reshape(1, 2, 2), np.arange(4).reshape(2, 2))
+    cells = [(cell["C"], cell["gamma"]) for cell in found["params"]]
+    assert cells == [(1.0, 0.5), (1.0, 0.1), (2.0, 0.5), (2.0, 0.1)]
+    assert found["rank_test_score"].tolist() == [4, 3, 2, 1]
+    assert found["n_iter"].tolist() == [0, 1, 2, 3]
