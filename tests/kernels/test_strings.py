@@ -12,6 +12,7 @@ import pytest
 from tests.reference.structured import STRINGS
 
 import mercer as mc
+from mercer.kernels import strings
 from mercer.kernels.strings import BlendedSpectrum, Mismatch, Spectrum, Subsequence, WeightedDegree, Words
 from mercer.testing import check_expansion_laws, check_kernel_implementation
 
@@ -89,10 +90,15 @@ def test_the_mismatch_kernel_equals_its_definition_exactly_also_with_letters_out
 
 @pytest.mark.parametrize("decay", [0.3, 1.0])
 @pytest.mark.parametrize("length", [1, 2, 3])
-def test_the_subsequence_kernel_equals_its_definition(length, decay, global_random_seed):
+def test_the_subsequence_kernel_equals_its_definition(length, decay, monkeypatch, global_random_seed):
     X, Z = _random_strings(global_random_seed, 8), _random_strings(global_random_seed + 1, 5, "bcd")
     expected = _naive(_subsequence(length, decay), X, Z)
-    np.testing.assert_allclose(Subsequence(length, decay)(X, Z), expected, rtol=1e-12)
+    kernel = Subsequence(length, decay)
+    np.testing.assert_allclose(kernel(X, Z), expected, rtol=1e-12)
+    # the same by dynamic programming, as for more words than are held
+    monkeypatch.setattr(strings, "_MOST_WORDS", 2)
+    np.testing.assert_allclose(kernel(X, Z), expected, rtol=1e-12)
+    np.testing.assert_allclose(kernel.diag(X), np.diag(kernel(X)), rtol=1e-14)
 
 
 @pytest.mark.parametrize("degree", [1, 3, 12])

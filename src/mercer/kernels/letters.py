@@ -1,12 +1,19 @@
-"""Strings as numbers, and compiled comparisons of two strings letter by letter."""
+"""Strings as numbers, weights of their subsequences, and compiled comparisons of two strings letter by letter."""
 
-from dataclasses import dataclass
-from functools import cached_property
+import functools
+import itertools
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mercer._compute.compile import compiled
+from mercer._compute.threads import run_tasks
 from mercer.kernels.structured import Vocabulary
+
+# Bits of a number in a bit plane.
+_BITS = 64
+# Elementary steps of a compiled call, about 0.1 s.
+_STEPS = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -17,7 +24,7 @@ class CodedStrings:
     ends: np.ndarray
     vocabulary: Vocabulary
 
-    @cached_property
+    @functools.cached_property
     def longest(self):
         """Length of the longest string."""
         return int(np.diff(self.ends).max())
@@ -28,11 +35,12 @@ class CodedStrings:
         taken = each[rows] if isinstance(rows, slice) else [each[i] for i in rows]
         return CodedStrings(np.concatenate(taken), np.cumsum([0, *map(len, taken)]), self.vocabulary)
 
-    def in_codes_of(self, other):
-        """Return the codes in the vocabulary of another block; -1 for unknown letters."""
+    def recoded(self, other):
+        """Return the strings in the codes of another block, with -1 for unknown letters."""
         if self.vocabulary is other.vocabulary:
-            return self.codes
-        return other.vocabulary.columns_of(self.vocabulary)[self.codes]
+            return self
+        codes = other.vocabulary.columns_of(self.vocabulary)[self.codes]
+        return replace(self, codes=codes, vocabulary=other.vocabulary)
 
 
 def code_letters(points):
@@ -81,17 +89,90 @@ def _common_subsequences(s, t, length, decay):
     return total
 
 
+def subsequence_weights(strings, length, decay):
+    """Return the weights (n, letters^length) of all words of ``length`` letters as subsequences of each string."""
+    letters, sizes = len(strings.vocabulary), np.diff(strings.ends)
+    out = np.zeros((len(sizes), letters**length))
+    steps = np.cumsum(sizes * letters ** (length - 1))
+    cuts = np.unique([0, *np.searchsorted(steps, np.arange(_STEPS, steps[-1], _STEPS)), len(out)])
+    parts = [slice(*cut) for cut in itertools.pairwise(cuts.tolist())]
+
+    def add(i):
+        _add_words(strings.codes, strings.ends[parts[i].start :], length, letters, decay, out[parts[i]])
+
+    run_tasks(add, len(parts))
+    return out
+
+
 @compiled
-def fill_runs(x, x_ends, z, z_ends, i0, j0, gains, out):
-    """Write sums over runs of equal letters to a block: ``gains[r - 1]`` for letter r of a run."""
-    length, degree = x_ends[1] - x_ends[0], len(gains)
+def _add_words(codes, ends, length, letters, decay, out):
+    """Add the weights of words to rows; the number of a word has its letters as digits, the first one lowest."""
+    starts = np.zeros(length + 1, np.int64)
+    for p in range(length):
+        starts[p + 1] = starts[p] + letters**p
+    # of all words of p letters: the sum of decay^(t - first position) over subsequences before position t
+    before = np.empty(starts[length])
     for i in range(out.shape[0]):
-        s = x[x_ends[i0 + i] : x_ends[i0 + i + 1]]
+        before[:] = 0.0
+        before[0] = 1.0
+        for t in range(ends[i], ends[i + 1]):
+            for p in range(length, 0, -1):
+                words = before[starts[p] : starts[p + 1]] if p < length else out[i]
+                if p < length:
+                    words *= decay
+                if codes[t] >= 0:
+                    size = letters ** (p - 1)
+                    words[codes[t] * size : (codes[t] + 1) * size] += decay * before[starts[p - 1] : starts[p]]
+
+
+def bit_planes(strings, length):
+    """Return the bits of the codes of strings of one length, 64 positions in a number: (n, planes, numbers)."""
+    # the code after the last one, for unknown letters, differs from all letters
+    codes = np.where(strings.codes < 0, len(strings.vocabulary), strings.codes).reshape(-1, length)
+    planes = len(strings.vocabulary).bit_length()
+    return np.stack([pack_bits(codes >> p & 1) for p in range(planes)], axis=1)
+
+
+def pack_bits(bits):
+    """Return rows of bits as rows of 64-bit numbers, filled up by zeros."""
+    padding = -bits.shape[1] % _BITS
+    return np.packbits(np.pad(bits, ((0, 0), (0, padding))), axis=1, bitorder="little").view(np.uint64)
+
+
+@compiled
+def fill_runs(x, z, positions, i0, j0, weights, out):
+    """Write sums over equal substrings to a block, weights[d] for each with d + 1 letters.
+
+    ``x`` and ``z`` are bit planes; ``positions`` has the bits of all positions of a string.
+    """
+    one, last = np.uint64(1), np.uint64(_BITS - 1)
+    equal = np.empty(len(positions), np.uint64)
+    for i in range(out.shape[0]):
         for j in range(out.shape[1]):
-            t = z[z_ends[j0 + j] : z_ends[j0 + j + 1]]
-            total, run = 0.0, 0
-            for a in range(length):
-                run = run + 1 if s[a] == t[a] else 0
-                if run:
-                    total += gains[min(run, degree) - 1]
+            for k in range(len(equal)):
+                differ = np.uint64(0)
+                for p in range(x.shape[1]):
+                    differ |= x[i0 + i, p, k] ^ z[j0 + j, p, k]
+                equal[k] = positions[k] & ~differ
+            total = 0.0
+            for weight in weights:
+                count = np.uint64(0)
+                for k in range(len(equal)):
+                    count += _count_bits(equal[k])
+                if count == 0:
+                    break
+                total += weight * count
+                # ends of equal substrings that are longer by one letter
+                for k in range(len(equal) - 1, 0, -1):
+                    equal[k] &= equal[k] << one | equal[k - 1] >> last
+                equal[0] &= equal[0] << one
             out[i, j] = total
+
+
+@functools.partial(compiled, inline=True)
+def _count_bits(bits):
+    # the compiler turns this into one instruction
+    bits -= bits >> np.uint64(1) & np.uint64(0x5555555555555555)
+    bits = (bits & np.uint64(0x3333333333333333)) + (bits >> np.uint64(2) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return bits * np.uint64(0x0101010101010101) >> np.uint64(56)

@@ -10,7 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from mercer._common import check_integer, check_number
-from mercer.kernels.letters import code_letters, fill_runs, fill_subsequences
+from mercer.kernels.letters import (
+    bit_planes,
+    code_letters,
+    fill_runs,
+    fill_subsequences,
+    pack_bits,
+    subsequence_weights,
+)
 from mercer.kernels.structured import (
     Counting,
     Features,
@@ -24,6 +31,9 @@ from mercer.kernels.structured import (
     require_hashable,
     squared_norms,
 )
+
+# Largest number of words whose weights are computed for each string.
+_MOST_WORDS = 4096
 
 __all__ = ["BlendedSpectrum", "Mismatch", "Spectrum", "Subsequence", "WeightedDegree", "Words"]
 
@@ -319,22 +329,22 @@ class Words(_Strings, Counting):
 
 @dataclass(frozen=True, eq=False)
 class _Compared(_Strings, Structured):
-    """Base class of kernels that compare two strings letter by letter in a compiled loop, ``_fill``."""
+    """Base class of kernels that compare two strings letter by letter in a compiled loop."""
 
     def _compute_features(self, points):
         return code_letters(points)
 
     def _values(self, tile):
         X, Z = self._features(tile.X), self._features(tile.Z)
-        fill = self._filler((X.in_codes_of(Z), X.ends), (Z.codes, Z.ends))
-        return fill_pairs(tile, self._work(X.longest, Z.longest), fill)
+        return fill_pairs(tile, self._work(X.longest, Z.longest), self._filler(X.recoded(Z), Z))
 
     def diagonal(self, points):
         X = self._features(points)
-        return fill_diagonal(len(points), self._filler((X.codes, X.ends), (X.codes, X.ends)))
+        return fill_diagonal(len(points), self._filler(X, X))
 
     def _filler(self, X, Z):
-        return lambda rows, columns, block: self._fill(*X, *Z, rows.start, columns.start, *self._numbers(), block)
+        """Return the function of rows, columns and a block that writes values to the block."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,8 +363,9 @@ class Subsequence(_Compared):
 
     Notes
     -----
-    A pair costs length |x| |z| steps of dynamic programming in compiled code. Long strings have large values of
-    k(x, x): ``Normalized(Subsequence(...))`` is usual.
+    With at most 4096 words of ``length`` letters, the weights of all words are computed for each string, in
+    letters^(length - 1) |x| steps, and a Gram matrix is one product; with more words a pair costs length |x| |z| steps
+    of dynamic programming. Long strings have large values of k(x, x): ``Normalized(Subsequence(...))`` is usual.
 
     References
     ----------
@@ -377,15 +388,34 @@ class Subsequence(_Compared):
         if not 0 < self.decay <= 1:
             raise ValueError(f"decay = {self.decay!r} must be above 0 and at most 1.")
 
+    def _values(self, tile):
+        X, Z = self._features(tile.X), self._features(tile.Z)
+        if not self._few_words(Z):
+            return super()._values(tile)
+        rows = self._weights(tile.X) if X.vocabulary is Z.vocabulary else self._compute_weights(X.recoded(Z))
+        return rows @ (rows if tile.X is tile.Z else self._weights(tile.Z)).T
+
+    def diagonal(self, points):
+        if not self._few_words(self._features(points)):
+            return super().diagonal(points)
+        weights = self._weights(points)
+        return np.einsum("ij,ij->i", weights, weights)
+
+    def _few_words(self, strings):
+        return len(strings.vocabulary) ** self.length <= _MOST_WORDS
+
+    def _weights(self, points):
+        return points.per_point((self, "weights"), lambda block: self._compute_weights(self._features(block)))
+
+    def _compute_weights(self, strings):
+        return subsequence_weights(strings, self.length, float(self.decay))
+
     def _work(self, x_length, z_length):
         return 3 * self.length * x_length * z_length
 
-    def _numbers(self):
-        return self.length, float(self.decay)
-
-    @property
-    def _fill(self):
-        return fill_subsequences
+    def _filler(self, X, Z):
+        strings, numbers = (X.codes, X.ends, Z.codes, Z.ends), (self.length, float(self.decay))
+        return lambda rows, columns, block: fill_subsequences(*strings, rows.start, columns.start, *numbers, block)
 
 
 @dataclass(frozen=True, eq=False)
@@ -424,14 +454,11 @@ class WeightedDegree(_Compared):
         return f"{super()._kind(point)} with {len(point)} letters"
 
     def _work(self, x_length, z_length):
-        return 2 * x_length
+        return x_length
 
-    def _numbers(self):
-        degrees = np.arange(self.degree)
-        weights = 2 * (self.degree - degrees) / (self.degree * (self.degree + 1))
-        # a run of r equal letters adds weights[d] for the d-th and all shorter substrings that end at each letter
-        return (np.cumsum(weights),)
-
-    @property
-    def _fill(self):
-        return fill_runs
+    def _filler(self, X, Z):
+        length = int(Z.ends[1])
+        weights = 2 * (self.degree - np.arange(self.degree)) / (self.degree * (self.degree + 1))
+        positions = pack_bits(np.ones((1, length), bool))[0]
+        x, z = bit_planes(X, length), bit_planes(Z, length)
+        return lambda rows, columns, block: fill_runs(x, z, positions, rows.start, columns.start, weights, block)
