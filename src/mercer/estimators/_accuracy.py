@@ -9,6 +9,7 @@ from mercer._common import warn
 from mercer._compute.points import count_points, take_points, widened
 from mercer.definiteness.convexity import warn_nonconvex
 from mercer.solvers._certify import total
+from mercer.solvers.svm.correction import is_doubtful
 
 # Certificates are recomputed if rounding may move values by more than this share of the tolerance.
 _NOTICED = 0.1
@@ -21,19 +22,30 @@ _COMPARED, _HIDDEN = 200, 0.1
 def conclude(model, problem, solutions, tol, error, recompute):
     """Store the certificate of stored solutions, and warn if they are inaccurate or the kernel is indefinite.
 
-    ``recompute()`` gives it if the ``error`` of kernel rows, or rounding of the coefficients, may move values by more
-    than a share of the tolerance.
+    ``recompute()`` gives it if the ``error`` of kernel rows, or storing the coefficients, may move values by more than
+    a share of the tolerance.
     """
     evidence = problem.evidence
     found = total([each.certificate for each in solutions])
-    size = max(float(np.linalg.norm(each.coef)) for each in solutions)
-    stored = float(np.finfo(problem.dtype).eps) * _largest_value(problem.kernel, model.support_vectors_)
-    if evidence is not None or size * (np.nan_to_num(error) + stored) > _NOTICED * tol:
+    largest = _largest_value(problem.kernel, model.support_vectors_)
+    unsure = any(is_doubtful(each, tol) for each in solutions)
+    noise = max(_noise(each, error) + largest * _stored_error(each.coef, problem.dtype) for each in solutions)
+    if evidence is not None or unsure or noise > _NOTICED * tol:
         found = recompute()
     model.certificate_ = replace(found, convex=evidence is None)
     if evidence is not None:
         warn_nonconvex(type(model).__name__, evidence)
     warn_inaccurate(model, max(solutions, key=lambda solution: solution.violation), tol)
+
+
+def _noise(solution, error):
+    """Return the rounding of the gradient of a solution."""
+    follows = float(np.nan_to_num(error)) * float(np.linalg.norm(solution.coef))
+    return follows if np.isnan(solution.noise) else solution.noise
+
+
+def _stored_error(coef, dtype):
+    return float(np.linalg.norm(coef - coef.astype(dtype)))
 
 
 def warn_inaccurate(model, worst, tol):

@@ -236,7 +236,7 @@ def test_a_sweep_ends_at_a_share_of_the_violation(points, monkeypatch, part, cov
 
 def test_epsilon_is_adjusted_until_it_stays_or_the_violation_exceeds_the_tolerance(points):
     dual = _regression(points, epsilon=10.0)
-    state, asked = decomposition._State(rows_of(mc.Gaussian(0.5), points, 0.0), dual), []
+    state, asked = decomposition._State(rows_of(mc.Gaussian(0.5), points, 0.0), dual, None), []
 
     def answers(*values):
         left = iter(values)

@@ -25,12 +25,13 @@ _SPARE, _PART = 1.1, 0.5
 _LEAST = 16
 
 
-def solve(rows, dual, workspace, adjust=None):
+def solve(rows, dual, workspace, adjust=None, gradient=None):
     """Return the solution of a dual: no pair of variables violates the optimality conditions by more than ``tol``.
 
     Sweeps solve for some variables while the others stay: for all of them if the memory holds their kernel rows,
     otherwise for those that violate most, are free or nearest to the margin. ``adjust(dual, solution)`` is called
-    between sweeps and returns the epsilon to continue with, until it returns the present one.
+    between sweeps and returns the epsilon to continue with, until it returns the present one. ``gradient`` is that of
+    the start, if known.
 
     Platt, *Fast training of support vector machines using sequential minimal optimization* (1999); Joachims, *Making
     large-scale SVM learning practical* (1999), for shrinking.
@@ -38,7 +39,7 @@ def solve(rows, dual, workspace, adjust=None):
     size, tol = len(workspace.buffer), workspace.tol
     if size < _LEAST * LANES:
         raise ValueError(f"the buffer holds {size} kernel values; it must hold at least {_LEAST * LANES}.")
-    state = _State(rows, dual)
+    state = _State(rows, dual, gradient)
     sweep, whole, stopped = None, False, False
     largest = _largest_sweep(len(dual.coef), size)
     while state.violation > tol and state.n_iter < workspace.max_iter and not stopped:
@@ -67,13 +68,17 @@ def solve(rows, dual, workspace, adjust=None):
 class _State:
     """The point that SMO has reached."""
 
-    def __init__(self, rows, dual):
+    def __init__(self, rows, dual, gradient):
         self.dual, self._rows = dual, rows
-        self.coef, self.gradient = dual.coef.copy(), dual.target.copy()
+        self.coef = dual.coef.copy()
         self.n_iter, self.bias = 0, None
         support = np.flatnonzero(self.coef)
+        if gradient is None:
+            gradient = dual.target.copy()
+            if len(support):
+                gradient -= rows.product(dual.points, dual.points[support], self.coef[support])
+        self.gradient = gradient
         if len(support):
-            self.gradient -= rows.product(dual.points, dual.points[support], self.coef[support])
             self.bias = bias_of(self.gradient, self.coef, dual)
         self.violation = violation_of(self.gradient, self.coef, dual)
 

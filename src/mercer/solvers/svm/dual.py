@@ -90,6 +90,8 @@ class Solution:
     epsilon : float
     margin : float
         Of a dual with ``total``: the solution was divided by it.
+    noise : float
+        Largest rounding of some gradients; NaN if it was not measured.
     certificate : Certificate or None
     """
 
@@ -102,11 +104,12 @@ class Solution:
     gain: float = np.nan
     epsilon: float = 0.0
     margin: float = np.nan
+    noise: float = np.nan
     certificate: Certificate | None = None
 
     def in_units(self, centre, scale):
         """Return the solution for targets times ``scale`` plus ``centre``, by the same bounds and epsilon times it."""
-        names = "coef", "violation", "epsilon"
+        names = "coef", "violation", "epsilon", "noise"
         found = self.certificate
         return replace(
             self,

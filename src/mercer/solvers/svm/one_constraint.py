@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from mercer.solvers.svm.correction import corrected
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.divide_and_conquer import LARGE, divide
 from mercer.solvers.svm.dual import objective
@@ -20,6 +21,11 @@ _FEW, _EXACT = 500, 0.01
 
 
 def solve_one_constraint(rows, dual, workspace):
+    """Return the solution of a dual whose violation is at most ``tol`` in float64, or the point where steps ended."""
+    return corrected(rows, dual, _optimum(rows, dual, workspace), workspace)
+
+
+def _optimum(rows, dual, workspace):
     """Return the solution of a dual to its last digits.
 
     Steps over pairs move slowly along narrow valleys of the objective, which Newton steps cross at once. Rounds of SMO,

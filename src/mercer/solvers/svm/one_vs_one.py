@@ -13,6 +13,7 @@ import numpy as np
 
 from mercer._compute.threads import count_threads, limit_threads, run_tasks
 from mercer.solvers.svm._solve_dual import solve_dual
+from mercer.solvers.svm.correction import corrected
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.one_constraint import steps_of_a_round
 from mercer.solvers.svm.rows import shared_blocks
@@ -227,7 +228,8 @@ def _solve_together(rows, duals, options, workers):
         limit = min(workspace.max_iter, steps_of_a_round(int(sizes.max())))
         for i, found in zip(part, solve_whole(rows, [duals[i] for i in part], workspace, limit), strict=True):
             done = found.violation <= workspace.tol or found.n_iter >= workspace.max_iter
-            solutions[i] = found if done else solve_dual(rows, replace(duals[i], coef=found.coef), workspace)
+            start = replace(duals[i], coef=found.coef)
+            solutions[i] = corrected(rows, duals[i], found, workspace) if done else solve_dual(rows, start, workspace)
         workspaces.put(workspace)
 
     if workers == 1:

@@ -180,6 +180,12 @@ class FusedRows:
         return left
 
 
+def exact_product(rows, R, J, weights):
+    """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
+    points = widened(rows.points)
+    return np.asarray(Gram(rows.kernel, take_points(points, R), take_points(points, J)) @ weights, np.float64)
+
+
 def _run(J):
     """Return consecutive indices as a slice, which copies nothing; others unchanged."""
     if len(J) and J[-1] - J[0] == len(J) - 1 and (np.diff(J) == 1).all():

@@ -1,0 +1,99 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.solvers.svm import correction
+from mercer.solvers.svm.bias import violation_of
+from mercer.solvers.svm.correction import corrected, is_doubtful
+from mercer.solvers.svm.decomposition import solve
+from mercer.solvers.svm.dual import Dual, Solution
+from mercer.solvers.svm.rows import FusedRows, exact_product
+from mercer.solvers.svm.workspace import Options, Workspace
+
+TOL = 1e-3
+
+
+def _problem(seed, dtype=np.float32, n=600):
+    """Return rows of points far from their mean, whose float32 rounding moves gradients by several tolerances."""
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.normal(size=(n - 1, 3)), np.full((1, 3), 5e4)])
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+    rows = FusedRows(mc.Gaussian(0.5), X, dtype, 1e-9)
+    bound = 30 * y
+    return rows, Dual(y, np.minimum(bound, 0), np.maximum(bound, 0), np.zeros(n), np.arange(n))
+
+
+def _solved(rows, dual, tol=TOL):
+    workspace = Workspace.allocate(rows, len(dual.coef), Options(tol))
+    return workspace, solve(rows, dual, workspace)
+
+
+def _true_violation(rows, dual, coef):
+    gradient = dual.target - exact_product(rows, dual.points, dual.points, coef)
+    return violation_of(gradient, coef, dual)
+
+
+def test_a_violation_hidden_by_rounding_is_found_and_removed(global_random_seed):
+    rows, dual = _problem(global_random_seed)
+    workspace, found = _solved(rows, dual)
+    assert found.violation <= TOL < _true_violation(rows, dual, found.coef)
+    better = corrected(rows, dual, found, workspace)
+    assert better.violation <= TOL
+    assert _true_violation(rows, dual, better.coef) == pytest.approx(better.violation, abs=0.01 * TOL)
+    assert _true_violation(rows, dual, better.coef) <= 1.01 * TOL
+    assert better.n_iter > found.n_iter
+    assert not is_doubtful(better, TOL)
+
+
+def test_float64_rows_newton_solutions_and_unfinished_ones_are_left_as_they_are():
+    rows, dual = _problem(0, np.float64)
+    workspace, found = _solved(rows, dual)
+    assert corrected(rows, dual, found, workspace) is found
+    rows, dual = _problem(0)
+    workspace, found = _solved(rows, dual)
+    for violation in (0.009 * TOL, 1.1 * TOL):
+        point = replace(found, violation=violation)
+        assert corrected(rows, dual, point, workspace) is point
+
+
+def test_accurate_rows_keep_their_solution_and_state_the_rounding():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 2))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    rows = FusedRows(mc.Gaussian(0.5), X, np.float32, 1e-9)
+    dual = Dual(y, np.minimum(y, 0), np.maximum(y, 0), np.zeros(400), np.arange(400))
+    workspace, found = _solved(rows, dual)
+    same = corrected(rows, dual, found, workspace)
+    np.testing.assert_array_equal(same.coef, found.coef)
+    exact = dual.target - exact_product(rows, dual.points, dual.points, found.coef)
+    assert 0 < same.noise <= np.abs(exact - found.gradient).max()
+
+
+def test_steps_of_corrections_are_within_max_iter():
+    rows, dual = _problem(0)
+    workspace, found = _solved(rows, dual)
+    assert corrected(rows, dual, found, replace(workspace, max_iter=found.n_iter)).n_iter == found.n_iter
+    assert corrected(rows, dual, found, replace(workspace, max_iter=found.n_iter + 3)).n_iter == found.n_iter + 3
+
+
+@pytest.mark.parametrize(("violation", "noise", "expected"), [(0.8, 0.06, True), (0.8, 0.04, False), (1.1, 1, False)])
+def test_a_solution_is_doubtful_if_twice_the_largest_rounding_reaches_the_tolerance(violation, noise, expected):
+    point = Solution(np.zeros(1), np.zeros(1), 0.0, violation, 1, noise=noise)
+    assert is_doubtful(point, 1.0) is expected
+    assert not is_doubtful(replace(point, noise=np.nan), 1.0)
+
+
+def test_the_sample_has_64_variables(monkeypatch):
+    rows, dual = _problem(0)
+    workspace, found = _solved(rows, dual)
+    sizes, original = [], correction.exact_product
+
+    def watched(rows, R, J, weights):
+        sizes.append(len(R))
+        return original(rows, R, J, weights)
+
+    monkeypatch.setattr(correction, "exact_product", watched)
+    corrected(rows, dual, found, workspace)
+    assert sizes[:2] == [64, len(dual.coef)]
