@@ -7,6 +7,7 @@ from types import FunctionType
 import numpy as np
 import pytest
 
+import mercer as mc
 from mercer._compute import compile as _compile
 from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised
 
@@ -53,6 +54,41 @@ def test_compiled_functions_call_each_other():
     values = np.arange(100.0)
     halves(values)
     np.testing.assert_array_equal(values, np.arange(100.0) / 2)
+
+
+def test_machine_code_calls_no_function_outside_of_it():
+    # code of the same name elsewhere in the process may round differently
+    from mercer.solvers.svm.whole import _solver
+
+    mc.SVC(kernel=mc.Gaussian(0.5)).fit(np.arange(8.0)[:, None], np.arange(8) % 2)
+    (overload, *_) = _solver(mc.Gaussian.profile, "radial").overloads.values()
+    functions = [each for each in overload.library._get_module_for_linking().functions if not each.is_declaration]
+    assert all("_solver" in each.name for each in functions if each.linkage.name != "internal")
+    assert any("round_solver" in each.name for each in functions)
+
+
+PROCESS = """
+import numpy as np, mercer as mc
+rng = np.random.default_rng(29)
+X = rng.standard_normal((160, 4))
+model = mc.SVC(kernel=mc.Gaussian(0.3)).fit(X, np.sin(X[:, 0]) + 0.1 * rng.standard_normal(160) > 0)
+print(model.dual_coef_.tobytes().hex(), model.intercept_.tobytes().hex())
+"""
+BEFORE = """
+import numpy as np
+from mercer.solvers.svm.smo import subtract
+subtract(np.zeros((64, 64)), np.array([1]), np.array([0.5]), np.zeros(64))
+"""
+
+
+@pytest.mark.slow
+def test_results_are_those_of_any_process_whether_it_compiles_or_reads_machine_code(tmp_path):
+    def answer(code):
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+        return subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True).stdout
+
+    compiling, reading, after_others = answer(PROCESS), answer(PROCESS), answer(BEFORE + PROCESS)
+    assert compiling == reading == after_others
 
 
 def test_nan_and_infinity_survive_reordered_sums():

@@ -82,8 +82,39 @@ def dispatcher(function, flags=REORDER, cache=False, inline=False, key=None):
     """
     import numba
 
-    compiled_function = numba.njit(nogil=True, fastmath=set(flags), error_model="numpy", forceinline=inline)(function)
+    options = {"nogil": True, "fastmath": set(flags), "error_model": "numpy", "forceinline": inline}
+    compiled_function = numba.njit(pipeline_class=_compiler(), **options)(function)
     return _with_cache(compiled_function, key) if cache else compiled_function
+
+
+@functools.cache
+def _compiler():
+    """Return Numba's compiler, with the functions that a function calls private to its machine code.
+
+    Machine code would otherwise call the first function of that name in the process, whose loops were optimised apart
+    and round differently: results would depend on which functions ran before, and on whether they were compiled or
+    read from disk.
+    """
+    from llvmlite.binding import Linkage
+    from numba.core.compiler import Compiler
+
+    class PrivateCalls(Compiler):
+        def define_pipelines(self):
+            state = self.state
+            state.library = library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
+            library.enable_object_caching()
+            finish = library._finalize_final_module  # noqa: SLF001
+
+            def finish_privately():
+                for function in library._final_module.functions:  # noqa: SLF001
+                    if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                        function.linkage = Linkage.internal
+                finish()
+
+            library._finalize_final_module = finish_privately  # noqa: SLF001
+            return super().define_pipelines()
+
+    return PrivateCalls
 
 
 def fingerprint(*values):
