@@ -29,3 +29,11 @@ def test_matrices_are_normalised_and_new_points_are_compared_with_the_training_p
     for K, new in zip(structured.matrices(kernels, words), structured.matrices(kernels, words, ["bab"]), strict=True):
         np.testing.assert_allclose(np.diagonal(K), 1)
         assert new.shape == (1, 3)
+
+
+def test_verdicts_compare_intervals_of_one_standard_deviation():
+    published = 80.0, 2.0, "source"
+    assert structured.verdict([83.0, 85.0], published) == "above"
+    assert structured.verdict([82.0, 84.0], published) == "within"
+    assert structured.verdict([77.0], published) == "below"
+    assert structured.verdict([78.0], published) == "within"

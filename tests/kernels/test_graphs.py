@@ -120,6 +120,19 @@ def test_graphs_of_networkx_have_the_values_of_their_matrices(kernel):
     np.testing.assert_array_equal(kernel(made), kernel(MOLECULES))
 
 
+def test_values_are_those_of_grakel():
+    grakel = pytest.importorskip("grakel", reason="GraKeL is not installed")
+    graphs = [grakel.Graph(each.adjacency.toarray().astype(float), dict(enumerate(each.labels))) for each in MOLECULES]
+    refined = grakel.WeisfeilerLehman(n_iter=3, base_graph_kernel=grakel.VertexHistogram).fit_transform(graphs)
+    np.testing.assert_array_equal(WeisfeilerLehman(3)(MOLECULES), refined)
+    np.testing.assert_array_equal(ShortestPath()(MOLECULES), grakel.ShortestPath().fit_transform(graphs))
+    walks = grakel.RandomWalkLabeled(lamda=0.01, method_type="baseline").fit_transform(graphs)
+    # walks without edges of GraKeL join all pairs of nodes
+    sizes = np.array([len(each) for each in MOLECULES])
+    unequal = np.outer(sizes, sizes) - WeisfeilerLehman(0)(MOLECULES)
+    np.testing.assert_allclose(RandomWalk(0.01)(MOLECULES) + unequal, walks, rtol=1e-12)
+
+
 class _Networkx:
     """Graph with the part of the interface of networkx that is used."""
 
