@@ -39,7 +39,7 @@ def two_classes():
 @pytest.mark.parametrize("scoring", [None, "balanced_accuracy", "f1_macro"])
 def test_scores_are_those_of_a_grid_search_over_scikit_learn(data, scoring):
     X, y = data
-    model = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=4, scoring=scoring).fit(X, y)
+    model = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=4, scoring=scoring, tol=1e-5).fit(X, y)
     peer = GridSearchCV(SVC(gamma=0.2), {"C": CS}, cv=4, scoring=scoring).fit(X, y)
     for name in ("mean_test_score", "std_test_score", "split2_test_score"):
         np.testing.assert_allclose(model.cv_results_[name], peer.cv_results_[name], atol=1e-3)
@@ -55,7 +55,7 @@ def test_scorers_of_decision_values_and_other_callables_are_taken():
         return f1_score(y[::2], estimator.predict(X[::2]), pos_label="yes")
 
     for scoring in ("roc_auc", on_half):
-        model = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=3, scoring=scoring, tol=1e-5).fit(X, y)
+        model = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=3, scoring=scoring, tol=1e-6).fit(X, y)
         peer = GridSearchCV(SVC(gamma=0.2, tol=1e-5), {"C": CS}, cv=3, scoring=scoring).fit(X, y)
         np.testing.assert_allclose(model.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-3)
 
@@ -115,14 +115,14 @@ def test_any_splitter_is_taken():
         (GroupKFold(3), parts),
         (by_hand, None),
     ):
-        model = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=cv).fit(X, y, groups=groups)
+        model = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=cv, tol=1e-5).fit(X, y, groups=groups)
         peer = GridSearchCV(SVC(gamma=0.2), {"C": CS}, cv=cv).fit(X, y, groups=groups)
         np.testing.assert_allclose(model.cv_results_["mean_test_score"], peer.cv_results_["mean_test_score"], atol=1e-3)
 
 
 def test_rows_that_memory_does_not_hold_give_the_same_scores():
     X, y = IRIS
-    stored, lazy = (SVCCV(mc.Gaussian(0.2), Cs=CS, memory=memory).fit(X, y) for memory in ("1GB", 30_000))
+    stored, lazy = (SVCCV(mc.Gaussian(0.2), Cs=CS, memory=memory, tol=1e-5).fit(X, y) for memory in ("1GB", 30_000))
     np.testing.assert_allclose(lazy.cv_results_["mean_test_score"], stored.cv_results_["mean_test_score"], atol=1e-3)
 
 

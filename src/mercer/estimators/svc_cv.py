@@ -46,7 +46,8 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         How ``predict_proba`` computes probabilities from decision values: by Platt's sigmoid or by isotonic regression,
         fitted to the decision values of held-out rows. None means that there is no ``predict_proba``.
     tol : float
-        Largest violation of the optimality conditions, in every fold.
+        Largest violation of the optimality conditions of the best classifier. In the folds a solution also ends at a
+        duality gap of ``tol`` times the loss of the function 0, unless ``calibration`` asks for accurate values.
     class_weight : dict, "balanced" or None
         As for `SVC`; "balanced" counts all rows.
     multi_class : {"ovo", "ovr"}
@@ -171,8 +172,10 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     def _solve(self, problem, folds, Cs):
         upper = problem.upper_bounds(1.0)
         duals = [binary.dual(upper) for binary in problem.binary]
+        # probabilities need accurate decision values
+        gap = self.tol if self.calibration is None else 0.0
         with self._training(problem) as options:
-            return cross_validate(rows_of(problem.kernel, problem.points, np.inf), duals, folds, Cs, options)
+            return cross_validate(rows_of(problem.kernel, problem.points, np.inf), duals, folds, Cs, options, gap)
 
     def _known_model(self, problem, values):
         return _KnownValues(values, problem.classes, self.multi_class)

@@ -40,8 +40,8 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
     refit : bool
         Whether to fit a model with the best parameters to all rows.
     tol : float
-        Largest violation of the optimality conditions, in every fold; at most a thousandth of the standard deviation of
-        y is used.
+        Largest violation of the optimality conditions of the best model; at most a thousandth of the standard deviation
+        of y is used. In the folds a solution also ends at a duality gap of that share of the loss of the function 0.
     memory : str or int
         Bytes that kernel values may take.
 
@@ -107,8 +107,9 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
         zeros, places = np.zeros(len(problem.rows)), np.arange(len(problem.rows))
         target, epsilon = (problem.targets - centre) / scale, self.epsilon / scale
         unit = Dual(target, -problem.weights, problem.weights, zeros, places, epsilon)
-        with self._training(problem, regression_tolerance(self.tol, scale)[1]) as options:
-            found = cross_validate(rows_of(problem.kernel, problem.points, np.inf), [unit], folds, Cs / scale, options)
+        rows, tol = rows_of(problem.kernel, problem.points, np.inf), regression_tolerance(self.tol, scale)[1]
+        with self._training(problem, tol) as options:
+            found = cross_validate(rows, [unit], folds, Cs / scale, options, tol)
         return [fold.in_units(centre, scale) for fold in found]
 
     def _known_model(self, _problem, values):

@@ -68,7 +68,7 @@ def test_the_largest_violation_of_all_classifiers_and_all_C_is_reported(points):
     rows = rows_of(KERNEL, points, 0.0)
     worst = []
     for problem in problems:
-        values = StoredValues(rows, problem.points, np.dtype(np.float32))
+        values = StoredValues(rows, problem.points, np.dtype(np.float64))
         found = solve_path(values, problem.dual(fold.times), CS, options)
         worst.append([each.violation for each in found])
     (found,) = cross_validate(rows, units(problems), [fold], CS, options)
@@ -84,3 +84,13 @@ def test_copies_of_as_many_workers_as_run_are_counted(points, monkeypatch):
         with limit_threads(threads):
             cross_validate(rows_of(KERNEL, points, 0.0), units(subproblems(COUNTS, "ovr")), folds(), CS, Options(1e-3))
         assert asked.pop() == workers
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_decision_values_for_a_gap_are_near_those_without(points, dtype):
+    problems, rows = subproblems(COUNTS, "ovr"), rows_of(KERNEL, points.astype(dtype), np.inf)
+    exact, coarse = (cross_validate(rows, units(problems), folds(), CS, Options(1e-4), gap) for gap in (0.0, 1e-3))
+    for one, other in zip(exact, coarse, strict=True):
+        np.testing.assert_allclose(other.values, one.values, atol=0.15)
+        assert other.violation == 0
+        assert other.n_iter.sum() < one.n_iter.sum()

@@ -8,6 +8,9 @@ from mercer._compute.threads import count_threads, run_tasks
 from mercer.solvers.svm.one_vs_one import in_one_thread
 from mercer.solvers.svm.path import StoredValues, solve_path, with_values
 
+# Tolerance that slopes in float32 reach.
+_COARSE = 1e-5
+
 
 @dataclass(frozen=True)
 class Fold:
@@ -58,16 +61,16 @@ class FoldSolutions:
         return FoldSolutions(coef, bias, values, scale * self.violation, self.n_iter)
 
 
-def cross_validate(rows, duals, folds, Cs, options):
+def cross_validate(rows, duals, folds, Cs, options, gap=0.0):
     """Return the solutions of each fold for the bounds of each dual times ascending ``Cs``.
 
-    Folds run on all threads if kernel values are stored.
+    Solutions end at the tolerance, or at a relative ``gap``. Folds run on all threads if kernel values are stored.
     """
     found = [[None] * len(duals) for _ in folds]
 
     def solve(m, dual, values):
         def train(i):
-            found[i][m] = _solve_fold(rows, dual, values, folds[i], Cs, options)
+            found[i][m] = _solve_fold(rows, dual, values, folds[i], Cs, options, gap)
 
         if isinstance(values, StoredValues):
             run_tasks(lambda i: in_one_thread(train, i), len(folds))
@@ -75,28 +78,30 @@ def cross_validate(rows, duals, folds, Cs, options):
             for i in range(len(folds)):
                 train(i)
 
-    with_values(rows, duals, options, np.float32, solve, min(count_threads(), len(folds)))
+    dtype = np.float32 if options.tol >= _COARSE else np.float64
+    with_values(rows, duals, options, dtype, solve, min(count_threads(), len(folds)))
     return [FoldSolutions.joined(parts) for parts in found]
 
 
-def _solve_fold(rows, dual, values, fold, Cs, options):
+def _solve_fold(rows, dual, values, fold, Cs, options, gap):
     """Return the coefficients, biases, decision values (k, t), violation and steps of a fold."""
     times = fold.times[dual.points]
-    path = solve_path(values, replace(dual, lower=times * dual.lower, upper=times * dual.upper), Cs, options)
+    unit = replace(dual, lower=times * dual.lower, upper=times * dual.upper)
+    path = solve_path(values, unit, Cs, options, gap)
     coef, bias = np.column_stack([each.coef for each in path]), np.array([each.bias for each in path])
-    products = _held_out_products(rows, dual.points, values, fold, coef)
+    images = np.column_stack([dual.target - each.gradient for each in path])
+    products = _held_out_products(rows, dual.points, fold, coef, images)
     violation = max((each.violation for each in path if each.violation > options.tol), default=0.0)
     return coef, bias, (products + bias).T, violation, [each.n_iter for each in path]
 
 
-def _held_out_products(rows, points, values, fold, coef):
-    """Return K[held_out, points] @ coef, from stored values for points of the dual."""
+def _held_out_products(rows, points, fold, coef, images):
+    """Return K[held_out, points] @ coef, from the images K @ coef of the points of the dual."""
     place = np.full(len(fold.times), -1)
     place[points] = np.arange(len(points))
     place = place[fold.held_out]
-    products = np.zeros((len(place), coef.shape[1]))
-    products[place >= 0] = values.product(place[place >= 0], coef)
+    products = images[place]
     others, used = fold.held_out[place < 0], np.flatnonzero(coef.any(axis=1))
-    if len(others) and len(used):
-        products[place < 0] = rows.product(others, points[used], coef[used])
+    if len(others):
+        products[place < 0] = rows.product(others, points[used], coef[used]) if len(used) else 0
     return products

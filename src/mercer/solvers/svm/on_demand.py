@@ -99,12 +99,21 @@ def row_filler(profile, scalar):
     return dispatcher(fill, **cached(profile, scalar))
 
 
+@compiled
+def no_rows(_points, _K, _slots, used, _wanted):
+    """Add no rows, where all are known."""
+    return used
+
+
 @functools.lru_cache(maxsize=64)
 def row_adder(profile, scalar):
     """Return the compiled function ``add(points, K, slots, used, wanted)``: rows of K, from slot ``used`` on.
 
-    ``points`` are tiles, squares, the parameters and the diagonal. The number of slots in use is returned.
+    ``points`` are tiles, squares, the parameters and the diagonal. The number of slots in use is returned. Without a
+    profile all rows are known, and none is added.
     """
+    if profile is None:
+        return no_rows
     fill = row_filler(profile, scalar)
 
     def add(points, K, slots, used, wanted):

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 
 from mercer._compute.memory import allocate
-from mercer.solvers.svm import shrinking
-from mercer.solvers.svm.bias import bias_of
+from mercer._compute.threads import check_cancelled
+from mercer.solvers.svm.compiled_path import neighbour_start, path_solver
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Solution
-from mercer.solvers.svm.shrinking import Variables
+from mercer.solvers.svm.rounds import copied_values
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.workspace import Workspace
 
-# Number of steps over all variables before others are set aside.
-_FEW = 2000
+# Work of one call of compiled code, steps times variables: about 0.1 s.
+_WORK = 50_000_000
 
 
 def kernel_values(rows, points, options, dtype, workers=1):
@@ -25,7 +25,7 @@ def kernel_values(rows, points, options, dtype, workers=1):
     n = len(points)
     width = -(-n // LANES) * LANES
     converted = 0 if rows.dtype == dtype else n**2 * rows.dtype.itemsize
-    beside = max(converted, workers * shrinking.largest_copy(n) * np.dtype(dtype).itemsize)
+    beside = max(converted, workers * copied_values(width) * np.dtype(dtype).itemsize)
     if n * width * np.dtype(dtype).itemsize + beside <= options.budget:
         return StoredValues(rows, points, np.dtype(dtype))
     return LazyValues(rows, points, Workspace.allocate(rows, n, options))
@@ -62,32 +62,22 @@ class StoredValues:
         # a product rounds the distance of a point to itself
         np.fill_diagonal(self._values, self.diagonal)
 
-    def product(self, chosen, coef):
-        """Return K[chosen] @ coef (len(chosen), k), in the type of the values."""
-        return self._values[chosen, : len(coef)] @ coef.astype(self._values.dtype)
-
-    def solve(self, dual, gradient, options):
-        """Return the solution of a dual from its ``coef``, to which ``gradient`` belongs.
-
-        Steps over all variables and sweeps over those near the margin, whose kernel values are copied, take turns.
-        """
-        m, values, limit = len(gradient), (self._values, self._slots), options.limit(len(gradient))
-        arrays = self.diagonal[:m], gradient, dual.coef, dual.lower, dual.upper
-        variables = Variables.padded(*arrays, epsilon=dual.epsilon)
-        n_iter, stopped, lean = 0, False, False
-        while (violation := variables.violation()) > options.tol and n_iter < limit and not stopped:
-            near, left = shrinking.near_margin(variables)[0], limit - n_iter
-            if lean and shrinking.few(variables, near):
-                limits = options.tol, left, options.callback
-                steps, stopped = shrinking.solve_near(*values, variables, near, *limits)
-                lean = shrinking.pays(variables, near, steps)
-            else:
-                limits = options.tol, min(_FEW, left), options.callback
-                steps, stopped = shrinking.solve_all(*values, variables, *limits)
-                lean = True
-            n_iter, stopped = n_iter + steps, stopped or steps == 0
-        coef, f = variables.coef[:m], variables.gradient[:m]
-        return Solution(coef, f, bias_of(f, coef, dual), max(0.0, float(violation)), n_iter)
+    def solutions(self, unit, Cs, options, gap):
+        """Return the solutions of a dual for its bounds times ascending ``Cs``, from compiled code."""
+        n, m, k = len(unit.target), self._values.shape[1], len(Cs)
+        target, low, high = (np.pad(each, (0, m - n)) for each in (unit.target, unit.lower, unit.upper))
+        coef, gradient, bias, violation = np.zeros((k, m)), np.empty((k, m)), np.zeros(k), np.full(k, np.inf)
+        found, position = (coef, gradient, bias, violation, np.zeros(k, int)), np.array([0, 0])
+        spare = np.empty(copied_values(m), self._values.dtype)
+        arrays = self._values, self.diagonal.astype(self._values.dtype), spare, self._slots
+        problem = target, low, high, unit.epsilon, np.asarray(Cs, np.float64)
+        while position[0] < k:
+            check_cancelled()
+            path_solver()(*arrays, problem, found, position, options.tol, gap, options.limit(n), _WORK)
+            if options.callback is not None and options.callback(float(violation[min(position[0], k - 1)])):
+                break
+        numbers = bias.tolist(), violation.tolist(), found[4].tolist()
+        return [Solution(b[:n], f[:n], *rest) for b, f, *rest in zip(coef, gradient, *numbers, strict=True)]
 
 
 class LazyValues:
@@ -96,50 +86,29 @@ class LazyValues:
     def __init__(self, rows, points, workspace):
         self._rows, self._points, self._workspace = rows, points, workspace
 
-    def product(self, chosen, coef):
-        """Return K[chosen] @ coef (len(chosen), k)."""
-        return self._rows.product(self._points[chosen], self._points, coef)
-
-    def solve(self, dual, _gradient, options):
-        """Return the solution of a dual from its ``coef``."""
+    def solutions(self, unit, Cs, options, _gap):
+        """Return the solutions of a dual for its bounds times ascending ``Cs``."""
         limits = {"tol": options.tol, "max_iter": options.limit(len(self._points)), "callback": options.callback}
-        found = solve(self._rows, dual, replace(self._workspace, **limits))
-        # the next solution overwrites the cache
-        return replace(found, cache=None)
+        zeros, found = np.zeros(len(unit.target)), []
+        for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
+            dual = replace(unit, lower=C * unit.lower, upper=C * unit.upper, coef=zeros.copy())
+            if before is not None:
+                near, bounds = (found[-1].coef, found[-1].gradient), (dual.lower, dual.upper)
+                neighbour_start(unit.target, unit.epsilon, *near, *bounds, C / before, dual.coef, zeros.copy())
+            # the next solution overwrites the cache
+            found.append(replace(solve(self._rows, dual, replace(self._workspace, **limits)), cache=None))
+        return found
 
 
-def solve_path(values, unit, Cs, options):
+def solve_path(values, unit, Cs, options, gap=0.0):
     """Return the solutions of a dual for its bounds times C, for ascending ``Cs``.
 
     A variable whose bounds are 0 is held out: its coefficient stays 0, its gradient is kept up to date. If no
     coefficient can move, because only one class is there, the bias is its target. The first solution starts from 0,
-    each other from its neighbour, see `neighbour_start`.
+    each other from its neighbour, see `neighbour_start`. Solutions from stored values also end at a relative ``gap``.
     """
-    zeros, solutions = np.zeros(len(unit.target)), []
     if not ((unit.lower < 0).any() and (unit.upper > 0).any()):
         present = unit.target[unit.lower < unit.upper]
-        return [Solution(zeros, unit.target, float(present.mean()) if len(present) else 0.0, 0.0, 0)] * len(Cs)
-    for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
-        dual, gradient = replace(unit, lower=C * unit.lower, upper=C * unit.upper, coef=zeros), unit.target
-        if before is not None:
-            coef, gradient = neighbour_start(dual, solutions[-1], C / before)
-            dual = replace(dual, coef=coef)
-        solutions.append(values.solve(dual, gradient, options))
-    return solutions
-
-
-def neighbour_start(dual, solution, ratio):
-    r"""Return the best multiple of a neighbour's solution within new bounds, ``ratio`` times the old, and its gradient.
-
-    .. math:: s = \min(C'/C, (t'b - \epsilon |b|_1) / b'Kb), \qquad f = t - s K b
-    """
-    image = dual.target - solution.gradient
-    curvature = float(solution.coef @ image)
-    gain = float(dual.target @ solution.coef) - dual.epsilon * float(np.abs(solution.coef).sum())
-    s = min(ratio, gain / curvature if curvature > 0 else ratio)
-    coef = s * solution.coef
-    if s == ratio:
-        # coefficients at a bound are at the new bound to the last bit
-        met = 1e-9 * (dual.upper - dual.lower)
-        coef = np.where(dual.upper - coef <= met, dual.upper, np.where(coef - dual.lower <= met, dual.lower, coef))
-    return coef, dual.target - s * image
+        bias = float(present.mean()) if len(present) else 0.0
+        return [Solution(np.zeros(len(unit.target)), unit.target, bias, 0.0, 0)] * len(Cs)
+    return values.solutions(unit, Cs, options, gap)

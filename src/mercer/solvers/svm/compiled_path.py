@@ -1,0 +1,86 @@
+"""Solutions of a dual for many C in one compiled call: stored kernel values, warm starts, an end by relative gap."""
+
+import functools
+
+import numpy as np
+
+from mercer._compute.compile import compiled, dispatcher
+from mercer.solvers.svm.on_demand import cached
+from mercer.solvers.svm.rounds import bias_and_violation, round_solver
+
+# Each call of the rounds lowers the violation to this share, after which the gap is checked.
+_SHARE = 0.5
+# Coefficients within this share of the distance between their bounds count as being at the bound.
+_AT_BOUND = 1e-9
+# Overhead of a step, in variables.
+_OVERHEAD = 1000
+
+
+@compiled
+def neighbour_start(target, epsilon, before, gradient, lower, upper, ratio, coef, f):
+    r"""Write the best multiple of a neighbour's solution within new bounds, ``ratio`` times the old, and its gradient.
+
+    .. math:: s = \min(C'/C, (t'b - \epsilon |b|_1) / b'Kb), \qquad f = t - s K b
+    """
+    gain, curvature = 0.0, 0.0
+    for t in range(coef.size):
+        gain += target[t] * before[t] - epsilon * abs(before[t])
+        curvature += before[t] * (target[t] - gradient[t])
+    s = min(ratio, gain / curvature) if curvature > 0 else ratio
+    for t in range(coef.size):
+        b, slack = s * before[t], _AT_BOUND * (upper[t] - lower[t]) if s == ratio else 0.0
+        coef[t] = upper[t] if upper[t] - b <= slack else (lower[t] if b - lower[t] <= slack else b)
+        f[t] = target[t] - s * (target[t] - gradient[t])
+
+
+@compiled
+def relative_gap(target, f, coef, lower, upper, epsilon, bias):
+    """Return the duality gap of a point between finite bounds as a share of the primal objective of the function 0."""
+    gap, loss = 0.0, 0.0
+    for t in range(coef.size):
+        above, below = max(coef[t], 0.0), min(coef[t], 0.0)
+        right, left = f[t] - bias - epsilon, f[t] - bias + epsilon
+        rise, fall = (upper[t] - above) * right - below * left, (lower[t] - below) * left - above * right
+        gap += max(rise, fall, -below * left - above * right)
+        loss += max(upper[t] * (target[t] - epsilon), lower[t] * (target[t] + epsilon), 0.0)
+    return gap / loss if loss > 0 else np.inf
+
+
+@functools.lru_cache(maxsize=1)
+def path_solver():
+    """Return the compiled solver: it solves from ``position[0]`` on until all C are solved or its work is done.
+
+    ``problem`` are targets, bounds for C = 1 (m,), epsilon and ascending C (k,); ``found`` are coefficients and
+    gradients (k, m), biases, violations and numbers of steps (k,). All rows of K (n, m) are known. A solution ends at a
+    violation of ``tol``, or at a relative gap of ``gap``, which sets its violation to at most ``tol``.
+    """
+    solve_rounds = round_solver(None, None)
+
+    def solve(K, diagonal, spare, slots, problem, found, position, tol, gap, max_iter, work):
+        target, low, high, epsilon, Cs = problem
+        all_coef, all_gradient, all_bias, violation, n_iter = found
+        points, m = (K, diagonal, 0.0, diagonal), K.shape[1]
+        while position[0] < Cs.size and work > 0:
+            k = position[0]
+            coef, f, lower, upper = all_coef[k], all_gradient[k], Cs[k] * low, Cs[k] * high
+            if position[1] == 0:
+                if k == 0:
+                    f[:] = target
+                else:
+                    before, gradient = all_coef[k - 1], all_gradient[k - 1]
+                    neighbour_start(target, epsilon, before, gradient, lower, upper, Cs[k] / Cs[k - 1], coef, f)
+                all_bias[k], violation[k] = bias_and_violation(f, coef, lower, upper, epsilon, m)
+            position[1], steps, limit = 1, 1, 1
+            while violation[k] > tol and steps > 0 and n_iter[k] < max_iter and work > 0:
+                limit = min(max_iter - n_iter[k], max(1, work // (m + _OVERHEAD)))
+                aim = max(tol, _SHARE * violation[k])
+                steps, _ = solve_rounds(points, K, spare, slots, m, f, coef, lower, upper, epsilon, aim, limit)
+                n_iter[k] += steps
+                work -= (steps + 1) * (m + _OVERHEAD)
+                all_bias[k], violation[k] = bias_and_violation(f, coef, lower, upper, epsilon, m)
+                if relative_gap(target, f, coef, lower, upper, epsilon, all_bias[k]) <= gap:
+                    violation[k] = min(violation[k], tol)
+            if violation[k] <= tol or n_iter[k] >= max_iter or steps == 0:
+                position[0], position[1] = k + 1, 0
+
+    return dispatcher(solve, **cached(None, None))
