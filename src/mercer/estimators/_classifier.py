@@ -12,6 +12,7 @@ from mercer._common import check_weights
 from mercer._compute.points import take_points
 from mercer._compute.targets import refuse_targets
 from mercer.estimators._accuracy import conclude
+from mercer.estimators._linear import is_linear, normals, require_linear
 from mercer.estimators._svm import (
     Problem,
     SupportVectorEstimator,
@@ -90,6 +91,15 @@ class SupportVectorClassifier(ClassificationProblem):
             coef = one_vs_one.unpack(coef, self.n_support_)
         return Expansion(self.kernel_, self.support_vectors_, coef)
 
+    @property
+    def coef_(self):
+        """The normals w (m, d) of a linear kernel, one for each binary classifier.
+
+        Decision values of the binary classifiers are ``X @ coef_.T + intercept_``.
+        """
+        require_linear(self)
+        return self._normals().T
+
     def decision_function(self, X):
         """Return the decision values of new points.
 
@@ -159,12 +169,22 @@ class SupportVectorClassifier(ClassificationProblem):
 
     def _values(self, X):
         """Return the decision values of all binary classifiers (n_test, m)."""
+        if is_linear(self):
+            return X @ self._normals() + self.intercept_
         X = like_vectors(X, self.support_vectors_)
         arrays = self.kernel_, X, self.support_vectors_, self.dual_coef_
         if not self._packed():
             return kept_product(*arrays) + self.intercept_
         products = kept_product(*arrays, one_vs_one.class_slices(self.n_support_))
         return one_vs_one.pair_values(products, len(self.classes_)) + self.intercept_
+
+    def _normals(self):
+        """Return the normals of all binary classifiers (d, m) for a linear kernel."""
+        if not self._packed():
+            return normals(self.support_vectors_, self.dual_coef_)
+        slices = one_vs_one.class_slices(self.n_support_)
+        products = [normals(self.support_vectors_[own], self.dual_coef_[own]) for own in slices]
+        return one_vs_one.pair_values(np.hstack(products), len(self.classes_))
 
 
 def recomputed(model, problem, duals):

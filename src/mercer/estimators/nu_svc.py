@@ -34,7 +34,7 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
 
     Attributes
     ----------
-    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, certificate_, n_iter_, kernel_ :
+    classes_, support_, support_vectors_, n_support_, dual_coef_, coef_, intercept_, certificate_, n_iter_, kernel_ :
         As for `SVC`.
 
     Notes

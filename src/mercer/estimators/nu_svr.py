@@ -44,6 +44,8 @@ class NuSVR(Regression, BaseEstimator):
     n_support_ : int array (1,)
         Number of support vectors.
     dual_coef_ : array (n_sv, 1)
+    coef_ : array (1, d)
+        Normal of a linear kernel; AttributeError for other kernels.
     intercept_ : array (1,)
     certificate_ : Certificate
         Of the `SVR` with ``epsilon_``.

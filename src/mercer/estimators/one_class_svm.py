@@ -39,6 +39,8 @@ class OneClassSVM(Boundary, BaseEstimator):
     n_support_ : int array (1,)
         Number of support vectors.
     dual_coef_ : array (n_sv, 1)
+    coef_ : array (1, d)
+        Normal of a linear kernel; AttributeError for other kernels.
     offset_ : float
         Support vectors on the boundary count as inliers in spite of rounding.
     intercept_ : array (1,)
@@ -95,6 +97,11 @@ class OneClassSVM(Boundary, BaseEstimator):
         conclude(self, problem, [solution], tol, error, lambda: self._recomputed(problem))
         warn_coarse(self, problem, scale, solution.violation, tol)
         return self
+
+    @property
+    def coef_(self):
+        """The normal w (1, d) of a linear kernel: ``score_samples(X)`` is ``X @ coef_[0]``."""
+        return self._normals()
 
     def score_samples(self, X):
         """Return <w, phi(x)> of new points (n_test,).

@@ -39,7 +39,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         class.
     max_iter : int
         Largest number of pairs of variables optimised for each binary classifier; -1 for 100 n, and at least ten
-        million.
+        million. Of a linear kernel on 1 000 points or more the largest number of Newton steps.
     memory : str or int
         Bytes that kernel values may take, for all binary classifiers together.
 
@@ -53,6 +53,8 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         Number of support vectors of each class.
     dual_coef_ : array (n_sv, m), or (n_sv, c - 1) for pairs of three classes or more
         y_i alpha_i; column k of a row of class i belongs to the pair of i and the k-th other class.
+    coef_ : array (m, d)
+        Normals of a linear kernel; AttributeError for other kernels.
     intercept_ : array (m,)
     margin_ : array (m,)
         1 / |w|, the distance of points of decision value 1 or -1 from the boundary; computed at each access.

@@ -45,6 +45,8 @@ class SVR(Regression, BaseEstimator):
     n_support_ : int array (1,)
         Number of support vectors.
     dual_coef_ : array (n_sv, 1)
+    coef_ : array (1, d)
+        Normal of a linear kernel; AttributeError for other kernels.
     intercept_ : array (1,)
     certificate_ : Certificate
         Objectives, gap and largest violation at the solution; ``mercer.certify`` recomputes it.

@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer.solvers.svm.dual import certificate
 from mercer.solvers.svm.hard_tube import solve_hard_tube
+from mercer.solvers.svm.linear import fits_linear, solve_linear
 from mercer.solvers.svm.max_margin import solve_hard_margin, solve_nu_svc
 from mercer.solvers.svm.nu_svr import solve_nu_svr
 from mercer.solvers.svm.one_constraint import solve_one_constraint
@@ -33,7 +34,8 @@ def solve_dual(rows, dual, options):
         If bounds are infinite and no function is without error.
     """
     workspace = options if isinstance(options, Workspace) else Workspace.allocate(rows, len(dual.coef), options)
-    solution = _solver(dual)(rows, _bounded(dual), workspace)
+    solve = solve_linear if fits_linear(rows, dual) else _solver(dual)
+    solution = solve(rows, _bounded(dual), workspace)
     found = certificate(replace(dual, epsilon=solution.epsilon), solution.coef, solution.gradient, solution.bias)
     # the cache lies in a buffer that the next dual takes
     return replace(solution, certificate=found, cache=None)

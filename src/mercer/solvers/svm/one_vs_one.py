@@ -15,6 +15,7 @@ from mercer._compute.threads import count_threads, limit_threads, run_tasks
 from mercer.solvers.svm._solve_dual import solve_dual
 from mercer.solvers.svm.correction import corrected
 from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.linear import fits_linear
 from mercer.solvers.svm.one_constraint import steps_of_a_round
 from mercer.solvers.svm.rows import shared_blocks
 from mercer.solvers.svm.whole import fits, solve_whole
@@ -183,10 +184,11 @@ def solve_duals(rows, duals, problems, options):
     computed once for all of them if half of the memory holds them.
     """
     widest, workers = max(len(dual.points) for dual in duals), min(count_threads(), len(duals))
-    if len(duals) > 1 and fits(rows, duals, buffer_size(options.budget, widest, rows.dtype.itemsize, workers)):
+    several = len(duals) > 1 and not any(fits_linear(rows, dual) for dual in duals)
+    if several and fits(rows, duals, buffer_size(options.budget, widest, rows.dtype.itemsize, workers)):
         return _solve_together(rows, duals, options, workers)
     shared = {}
-    if len(duals) > 1 and all(dual.total is None and not dual.unbounded for dual in duals):
+    if several and all(dual.total is None and not dual.unbounded for dual in duals):
         spans = sorted({each.span(part) for each in problems for part in each.parts})
         shared = shared_blocks(rows, [slice(*span) for span in spans], options.budget // 2)
     reserved = sum(block.nbytes for block in shared.values())

@@ -1,0 +1,25 @@
+"""The normals of models with a linear kernel, which predict without kernel values."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.kernels.dot import Linear
+
+
+def is_linear(model):
+    """Whether the kernel of a fitted model is <x, z>, so that its values are those of the normals."""
+    return isinstance(model.kernel_, Linear)
+
+
+def require_linear(model):
+    """Raise an AttributeError unless a model is fitted with a linear kernel."""
+    check_is_fitted(model)
+    if not is_linear(model):
+        raise AttributeError(
+            f"coef_ needs kernel = 'linear': the normal of {model.kernel_!r} lies in its feature space, as expansion_."
+        )
+
+
+def normals(vectors, coef):
+    """Return the normals sum_i coef_i x_i (d, m), summed in float64, in the type of the coefficients."""
+    return (vectors.T @ coef.astype(np.float64)).astype(coef.dtype)

@@ -1,0 +1,355 @@
+r"""Duals of the linear kernel without kernel rows: semismooth Newton steps on the normal and the bias.
+
+The method of multipliers adds -|b - b_k|^2 / (2 sigma) to the dual objective and maximises it in rounds, each with a
+larger sigma, over the normal w (d,) and the bias b_0:
+
+.. math:: \min_{w, b_0} \tfrac12 |w|^2 + s b_0 + \sum_i \max_{l_i \le a \le u_i}
+    a r_i - \epsilon |a| - \tfrac12 \rho_i a^2 - \tfrac1{2\sigma} (a - b_{k,i})^2,\quad r = t - X w - b_0,\ s = 1'b
+
+The maximisers a are the next b. The function is convex, smooth and quadratic in pieces, and its curvature is that of
+the few points between their bounds.
+
+Yan, Li, *An efficient augmented Lagrangian method for support vector machine*, Optimization Methods and Software 35
+(2020); here with a free bias, an epsilon and a ridge.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse.linalg import LinearOperator, cg
+
+from mercer._compute.memory import allocate
+from mercer._compute.points import take_points, widened
+from mercer._compute.threads import check_cancelled
+from mercer.kernels.dot import Linear
+from mercer.solvers.svm.bias import bias_of, middle, slopes, violation_of
+from mercer.solvers.svm.dual import Solution, objective
+from mercer.solvers.svm.newton import refine
+from mercer.solvers.svm.ridged import Ridged
+
+# Fewest variables for which products with the rows of X pay.
+_LEAST = 1000
+# Rounds multiply sigma by the first number; this many without a violation lower by the share are the last.
+_GROWTH, _VAIN, _FALL = 10.0, 3, 0.1
+# A round ends when its error is this share of the change of coefficients over sigma, and of the tolerance.
+_INNER = 0.1
+# Share of coefficients up to which those that changed are summed alone.
+_CHANGED = 0.25
+# Most Newton steps of a round; unknowns up to which a system is solved by factorisation, in free variables or columns.
+_STEPS, _DIRECT = 100, 1000
+# Relative residual of conjugate gradients, and their most products.
+_RELATIVE, _PRODUCTS = 1e-2, 200
+# A line search ends at this share of the first slope; the longest step, and the least relative width of an interval.
+_FLATTER, _LONGEST, _ROUNDING = 0.1, 1e9, 1e-12
+# Relative accuracy of the sum of coefficients in a round, after which the free ones share the rest; its rounding.
+_EXACT, _ROUNDED = 1e-9, 1e-14
+# Largest number of variables near the margin that are solved for to the last digits.
+_NEAR = 500
+
+
+def fits_linear(rows, dual):
+    """Whether a dual belongs to a linear kernel on rows of numbers, and has enough variables and finite bounds."""
+    kernel, points = _inner(rows)
+    numbers = isinstance(points, np.ndarray) or sp.issparse(points)
+    bounded = dual.total is None and (dual.ridge is not None or not dual.unbounded)
+    return isinstance(kernel, Linear) and numbers and bounded and len(dual.coef) >= _LEAST
+
+
+def _inner(rows):
+    """Return the kernel and the points of rows, without a ridge."""
+    kernel = rows.kernel
+    return (kernel.kernel, kernel.points) if isinstance(kernel, Ridged) else (kernel, rows.points)
+
+
+def solve_linear(rows, dual, workspace):
+    """Return the solution of a dual of the linear kernel; ``n_iter`` counts Newton steps.
+
+    A step costs two products with X, and O(m^2 (d + m)) for the smaller m of the number of columns and of free
+    variables; conjugate gradients solve for more than 1 000.
+    """
+    state = _State(_inner(rows)[1], dual)
+    sigma, best, vain, value = _first_sigma(dual), state.solution(), 0, np.nan
+    least = np.inf
+    while best.violation > workspace.tol and state.n_iter < workspace.max_iter:
+        state.maximise(sigma, workspace)
+        found, before = state.solution(), value
+        value = objective(dual, found.coef, found.gradient)
+        vain = 0 if found.violation < (1 - _FALL) * least else vain + 1
+        best, least = (found, found.violation) if found.violation <= least else (best, least)
+        if workspace.callback is not None and workspace.callback(found.violation):
+            break
+        if vain >= _VAIN:
+            best = replace(best, gain=(value - before) / max(abs(value), np.finfo(float).tiny))
+            break
+        sigma *= _GROWTH
+    return _refined(rows, state, replace(best, n_iter=state.n_iter), workspace.tol)
+
+
+def _refined(rows, state, solution, tol):
+    """Return a solution to its last digits if few variables are near the margin."""
+    if np.count_nonzero(np.abs(solution.gradient - solution.bias) <= state.dual.epsilon + 10 * tol) > _NEAR:
+        return solution
+    state.place(refine(rows, state.dual, solution, tol).coef)
+    found = state.solution()
+    return found if found.violation < solution.violation else solution
+
+
+def _first_sigma(dual):
+    """Return the sigma at which coefficients cross their range where residuals cross theirs."""
+    size = 1 / dual.ridge if dual.ridge is not None else dual.upper - dual.lower
+    spread = float(np.std(dual.target))
+    return float(size.mean()) / (spread if spread > 0 else 1.0)
+
+
+@dataclass(frozen=True)
+class _Round:
+    """The problem of one round: the function of the residuals, and its first two derivatives."""
+
+    dual: object
+    sigma: float
+    base: np.ndarray
+    curvature: np.ndarray
+
+    @classmethod
+    def about(cls, dual, coef, sigma):
+        ridge = 0.0 if dual.ridge is None else dual.ridge
+        return cls(dual, sigma, coef / sigma, np.broadcast_to(1 / (ridge + 1 / sigma), coef.shape))
+
+    def coefficients(self, residual):
+        """Return the maximisers a at a residual."""
+        return np.clip(self._unbounded(residual), self.dual.lower, self.dual.upper)
+
+    def free(self, coef):
+        """Return the variables between their bounds: the function is curved there."""
+        inside = (coef > self.dual.lower) & (coef < self.dual.upper)
+        return np.flatnonzero(inside & (coef != 0) if self.dual.epsilon > 0 else inside)
+
+    def nearly_free(self, residual):
+        """Return a tenth of the variables, those that pass their bounds by least."""
+        coef = self._unbounded(residual)
+        beyond = np.maximum(coef - self.dual.upper, self.dual.lower - coef)
+        count = -(-len(coef) // 10)
+        return np.argpartition(beyond, count - 1)[:count]
+
+    def _unbounded(self, residual):
+        pull = residual + self.base
+        if self.dual.epsilon > 0:
+            pull -= np.clip(pull, -self.dual.epsilon, self.dual.epsilon)
+        pull *= self.curvature
+        return pull
+
+
+class _State:
+    """The point that the method has reached: coefficients, normal, bias and gradient.
+
+    ``X`` are the rows about their mean, ``errors`` t - X w, and ``bias`` is that of these rows.
+    """
+
+    def __init__(self, points, dual):
+        X = widened(take_points(points, dual.points))
+        self._sum, self._centre = float(dual.coef.sum()), np.zeros(X.shape[1])
+        if isinstance(X, np.ndarray):
+            # the bias takes up the mean of the rows, whose rounding would hide their differences
+            self._centre = X.mean(axis=0)
+            X -= self._centre
+        self.X, self.dual, self.n_iter, self._products = X, dual, 0, _Products(X)
+        squares = X.multiply(X).sum() if sp.issparse(X) else np.einsum("ij,ij->", X, X)
+        self._size = np.sqrt(float(squares) / X.shape[0])
+        self.place(dual.coef)
+        rising, falling = slopes(self.gradient, self.coef, dual)
+        self.bias = middle(rising.max(), falling.min()) + float(self._centre @ self.normal)
+
+    def place(self, coef):
+        """Move to some coefficients."""
+        self.coef, self.normal = coef, self._normal(coef)
+        self.errors = self.dual.target - self.X @ self.normal
+        ridge = 0.0 if self.dual.ridge is None else self.dual.ridge * coef
+        self.gradient = self.errors - float(self._centre @ self.normal) - ridge
+
+    def _normal(self, coef):
+        return self.X.T @ coef + self._sum * self._centre
+
+    def _updated(self, normal, before, coef):
+        """Return the normal of coefficients from that of the coefficients before, by the rows of those that changed."""
+        moved = np.flatnonzero(coef != before)
+        if len(moved) > _CHANGED * len(coef):
+            return self._normal(coef)
+        return normal + self.X[moved].T @ (coef[moved] - before[moved])
+
+    def solution(self):
+        """Return the point as a solution."""
+        dual, arrays = self.dual, (self.gradient, self.coef, self.dual)
+        bias, violation = bias_of(*arrays), violation_of(*arrays)
+        return Solution(self.coef, self.gradient, bias, violation, self.n_iter, epsilon=dual.epsilon)
+
+    def maximise(self, sigma, workspace):
+        """Take the Newton steps of a round, and move to its maximisers."""
+        part = _Round.about(self.dual, self.coef, sigma)
+        residual = self.errors - self.bias
+        coef = part.coefficients(residual)
+        image = self._normal(coef)
+        for _ in range(_STEPS):
+            check_cancelled()
+            pull, missing = self.normal - image, self._sum - float(coef.sum())
+            if self._exact(coef, pull, missing, sigma, workspace.tol) or self.n_iter >= workspace.max_iter:
+                break
+            self.n_iter += 1
+            free = part.free(coef)
+            # without curvature a step would only follow the slope
+            free = free if len(free) else part.nearly_free(residual)
+            normal, bias = _newton_direction(self._products, free, part.curvature[free], pull, missing)
+            change = self.X @ normal + bias
+            slope = float((self.normal - self._sum * self._centre) @ normal) + self._sum * bias
+            step = _line_search(part, residual, change, slope, float(normal @ normal))
+            if step == 0:
+                break
+            self.normal, self.bias = self.normal + step * normal, self.bias + step * bias
+            residual -= step * change
+            before, coef = coef, part.coefficients(residual)
+            image = self._updated(image, before, coef)
+        self.place(self._with_sum(coef, part.free(coef)))
+
+    def _exact(self, coef, pull, missing, sigma, tol):
+        """Whether a round has converged: its error is below the change of the coefficients, or the tolerance."""
+        moved = float(np.abs(coef - self.coef).max()) / sigma
+        allowed = _INNER * max(tol, min(1.0, moved))
+        return self._size * np.linalg.norm(pull) <= allowed and abs(missing) <= _EXACT * np.abs(coef).sum()
+
+    def _with_sum(self, coef, free):
+        """Return coefficients of the prescribed sum: the free ones share the difference, or all of them must."""
+        for chosen in (free, np.arange(len(coef))):
+            missing = self._sum - float(coef.sum())
+            if abs(missing) > _ROUNDED * np.abs(coef).sum() and len(chosen):
+                coef[chosen] = _shifted(coef[chosen], missing, self.dual.lower[chosen], self.dual.upper[chosen])
+        return coef
+
+
+def _shifted(coef, missing, lower, upper):
+    """Return coefficients plus a constant, within their bounds, whose sum is larger by ``missing``."""
+    total, reach = float(coef.sum()) + missing, float(np.max(upper - lower))
+    low, high = (0.0, reach) if missing > 0 else (-reach, 0.0)
+    while (shift := 0.5 * (low + high)) not in (low, high):
+        above = float(np.clip(coef + shift, lower, upper).sum()) > total
+        low, high = (low, shift) if above else (shift, high)
+    return np.clip(coef + low, lower, upper)
+
+
+def _line_search(part, residual, change, slope, curvature):
+    """Return the step along a direction where the slope of a round's function is nearly 0; 0 if it does not fall.
+
+    ``slope`` and ``curvature`` are those of the part that is quadratic.
+    """
+
+    def slope_at(step):
+        coef = part.coefficients(residual - step * change)
+        return slope + step * curvature - float(coef @ change)
+
+    low, high, below, above = 0.0, 1.0, slope_at(0.0), slope_at(1.0)
+    goal = _FLATTER * abs(below)
+    if not below < 0:
+        return 0.0
+    while above < -goal and high < _LONGEST:
+        low, below, high = high, above, 4 * high
+        above = slope_at(high)
+    while above > goal and high - low > _ROUNDING * high:
+        # the root of the chord, kept away from the ends
+        step = low + (high - low) * min(max(below / (below - above), 0.05), 0.95)
+        value = slope_at(step)
+        if abs(value) <= goal:
+            return step
+        low, below, high, above = (step, value, high, above) if value < 0 else (low, below, step, value)
+    return high
+
+
+def _newton_direction(products, free, curvature, pull, missing):
+    """Return the Newton direction of normal and bias, for free variables and their curvature."""
+    X = products.X[free]
+    total = curvature.sum()
+    mean = X.T @ curvature / total
+    # the bias is eliminated: rows about their mean
+    right = mean * missing - pull
+    k, d = X.shape
+    if k < d and k <= _DIRECT:
+        normal = _solve_in_variables(X, products.of(free), np.sqrt(curvature), mean, right)
+    elif d <= _DIRECT:
+        normal = _solve_in_columns(X, curvature, mean, right)
+    else:
+        normal = _solve_by_steps(X, curvature, mean, right)
+    return normal, -missing / total - float(mean @ normal)
+
+
+class _Products:
+    """Inner products of the rows that have been free, each computed once while memory lasts."""
+
+    def __init__(self, X):
+        self.X, self._known, self._place = X, np.empty(0, int), np.full(X.shape[0], -1)
+        self._values = None
+
+    def of(self, free):
+        """Return the inner products between some rows (k, k)."""
+        new = free[self._place[free] < 0]
+        if len(self._known) + len(new) > 2 * _DIRECT:
+            self._place[self._known] = -1
+            self._known, new = self._known[:0], free
+        if len(new):
+            self._add(new)
+        places = self._place[free]
+        return self._values[np.ix_(places, places)]
+
+    def _add(self, new):
+        if self._values is None:
+            self._values = allocate((2 * _DIRECT, 2 * _DIRECT), np.float64)
+        start, self._known = len(self._known), np.concatenate([self._known, new])
+        stop = len(self._known)
+        self._place[new] = np.arange(start, stop)
+        block = self.X[new] @ self.X[self._known].T
+        self._values[start:stop, :stop] = block.toarray() if sp.issparse(block) else block
+        self._values[:start, start:stop] = self._values[start:stop, :start].T
+
+
+def _solve_in_variables(X, K, roots, mean, right):
+    """Return x with (I + Z' Z) x = right for the rows Z = roots (X - mean), from the inner products K of rows of X."""
+    shift = X @ mean
+    K -= shift[:, None] + (shift - float(mean @ mean))
+    K *= roots[:, None] * roots
+    solved = roots * cho_solve(_factor(K), roots * (X @ right - float(mean @ right)))
+    return right - X.T @ solved + mean * float(solved.sum())
+
+
+def _solve_in_columns(X, curvature, mean, right):
+    """Return x with (I + Z' Z) x = right, from the inner products of columns."""
+    if sp.issparse(X):
+        G = (X.T @ sp.diags(curvature) @ X).toarray() - float(curvature.sum()) * np.outer(mean, mean)
+    else:
+        Z = np.sqrt(curvature)[:, None] * (X - mean)
+        G = Z.T @ Z
+    return cho_solve(_factor(G), right)
+
+
+def _factor(G):
+    """Return the Cholesky factor of I + G, which is overwritten."""
+    # rounding may make a sum of squares negative
+    diagonal, jitter = 1 + np.maximum(np.diagonal(G), 0), 0.0
+    while True:
+        np.fill_diagonal(G, diagonal * (1 + jitter))
+        try:
+            return cho_factor(G, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            jitter = max(10 * jitter, 1e-14)
+
+
+def _solve_by_steps(X, curvature, mean, right):
+    """Return about x with (I + Z' Z) x = right, by conjugate gradients."""
+    squares = X.multiply(X) if sp.issparse(X) else np.square(X)
+    scale = 1 + squares.T @ curvature
+
+    def times(v):
+        values = curvature * (X @ v - float(mean @ v))
+        return v + X.T @ values - mean * float(values.sum())
+
+    shape = (len(right), len(right))
+    operator = LinearOperator(shape, times, dtype=float)
+    inverse = LinearOperator(shape, lambda v: v / scale, dtype=float)
+    return cg(operator, right, rtol=_RELATIVE, maxiter=_PRODUCTS, M=inverse)[0]
