@@ -6,6 +6,16 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.kernels.dot import Linear
 
 
+class OneNormal:
+    """Mixin of models with one normal."""
+
+    @property
+    def coef_(self):
+        """The normal w (1, d) of a linear kernel: values without the intercept are ``X @ coef_[0]``."""
+        require_linear(self)
+        return normals(self.support_vectors_, self.dual_coef_).T
+
+
 def is_linear(model):
     """Whether the kernel of a fitted model is <x, z>, so that its values are those of the normals."""
     return isinstance(model.kernel_, Linear)

@@ -23,7 +23,7 @@ from mercer._compute.targets import refuse_targets
 from mercer.definiteness.convexity import nonconvexity
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import KernelEstimator
-from mercer.estimators._linear import is_linear, normals, require_linear
+from mercer.estimators._linear import OneNormal, is_linear, normals
 from mercer.expansion import Expansion
 from mercer.gram import Gram, kept_product, prepare_product
 from mercer.kernels.bandwidth import warn_degenerate
@@ -189,11 +189,6 @@ class SingleOutput(SupportVectorEstimator):
         X = like_vectors(X, self.support_vectors_)
         return kept_product(self.kernel_, X, self.support_vectors_, self.dual_coef_)[:, 0]
 
-    def _normals(self):
-        """Return the normal (1, d) for a linear kernel."""
-        require_linear(self)
-        return normals(self.support_vectors_, self.dual_coef_).T
-
 
 class Boundary(SingleOutput, OutlierMixin):
     """Mixin of outlier detectors with ``score_samples`` and ``offset_``."""
@@ -263,13 +258,8 @@ class RegressionProblem(SupportVectorEstimator, RegressorMixin):
         return y
 
 
-class Regression(SingleOutput, RegressionProblem):
+class Regression(OneNormal, SingleOutput, RegressionProblem):
     """Mixin of regression by one expansion and one intercept."""
-
-    @property
-    def coef_(self):
-        """The normal w (1, d) of a linear kernel: values are ``X @ coef_[0] + intercept_``."""
-        return self._normals()
 
     def predict(self, X):
         """Return the values of new points.

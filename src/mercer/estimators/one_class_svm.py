@@ -6,12 +6,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer.estimators._accuracy import conclude, warn_coarse
+from mercer.estimators._linear import OneNormal
 from mercer.estimators._svm import Boundary, check_share
 from mercer.solvers.svm.dual import Dual, certificate, feasible_start
 
 
 @dataclass(eq=False, repr=False)
-class OneClassSVM(Boundary, BaseEstimator):
+class OneClassSVM(OneNormal, Boundary, BaseEstimator):
     r"""One-class support vector machine: where most of the data lie.
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad 0 \le b_i \le w_i,\ \sum_i b_i = \nu \sum_i w_i
@@ -97,11 +98,6 @@ class OneClassSVM(Boundary, BaseEstimator):
         conclude(self, problem, [solution], tol, error, lambda: self._recomputed(problem))
         warn_coarse(self, problem, scale, solution.violation, tol)
         return self
-
-    @property
-    def coef_(self):
-        """The normal w (1, d) of a linear kernel: ``score_samples(X)`` is ``X @ coef_[0]``."""
-        return self._normals()
 
     def score_samples(self, X):
         """Return <w, phi(x)> of new points (n_test,).

@@ -32,7 +32,7 @@ from mercer.solvers.svm.ridged import Ridged
 # Fewest variables for which products with the rows of X pay.
 _LEAST = 1000
 # Rounds multiply sigma by the first number; this many without a violation lower by the share are the last.
-_GROWTH, _VAIN, _FALL = 10.0, 3, 0.1
+_GROWTH, _VAIN, _FALL = 5.0, 3, 0.1
 # A round ends when its error is this share of the change of coefficients over sigma, and of the tolerance.
 _INNER = 0.1
 # Share of coefficients up to which those that changed are summed alone.
