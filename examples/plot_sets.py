@@ -3,7 +3,8 @@ Clouds of points as single points
 =================================
 
 Each object is a bag of vectors, a sample of a distribution. ``MeanMap`` compares two bags by the inner product of their
-means in the feature space of a Gaussian. All bags have the same mean and variance; kernel PCA orders them by shape.
+means in the feature space of a Gaussian. All bags are from distributions of one mean and covariance; the first
+component of kernel PCA grows with the distance of two clusters.
 """
 
 import matplotlib.pyplot as plt
@@ -12,14 +13,13 @@ import numpy as np
 import mercer as mc
 
 rng = np.random.default_rng(0)
-weights = np.linspace(0, 0.98, 40)
-# two clusters at distance w in a random direction, with the variance 1 in total
+shifts = np.linspace(0.5, 0.98, 40)
 bags = []
-for w in weights:
-    signs = rng.choice([-1.0, 1.0], size=(rng.integers(60, 120), 1))
-    bags.append(
-        w * signs * np.array([1.0, 1.0]) / np.sqrt(2) + np.sqrt(1 - w**2 / 2) * rng.normal(size=(len(signs), 2))
-    )
+for shift in shifts:
+    bag = rng.normal(size=(rng.integers(100, 200), 2))
+    # two clusters at distance 2 shift, with variance 1 in total
+    bag[:, 0] = shift * rng.choice([-1.0, 1.0], size=len(bag)) + np.sqrt(1 - shift**2) * bag[:, 0]
+    bags.append(bag)
 
 kernel = mc.sets.MeanMap(mc.Gaussian(1.0))
 scores = mc.KernelPCA(1, kernel=kernel).fit_transform(bags)[:, 0]
@@ -28,6 +28,6 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained
 for bag, colour in zip([bags[0], bags[-1]], ("C0", "C1"), strict=True):
     left.scatter(*bag.T, s=8, color=colour)
 left.set(title="two of the 40 bags", aspect="equal")
-right.scatter(weights, scores, s=12)
+right.scatter(2 * shifts, scores, s=12)
 right.set(xlabel="distance of the clusters", ylabel="first component of the bags")
 plt.show()

@@ -20,12 +20,12 @@ kernel = mc.Normalized(mc.strings.Subsequence(2, decay=0.6))
 pca = mc.KernelPCA(2, kernel=kernel).fit(words)
 coordinates = pca.transform(words)
 
-figure, ax = plt.subplots(figsize=(7, 5), layout="constrained")
+figure, ax = plt.subplots(figsize=(8, 6), layout="constrained")
 for i, family in enumerate(stems.values()):
     points = coordinates[6 * i : 6 * i + 6]
     ax.scatter(*points.T, color=f"C{i}", s=15)
     for word, point in zip(family, points, strict=True):
-        ax.annotate(word, point, xytext=(3, 3), textcoords="offset points", color=f"C{i}", fontsize=9)
+        ax.annotate(word, point, xytext=(3, 3), textcoords="offset points", color=f"C{i}", fontsize=8)
 ax.set(xlabel="first component", ylabel="second component")
 plt.show()
 

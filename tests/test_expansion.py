@@ -89,6 +89,17 @@ def test_the_same_points_are_not_joined_twice():
     assert (mc.Expansion(phi.kernel, X, A) - mc.Expansion(phi.kernel, X, A)).shape == (40, 4)
 
 
+@pytest.mark.parametrize("make", [list, tuple, lambda words: np.array(words, object)], ids=["list", "tuple", "array"])
+def test_containers_of_the_same_objects_hold_the_same_points(make):
+    kernel, words = mc.strings.Spectrum(1), ["ab", "ba", "bb"]
+    psi, chi = mc.Expansion(kernel, words, np.eye(3)), mc.Expansion(kernel, make(words), np.ones((3, 3)))
+    assert (psi - chi).shape == (3, 3)
+    np.testing.assert_allclose((psi - chi).norms(), np.sqrt([10.0, 10.0, 8.0]))
+    # other objects of equal content are other points, with the same feature vectors
+    copies = mc.Expansion(kernel, make([w[:1] + w[1:] for w in words]), np.eye(3))
+    np.testing.assert_array_equal((psi - copies).norms(), 0)
+
+
 def test_norms_of_an_indefinite_kernel_are_zero_rather_than_nan():
     kernel = mc.Sigmoid(2.0)
     K = kernel(X)

@@ -13,7 +13,7 @@ def test_the_accuracy_on_mutag_is_within_the_spread_of_the_literature(data, monk
     monkeypatch.setattr(
         structured, "candidates", lambda _: {"WL": [structured.mc.graphs.WeisfeilerLehman(h) for h in (1, 3)]}
     )
-    [(title, [accuracy])] = structured.accuracies("tu_mutag")
+    [(title, accuracy, _)] = structured.accuracies("tu_mutag")
     assert title == "WL"
     assert 78 < accuracy < 92
 
@@ -33,7 +33,6 @@ def test_matrices_are_normalised_and_new_points_are_compared_with_the_training_p
 
 def test_verdicts_compare_intervals_of_one_standard_deviation():
     published = 80.0, 2.0, "source"
-    assert structured.verdict([83.0, 85.0], published) == "above"
-    assert structured.verdict([82.0, 84.0], published) == "within"
-    assert structured.verdict([77.0], published) == "below"
-    assert structured.verdict([78.0], published) == "within"
+    found = [(84.0, 1.0), (83.0, 1.0), (77.0, 0.0), (78.0, 0.0)]
+    assert [structured.verdict(*each, published) for each in found] == ["above", "within", "below", "within"]
+    assert structured.binomial(90.0, 100) == pytest.approx(3.0)
