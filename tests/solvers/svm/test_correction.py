@@ -30,6 +30,10 @@ def _solved(rows, dual, tol=TOL):
     return workspace, solve(rows, dual, workspace)
 
 
+def _one(rows, dual, solution, workspace):
+    return corrected(rows, [dual], [solution], workspace)[0]
+
+
 def _true_violation(rows, dual, coef):
     gradient = dual.target - exact_product(rows, dual.points, dual.points, coef)
     return violation_of(gradient, coef, dual)
@@ -39,7 +43,7 @@ def test_a_violation_hidden_by_rounding_is_found_and_removed(global_random_seed)
     rows, dual = _problem(global_random_seed)
     workspace, found = _solved(rows, dual)
     assert found.violation <= TOL < _true_violation(rows, dual, found.coef)
-    better = corrected(rows, dual, found, workspace)
+    better = _one(rows, dual, found, workspace)
     assert better.violation <= TOL
     assert _true_violation(rows, dual, better.coef) == pytest.approx(better.violation, abs=0.01 * TOL)
     assert _true_violation(rows, dual, better.coef) <= 1.01 * TOL
@@ -50,12 +54,12 @@ def test_a_violation_hidden_by_rounding_is_found_and_removed(global_random_seed)
 def test_float64_rows_newton_solutions_and_unfinished_ones_are_left_as_they_are():
     rows, dual = _problem(0, np.float64)
     workspace, found = _solved(rows, dual)
-    assert corrected(rows, dual, found, workspace) is found
+    assert _one(rows, dual, found, workspace) is found
     rows, dual = _problem(0)
     workspace, found = _solved(rows, dual)
     for violation in (0.009 * TOL, 1.1 * TOL):
         point = replace(found, violation=violation)
-        assert corrected(rows, dual, point, workspace) is point
+        assert _one(rows, dual, point, workspace) is point
 
 
 def test_accurate_rows_keep_their_solution_and_state_the_rounding():
@@ -65,7 +69,7 @@ def test_accurate_rows_keep_their_solution_and_state_the_rounding():
     rows = FusedRows(mc.Gaussian(0.5), X, np.float32, 1e-9)
     dual = Dual(y, np.minimum(y, 0), np.maximum(y, 0), np.zeros(400), np.arange(400))
     workspace, found = _solved(rows, dual)
-    same = corrected(rows, dual, found, workspace)
+    same = _one(rows, dual, found, workspace)
     np.testing.assert_array_equal(same.coef, found.coef)
     exact = dual.target - exact_product(rows, dual.points, dual.points, found.coef)
     assert 0 < same.noise <= np.abs(exact - found.gradient).max()
@@ -74,8 +78,8 @@ def test_accurate_rows_keep_their_solution_and_state_the_rounding():
 def test_steps_of_corrections_are_within_max_iter():
     rows, dual = _problem(0)
     workspace, found = _solved(rows, dual)
-    assert corrected(rows, dual, found, replace(workspace, max_iter=found.n_iter)).n_iter == found.n_iter
-    assert corrected(rows, dual, found, replace(workspace, max_iter=found.n_iter + 3)).n_iter == found.n_iter + 3
+    assert _one(rows, dual, found, replace(workspace, max_iter=found.n_iter)).n_iter == found.n_iter
+    assert _one(rows, dual, found, replace(workspace, max_iter=found.n_iter + 3)).n_iter == found.n_iter + 3
 
 
 @pytest.mark.parametrize(("violation", "noise", "expected"), [(0.8, 0.06, True), (0.8, 0.04, False), (1.1, 1, False)])
@@ -95,5 +99,22 @@ def test_the_sample_has_64_variables(monkeypatch):
         return original(rows, R, J, weights)
 
     monkeypatch.setattr(correction, "exact_product", watched)
-    corrected(rows, dual, found, workspace)
+    _one(rows, dual, found, workspace)
     assert sizes[:2] == [64, len(dual.coef)]
+
+
+def test_several_duals_over_shared_points_are_measured_together(global_random_seed):
+    rows, dual = _problem(global_random_seed)
+    parts = [dual.take(np.arange(0, 400)), dual.take(np.arange(200, 600)), dual.take(np.arange(100, 300))]
+    workspace, solutions = Workspace.allocate(rows, 400, Options(TOL)), []
+    for part in parts:
+        found = solve(rows, part, workspace)
+        solutions.append(replace(found, coef=found.coef.copy(), gradient=found.gradient.copy(), cache=None))
+    together = corrected(rows, parts, solutions, workspace)
+    for part, each, found in zip(parts, solutions, together, strict=True):
+        assert _true_violation(rows, part, found.coef) <= 1.01 * TOL
+        rounding = np.abs(part.target - exact_product(rows, part.points, part.points, each.coef) - each.gradient).max()
+        measured = correction._rounding(rows, [part], [each])[0]
+        assert 0.2 * rounding <= measured <= rounding * (1 + 1e-9)
+    noise = correction._rounding(rows, parts, solutions)
+    np.testing.assert_array_less(0, noise)

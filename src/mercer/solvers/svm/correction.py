@@ -8,7 +8,7 @@ from mercer.solvers.svm.bias import bias_of, violation_of
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.rows import exact_product
 
-# Variables whose gradients are compared with float64, and the largest rounding of all as a multiple of theirs.
+# Points at which gradients are compared with float64, and the largest rounding of all as a multiple of that found.
 _SAMPLE, _TAIL = 64, 2.0
 # Violations below this share of the tolerance are those of Newton steps with float64 kernel values.
 _EXACT = 0.01
@@ -16,27 +16,37 @@ _EXACT = 0.01
 _REPEATS = 3
 
 
-def corrected(rows, dual, solution, workspace):
-    """Return a solution that violates by at most ``tol`` for the exact gradient, unless ``max_iter`` ends it.
+def corrected(rows, duals, solutions, workspace):
+    """Return solutions that violate by at most ``tol`` for the exact gradients, unless ``max_iter`` ends one.
 
     Rounding of float32 kernel values is measured on some gradients, O(n_sv d). Where it may hide a violation, K b is
     computed in float64, O(n n_sv d), and steps continue from there; only their change is rounded then.
     """
+    tol, solutions = workspace.tol, list(solutions)
+    coarse = [k for k, each in enumerate(solutions) if _EXACT * tol < each.violation <= tol]
+    if rows.dtype != np.float32 or not coarse:
+        return solutions
+    noise = _rounding(rows, [duals[k] for k in coarse], [solutions[k] for k in coarse])
+    for k, found in zip(coarse, noise, strict=True):
+        solutions[k] = _corrected(rows, duals[k], replace(solutions[k], noise=found), workspace)
+    return solutions
+
+
+def _corrected(rows, dual, solution, workspace):
     tol = workspace.tol
-    if rows.dtype != np.float32 or not _EXACT * tol < solution.violation <= tol:
-        return solution
-    solution = _measured(rows, dual, solution)
     for _ in range(_REPEATS):
         if not is_doubtful(solution, tol) or solution.n_iter >= workspace.max_iter:
             break
-        gradient = _exact_gradient(rows, dual, solution.coef, np.arange(len(solution.coef)))
+        used = np.flatnonzero(solution.coef)
+        gradient = dual.target - exact_product(rows, dual.points, dual.points[used], solution.coef[used])
         violation = violation_of(gradient, solution.coef, dual)
         if violation <= tol:
             bias = bias_of(gradient, solution.coef, dual)
             return replace(solution, gradient=gradient, bias=bias, violation=violation, noise=0.0)
         own = replace(workspace, max_iter=workspace.max_iter - solution.n_iter)
         found = solve(rows, replace(dual, coef=solution.coef), own, gradient=gradient)
-        solution = _measured(rows, dual, replace(found, n_iter=solution.n_iter + found.n_iter))
+        solution = replace(found, n_iter=solution.n_iter + found.n_iter)
+        solution = replace(solution, noise=_rounding(rows, [dual], [solution])[0])
     return solution
 
 
@@ -45,17 +55,24 @@ def is_doubtful(solution, tol):
     return solution.violation <= tol < solution.violation + 2 * _TAIL * solution.noise
 
 
-def _measured(rows, dual, solution):
-    """Return a solution with the largest rounding of the gradients of some variables, of free ones if there are any."""
-    free = np.flatnonzero((solution.coef > dual.lower) & (solution.coef < dual.upper))
-    free = free if len(free) else np.arange(len(solution.coef))
+def _rounding(rows, duals, solutions):
+    """Return the largest rounding of the gradient of each solution at some points, where coefficients are free."""
+    free = [
+        dual.points[(each.coef > dual.lower) & (each.coef < dual.upper)]
+        for dual, each in zip(duals, solutions, strict=True)
+    ]
+    free = np.unique(np.concatenate(free)) if any(map(len, free)) else np.unique(duals[0].points)
     some = free[np.linspace(0, len(free) - 1, min(len(free), _SAMPLE)).astype(int)]
-    rounding = _exact_gradient(rows, dual, solution.coef, some) - solution.gradient[some]
-    return replace(solution, noise=float(np.abs(rounding).max()))
-
-
-def _exact_gradient(rows, dual, coef, variables):
-    """Return t - K b of some variables, with float64 kernel values of the points as given."""
-    used = np.flatnonzero(coef)
-    product = exact_product(rows, dual.points[variables], dual.points[used], coef[used])
-    return dual.target[variables] - product
+    support = np.unique(
+        np.concatenate([dual.points[each.coef != 0] for dual, each in zip(duals, solutions, strict=True)])
+    )
+    coef = np.zeros((len(support), len(duals)))
+    for k, (dual, each) in enumerate(zip(duals, solutions, strict=True)):
+        used = np.flatnonzero(each.coef)
+        coef[np.searchsorted(support, dual.points[used]), k] = each.coef[used]
+    values, found = exact_product(rows, some, support, coef), []
+    for k, (dual, each) in enumerate(zip(duals, solutions, strict=True)):
+        _, own, place = np.intersect1d(dual.points, some, return_indices=True)
+        rounding = dual.target[own] - values[place, k] - each.gradient[own]
+        found.append(float(np.abs(rounding).max()) if len(own) else np.nan)
+    return found

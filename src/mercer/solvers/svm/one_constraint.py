@@ -22,7 +22,7 @@ _FEW, _EXACT = 500, 0.01
 
 def solve_one_constraint(rows, dual, workspace):
     """Return the solution of a dual whose violation is at most ``tol`` in float64, or the point where steps ended."""
-    return corrected(rows, dual, _optimum(rows, dual, workspace), workspace)
+    return corrected(rows, [dual], [_optimum(rows, dual, workspace)], workspace)[0]
 
 
 def _optimum(rows, dual, workspace):

@@ -230,8 +230,7 @@ def _solve_together(rows, duals, options, workers):
         limit = min(workspace.max_iter, steps_of_a_round(int(sizes.max())))
         for i, found in zip(part, solve_whole(rows, [duals[i] for i in part], workspace, limit), strict=True):
             done = found.violation <= workspace.tol or found.n_iter >= workspace.max_iter
-            start = replace(duals[i], coef=found.coef)
-            solutions[i] = corrected(rows, duals[i], found, workspace) if done else solve_dual(rows, start, workspace)
+            solutions[i] = found if done else solve_dual(rows, replace(duals[i], coef=found.coef), workspace)
         workspaces.put(workspace)
 
     if workers == 1:
@@ -239,7 +238,7 @@ def _solve_together(rows, duals, options, workers):
     else:
         with limit_threads(workers):
             run_tasks(lambda k: in_one_thread(train, k), len(parts))
-    return solutions
+    return corrected(rows, duals, solutions, workspaces.get())
 
 
 def in_one_thread(train, k):
