@@ -29,8 +29,7 @@ def conclude(model, problem, solutions, tol, error, recompute):
     found = total([each.certificate for each in solutions])
     largest = _largest_value(problem.kernel, model.support_vectors_)
     unsure = any(is_doubtful(each, tol) for each in solutions)
-    noise = max(_noise(each, error) + largest * _stored_error(each.coef, problem.dtype) for each in solutions)
-    if evidence is not None or unsure or noise > _NOTICED * tol:
+    if evidence is not None or unsure or _noise(solutions, error, largest, problem.dtype) > _NOTICED * tol:
         found = recompute()
     model.certificate_ = replace(found, convex=evidence is None)
     if evidence is not None:
@@ -38,14 +37,12 @@ def conclude(model, problem, solutions, tol, error, recompute):
     warn_inaccurate(model, max(solutions, key=lambda solution: solution.violation), tol)
 
 
-def _noise(solution, error):
-    """Return the rounding of the gradient of a solution."""
-    follows = float(np.nan_to_num(error)) * float(np.linalg.norm(solution.coef))
-    return follows if np.isnan(solution.noise) else solution.noise
-
-
-def _stored_error(coef, dtype):
-    return float(np.linalg.norm(coef - coef.astype(dtype)))
+def _noise(solutions, error, largest, dtype):
+    """Return the largest rounding of gradients, of kernel rows with an error and of coefficients that are stored."""
+    starts = np.cumsum([0] + [len(each.coef) for each in solutions[:-1]])
+    coef, measured = np.concatenate([each.coef for each in solutions]), np.array([each.noise for each in solutions])
+    sizes, moved = (np.sqrt(np.add.reduceat(np.square(values), starts)) for values in (coef, coef - coef.astype(dtype)))
+    return float((np.where(np.isnan(measured), np.nan_to_num(error) * sizes, measured) + largest * moved).max())
 
 
 def warn_inaccurate(model, worst, tol):

@@ -57,22 +57,23 @@ def is_doubtful(solution, tol):
 
 def _rounding(rows, duals, solutions):
     """Return the largest rounding of the gradient of each solution at some points, where coefficients are free."""
-    free = [
-        dual.points[(each.coef > dual.lower) & (each.coef < dual.upper)]
-        for dual, each in zip(duals, solutions, strict=True)
-    ]
-    free = np.unique(np.concatenate(free)) if any(map(len, free)) else np.unique(duals[0].points)
-    some = free[np.linspace(0, len(free) - 1, min(len(free), _SAMPLE)).astype(int)]
-    support = np.unique(
-        np.concatenate([dual.points[each.coef != 0] for dual, each in zip(duals, solutions, strict=True)])
+    number = np.repeat(np.arange(len(duals)), [len(dual.coef) for dual in duals])
+    points, target, lower, upper = (
+        np.concatenate([getattr(dual, name) for dual in duals]) for name in ("points", "target", "lower", "upper")
     )
-    coef = np.zeros((len(support), len(duals)))
-    for k, (dual, each) in enumerate(zip(duals, solutions, strict=True)):
-        used = np.flatnonzero(each.coef)
-        coef[np.searchsorted(support, dual.points[used]), k] = each.coef[used]
-    values, found = exact_product(rows, some, support, coef), []
-    for k, (dual, each) in enumerate(zip(duals, solutions, strict=True)):
-        _, own, place = np.intersect1d(dual.points, some, return_indices=True)
-        rounding = dual.target[own] - values[place, k] - each.gradient[own]
-        found.append(float(np.abs(rounding).max()) if len(own) else np.nan)
-    return found
+    coef, gradient = (np.concatenate([getattr(each, name) for each in solutions]) for name in ("coef", "gradient"))
+    free, used = (coef > lower) & (coef < upper), coef != 0
+    candidates = np.unique(points[free] if free.any() else points)
+    some = candidates[np.linspace(0, len(candidates) - 1, min(len(candidates), _SAMPLE)).astype(int)]
+    support, row = np.unique(points[used], return_inverse=True)
+    weights = np.zeros((len(support), len(duals)))
+    weights[row, number[used]] = coef[used]
+    values = exact_product(rows, some, support, weights)
+    place = np.full(points.max() + 1, -1)
+    place[some] = np.arange(len(some))
+    seen = np.flatnonzero(place[points] >= 0)
+    rounding = np.abs(target[seen] - values[place[points[seen]], number[seen]] - gradient[seen])
+    # a dual without any of these points takes the largest of the others
+    found = np.full(len(duals), -np.inf)
+    np.maximum.at(found, number[seen], rounding)
+    return np.where(np.isinf(found), rounding.max(), found)

@@ -87,16 +87,15 @@ def class_signs(n_classes, multi_class):
 
 def subproblems(counts, multi_class):
     """Return the binary classifiers of classes with so many points each (c,)."""
-    spans, signs = class_slices(counts), class_signs(len(counts), multi_class)
-    everything = np.arange(sum(counts))
-    found = []
-    for column in signs.T:
-        seen = np.flatnonzero(column)
-        points = np.concatenate([everything[spans[c]] for c in seen])
-        sign = np.repeat(column[seen], np.asarray(counts)[seen])
-        whole = len(points) == len(everything)
-        parts = (slice(0, len(points)),) if whole else tuple(class_slices(np.asarray(counts)[seen]))
-        found.append(Subproblem(points, sign, parts))
+    spans, everything = class_slices(counts), np.arange(sum(counts))
+    if not is_paired(len(counts), multi_class):
+        signs = np.repeat(class_signs(len(counts), multi_class), counts, axis=0)
+        return [Subproblem(everything, sign, (slice(0, len(everything)),)) for sign in signs.T.copy()]
+    found, ones = [], np.ones(max(counts))
+    for i, j in class_pairs(len(counts)):
+        points = np.concatenate([everything[spans[i]], everything[spans[j]]])
+        sign = np.concatenate([ones[: counts[i]], -ones[: counts[j]]])
+        found.append(Subproblem(points, sign, (slice(0, int(counts[i])), slice(int(counts[i]), len(points)))))
     return found
 
 
