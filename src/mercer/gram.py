@@ -33,8 +33,8 @@ class Gram:
 
     Notes
     -----
-    Every product ``G @ V`` evaluates n m kernel values, one tile in memory at a time. ``G[I, J]`` evaluates that
-    block only.
+    Every product ``G @ V`` evaluates n m kernel values, one tile in memory at a time, or none if the kernel has
+    features, F (F' V), such as counts of substrings. ``G[I, J]`` evaluates that block only.
 
     Examples
     --------
