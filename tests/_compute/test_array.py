@@ -58,7 +58,7 @@ def test_products_of_many_columns_keep_digits_that_float32_sums_lose():
     K = np.full((1, 2**20), 1.0, np.float32)
     V = np.full((2**20, 1), 0.1, np.float32)
     exact = 2**20 * float(np.float32(0.1))
-    assert abs(float(array.product(K, V)[0, 0]) / exact - 1) < 1e-6
+    assert abs(float(array.product(K, V, np.float32)[0, 0]) / exact - 1) < 1e-6
 
 
 def test_mirroring_copies_the_lower_triangle_of_large_blocks():
@@ -117,11 +117,20 @@ def test_float32_products_are_those_of_the_columns_of_each_piece():
     K = np.random.default_rng(3).random((4, 1200)).astype(np.float32)
     V = np.random.default_rng(4).random((1200, 3)).astype(np.float32)
     expected = K.astype(float) @ V.astype(float)
-    np.testing.assert_allclose(array.product(K, V), expected, rtol=1e-6)
-    assert array.product(K, V).dtype == np.float32
+    np.testing.assert_allclose(array.product(K, V, np.float32), expected, rtol=1e-6)
+    assert array.product(K, V, np.float32).dtype == np.float32
     pieces = [slice(0, 500), slice(500, 1200)]
     parts = np.hstack([K[:, piece].astype(float) @ V[piece].astype(float) for piece in pieces])
-    np.testing.assert_allclose(array.product(K, V, pieces), parts, rtol=1e-6)
+    np.testing.assert_allclose(array.product(K, V, np.float32, pieces), parts, rtol=1e-6)
+
+
+def test_float32_values_of_indices_are_multiplied_by_float64_coefficients_to_the_last_digits():
+    K = np.random.default_rng(5).random((700, 700)).astype(np.float32)
+    kernel = mc.Precomputed(K + K.T)
+    V = 1e4 * np.random.default_rng(6).standard_normal((700, 2))
+    found = mc.Gram(kernel, np.arange(700)) @ V
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, (K + K.T).astype(float) @ V, atol=1e-7)
 
 
 def test_mirroring_copies_a_read_only_block():

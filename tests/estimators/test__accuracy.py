@@ -40,6 +40,44 @@ def test_indefinite_models_have_no_margin_and_no_bounds():
         capacity.smallest_ball(BAD, X)
 
 
+@pytest.mark.parametrize("C", [1.0, 1e3, 1e5])
+def test_a_float32_matrix_is_solved_as_the_float64_matrix_of_the_same_values(C):
+    K = (1e5 * mc.Gaussian(0.3)(X)).astype(np.float32)
+    for model, target in ((mc.SVC(C), LABELS), (mc.SVR(C), 1e3 * Y), (mc.OneClassSVM(0.3), None)):
+        model.set_params(kernel="precomputed").fit(K, target)
+        assert mc.certify(model, K, target).kkt <= 1e-7
+        wide = type(model)(**model.get_params(deep=False)).fit(K.astype(float), target)
+        np.testing.assert_allclose(model.dual_coef_, wide.dual_coef_, atol=1e-9 * abs(wide.dual_coef_).max())
+
+
+@pytest.mark.parametrize("kernel", [mc.Laplacian(0.5), mc.Gaussian(0.5)])
+def test_float32_coefficients_of_a_quadratic_loss_are_certified_as_stored(kernel):
+    # 1 / (2 C) on the diagonal multiplies the rounding of the coefficients
+    points, target = X.astype(np.float32), 1e7 * Y
+    model = mc.SVR(1e-3, kernel=kernel, loss="squared_epsilon")
+    with pytest.warns(ConvergenceWarning, match="violation of .* above tol"):
+        model.fit(points, target)
+    found = mc.certify(model, points, target)
+    assert found.kkt > 1e-3
+    assert model.certificate_.kkt == pytest.approx(found.kkt, rel=1e-6)
+
+
+@pytest.mark.parametrize("C", [0.1, 0.33])
+def test_float32_coefficients_at_a_bound_of_a_ball_are_certified_as_being_there(C):
+    points = X.astype(np.float32)
+    model = mc.SVDD(C, kernel=mc.Laplacian(0.5)).fit(points)
+    assert np.isclose(model.dual_coef_, np.float32(C)).sum() >= 2
+    assert mc.certify(model, points).kkt <= 1e-6
+
+
+@pytest.mark.filterwarnings("ignore:.*above tol")
+def test_a_model_that_stopped_early_has_the_certificate_of_its_raw_inputs():
+    for model in (mc.SVR(1e3, kernel="linear", max_iter=30), mc.NuSVR(0.4, C=1e3, kernel="linear", max_iter=30)):
+        model.fit(1e3 * X, Y)
+        assert model.certificate_.kkt > 1e-3
+        assert model.certificate_ == mc.certify(model, 1e3 * X, Y)
+
+
 def random_problem(seed):
     """Return a model, points, targets and weights drawn at random, and whether the kernel is definite."""
     rng = np.random.default_rng(seed)

@@ -51,27 +51,29 @@ def matmul(kernel, X, Z, V, pieces=None, tile=Tile):
     With ``pieces``, q slices of the rows of Z: the products K(X, Z[piece]) @ V[piece] side by side (n, q p).
     """
     if not kernel.explicit:
-        return join_points([product(kernel.evaluate(each), V, pieces) for _, each in tiles(X, Z, tile)])
+        return join_points([product(kernel.evaluate(each), V, X.dtype, pieces) for _, each in tiles(X, Z, tile)])
     if pieces is None:
         return X.xp.astype(kernel.multiply(X, Z, V), X.dtype, copy=False)
     products = [matmul(kernel, X, Z.take(piece), V[piece, :]) for piece in pieces]
     return X.xp.concat(products, axis=1)
 
 
-def product(K, V, pieces=None):
-    """Return K @ V in the type of K, summed in float64 over tiles of 512 columns, for each piece."""
-    if pieces is not None:
-        xp = array_api_compat.array_namespace(K)
-        return xp.concat([product(K[:, piece], V[piece, :]) for piece in pieces], axis=1)
+def product(K, V, dtype, pieces=None):
+    """Return K @ V for each piece, summed in float64 over tiles of 512 columns, in a type if K has float32.
+
+    Values of indices may be float32 while coefficients and results are float64.
+    """
     xp = array_api_compat.array_namespace(K)
-    V = xp.astype(V, K.dtype, copy=False)
+    if pieces is not None:
+        return xp.concat([product(K[:, piece], V[piece, :], dtype) for piece in pieces], axis=1)
     if K.dtype == xp.float64:
-        return K @ V
+        return K @ xp.astype(V, K.dtype, copy=False)
+    V = xp.astype(V, dtype, copy=False)
     total = xp.zeros((K.shape[0], V.shape[1]), dtype=xp.float64, device=array_api_compat.device(K))
     for start in range(0, K.shape[1], _COLUMNS):
         stop = min(start + _COLUMNS, K.shape[1])
-        total += xp.astype(K[:, start:stop] @ V[start:stop, :], xp.float64)
-    return xp.astype(total, K.dtype)
+        total += xp.astype(xp.astype(K[:, start:stop], dtype, copy=False) @ V[start:stop, :], xp.float64)
+    return xp.astype(total, dtype, copy=False)
 
 
 def vjp(kernel, X, Z, weights, tile=Tile):

@@ -19,22 +19,23 @@ _LARGE = 1e4
 _COMPARED, _HIDDEN = 200, 0.1
 
 
-def conclude(model, problem, solutions, tol, error, recompute):
+def conclude(model, problem, solutions, tol, error, recompute, ridge=0.0):
     """Store the certificate of stored solutions, and warn if they are inaccurate or the kernel is indefinite.
 
     ``recompute()`` gives it if the ``error`` of kernel rows, or storing the coefficients, may move values by more than
-    a share of the tolerance.
+    a share of the tolerance, which the solutions may already exceed; ``ridge`` is the largest term beside k(x, x).
     """
     evidence = problem.evidence
     found = total([each.certificate for each in solutions])
-    largest = _largest_value(problem.kernel, model.support_vectors_)
-    unsure = any(is_doubtful(each, tol) for each in solutions)
-    if evidence is not None or unsure or _noise(solutions, error, largest, problem.dtype) > _NOTICED * tol:
+    largest = largest_value(problem.kernel, model.support_vectors_)
+    unsure = any(each.violation > tol or is_doubtful(each, tol) for each in solutions)
+    noise = _noise(solutions, error, ridge + largest, problem.dtype)
+    if evidence is not None or unsure or noise > _NOTICED * tol:
         found = recompute()
     model.certificate_ = replace(found, convex=evidence is None)
     if evidence is not None:
         warn_nonconvex(type(model).__name__, evidence)
-    warn_inaccurate(model, max(solutions, key=lambda solution: solution.violation), tol)
+    warn_inaccurate(model, max(solutions, key=lambda solution: solution.violation), tol, largest)
 
 
 def _noise(solutions, error, largest, dtype):
@@ -45,16 +46,16 @@ def _noise(solutions, error, largest, dtype):
     return float((np.where(np.isnan(measured), np.nan_to_num(error) * sizes, measured) + largest * moved).max())
 
 
-def warn_inaccurate(model, worst, tol):
-    """Warn if the violation exceeds the tolerance, ``worst`` the worst solution, or if rounding does."""
+def warn_inaccurate(model, worst, tol, largest):
+    """Warn if the violation of the worst solution exceeds the tolerance, or rounding of k(x, x) up to ``largest``."""
     name, violation = type(model).__name__, max(worst.violation, model.certificate_.kkt)
     if violation <= tol:
         size = np.linalg.norm(model.dual_coef_, axis=0).max(initial=0.0)
-        warn_rounded(name, model.kernel_, model.support_vectors_, size, tol)
+        warn_rounded(name, largest, size, tol)
         return
     found = model.certificate_
     gap = f" and a relative gap of {found.gap / max(abs(found.dual), 1e-300):.3g}" if found.convex else ""
-    remedy = _remedy(worst.gain, _largest_value(model.kernel_, model.support_vectors_))
+    remedy = _remedy(worst.gain, largest)
     warn(
         f"{name} stopped after {worst.n_iter} steps with a violation of {violation:.3g}, above tol = {tol:.3g}{gap}; "
         f"{remedy}",
@@ -62,12 +63,11 @@ def warn_inaccurate(model, worst, tol):
     )
 
 
-def warn_rounded(name, kernel, points, size, tol):
-    """Warn if kernel values are so large that their rounding moves decision values by more than the tolerance.
+def warn_rounded(name, largest, size, tol):
+    """Warn if the rounding of k(x, x) up to ``largest`` moves decision values by more than the tolerance.
 
-    ``points`` are those with coefficients, ``size`` the root of the sum of their squares.
+    ``size`` is the norm of the coefficients.
     """
-    largest = _largest_value(kernel, points)
     noise = float(np.finfo(np.float64).eps) * largest * float(size)
     if noise > tol:
         warn(
@@ -97,7 +97,8 @@ def warn_coarse(model, problem, scale, violation, tol):
         )
 
 
-def _largest_value(kernel, points):
+def largest_value(kernel, points):
+    """Return the largest size of k(x, x) at some points, 0 for none."""
     return float(np.abs(kernel.diag(points)).max()) if count_points(points) else 0.0
 
 

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import check_integer, check_weights, warn
-from mercer.estimators._accuracy import warn_rounded
+from mercer.estimators._accuracy import largest_value, warn_rounded
 from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
 from mercer.kernels import bandwidth
 from mercer.kernels.base import with_params
@@ -175,7 +175,7 @@ class GridSearch(SupportVectorEstimator):
         violation = max(fold.violation for fold in found)
         if violation == 0:
             size = max(np.linalg.norm(coef, axis=0).max() for fold in found for coef in fold.coef)
-            warn_rounded(type(self).__name__, problem.kernel, problem.points, size, self.tol)
+            warn_rounded(type(self).__name__, largest_value(problem.kernel, problem.points), size, self.tol)
         scores, n_iter = np.empty((len(splits), len(Cs))), np.empty(len(Cs), int)
         for (i, (_, test)), (j, k) in product(enumerate(splits), enumerate(order)):
             given = {} if weights is None else {"sample_weight": weights[test]}

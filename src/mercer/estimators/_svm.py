@@ -287,7 +287,8 @@ class Regression(OneNormal, SingleOutput, RegressionProblem):
         solution, error = self._solution(problem, scaled, relative, scale)
         solution = solution.in_units(centre, scale)
         self._store(problem, solution)
-        conclude(self, problem, [solution], tol, error, lambda: self._recomputed(problem))
+        ridge = 0.0 if dual.ridge is None else float(np.max(dual.ridge))
+        conclude(self, problem, [solution], tol, error, lambda: self._recomputed(problem), ridge)
 
     def _store(self, problem, solution):
         super()._store(problem, solution)

@@ -156,8 +156,9 @@ class SVDD(Boundary, BaseEstimator):
 
     def _recomputed(self, problem):
         """Return the certificate of the stored coefficients in float64."""
+        rounding = np.finfo(problem.dtype).eps
         problem = replace(problem, points=widened(problem.points))
         dual = self._dual(problem)
         coef, values = self._stored(problem)
         bias = 0.5 * (self.radius_**2 - float(np.clip(coef, dual.lower, dual.upper) @ values))
-        return certificate(dual, coef, dual.target - values, bias)
+        return certificate(dual, coef, dual.target - values, bias, rounding)
