@@ -302,15 +302,8 @@ class Graphlets(_Graphs, Counting):
         return "a graph"
 
     def _compute_features(self, points):
-        inverse = _contained(self.size)
-        subgraphs = {3: _count_three, 4: _count_four}[self.size]
-        return weigh_features([dict(enumerate(inverse @ subgraphs(_simple(graph)))) for graph in points])
-
-
-def _simple(graph):
-    """Return the adjacency matrix of a graph without its loops, as integers that do not overflow."""
-    adjacency = graph.adjacency.astype(np.int64)
-    return sp.csr_array(sp.triu(adjacency, 1) + sp.tril(adjacency, -1))
+        counts = {3: _count_three, 4: _count_four}[self.size](_Neighbourhoods(points))
+        return weigh_features([dict(enumerate(row)) for row in (_contained(self.size) @ counts).T])
 
 
 # Edges of all graphs of 3 and of 4 nodes; their sorted degrees identify them.
@@ -334,51 +327,81 @@ def _contained(size):
     return np.rint(np.linalg.inv(copies)).astype(np.int64).astype(object)
 
 
-def _count_three(adjacency):
-    """Return the numbers of sets of three nodes with at least the edges of each form."""
-    n, m, degrees, _, at_edges = _neighbourhoods(adjacency)
-    wedges = sum(comb(d, 2) for d in degrees)
-    return np.array([comb(n, 3), m * (n - 2), wedges, int(at_edges.sum()) // 6], object)
+class _Neighbourhoods:
+    """Numbers of neighbours and common neighbours of the nodes of several graphs without loops, as exact integers."""
+
+    def __init__(self, graphs):
+        self.sizes = np.array([len(graph) for graph in graphs], object)
+        self.starts = np.cumsum([0, *self.sizes], dtype=np.int64)
+        joined = sp.block_diag([graph.adjacency for graph in graphs], format="csr").astype(np.int64)
+        self.adjacency = sp.csr_array(sp.triu(joined, 1) + sp.tril(joined, -1))
+        self.degrees = np.diff(self.adjacency.indptr).astype(object)
+        self.common = self.adjacency @ self.adjacency
+        # common neighbours of the ends of each edge; half a row is the number of triangles at a node
+        self.at_edges = self.common * self.adjacency
+        self.triangles_at = _row_sums(self.at_edges) // 2
+
+    def add(self, values):
+        """Return the sums over the nodes of each graph."""
+        return np.add.reduceat(values, self.starts[:-1])
+
+    @property
+    def edges(self):
+        """Numbers of edges of the graphs."""
+        return self.add(self.degrees) // 2
+
+    @property
+    def triangles(self):
+        """Numbers of triangles of the graphs."""
+        return self.add(self.triangles_at) // 3
 
 
-def _count_four(adjacency):
-    """Return the numbers of sets of four nodes with at least the edges of each form."""
-    n, m, degrees, common, at_edges = _neighbourhoods(adjacency)
-    wedges, stars = (sum(comb(d, k) for d in degrees) for k in (2, 3))
-    triangles = int(at_edges.sum()) // 6
-    at_nodes = (np.asarray(at_edges.sum(axis=1)).ravel() // 2).tolist()
-    u, v = sp.triu(adjacency, 1).nonzero()
-    paths = sum((degrees[i] - 1) * (degrees[j] - 1) for i, j in zip(u.tolist(), v.tolist(), strict=True))
-    diamonds = sum(comb(count, 2) for count in sp.triu(at_edges, 1).data.tolist())
-    squares = sum(comb(count, 2) for count in sp.triu(common, 1).data.tolist()) // 2
-    paws = sum(count * (degree - 2) for count, degree in zip(at_nodes, degrees, strict=True))
+def _row_sums(matrix):
+    return np.asarray(matrix.sum(axis=1)).ravel().astype(object)
+
+
+def _choose(n, k):
+    """Return the binomial coefficients of an array of Python integers."""
+    return np.array([comb(each, k) for each in n], object)
+
+
+def _count_three(near):
+    """Return the numbers of sets of three nodes with at least the edges of each form, for each graph."""
+    n = near.sizes
+    return np.array([_choose(n, 3), near.edges * (n - 2), near.add(_choose(near.degrees, 2)), near.triangles])
+
+
+def _count_four(near):
+    """Return the numbers of sets of four nodes with at least the edges of each form, for each graph."""
+    n, d, m, triangles = near.sizes, near.degrees, near.edges, near.triangles
+    wedges, stars = (near.add(_choose(d, k)) for k in (2, 3))
+    paths = near.add((d - 1) * (near.adjacency @ (d - 1).astype(np.int64))) // 2 - 3 * triangles
     sparse = [
-        comb(n, 4),
-        m * comb(max(n - 2, 0), 2),
-        comb(m, 2) - wedges,
+        _choose(n, 4),
+        m * _choose(np.maximum(n - 2, 0), 2),
+        _choose(m, 2) - wedges,
         wedges * (n - 3),
         stars,
-        paths - 3 * triangles,
+        paths,
     ]
-    complete = _count_complete(adjacency, at_edges)
-    return np.array([*sparse, triangles * (n - 3), squares, paws, diamonds, complete], object)
+    # pairs of common neighbours, of two nodes for squares and of the ends of an edge for diamonds
+    pairs, at_edges = near.common.copy(), near.at_edges.copy()
+    for matrix in (pairs, at_edges):
+        matrix.data = matrix.data * (matrix.data - 1) // 2
+    squares = near.add(_row_sums(pairs) - _choose(d, 2)) // 4
+    paws, diamonds = near.add(near.triangles_at * (d - 2)), near.add(_row_sums(at_edges)) // 2
+    return np.array([*sparse, triangles * (n - 3), squares, paws, diamonds, _count_complete(near)])
 
 
-def _count_complete(adjacency, at_edges):
-    """Return the number of complete subgraphs of four nodes; each is found at its six edges."""
+def _count_complete(near):
+    """Return the numbers of complete subgraphs of four nodes; each is found at its six edges."""
+    adjacency, found = near.adjacency, np.zeros(len(near.sizes), object)
     rows = [set(part.tolist()) for part in np.split(adjacency.indices, adjacency.indptr[1:-1])]
-    found = 0
-    for u, v in zip(*(part.tolist() for part in sp.triu(at_edges, 1).nonzero()), strict=True):
+    graphs = np.repeat(np.arange(len(near.sizes)), near.sizes.astype(np.int64)).tolist()
+    for u, v in zip(*(part.tolist() for part in sp.triu(near.at_edges, 1).nonzero()), strict=True):
         both = rows[u] & rows[v]
-        found += sum(len(rows[w] & both) for w in both) // 2
+        found[graphs[u]] += sum(len(rows[w] & both) for w in both) // 2
     return found // 6
-
-
-def _neighbourhoods(adjacency):
-    """Return n, the number of edges, degrees, common neighbours of all pairs, and those of the ends of each edge."""
-    common = adjacency @ adjacency
-    degrees = np.diff(adjacency.indptr).tolist()
-    return adjacency.shape[0], adjacency.nnz // 2, degrees, common, common * adjacency
 
 
 @dataclass(frozen=True, eq=False)
