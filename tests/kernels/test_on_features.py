@@ -78,3 +78,19 @@ def test_an_estimator_resolves_the_rule_and_equals_the_one_on_kernel_values():
     np.testing.assert_allclose(model.decision_function(WORDS), expected, atol=1e-6)
     assert mc.check_kernel(model.kernel_).positive_semidefinite
     assert mc.check_kernel(mc.OnFeatures(mc.Gaussian(1.0), mc.Sigmoid())).positive_semidefinite is None
+
+
+@pytest.mark.parametrize("name", OUTER)
+def test_arrays_of_other_libraries_have_the_values_of_numpy(name):
+    strict = pytest.importorskip("array_api_strict")
+    X = RNG.random((9, 2))
+    kernel = mc.OnFeatures(OUTER[name], mc.Polynomial(2, gamma=0.5))
+    np.testing.assert_allclose(np.asarray(kernel(strict.asarray(X))), kernel(X), rtol=1e-13)
+
+
+def test_a_model_file_stores_both_kernels(tmp_path):
+    model = mc.KernelPCA(2, kernel=mc.OnFeatures(mc.Gaussian("median"), INNER)).fit(WORDS)
+    mc.save(model, tmp_path / "model")
+    loaded = mc.load(tmp_path / "model")
+    assert loaded.kernel_ == model.kernel_
+    np.testing.assert_array_equal(loaded.transform(WORDS), model.transform(WORDS))
