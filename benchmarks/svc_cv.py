@@ -1,24 +1,34 @@
-"""Selection of C: SVCCV and GridSearchCV over scikit-learn's SVC, on the same folds.
+"""Selection of C and gamma: SVCCV beside scikit-learn's GridSearchCV, on the same folds, and beside liquidSVM.
 
     python benchmarks/svc_cv.py --n 10000 --d 10 --cs 50 --folds 10 --share 0.06
+    python benchmarks/svc_cv.py --n 1000 --sets covtype,letter,usps,ijcnn1,mnist
 
 The peer is timed on a share of the grid: evenly spaced values of C, at least three, all folds, two processes. The time
 for the other values is interpolated in log C. Times are those of `fit` without the refit, after one small fit of each
 system for imports and compilation.
+
+With ``--sets``, 5 values of gamma, 10 of C and 5 folds on n rows of each set (needs MERCER_DATA; classes are halved),
+fits alternate and figures are the least processor time of each system on one thread, the refit of Mercer and the
+selection of liquidSVM included. Mercer's time on all threads is that of the clock. liquidSVM 1.0.1 is optional, and not
+in any list of requirements because of its licence (AGPL): ``pip install --no-build-isolation liquidSVM`` with g++ and
+setuptools < 70. It solves without an intercept, so test errors on n other rows are printed beside the times.
 """
 
 import argparse
 import json
 import os
 import platform
+import sysconfig
 import time
 
 import numpy as np
 import sklearn
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
+from svm_grid import rows
 
 import mercer as mc
+from mercer._compute.threads import limit_threads
 from mercer.estimators.svc_cv import SVCCV
 
 
@@ -37,8 +47,77 @@ def timed(model, X, y):
     return time.perf_counter() - start, model
 
 
+def halved(name, n):
+    """Return training rows, labels, test rows and labels of a set: the upper half of the classes against the lower."""
+    X, y, new, new_y = rows(name, n, labels=True)
+    classes = np.unique(np.concatenate([y, new_y]))
+    upper = classes[len(classes) // 2 :]
+    return X, np.isin(y, upper), new, np.isin(new_y, upper)
+
+
+def liquid_search(X, y, new, gammas, Cs):
+    """Return the predictions of liquidSVM for new rows after its search on one thread, and the processor time of it."""
+    from liquidSVM import SVM as LiquidSVM
+
+    names = {"GAMMAS": 1 / np.sqrt(gammas), "C_VALUES": Cs}
+    start = time.process_time()
+    grid = {name: " ".join(map(str, values)) for name, values in names.items()}
+    model = LiquidSVM(X, np.where(y, 1.0, -1.0), SCENARIO="MC", threads=1, display=0, FOLDS=5, **grid)
+    model.train()
+    model.select()
+    seconds = time.process_time() - start
+    # it refuses test labels of one class; they change no prediction
+    values = model.test(new, np.where(np.arange(len(new)) % 2, 1.0, -1.0))[0][:, 0]
+    model.clean()
+    return values > 0, seconds
+
+
+def our_search(X, y, new, gammas, Cs):
+    """Return the predictions of Mercer for new rows after its search on one thread, and the processor time of it."""
+    with limit_threads(1):
+        start = time.process_time()
+        model = SVCCV(Cs=Cs, gammas=gammas, cv=5).fit(X, y)
+        seconds = time.process_time() - start
+    return model.predict(new), seconds
+
+
+def without_liquidsvm():
+    """Return why liquidSVM cannot be imported, or None."""
+    # its import asks for a name of Python 2
+    sysconfig.get_config_vars()["SO"] = sysconfig.get_config_var("EXT_SUFFIX")
+    try:
+        import liquidSVM  # noqa: F401
+    except (ImportError, NameError) as error:
+        return f"liquidSVM is skipped: {error!r}"
+    return None
+
+
+def beside_liquidsvm(names, n, repeat):
+    """Print a line for each set."""
+    reason = without_liquidsvm()
+    searches = {"mercer": our_search} if reason else {"mercer": our_search, "liquidSVM": liquid_search}
+    print(
+        reason or "", f"load {os.getloadavg()[0]:.1f}; seconds on one thread, test errors; on all threads", flush=True
+    )
+    for name in names:
+        X, y, new, new_y = halved(name, n)
+        gammas, Cs = 4.0 ** np.arange(-2, 3) / (X.shape[1] * X.var()), np.logspace(-2, 3, 10)
+        our_search(X[:300], y[:300], new[:10], gammas[:1], Cs[:2])
+        times, errors = {each: [] for each in searches}, {}
+        for _ in range(repeat):
+            for each, search in searches.items():
+                predicted, seconds = search(X, y, new, gammas, Cs)
+                times[each].append(seconds)
+                errors[each] = np.mean(predicted != new_y)
+        spent, _ = timed(SVCCV(Cs=Cs, gammas=gammas, cv=5), X, y)
+        parts = [f"{each} {min(times[each]):.2f} s, {errors[each]:.4f}" for each in searches]
+        ratio = "" if reason else f"; {min(times['liquidSVM']) / min(times['mercer']):.2f} times faster"
+        deviation = np.sqrt(errors["mercer"] * (1 - errors["mercer"]) / len(new_y))
+        print(f"{name:8} n {n}  {'; '.join(parts)} (+- {deviation:.4f}){ratio}; {spent:.2f} s", flush=True)
+
+
 def main():
-    """Print one JSON line."""
+    """Print one JSON line, or a line for each set."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=10_000)
     parser.add_argument("--d", type=int, default=10)
@@ -48,7 +127,12 @@ def main():
     parser.add_argument("--high", type=float, default=3, help="log10 of the largest C")
     parser.add_argument("--share", type=float, default=0.06, help="share of the grid that the peer is timed on")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--sets", help="sets on which SVCCV is timed beside liquidSVM")
+    parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
+    if options.sets:
+        beside_liquidsvm(options.sets.split(","), options.n, options.repeat)
+        return
 
     X, y = data(options.n, options.d, options.seed)
     gamma = 1 / (options.d * X.var())

@@ -18,8 +18,8 @@ from mercer import datasets
 SETS = "letter", "usps", "ijcnn1", "covtype", "mnist", "ida_banana", "ida_image", "splice_uci"
 
 
-def rows(name, n):
-    """Return n training rows and as many others, drawn without replacement, with their labels."""
+def rows(name, n, labels=False):
+    """Return n training rows and their labels, and as many other rows, with theirs if ``labels``."""
     data = datasets.load(name)
     if name == "covtype":
         X = np.hstack([data.X10 / data.X10.std(0), np.eye(4)[data.wilderness], np.eye(40)[data.soil]])
@@ -32,7 +32,8 @@ def rows(name, n):
     train, test = order[:n], order[n : 2 * n] if len(order) >= 2 * n else order[:n]
     own, new = (np.asarray(X[part], np.float64) for part in (train, test))
     own, new = (own / 255, new / 255) if name == "mnist" else (own, new) if name == "usps" else standardised(own, new)
-    return own.astype(np.float64), y[train].astype(int), new.astype(np.float64)
+    own, new = own.astype(np.float64), new.astype(np.float64)
+    return (own, y[train].astype(int), new, y[test].astype(int)) if labels else (own, y[train].astype(int), new)
 
 
 def peers(names):
