@@ -34,8 +34,8 @@ _MOST = 10_000
 class GridSearch(SupportVectorEstimator):
     """Mixin of estimators with C, and perhaps the gamma of the kernel, chosen by cross-validation.
 
-    A class states what concerns its models: ``_model(C, kernel)``, ``_solve`` (folds for ascending C), ``_outputs`` and
-    ``_known_model`` (from decision values), ``_store_fold``, ``_scorer`` and ``_conclude``.
+    A class states what concerns its models: ``_model(C, kernel)``, ``_solve`` (folds for ascending C, by kernel),
+    ``_outputs`` and ``_known_model`` (from decision values), ``_store_fold``, ``_scorer`` and ``_conclude``.
     """
 
     Cs: Any = 10
@@ -74,10 +74,12 @@ class GridSearch(SupportVectorEstimator):
         (X,), y = indexable(X), column_or_1d(y)
         weights = check_weights("sample_weight", sample_weight, len(y))
         splits = self._splits(X, y, weights, groups)
-        gammas, scorer, parts = self._gammas(problem), self._scorer(problem), []
-        for gamma in gammas:
-            own = problem if gamma is None else replace(problem, kernel=with_params(problem.kernel, {"gamma": gamma}))
-            parts.append(self._scored(own, splits, Cs, X, y, None if sample_weight is None else weights, scorer))
+        gammas, scorer, order = self._gammas(problem), self._scorer(problem), np.argsort(Cs, kind="stable")
+        kernels = [problem.kernel if each is None else with_params(problem.kernel, {"gamma": each}) for each in gammas]
+        solved = self._solve(problem, kernels, [_fold(problem, *each) for each in splits], Cs[order])
+        given, parts = None if sample_weight is None else weights, []
+        for kernel, found in zip(kernels, solved, strict=True):
+            parts.append(self._scored(replace(problem, kernel=kernel), found, splits, Cs, X, y, given, scorer))
         scores, n_iter, held_out, violations = zip(*parts, strict=True)
         self._warn_inaccurate(max(violations))
 
@@ -88,7 +90,7 @@ class GridSearch(SupportVectorEstimator):
         self.best_params_ = self.cv_results_["params"][self.best_index_]
         self.C_ = self.best_params_["C"]
         g = self.best_index_ % len(gammas)
-        self.kernel_ = problem.kernel if gammas[g] is None else with_params(problem.kernel, {"gamma": gammas[g]})
+        self.kernel_ = kernels[g]
         self.held_out_values_ = held_out[g]
         self._conclude(problem, y, weights)
         if self.refit:
@@ -167,11 +169,9 @@ class GridSearch(SupportVectorEstimator):
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         return [split(*each, weights) for each in splitter.split(X, y, groups)]
 
-    def _scored(self, problem, splits, Cs, X, y, weights, scorer):
+    def _scored(self, problem, found, splits, Cs, X, y, weights, scorer):
         """Return the scores (folds, k), steps (k,), held-out outputs for the best C, and the worst violation."""
         order = np.argsort(Cs, kind="stable")
-        folds = [_fold(problem, *each) for each in splits]
-        found = self._solve(problem, folds, Cs[order])
         violation = max(fold.violation for fold in found)
         if violation == 0:
             size = max(np.linalg.norm(coef, axis=0).max() for fold in found for coef in fold.coef)

@@ -14,9 +14,8 @@ from mercer.estimators._classifier import ClassificationProblem, store_coefficie
 from mercer.estimators._search import GridSearch
 from mercer.estimators._svm import check_choice
 from mercer.estimators.svc import SVC
-from mercer.solvers.svm.cross_validation import cross_validate
+from mercer.solvers.svm.cross_validation import cross_validate_kernels
 from mercer.solvers.svm.one_vs_one import class_values, decide, is_paired
-from mercer.solvers.svm.rows import rows_of
 
 
 @dataclass(eq=False, repr=False)
@@ -169,13 +168,13 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
             return functools.partial(_accuracy, factors=None if self.class_weight is None else factors)
         return check_scoring(self._model(1.0, self.kernel), self.scoring)
 
-    def _solve(self, problem, folds, Cs):
+    def _solve(self, problem, kernels, folds, Cs):
         upper = problem.upper_bounds(1.0)
         duals = [binary.dual(upper) for binary in problem.binary]
         # probabilities need accurate decision values
         gap = self.tol if self.calibration is None else 0.0
         with self._training(problem) as options:
-            return cross_validate(rows_of(problem.kernel, problem.points, np.inf), duals, folds, Cs, options, gap)
+            yield from cross_validate_kernels(kernels, problem.points, duals, folds, Cs, options, gap)
 
     def _known_model(self, problem, values):
         return _KnownValues(values, problem.classes, self.multi_class)

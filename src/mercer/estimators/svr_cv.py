@@ -11,9 +11,8 @@ from mercer._common import check_number
 from mercer.estimators._search import GridSearch
 from mercer.estimators._svm import RegressionProblem, centre_and_scale, regression_tolerance, store_vectors
 from mercer.estimators.svr import SVR
-from mercer.solvers.svm.cross_validation import cross_validate
+from mercer.solvers.svm.cross_validation import cross_validate_kernels
 from mercer.solvers.svm.dual import Dual
-from mercer.solvers.svm.rows import rows_of
 
 
 @dataclass(eq=False, repr=False)
@@ -102,15 +101,15 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
     def _scorer(self, _problem):
         return check_scoring(self._model(1.0, self.kernel), self.scoring)
 
-    def _solve(self, problem, folds, Cs):
+    def _solve(self, problem, kernels, folds, Cs):
         centre, scale = centre_and_scale(problem.targets)
         zeros, places = np.zeros(len(problem.rows)), np.arange(len(problem.rows))
         target, epsilon = (problem.targets - centre) / scale, self.epsilon / scale
         unit = Dual(target, -problem.weights, problem.weights, zeros, places, epsilon)
-        rows, tol = rows_of(problem.kernel, problem.points, np.inf), regression_tolerance(self.tol, scale)[1]
+        tol = regression_tolerance(self.tol, scale)[1]
         with self._training(problem, tol) as options:
-            found = cross_validate(rows, [unit], folds, Cs / scale, options, tol)
-        return [fold.in_units(centre, scale) for fold in found]
+            for found in cross_validate_kernels(kernels, problem.points, [unit], folds, Cs / scale, options, tol):
+                yield [fold.in_units(centre, scale) for fold in found]
 
     def _known_model(self, _problem, values):
         return _KnownValues(values[:, 0])

@@ -8,8 +8,10 @@ from mercer._compute.compile import compiled, dispatcher
 from mercer.solvers.svm.on_demand import cached
 from mercer.solvers.svm.rounds import bias_and_violation, round_solver
 
-# Each call of the rounds lowers the violation to this share, after which the gap is checked.
-_SHARE = 0.5
+# A call of the rounds lowers the violation to a share between these, after which the gap is checked.
+_LEAST, _MOST = 0.5, 0.95
+# It aims beyond the share of the gap that is missing.
+_BEYOND = 1.6
 # Coefficients within this share of the distance between their bounds count as being at the bound.
 _AT_BOUND = 1e-9
 # Overhead of a step, in variables.
@@ -70,15 +72,18 @@ def path_solver():
                     before, gradient = all_coef[k - 1], all_gradient[k - 1]
                     neighbour_start(target, epsilon, before, gradient, lower, upper, Cs[k] / Cs[k - 1], coef, f)
                 all_bias[k], violation[k] = bias_and_violation(f, coef, lower, upper, epsilon, m)
-            position[1], steps, limit = 1, 1, 1
+            position[1], steps, reached = 1, 1, np.inf
             while violation[k] > tol and steps > 0 and n_iter[k] < max_iter and work > 0:
                 limit = min(max_iter - n_iter[k], max(1, work // (m + _OVERHEAD)))
-                aim = max(tol, _SHARE * violation[k])
+                # the gap falls about as the violation
+                share = min(max(_LEAST, _BEYOND * gap / reached), _MOST)
+                aim = max(tol, share * violation[k])
                 steps, _ = solve_rounds(points, K, spare, slots, m, f, coef, lower, upper, epsilon, aim, limit)
                 n_iter[k] += steps
                 work -= (steps + 1) * (m + _OVERHEAD)
                 all_bias[k], violation[k] = bias_and_violation(f, coef, lower, upper, epsilon, m)
-                if relative_gap(target, f, coef, lower, upper, epsilon, all_bias[k]) <= gap:
+                reached = relative_gap(target, f, coef, lower, upper, epsilon, all_bias[k])
+                if reached <= gap:
                     violation[k] = min(violation[k], tol)
             if violation[k] <= tol or n_iter[k] >= max_iter or steps == 0:
                 position[0], position[1] = k + 1, 0

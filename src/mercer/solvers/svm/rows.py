@@ -95,13 +95,8 @@ class FusedRows:
     """
 
     def __init__(self, kernel, points, dtype, error=np.nan):
-        self.kernel, self.points = kernel, points
-        self.dtype, self.error = np.dtype(dtype), error
-        self._formula = kernel.profile, kernel.scalar, parameters(kernel)
-        self._radial = kernel.scalar == "radial"
-        # k(x, x) is constant for a kernel of distances
-        some = points[:1] if self._radial else points
-        self.diagonal = np.resize(np.asarray(kernel.diag(some.astype(np.float64)), np.float64), len(points))
+        self.points, self.dtype, self.error = points, np.dtype(dtype), error
+        self.set_kernel(kernel)
         self.width = points.shape[1] + 2 * self._radial
         if self._radial:
             self._centre = points.mean(axis=0, dtype=np.float64)
@@ -112,13 +107,32 @@ class FusedRows:
             self._centre = np.zeros(points.shape[1])
             self._right = np.ascontiguousarray(points, dtype)
 
-    def columns(self, J):
-        """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
+    def set_kernel(self, kernel):
+        """Take a kernel, or another one of its class over the same points."""
+        self.kernel, self._formula = kernel, (kernel.profile, kernel.scalar, parameters(kernel))
+        self._radial = kernel.scalar == "radial"
+        # k(x, x) is constant for a kernel of distances
+        some = self.points[:1] if self._radial else self.points
+        self.diagonal = np.resize(np.asarray(kernel.diag(some.astype(np.float64)), np.float64), len(self.points))
+
+    def finisher(self):
+        """Return the compiled loop that turns squared distances or inner products into kernel values, in place."""
         profile, scalar, parameters = self._formula
-        right = self._right[_run(J)]
         parameters = tuple(self.dtype.type(value) for value in parameters)
         kind = "clamped" if scalar == "radial" else "plain"
-        finish = loops.compile_profile(profile, 0, kind, self.dtype, len(parameters))
+        loop = loops.compile_profile(profile, 0, kind, self.dtype, len(parameters))
+        return lambda block: loop(block, block, block, 0, parameters)
+
+    def columns(self, J):
+        """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
+        return self._written(J, self.finisher())
+
+    def arguments(self, J):
+        """Return a function (R, out) that writes the squared distances or inner products of points R and J."""
+        return self._written(J, lambda _block: None)
+
+    def _written(self, J, finish):
+        right = self._right[consecutive(J)]
 
         def write(R, out):
             left = self._left(R)
@@ -136,7 +150,7 @@ class FusedRows:
                         own = left[start : start + step]
                         block = memory[: len(own) * other.shape[1]].reshape(len(own), -1)
                         np.matmul(own, other, out=block)
-                        finish(block, block, block, 0, parameters)
+                        finish(block)
                         out[start : start + step, tile] = block
 
             run(fill, -(-len(right) // width), len(left) * right.size)
@@ -186,7 +200,7 @@ def exact_product(rows, R, J, weights):
     return np.asarray(Gram(rows.kernel, take_points(points, R), take_points(points, J)) @ weights, np.float64)
 
 
-def _run(J):
+def consecutive(J):
     """Return consecutive indices as a slice, which copies nothing; others unchanged."""
     if len(J) and J[-1] - J[0] == len(J) - 1 and (np.diff(J) == 1).all():
         return slice(int(J[0]), int(J[-1]) + 1)
