@@ -7,7 +7,6 @@ import pytest
 
 from mercer.kernels import letters
 from mercer.kernels.letters import (
-    bit_planes,
     code_letters,
     fill_runs,
     fill_subsequences,
@@ -41,7 +40,7 @@ def test_equal_substrings_are_counted_across_the_numbers_of_a_bit_plane(length, 
     Z = ["".join(word) for word in rng.choice(list("axyz"), (3, length), p=[0.97, 0.01, 0.01, 0.01])]
     coded, others = code_letters(X), code_letters(Z)
     out, weights = np.empty((2, 2)), np.array([1.0, 10.0, 1000.0])
-    planes = bit_planes(coded.recoded(others), length), bit_planes(others, length)
+    planes = coded.recoded(others).bit_planes, others.bit_planes
     fill_runs(*planes, pack_bits(np.ones((1, length), bool))[0], 1, 1, weights, out)
     expected = [
         [

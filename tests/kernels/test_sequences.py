@@ -45,7 +45,7 @@ def test_the_median_width_is_the_median_distance_of_times_by_the_root_of_the_med
     assert few.band == 4
     with pytest.raises(ValueError, match="not resolved, width = 'median'"):
         GlobalAlignment("median")(series)
-    with pytest.raises((TypeError, ValueError), match="width"):
+    with pytest.raises(ValueError, match="width = 'scale' must be \"median\" or a positive number"):
         GlobalAlignment("scale")
 
 

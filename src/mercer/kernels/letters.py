@@ -29,6 +29,14 @@ class CodedStrings:
         """Length of the longest string."""
         return int(np.diff(self.ends).max())
 
+    @functools.cached_property
+    def bit_planes(self):
+        """Bits of the codes of strings of one length, 64 positions in a number (n, planes, numbers)."""
+        # the code after the last one, for unknown letters, differs from all letters
+        codes = np.where(self.codes < 0, len(self.vocabulary), self.codes).reshape(len(self.ends) - 1, -1)
+        planes = range(len(self.vocabulary).bit_length())
+        return np.stack([pack_bits(codes >> p & 1) for p in planes], axis=1)
+
     def take_rows(self, rows):
         """Return some of the strings."""
         each = np.split(self.codes, self.ends[1:-1])
@@ -123,14 +131,6 @@ def _add_words(codes, ends, length, letters, decay, out):
                 if codes[t] >= 0:
                     size = letters ** (p - 1)
                     words[codes[t] * size : (codes[t] + 1) * size] += decay * before[starts[p - 1] : starts[p]]
-
-
-def bit_planes(strings, length):
-    """Return the bits of the codes of strings of one length, 64 positions in a number: (n, planes, numbers)."""
-    # the code after the last one, for unknown letters, differs from all letters
-    codes = np.where(strings.codes < 0, len(strings.vocabulary), strings.codes).reshape(-1, length)
-    planes = len(strings.vocabulary).bit_length()
-    return np.stack([pack_bits(codes >> p & 1) for p in range(planes)], axis=1)
 
 
 def pack_bits(bits):

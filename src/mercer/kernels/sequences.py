@@ -62,6 +62,8 @@ class GlobalAlignment(Structured):
     normalized: bool = True
 
     def __post_init__(self):
+        if isinstance(self.width, str) and self.width != "median":
+            raise ValueError(f'width = {self.width!r} must be "median" or a positive number.')
         if self.width != "median":
             check_positive("width", self.width)
         if self.band is not None:

@@ -11,7 +11,6 @@ import numpy as np
 
 from mercer._common import check_integer, check_number
 from mercer.kernels.letters import (
-    bit_planes,
     code_letters,
     fill_runs,
     fill_subsequences,
@@ -457,8 +456,6 @@ class WeightedDegree(_Compared):
         return x_length
 
     def _filler(self, X, Z):
-        length = int(Z.ends[1])
         weights = 2 * (self.degree - np.arange(self.degree)) / (self.degree * (self.degree + 1))
-        positions = pack_bits(np.ones((1, length), bool))[0]
-        x, z = bit_planes(X, length), bit_planes(Z, length)
-        return lambda rows, columns, block: fill_runs(x, z, positions, rows.start, columns.start, weights, block)
+        arrays = X.bit_planes, Z.bit_planes, pack_bits(np.ones((1, Z.longest), bool))[0]
+        return lambda rows, columns, block: fill_runs(*arrays, rows.start, columns.start, weights, block)
