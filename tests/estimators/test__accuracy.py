@@ -78,6 +78,39 @@ def test_a_model_that_stopped_early_has_the_certificate_of_its_raw_inputs():
         assert model.certificate_ == mc.certify(model, 1e3 * X, Y)
 
 
+def fitted_in_both(model, points, target):
+    """Return the values of a model fitted to float32 rows and to the same numbers in float64, and the warnings."""
+    narrow, values = points.astype(np.float32), []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for rows in (narrow, narrow.astype(float)):
+            fitted = model.fit(rows, target)
+            values.append(getattr(fitted, "transform", fitted.predict)(rows))
+    return *values, [str(each.message) for each in caught]
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 10.0])
+@pytest.mark.parametrize("share", [1e-7, 1e-5, 1e-3, 1e-1])
+def test_float32_models_warn_where_their_values_are_off_by_a_thousandth(scale, share, global_random_seed):
+    points = scale * np.random.default_rng(global_random_seed).standard_normal((150, 3))
+    labels = (points[:, 0] + 0.5 * np.abs(points[:, 1]) > 0).astype(int)
+    for kernel in (mc.Linear(), mc.Polynomial(2, 1.0, 1.0), mc.Gaussian(0.1 * scale**-2)):
+        ridge = share * float(kernel.diag(points).mean())
+        for model in (mc.KernelFisher(kernel=kernel, mu=ridge), mc.KernelRidge(ridge, kernel=kernel)):
+            narrow, wide, said = fitted_in_both(model, points, labels)
+            error = np.linalg.norm(narrow - wide) / np.linalg.norm(wide)
+            name, warned = type(model).__name__, any("float32 rounds kernel values" in each for each in said)
+            assert warned or error < 3e-3
+            assert not warned or error > 1e-4
+            assert all(f"{name} are accurate" in each for each in said if "float32" in each)
+
+
+def test_a_discriminant_of_float32_rows_far_apart_is_solved_with_a_warning_not_refused():
+    points = (100 * np.random.default_rng(0).standard_normal((200, 5))).astype(np.float32)
+    with pytest.warns(ConvergenceWarning, match=r"float64, or a larger mu than 0\.1"):
+        mc.KernelFisher(kernel="linear", mu=0.1).fit(points, points[:, 0] > 0)
+
+
 def random_problem(seed):
     """Return a model, points, targets and weights drawn at random, and whether the kernel is definite."""
     rng = np.random.default_rng(seed)

@@ -122,3 +122,13 @@ def test_centring_forgets_where_the_data_lie():
 @pytest.mark.parametrize(("dtype", "expected"), [(np.float32, 2.0**-23), (np.float64, 2.0**-52), (np.int64, 2.0**-52)])
 def test_epsilon_is_that_of_the_type_of_the_values(dtype, expected):
     assert epsilon(np.zeros(2, dtype)) == expected
+
+
+def test_the_matrix_of_float32_points_is_that_of_the_same_numbers_in_float64():
+    points = np.random.default_rng(8).standard_normal((40, 3)).astype(np.float32)
+    for coef in (None, np.random.default_rng(9).standard_normal((40, 5)).astype(np.float32)):
+        narrow, wide = mc.Expansion(mc.Gaussian(0.3), points, coef), None if coef is None else coef.astype(float)
+        exact = InnerProducts(mc.Expansion(mc.Gaussian(0.3), points.astype(float), wide)).dense()
+        found = InnerProducts(narrow)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found.dense(), exact, atol=1e-14 * abs(exact).max())

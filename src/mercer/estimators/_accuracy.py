@@ -1,4 +1,4 @@
-"""The certificate of a fitted support vector estimator, and warnings where it is not accurate."""
+"""The certificate of a fitted support vector estimator, and warnings where estimators are not accurate."""
 
 from dataclasses import replace
 
@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import warn
 from mercer._compute.points import count_points, take_points, widened
 from mercer.definiteness.convexity import warn_nonconvex
+from mercer.estimators._base import in_float64
 from mercer.solvers._certify import total
 from mercer.solvers.svm.correction import is_doubtful
 
@@ -17,6 +18,8 @@ _NOTICED = 0.1
 _LARGE = 1e4
 # Number of points compared with each other, and the largest error of a boundary as a share of their squared distances.
 _COMPARED, _HIDDEN = 200, 0.1
+# Largest relative error of the values of a model in float32.
+_SINGLE_ERROR = 1e-3
 
 
 def conclude(model, problem, solutions, tol, error, recompute, ridge=0.0):
@@ -93,6 +96,24 @@ def warn_coarse(model, problem, scale, violation, tol):
             f"the boundary of {type(model).__name__} is accurate to {reached:.1g} only, where squared distances of "
             f"points are {max(spread, 0.0):.1g} on average and k(x, x) is up to {scale:.1g}. Features far from the "
             "origin cause this: subtract their mean (StandardScaler), or give a smaller tol.",
+            ConvergenceWarning,
+        )
+
+
+def warn_single_precision(model, points, parameter):
+    """Warn if float32 moves the values of an expansion at some of its points by more than a share of their size."""
+    psi, n = model.expansion_, count_points(points)
+    if psi.coef.dtype != np.float32:
+        return
+    some = take_points(points, np.unique(np.linspace(0, n - 1, _COMPARED).astype(int)))
+    exact = in_float64(psi.kernel, psi.points, psi.coef)(widened(some))
+    error, size = np.linalg.norm(psi(some) - exact, axis=0), np.linalg.norm(exact + model.intercept_, axis=0)
+    share = float(np.max(error / np.where(size > 0, size, 1.0)))
+    if share > _SINGLE_ERROR:
+        warn(
+            f"values of {type(model).__name__} are accurate to a share of {share:.1g} only: float32 rounds kernel "
+            f"values, and coefficients up to {float(np.abs(psi.coef).max()):.1g} multiply the error; give X in "
+            f"float64, or a larger {parameter} than {getattr(model, parameter)!r}.",
             ConvergenceWarning,
         )
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from mercer._common import check_integer, check_positive, check_weights
 from mercer._compute.points import take_points
 from mercer._compute.targets import refuse_targets
+from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelTransformer, in_float64
 from mercer.expansion import features
 from mercer.solvers import fisher
@@ -37,7 +38,8 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         Kernel. Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
     mu : float
         Regularisation parameter, positive; added to the scatter within classes, a sum over n points, in every
-        direction. Without it directions of no scatter within the classes would have no finite lambda.
+        direction. Without it directions of no scatter within the classes would have no finite lambda. A
+        ConvergenceWarning says if it is so small that float32 rows lose more than a thousandth of the coordinates.
     memory : str or int
         Memory limit, in bytes, of stored matrices. Beyond it products are lazy.
     random_state : int, RandomState or None
@@ -121,6 +123,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         self.means_, self.eigenvalues_, self.residual_ = found.means, found.eigenvalues, found.residual
         self.expansion_, self.intercept_ = found.expansion, found.intercept
         self.n_components_ = self._n_features_out = len(found.expansion)
+        warn_single_precision(self, points, "mu")
         return self
 
     def _weighted_points(self, X, y, sample_weight):

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from mercer._common import check_integer, check_weights
 from mercer._compute.targets import refuse_targets
+from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator, in_float64
 from mercer.expansion import features
 from mercer.maps import select_landmarks
@@ -128,6 +129,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         self.__dict__.pop("posterior_", None)
         if found.posterior is not None:
             self.posterior_ = found.posterior
+        warn_single_precision(self, points, "alpha")
         return self
 
     def _check_targets(self, y, sample_weight):

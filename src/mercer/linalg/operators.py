@@ -19,6 +19,7 @@ import numpy as np
 
 from mercer._compute.memory import require_memory
 from mercer._compute.namespace import namespace_of
+from mercer._compute.points import widened
 
 
 class InnerProducts:
@@ -52,11 +53,15 @@ class InnerProducts:
             f"the matrix of inner products of {m} vectors",
             "fewer vectors or components (below an eighth of the vectors no matrix is stored), or a larger memory=",
         )
-        M = self._phi.inner(self._phi)
+        phi = self._phi
+        if self.dtype == np.float32:
+            # a small ridge multiplies the rounding of float32 values
+            phi = type(phi)(phi.kernel, widened(phi.points), phi.coef)
+        M = phi.inner(phi)
         xp = namespace_of(M)
         M = xp.astype(M, xp.float64)
         # features give a symmetric matrix; coefficients leave rounding
-        return M if self._phi.coef is None else (M + M.T) / 2
+        return M if phi.coef is None else (M + M.T) / 2
 
 
 class Weighted:

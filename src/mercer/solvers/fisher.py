@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import check_positive, check_weights
+from mercer._compute.points import widened
 from mercer.expansion import Expansion
 from mercer.least_squares import solve
 from mercer.linalg.operators import Centred, InnerProducts, Weighted
@@ -38,7 +39,9 @@ def discriminants(phi, classes, mu, weights=None, *, n=None, memory="1GB", rando
     sizes = _sizes(classes, weights)
     total, root = sizes.sum(), np.sqrt(weights)[:, None]
     contrasts = _contrasts(sizes) / np.sqrt(sizes)[:, None]
-    inner = Centred(InnerProducts(phi, memory), weights / total)
+    # a small mu multiplies the rounding of float32 values
+    exact = Expansion(phi.kernel, widened(phi.points), phi.coef)
+    inner = Centred(InnerProducts(exact, memory), weights / total)
     targets = root * contrasts[classes]
     solved = solve(Weighted(inner, root[:, 0]), targets, mu, memory=memory, random_state=random_state)
     within, V = _separating(mu * (targets.T @ solved.coef), len(phi) * np.finfo(inner.dtype).eps, mu, len(sizes), n)
@@ -49,9 +52,9 @@ def discriminants(phi, classes, mu, weights=None, *, n=None, memory="1GB", rando
     A = root * (solved.coef @ (sign * V))
     # combinations of centred features: the sum is 0 up to rounding, which this removes
     A -= weights[:, None] * (A.sum(axis=0) / total)
-    intercept = (-inner.means @ A).astype(inner.dtype)
-    means = (sign * means).astype(inner.dtype)
-    return Discriminants(phi @ A.astype(inner.dtype), intercept, between / within, means, solved.residual)
+    dtype = InnerProducts(phi).dtype
+    intercept, means = (-inner.means @ A).astype(dtype), (sign * means).astype(dtype)
+    return Discriminants(phi @ A.astype(dtype), intercept, between / within, means, solved.residual)
 
 
 def residuals(psi, intercept, eigenvalues, means, priors, *, classes, mu, weights):
