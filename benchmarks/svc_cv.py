@@ -26,6 +26,7 @@ import sklearn
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 from svm_grid import rows
+from threadpoolctl import threadpool_limits
 
 import mercer as mc
 from mercer._compute.threads import limit_threads
@@ -74,7 +75,7 @@ def liquid_search(X, y, new, gammas, Cs):
 
 def our_search(X, y, new, gammas, Cs):
     """Return the predictions of Mercer for new rows after its search on one thread, and the processor time of it."""
-    with limit_threads(1):
+    with limit_threads(1), threadpool_limits(1):
         start = time.process_time()
         model = SVCCV(Cs=Cs, gammas=gammas, cv=5).fit(X, y)
         seconds = time.process_time() - start
