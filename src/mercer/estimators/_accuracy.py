@@ -130,6 +130,8 @@ def _remedy(gain, largest):
         scale = f"k(x, x) is up to {largest:.1g}, so that C allows almost no error: {scale}"
     if np.isnan(gain):
         return f"{scale}, {allow} or raise max_iter."
+    if gain == 0:
+        return f"kernel values are rounded by more than tol, so that more steps will not help; {scale}."
     return (
         f"the last round of steps changed the objective by a relative {gain:.1g}, so that more steps will not help; "
         f"{scale} or {allow}."

@@ -7,6 +7,7 @@ _solve_dual          the entrance: which solver a dual needs
 one_vs_one           several binary classifiers: layout of coefficients, votes, training on several threads
 one_constraint       one sum kept: rounds of SMO and Newton steps
 linear               the linear kernel without kernel rows
+low_rank             kernel matrices with few eigenvalues above rounding, by the same steps
 whole                up to 8 192 variables: everything below in compiled code, for several duals at a time
 on_demand, rounds    its kernel rows, its rounds of SMO
 exact                its refinement, with the Newton steps of compiled_active_set

@@ -27,7 +27,6 @@ from mercer.kernels.dot import Linear
 from mercer.solvers.svm.bias import bias_of, middle, slopes, violation_of
 from mercer.solvers.svm.dual import Solution, objective
 from mercer.solvers.svm.newton import refine
-from mercer.solvers.svm.ridged import Ridged
 
 # Fewest variables for which products with the rows of X pay.
 _LEAST = 1000
@@ -51,16 +50,16 @@ _NEAR = 500
 
 def fits_linear(rows, dual):
     """Whether a dual belongs to a linear kernel on rows of numbers, and has enough variables and finite bounds."""
-    kernel, points = _inner(rows)
+    kernel, points = without_ridge(rows, dual)
     numbers = isinstance(points, np.ndarray) or sp.issparse(points)
     bounded = dual.total is None and (dual.ridge is not None or not dual.unbounded)
     return isinstance(kernel, Linear) and numbers and bounded and len(dual.coef) >= _LEAST
 
 
-def _inner(rows):
-    """Return the kernel and the points of rows, without a ridge."""
+def without_ridge(rows, dual):
+    """Return the kernel and the points of rows, without the ridge of a dual."""
     kernel = rows.kernel
-    return (kernel.kernel, kernel.points) if isinstance(kernel, Ridged) else (kernel, rows.points)
+    return (kernel.kernel, kernel.points) if dual.ridge is not None else (kernel, rows.points)
 
 
 def solve_linear(rows, dual, workspace):
@@ -69,7 +68,7 @@ def solve_linear(rows, dual, workspace):
     A step costs two products with X, and O(m^2 (d + m)) for the smaller m of the number of columns and of free
     variables; conjugate gradients solve for more than 1 000.
     """
-    state = _State(_inner(rows)[1], dual)
+    state = _State(without_ridge(rows, dual)[1], dual)
     sigma, best, vain, value = _first_sigma(dual), state.solution(), 0, np.nan
     least = np.inf
     while best.violation > workspace.tol and state.n_iter < workspace.max_iter:

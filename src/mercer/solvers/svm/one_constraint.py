@@ -8,6 +8,7 @@ from mercer.solvers.svm.correction import corrected
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.divide_and_conquer import LARGE, divide
 from mercer.solvers.svm.dual import objective
+from mercer.solvers.svm.low_rank import solve_low_rank
 from mercer.solvers.svm.newton import cross, refine
 from mercer.solvers.svm.whole import fits, solve_whole
 
@@ -28,33 +29,50 @@ def solve_one_constraint(rows, dual, workspace):
 def _optimum(rows, dual, workspace):
     """Return the solution of a dual to its last digits.
 
+    A first round of SMO solves most problems. Where the kernel matrix has few eigenvalues above rounding, as that of a
+    polynomial, Newton steps on its factor solve the others, unless rounding alone violates by more than ``tol``: more
+    steps would not help.
+    """
+    tol, budget = workspace.tol, min(steps_of_a_round(len(dual.coef)), workspace.max_iter)
+    found, unfinished = _first_round(rows, dual, replace(workspace, max_iter=budget))
+    if not unfinished or found.n_iter >= workspace.max_iter:
+        return found
+    # what follows overwrites the cache
+    found, direct = replace(found, cache=None), solve_low_rank(rows, dual, workspace)
+    if direct is not None and direct.violation <= found.violation:
+        found = replace(direct, n_iter=found.n_iter + direct.n_iter)
+    if found.violation <= tol or found.gain == 0:
+        return refine(rows, dual, found, tol) if len(dual.coef) <= _FEW else found
+    return _more_rounds(rows, dual, workspace, found)
+
+
+def _first_round(rows, dual, workspace):
+    """Return the point after the first round of SMO, refined if that ended it, and whether there is more to gain."""
+    tol, n_iter = workspace.tol, 0
+    if fits(rows, [dual], len(workspace.buffer)):
+        found = solve_whole(rows, [dual], workspace, workspace.max_iter)[0]
+        exact = found.violation <= _EXACT * tol or len(dual.coef) > _FEW
+        return (found if exact else refine(rows, dual, found, tol)), found.violation > tol
+    if len(dual.coef) > LARGE and not dual.coef.any() and not workspace.shared:
+        coef, n_iter = divide(rows, dual, workspace)
+        dual = replace(dual, coef=coef)
+    found = solve(rows, dual, workspace)
+    unfinished = found.violation > tol and found.n_iter >= workspace.max_iter
+    found = replace(found, n_iter=n_iter + found.n_iter)
+    return (found if unfinished else refine(rows, dual, found, tol)), unfinished
+
+
+def _more_rounds(rows, dual, workspace, found):
+    """Return the solution of a dual from the point after a first round.
+
     Steps over pairs move slowly along narrow valleys of the objective, which Newton steps cross at once. Rounds of SMO,
     each twice as long, and Newton steps take turns until ``tol``, ``max_iter``, or a round that gains almost nothing:
     the rest is rounding, or a kernel that is not positive semidefinite. ``gain`` then tells the gain of that round.
     """
-    tol, budget = workspace.tol, steps_of_a_round(len(dual.coef))
-    start, n_iter, best = dual, 0, None
-    if fits(rows, [dual], len(workspace.buffer)):
-        found = solve_whole(rows, [dual], workspace, min(budget, workspace.max_iter))[0]
-        if found.violation <= tol or found.n_iter >= workspace.max_iter:
-            exact = found.violation <= _EXACT * tol or len(dual.coef) > _FEW
-            return found if exact else refine(rows, dual, found, tol)
-        n_iter = found.n_iter
-        start = replace(dual, coef=found.coef)
-    elif len(dual.coef) > LARGE and not dual.coef.any() and not workspace.shared:
-        coef, n_iter = divide(rows, dual, workspace)
-        start = replace(dual, coef=coef)
+    tol, budget, best = workspace.tol, steps_of_a_round(len(dual.coef)), None
     while True:
-        allowed = min(budget, workspace.max_iter - n_iter)
-        found = solve(rows, start, replace(workspace, max_iter=allowed))
-        unfinished = found.violation > tol and found.n_iter >= allowed
-        n_iter += found.n_iter
-        found = replace(found, n_iter=n_iter)
-        if not unfinished or n_iter >= workspace.max_iter:
-            found = refine(rows, dual, found, tol)
-            return found if best is None or found.violation <= best.violation else replace(best, n_iter=n_iter)
         # the next round overwrites the cache
-        found = replace(cross(rows, dual, found), cache=None)
+        found, n_iter = replace(cross(rows, dual, found), cache=None), found.n_iter
         if found.violation <= tol:
             return found
         if best is not None:
@@ -64,7 +82,13 @@ def _optimum(rows, dual, workspace):
             if gain < -_GAIN or (gain < _GAIN and found.violation > (1 - _FALL) * best.violation):
                 return replace(best if best.violation < found.violation else found, n_iter=n_iter, gain=gain)
         best, budget = found, 2 * budget
-        start = replace(dual, coef=found.coef)
+        allowed = min(budget, workspace.max_iter - n_iter)
+        found = solve(rows, replace(dual, coef=found.coef), replace(workspace, max_iter=allowed))
+        unfinished = found.violation > tol and found.n_iter >= allowed
+        found = replace(found, n_iter=n_iter + found.n_iter)
+        if not unfinished or found.n_iter >= workspace.max_iter:
+            found = refine(rows, dual, found, tol)
+            return found if found.violation <= best.violation else replace(best, n_iter=found.n_iter)
 
 
 def steps_of_a_round(n):
