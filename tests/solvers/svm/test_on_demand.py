@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers.svm import on_demand
-from mercer.solvers.svm.on_demand import row_adder, row_filler, tiles_of, wanted_rows
+from mercer.solvers.svm import on_demand, rounds, smo
+from mercer.solvers.svm.on_demand import cached, row_adder, row_filler, tiles_of, wanted_rows
 from mercer.solvers.svm.rows import FusedRows
 
 KERNELS = [mc.Gaussian(0.3), mc.Matern(0.7, 2.5), mc.Polynomial(3, 0.5, 1.0), mc.Sigmoid(0.1, -0.5)]
@@ -70,3 +70,12 @@ def test_rows_of_variables_that_do_not_violate_are_not_computed():
     wanted = np.empty(on_demand.TOGETHER, int)
     assert wanted_rows(on_demand._WIDE, 1, rising, falling, np.array([-1, -1, -1, 0]), wanted) == 2
     assert wanted[:2].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("module", [rounds, smo])
+def test_machine_code_is_not_used_for_an_edited_file(module, tmp_path, monkeypatch):
+    before = cached(None, None)["key"]
+    assert before == cached(None, None)["key"]
+    (tmp_path / "edited.py").write_text("edited")
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "edited.py"))
+    assert cached(None, None)["key"] != before

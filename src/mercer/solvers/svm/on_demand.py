@@ -20,10 +20,12 @@ TOGETHER, _WIDE = 8, 64
 
 def cached(profile, scalar):
     """Return the options under which compiled code for a profile is kept on disk."""
-    # imported here: it imports Numba
+    # imported here: they import Numba, or this module
     from mercer._compute import fastmath
+    from mercer.solvers.svm import compiled_active_set, rounds, smo
 
-    key = fingerprint(profile, 0, scalar, fastmath, _compile)
+    # an edited file of functions that machine code contains is compiled again
+    key = fingerprint(profile, 0, scalar, fastmath, _compile, compiled_active_set, rounds, smo)
     return {"flags": VECTORS, "cache": key is not None, "key": key}
 
 
