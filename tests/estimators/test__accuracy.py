@@ -70,6 +70,33 @@ def test_float32_coefficients_at_a_bound_of_a_ball_are_certified_as_being_there(
     assert mc.certify(model, points).kkt <= 1e-6
 
 
+def test_a_gap_of_a_share_of_the_objective_causes_a_warning_though_the_violation_is_below_tol():
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((300, 5)).astype(np.float32)
+    labels = points[:, 0] + rng.standard_normal(300) > 0
+    with pytest.warns(ConvergenceWarning, match=r"SVC ended with .* below tol = 0.001, but a relative gap of 0\.\d"):
+        model = mc.SVC(1e6).fit(points, labels)
+    found = mc.certify(model, points, labels)
+    assert found.kkt < 1e-3
+    assert found.gap > 0.01 * found.primal
+    exact = mc.SVC(1e6).fit(points.astype(float), labels).certificate_
+    assert exact.gap < 1e-6 * exact.primal
+
+
+def test_a_polynomial_of_degree_300_causes_an_error_or_a_warning():
+    model = mc.OneClassSVM(kernel=mc.Polynomial(300))
+    with pytest.raises(ValueError, match="overflows float64: .* scale X"):
+        model.fit(X)
+    with pytest.warns(ConvergenceWarning, match="OneClassSVM ended with .* relative gap"):
+        model.fit(0.1 * X)
+
+
+def test_no_gap_is_missed_where_the_optimum_is_0():
+    # the origin is inside of the points
+    model = mc.OneClassSVM(0.1, kernel="linear").fit(X - X.mean(axis=0))
+    assert abs(model.certificate_.primal) < 1e-9
+
+
 @pytest.mark.filterwarnings("ignore:.*above tol")
 def test_a_model_that_stopped_early_has_the_certificate_of_its_raw_inputs():
     for model in (mc.SVR(1e3, kernel="linear", max_iter=30), mc.NuSVR(0.4, C=1e3, kernel="linear", max_iter=30)):
