@@ -50,6 +50,18 @@ def test_a_float32_matrix_is_solved_as_the_float64_matrix_of_the_same_values(C):
         np.testing.assert_allclose(model.dual_coef_, wide.dual_coef_, atol=1e-9 * abs(wide.dual_coef_).max())
 
 
+@pytest.mark.parametrize("C", [1e3, 1e5])
+def test_float32_values_of_a_sum_of_kernels_cause_no_violation_without_a_warning(C):
+    points = (30 + X[:, :1]).astype(np.float32)
+    for kernel in (mc.Gaussian(0.5) + mc.Linear(), mc.Laplacian(0.5) + mc.Linear()):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = mc.SVC(C, kernel=kernel).fit(points, np.arange(80) % 2)
+        found = mc.certify(model, points, np.arange(80) % 2)
+        assert model.certificate_.kkt == pytest.approx(found.kkt, rel=1e-3, abs=1e-4)
+        assert found.kkt <= 1e-3 or any("above tol" in str(each.message) for each in caught)
+
+
 @pytest.mark.parametrize("kernel", [mc.Laplacian(0.5), mc.Gaussian(0.5)])
 def test_float32_coefficients_of_a_quadratic_loss_are_certified_as_stored(kernel):
     # 1 / (2 C) on the diagonal multiplies the rounding of the coefficients

@@ -61,7 +61,8 @@ def main():
     if options.page:
         not_run = [*NOT_RUN, f"An answer that takes longer than {options.limit:g} s counts as a hang."]
         not_run += [] if can_mount() else ["A full disk: this user cannot mount a small one."]
-        not_run += ["All but a draw of the probes and faults."] if options.draw or options.only else []
+        left = len(all_probes() | all_faults()) - len(names)
+        not_run += [f"{left:,} of {left + len(names):,} probes and faults: this page shows a part."] if left else []
         not_run += [] if options.mutations else ["Mutations of model files."]
         areas = {name: probe.area for name, probe in all_probes().items()}
         report.write(options.page, report.summary(probes, areas, faults, mutated, not_run))

@@ -58,7 +58,7 @@ class PlainRows:
     width : int
         Multiplications for a kernel value, if known; otherwise 1.
     error : float
-        Root mean square error of a value, NaN if it was not measured.
+        Root mean square error of a value, in float32 that of rounding the largest; NaN if it was not measured.
     """
 
     error = np.nan
@@ -68,6 +68,8 @@ class PlainRows:
         self.kernel, self.points, self.width = kernel, points, 1
         self.dtype = np.dtype(self._gram.dtype)
         self.diagonal = np.asarray(self._gram.diagonal(), np.float64)
+        if self.dtype == np.float32:
+            self.error = float(np.finfo(np.float32).eps * np.abs(self.diagonal).max())
 
     def columns(self, J):
         """Return a function (R, out) that writes the kernel values of points R with points J to ``out``."""
