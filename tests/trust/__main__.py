@@ -32,12 +32,14 @@ def _options():
 
 
 def _names(options):
-    groups = [
-        list(part) for part in report.by(all_probes() | all_faults(), lambda name: name.partition(":")[0]).values()
-    ]
+    known = all_probes() | all_faults()
+    groups = [list(part) for part in report.by(known, lambda name: name.partition(":")[0]).values()]
     if options.draw:
         groups = [draw(names, options.draw, options.seed) for names in groups]
-    names = [name for names in groups for name in names]
+        # both libraries under the same probes
+        theirs = [name for names in groups for name in names if name.startswith("sklearn:")]
+        groups.append([name.replace("sklearn:", "mercer:", 1) for name in theirs])
+    names = list(dict.fromkeys(name for names in groups for name in names if name in known))
     return [name for name in names if options.only in name]
 
 

@@ -8,9 +8,10 @@ ORDER = ("crash", "hang", "silent", "nan", "unclear")
 
 def cause(name, kind, evidence):
     """Return a text that misses with the same cause share."""
-    last = name.split(":")[-1]
+    parts = name.split(":")
+    last = ", ".join(parts[1:3]) if parts[0] == "fault" else parts[-1]
     if kind != "unclear":
-        return last if kind != "silent" or name.count(":") == 3 else f"relation {last}"
+        return last if kind != "silent" or len(parts) == 4 or parts[0] == "fault" else f"relation {last}"
     reason, _, text = evidence.partition("; ")
     reason = "the argument is not named" if "is not named" in reason else re.sub(r"\d+", "#", reason)
     text = re.sub(r"\d[\d.e+-]*", "#", re.sub(r"'[^']*'|\"[^\"]*\"", "'...'", text))

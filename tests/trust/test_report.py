@@ -37,6 +37,14 @@ def test_misses_with_one_cause_are_one_group_and_crashes_come_first():
     assert [(kind, len(names)) for kind, _, names in groups] == [("crash", 2), ("silent", 1)]
 
 
+def test_misses_of_faults_are_grouped_by_fault_and_operation():
+    names = [f"fault:damaged cache:cache:zeros:{seed}" for seed in range(3)]
+    assert grouped(dict.fromkeys(names, ("hang", "no answer"))) == [("hang", "damaged cache, cache", names)]
+    assert grouped({"fault:spawn:save:spawn": ("silent", "0.1")}) == [
+        ("silent", "spawn, save", ["fault:spawn:save:spawn"])
+    ]
+
+
 def test_causes_ignore_names_and_numbers():
     evidence = "C is not named; ValueError: got {} and '{}'"
     pair = {f"mercer:f:{i}:x": ("unclear", evidence.format(i, i)) for i in range(3)}
