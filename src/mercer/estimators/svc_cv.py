@@ -141,7 +141,8 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         array (n_test, c)
             Rows add up to 1. The largest need not be that of the class that ``predict`` returns.
         """
-        return calibrated(self.calibration, self.calibrators_, self.decision_function(X))
+        values = self.decision_function(X)
+        return calibrated(self.calibration, self.calibrators_, values)
 
     def _check_problem(self):
         super()._check_problem()
