@@ -1,5 +1,6 @@
 """Checks of single arguments, warnings that name the user's line, progress of iterative fits."""
 
+import re
 import warnings
 from fractions import Fraction
 
@@ -12,11 +13,15 @@ from sklearn.model_selection import GridSearchCV
 import mercer as mc
 from mercer._common import (
     CallbackSupportMixin,
+    check_choice,
+    check_fraction,
     check_integer,
     check_number,
     check_positive,
     check_weights,
     progress,
+    refuse_large,
+    relative_tolerance,
     require_real,
     warn,
 )
@@ -248,3 +253,37 @@ def test_fields_declared_bool_are_true_or_false_in_all_estimators_and_methods(va
     for name, call in cases.items():
         with pytest.raises(TypeError, match=f"{name} must be True or False, got .* of type {type(value).__name__}"):
             call()
+
+
+def test_numbers_with_squares_that_overflow_are_refused_with_their_place():
+    refuse_large("y", np.array([[-1e150, 1.0]]))
+    refuse_large("y", np.zeros(0))
+    with pytest.raises(ValueError, match=r"y\[1, 0\] = -2e\+150 must be at most 1e\+150 in size"):
+        refuse_large("y", np.array([[1.0], [-2e150]]))
+
+
+@pytest.mark.parametrize("value", [1.0, 1.5, 0.0, -0.1, np.nan])
+def test_fractions_are_above_0_and_below_1(value):
+    check_fraction("gap", 0.5)
+    with pytest.raises(ValueError, match=f"gap = {value}"):
+        check_fraction("gap", value)
+
+
+@pytest.mark.parametrize("value", [1.0, -1e-9, np.inf, 1e300])
+def test_relative_tolerances_are_from_0_to_below_1(value):
+    assert (relative_tolerance(None, 0.25), relative_tolerance(0.0), relative_tolerance(0.5)) == (0.25, 0.0, 0.5)
+    with pytest.raises(ValueError, match=f"tol = {re.escape(repr(value))} must be"):
+        relative_tolerance(value)
+
+
+@pytest.mark.parametrize("value", ["c", 1, None, ["a"], np.array(["a", "b"])])
+def test_choices_are_texts_of_a_list(value):
+    check_choice("rule", "b", ("a", "b"))
+    with pytest.raises(ValueError, match=r"rule = .* must be one of \('a', 'b'\)"):
+        check_choice("rule", value, ("a", "b"))
+
+
+def test_whole_numbers_may_have_a_largest():
+    check_integer("n", 5, most=5)
+    with pytest.raises(ValueError, match="n = 6 must be at most 5"):
+        check_integer("n", 6, most=5)

@@ -94,7 +94,9 @@ def test_the_lazy_route_gives_the_same_as_the_dense_one(centre, monkeypatch):
 def test_the_lazy_route_stores_no_matrix():
     pairs = eigenpairs(PHI, 4, memory="1kB")
     assert pairs.converged.all()
-    with pytest.raises(MemoryError, match=r"inner products of 250 vectors needs 500\.0 kB, the budget is 1\.0 kB"):
+    with pytest.raises(
+        MemoryError, match=r"inner products of 250 vectors needs 500\.0 kB, the memory budget is 1\.0 kB"
+    ):
         eigenpairs(PHI, 100, memory="1kB")
 
 

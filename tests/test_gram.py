@@ -94,7 +94,9 @@ def test_sparse_rows_give_the_same_matrix():
 
 def test_a_matrix_beyond_the_budget_is_refused_with_both_numbers_and_products_are_not():
     G = mc.Gram(mc.Gaussian(1.0), X, memory="1kB")
-    with pytest.raises(MemoryError, match=r"70 x 70 values of float64 needs 39\.2 kB, the budget is 1\.0 kB; use Gram"):
+    with pytest.raises(
+        MemoryError, match=r"70 x 70 values of float64 needs 39\.2 kB, the memory budget is 1\.0 kB; use Gram"
+    ):
         G.dense()
     assert np.isfinite(G @ X).all()
 
@@ -120,7 +122,7 @@ def test_invalid_arguments_are_refused():
         G.diagonal()
     with pytest.raises(IndexError, match=r"G\[I, J\]"):
         G[3]
-    with pytest.raises(TypeError, match="V must be real numbers in G @ V, got dtype complex128"):
+    with pytest.raises(ValueError, match="V must hold real numbers, got dtype complex128"):
         G @ np.ones(30, dtype=complex)
     with pytest.raises(ValueError, match="resolve"):
         mc.Gram(mc.Gaussian("scale"), X)
@@ -197,5 +199,5 @@ def test_vectors_with_numbers_that_are_none_are_refused(global_random_seed):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_products_with_values_that_are_not_finite_are_refused(bad):
-    with pytest.raises(ValueError, match="V must be finite in G @ V"):
+    with pytest.raises(ValueError, match=r"V\[1\] = (nan|inf) must be finite"):
         mc.Gram(mc.Gaussian(1.0), np.eye(2)) @ [1.0, bad]

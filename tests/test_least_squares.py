@@ -89,7 +89,7 @@ def test_a_matrix_that_must_be_stored_keeps_to_the_budget():
     [
         (Y, -1.0, ValueError, "ridge = -1.0 must be at least 0"),
         (Y[:-1], 1.0, ValueError, r"Y must have shape \(200,\) or \(200, p\)"),
-        (Y * np.nan, 1.0, ValueError, "Y must be finite; it contains NaN"),
+        (Y * np.nan, 1.0, ValueError, r"Y\[0(, 0)?\] = nan must be finite"),
         (Y, "1", TypeError, "ridge must be a number"),
     ],
 )
@@ -99,7 +99,7 @@ def test_invalid_arguments_are_refused(y, ridge, error, message):
 
 
 def test_an_indefinite_matrix_is_refused():
-    with pytest.raises(ValueError, match="the matrix is indefinite"):
+    with pytest.raises(ValueError, match=r"the matrix of inner products with the kernel .* is indefinite"):
         lstsq(mc.features(mc.Sigmoid(4.0), X), Y, 1e-3)
 
 

@@ -26,6 +26,9 @@ except ImportError:
 _DATES = "; give numbers, such as the days since a date."
 _NOT_REAL = {"m": _DATES, "M": _DATES, "c": "; Complex data not supported."}
 
+# Largest number with a finite square, and some more.
+_LARGEST = 1e150
+
 # The decorator is the only public way to tear callbacks down; around an empty function it does so in `progress`.
 _tear_down = with_callbacks(lambda _estimator: None)
 
@@ -69,12 +72,47 @@ def check_flags(record):
             check_flag(field.name, getattr(record, field.name))
 
 
-def check_integer(name, value, least=1):
-    """Raise unless ``value`` is a whole number of at least ``least``."""
+def check_fraction(name, value):
+    """Raise unless ``value`` is a number above 0 and below 1."""
+    check_positive(name, value)
+    if not value < 1:
+        raise ValueError(f"{name} = {value!r} must be below 1; it is relative.")
+
+
+def relative_tolerance(tol, default=0.0):
+    """Return a tolerance relative to the largest value, ``default`` for None; raise unless it is in [0, 1)."""
+    if tol is None:
+        return default
+    check_number("tol", tol)
+    if not 0 <= tol < 1:
+        raise ValueError(f"tol = {tol!r} must be at least 0 and below 1; it is relative to the largest value.")
+    return tol
+
+
+def check_choice(name, value, known):
+    """Raise unless a parameter is one of the known texts, or None where it is known."""
+    if not (value is None or isinstance(value, str)) or value not in known:
+        raise ValueError(f"{name} = {value!r} must be one of {known}.")
+
+
+def check_integer(name, value, least=1, most=None):
+    """Raise unless ``value`` is a whole number of at least ``least``, and at most ``most``."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number, got {value!r} of type {type(value).__name__}.")
     if value < least:
         raise ValueError(f"{name} = {value!r} must be at least {least}.")
+    if most is not None and value > most:
+        raise ValueError(f"{name} = {value!r} must be at most {most}.")
+
+
+def refuse_large(name, values):
+    """Raise for a finite value whose square may overflow."""
+    largest = np.unravel_index(np.argmax(np.abs(values)), values.shape) if values.size else ()
+    if values.size and abs(values[largest]) > _LARGEST:
+        raise ValueError(
+            f"{name}[{', '.join(map(str, largest))}] = {values[largest]:.3g} must be at most {_LARGEST:.0e} in size: "
+            f"squares overflow; divide {name} by a constant."
+        )
 
 
 def require_real(name, values):

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import check_number, check_positive
-from mercer._compute.points import as_rows
+from mercer._compute.points import as_dense_rows
 from mercer.formats.files import replacing
 from mercer.kernels.graphs import Graph
 
@@ -221,12 +221,13 @@ def smooth(images, width=0.75, background=-1.0):
     """
     from scipy.ndimage import gaussian_filter
 
-    images = as_rows(images, "images")
-    images = images.toarray() if hasattr(images, "toarray") else images
+    images = as_dense_rows(images, "images")
     side = int(np.sqrt(images.shape[-1]))
     if side * side != images.shape[-1]:
         raise ValueError(f"images has shape {images.shape}; rows must be square images, (n, side * side).")
     check_positive("width", width)
+    if width > 100 * side:
+        raise ValueError(f"width = {width!r} must be at most {100 * side}, a hundred times the side of the images.")
     check_number("background", background)
     stack = images.reshape(-1, side, side)
     return gaussian_filter(stack, sigma=(0, width, width), mode="constant", cval=background).reshape(images.shape)

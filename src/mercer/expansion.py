@@ -5,8 +5,8 @@ import numpy as np
 
 from mercer._common import check_flag, check_instance
 from mercer._compute import pick_backend
-from mercer._compute.namespace import namespace_of, put_values
-from mercer._compute.points import join_points, same_points
+from mercer._compute.namespace import NUMPY, namespace_of, put_values
+from mercer._compute.points import as_columns, join_points, refuse_overflow, same_points
 from mercer.kernels.base import admit_beside, admit_pair, require_gradient, require_kernel
 
 
@@ -128,7 +128,7 @@ class Expansion:
         else:
             values = _evaluate(self, self.prepared, self.prepared)
             with np.errstate(over="ignore"):
-                squares = _finite(self, xp.sum(self._coef * values, axis=0, dtype=xp.float64))
+                squares = refuse_overflow(xp.sum(self._coef * values, axis=0, dtype=xp.float64), "coef", self._coef)
             squares = xp.astype(squares, values.dtype)
         # rounding and indefinite kernels give negative squares
         return xp.sqrt(xp.where(squares > 0, squares, xp.zeros_like(squares)))
@@ -164,7 +164,7 @@ class Expansion:
 
     def __matmul__(self, C):
         """Return the block of the combinations sum_i C[i, j] psi_i; a vector C gives a block of one vector."""
-        C = _columns(C, self.prepared)
+        C = _columns(C, self.prepared, "C")
         n, m = self.shape
         if C.shape[0] != m:
             raise ValueError(f"C must have {m} rows in psi @ C, one for each vector; got shape {tuple(C.shape)}.")
@@ -364,19 +364,8 @@ def _evaluate(psi, X, Z):
     backend = pick_backend(psi.kernel, X, Z)
     if psi.coef is None:
         return backend.dense(psi.kernel, X, Z)
-    return _finite(psi, backend.matmul(psi.kernel, X, Z, psi.coef))
-
-
-def _finite(psi, values):
-    """Return values computed of coefficients, or raise if one overflows."""
-    xp = array_api_compat.array_namespace(values)
-    if not bool(xp.all(xp.isfinite(values))):
-        largest = float(psi.prepared.xp.max(psi.prepared.xp.abs(psi.coef)))
-        raise ValueError(
-            f"values of the expansion are not finite, they overflow {values.dtype}: coefficients are up to "
-            f"{largest:.3g}; divide the coefficients by a constant."
-        )
-    return values
+    with np.errstate(over="ignore", invalid="ignore"):
+        return refuse_overflow(backend.matmul(psi.kernel, X, Z, psi.coef), "coef", psi.coef)
 
 
 def _sharing(kernel, prepared, coef):
@@ -388,28 +377,21 @@ def _sharing(kernel, prepared, coef):
 
 def _coefficient_block(coef, points):
     """Return coefficients as a read-only block (n, m) of finite numbers, one row per point."""
-    coef = _columns(coef, points)
+    coef = _columns(coef, points, "coef")
     if coef.shape[0] != len(points):
         raise ValueError(f"coef must have {len(points)} rows, one for each point; got shape {tuple(coef.shape)}.")
-    xp = namespace_of(coef)
-    if not bool(xp.all(xp.isfinite(coef))):
-        raise ValueError("coef must be finite; it contains NaN or infinity.")
     return _read_only(coef) if isinstance(coef, np.ndarray) else coef
 
 
-def _columns(C, points):
-    """Return real numbers as a floating block (n, m); a vector becomes one column."""
-    if not array_api_compat.is_array_api_obj(C):
-        C = points.xp.asarray(C)
-    if C.ndim == 1:
-        C = C[:, None]
-    if C.ndim != 2:
-        raise ValueError(f"coefficients must have shape (n,) or (n, m), got {tuple(C.shape)}.")
-    if isinstance(C, np.ndarray) and C.dtype.kind not in "fiub":
-        raise TypeError(f"coefficients must be real numbers, got dtype {C.dtype}.")
-    if isinstance(C, np.ndarray) and C.dtype not in (np.float32, np.float64):
-        C = C.astype(np.float64)
-    return C
+def _columns(C, points, name):
+    """Return finite numbers as a floating block (n, m); a vector becomes one column, a list an array of the points."""
+    given = array_api_compat.is_array_api_obj(C)
+    C = as_columns(C, name)
+    if not (given or points.xp is NUMPY):
+        C = points.xp.asarray(C, dtype=points.dtype)
+    if C.ndim not in (1, 2):
+        raise ValueError(f"{name} must have shape (n,) or (n, m), got {tuple(C.shape)}.")
+    return C[:, None] if C.ndim == 1 else C
 
 
 def _take_columns(coef, index):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg
 
-from mercer._common import check_flag, check_integer, check_number, warn
+from mercer._common import check_flag, check_integer, relative_tolerance, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer.expansion import require_expansion
@@ -98,9 +98,9 @@ def eigenpairs(phi, n, centre=True, *, name="n", memory="1GB", random_state=None
     m, inner = len(phi), InnerProducts(phi, memory)
     norm = float(np.max(np.asarray(inner.diagonal(), np.float64)))
     message = (
-        f"no variance: the {m} vectors are {'equal' if centre else 'zero'} up to rounding, with squared norms up to "
-        f"{norm:.1e}; give points that differ, a smaller bandwidth, or, for points far from the origin, subtract their "
-        "mean"
+        f"no variance: the {m} vectors are {'equal' if centre else 'zero'} up to rounding under the kernel "
+        f"{phi.kernel!r}, with squared norms up to {norm:.1e}; give points that differ, a smaller bandwidth, or, for "
+        "points far from the origin, subtract their mean"
     )
     operator = Centred(inner) if centre else inner
     options = {"name": name, "norm": norm, "message": message, "random_state": random_state}
@@ -193,7 +193,7 @@ def qr(phi, tol=None, *, memory="1GB"):
     Raises
     ------
     ValueError
-        When all vectors are 0, or ``tol`` is negative.
+        When all vectors are 0, or ``tol`` is not from 0 to below 1.
     TypeError
         For points that are not NumPy arrays; ``svd`` takes them.
 
@@ -217,10 +217,7 @@ def qr(phi, tol=None, *, memory="1GB"):
     require_numpy(phi, "phi")
     parse_memory(memory)
     inner = InnerProducts(phi, memory)
-    tol = epsilon(inner) ** 0.5 if tol is None else tol
-    check_number("tol", tol)
-    if tol < 0:
-        raise ValueError(f"tol = {tol!r} must be at least 0; it is a share of the largest squared norm.")
+    tol = relative_tolerance(tol, epsilon(inner) ** 0.5)
     # with coefficients one column of inner products costs as much as the whole matrix
     gram = inner if phi.coef is None else np.asarray(inner.dense(), inner.dtype)
     part = cholesky.pivoted(gram, tol=tol)

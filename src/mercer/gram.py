@@ -5,7 +5,7 @@ import numpy as np
 
 from mercer._compute import pick_backend
 from mercer._compute.memory import parse_memory, require_memory
-from mercer._compute.points import Points, keep_points
+from mercer._compute.points import Points, as_columns, keep_points, refuse_overflow
 from mercer._compute.tile import Tile
 from mercer.kernels.base import admit_beside, admit_pair, require_kernel
 from mercer.kernels.transposed import Transposed
@@ -106,16 +106,13 @@ class Gram:
 
     def __matmul__(self, V):
         """Return K(X, Z) @ V for a vector (m,) or a block (m, p), without storing K."""
-        V = V if array_api_compat.is_array_api_obj(V) else np.asarray(V)
-        if isinstance(V, np.ndarray) and V.dtype.kind not in "fiub":
-            raise TypeError(f"V must be real numbers in G @ V, got dtype {V.dtype}.")
-        if isinstance(V, np.ndarray) and not np.isfinite(V).all():
-            raise ValueError("V must be finite in G @ V; it contains NaN or infinity: remove or fill such entries.")
+        V = as_columns(V, "V")
         m = self.shape[1]
         if V.ndim not in (1, 2) or V.shape[0] != m:
             raise ValueError(f"V must have shape ({m},) or ({m}, p) in G @ V; got shape {tuple(V.shape)}.")
         block = V[:, None] if V.ndim == 1 else V
-        product = self._backend.matmul(self._kernel, self._X, self._Z, block)
+        with np.errstate(over="ignore", invalid="ignore"):
+            product = refuse_overflow(self._backend.matmul(self._kernel, self._X, self._Z, block), "V", V)
         return product[:, 0] if V.ndim == 1 else product
 
     def __rmatmul__(self, V):

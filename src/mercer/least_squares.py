@@ -7,8 +7,9 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import check_number, warn
+from mercer._common import check_number, refuse_large, warn
 from mercer._compute.memory import parse_memory
+from mercer._compute.points import as_columns
 from mercer.expansion import require_expansion
 from mercer.factor import require_numpy
 from mercer.linalg import cg, cholesky, eigh
@@ -91,14 +92,19 @@ def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
     require_expansion("phi", phi)
     require_numpy(phi, "phi")
     inner = InnerProducts(phi, memory)
-    solved = solve(inner, Y, ridge, memory=memory, random_state=random_state)
+    solved = solve(inner, Y, ridge, name=matrix_name(phi), memory=memory, random_state=random_state)
     return phi @ solved.coef.astype(inner.dtype)
 
 
-def solve(inner, Y, ridge, *, memory="1GB", random_state=None):
+def matrix_name(phi):
+    """Return the name in errors of the matrix of inner products of a block."""
+    return f"the matrix of inner products with the kernel {phi.kernel!r}"
+
+
+def solve(inner, Y, ridge, *, name="the matrix", memory="1GB", random_state=None):
     """Solve (M + ridge I) A = Y for a matrix of inner products or another operator with the protocol of operators.py.
 
-    Routes, errors and warnings of ``lstsq``.
+    Routes, errors and warnings of ``lstsq``; ``name`` stands for M in errors.
     """
     m = inner.shape[0]
     Y = _targets(Y, m)
@@ -111,16 +117,15 @@ def solve(inner, Y, ridge, *, memory="1GB", random_state=None):
     if ridge <= m * np.finfo(np.float64).eps * norm:
         return _minimum_norm(inner.dense(), Y, ridge)
     if 16 * m * m <= memory:
-        return _direct(inner.dense(), Y, ridge)
+        return _direct(inner.dense(), Y, ridge, name)
     return _iterative(inner, Y, ridge, random_state)
 
 
 def _targets(Y, m):
-    Y = np.asarray(Y, np.float64)
+    Y = np.asarray(as_columns(Y, "Y"), np.float64)
     if Y.ndim not in (1, 2) or Y.shape[0] != m:
         raise ValueError(f"Y must have shape ({m},) or ({m}, p), one row for each vector, got {Y.shape}.")
-    if not np.isfinite(Y).all():
-        raise ValueError("Y must be finite; it contains NaN or infinity.")
+    refuse_large("Y", Y)
     return Y[:, None] if Y.ndim == 1 else Y
 
 
@@ -136,9 +141,9 @@ def _minimum_norm(M, Y, ridge):
     return Solved(A, residual)
 
 
-def _direct(M, Y, ridge):
+def _direct(M, Y, ridge, name):
     np.fill_diagonal(M, M.diagonal() + ridge)
-    factor = cholesky.jittered(M)[0], True
+    factor = cholesky.jittered(M, name)[0], True
     A = scipy.linalg.cho_solve(factor, Y, check_finite=False)
     # one step of refinement also corrects for jitter
     A += scipy.linalg.cho_solve(factor, Y - M @ A, check_finite=False)

@@ -5,9 +5,8 @@ from functools import singledispatch
 import numpy as np
 from scipy.special import gammaln, kve
 
-from mercer._common import check_positive
-from mercer._compute.points import as_rows
-from mercer._compute.readable import refuse_unreadable
+from mercer._common import check_positive, refuse_large
+from mercer._compute.points import as_columns, as_dense_rows, as_rows
 from mercer.expansion import require_expansion
 from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.base import Kernel, require_resolved
@@ -19,6 +18,8 @@ __all__ = ["energy", "penalise", "penalty", "spectral_density", "transform"]
 
 # Largest number of phases, frequencies times points, per block.
 _BLOCK = 1 << 22
+# Smallest distance on a grid.
+_LEAST_SPACING = 1e-150
 
 
 def spectral_density(kernel, frequencies):
@@ -208,11 +209,13 @@ def penalise(kernel, values, spacing):
     >>> np.allclose(mc.regularisation.penalise(mc.Laplacian(2.0), np.cos(2 * x), x[1]), 2 * np.cos(2 * x))
     True
     """
-    refuse_unreadable(values, "values")
-    values = np.asarray(values, np.float64)
-    if not values.size or not np.isfinite(values).all():
-        raise ValueError(f"values must be finite numbers on a grid, one or more, got shape {values.shape}; remove NaN.")
+    values = np.asarray(as_columns(values, "values"), np.float64)
+    if not values.size:
+        raise ValueError(f"values must be numbers on a grid, one or more, got shape {values.shape}.")
+    refuse_large("values", values)
     check_positive("spacing", spacing)
+    if spacing < _LEAST_SPACING:
+        raise ValueError(f"spacing = {spacing!r} must be at least {_LEAST_SPACING}: squares of frequencies overflow.")
     axes = [2 * np.pi * np.fft.fftfreq(n, spacing) for n in values.shape]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, values.ndim)
     weights = penalty(kernel, grid).reshape(values.shape)
@@ -228,8 +231,8 @@ def _frequencies(kernel, frequencies, d=None):
     if not isinstance(kernel, Kernel):
         raise TypeError(f"kernel must be a Kernel, got {kernel!r}.")
     require_resolved(kernel)
-    frequencies = as_rows(frequencies, "frequencies", np.float64)
-    frequencies = frequencies.toarray() if hasattr(frequencies, "toarray") else frequencies
+    frequencies = as_dense_rows(frequencies, "frequencies").astype(np.float64, copy=False)
+    refuse_large("frequencies", frequencies)
     if d is not None and frequencies.shape[1] != d:
         raise ValueError(f"frequencies has {frequencies.shape[1]} columns, but the points have {d} features.")
     return frequencies

@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from mercer._compute import points as points_module
-from mercer._compute.points import Points, as_rows, common_dtype, count_points, join_points, keep_points, take_points
+from mercer._compute.points import (
+    Points,
+    as_columns,
+    as_dense_rows,
+    as_rows,
+    common_dtype,
+    count_points,
+    join_points,
+    keep_points,
+    refuse_overflow,
+    take_points,
+)
 
 X = np.array([[0.0, 1.5, 2.0], [3.0, 0.0, 5.25]])
 
@@ -120,8 +131,8 @@ BAD = {
         r"two dimensions .*got shape \(3,\); pass one .* X.reshape\(1, -1\)",
     ),
     "three dimensions": (X[None], ValueError, r"got shape \(1, 2, 3\)"),
-    "a number": (3.0, TypeError, "X must be a table of numbers, .*; got float"),
-    "None": (None, TypeError, "X must be a table of numbers, .*; got None"),
+    "a number": (3.0, TypeError, "X must be a list or an array, .*; got float"),
+    "None": (None, TypeError, "X must be a list or an array, .*; got None"),
     "ragged lists": ([[1, 2], [3]], ValueError, "X must have rows of equal length"),
     "complex": (X.astype(complex), ValueError, "real numbers, got dtype complex128: Complex data not supported"),
     "complex CSR": (sp.csr_array(X.astype(complex)), ValueError, "real numbers, got dtype complex128"),
@@ -204,7 +215,7 @@ def test_centre_and_norms_are_computed_in_float64():
 def test_norms_are_refused_if_four_of_the_largest_overflow():
     largest = np.finfo(np.float64).max
     Points(np.array([[np.sqrt(largest / 4.1)]])).sqnorms()
-    with pytest.raises(ValueError, match="overflow float64: a row has entries up to"):
+    with pytest.raises(ValueError, match="overflow float64: a row of X or Z has entries up to"):
         Points(np.array([[np.sqrt(largest / 3.9)]])).sqnorms()
 
 
@@ -229,3 +240,45 @@ def test_kept_points_share_values_until_the_array_changes_or_dies():
     del array, first, second
     gc.collect()
     assert key not in points_module._kept
+
+
+COLUMNS = {
+    "complex": (X * 1j, ValueError, "C must hold real numbers, got dtype complex128"),
+    "words": (np.array(["a", "b"]), ValueError, r"C\[0\] of type str_ must be a number"),
+    "None": (None, TypeError, "C must be a list or an array, .*; got None"),
+    "sparse": (sp.csr_array(X), TypeError, r"C must be a dense array of numbers, got a sparse matrix; give C\.toarray"),
+    "masked": (np.ma.masked_greater(X, 2), TypeError, "C must not be a masked array"),
+    "NaN": ([1.0, np.nan], ValueError, r"C\[1\] = nan must be finite"),
+    "inf in float32": (np.array([[1, np.inf]], np.float32), ValueError, r"C\[0, 1\] = inf must be finite"),
+    "beyond float64": (np.full(2, np.longdouble("1e4000")), ValueError, r"C\[0\] = inf must be finite"),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_bad_columns_are_refused_by_name_value_and_advice(name):
+    values, error, message = COLUMNS[name]
+    with pytest.raises(error, match=message):
+        as_columns(values, "C")
+
+
+@pytest.mark.parametrize(
+    ("given_as", "dtype"),
+    [
+        (X.tolist(), np.float64),
+        (X.astype(object), np.float64),
+        (X.astype(np.float32), np.float32),
+        (pd.DataFrame(X).astype("Float64"), np.float64),
+        (sp.csr_array(X), np.float64),
+    ],
+)
+def test_columns_and_dense_rows_are_plain_arrays_with_the_same_values(given_as, dtype):
+    for read in (as_dense_rows,) if sp.issparse(given_as) else (as_columns, as_dense_rows):
+        found = read(given_as, "C")
+        assert (type(found), found.dtype) == (np.ndarray, dtype)
+        np.testing.assert_array_equal(found, X.astype(dtype))
+
+
+def test_products_that_overflow_name_the_factor_and_its_size():
+    np.testing.assert_array_equal(refuse_overflow(X, "C", X), X)
+    with pytest.raises(ValueError, match=r"C has entries up to 1e\+200, .* overflow float64; divide C by a constant"):
+        refuse_overflow(np.array([np.inf, 1.0]), "C", np.array([[1.0, -1e200]]))

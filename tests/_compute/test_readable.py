@@ -28,10 +28,10 @@ SPARSE = {
     "values missing": (broken(data=np.ones(5)), r"X\.data has 5 values"),
 }
 DENSE = {
-    "none": (None, TypeError, "X must be a table of numbers, .*; got None"),
-    "text": ("abc", TypeError, "X must be a table of numbers, .*; got str"),
-    "function": (len, TypeError, "X must be a table of numbers, .*; got builtin_function"),
-    "dict": ({"a": 1}, TypeError, "X must be a table of numbers, .*; got dict"),
+    "none": (None, TypeError, "X must be a list or an array, .*; got None"),
+    "text": ("abc", TypeError, "X must be a list or an array, .*; got str"),
+    "function": (len, TypeError, "X must be a list or an array, .*; got builtin_function"),
+    "dict": ({"a": 1}, TypeError, "X must be a list or an array, .*; got dict"),
     "masked": (np.ma.masked_greater(ROWS, 10), TypeError, "its 1 masked entries"),
     "ragged": ([[1.0, 2.0], [3.0]], ValueError, "row 1 has 1 entries and row 0 has 2"),
     "dates": (ROWS.astype("datetime64[D]"), TypeError, "X must hold real numbers, got dates or durations"),

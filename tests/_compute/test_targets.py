@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import Ridge
 
 import mercer as mc
 
@@ -11,6 +13,8 @@ BAD = {
     "dates": (np.arange(6).astype("M8[D]"), TypeError, r"got dtype datetime64\[D\]"),
     "text": ("labels", TypeError, "got an object of type str"),
     "dict": ({"a": 1}, TypeError, "got an object of type dict"),
+    "sparse": (sp.csr_matrix(np.ones((6, 1))), TypeError, r"got a sparse matrix of shape \(6, 1\)"),
+    "three dimensions": (np.zeros((6, 1, 1)), ValueError, r"y must have one dimension, .* got shape \(6, 1, 1\)"),
     "number": (3.5, TypeError, "got an object of type float"),
     "missing": (np.array(["a", None] * 3, object), ValueError, r"y\[1\] = None must be a label"),
     "mixed": (np.array(["a", 1] * 3, object), TypeError, "labels of one type, got 3 texts of type str among 6"),
@@ -56,3 +60,21 @@ def test_certificates_of_regressions_read_y_as_the_fit_does():
         assert mc.certify(fitted, X, y.tolist()) == mc.certify(fitted, X, y)
         with pytest.raises(ValueError, match=r"y\[2\] = nan must be finite"):
             mc.certify(fitted, X, BAD["nan"][0])
+
+
+REALS = {
+    "words": (np.array(["a"] * 6), ValueError, "needs y of numbers, got dtype <U1; for labels use a classifier"),
+    "empty": (np.zeros(0), ValueError, r"y must hold a value for each row of X, got shape \(0,\)"),
+    "large": (np.full(6, 1e200), ValueError, r"y\[0\] = 1e\+200 must be at most 1e\+150 in size"),
+    "none": (None, ValueError, "requires y to be passed, but the target y is None"),
+    "short": (np.zeros(5), ValueError, "inconsistent numbers of samples: X has 6 rows, y has 5; give as many"),
+}
+
+
+@pytest.mark.parametrize("bad", REALS)
+@pytest.mark.parametrize("estimator", [mc.SVR(), mc.NuSVR(), mc.KernelRidge(), mc.Kernelized(Ridge())], ids=str)
+def test_all_regressions_refuse_values_that_are_no_targets(estimator, bad):
+    y, error, message = REALS[bad]
+    with pytest.raises(error, match=message):
+        estimator.fit(X, y, np.ones(6))
+    assert not hasattr(estimator, "kernel_")

@@ -74,7 +74,7 @@ def test_a_row_of_a_tile_does_not_depend_on_the_others():
 
 def test_norms_that_overflow_are_refused_with_the_largest_entry():
     for points in (np.array([[1e200, 0.0]]), sp.csr_array([[0.0, 1e200]])):
-        with pytest.raises(ValueError, match=r"overflow float64: a row has entries up to 1e\+200; scale X"):
+        with pytest.raises(ValueError, match=r"overflow float64: a row of X or Z has entries up to 1e\+200; scale X"):
             Points(points).sqnorms()
     with pytest.raises(ValueError, match="overflow float32"):
         Points(np.array([[1e20]], np.float32)).sqnorms()
@@ -139,3 +139,11 @@ def test_sparse_rows_have_the_distance_0_to_themselves():
     s = Tile(points.take(slice(4, 7)), points, 4).sqdist
     assert (s[np.arange(3), np.arange(4, 7)] == 0).all()
     assert (Tile(points, points, 0).sqdist.diagonal() == 0).all()
+
+
+def test_sparse_rows_beside_dense_ones_are_not_centred():
+    rows, others = _points(5, 3), _points(4, 3) + 7
+    for X, Z in ((sp.csr_array(rows), others), (rows, sp.csr_array(others))):
+        left, right = Tile(Points(X), Points(Z)).centred
+        np.testing.assert_array_equal(left.toarray() if sp.issparse(left) else left, rows)
+        np.testing.assert_array_equal(right.toarray() if sp.issparse(right) else right, others)

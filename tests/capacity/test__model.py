@@ -148,7 +148,7 @@ def test_sparse_rows_and_objects_are_compared_with_the_support_vectors(sample):
     rows = sp.csr_matrix(X)
     fit = mc.SVC(kernel=mc.Gaussian(0.5)).fit(rows, y)
     assert np.allclose(capacity.model(fit, X, y).outputs, capacity.model(fit, rows, y).outputs)
-    with pytest.raises(ValueError, match="the rows support_ of X are not the support vectors"):
+    with pytest.raises(ValueError, match="row 1 of X is not the support vector of the fit"):
         capacity.model(fit, rows[::-1], y)
 
     def shared(A, B):
@@ -157,7 +157,7 @@ def test_sparse_rows_and_objects_are_compared_with_the_support_vectors(sample):
     words, labels = ["kernel", "ridge", "feature", "map", "fold"], np.array([0, 1, 0, 1, 1])
     fit = mc.SVC(kernel=mc.FunctionKernel(shared)).fit(words, labels)
     assert np.allclose(capacity.model(fit, words, labels).outputs, fit.decision_function(words))
-    with pytest.raises(ValueError, match="not the support vectors"):
+    with pytest.raises(ValueError, match="not the support vector of the fit"):
         capacity.model(fit, [*words[1:], words[0]], labels)
 
 

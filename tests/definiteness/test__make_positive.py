@@ -1,6 +1,7 @@
 """make_positive: the repaired matrices by their defining laws, and kernels that equal them between the points."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import mercer as mc
@@ -60,13 +61,25 @@ def test_a_kernel_equals_the_repaired_matrix_and_is_a_kernel_at_new_points(kerne
         ((np.eye(2), "trim"), {}, "how = 'trim' must be"),
         ((np.ones((2, 3)),), {}, "square matrix"),
         ((np.array([[0.0, 1.0], [2.0, 0.0]]),), {}, "must be symmetric"),
-        ((np.array([[0.0, np.nan], [np.nan, 0.0]]),), {}, r"kernel\[0, 1\] = nan must be finite"),
+        ((np.array([[0.0, np.nan], [np.nan, 0.0]]),), {}, r"Input kernel contains NaN at \(0, 1\)"),
         ((mc.Gaussian(1.0), "shift"), {"X": np.eye(2)}, "'clip' or 'flip' for a kernel"),
-        ((mc.Gaussian(1.0),), {}, "X must be the points"),
-        ((np.eye(2),), {"X": np.eye(2)}, "X must be None"),
+        ((mc.Gaussian(1.0),), {}, "X is None, but must be the points"),
     ],
     ids=str,
 )
 def test_bad_arguments_are_named(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         mc.make_positive(*arguments, **options)
+
+
+@pytest.mark.parametrize("kernel", [np.eye(2), "rbf", None, mc.Gaussian], ids=str)
+def test_with_points_only_a_kernel_can_be_repaired(kernel):
+    with pytest.raises(TypeError, match=r"kernel must be a Kernel, such as mercer.Gaussian\(0.5\), got"):
+        mc.make_positive(kernel, X=np.eye(2))
+
+
+def test_matrices_in_tables_are_repaired_alike_and_large_ones_are_refused():
+    K = np.array([[0.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(mc.make_positive(pd.DataFrame(K)).matrix, mc.make_positive(K).matrix)
+    with pytest.raises(ValueError, match=r"kernel\[0, 1\] = 1e\+200 must be at most 1e\+150"):
+        mc.make_positive(1e200 * K)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer._common import check_choice
 from mercer.estimators._classifier import class_weights, store_coefficients
-from mercer.estimators._svm import Problem, check_choice, copy_validation
+from mercer.estimators._svm import Problem, copy_validation
 from mercer.solvers.svm.one_vs_one import subproblems
 
 X = np.array([[0.0], [3.0], [1.0], [4.0], [8.0], [9.0]])
@@ -85,5 +86,5 @@ def test_balanced_weights_count_samples_by_their_weights():
     np.testing.assert_allclose(class_weights(None, classes, y, weights), [1, 1])
     np.testing.assert_allclose(class_weights({0: 3.0}, classes, y, weights), [3, 1])
     for factor in (-1.0, 0.0, np.inf):
-        with pytest.raises(ValueError, match=f"class_weight of 1 = {factor} must be"):
+        with pytest.raises(ValueError, match=rf"class_weight\[1\] = {factor} must be"):
             class_weights({0: 1.0, 1: factor}, classes, y, weights)

@@ -90,7 +90,7 @@ def test_nodes_of_arrays_and_points_refer_to_the_arrays_of_the_file():
             {"record": ["Conformal", {"kernel": {"record": ["Linear", {}]}, "c": {"record": ["Linear", {}]}}]},
             "expansion",
         ),
-        ({"record": ["Precomputed", {"matrix": {"array": 0}}]}, "square"),
+        ({"record": ["Precomputed", {"matrix": {"array": 0}}]}, "matrix X must have two dimensions"),
         ({"expansion": {"kernel": 1, "points": 2, "coef": 3}}, "must be a kernel"),
         ({"expansion": {"kernel": {"record": ["Linear", {}]}}}, "must have a kernel, points and coef"),
         ({"estimator": ["SVC", {"D": 1}, {}]}, "no parameter 'D'"),

@@ -237,3 +237,11 @@ def test_a_matrix_in_place_of_a_kernel_is_named_by_its_shape_with_the_remedy():
     )
     with pytest.raises(TypeError, match=message):
         mc.check_kernel(X)
+
+
+def test_a_kernel_without_a_gradient_says_so():
+    assert not _OnlyValues().tags.differentiable
+    assert mc.Gaussian(1.0).tags.differentiable
+    phi = mc.features(_OnlyValues(), X)
+    with pytest.raises(TypeError, match="needs a gradient, but .*_OnlyValues.* has no gradient"):
+        phi.gradient(X)

@@ -1,6 +1,7 @@
 """Mapped kernels equal the inner kernel on mapped points; invalid maps are refused."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.reference.derivatives import assert_gradients
 
@@ -43,7 +44,7 @@ def test_bandwidths_are_resolved_on_mapped_points():
 
 
 def test_inner_kernels_check_the_mapped_points():
-    with pytest.raises(ValueError, match=r"mapped X\[0, 1\] = .* must be at least 0"):
+    with pytest.raises(ValueError, match=r"A-mapped X\[0, 1\] = .* must be at least 0"):
         mc.Mapped(mc.Chi2(1.0), np.array([0, 1]))(X)
     assert np.isfinite(mc.Mapped(mc.Chi2(1.0), np.array([0]))(abs(X))).all()
 
@@ -57,11 +58,12 @@ def test_inner_kernels_check_the_mapped_points():
         (np.array([0, -4]), ValueError, r"A = \[0, -4\] must be columns"),
         (np.array([5]), ValueError, r"A = \[5\] must be columns of X, which has 3 features"),
         (np.array([-4]), ValueError, r"A = \[-4\] must be columns of X, which has 3 features"),
-        (np.array([], int), ValueError, r"mapped X must have at least one row and one column, got shape \(8, 0\)"),
-        ([1.0, 2.0, 3.0], TypeError, "A must be a function, or a NumPy array"),
-        (np.array([np.nan, 1, 1]), ValueError, "A must be finite"),
+        (np.array([], int), TypeError, r"A must be a function, or an array .*, got shape \(0,\)"),
+        (None, TypeError, "A must be a list or an array, .*; got None"),
+        (np.array([np.nan, 1, 1]), ValueError, r"A\[0\] = nan must be finite"),
         (np.eye(3, dtype=int), TypeError, "A must be floating if it is a linear map"),
-        (np.array(["a"]), TypeError, "floating or integer"),
+        (np.array(["a"]), ValueError, r"A\[0\] of type str_ must be a number"),
+        (np.array([True]), TypeError, "floating or integer"),
     ],
 )
 def test_bad_maps_are_refused(A, error, message):
@@ -148,7 +150,7 @@ def test_a_function_without_a_jacobian_has_values_only():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: mc.Mapped(mc.Linear(), "abc"), "A must be a function, or a NumPy array"),
+        (lambda: mc.Mapped(mc.Linear(), "abc"), "A must be a list or an array, .*; got str"),
         (
             lambda: mc.Mapped(mc.Linear(), np.ones(2), np.square),
             "jacobian must be a function of points, beside a function A",
@@ -165,3 +167,18 @@ def test_wrong_functions_are_refused(make, message):
 def test_an_image_for_each_point_is_required():
     with pytest.raises(ValueError, match="one image for each of 3 points, got 2"):
         mc.Mapped(mc.Linear(), lambda Y: Y[:2])(np.ones((3, 2)))
+
+
+def test_maps_in_lists_and_tables_are_those_of_arrays():
+    A = np.array([[1.0, 2.0, 0.0], [0.5, -1.0, 1.0]])
+    for given in (A.tolist(), pd.DataFrame(A), A.astype(object), np.ma.masked_array(A)):
+        np.testing.assert_array_equal(mc.Mapped(G, given)(X), mc.Mapped(G, A)(X))
+    np.testing.assert_array_equal(mc.Mapped(G, [2, 0])(X), mc.Mapped(G, np.array([2, 0]))(X))
+
+
+def test_errors_of_mapped_points_name_the_map():
+    with pytest.raises(ValueError, match="overflow float64") as caught:
+        mc.Mapped(G, np.full(3, 1e200))(X)
+    assert caught.value.__notes__ == ["The points are images by A of Mapped."]
+    with pytest.raises(TypeError, match="images of points by A must be a list or an array"):
+        mc.Mapped(G, len)(X)

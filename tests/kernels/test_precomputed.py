@@ -1,6 +1,8 @@
 """Precomputed kernels: entries for indices, columns for new rows, refusals of other matrices."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
@@ -139,3 +141,28 @@ def test_asymmetry_is_averaged_and_bounded_by_the_root_of_the_precision():
         mc.Precomputed().resolve(np.eye(2) + 8e-9 * skew)
     # relative to the largest entry
     mc.Precomputed().resolve(1e3 * np.eye(2) + 7e-6 * skew)
+
+
+BAD_MATRICES = {
+    "NaN": (np.array([[1.0, np.nan], [np.nan, 1.0]]), ValueError, r"matrix X contains NaN at \(0, 1\)"),
+    "complex": (np.eye(2) * 1j, ValueError, "matrix X must hold real numbers, got dtype complex128"),
+    "words": (np.array([["a"]]), ValueError, r"matrix X\[0, 0\] of type str_ must be a number"),
+    "one dimension": (np.ones(2), ValueError, r"matrix X must have two dimensions .* got shape \(2,\)"),
+    "rectangle": (np.ones((2, 3)), ValueError, r"matrix X must be the square matrix .* got shape \(2, 3\)"),
+    "skew": (np.array([[1.0, 0.5], [0.0, 1.0]]), ValueError, "matrix X must be symmetric"),
+    "none": ({"a": 1}, TypeError, "matrix X must be a list or an array, .*; got dict"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_MATRICES)
+def test_a_bad_matrix_is_refused_when_it_is_given(name):
+    matrix, error, message = BAD_MATRICES[name]
+    with pytest.raises(error, match=message):
+        mc.Precomputed(matrix)
+
+
+@pytest.mark.parametrize("container", [np.ndarray.tolist, pd.DataFrame, pl.DataFrame, sp.csr_array])
+def test_matrices_in_other_containers_have_the_same_values(container):
+    kernel = mc.Precomputed(container(K))
+    np.testing.assert_array_equal(kernel(np.arange(3)), K[:3, :3])
+    assert kernel == mc.Precomputed(K)

@@ -196,7 +196,19 @@ def test_values_are_those_of_the_formulas():
 def test_sparse_rows_have_the_gradients_of_dense_rows():
     kernel, W = mc.Gaussian(0.3), np.cos(np.arange(64.0)).reshape(8, 8)
     sparse = sp.csr_matrix(X)
-    np.testing.assert_allclose(kernel.vjp(sparse, sparse, W), kernel.vjp(X, X, W), atol=1e-12)
+    for left, right in ((sparse, sparse), (sparse, X), (X, sparse)):
+        np.testing.assert_allclose(kernel.vjp(left, right, W), kernel.vjp(X, X, W), atol=1e-12)
+
+
+def test_extreme_parameters_are_refused_by_name_or_give_the_limit():
+    with pytest.raises(ValueError, match="alpha = 5e-324 must be at least 1e-30"):
+        mc.RationalQuadratic(1.0, 5e-324)
+    np.testing.assert_array_equal(mc.RationalQuadratic(1.0, 1e-30)(X), np.ones((8, 8)))
+    with pytest.raises(TypeError, match="nu must be a number"):
+        mc.Matern(1.0, np.array([0.5, 1.5]))
+    for kernel in (mc.Matern(1e300), mc.RationalQuadratic(1e300)):
+        np.testing.assert_array_equal(kernel(X), np.ones((8, 8)))
+        np.testing.assert_array_equal(kernel.vjp(X, X[:2], np.ones((8, 2))), np.zeros((8, 3)))
 
 
 def test_defaults_are_rules_and_ones():

@@ -112,7 +112,10 @@ def test_a_search_without_success_gives_its_residual(monkeypatch):
     ("call", "message"),
     [
         (lambda k: manifold.length(k, np.zeros((1, 2))), "points must hold at least 2 rows"),
-        (lambda k: manifold.geodesic(k, np.zeros((1, 2)), np.zeros(2)), r"start must be one point, shape \(N,\)"),
+        (
+            lambda k: manifold.geodesic(k, np.zeros((1, 2)), np.zeros(2)),
+            r"start must have one dimension, got shape \(1, 2\)",
+        ),
         (lambda k: manifold.geodesic(k, np.zeros(2), np.zeros(3)), "start has 2 features, but velocity has 3"),
         (lambda k: manifold.geodesic(k, np.zeros(2), np.ones(2), time=0.0), "time = 0.0 must be above 0"),
         (lambda k: manifold.geodesic_between(k, np.zeros(2), np.ones(3)), "start has 2 features, but end has 3"),

@@ -109,8 +109,8 @@ def test_where_there_are_no_points_there_is_no_density():
 @pytest.mark.parametrize(
     ("p", "message"),
     [
-        (np.ones((2, 1)), r"p has shape \(2, 1\)"),
-        (np.array([1.0, -1.0]), r"p\[1\] = -1.0 must be finite and at least 0"),
+        (np.ones((2, 1)), r"p must have one dimension, got shape \(2, 1\)"),
+        (np.array([1.0, -1.0]), r"p\[1\] = -1.0 must be at least 0"),
         (np.array([np.nan, 1.0]), r"p\[0\] = nan"),
     ],
 )

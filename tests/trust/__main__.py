@@ -12,10 +12,16 @@ from tests.trust.faults import all_faults, can_mount
 from tests.trust.probes import all_probes, draw
 
 KNOWN = Path(__file__).parent / "known_misses.txt"
+COMMENT = "# Names of probes and faults that missed when they were last run, one a line.\n"
 NOT_RUN = (
     "Windows, macOS, arrays on a GPU, and arrays of other libraries than NumPy, SciPy, pandas and polars.",
     "Counterparts in scikit-learn of estimators and functions that it does not have.",
 )
+
+
+def known_misses():
+    """Return the names of known misses, without comments."""
+    return [line for line in KNOWN.read_text().splitlines() if not line.startswith("#")]
 
 
 def _options():
@@ -71,7 +77,7 @@ def main():
         print(f"wrote {options.page / 'index.html'}")
     if options.known:
         misses = sorted(name for name, (kind, _) in outcomes.items() if kind != "ok" and not name.startswith("sklearn"))
-        KNOWN.write_text("\n".join(misses) + "\n")
+        KNOWN.write_text(COMMENT + "".join(f"{name}\n" for name in misses))
 
 
 if __name__ == "__main__":

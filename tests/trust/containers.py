@@ -103,8 +103,8 @@ BY_KIND = {
     ],
     "reals": [*COLUMN, _same("float32", lambda v: v.astype(np.float32), "near"), _same("column", lambda v: v[:, None])],
     "sample weights": [*COLUMN, _same("float32", lambda v: v.astype(np.float32), "near")],
+    **dict.fromkeys(("list of values", "grid", "values"), [each for each in COLUMN if each.name != "polars"]),
     "values or none": [each for each in COLUMN if each.name != "polars"],
-    "values": [each for each in COLUMN if each.name != "polars"],
     "positive": [
         _same("numpy_number", np.float64),
         _same("float32", np.float32),
@@ -114,4 +114,13 @@ BY_KIND = {
         _same("numpy_integer", np.int64),
         _same("small_integer", np.int16),
     ],
+}
+# kinds of arguments that take the containers of another kind
+BY_KIND |= {
+    "matrix or factors": BY_KIND["matrix"],
+    "known labels or none": BY_KIND["labels"],
+    "labels or none": BY_KIND["labels"],
+    "density values": BY_KIND["sample weights"],
+    "positive or infinite": BY_KIND["positive"],
+    "count or zero": BY_KIND["count"],
 }

@@ -48,7 +48,7 @@ def _csr(indices=None, indptr=None, datum=None):
         if indices is not None:
             S.indices[2] = indices
         if indptr is not None:
-            S.indptr[2] = indptr
+            S.indptr[min(2, len(valid))] = indptr
         if datum is not None:
             S.data[1] = datum
         return S
@@ -67,7 +67,7 @@ def _frame(column):
 
 SHAPE = r"dim \d|\(\d*,? ?\d*(, ?\d+)*,?\)|\d+D|dimension|\d+ (sample|feature|row)"
 ROWS = [
-    Defect("nan", _at(np.nan), shows="NaN"),
+    Defect("nan", _at(np.nan), shows="(?i)nan"),
     Defect("inf", _at(np.inf), shows="inf"),
     Defect("minus_inf", _at(-np.inf), shows="inf"),
     Defect("one_dimension", lambda v: np.asarray(v)[:, 0], shows=SHAPE),
@@ -81,7 +81,7 @@ ROWS = [
     Defect("datetime", lambda v: (np.asarray(v) * 1e6).astype("datetime64[s]"), shows="datetime|M8"),
     Defect("timedelta", lambda v: (np.asarray(v) * 1e6).astype("timedelta64[s]"), shows="timedelta|m8"),
     Defect("dates", lambda v: np.full(np.shape(v), datetime.date(2020, 1, 1)), shows="date|object"),
-    Defect("masked", lambda v: np.ma.masked_greater(v, 0.5), shows="mask"),
+    Defect("masked", lambda v: np.ma.masked_greater_equal(v, np.max(v)), shows="mask"),
     Defect("ragged", lambda v: [[0.5] * (1 + i % 2) for i in range(len(v))], shows="inhomogeneous|ragged|shape|length"),
     Defect(
         "structured", lambda v: np.zeros(len(v), [("a", float), ("b", float)]), shows=r"\('a'|void|dtype|\d+D|shape"
@@ -91,11 +91,11 @@ ROWS = [
     _is("text", "rows", shows="rows|str|U4|scalar"),
     _is("dict", {"a": 1}, shows="dict|scalar"),
     _is("set", {1.0, 2.0}, shows="set|scalar"),
-    _is("function", len, shows="function|scalar|object"),
+    _is("function", len, shows="function|scalar|object|got int"),
     Defect("csr_column_out_of_range", _csr(indices=1000), shows="1000|index|indices|sparse|dense"),
     Defect("csr_column_negative", _csr(indices=-5), shows="-5|index|indices|negative|sparse|dense"),
     Defect("csr_column_far", _csr(indices=2**30), shows=f"{2**30}|index|indices|sparse|dense"),
-    Defect("csr_pointer_decreasing", _csr(indptr=0), shows="indptr|pointer|order|canonical|sparse|dense"),
+    Defect("csr_pointer_decreasing", _csr(indptr=-1), shows="indptr|pointer|order|canonical|sparse|dense"),
     Defect("csr_pointer_far", _csr(indptr=10**6), shows="indptr|pointer|order|sparse|dense"),
     Defect("csr_nan", _csr(datum=np.nan), shows="NaN|sparse|dense"),
     Defect("csr_inf", _csr(datum=np.inf), shows="inf|sparse|dense"),
@@ -108,7 +108,7 @@ ROWS = [
     ),
     Defect(
         "frame_with_missing",
-        _frame(lambda n: pd.array([1, None] * (n // 2) + [1] * (n % 2), dtype="Int64")),
+        _frame(lambda n: pd.array([1, None] * (n // 2) + [None] * (n % 2), dtype="Int64")),
         shows="NA|missing|None|NaN|object",
     ),
     Defect("huge", lambda v: np.asarray(v) * 1e300, "either", r"1e\+?300|overflow|large|scale|e\+|exceed"),
@@ -117,10 +117,13 @@ ROWS = [
     Defect("constant", lambda v: np.full(np.shape(v), 0.5), "either", "."),
     Defect("zeros", lambda v: np.zeros(np.shape(v)), "either", "."),
     Defect("one_huge_entry", _at(1e200), "either", r"1e\+?200|overflow|large|scale|e\+"),
-    Defect("one_far_entry", _at(1e9), "either", r"1e\+?0?9|overflow|large|scale|e\+"),
+    Defect("one_far_entry", _at(1e9), "either", r"1e\+?0?9|overflow|large|scale|e\+|row \d+ of X"),
     Defect("long_double_overflow", lambda v: np.asarray(v, np.longdouble) * np.longdouble("1e4000"), shows="inf|large"),
     Defect(
-        "big_integers", lambda v: np.full(np.shape(v), 2**70, dtype=object), "either", "large|object|scale|equal|same"
+        "big_integers",
+        lambda v: np.full(np.shape(v), 2**70, dtype=object),
+        "either",
+        r"large|object|scale|equal|same|constant|e\+|row \d+ of X",
     ),
     Defect("float16", lambda v: np.asarray(v, np.float16), "either", "."),
     Defect("integers", lambda v: (np.asarray(v) * 256).astype(np.int8), "either", "."),
@@ -149,7 +152,7 @@ COLUMN = [
 LABELS = [
     *COLUMN,
     _is("none", None, shows="None"),
-    Defect("nan", _at(np.nan), shows="NaN"),
+    Defect("nan", _at(np.nan), shows="(?i)nan"),
     Defect("inf", _at(np.inf), shows="inf"),
     Defect("one_class", lambda v: np.zeros(len(v), int), shows=r"\b(1|one|0)\b"),
     Defect("fractions", lambda v: np.linspace(0, 1, len(v)), shows="(?i)continuous|fraction|0\\.0"),
@@ -163,14 +166,17 @@ LABELS = [
 REALS = [
     *[d for d in COLUMN if d.name != "two_columns"],
     _is("none", None, shows="None"),
-    Defect("nan", _at(np.nan), shows="NaN"),
+    Defect("nan", _at(np.nan), shows="(?i)nan"),
     Defect("inf", _at(np.inf), shows="inf"),
     Defect("strings", lambda v: np.full(len(v), "word"), shows="word|str|U4|dtype"),
     Defect("with_none", lambda v: np.where(np.arange(len(v)) == 1, None, v), shows="None|NaN|object"),
     Defect("three_dimensions", lambda v: np.asarray(v)[:, None, None], shows=SHAPE),
     Defect("sparse", lambda v: sp.csr_matrix(np.asarray(v)[:, None]), shows="(?i)sparse"),
     Defect(
-        "largest", lambda v: np.where(np.arange(len(v)) % 2, 1e308, -1e308), "either", r"1e\+?308|overflow|large|scale"
+        "largest",
+        lambda v: np.where(np.arange(len(v)) % 2, 1e308, -1e308),
+        "either",
+        r"1\.?e\+?308|overflow|large|scale",
     ),
     Defect("huge", lambda v: np.asarray(v) * 1e200, "either", r"overflow|large|scale|e\+"),
     Defect("tiny", lambda v: np.asarray(v) * 1e-300, "either", "small|scale|zero"),
@@ -186,7 +192,7 @@ SAMPLE_WEIGHTS = [
     Defect("complex", lambda v: np.asarray(v) + 1j, shows="(?i)complex"),
     Defect("strings", lambda v: np.full(len(v), "word"), shows="word|str|U4"),
     Defect("datetime", lambda v: np.arange(len(v)).astype("datetime64[s]"), shows="date|M8"),
-    _is("text", "balanced", shows="balanced"),
+    _is("text", "balanced", shows="balanced|str"),
     _is("dict", {0: 1.0}, shows=r"dict|\{0"),
     Defect("huge", lambda v: np.asarray(v) * 1e300, "either", r"overflow|large|scale|e\+"),
     Defect("tiny", lambda v: np.asarray(v) * 1e-300, "either", "small|scale|zero|e-"),
@@ -200,7 +206,7 @@ class Thing:
 
 _NOT_NUMBERS = [
     _is("text", "word"),
-    _is("list", [1.0]),
+    _is("list", [1.0], shows=r"\[1|list|shape \(1"),
     _is("complex", 1j),
     _is("boolean", True),
     _is("object", Thing()),
@@ -228,6 +234,7 @@ _WHOLE = [
     _is("beyond_64_bits", 2**70, "either", str(2**70) + r"|[EZ]B|1\.2e\+?21|at most"),
 ]
 _SHARE = [*_NUMBER, _is("zero", 0.0), _is("negative", -0.1), _is("above_one", 1.5), _is("tiny", 1e-300, "either")]
+VALUES = [*REALS, _is("list_of_words", ["a", "b"], shows="str|U1|list")]
 _UNFITTED = Defect("unfitted", lambda _: mc.SVC(), shows="SVC|fit")
 _MODEL = [
     *_NONE,
@@ -256,11 +263,20 @@ BY_KIND = {
     "positive or array": [each for each in _POSITIVE + _NONE + _TINY + _HUGE if each.name not in ("list", "array")],
     "count or array": [each for each in [*_WHOLE, *_NONE, _is("zero", 0)] if each.name not in ("list", "array")],
     "count, array or none": [each for each in [*_WHOLE, _is("zero", 0)] if each.name not in ("list", "array")],
+    "positive or infinite": [d for d in _POSITIVE + _NONE + _TINY + _HUGE if d.name != "inf"],
+    "positive, infinite or none": [d for d in _POSITIVE + _TINY + _HUGE if d.name != "inf"],
+    "nonnegative or array": [d for d in _POSITIVE + _NONE + _TINY + _HUGE if d.name not in ("zero", "list", "array")],
     "nonnegative": [d for d in _POSITIVE if d.name != "zero"] + _NONE + _TINY + _HUGE,
     "number": _NUMBER + _NONE + _TINY + _HUGE,
     "share": _SHARE + _NONE,
+    "rate": [d for d in [*_SHARE, *_NONE] if d.name != "zero"],
     "confidence": [*_SHARE, *_NONE, _is("one", 1.0)],
     "count": [*_WHOLE, *_NONE, _is("zero", 0)],
+    "count or zero": [*_WHOLE, *_NONE],
+    "count, zero or none": _WHOLE,
+    "share or zero": [d for d in [*_SHARE, *_NONE, _is("one", 1.0)] if d.name != "zero"],
+    "density values": [d for d in SAMPLE_WEIGHTS if d.name != "all_zero"],
+    "labels or none": [d for d in LABELS if d.name != "none"],
     "count or none": [*_WHOLE, _is("zero", 0)],
     "iterations": [*_WHOLE[:-2], *_NONE, _is("zero", 0)],
     "memory": [
@@ -285,7 +301,13 @@ BY_KIND = {
     ],
     "flag": [_is("text", "word"), _is("number", 2.5), _is("nan", np.nan), _is("list", [1]), *_NONE],
     "choice or none": [_is("other", "nonsense"), _is("number", 1), _is("object", Thing())],
-    "choice": [_is("other", "nonsense"), _is("number", 1), _is("object", Thing()), _is("list", ["a"]), *_NONE],
+    "choice": [
+        _is("other", "nonsense"),
+        _is("number", 1),
+        _is("object", Thing()),
+        _is("list", ["a"], shows=r"\['a|list|str"),
+        *_NONE,
+    ],
     "identifier": [
         _is("number", 1),
         _is("words", "two words"),
@@ -306,7 +328,7 @@ BY_KIND = {
     "class weight": [
         _is("other", "nonsense"),
         _is("unknown_class", {99: 1.0}, shows="99"),
-        _is("negative", {0: -1.0}),
+        _is("negative", {0: -1.0}, shows="-1"),
         _is("nan", {0: np.nan}, shows="nan"),
         _is("inf", {0: np.inf}, shows="inf"),
         _is("number", 3),
@@ -337,6 +359,14 @@ BY_KIND = {
         _is("missing_folder", "/nonexistent/folder/file", shows="nonexistent"),
         _is("zero_byte", "a\0b", shows="null|x00"),
     ],
-    "values": [*REALS, _is("list_of_words", ["a", "b"])],
+    # any number of values, of which some may be equal
+    "list of values": [d for d in VALUES if d.name not in ("one_too_few", "one_too_many")],
+    # values on a grid of any shape
+    "grid": [d for d in VALUES if d.name not in ("one_too_few", "one_too_many", "three_dimensions")],
+    "values": VALUES,
+    "matrix or factors": [d for d in ROWS if not d.name.startswith(("csr", "frame", "one_dimension"))],
+    # labels of data that a model is tested on, which may be of one class
+    "known labels or none": [d for d in LABELS if d.name not in ("one_class", "none")],
+    "estimator": [d for d in _MODEL if d.name != "another_library"],
     "matrix": [d for d in ROWS if not d.name.startswith(("csr", "frame"))],
 }

@@ -32,7 +32,7 @@ def _p(kind, value):
     return kind, lambda: value
 
 
-C, TOL, MEMORY = _p("positive", 1.0), _p("positive", 1e-6), _p("memory", "1GB")
+C, TOL, MEMORY = _p("positive or infinite", 1.0), _p("positive", 1e-6), _p("memory", "1GB")
 KERNEL, STATE = _p("kernel", data.COUNTED), _p("random state", 0)
 SOLVER = {"kernel": KERNEL, "tol": TOL, "max_iter": _p("iterations", -1), "memory": MEMORY}
 CLASSIFIER = {"class_weight": _p("class weight", None), "multi_class": _p("choice", "ovo")}
@@ -100,7 +100,7 @@ MERCER = [
     Spec(mc.SVR, "reals", {"C": C, "epsilon": _p("nonnegative", 0.1), "loss": _p("choice", "epsilon"), **SOLVER}),
     Spec(mc.NuSVR, "reals", {"nu": _p("share", 0.4), "C": C, **SOLVER}),
     Spec(mc.OneClassSVM, None, {"nu": _p("share", 0.3), **SOLVER}),
-    Spec(mc.SVDD, None, {"C": _p("positive or none", None), **SOLVER}),
+    Spec(mc.SVDD, None, {"C": _p("positive, infinite or none", None), **SOLVER}),
     Spec(mc.KernelRidge, "reals", {"alpha": _p("nonnegative", 0.1), "kernel": KERNEL, **LANDMARKS}),
     Spec(
         mc.KernelPCA,
@@ -144,7 +144,7 @@ MERCER = [
         mc.Kernelized,
         "reals",
         {
-            "estimator": _p("model", Ridge(0.1)),
+            "estimator": _p("estimator", Ridge(0.1)),
             "kernel": KERNEL,
             "centre": _p("flag", True),
             "tol": _p("nonnegative or none", None),
@@ -157,7 +157,8 @@ MERCER = [
         {
             "kernel": KERNEL,
             "centre": _p("flag", True),
-            "tol": _p("nonnegative or none", None),
+            # the default keeps the rank of the precision
+            "tol": _p("nonnegative or none", 1e-3),
             "rule": _p("choice", "randomly_pivoted"),
             "preimage": _p("choice", "auto"),
             **LANDMARKS,
@@ -227,7 +228,11 @@ def methods(spec):
 
 def outputs(estimator, new=data.NEW):
     """Return what a fitted estimator says of new points, by method."""
-    return {name: getattr(estimator, name)(new) for name in METHODS if hasattr(estimator, name)}
+    known = [name for name in METHODS if hasattr(estimator, name)]
+    # only kernels with a gradient have pre-images
+    if "denoise" in known and not estimator.kernel_.tags.differentiable:
+        known.remove("denoise")
+    return {name: getattr(estimator, name)(new) for name in known}
 
 
 def attributes(estimator):
@@ -238,7 +243,7 @@ def attributes(estimator):
         if name.endswith("_") and not name.startswith("_") and name != "mistake_bound_":
             try:
                 found[name] = getattr(estimator, name)
-            except (AttributeError, ValueError, TypeError):
+            except (AttributeError, ValueError, TypeError, MemoryError):
                 found[name] = None
     return found
 
@@ -282,6 +287,8 @@ def fit_call(spec):
         except Exception:
             _refit(spec, params, given, before)
             raise
+        # errors of the methods leave the fit
+        before.clear()
         return [outputs(estimator), attributes(estimator)]
 
     return Call(f"{spec.name}.fit", arguments, run, spec.library, answer=functools.partial(_answer, spec))
@@ -292,7 +299,8 @@ def _answer(spec, result):
     found = {name: values for name, values in result[0].items() if name != "predict" or spec.target != "labels"}
     if "transform" in found:
         found["transform"] = found["transform"] @ found["transform"].T
-    return found
+    # predictions have the shape of the targets, a vector or one column
+    return {name: np.ravel(values) for name, values in found.items()} if spec.name == "KernelRidge" else found
 
 
 def _refit(spec, params, given, before):
@@ -337,7 +345,9 @@ def all_calls():
 
 
 def _coordinate_call(spec, name):
-    def run(values, _before):
-        return getattr(fitted(spec), name)(values["X"])
+    argument = "scores" if name == "reconstruct" else "X"
 
-    return Call(f"{spec.name}.{name}", {"X": ("matrix", lambda: coordinates(spec))}, run, spec.library)
+    def run(values, _before):
+        return getattr(fitted(spec), name)(values[argument])
+
+    return Call(f"{spec.name}.{name}", {argument: ("matrix", lambda: coordinates(spec))}, run, spec.library)

@@ -44,13 +44,13 @@ SAME = {
     "model": r"model|fitted|estimator|save|as_expansion|write_libsvm|to_c|to_onnx|compress",
     "fitted": r"model|fitted|estimator|as_expansion",
     "estimator": r"estimator|model",
-    "model_or_kernel": r"model|kernel|model_or_kernel",
+    "model_or_kernel": r"model|kernel|model_or_kernel|estimator",
     "points": r"points|X",
     "Y": r"Y|targets",
 }
 REMEDY = (
     r"(?i)must|should|expect|requires?|minimum|needs?|give|use|pass|remove|impute|write|reshape|choose|lower|fill|"
-    r"scale|allowed|supported|accepts?|convert|fit|call|drop|No such file|Is a directory"
+    r"scale|divide|allowed|supported|accepts?|convert|fit|call|drop|No such file|Is a directory"
 )
 LONGEST = 1000
 WORST = ("crash", "hang", "silent", "nan", "unclear", "ok")

@@ -4,18 +4,18 @@
 """
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.trust import data, pool
+from tests.trust.__main__ import known_misses
 from tests.trust.faults import all_faults
 from tests.trust.probes import all_probes, draw
 
 import mercer as mc
 
 DRAWN = 100
-KNOWN = frozenset((Path(__file__).parent / "known_misses.txt").read_text().splitlines())
+KNOWN = frozenset(known_misses())
 
 
 def test_there_are_probes_of_every_estimator_and_of_every_kind_of_defect():

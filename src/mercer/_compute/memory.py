@@ -44,7 +44,7 @@ def human_bytes(n_bytes, digits=1):
 
 
 def require_memory(needed, budget, what, instead):
-    """Raise a MemoryError if ``needed`` bytes exceed the budget: "<what> needs ..., the budget is ...; use <instead>."
+    """Raise a MemoryError if ``needed`` bytes exceed the budget: "<what> needs ..., the memory budget is ..."
 
     The message shows as many digits of the two sizes as distinguish them.
     """
@@ -53,7 +53,7 @@ def require_memory(needed, budget, what, instead):
         return
     texts = ((human_bytes(needed, digits), human_bytes(limit, digits)) for digits in range(1, 17))
     need, have = next((pair for pair in texts if pair[0] != pair[1]), (f"{needed} B", f"{limit} B"))
-    raise MemoryError(f"{what} needs {need}, the budget is {have}; use {instead}.")
+    raise MemoryError(f"{what} needs {need}, the memory budget is {have}; use {instead}.")
 
 
 def allocate(shape, dtype):

@@ -105,17 +105,52 @@ def as_rows(X, name="X", dtype=None) -> Any:
     return X
 
 
+def as_dense_rows(X, name):
+    """Return rows as ``as_rows`` does, sparse ones as an array."""
+    X = as_rows(X, name)
+    return X.toarray() if sp.issparse(X) else X
+
+
+def as_columns(values, name) -> Any:
+    """Return finite real numbers, such as coefficients, as an array: float32 or float64, or of another library."""
+    refuse_unreadable(values, name)
+    if sp.issparse(values):
+        raise TypeError(f"{name} must be a dense array of numbers, got a sparse matrix; give {name}.toarray().")
+    if isinstance(values, np.ndarray) or not array_api_compat.is_array_api_obj(values):
+        values = np.asarray(values)
+        # a long double may become infinite
+        with np.errstate(over="ignore"):
+            values = values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+    refuse_nonfinite(values, name)
+    return values
+
+
 def as_vector(values, name):
     """Return finite numbers as a float64 array (n,), or raise."""
-    refuse_unreadable(values, name)
-    values = np.asarray(values.toarray() if sp.issparse(values) else values)
+    values = np.asarray(as_columns(values, name), np.float64)
     if values.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got shape {values.shape}; pass a list of numbers.")
-    with np.errstate(over="ignore"):
-        values = values.astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        raise ValueError(f"{name}[{bad[0]}] = {values[bad[0]]} must be finite.")
+    return values
+
+
+def refuse_nonfinite(values, name):
+    """Raise unless all entries of an array are finite; the message gives the first that is not."""
+    xp = namespace_of(values)
+    finite = xp.isfinite(values)
+    if not bool(xp.all(finite)):
+        first = tuple(int(index[0]) for index in xp.nonzero(~finite))
+        place = ", ".join(map(str, first))
+        raise ValueError(f"{name}[{place}] = {float(values[first])} must be finite; remove or replace such entries.")
+
+
+def refuse_overflow(values, name, factor):
+    """Return values computed of a finite factor, or raise a ValueError that names it if one of them overflows."""
+    xp = namespace_of(values)
+    if not bool(xp.all(xp.isfinite(values))):
+        raise ValueError(
+            f"{name} has entries up to {_largest(factor):.3g}, with which values overflow {values.dtype}; divide "
+            f"{name} by a constant."
+        )
     return values
 
 
@@ -306,13 +341,15 @@ class Points:
         # |x - z|^2 <= 4 max |x|^2
         if not 4 * largest <= float(xp.finfo(self.container.dtype).max):
             raise ValueError(
-                f"Squared norms and distances overflow {self.container.dtype}: a row has entries up to "
-                f"{self._largest():.3g}; scale X (StandardScaler) first."
+                f"Squared norms and distances overflow {self.container.dtype}: a row of X or Z has entries up "
+                f"to {_largest(rows):.3g}; scale X (StandardScaler) first."
             )
         return xp.astype(norms, self.container.dtype)
 
-    def _largest(self):
-        return float(abs(self.container).max()) if self.sparse else float(self.xp.max(self.xp.abs(self.container)))
+
+def _largest(rows):
+    """Return the largest absolute value of rows."""
+    return float(abs(rows).max()) if sp.issparse(rows) else float(namespace_of(rows).max(abs(rows)))
 
 
 def keep_points(array, admit):

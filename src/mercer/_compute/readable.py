@@ -26,9 +26,7 @@ def refuse_unreadable(X, name):
 
 def _check_array(X, name):
     """Raise unless a list or an array, or what NumPy makes of it, holds numbers."""
-    if isinstance(X, (dict, set, frozenset, str, bytes)) or not _sized(X):
-        kind = "None" if X is None else type(X).__name__
-        raise TypeError(f"{name} must be a table of numbers, one row per point, as a list or an array; got {kind}.")
+    refuse_container(X, name)
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise TypeError(
             f"{name} must not be a masked array; fill or drop its {int(X.mask.sum())} masked entries first."
@@ -44,6 +42,13 @@ def _check_array(X, name):
         ) from None
     _check_type(array.dtype, name)
     _check_entries(array, name)
+
+
+def refuse_container(X, name):
+    """Raise unless X may hold one row or object per point, in order."""
+    if not sp.issparse(X) and (isinstance(X, (dict, set, frozenset, str, bytes)) or not _sized(X)):
+        kind = "None" if X is None else type(X).__name__
+        raise TypeError(f"{name} must be a list or an array, with one row or number per point; got {kind}.")
 
 
 def _check_type(dtype, name):

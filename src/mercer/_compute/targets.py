@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from mercer._common import refuse_large
+
 
 def refuse_targets(y, name="y"):
     """Raise unless y can hold one label or value for each row; the data are not shown."""
@@ -12,8 +14,10 @@ def refuse_targets(y, name="y"):
     if array.ndim == 0:
         # texts, dicts, sets, sparse matrices and functions are one object to NumPy
         found = "None" if y is None else f"an object of type {type(y).__name__}"
-        found += f" of shape {y.shape}" if hasattr(y, "shape") else ""
+        found = f"a sparse matrix of shape {y.shape}" if hasattr(y, "tocsr") else found
         raise TypeError(f"{name} must be a list or an array with a label or a number for each row, got {found}.")
+    if array.ndim > 2:
+        raise ValueError(f"{name} must have one dimension, or two for several targets, got shape {array.shape}.")
     if array.dtype.kind == "c":
         raise ValueError(
             f"{name} must hold labels or real numbers, got dtype {array.dtype}: Complex data not supported."
@@ -24,6 +28,25 @@ def refuse_targets(y, name="y"):
         _refuse_nonfinite(array, name)
     if array.dtype.kind == "O":
         _refuse_mixed(array, name)
+
+
+def as_real_targets(y, model):
+    """Return targets of a regression in float64, in their shape; errors name the model."""
+    if y is None:
+        raise ValueError(f"{model} requires y to be passed, but the target y is None.")
+    refuse_targets(y)
+    try:
+        values = np.asarray(y, np.float64)
+    except (TypeError, ValueError):
+        kind = np.asarray(y).dtype
+        raise ValueError(
+            f"{model} needs y of numbers, got dtype {kind}; for labels use a classifier, such as SVC."
+        ) from None
+    refuse_targets(values)
+    if not values.size:
+        raise ValueError(f"y must hold a value for each row of X, got shape {values.shape}; {model} needs some.")
+    refuse_large("y", values)
+    return values
 
 
 def _refuse_nonfinite(array, name):

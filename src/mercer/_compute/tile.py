@@ -44,8 +44,9 @@ class Tile:
 
     @cached_property
     def centred(self):
-        """Rows of X and of Z minus the mean of Z: the same distances with smaller rounding errors."""
-        return self.X.about(self.Z.centre), self.Z.about(self.Z.centre)
+        """Rows of X and of Z minus the mean of Z, with smaller rounding errors; sparse rows stay as they are."""
+        centre = None if self.X.sparse else self.Z.centre
+        return self.X.about(centre), self.Z.about(centre)
 
     @cached_property
     def sqdist(self):

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import check_instance
 from mercer._compute.points import count_points, take_points, widened
-from mercer._compute.targets import refuse_targets
+from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.definiteness.convexity import nonconvexity
 from mercer.expansion import Expansion
 from mercer.solvers.svm.one_vs_one import class_signs
@@ -144,8 +144,7 @@ def models(fitted, X, y, sample_weight=None):
     require_affine(fitted)
     kernel, points = training_points(fitted, X)
     _require_convex(fitted, kernel, points)
-    refuse_targets(y)
-    y, n = column_or_1d(y), count_points(points)
+    y, n = own_targets(fitted, y), count_points(points)
     if len(y) != n:
         raise ValueError(f"X has {n} points, y has {len(y)} values; they must be equal.")
     unknown = np.setdiff1d(y, fitted.classes_ if is_classifier(fitted) else y)
@@ -160,6 +159,8 @@ def models(fitted, X, y, sample_weight=None):
     found = []
     for j, (rows, targets) in enumerate(_problems(fitted, y, len(norms))):
         own = None if coef is None else coef[rows, j]
+        if own is not None and is_classifier(fitted):
+            _require_signs(own, targets, rows, y)
         one = Model(
             kernel=kernel,
             points=points if len(rows) == n else take_points(points, rows),
@@ -186,6 +187,14 @@ def require_affine(fitted):
             "fitted must be a fitted estimator with expansion_ and intercept_, such as mercer.SVC, whose outputs are "
             f"affine in the features, got an object of type {type(fitted).__name__}."
         )
+
+
+def own_targets(fitted, y):
+    """Return the labels or values of a fitted classifier or regression as an array (n,), or raise."""
+    if not is_classifier(fitted):
+        return column_or_1d(as_real_targets(y, type(fitted).__name__))
+    refuse_targets(y)
+    return column_or_1d(y)
 
 
 def require_model(model):
@@ -246,12 +255,32 @@ def _coefficients(fitted, points, psi):
     n = count_points(points)
     if len(support) and (support.max() >= n or not _equal(take_points(points, support), psi.points)):
         raise ValueError(
-            "the rows support_ of X are not the support vectors; pass the training points in the order of the fit "
-            "(in a grid search, cv=mercer.capacity.Resubstitution())."
+            f"{_first_other(points, support, psi.points)} is not the support vector of the fit; pass the training "
+            "points in the order of the fit (in a grid search, cv=mercer.capacity.Resubstitution())."
         )
     coef = np.zeros((n, len(psi)))
     coef[support] = psi.coef
     return coef
+
+
+def _require_signs(coef, targets, rows, y):
+    """Raise unless the coefficients of a classifier have the signs of the labels."""
+    wrong = np.flatnonzero(coef * targets < 0)
+    if len(wrong):
+        row = rows[wrong[0]]
+        raise ValueError(
+            f"y[{row}] = {y[row]!r} is not the label of the fit, where its coefficient has the sign of another class; "
+            "pass the labels of the fit, in its order."
+        )
+
+
+def _first_other(points, support, vectors):
+    """Return the name of the first row of X that is not the support vector that it should be."""
+    known = [k for k, row in enumerate(support) if row < count_points(points)]
+    for k in known:
+        if not _equal(take_points(points, support[k : k + 1]), take_points(vectors, slice(k, k + 1))):
+            return f"row {support[k]} of X"
+    return f"row {support.max()} of X"
 
 
 def _equal(X, Z):

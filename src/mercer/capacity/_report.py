@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import check_instance
 from mercer._compute.points import count_points
+from mercer._compute.targets import as_real_targets
 from mercer.capacity import _leave_one_out
 from mercer.capacity._kpca_residual import kpca_residual
-from mercer.capacity._model import model, predict_left_out
+from mercer.capacity._model import model, own_targets, predict_left_out
 from mercer.capacity._pac_bayes import pac_bayes
 from mercer.capacity._rademacher import local_rademacher, rademacher
 from mercer.capacity._sample_compression import sample_compression
@@ -138,6 +139,7 @@ def report(model_or_kernel, X, y=None, *, test=None, confidence=0.95, memory="1G
         bounds = () if k is None else (kpca_residual(kernel, X, k, confidence=confidence, **options),)
         return Report(title, facts, bounds)
     if is_classifier(fitted):
+        y = own_targets(fitted, y)
         own = model(fitted, X, y)
         bounds = _classifier_bounds(own, confidence, memory)
         if own.upper_bounds is not None:
@@ -147,8 +149,9 @@ def report(model_or_kernel, X, y=None, *, test=None, confidence=0.95, memory="1G
         predictions, truth, measured = _predictions(fitted, kernel, X, y, test, StratifiedKFold)
         return Report(title, facts, bounds, float(np.mean(predictions != truth)), measured)
     if is_regressor(fitted):
-        bounds = _regression_bounds(fitted, kernel, X, np.asarray(y, np.float64), options)
-        predictions, truth, measured = _predictions(fitted, kernel, X, np.asarray(y, np.float64), test, KFold)
+        y = as_real_targets(y, type(fitted).__name__)
+        bounds = _regression_bounds(fitted, kernel, X, y, options)
+        predictions, truth, measured = _predictions(fitted, kernel, X, y, test, KFold)
         return Report(title, facts, bounds, float(np.mean((predictions - truth) ** 2)), f"squared error, {measured}")
     raise TypeError(f"{type(fitted).__name__} is neither a classifier nor a regression; omit y.")
 

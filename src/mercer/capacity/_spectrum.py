@@ -7,6 +7,7 @@ import numpy as np
 from mercer._common import check_flag, check_instance, check_positive
 from mercer.expansion import features, mean
 from mercer.factor import eigenpairs
+from mercer.kernels.base import require_kernel
 from mercer.linalg.eigh import DENSE_ORDER
 
 # Default number of eigenvalues of a matrix that is too large for the dense solver.
@@ -131,7 +132,7 @@ def spectrum(kernel, X, n_values=None, *, centre=True, memory="1GB", random_stat
     phi = mapped(kernel, X)
     n = len(phi)
     wanted = n_values if n_values is not None or n <= DENSE_ORDER else _LEADING
-    pairs = eigenpairs(phi, wanted, centre, memory=memory, random_state=random_state)
+    pairs = eigenpairs(phi, wanted, centre, name="n_values", memory=memory, random_state=random_state)
     values, vectors = np.asarray(pairs.values, np.float64), np.asarray(pairs.vectors, np.float64)
     trace = float(np.sum(np.asarray(phi.norms(), np.float64) ** 2))
     if centre:
@@ -150,6 +151,7 @@ def spectrum(kernel, X, n_values=None, *, centre=True, memory="1GB", random_stat
 
 def mapped(kernel, X):
     """Return the features of X under the resolved kernel; the points of a precomputed kernel are row numbers."""
+    require_kernel(kernel)
     kernel = kernel.resolve(X)
     return features(kernel, np.arange(len(X)) if kernel.tags.points == "indices" else X)
 

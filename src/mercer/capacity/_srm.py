@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import ClassifierMixin, clone
 
 from mercer.capacity._model import model
 from mercer.capacity.bound import Bound, check_confidence
@@ -93,10 +93,15 @@ def srm(models, X, y, *, bound=vc_margin, confidence=0.95):
     >>> mc.capacity.srm(family, X, y).best
     0
     """
+    if not isinstance(models, (list, tuple)) or not all(isinstance(each, ClassifierMixin) for each in models):
+        raise TypeError(f"models = {models!r:.80} must be a list of classifiers, such as [mercer.SVC()].")
     candidates = list(models)
     if not candidates:
         raise ValueError("models = [] must not be empty; pass at least one classifier.")
-    each = 1 - (1 - check_confidence(confidence)) / len(candidates)
+    if not callable(bound):
+        raise TypeError(f"bound = {bound!r:.60} must be a function of a model, such as mercer.capacity.vc_margin.")
+    # 1 - delta / k without cancellation
+    each = (len(candidates) - 1 + check_confidence(confidence)) / len(candidates)
     fitted = tuple(clone(candidate).fit(X, y) for candidate in candidates)
     found = [model(one, X, y) for one in fitted]
     bounds = tuple(bound(one, confidence=each) for one in found)

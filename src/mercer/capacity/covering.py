@@ -57,6 +57,8 @@ def log_covering_number(spectrum, epsilon, radius=1.0):
     omitted = np.append(axes, 0.0) if spectrum.complete else axes
     best = np.inf
     for d in np.flatnonzero(omitted < epsilon):
-        e = np.sqrt(epsilon**2 - omitted[d] ** 2)
-        best = min(best, float(np.sum(np.log(np.maximum(4 * axes[:d] / e, 2)))))
+        # the root of epsilon^2 - a^2 without squares, which may overflow
+        e = np.sqrt(epsilon - omitted[d]) * np.sqrt(epsilon + omitted[d])
+        with np.errstate(over="ignore"):
+            best = min(best, float(np.sum(np.log(np.maximum(4 * axes[:d] / e, 2)))))
     return best

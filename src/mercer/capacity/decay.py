@@ -41,7 +41,8 @@ class ExponentialDecay:
 
     def log_values(self, j):
         """Return log lambda_j."""
-        return np.log(self.scale) - self.rate * np.asarray(j, np.float64) ** self.power
+        with np.errstate(over="ignore"):
+            return np.log(self.scale) - self.rate * np.asarray(j, np.float64) ** self.power
 
     def log_power_sum(self, t):
         """Return an upper bound of log sum_j lambda_j^t."""
@@ -114,11 +115,7 @@ class ListedDecay:
     values: np.ndarray
 
     def __post_init__(self):
-        values = as_vector(self.values, "values")
-        if not len(values) or not values.min() > 0:
-            raise ValueError(f"values = {values} must be a list of finite numbers above 0.")
-        if np.any(np.diff(values) > 0):
-            raise ValueError("values must be in descending order; use np.sort(values)[::-1].")
+        descending("values", self.values)
 
     def log_values(self, j):
         """Return log lambda_j, minus infinity beyond the list."""
@@ -130,6 +127,19 @@ class ListedDecay:
     def log_power_sum(self, t):
         """Return log sum_j lambda_j^t."""
         return float(np.log(np.sum(np.asarray(self.values, np.float64) ** t)))
+
+
+def descending(name, values):
+    """Return positive numbers in descending order as a float64 array (k,), or raise."""
+    values = as_vector(values, name)
+    if not len(values):
+        raise ValueError(f"{name} = [] must hold at least one number above 0.")
+    if not values.min() > 0:
+        bad = int(np.argmin(values))
+        raise ValueError(f"{name}[{bad}] = {values[bad]} must be above 0.")
+    if np.any(np.diff(values) > 0):
+        raise ValueError(f"{name} must be in descending order; use np.sort({name})[::-1].")
+    return values
 
 
 def require_decay(name, value):

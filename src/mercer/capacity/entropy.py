@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from mercer._common import check_positive
-from mercer.capacity.decay import ListedDecay, require_decay
+from mercer._common import check_number, check_positive
+from mercer._compute.points import as_vector
+from mercer.capacity.decay import ListedDecay, descending, require_decay
 
 # Ratio of the upper to the lower bound of an entropy number.
 _FACTOR = 6.0
@@ -44,7 +45,7 @@ def entropy_numbers(scales, n):
     >>> lower, upper
     (array([1.  , 0.25]), array([6. , 1.5]))
     """
-    log_n = np.log(_counts(n))
+    scales, log_n = descending("scales", scales), np.log(_counts(n))
     lower = np.exp(log_entropy_number(ListedDecay(scales), log_n))
     return lower, _FACTOR * lower
 
@@ -187,14 +188,18 @@ def _finite(values, log_n):
 
 
 def _logarithms(log_n):
-    log_n = np.asarray(log_n, np.float64)
-    if not (np.isfinite(log_n).all() and np.all(log_n >= 0)):
-        raise ValueError(f"log_n = {log_n} must be finite and at least 0.")
+    if np.ndim(log_n) == 0:
+        check_number("log_n", log_n)
+    log_n = np.asarray(log_n if np.ndim(log_n) == 0 else as_vector(log_n, "log_n"), np.float64)
+    if not np.all(log_n >= 0):
+        raise ValueError(f"log_n = {log_n} must be at least 0.")
     return log_n
 
 
 def _counts(n):
-    n = np.asarray(n, np.float64)
-    if not np.all(n >= 1):
-        raise ValueError(f"n = {n} must be at least 1.")
+    if np.ndim(n) == 0:
+        check_number("n", n)
+    n = np.float64(n) if np.ndim(n) == 0 else as_vector(n, "n")
+    if not (np.all(n >= 1) and np.all(n == np.floor(n))):
+        raise ValueError(f"n = {n} must be whole numbers of at least 1.")
     return n

@@ -2,11 +2,11 @@
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.metrics import r2_score
 
 from mercer._compute.points import count_points
-from mercer._compute.targets import refuse_targets
-from mercer.capacity._model import require_affine, training_points
+from mercer._compute.targets import as_real_targets
+from mercer.capacity._model import own_targets, require_affine, training_points
 from mercer.capacity.span import leave_one_out_predictions
 
 
@@ -80,8 +80,8 @@ def span_score(estimator, X, y):
     """
     fitted, X = _last_step(estimator, X)
     require_affine(fitted)
-    score = accuracy_score if is_classifier(fitted) else r2_score
-    return float(score(y, leave_one_out_predictions(fitted, X, y)))
+    y, predictions = own_targets(fitted, y), leave_one_out_predictions(fitted, X, y)
+    return float(np.mean(y == predictions) if is_classifier(fitted) else r2_score(y, predictions))
 
 
 def ridge_score(estimator, X, y):
@@ -114,14 +114,15 @@ def ridge_score(estimator, X, y):
     {'kernel__gamma': 0.5}
     """
     fitted, rows = _last_step(estimator, X)
-    refuse_targets(y)
-    y, residuals = np.asarray(y, np.float64), getattr(fitted, "loo_residuals_", None)
+    y, residuals = as_real_targets(y, type(fitted).__name__), getattr(fitted, "loo_residuals_", None)
     if residuals is None:
         raise TypeError(
             f"estimator must be a fitted KernelRidge without landmarks, got {type(fitted).__name__}, which has no "
             "exact leave-one-out residuals loo_residuals_."
         )
     training_points(fitted, rows)
+    # one column of targets is a vector
+    y = y[:, 0] if y.shape[1:] == (1,) and np.ndim(residuals) == 1 else y
     if np.shape(residuals) != y.shape:
         raise ValueError(
             f"y has shape {y.shape}, the fit had {np.shape(residuals)}; pass the training points (in a grid search, "

@@ -6,7 +6,7 @@ from sklearn.base import is_classifier
 
 from mercer._compute.memory import require_memory
 from mercer._compute.points import count_points, take_points
-from mercer.capacity._model import models, require, require_model
+from mercer.capacity._model import models, own_targets, require, require_model
 from mercer.capacity.bound import Bound
 from mercer.gram import Gram
 from mercer.solvers.svm.one_vs_one import decide
@@ -183,7 +183,7 @@ def span_rule(fitted, X, y, sample_weight=None, *, memory="1GB"):
     >>> 0.1 < mc.capacity.span_rule(fitted, X, y).value < 0.3
     True
     """
-    wrong = leave_one_out_predictions(fitted, X, y, sample_weight, memory=memory) != y
+    wrong = leave_one_out_predictions(fitted, X, y, sample_weight, memory=memory) != own_targets(fitted, y)
     return estimate("span rule", wrong, SAME_MARGIN)
 
 

@@ -43,7 +43,7 @@ def vc_confidence(h, n, confidence=0.95):
     eta = 1 - check_confidence(confidence)
     if h > n:
         return np.inf
-    return float(np.sqrt((h * (np.log(2 * n / h) + 1) - np.log(eta / 4)) / n))
+    return float(np.sqrt((h * (np.log(2.0 * n) - np.log(h) + 1) - np.log(eta / 4)) / n))
 
 
 def vc_bound(training_error, h, n, confidence=0.95):
@@ -78,7 +78,7 @@ def vc_bound(training_error, h, n, confidence=0.95):
     check_number("training_error", training_error)
     if not 0 <= training_error <= 1:
         raise ValueError(f"training_error = {training_error!r} must be between 0 and 1.")
-    check_positive("h", h)
+    check_integer("h", h)
     check_integer("n", n)
     if h > n:
         raise ValueError(f"h = {h!r} must be at most n = {n}: the bound needs as many points as dimensions.")

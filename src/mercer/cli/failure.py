@@ -2,6 +2,9 @@
 
 import contextlib
 
+# Characters of the text of another library's error that are shown; it may hold a whole line of a file.
+_LONGEST = 150
+
 
 class Failure(Exception):
     """An error of a command; the message is one sentence that names the file and the remedy."""
@@ -26,5 +29,5 @@ def naming(place, remedy=""):
     except Exception as error:
         # the text of an OSError starts with a number and ends with the path
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        text = text or type(error).__name__
+        text = (text or type(error).__name__)[:_LONGEST]
         raise Failure(f"{place}: {text.rstrip('.')}; {remedy}" if remedy else f"{place}: {text}") from error

@@ -3,9 +3,11 @@
 import copy
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import is_classifier
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from mercer._compute.points import as_rows, count_points, take_points
+from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer._compute.targets import refuse_targets
 from mercer.compression import families
 from mercer.compression.refit import refit
@@ -124,7 +126,9 @@ def compress(
 def _check_data(X, **given):
     for name, value in given.items():
         if value is not None and X is None:
-            raise TypeError(f"{name} needs X; give the data that it belongs to.")
+            raise TypeError(f"X is None, but {name} is given; give X, the data that {name} belongs to.")
+    if X is not None:
+        refuse_container(X, "X")
     neighbours = given["neighbours"]
     if neighbours is not None and not callable(neighbours):
         raise TypeError(f"neighbours must be a function of X, got {type(neighbours).__name__}.")
@@ -132,8 +136,14 @@ def _check_data(X, **given):
 
 def _copies(neighbours, X):
     """Return the copies of the rows of X, one container per copy."""
-    stacked, n = neighbours(X), count_points(X)
-    size = count_points(stacked)
+    if hasattr(X, "shape"):
+        refuse_unreadable(X, "X")
+    try:
+        stacked, n = neighbours(X), _num_samples(X)
+        size = _num_samples(stacked)
+    except Exception as error:
+        error.add_note("Raised by neighbours(X), which must return k copies of the rows of X; give X that it takes.")
+        raise
     if size == 0 or size % n:
         raise ValueError(
             f"neighbours returned {size} rows for the {n} rows of X; it must return k copies of every row, stacked to "
@@ -183,9 +193,15 @@ class Task:
         self.blocks = [self._rows(each) for each in [X, *copies]]
         if y is not None:
             refuse_targets(y)
+            self.y = column_or_1d(y) if is_classifier(model) or np.shape(y)[1:] == (1,) else y
         if y is not None and len(y) != count_points(self.blocks[0]):
             raise ValueError(f"X has {count_points(self.blocks[0])} rows, y has {len(y)}; they must be equal.")
         self.outputs = [np.asarray(as_expansion(model)(each)) for each in self.blocks]
+        if not self.selects and (self.outputs[0] == np.asarray(self.intercept)).all():
+            raise ValueError(
+                f"X has entries up to {np.abs(self.blocks[0]).max():.3g} and lies so far from the vectors of the model "
+                "that its expansion is 0 on X; give points like those of the fit."
+            )
         self.signs = self._signs()
 
     def _rows(self, X):

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mercer._compute.points import count_points
-from mercer.kernels.base import Kernel
+from mercer._common import refuse_large
+from mercer._compute.points import as_dense_rows, count_points
+from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.empirical_map import EmpiricalMap
 
 # Asymmetry of a matrix that counts as rounding, as a share of its largest entry.
@@ -88,14 +89,13 @@ def make_positive(kernel, how="clip", *, X=None):
     """
     if how not in ("clip", "flip", "shift"):
         raise ValueError(f"how = {how!r} must be 'clip', 'flip' or 'shift'.")
-    if not isinstance(kernel, Kernel):
-        if X is not None:
-            raise ValueError("X must be None if a matrix is given: its points are its rows.")
+    if not isinstance(kernel, Kernel) and X is None:
         return _repair(_checked(kernel), how)[0]
     if how == "shift":
         raise ValueError("how = 'shift' changes k(x, x) of given points only; give 'clip' or 'flip' for a kernel.")
+    require_kernel(kernel)
     if X is None:
-        raise ValueError("X must be the points on which the kernel is made positive, such as the training points.")
+        raise ValueError("X is None, but must be the points on which the kernel is made positive; give them.")
     kernel = kernel.resolve(X)
     points = kernel.admit(X, "X")
     if kernel.tags.points == "indices":
@@ -106,13 +106,10 @@ def make_positive(kernel, how="clip", *, X=None):
 
 def _checked(K):
     """Return a matrix in float64, or raise unless it is square, finite and symmetric."""
-    K = np.asarray(K)
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or K.dtype.kind not in "fiub":
-        raise ValueError(f"kernel must be a Kernel or a square matrix of numbers, got shape {K.shape} of {K.dtype}.")
-    K = K.astype(np.float64)
-    if not np.isfinite(K).all():
-        i, j = np.argwhere(~np.isfinite(K))[0]
-        raise ValueError(f"kernel[{i}, {j}] = {K[i, j]} must be finite.")
+    K = np.asarray(as_dense_rows(K, "kernel"), np.float64)
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"kernel must be a Kernel or a square matrix of numbers, got shape {K.shape}.")
+    refuse_large("kernel", K)
     gap, size = float(np.abs(K - K.T).max(initial=0.0)), float(np.abs(K).max(initial=0.0))
     if gap > _ASYMMETRY * size:
         raise ValueError(f"kernel must be symmetric: max |K - K'| = {gap:.3g}, for values up to {size:.3g}.")

@@ -7,19 +7,23 @@ from typing import Any
 import numpy as np
 from sklearn import config_context
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
 
 from mercer._common import check_flags
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import as_objects, holds_rows
 from mercer._compute.points import as_rows, count_points, widened
-from mercer._compute.readable import refuse_unreadable
+from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer._compute.table import as_table
+from mercer._compute.targets import refuse_targets
 from mercer.expansion import Expansion
 from mercer.kernels.base import with_params
 from mercer.kernels.pairwise import check_pairwise
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.generator import generator
+from mercer.maps.coordinates import as_coordinates
+from mercer.preimages._preimage import check_method
 
 # Methods that change an estimator, in whichever class they are defined; the fitting methods of Kernelized share `_fit`.
 _FITS = {"fit", "partial_fit", "_fit"}
@@ -87,6 +91,15 @@ class KernelEstimator(AllOrNothing):
         tags.input_tags.pairwise = kernel.points == "indices"
         return tags
 
+    def __dir__(self):
+        # scikit-learn's would compute all properties, which may take long or raise
+        computed = (property, functools.cached_property)
+        return [
+            name
+            for name in object.__dir__(self)
+            if isinstance(getattr(type(self), name, None), computed) or hasattr(self, name)
+        ]
+
     def _training_points(self, X, sample_weight=None):
         """Return the resolved kernel and the validated points, a copy of X, or row indices for a precomputed kernel."""
         parse_memory(self.memory)
@@ -128,24 +141,9 @@ class KernelEstimator(AllOrNothing):
             return self._table(X, reset)
         if kind == "indices" and hasattr(X, "tocsr"):
             raise TypeError("X must not be sparse for kernel = 'precomputed'; give X.toarray().")
-        refuse_unreadable(X, "X")
         try:
-            # a long double may become infinite in float64, which is refused
-            with config_context(array_api_dispatch=False), np.errstate(over="ignore"):
-                return validate_data(
-                    self,
-                    X,
-                    reset=reset,
-                    accept_sparse="csr",
-                    dtype=[np.float64, np.float32],
-                    order="C",
-                    copy=reset,
-                    ensure_min_samples=2 if reset else 1,
-                )
+            return validated_rows(self, X, reset, accept_sparse="csr", order="C", copy=reset)
         except ValueError as error:
-            if str(error).startswith("Input X contains"):
-                # names the entry
-                as_rows(X)
             if kind == "indices" and not reset:
                 n = self.n_features_in_
                 error.add_note(f"X holds the kernel values of new points with all {n} training points, (n_test, {n}).")
@@ -176,6 +174,49 @@ class KernelEstimator(AllOrNothing):
     def _require_two(self, points):
         if len(points) < 2:
             raise ValueError(f"Found X with 1 sample(s), but {type(self).__name__} needs a minimum of 2.")
+
+
+def validated_rows(model, X, reset, **options):
+    """Return rows validated by scikit-learn, float32 or float64; errors name the entry that no estimator can read."""
+    refuse_unreadable(X, "X")
+    options |= {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
+    try:
+        # a long double may become infinite in float64, which is refused
+        with config_context(array_api_dispatch=False), np.errstate(over="ignore"):
+            return validate_data(model, X, reset=reset, **options)
+    except ValueError as error:
+        if str(error).startswith("Input X contains"):
+            as_rows(X)
+        raise
+
+
+def count_rows(X):
+    """Return the number of points of a container that is not yet validated."""
+    refuse_container(X, "X")
+    return _num_samples(X)
+
+
+def check_lengths(X, y):
+    """Return the number of rows of X, or raise unless y has as many."""
+    n = count_rows(X)
+    if n != _num_samples(y):
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {_num_samples(y)}; "
+            "give as many."
+        )
+    return n
+
+
+def as_labels(X, y, model):
+    """Return the labels of the rows of X as an array (n,), or raise; errors name the model."""
+    if y is None:
+        raise ValueError(f"{model} requires y to be passed, but the target y is None.")
+    refuse_targets(y)
+    y = column_or_1d(y, warn=True)
+    # before classes: missing rows may have them
+    check_lengths(X, y)
+    check_classification_targets(y)
+    return y
 
 
 def require_rows(model, n):
@@ -269,4 +310,8 @@ class CoordinateTransformer(KernelTransformer):
             For a precomputed kernel.
         """
         check_is_fitted(self)
-        return self.coordinates_.preimages(X, self.preimage)
+        return self.coordinates_.preimages(as_coordinates(X, "X", self.n_components_), self.preimage)
+
+    def _training_points(self, X, sample_weight=None):
+        check_method("preimage", self.preimage)
+        return super()._training_points(X, sample_weight)

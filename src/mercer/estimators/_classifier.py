@@ -4,21 +4,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import check_weights
+from mercer._common import check_choice, check_positive, check_weights
 from mercer._compute.points import take_points
-from mercer._compute.targets import refuse_targets
 from mercer.estimators._accuracy import conclude
+from mercer.estimators._base import as_labels
 from mercer.estimators._linear import is_linear, normals, require_linear
 from mercer.estimators._svm import (
     Problem,
     SupportVectorEstimator,
     certified_kernel,
-    check_choice,
-    check_lengths,
     kernel_product,
     like_vectors,
     stored_coefficients,
@@ -44,14 +40,8 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
     def _problem(self, X, y, sample_weight, name=None):
         """Return the points of positive weight, sorted by class; ``name`` stands in errors."""
         name = type(self).__name__ if name is None else name
-        if y is None:
-            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-        refuse_targets(y)
-        y = column_or_1d(y, warn=True)
-        # before classes: missing rows may have them
-        n = check_lengths(X, y)
-        check_classification_targets(y)
-        weights = check_weights("sample_weight", sample_weight, n)
+        y = as_labels(X, y, name)
+        weights = check_weights("sample_weight", sample_weight, len(y))
         rows = np.flatnonzero(weights > 0)
         classes, codes = np.unique(y[rows], return_inverse=True)
         if len(classes) == 1:
@@ -79,7 +69,9 @@ class SupportVectorClassifier(ClassificationProblem):
         """Distances 1 / |w| from the boundaries to their margins (m,); to the nearest points if C is infinite."""
         norms = self.expansion_.norms()
         if hasattr(self, "certificate_") and not self.certificate_.convex:
-            raise ValueError("margin_ needs a positive semidefinite kernel; see mercer.make_positive.")
+            raise AttributeError("margin_ needs a positive semidefinite kernel; see mercer.make_positive.")
+        if not norms.all():
+            raise AttributeError("margin_ is infinite: a normal is 0; give points that differ, or a larger C.")
         return 1 / norms
 
     @property
@@ -224,8 +216,14 @@ def class_weights(class_weight, classes, y, sample_weight):
     if isinstance(class_weight, str) and class_weight == "balanced":
         counts = np.array([sample_weight[y == label].sum() for label in classes])
         return counts.sum() / (len(classes) * counts)
-    factors = compute_class_weight(class_weight, classes=classes, y=y)
-    bad = np.flatnonzero(~(np.isfinite(factors) & (factors > 0)))
-    if len(bad):
-        raise ValueError(f"class_weight of {classes[bad[0]]} = {factors[bad[0]]} must be finite and above 0.")
-    return factors
+    given = {} if class_weight is None else class_weight
+    if not isinstance(given, dict):
+        raise ValueError(f"class_weight = {given!r} must be a dict of labels and their weights, 'balanced' or None.")
+    for label, weight in given.items():
+        check_positive(f"class_weight[{label!r}]", weight)
+    labels = classes.tolist()
+    unknown = [label for label in given if label not in labels]
+    # a fold may lack a class, so labels are only refused where a class has no weight
+    if unknown and len(given) - len(unknown) < len(labels):
+        raise ValueError(f"class_weight has the label {unknown[0]!r}, but the classes are {labels}; give labels of y.")
+    return np.array([float(given.get(label, 1.0)) for label in labels])

@@ -3,13 +3,13 @@
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import OutlierMixin, RegressorMixin
-from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import (
     CallbackSupportMixin,
@@ -18,11 +18,11 @@ from mercer._common import (
     check_weights,
     progress,
 )
-from mercer._compute.points import count_points, take_points, widened
-from mercer._compute.targets import refuse_targets
+from mercer._compute.points import as_vector, count_points, take_points, widened
+from mercer._compute.targets import as_real_targets
 from mercer.definiteness.convexity import nonconvexity
 from mercer.estimators._accuracy import conclude
-from mercer.estimators._base import KernelEstimator
+from mercer.estimators._base import KernelEstimator, check_lengths, count_rows
 from mercer.estimators._linear import OneNormal, is_linear, normals
 from mercer.expansion import Expansion
 from mercer.gram import Gram, kept_product, prepare_product
@@ -32,8 +32,6 @@ from mercer.solvers.svm.bias import inner_bias
 from mercer.solvers.svm.dual import Infeasible, certificate
 from mercer.solvers.svm.workspace import Options, SharedCallback
 
-# Largest target, whose square is a number.
-_LARGEST_TARGET = 1e150
 # Attributes that validation of the training points sets.
 _VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
 # Largest violation as a share of the standard deviation of targets, and the least that rounding allows.
@@ -101,8 +99,9 @@ class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
 
     def _check_solver(self):
         check_positive("tol", self.tol)
-        if getattr(self, "max_iter", -1) != -1:
-            check_integer("max_iter", self.max_iter)
+        max_iter = getattr(self, "max_iter", -1)
+        if not (isinstance(max_iter, Integral) and max_iter == -1):
+            check_integer("max_iter", max_iter)
 
     def _positive_points(self, X, weights, rows):
         """Return the kernel, resolved with weights, and the points of some rows of X."""
@@ -113,8 +112,8 @@ class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
 
     def _problem(self, X, y, sample_weight):
         """Return the points of positive weight, and their targets if there are any."""
-        y = None if y is None else self._targets(y)
-        n = _num_samples(X) if y is None else check_lengths(X, y)
+        y = self._targets(y) if hasattr(self, "_targets") else None
+        n = count_rows(X) if y is None else check_lengths(X, y)
         weights = check_weights("sample_weight", sample_weight, n)
         rows = np.flatnonzero(weights > 0)
         kernel, points = self._positive_points(X, None if sample_weight is None else weights, rows)
@@ -134,6 +133,8 @@ class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
         """Return the certificate in float64 from the training points."""
         self._require_training_rows(X)
         problem = self._problem(X, y, sample_weight)
+        if problem.classes is not None and not np.array_equal(problem.classes, self.classes_):
+            raise ValueError(f"y has the classes {problem.classes}, the fit had {self.classes_}; give y as in the fit.")
         return replace(self._recomputed(problem), convex=problem.evidence is None)
 
 
@@ -235,27 +236,7 @@ class RegressionProblem(SupportVectorEstimator, RegressorMixin):
 
     def _targets(self, y):
         """Return the targets in float64, or raise a ValueError."""
-        name = type(self).__name__
-        if y is None:
-            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-        refuse_targets(y)
-        y = column_or_1d(y, warn=True)
-        try:
-            y = column_or_1d(y, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"{name} needs y of numbers, got dtype {y.dtype}; for labels use a classifier, such as SVC."
-            ) from None
-        refuse_targets(y)
-        if not len(y):
-            raise ValueError(f"y must hold a value for each row of X, got none; {name} needs at least two.")
-        largest = int(np.argmax(np.abs(y)))
-        if abs(y[largest]) > _LARGEST_TARGET:
-            raise ValueError(
-                f"y[{largest}] = {y[largest]} must be at most {_LARGEST_TARGET:.0e} in size: objectives contain "
-                "squares of targets; divide y by a constant."
-            )
-        return y
+        return column_or_1d(as_real_targets(y, type(self).__name__), warn=True)
 
 
 class Regression(OneNormal, SingleOutput, RegressionProblem):
@@ -279,7 +260,7 @@ class Regression(OneNormal, SingleOutput, RegressionProblem):
 
         Divisions by the scale, a power of 2, are exact. The bias takes up the mean.
         """
-        centre, scale = centre_and_scale(dual.target)
+        centre, scale = centre_and_scale(dual.target, dual.upper)
         total = None if dual.total is None else dual.total / scale
         bounds = {name: getattr(dual, name) / scale for name in ("lower", "upper", "epsilon")}
         scaled = replace(dual, target=(dual.target - centre) / scale, total=total, **bounds)
@@ -306,10 +287,17 @@ class Regression(OneNormal, SingleOutput, RegressionProblem):
         return self._dual(problem)
 
 
-def centre_and_scale(y):
-    """Return the mean of targets and a power of 2 near their standard deviation, 1 for equal targets."""
-    spread = float(np.std(y))
-    return float(np.mean(y)), 2.0 ** np.floor(np.log2(spread)) if spread > 0 else 1.0
+def centre_and_scale(y, upper):
+    """Return the mean of targets and a power of 2 near their standard deviation, 1 for equal targets.
+
+    Upper bounds divided by it are at most 1e100.
+    """
+    centred = y - np.mean(y)
+    # squares of tiny numbers would be 0
+    largest = float(np.abs(centred).max())
+    spread = largest * float(np.std(centred / largest)) if largest > 0 else 0.0
+    least = 1e-100 * float(upper[np.isfinite(upper)].max(initial=0.0))
+    return float(np.mean(y)), 2.0 ** np.floor(np.log2(max(spread, least))) if spread > 0 else 1.0
 
 
 def regression_tolerance(tol, scale):
@@ -327,22 +315,6 @@ def check_C(C):
         check_positive("C", C)
 
 
-def check_lengths(X, y):
-    """Return the number of rows of X, or raise unless y has as many."""
-    n = _num_samples(X)
-    if n != len(y):
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {len(y)}; give as many."
-        )
-    return n
-
-
-def check_choice(name, value, known):
-    """Raise unless a parameter is one of the known values."""
-    if value not in known:
-        raise ValueError(f"{name} = {value!r} must be one of {known}.")
-
-
 def check_share(name, value):
     """Raise unless a share of the training points is in (0, 1]."""
     check_positive(name, value)
@@ -352,9 +324,9 @@ def check_share(name, value):
 
 def check_positives(name, values):
     """Return a list of numbers as an array, or raise for the first that is not positive."""
-    values = np.asarray(values, np.float64)
-    if values.ndim != 1 or not len(values):
-        raise ValueError(f"{name} must be a list of at least one number, got shape {values.shape}.")
+    values = as_vector(values, name)
+    if not len(values):
+        raise ValueError(f"{name} = [], of shape (0,), must hold at least one number.")
     for k, value in enumerate(values):
         check_positive(f"{name}[{k}]", float(value))
     return values

@@ -5,14 +5,11 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import scipy.special
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, validate_data
 
-from mercer._common import check_integer, check_positive, check_weights
+from mercer._common import check_integer, check_positive, check_weights, refuse_large
 from mercer._compute.points import take_points
-from mercer._compute.targets import refuse_targets
 from mercer.estimators._accuracy import warn_single_precision
-from mercer.estimators._base import KernelTransformer, in_float64
+from mercer.estimators._base import KernelTransformer, as_labels, in_float64
 from mercer.expansion import features
 from mercer.solvers import fisher
 from mercer.solvers._certify import Residuals
@@ -128,27 +125,26 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
 
     def _weighted_points(self, X, y, sample_weight):
         """Return the kernel and the validated points of positive weight with their labels and weights."""
-        y, weights = self._check_targets(y, sample_weight)
+        y, weights = self._check_targets(X, y, sample_weight)
         kernel, points = self._training_points(X, weights)
-        check_consistent_length(points, y)
         if weights is None:
             return kernel, points, y, None
         kept = np.flatnonzero(weights)
         return kernel, take_points(points, kept), y[kept], weights[kept]
 
-    def _check_targets(self, y, sample_weight):
+    def _check_targets(self, X, y, sample_weight):
         """Return validated labels and weights, None for equal weights."""
-        if y is not None:
-            refuse_targets(y)
-        y = validate_data(self, y=y)
-        check_classification_targets(y)
-        return y, None if sample_weight is None else check_weights("sample_weight", sample_weight, len(y))
+        y = as_labels(X, y, "KernelFisher")
+        if sample_weight is None:
+            return y, None
+        weights = check_weights("sample_weight", sample_weight, len(y))
+        refuse_large("sample_weight", weights)
+        return y, weights
 
     def __mercer_certify__(self, X, y, sample_weight):
         """Return the relative residuals of the equations of the directions in float64 from the training points."""
         kernel, points = self._certified_points(X)
-        y, weights = self._check_targets(y, sample_weight)
-        check_consistent_length(points, y)
+        y, weights = self._check_targets(X, y, sample_weight)
         kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         self._require_fitted_classes(y[kept])
         psi = in_float64(kernel, take_points(points, kept), self.expansion_.coef)

@@ -8,11 +8,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._common import relative_tolerance
 from mercer._compute.points import count_points
 from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import extend, onto_landmarks, recentred, residuals, select_landmarks, spectral
+from mercer.maps._select_landmarks import check_rule
 from mercer.solvers._certify import Residuals
 
 
@@ -115,13 +117,16 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         -------
         self
         """
+        relative_tolerance(self.tol)
+        check_rule("rule", self.rule)
         kernel, points = self._training_points(X)
-        warn_degenerate(kernel, points)
         phi, options = features(kernel, points), {"memory": self.memory, "random_state": self.random_state}
         if self.landmarks is None:
+            warn_degenerate(kernel, points)
             coordinates = spectral(phi, self.centre, self.tol, **options)
         else:
             landmarks = select_landmarks(kernel, points, self.landmarks, self.rule, self.random_state)
+            warn_degenerate(kernel, points)
             coordinates = onto_landmarks(features(kernel, landmarks), phi, self.centre, self.tol, **options)
         self.kernel_, self.n_samples_seen_, self._extended = kernel, len(phi), False
         return self._store(coordinates)

@@ -12,6 +12,7 @@ from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_we
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import Coordinates
+from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca
 from mercer.solvers._certify import Residuals
 
@@ -156,7 +157,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         Expansion
             m vectors over the training points.
         """
-        return self.coordinates_.vectors(scores)
+        return self.coordinates_.vectors(as_coordinates(scores, "scores", self.n_components_))
 
     def denoise(self, X, method=None):
         """Return points whose features are nearest to the projections of phi(x) onto the components, mean included.

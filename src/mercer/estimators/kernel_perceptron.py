@@ -6,14 +6,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from mercer._common import check_integer, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
-from mercer._compute.targets import refuse_targets
-from mercer.estimators._base import KernelEstimator, in_float64, refuse_weights
+from mercer.estimators._base import KernelEstimator, as_labels, in_float64, refuse_weights
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.linalg.generator import generator
@@ -127,7 +124,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         kernel, points = self._training_points(X)
-        labels = _check_labels(points, y)
+        labels = as_labels(points, y, "KernelPerceptron")
         classes = np.unique(labels)
         signs = _signs(labels, classes)
 
@@ -175,7 +172,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
             kernel, points, classes = self.kernel_, self._new_points(X), self.classes_
         if kernel.tags.points == "indices":
             raise TypeError("partial_fit needs points, not rows of a precomputed matrix; give a kernel, or use fit.")
-        labels = _check_labels(points, y)
+        labels = as_labels(points, y, "KernelPerceptron")
         signs = _signs(labels, classes)
 
         if first:
@@ -266,7 +263,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         """Return the share of training points with y f(x) <= 0 for each binary classifier, f in float64."""
         refuse_weights(self, sample_weight)
         kernel, points = self._certified_points(X)
-        signs = np.column_stack(_signs(_check_labels(points, y), self.classes_))
+        signs = np.column_stack(_signs(as_labels(points, y, "KernelPerceptron"), self.classes_))
         w = in_float64(kernel, take_points(points, self.support_), self.expansion_.coef)
         values = self._votes(w, points) if self.voted else w(points)
         return Residuals(np.mean(signs * values <= 0, axis=0))
@@ -277,17 +274,6 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         step = max(1, _VOTES // most)
         blocks = (phi(take_points(X, slice(i, i + step))) for i in range(0, count_points(X), step))
         return np.concatenate([np.column_stack([perceptron.votes(K, run) for run in self.mistakes_]) for K in blocks])
-
-
-def _check_labels(points, y):
-    """Return validated labels, one for each point."""
-    if y is None:
-        raise ValueError("KernelPerceptron requires y to be passed, but the target y is None.")
-    refuse_targets(y)
-    check_classification_targets(y)
-    labels = column_or_1d(y, warn=True)
-    check_consistent_length(np.arange(count_points(points)), labels)
-    return labels
 
 
 def _signs(labels, classes):

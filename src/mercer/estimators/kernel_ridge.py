@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import check_integer, check_weights
-from mercer._compute.targets import refuse_targets
+from mercer._common import check_integer, check_weights, refuse_large
+from mercer._compute.targets import as_real_targets
 from mercer.estimators._accuracy import warn_single_precision
-from mercer.estimators._base import KernelEstimator, in_float64
+from mercer.estimators._base import KernelEstimator, check_lengths, in_float64
 from mercer.expansion import features
 from mercer.maps import select_landmarks
 from mercer.solvers import ridge
@@ -109,11 +109,10 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         self
         """
         ridge.check_alpha(self.alpha)
-        y, weights = self._check_targets(y, sample_weight)
+        y, weights = self._check_targets(X, y, sample_weight)
         kernel, points = self._training_points(X, weights)
-        check_consistent_length(points, y)
 
-        phi, targets = features(kernel, points), np.asarray(y, np.float64).reshape(len(y), -1)
+        phi, targets = features(kernel, points), y.reshape(len(y), -1)
         onto = self._landmark_features(phi, weights)
         if onto is None:
             options = {"memory": self.memory, "random_state": self.random_state}
@@ -132,12 +131,15 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         warn_single_precision(self, points, "alpha")
         return self
 
-    def _check_targets(self, y, sample_weight):
+    def _check_targets(self, X, y, sample_weight):
         """Return validated targets and weights, None for equal weights."""
-        if y is not None:
-            refuse_targets(y)
-        y = validate_data(self, y=y, multi_output=True, y_numeric=True)
-        return y, None if sample_weight is None else check_weights("sample_weight", sample_weight, len(y))
+        y = as_real_targets(y, "KernelRidge")
+        check_lengths(X, y)
+        if sample_weight is None:
+            return y, None
+        weights = check_weights("sample_weight", sample_weight, len(y))
+        refuse_large("sample_weight", weights)
+        return y, weights
 
     def _landmark_features(self, phi, weights):
         """Return the features of the landmarks, none of weight 0; None where all points span the solutions."""
@@ -201,10 +203,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     def __mercer_certify__(self, X, y, sample_weight):
         """Return the relative residuals of the normal equations in float64 from the training points."""
         kernel, points = self._certified_points(X)
-        y, weights = self._check_targets(y, sample_weight)
-        check_consistent_length(points, y)
+        y, weights = self._check_targets(X, y, sample_weight)
         psi = in_float64(kernel, points if self.landmarks is None else self.expansion_.points, self.expansion_.coef)
-        targets = y.reshape(len(y), -1).astype(np.float64)
+        targets = y.reshape(len(y), -1)
         return Residuals(ridge.normal_residuals(psi, points, targets, self.alpha, weights))
 
     def _like_targets(self, values):

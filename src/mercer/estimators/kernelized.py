@@ -4,13 +4,15 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from mercer._compute.targets import refuse_targets
-from mercer.estimators._base import KernelEstimator
+from mercer._common import check_weights
+from mercer._compute.targets import as_real_targets, refuse_targets
+from mercer.estimators._base import KernelEstimator, check_lengths, count_rows
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import features
 from mercer.solvers._certify import certify
@@ -152,11 +154,9 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
 
     def _fit(self, method, X, y, sample_weight):
         inner = self._checked_estimator(sample_weight)
-        # a table of labels may be sparse
-        if y is not None and not hasattr(y, "tocsr"):
-            refuse_targets(y)
+        y = self._checked_targets(X, y, inner)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X)
+            sample_weight = check_weights("sample_weight", sample_weight, count_rows(X))
         kernel, points = self._training_points(X, sample_weight)
         given = kernel.tags.points == "indices"
         to_coordinates = KernelMap(
@@ -169,9 +169,35 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         ).fit(X if given else points)
         Y = to_coordinates.coordinates_(self._rows(X, kernel, reset=False))
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        result = getattr(inner, method)(Y, y, **weights)
+        try:
+            result = getattr(inner, method)(Y, y, **weights)
+        except Exception as error:
+            error.add_note(f"Raised by estimator = {self.estimator!r:.80} on coordinates of X; see its parameters.")
+            raise
         self.map_, self.kernel_, self.estimator_ = to_coordinates, to_coordinates.kernel_, inner
         return result
+
+    def _checked_targets(self, X, y, inner):
+        """Return the targets of the wrapped estimator, or raise where no estimator can read them."""
+        if y is None and get_tags(inner).target_tags.required:
+            raise ValueError(
+                f"Kernelized requires y to be passed, but the target y is None; estimator = {inner!r:.60} needs it."
+            )
+        if y is None:
+            return None
+        # a table of labels may be sparse
+        if is_regressor(inner):
+            y = as_real_targets(y, "Kernelized")
+        elif not hasattr(y, "tocsr"):
+            refuse_targets(y)
+        check_lengths(X, y)
+        if is_classifier(inner):
+            try:
+                check_classification_targets(y)
+            except ValueError as error:
+                error.add_note(f"y holds no labels, which the classifier estimator = {self.estimator!r:.80} needs.")
+                raise
+        return y
 
     def _checked_estimator(self, sample_weight):
         """Return a clone of the wrapped estimator, or raise when it does not take coordinates or weights."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer._common import warn
+from mercer._common import refuse_large, warn
 from mercer.estimators._classifier import SupportVectorClassifier
 from mercer.estimators._svm import check_share
 
@@ -77,6 +77,8 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
         self._check_parameters()
         check_share("nu", self.nu)
         problem = self._problem(X, y, sample_weight)
+        if sample_weight is not None:
+            refuse_large("sample_weight", np.asarray(sample_weight, np.float64))
         duals = self._duals(problem)
         self._warn_infeasible(duals)
         _warn_touching(duals, self._fit_duals(problem, duals))

@@ -12,6 +12,7 @@ from mercer.estimators._base import KernelTransformer, in_float64, refuse_weight
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import residuals, select_landmarks, spectral
+from mercer.maps._select_landmarks import check_rule
 from mercer.solvers._certify import Residuals
 
 
@@ -92,13 +93,15 @@ class Nystroem(KernelTransformer, BaseEstimator):
         self
         """
         check_integer("n_components", self.n_components)
-        kernel, points = self._training_points(X)
-        warn_degenerate(kernel, points)
         given = not isinstance(self.landmarks, str)
+        if not given:
+            check_rule("landmarks", self.landmarks)
         if given and isinstance(self.landmarks, Integral):
             raise TypeError(f"landmarks = {self.landmarks!r} must be a rule or points; n_components is their number.")
         wanted = self.landmarks if given else self.n_components
+        kernel, points = self._training_points(X)
         landmarks = select_landmarks(kernel, points, wanted, self.landmarks, self.random_state)
+        warn_degenerate(kernel, points)
 
         phi = features(kernel, landmarks)
         basis = spectral(phi, False, memory=self.memory, random_state=self.random_state).basis

@@ -2,11 +2,11 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import check_integer, warn
-from mercer._compute.points import as_rows
-from mercer.estimators._base import AllOrNothing, refuse_weights, require_rows
+from mercer._common import check_flag, check_integer, warn
+from mercer.estimators._base import AllOrNothing, refuse_weights, require_rows, validated_rows
+from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca_l1
 from mercer.solvers._certify import Residuals
 
@@ -95,7 +95,8 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         if self.n_components is not None:
             check_integer("n_components", self.n_components)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
+        check_flag("greedy", self.greedy)
+        X = validated_rows(self, X, reset=True)
         m = min(X.shape) if self.n_components is None else self.n_components
         if m > min(X.shape):
             raise ValueError(f"n_components = {m} must be at most {min(X.shape)}, the smaller side of X.")
@@ -126,7 +127,7 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         array (n_test, n_components_)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        X = validated_rows(self, X, reset=False)
         return (X - self.mean_) @ self.components_.T
 
     def inverse_transform(self, X):
@@ -142,16 +143,14 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         array (m, n_features_in_)
         """
         check_is_fitted(self)
-        scores = as_rows(X)
-        if scores.shape[1] != self.n_components_:
-            raise ValueError(f"X must have shape (m, {self.n_components_}), got {scores.shape}.")
+        scores = as_coordinates(X, "X", self.n_components_)
         return scores @ self.components_ + self.mean_
 
     def __mercer_certify__(self, X, y, sample_weight):
         """Return the distances from a fixed point of the iteration in float64 from the training rows."""
         check_is_fitted(self)
         refuse_weights(self, sample_weight)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validated_rows(self, X, reset=False).astype(np.float64)
         require_rows(self, len(X))
         eps = np.finfo(self.components_.dtype).eps
         return Residuals(pca_l1.residuals(X, self.mean_, self.components_.T, self.greedy, eps))

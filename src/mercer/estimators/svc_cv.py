@@ -9,10 +9,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 
+from mercer._common import check_choice
 from mercer.estimators._calibration import calibrated, fit_calibration
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
 from mercer.estimators._search import GridSearch
-from mercer.estimators._svm import check_choice
 from mercer.estimators.svc import SVC
 from mercer.solvers.svm.cross_validation import cross_validate_kernels
 from mercer.solvers.svm.one_vs_one import class_values, decide, is_paired

@@ -5,8 +5,8 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer._common import check_number
-from mercer.estimators._svm import Regression, check_C, check_choice, name_mean
+from mercer._common import check_choice, check_number
+from mercer.estimators._svm import Regression, check_C, name_mean
 from mercer.solvers.svm.dual import Dual
 
 

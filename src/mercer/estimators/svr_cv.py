@@ -102,7 +102,7 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
         return check_scoring(self._model(1.0, self.kernel), self.scoring)
 
     def _solve(self, problem, kernels, folds, Cs):
-        centre, scale = centre_and_scale(problem.targets)
+        centre, scale = centre_and_scale(problem.targets, problem.weights * Cs.max())
         zeros, places = np.zeros(len(problem.rows)), np.arange(len(problem.rows))
         target, epsilon = (problem.targets - centre) / scale, self.epsilon / scale
         unit = Dual(target, -problem.weights, problem.weights, zeros, places, epsilon)

@@ -31,6 +31,16 @@ class ModelFileError(ValueError):
     """
 
 
+def as_path(path):
+    """Return the path of a file, or raise unless it is text or a path that can be one."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path must be text or a pathlib.Path, got {path!r:.60} of type {type(path).__name__}.")
+    name = os.fspath(path)
+    if not name or "\0" in os.fsdecode(name):
+        raise ValueError(f"path = {name!r} must be the name of a file, without null bytes.")
+    return Path(os.fsdecode(name))
+
+
 @contextlib.contextmanager
 def replacing(path):
     """Open a binary file that becomes ``path`` when the block ends; an exception keeps the file that was there.
@@ -39,7 +49,7 @@ def replacing(path):
     written to directly. Until the end the file has no name where the system allows that, so that a process that is
     killed leaves nothing; where it does not, the next call removes what was left.
     """
-    path = Path(os.fspath(path))
+    path = as_path(path)
     if path.exists() and not path.is_file():
         with open(path, "wb") as file:
             yield file

@@ -1,14 +1,12 @@
 """Reader of LIBSVM text models; every line is checked before a model is built."""
 
-import os
 import re
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
 from mercer.expansion import Expansion
-from mercer.formats.files import ModelFileError
+from mercer.formats.files import ModelFileError, as_path
 from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
 from mercer.kernels import FunctionKernel, Gaussian, Linear, Polynomial, Sigmoid
 from mercer.solvers.svm.one_vs_one import unpack
@@ -35,7 +33,11 @@ def text_of(source):
     """Return the text of a LIBSVM model given by its content (a string with a line break) or its path."""
     if isinstance(source, str) and "\n" in source:
         return source
-    return Path(os.fspath(source)).read_text(encoding="utf-8")
+    try:
+        return as_path(source).read_text(encoding="utf-8")
+    except OSError as error:
+        error.add_note("A model given as text is a LIBSVM model, or the path of its file.")
+        raise
 
 
 def read_model(text, n_features=None):
@@ -190,7 +192,7 @@ def _number(word, line, name):
 
 
 def _cut(text):
-    return text if len(text) <= 60 else text[:60] + "..."
+    return text if len(text) <= 30 else text[:30] + "..."
 
 
 # --- the support vectors ---------------------------------------------------------------------------------------------

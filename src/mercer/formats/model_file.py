@@ -20,7 +20,6 @@ import math
 import os
 import re
 import stat
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,7 +32,7 @@ from mercer._compute.points import count_points
 from mercer.expansion import Expansion
 from mercer.formats.decoder import Decoder, shape_of
 from mercer.formats.encoder import Encoder
-from mercer.formats.files import ModelFileError, replacing
+from mercer.formats.files import ModelFileError, as_path, replacing
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.kernels.base import Kernel
 
@@ -131,10 +130,10 @@ def load(path, memory="1GB"):
     >>> mc.load(path)
     Sum(left=Gaussian(gamma=0.5), right=Constant(value=1.0))
     """
-    path = Path(os.fspath(path))
+    path = as_path(path)
     # opening a pipe would block
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise ModelFileError(f"{path} is not a regular file.")
+        raise ModelFileError(f"path = {str(path)!r} must be a regular file.")
     with open(path, "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         require_memory(size, memory, f"the model file {path.name}", f'load(path, memory="{human_bytes(size)}")')
@@ -167,6 +166,7 @@ def model_card(model):
     >>> model_card(ridge)["rows_stored"]
     3
     """
+    _require_model(model)
     encoder = Encoder()
     encoder.node(model, type(model).__name__)
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
@@ -201,12 +201,21 @@ def _count_distinct(containers):
 # --- writing ---------------------------------------------------------------------------------------------------------
 
 
-def _pieces(model):
-    """Return the bytes of a model file as a list of buffers."""
-    if not isinstance(model, _TOP):
-        raise TypeError(f"save takes a fitted estimator, a kernel or an expansion, got {type(model).__name__}.")
+def _require_model(model):
+    """Raise unless an object is a model that a file may hold."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    foreign = isinstance(last, BaseEstimator) and not type(last).__module__.startswith("mercer.")
+    if isinstance(last, type) or foreign or not isinstance(last, _TOP):
+        raise TypeError(
+            f"model must be a fitted estimator of Mercer, a kernel or an expansion, got {type(last).__name__}."
+        )
     if isinstance(model, BaseEstimator):
         check_is_fitted(model)
+
+
+def _pieces(model):
+    """Return the bytes of a model file as a list of buffers."""
+    _require_model(model)
     encoder = Encoder()
     root = encoder.node(model, type(model).__name__)
     header = {

@@ -28,7 +28,7 @@ def check(name, value):
 def check_length(value):
     """Raise unless a length is a rule or a positive number whose square does not vanish."""
     check("length", value)
-    if not isinstance(value, str) and float(value) ** 2 < _TINY:
+    if not isinstance(value, str) and float(value) < _TINY**0.5:
         raise ValueError(
             f"length = {value!r} must be at least {_TINY**0.5:.2g}, so that its square is not 0; scale X and length."
         )

@@ -176,7 +176,7 @@ class Kernel:
     @property
     def tags(self):
         """Properties known without data, a ``Tags``."""
-        return Tags(self.positive_semidefinite)
+        return Tags(self.positive_semidefinite, differentiable=type(self).gradient is not Kernel.gradient)
 
     def get_params(self, deep=True):
         """Return the fields by name; with ``deep`` also the fields of inner kernels, as ``left__gamma``.
@@ -426,6 +426,8 @@ def brief(array):
 def _hashable(value):
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype.str, value.tobytes()
+    if hasattr(value, "tocsr"):
+        return value.shape, *map(_hashable, (value.data, value.indices, value.indptr))
     if isinstance(value, (list, tuple)):
         return tuple(_hashable(item) for item in value)
     return value

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer._compute.points import Points
+from mercer._compute.points import Points, as_dense_rows, count_points
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
-from mercer.kernels.base import Kernel, admit_beside, brief
+from mercer.kernels.base import Kernel, admit_beside, brief, refuse_infinite
 from mercer.kernels.mapped import like
 
 
@@ -22,7 +22,7 @@ class EmpiricalMap(Composite):
     kernel : Kernel
         Resolved.
     points : points (m)
-    F : float array (m, r)
+    F : array (m, r)
         Columns that combine the kernel values.
 
     References
@@ -44,11 +44,11 @@ class EmpiricalMap(Composite):
 
     def __post_init__(self):
         super().__post_init__()
-        shape = (len(self.kernel.admit(self.points, "points")), np.shape(self.F)[-1] if np.ndim(self.F) == 2 else -1)
-        if not isinstance(self.F, np.ndarray) or self.F.dtype.kind != "f" or self.F.shape != shape:
-            raise ValueError(f"F must be a float array with a row for each of {shape[0]} points, got {self.F!r:.60}.")
-        if not np.isfinite(self.F).all():
-            raise ValueError("F must be finite; it contains NaN or infinity.")
+        points, F = self.kernel.admit(self.points, "points"), np.asarray(as_dense_rows(self.F, "F"))
+        if len(F) != count_points(points):
+            raise ValueError(f"F must have a row for each of {count_points(points)} points, got shape {F.shape}.")
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "F", F)
 
     def __repr__(self):
         return f"EmpiricalMap(kernel={self.kernel!r}, {len(self.F)} points, F={brief(self.F)})"
@@ -60,11 +60,13 @@ class EmpiricalMap(Composite):
 
     def evaluate(self, tile):
         X = self._features(tile.X)
-        return X @ (X if tile.Z is tile.X else self._features(tile.Z)).T
+        with np.errstate(over="ignore", invalid="ignore"):
+            return refuse_infinite(self, X @ (X if tile.Z is tile.X else self._features(tile.Z)).T)
 
     def diagonal(self, points):
         features = self._features(points)
-        return points.xp.sum(features * features, axis=1)
+        with np.errstate(over="ignore"):
+            return refuse_infinite(self, points.xp.sum(features * features, axis=1))
 
     def gradient(self, tile, W):
         return self._pull_back(tile.X, W @ self._features(tile.Z))
@@ -78,7 +80,8 @@ class EmpiricalMap(Composite):
 
     def _values(self, points):
         values = self.kernel.evaluate(self._beside(points))
-        return values @ _beside(self.F, values)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return values @ _beside(self.F, values)
 
     def _pull_back(self, points, G):
         """Return the gradients (n, d) of sum_k G_ik f_k(x_i) in x_i."""
@@ -86,7 +89,7 @@ class EmpiricalMap(Composite):
 
     def _beside(self, points):
         """Return the tile of points with those of the map, in their type."""
-        own, X = self.kernel.admit(self.points, "points"), points.container
+        own, X = self.points, points.container
         if isinstance(own, np.ndarray) and own.dtype.kind == "f" and not hasattr(X, "tocsr"):
             own = _beside(own, X)
         return Tile(*admit_beside(self.kernel, X, Points(own)))

@@ -1,6 +1,7 @@
 """Image, the base class of kernels k(g(x), g(z)) of other points that a function of the points returns."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from mercer._compute.points import Points, count_points
 from mercer.kernels.algebra import Composite
@@ -10,6 +11,9 @@ from mercer.kernels.base import Kernel
 @dataclass(frozen=True, eq=False)
 class Image(Composite):
     """Base class of kernels k(g(x), g(z)); subclasses state ``image``, which returns g of a container of points."""
+
+    # name of the images in errors
+    _images: ClassVar = "images of points"
 
     kernel: Kernel
 
@@ -45,7 +49,7 @@ class Image(Composite):
         return points.memo((self, "image"), lambda: Points(points.per_point(self, self._admitted)))
 
     def _admitted(self, points):
-        image = self.kernel.admit(self._image(points.container), "images of points")
+        image = self.kernel.admit(self._image(points.container), self._images)
         if count_points(image) != len(points):
             raise ValueError(
                 f"the function must return one image for each of {len(points)} points, got {count_points(image)}."

@@ -1,12 +1,15 @@
 """Mapped, the kernel k(A x, A z) of mapped inputs: length scales, a linear map, some columns, or any function."""
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import array_api_compat
 import numpy as np
 
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import plain
+from mercer._compute.points import as_columns
+from mercer._compute.readable import refuse_unreadable
 from mercer.kernels.base import Kernel, brief
 from mercer.kernels.image import Image
 
@@ -39,6 +42,8 @@ class Mapped(Image):
            [6., 9.]])
     """
 
+    _images: ClassVar = "images of points by A"
+
     A: object
     jacobian: object = None
 
@@ -50,14 +55,17 @@ class Mapped(Image):
             raise TypeError(f"A must be a function or an array, got the kernel {self.A!r}; use OnFeatures(kernel, A).")
         if callable(self.A):
             return
-        if not isinstance(self.A, np.ndarray) or self.A.ndim not in (1, 2) or self.A.dtype.kind not in "fiu":
+        refuse_unreadable(self.A, "A")
+        A = np.asarray(self.A)
+        A = A if A.dtype.kind in "iub" else as_columns(A, "A")
+        if A.ndim not in (1, 2) or A.dtype.kind == "b" or not A.size:
             raise TypeError(
-                f"A must be a function, or a NumPy array of one or two dimensions, floating or integer, got {self.A!r}."
+                "A must be a function, or an array of one or two dimensions, floating or integer, got shape "
+                f"{A.shape} of {A.dtype}."
             )
-        if self.A.dtype.kind == "f" and not np.isfinite(self.A).all():
-            raise ValueError("A must be finite; it contains NaN or infinity.")
-        if self.A.dtype.kind != "f" and self.A.ndim == 2:
+        if A.dtype.kind != "f" and A.ndim == 2:
             raise TypeError("A must be floating if it is a linear map; an integer A is a list of columns.")
+        object.__setattr__(self, "A", A)
 
     def __repr__(self):
         return f"Mapped(kernel={self.kernel!r}, A={self.A.__name__ if callable(self.A) else brief(self.A)})"
@@ -85,8 +93,15 @@ class Mapped(Image):
         elif self.A.shape[-1] != d:
             raise ValueError(f"A must have {d} columns, one for each feature of {name}, got shape {self.A.shape}.")
         # the inner kernel checks the mapped points
-        self.kernel.admit(map_rows(self.A, points), f"mapped {name}")
+        self.kernel.admit(map_rows(self.A, points), f"A-mapped {name}")
         return points
+
+    def evaluate(self, tile):
+        try:
+            return super().evaluate(tile)
+        except ValueError as error:
+            error.add_note("The points are images by A of Mapped.")
+            raise
 
     def gradient(self, tile, W):
         return self._pull_back(self.kernel.gradient(self._image_tile(tile), W), tile.X)

@@ -1,11 +1,11 @@
 """Precomputed, a kernel given by its matrix; its points are row indices."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from mercer._common import warn
-from mercer._compute.points import as_rows
+from mercer._compute.points import as_dense_rows
 from mercer.kernels.base import Kernel, Tags, brief, require_resolved
 
 
@@ -36,6 +36,10 @@ class Precomputed(Kernel):
     def __repr__(self):
         return "Precomputed()" if self.matrix is None else f"Precomputed(matrix={brief(self.matrix)})"
 
+    def __post_init__(self):
+        if self.matrix is not None:
+            object.__setattr__(self, "matrix", _symmetric(self.matrix))
+
     def resolve(self, X, sample_weight=None):
         """Return the kernel of the square matrix X, symmetric up to rounding.
 
@@ -44,27 +48,7 @@ class Precomputed(Kernel):
         ValueError
             If X is not square, or differs from its transpose by more than sqrt(eps) of its largest entry.
         """
-        if self.matrix is not None:
-            return self
-        K = as_rows(X, "X")
-        K = K.toarray() if hasattr(K, "toarray") else K
-        if K.shape[0] != K.shape[1]:
-            raise ValueError(
-                f"X must be the square matrix of kernel values between all training points, got shape {K.shape}."
-            )
-        gap, size = float(abs(K - K.T).max()), float(abs(K).max())
-        tolerance = float(np.sqrt(np.finfo(K.dtype).eps)) * size
-        if gap > tolerance:
-            raise ValueError(
-                f"The precomputed matrix must be symmetric: max |K - K'| = {gap:.3g} exceeds {tolerance:.3g}, the "
-                "bound for rounding; pass (K + K.T) / 2 if the difference does not matter."
-            )
-        if len(K) > 1 and size > 0 and not K.diagonal().any() and K.min() == 0:
-            warn(
-                "The precomputed matrix looks like a matrix of distances, zero on the diagonal and positive elsewhere; "
-                "pass kernel values, for distances D for example exp(-gamma * D**2).",
-            )
-        return replace(self, matrix=K if gap == 0 else (K + K.T) / 2)
+        return self if self.matrix is not None else type(self)(X)
 
     @property
     def tags(self):
@@ -77,8 +61,7 @@ class Precomputed(Kernel):
         if not hasattr(points, "shape"):
             points = np.asarray(points)
         if len(points.shape) == 2:
-            points = as_rows(points, name)
-            points = points.toarray() if hasattr(points, "toarray") else points
+            points = as_dense_rows(points, name)
             if points.shape[1] != n:
                 raise ValueError(
                     f"{name} has {points.shape[1]} features, but Precomputed is expecting {n} features as input; pass "
@@ -102,3 +85,26 @@ class Precomputed(Kernel):
         if len(points.container.shape) == 2:
             raise ValueError("points must be training indices for k(x, x); Precomputed has no values of new points.")
         return self.matrix[points.container, points.container]
+
+
+def _symmetric(matrix):
+    """Return a finite square matrix without rounding errors of its symmetry, or raise."""
+    K = as_dense_rows(matrix, "matrix X")
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            "matrix X must be the square matrix of kernel values between all training points, got shape "
+            f"{tuple(K.shape)}."
+        )
+    gap, size = float(abs(K - K.T).max()), float(abs(K).max())
+    tolerance = float(np.finfo(K.dtype).eps) ** 0.5 * size
+    if gap > tolerance:
+        raise ValueError(
+            f"The precomputed matrix X must be symmetric: max |K - K'| = {gap:.3g} exceeds {tolerance:.3g}, the bound "
+            "for rounding; pass (K + K.T) / 2 if the difference does not matter."
+        )
+    if len(K) > 1 and size > 0 and not K.diagonal().any() and K.min() == 0:
+        warn(
+            "The precomputed matrix looks like a matrix of distances, zero on the diagonal and positive elsewhere; "
+            "pass kernel values, for distances D for example exp(-gamma * D**2).",
+        )
+    return K if gap == 0 else (K + K.T) / 2

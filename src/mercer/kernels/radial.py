@@ -4,10 +4,13 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mercer._common import check_positive
+from mercer._common import check_number, check_positive
 from mercer._compute.profile import evaluate_profile
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Tags
+
+# Smallest alpha of RationalQuadratic; a smaller one gives 1 up to rounding.
+_LEAST_ALPHA = 1e-30
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +136,7 @@ class Matern(Radial):
 
     def __post_init__(self):
         bandwidth.check_length(self.length)
+        check_number("nu", self.nu)
         if self.nu not in (0.5, 1.5, 2.5):
             raise ValueError(
                 f"nu = {self.nu!r} must be 0.5, 1.5 or 2.5; for large nu use Gaussian(1 / (2 length^2)), the limit."
@@ -202,6 +206,8 @@ class RationalQuadratic(Radial):
     def __post_init__(self):
         bandwidth.check_length(self.length)
         check_positive("alpha", self.alpha)
+        if self.alpha < _LEAST_ALPHA:
+            raise ValueError(f"alpha = {self.alpha!r} must be at least {_LEAST_ALPHA}: below, all values round to 1.")
 
     @staticmethod
     def profile(xp, s, length, alpha, order=0):

@@ -149,7 +149,7 @@ def _eliminate(H, bounds):
     return kept, np.tril(np.column_stack(columns)[kept])
 
 
-def jittered(K):
+def jittered(K, name="the matrix"):
     """Return L and the jitter of L L' = K + jitter I for an array that is positive definite up to rounding, O(n^3).
 
     The jitter is the first of 0 and eps trace(K) / n times 1, 10, 100, ... up to 1e-6 trace(K) / n that succeeds; a
@@ -169,11 +169,11 @@ def jittered(K):
             continue
         if jitter:
             warn(
-                f"the matrix is not positive definite to working precision; jitter {jitter:.1e}, a share of "
+                f"{name} is not positive definite to working precision; jitter {jitter:.1e}, a share of "
                 f"{jitter / mean:.0e} of its mean diagonal, was added. Repeated points or a tiny ridge cause this."
             )
         return L, jitter
     raise ValueError(
-        f"the matrix is indefinite: adding {most:.1e} (1e-6 of its mean diagonal) does not make it positive definite; "
+        f"{name} is indefinite: adding {most:.1e} (1e-6 of its mean diagonal) does not make it positive definite; "
         "use a positive definite kernel or a larger ridge."
     )

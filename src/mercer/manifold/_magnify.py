@@ -6,6 +6,9 @@ from mercer._common import check_positive
 from mercer.expansion import Expansion
 from mercer.kernels import Conformal, Gaussian
 
+# Smallest width, with a square above 0; the largest is its inverse.
+_SMALLEST = 1e-150
+
 
 def magnify(model, width):
     r"""Return Amari and Wu's conformal kernel, which magnifies volume around the support vectors of a fitted model.
@@ -51,11 +54,14 @@ def magnify(model, width):
     True
     """
     check_positive("width", width)
+    width = float(width)
+    if not _SMALLEST <= width <= 1 / _SMALLEST:
+        raise ValueError(f"width = {width!r} must be from {_SMALLEST} to {1 / _SMALLEST:.0e}, so that it has a square.")
     missing = [name for name in ("kernel_", "support_vectors_") if not hasattr(model, name)]
     if missing:
         raise TypeError(f"{type(model).__name__} has no {' and no '.join(missing)}; use a fitted SVC.")
     if model.kernel_.tags.points != "rows":
         raise TypeError(f"{model.kernel_!r} takes {model.kernel_.tags.points}, but magnify needs rows of numbers.")
     vectors = np.asarray(model.support_vectors_)
-    bumps = Expansion(Gaussian(0.5 / float(width) ** 2), vectors, np.ones(len(vectors), vectors.dtype))
+    bumps = Expansion(Gaussian(0.5 / width**2), vectors, np.ones(len(vectors), vectors.dtype))
     return Conformal(model.kernel_, bumps)

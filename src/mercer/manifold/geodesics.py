@@ -6,8 +6,8 @@ import numpy as np
 from scipy.integrate import DOP853, OdeSolution, quad_vec, solve_bvp
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import check_integer, check_positive, warn
-from mercer._compute.points import as_rows
+from mercer._common import check_integer, check_positive, refuse_large, warn
+from mercer._compute.points import as_vector
 from mercer.manifold._metric import christoffel, metric
 from mercer.manifold.tensors import admitted
 
@@ -86,10 +86,8 @@ def length(k, points):
     points = admitted(k, points, "points").astype(np.float64)
     if len(points) < 2:
         raise ValueError("points must hold at least 2 rows, the ends of a polygon; got 1.")
-    with np.errstate(over="ignore"):
-        steps = np.diff(points, axis=0)
-    if not np.isfinite(steps).all():
-        raise ValueError(f"differences of points with entries up to {abs(points).max():.3g} overflow; scale first.")
+    refuse_large("points", points)
+    steps = np.diff(points, axis=0)
     lengths, _ = quad_vec(
         lambda t: _speed(k, points[:-1] + t * steps, steps), 0.0, 1.0, epsabs=_NEGLIGIBLE, epsrel=_TOLERANCE, norm="max"
     )
@@ -148,7 +146,7 @@ def geodesic(k, start, velocity, time=1.0, n_points=50):
     """
     start, velocity = _two_points(k, start=start, velocity=velocity)
     check_positive("time", time)
-    check_integer("n_points", n_points, 2)
+    check_integer("n_points", n_points, 2, most=10**6)
     times = np.linspace(0.0, float(time), n_points)
     N = len(start)
     size = max(float(np.abs(start).max()), float(np.abs(velocity).max()) * time)
@@ -218,7 +216,7 @@ def geodesic_between(k, start, end, n_points=50):
     5.0
     """
     start, end = _two_points(k, start=start, end=end)
-    check_integer("n_points", n_points, 2)
+    check_integer("n_points", n_points, 2, most=10**6)
     N, mesh = len(start), np.linspace(0.0, 1.0, 11)
     straight = start[:, None] + (end - start)[:, None] * mesh
     guess = np.concatenate([straight, np.repeat((end - start)[:, None], len(mesh), axis=1)])
@@ -268,13 +266,11 @@ def _speed(k, X, V):
 
 def _point(k, x, name):
     """Return one point as a float64 vector."""
-    x = np.asarray(x)
-    if x.ndim != 1:
-        raise ValueError(f"{name} must be one point, shape (N,), got shape {x.shape}.")
-    x = as_rows(x[None, :], name)
+    x = as_vector(x, name)[None, :]
+    refuse_large(name, x[0])
     if name != "velocity":
         x = admitted(k, x, name)
-    return x[0].astype(np.float64)
+    return x[0]
 
 
 def _two_points(k, **points):

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from mercer.manifold.tensors import pointwise, require_positive, scaled_eigh
+from mercer._compute.points import as_vector
+from mercer.manifold.tensors import admitted, pointwise, require_positive, scaled_eigh
 
 
 def determinant(k, X, *, memory="1GB"):
@@ -136,13 +137,12 @@ def density(k, X, p, *, memory="1GB"):
     >>> mc.manifold.density(mc.Polynomial(2, coef0=0.0), np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([1.0, 1.0]))
     array([0.3536,    inf])
     """
-    p = np.asarray(p, np.float64)
-    n = len(X)
+    n, p = len(admitted(k, X)), as_vector(p, "p")
     if p.shape != (n,):
         raise ValueError(f"p has shape {p.shape}; it must be ({n},), one density for each row of X.")
-    if not (np.isfinite(p).all() and (p >= 0).all()):
-        wrong = int(np.flatnonzero(~(np.isfinite(p) & (p >= 0)))[0])
-        raise ValueError(f"p[{wrong}] = {p[wrong]} must be finite and at least 0.")
+    if not (p >= 0).all():
+        wrong = int(np.argmin(p))
+        raise ValueError(f"p[{wrong}] = {p[wrong]} must be at least 0.")
     log_volume = log_volume_element(k, X, memory=memory)
     with np.errstate(divide="ignore", over="ignore"):
         return np.exp(np.where(p > 0, np.log(p), -np.inf) - np.where(p > 0, log_volume, 0)).astype(log_volume.dtype)

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg
 
-from mercer._common import check_number
-from mercer._compute.points import join_points, take_points
+from mercer._common import check_instance, check_integer, relative_tolerance
+from mercer._compute.points import as_vector, join_points, take_points
 from mercer.expansion import Expansion, features
 from mercer.linalg import cholesky
+from mercer.maps.coordinates import Coordinates, as_coordinates
 
 
 def extend(coordinates, X, tol=None, most=None):
@@ -57,6 +58,9 @@ def extend(coordinates, X, tol=None, most=None):
     >>> extend(start, np.array([[3.0, 4.0]]))(np.array([[3.0, 4.0]]))
     array([[3., 4.]])
     """
+    _require_coordinates(coordinates)
+    if most is not None:
+        check_integer("most", most, least=0)
     kernel = coordinates.basis.kernel
     if kernel.tags.points == "indices":
         raise TypeError(
@@ -65,8 +69,7 @@ def extend(coordinates, X, tol=None, most=None):
         )
     phi = features(kernel, X)
     norms = phi.norms()
-    tol = np.finfo(norms.dtype).eps ** 0.5 if tol is None else tol
-    check_number("tol", tol)
+    tol = relative_tolerance(tol, np.finfo(norms.dtype).eps ** 0.5)
     Y = np.asarray(coordinates(X), np.float64)
     rest = _residual_products(coordinates, phi, Y)
     # tol is relative to the norms of phi, not to those of the residuals
@@ -74,7 +77,8 @@ def extend(coordinates, X, tol=None, most=None):
     if not largest > tol * norm or most == 0:
         return coordinates
     part = cholesky.pivoted(rest, most, tol * norm / largest)
-    return _joined(coordinates, take_points(X, part.pivots), Y[part.pivots], part.factor[part.pivots], norms.dtype)
+    rows = part.pivots
+    return _joined(coordinates, take_points(phi.points, rows), Y[rows], part.factor[rows], norms.dtype)
 
 
 def recentred(coordinates, shift):
@@ -99,14 +103,19 @@ def recentred(coordinates, shift):
     >>> recentred(start, np.array([1.0]))(np.array([[3.0]]))
     array([[2.]])
     """
+    _require_coordinates(coordinates)
     intercept = coordinates.intercept
-    shift = np.asarray(shift, intercept.dtype)
+    shift = as_coordinates([as_vector(shift, "shift")], "shift", len(intercept))[0].astype(intercept.dtype)
     return replace(
         coordinates,
         origin=coordinates.origin + coordinates.basis @ shift[:, None],
         intercept=intercept - shift,
         square=coordinates.square + float(shift @ shift - 2 * intercept @ shift),
     )
+
+
+def _require_coordinates(value):
+    check_instance("coordinates", value, Coordinates, "Coordinates, such as mercer.maps.spectral returns")
 
 
 def _residual_products(coordinates, phi, Y):

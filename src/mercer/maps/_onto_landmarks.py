@@ -5,12 +5,12 @@ import logging
 import numpy as np
 from sklearn.utils import gen_batches
 
-from mercer._common import check_flag
+from mercer._common import check_flag, relative_tolerance
 from mercer._compute.points import take_points
 from mercer.expansion import require_same_kernel
 from mercer.linalg import eigh
 from mercer.linalg.operators import InnerProducts, epsilon
-from mercer.maps.coordinates import coordinates_about, relative_tolerance, spectral
+from mercer.maps.coordinates import coordinates_about, spectral
 
 logger = logging.getLogger(__name__)
 

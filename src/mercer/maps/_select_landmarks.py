@@ -3,8 +3,9 @@
 import numpy as np
 
 from mercer import landmarks as rules
-from mercer._common import check_integer
+from mercer._common import check_choice, check_integer
 from mercer._compute.points import as_rows, count_points, take_points
+from mercer.kernels.base import require_kernel
 from mercer.linalg.generator import generator
 
 
@@ -45,6 +46,8 @@ def select_landmarks(kernel, X, landmarks, rule="randomly_pivoted", random_state
     array([[1., 2.]])
     """
     generator(random_state)
+    require_kernel(kernel)
+    X = kernel.admit(X, "X")
     if np.isscalar(landmarks):
         return _select(kernel, X, landmarks, rule, random_state)
     if kernel.tags.points == "indices":
@@ -76,10 +79,13 @@ def _select(kernel, X, m, rule, random_state):
                 f"{type(kernel).__name__} are not; use 'uniform' or 'pivoted'."
             )
         case _:
-            raise ValueError(
-                f"rule = {rule!r} must be 'randomly_pivoted', 'pivoted', 'uniform' or 'k_means'; or give points."
-            )
+            check_rule("rule", rule)
     return take_points(X, rows)
+
+
+def check_rule(name, rule):
+    """Raise unless a parameter is the name of a rule."""
+    check_choice(name, rule, ("randomly_pivoted", "pivoted", "uniform", "k_means"))
 
 
 def _are_rows(X):

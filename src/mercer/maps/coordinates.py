@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import check_flag, check_number
+from mercer._common import check_flag, relative_tolerance
 from mercer._compute.memory import require_memory
-from mercer._compute.points import as_rows, as_vector, join_points
+from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
 from mercer.expansion import Expansion, mean, require_expansion
 from mercer.factor import eigenpairs, qr
 from mercer.preimages import preimage
@@ -130,9 +130,7 @@ class Coordinates:
         ValueError
             For another number of coordinates.
         """
-        Y = np.asarray(Y)
-        if Y.ndim != 2 or Y.shape[1] != len(self.basis):
-            raise ValueError(f"Y must have shape (m, {len(self.basis)}), one column for each axis, got {Y.shape}.")
+        Y = as_coordinates(Y, "Y", len(self.basis))
         return self.basis @ self._along_axes(Y).T + self.origin
 
     def preimages(self, Y, method="auto", start=None):
@@ -155,8 +153,8 @@ class Coordinates:
         TypeError
             For a precomputed kernel.
         """
-        Y = np.asarray(Y)
-        blocks = [slice(i, i + _BLOCK) for i in range(0, max(len(Y), 1), _BLOCK)]
+        Y = as_coordinates(Y, "Y", len(self.basis))
+        blocks = [slice(i, i + _BLOCK) for i in range(0, len(Y), _BLOCK)]
         starts = [None if start is None else start[rows] for rows in blocks]
         found = [preimage(self.vectors(Y[rows]), method, start=z) for rows, z in zip(blocks, starts, strict=True)]
         return join_points([each.points for each in found])
@@ -308,11 +306,23 @@ def project_on(Y, beta):
     Y, beta = as_rows(Y, "Y"), as_vector(beta, "beta")
     if Y.shape[1] != len(beta):
         raise ValueError(f"Y must have shape (n, {len(beta)}), one column for each coordinate of beta, got {Y.shape}.")
-    length = np.linalg.norm(beta)
-    if not length > 0:
+    if not beta.any():
         raise ValueError("beta must not be 0; a line needs a direction.")
-    unit = beta / length
+    # divided by the largest entry first, whose square may overflow or vanish
+    unit = beta / np.abs(beta).max()
+    unit /= np.linalg.norm(unit)
     return np.outer(Y @ unit, unit)
+
+
+def as_coordinates(Y, name, r):
+    """Return coordinates on r axes as an array (m, r) with finite squared lengths, or raise."""
+    Y = np.asarray(as_dense_rows(Y, name))
+    if Y.shape[1] != r:
+        raise ValueError(f"{name} must have shape (m, {r}), one column for each axis, got {Y.shape}.")
+    largest = float(abs(Y).max())
+    if not largest <= (float(np.finfo(Y.dtype).max) / (4 * r)) ** 0.5:
+        raise ValueError(f"{name} has entries up to {largest:.3g}, whose squared lengths overflow {Y.dtype}; scale it.")
+    return Y
 
 
 def coordinates_about(origin, basis):
@@ -332,16 +342,6 @@ def whole_spectrum(phi, centre, memory, random_state):
     # centred twice: division by a small singular value amplifies the rounding errors of the first time
     vectors = pairs.vectors - pairs.vectors.mean(axis=0) if centre else pairs.vectors
     return vectors, pairs.values
-
-
-def relative_tolerance(tol):
-    """Return a tolerance relative to the largest eigenvalue, 0 by default; raise unless it is from 0 to below 1."""
-    if tol is None:
-        return 0.0
-    check_number("tol", tol)
-    if not 0 <= tol < 1:
-        raise ValueError(f"tol = {tol!r} must be at least 0 and below 1; it is a share of the largest eigenvalue.")
-    return tol
 
 
 def require_matrix(n, memory):

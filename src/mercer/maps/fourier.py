@@ -121,7 +121,8 @@ def random_fourier(kernel, n_features_in, m, *, orthogonal=False, memory="1GB", 
         require_resolved(kernel)
     # frequencies, directions and radii
     needed = 8 * m * (2 * n_features_in + 2)
-    require_memory(needed, memory, f"m = {m} frequencies of {n_features_in} features", "fewer, or a larger memory")
+    what = f"m = {m} frequencies of n_features_in = {n_features_in} features"
+    require_memory(needed, memory, what, "fewer, or a larger memory")
     frequencies = _frequencies(kernel, n_features_in, m, orthogonal, generator(random_state))
     return FourierFeatures(frequencies, _variance(kernel))
 

@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import refuse_large
 from mercer._compute.objects import Objects, as_objects, type_name
 from mercer._compute.points import as_rows, take_points
 from mercer.expansion import Expansion
@@ -138,6 +139,7 @@ def checked_start(psi, start):
     """Return the starting points as a float64 array (m, d), or raise a ValueError."""
     start = psi.kernel.admit(as_rows(start, "start", np.float64), "start")
     start = start.toarray() if sp.issparse(start) else start
+    refuse_large("start", start)
     expected = (len(psi), psi.points.shape[1])
     if start.shape != expected:
         raise ValueError(f"start has shape {start.shape}, but must have shape {expected}: one point per vector.")
@@ -151,6 +153,12 @@ def explain(why, found):
         return why
     parts = "; ".join(f"{count}: {reason}" for reason, count in failures.most_common(5))
     return f"{why}. {sum(failures.values())} of {len(found.converged)} did not converge: {parts}"
+
+
+def check_method(name, method):
+    """Raise unless a parameter is "auto", the name of a method, or a record."""
+    if not (isinstance(method, str) and method == "auto"):
+        choose_method(method, _NAMES, Method, "FixedPoint()", name)
 
 
 def method_for(kernel, method, names, protocol):

@@ -97,13 +97,13 @@ class PreImage:
     reason: str
 
 
-def choose_method(method, names, protocol, example):
+def choose_method(method, names, protocol, example, name="method"):
     """Return the method for a string or a record, or raise an error that lists the strings."""
     if isinstance(method, str):
         if method not in names:
-            raise ValueError(f"method = {method!r} must be one of {list(names)}, or a record such as {example}.")
+            raise ValueError(f"{name} = {method!r} must be one of {list(names)}, or a record such as {example}.")
         return names[method]()
     if isinstance(method, type) or not isinstance(method, protocol):
-        raise TypeError(f"method = {method!r} must be a string or a record such as {example}.")
+        raise TypeError(f"{name} = {method!r} must be a string or a record such as {example}.")
     check_flags(method)
     return method

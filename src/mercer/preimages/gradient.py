@@ -79,7 +79,7 @@ class Gradient(Iterative):
         """
         width, tolerance = objective.width, self.tol * objective.size(start) / objective.width
         floor = 0.0 if psi.kernel.tags.nonnegative else -np.inf
-        rule = _LimitedMemory(start, self.memory, width, psi.prepared.container.mean(axis=0), floor)
+        rule = _LimitedMemory(start, min(self.memory, self.max_iter), width, psi.prepared.container.mean(axis=0), floor)
 
         def bounded(z, columns):
             values, gradient, valid = objective(z, columns)

@@ -62,7 +62,7 @@ class Merge:
     memory: str | int = "1GB"
 
     def __post_init__(self):
-        check_integer("steps", self.steps, least=3)
+        check_integer("steps", self.steps, least=3, most=10_000)
         parse_memory(self.memory)
 
     def require(self, psi):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer._common import check_positive
+from mercer._common import check_fraction
 from mercer.reduction.base import Stage
 from mercer.reduction.subset import gram
 
@@ -102,7 +102,7 @@ class SparsePath:
     memory: str | int = "1GB"
 
     def __post_init__(self):
-        check_positive("gap", self.gap)
+        check_fraction("gap", self.gap)
 
     def require(self, psi):
         """Accept every expansion; `find` refuses an indefinite Gram matrix."""

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from mercer._common import check_integer, check_positive
+from mercer._common import check_fraction, check_integer
 from mercer._compute import pick_backend
 from mercer._compute.points import Points, take_points
 from mercer.preimages.objective import spread
@@ -69,7 +69,7 @@ class Refine:
         if isinstance(self.start, type) or not isinstance(self.start, Method):
             raise TypeError(f"start = {self.start!r} must be a record such as Construct().")
         check_integer("max_iter", self.max_iter)
-        check_positive("tol", self.tol)
+        check_fraction("tol", self.tol)
 
     def require(self, psi):
         """Raise a TypeError unless the start applies to psi and new points can be constructed."""

@@ -7,7 +7,7 @@ import numpy as np
 from mercer._common import check_positive, check_weights
 from mercer._compute.points import widened
 from mercer.expansion import Expansion
-from mercer.least_squares import solve
+from mercer.least_squares import matrix_name, solve
 from mercer.linalg.operators import Centred, InnerProducts, Weighted
 
 
@@ -43,7 +43,8 @@ def discriminants(phi, classes, mu, weights=None, *, n=None, memory="1GB", rando
     exact = Expansion(phi.kernel, widened(phi.points), phi.coef)
     inner = Centred(InnerProducts(exact, memory), weights / total)
     targets = root * contrasts[classes]
-    solved = solve(Weighted(inner, root[:, 0]), targets, mu, memory=memory, random_state=random_state)
+    options = {"name": matrix_name(phi), "memory": memory, "random_state": random_state}
+    solved = solve(Weighted(inner, root[:, 0]), targets, mu, **options)
     within, V = _separating(mu * (targets.T @ solved.coef), len(phi) * np.finfo(inner.dtype).eps, mu, len(sizes), n)
     between = 1 - within
     V = V * np.sqrt(total / (within * between))
@@ -84,7 +85,8 @@ def _separating(G, noise, mu, n_classes, n):
     if not len(kept):
         raise ValueError(
             f"no discriminant: the means of the {n_classes} classes are equal up to rounding. The points are constant, "
-            f"or mu = {mu!r} is far above their variance."
+            f"or mu = {mu!r} is far above their variance, weighted by sample_weight; give points that differ, or a "
+            "smaller mu."
         )
     return within[kept], V[:, kept]
 

@@ -163,7 +163,8 @@ def _perturbed(X, P, ties, rng):
 
 def _prepared(X, m, n_init, max_iter, random_state):
     """Return rows with entries up to 1 in float64, the length below which a row is zero, and the generator."""
-    for name, value in {"n_init": n_init, "max_iter": max_iter, "m": m}.items():
+    check_integer("n_init", n_init, most=10**6)
+    for name, value in {"max_iter": max_iter, "m": m}.items():
         check_integer(name, value)
     X = np.asarray(X, np.float64)
     largest = np.abs(X).max(initial=0.0)

@@ -112,5 +112,5 @@ def margins(w, points, signs):
     lengths[lengths == 0] = np.inf
     margin = (np.transpose(signs) * w(points)).min(axis=0) / lengths
     bound = np.full(len(margin), np.inf)
-    np.divide(float(np.max(w.kernel.diag(points))), margin**2, out=bound, where=margin > 0)
+    np.divide(float(np.max(w.kernel.diag(points))), margin**2, out=bound, where=(margin > 0) & (margin**2 > 0))
     return margin, bound

@@ -16,7 +16,7 @@ from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
 from mercer.factor import svd
 from mercer.gram import Gram
-from mercer.least_squares import solve
+from mercer.least_squares import matrix_name, solve
 from mercer.linalg import cholesky, eigh
 from mercer.linalg.operators import InnerProducts, Weighted
 
@@ -49,7 +49,7 @@ def ridge(phi, Y, alpha, weights=None, *, memory="1GB", random_state=None):
     inner, root = _weighted(phi, weights, memory)
     Y = np.asarray(Y, np.float64)
     targets = root * Y.reshape(len(Y), -1) if len(Y) == len(root) else Y
-    solved = solve(inner, targets, alpha, memory=memory, random_state=random_state)
+    solved = solve(inner, targets, alpha, name=matrix_name(phi), memory=memory, random_state=random_state)
     return Ridge(phi @ (root * solved.coef).astype(inner.dtype), solved.residual)
 
 
@@ -104,7 +104,7 @@ def posterior(phi, alpha, weights=None, *, memory="1GB"):
     inner, root = _weighted(phi, weights, memory)
     M = inner.dense()
     np.fill_diagonal(M, M.diagonal() + alpha)
-    L, _ = cholesky.jittered(M)
+    L, _ = cholesky.jittered(M, matrix_name(phi))
     inverse = scipy.linalg.lapack.dtrtri(L, lower=1)[0]
     return phi @ (root * inverse.T).astype(inner.dtype)
 

@@ -41,6 +41,13 @@ BOUNDS = (
     "leave_one_out_outputs",
     "squared_spans",
 )
+
+
+def _finite(bound):
+    """Return a bound, None for the infinity that the function states where it has none."""
+    return None if bound == np.inf else bound
+
+
 CAPACITY = [
     *[call(f"capacity.{name}", getattr(mc.capacity, name), model=MODEL) for name in BOUNDS],
     *[
@@ -55,11 +62,13 @@ CAPACITY = [
     call(
         "capacity.entropy_numbers",
         mc.capacity.entropy_numbers,
-        scales=valid("values", np.array([1.0, 0.5])),
+        scales=valid("list of values", np.array([1.0, 0.5])),
         n=valid("count or array", 3),
     ),
     call(
-        "capacity.estimate_decay", mc.capacity.estimate_decay, values=valid("values", 3.0 * np.arange(1.0, 20) ** -2.5)
+        "capacity.estimate_decay",
+        mc.capacity.estimate_decay,
+        values=valid("list of values", 3.0 * np.arange(1.0, 20) ** -2.5),
     ),
     call(
         "capacity.feature_entropy_number",
@@ -72,13 +81,13 @@ CAPACITY = [
         "capacity.log_entropy_number",
         mc.capacity.log_entropy_number,
         scales=DECAY,
-        log_n=valid("positive or array", 1.0),
+        log_n=valid("nonnegative or array", 1.0),
     ),
     call(
         "capacity.log_feature_entropy_number",
         mc.capacity.log_feature_entropy_number,
         decay=DECAY,
-        log_n=valid("positive or array", 1.0),
+        log_n=valid("nonnegative or array", 1.0),
         bound=WIDTH,
     ),
     call(
@@ -104,7 +113,7 @@ CAPACITY = [
     call("capacity.local_rademacher", mc.capacity.local_rademacher, spectrum=SPECTRUM),
     call(
         "capacity.log_covering_number",
-        mc.capacity.log_covering_number,
+        lambda **o: _finite(mc.capacity.log_covering_number(**o)),
         spectrum=SPECTRUM,
         epsilon=POSITIVE,
         radius=WIDTH,
@@ -116,7 +125,7 @@ CAPACITY = [
         mc.capacity.report,
         model_or_kernel=SVC,
         X=ROWS,
-        y=LABELS,
+        y=valid("labels or none", data.TWO),
         confidence=SHARE,
         memory=MEMORY,
         random_state=STATE,
@@ -136,7 +145,8 @@ CAPACITY = [
         mc.capacity.spectrum,
         kernel=K,
         X=ROWS,
-        n_values=valid("count or none", None),
+        # without a number the rank of the precision
+        n_values=valid("count or none", 10),
         centre=FLAG,
         memory=MEMORY,
         random_state=STATE,
@@ -153,24 +163,24 @@ CAPACITY = [
     call(
         "capacity.vc_bound",
         mc.capacity.vc_bound,
-        training_error=valid("confidence", 0.1),
+        training_error=valid("rate", 0.1),
         h=COUNT,
         n=valid("count", 10_000),
         confidence=SHARE,
     ),
     call(
         "capacity.vc_confidence",
-        mc.capacity.vc_confidence,
+        lambda **o: _finite(mc.capacity.vc_confidence(**o)),
         h=valid("positive", 3.0),
         n=valid("count", 10_000),
         confidence=SHARE,
     ),
     *[
-        call(f"capacity.{cls.__name__}", lambda cls=cls, **o: cls(**o).log_values(np.arange(1, 4)), **options)
+        call(f"capacity.{cls.__name__}", lambda cls=cls, **o: np.exp(cls(**o).log_values(np.arange(1, 4))), **options)
         for cls, options in {
             mc.capacity.ExponentialDecay: {"rate": WIDTH, "power": WIDTH, "scale": WIDTH},
             mc.capacity.PolynomialDecay: {"power": ("positive", lambda: 2.0), "scale": WIDTH},
-            mc.capacity.ListedDecay: {"values": valid("values", np.array([1.0, 0.5, 0.2]))},
+            mc.capacity.ListedDecay: {"values": valid("list of values", np.array([1.0, 0.5, 0.2]))},
         }.items()
     ],
 ]

@@ -27,6 +27,7 @@ from tests.trust.functions.valid import (
 
 import mercer as mc
 
+TESTED = valid("known labels or none", data.TWO)
 EXPANSIONS = [
     call("features", lambda kernel, X: mc.features(kernel, X)(NEW), kernel=K, X=ROWS),
     call(
@@ -52,7 +53,7 @@ EXPANSIONS = [
     call("mean", mc.mean, phi=PHI),
     call("mmd", mc.mmd, phi=PHI, chi=PHI),
     call("sqdist", mc.sqdist, psi=PHI, chi=PHI, paired=FLAG),
-    call("svd", mc.svd, phi=PHI, n=COUNT, centre=FLAG, memory=MEMORY, random_state=STATE),
+    call("svd", mc.svd, phi=PHI, n=valid("count or none", 3), centre=FLAG, memory=MEMORY, random_state=STATE),
     call("qr", mc.qr, phi=PHI, tol=valid("nonnegative or none", 1e-8), memory=MEMORY),
     call("lstsq", mc.lstsq, phi=PHI, Y=REALS, ridge=valid("nonnegative", 0.1), memory=MEMORY, random_state=STATE),
     call("project", mc.project, psi=PSI, onto=PHI, tol=valid("nonnegative or none", 1e-8)),
@@ -69,14 +70,14 @@ EXPANSIONS = [
     call("check_kernel", mc.check_kernel, k=K, X=valid("rows or none", X)),
     call("certify", mc.certify, model=SVC, X=ROWS, y=LABELS),
     call("certify.regressor", mc.certify, model=SVR, X=ROWS, y=REALS),
-    call("compress", mc.compress, model=SVC, X=ROWS, y=LABELS, n_vectors=valid("count", 5), random_state=STATE),
-    call("compress.max_loss", mc.compress, model=SVC, X=ROWS, y=LABELS, max_loss=valid("confidence", 0.1)),
+    call("compress", mc.compress, model=SVC, X=ROWS, y=TESTED, n_vectors=valid("count", 5), random_state=STATE),
+    call("compress.max_loss", mc.compress, model=SVC, X=ROWS, y=TESTED, max_loss=valid("share or zero", 0.1)),
     call(
         "compress.neighbours",
         mc.compress,
         model=SVC,
         X=ROWS,
-        y=LABELS,
+        y=TESTED,
         n_vectors=valid("count", 5),
         neighbours=("function", lambda: np.copy),
     ),
@@ -85,7 +86,7 @@ EXPANSIONS = [
         mc.svc_path,
         X=ROWS,
         y=LABELS,
-        Cs=valid("values", np.array([0.1, 1.0])),
+        Cs=valid("list of values", np.array([0.1, 1.0])),
         kernel=K,
         tol=POSITIVE,
         class_weight=valid("class weight", None),
@@ -106,14 +107,14 @@ METHODS = (
             mc.FixedPoint: {
                 "max_iter": COUNT,
                 "tol": POSITIVE,
-                "restarts": COUNT,
+                "restarts": valid("count or zero", 3),
                 "pull": valid("nonnegative", 0.1),
                 "normalise": FLAG,
             },
             mc.Gradient: {
                 "max_iter": COUNT,
                 "tol": POSITIVE,
-                "restarts": COUNT,
+                "restarts": valid("count or zero", 3),
                 "pull": valid("nonnegative", 0.1),
                 "memory": COUNT,
             },

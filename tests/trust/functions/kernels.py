@@ -52,7 +52,7 @@ def all_calls():
         mc.RationalQuadratic: {"length": rule, "alpha": positive},
         mc.Polynomial: {"degree": COUNT, "gamma": rule, "coef0": number},
         mc.Sigmoid: {"gamma": rule, "coef0": number},
-        mc.Constant: {"value": positive},
+        mc.Constant: {"value": valid("nonnegative", 1.0)},
         mc.Scaled: {"kernel": K, "factor": positive},
         mc.Power: {"kernel": K, "degree": COUNT},
         mc.Sum: {"left": K, "right": K},
@@ -61,7 +61,7 @@ def all_calls():
         mc.Normalized: {"kernel": K},
         mc.Conformal: {"kernel": K, "c": ("expansion", lambda: PSI[1]())},
         mc.OnFeatures: {"kernel": K, "inner": K},
-        mc.Mapped: {"kernel": K, "A": valid("matrix", np.eye(3))},
+        mc.Mapped: {"kernel": K, "A": valid("matrix or factors", np.eye(3))},
         mc.FunctionKernel: {"function": ("function", lambda: KERNEL)},
         mc.FeatureMap: {"phi": ("function", lambda: np.square)},
         mc.Precomputed: {"matrix": ("matrix", lambda: KERNEL(X))},
@@ -93,7 +93,7 @@ def all_calls():
         yield call(f"{name}.call", lambda X, kernel=kernel: kernel(X, data.X), X=SOME)
     for name in ("Gaussian", "Polynomial", "Normalized"):
         yield call(f"{name}.diag", kernels[name].diag, X=SOME)
-        yield call(f"{name}.second", lambda Z, name=name: kernels[name](NEW, Z), Z=SOME)
+        yield call(f"{name}.second", lambda Z, name=name: kernels[name](NEW, Z), Z=valid("rows or none", NEW))
     yield call(
         "Gaussian.resolve",
         lambda X, sample_weight: mc.Gaussian().resolve(X, sample_weight).gamma,

@@ -32,7 +32,7 @@ MAPS = [
         coordinates=MAP,
         X=SOME,
         tol=valid("nonnegative or none", 1e-8),
-        most=valid("count or none", None),
+        most=valid("count, zero or none", None),
     ),
     call(
         "maps.recentred",
@@ -122,7 +122,7 @@ MANIFOLD = [
             "volume_element",
         )
     ],
-    call("manifold.density", mc.manifold.density, k=K, X=SOME, p=valid("sample weights", np.ones(7)), memory=MEMORY),
+    call("manifold.density", mc.manifold.density, k=K, X=SOME, p=valid("density values", np.ones(7)), memory=MEMORY),
     call(
         "manifold.geodesic",
         mc.manifold.geodesic,
@@ -148,7 +148,8 @@ MANIFOLD = [
         width=POSITIVE,
     ),
     call("regularisation.spectral_density", mc.regularisation.spectral_density, kernel=K, frequencies=SOME),
-    call("regularisation.penalty", mc.regularisation.penalty, kernel=K, frequencies=SOME),
+    # its inverse, 0 where the penalty is infinite because the density underflows
+    call("regularisation.penalty", lambda **o: 1 / mc.regularisation.penalty(**o), kernel=K, frequencies=SOME),
     call(
         "regularisation.transform",
         lambda psi, frequencies: abs(mc.regularisation.transform(psi, frequencies)),
@@ -160,7 +161,7 @@ MANIFOLD = [
         "regularisation.penalise",
         mc.regularisation.penalise,
         kernel=valid("kernel", mc.Laplacian(2.0)),
-        values=valid("values", np.cos(np.arange(16.0))),
+        values=valid("grid", np.cos(np.arange(16.0))),
         spacing=POSITIVE,
     ),
     call(

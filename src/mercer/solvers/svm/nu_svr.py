@@ -152,9 +152,10 @@ class _EpsilonSearch:
             self._low = max(self._low, epsilon) if excess > 0 else self._low
             self._high = min(self._high, epsilon) if excess <= 0 else self._high
             self._known[excess > 0] = replace(solution, coef=solution.coef.copy(), gradient=solution.gradient.copy())
-            if abs(excess) > _NEARLY * self._total and all(excess * before > 0 for _, before, _ in self._past):
-                # far from the sum, and never beyond it: far enough for a secant
-                change = np.copysign(max(abs(change), 2 * _APART * self._tol), excess)
+        same_sign = all(np.sign(before) == np.sign(excess) for _, before, _ in self._past)
+        if abs(excess) > _NEARLY * self._total and same_sign:
+            # far from the sum, and never beyond it: far enough for a secant
+            change = np.copysign(max(abs(change), 2 * _APART * self._tol), excess)
         wider = min(max(epsilon + change, epsilon / _STRETCH), _STRETCH * epsilon + self._tol)
         wider = 0.0 if wider <= self._tol and excess < 0 else wider
         if not self._low <= wider <= self._high:

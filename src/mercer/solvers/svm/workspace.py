@@ -56,7 +56,7 @@ class Options:
         """Return kernel rows of points, whose rounding moves no gradient of the duals by more than ``tol``."""
         C = max(max(dual.upper.max(), -dual.lower.min()) for dual in duals)
         n = max(len(dual.points) for dual in duals)
-        return rows_of(kernel, points, self.tol / (C * np.sqrt(n)), duals[0].ridge)
+        return rows_of(kernel, points, self.tol / max(C * np.sqrt(n), np.finfo(np.float64).tiny), duals[0].ridge)
 
 
 def buffer_size(budget, n, itemsize, workers=1):
