@@ -244,7 +244,7 @@ def test_kept_points_share_values_until_the_array_changes_or_dies():
 
 COLUMNS = {
     "complex": (X * 1j, ValueError, "C must hold real numbers, got dtype complex128"),
-    "words": (np.array(["a", "b"]), ValueError, r"C\[0\] of type str_ must be a number"),
+    "words": (np.array(["a", "b"]), ValueError, r"C\[0\] of type str_* must be a number"),
     "None": (None, TypeError, "C must be a list or an array, .*; got None"),
     "sparse": (sp.csr_array(X), TypeError, r"C must be a dense array of numbers, got a sparse matrix; give C\.toarray"),
     "masked": (np.ma.masked_greater(X, 2), TypeError, "C must not be a masked array"),
