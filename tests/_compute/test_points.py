@@ -139,7 +139,7 @@ BAD = {
     "strings": (
         np.array([["a", "b"]]),
         ValueError,
-        r"X\[0, 0\] of type str must be a number: could not convert .* or use a kernel on objects",
+        r"X\[0, 0\] of type str must be a number: could not convert .* or use a kernel of objects",
     ),
     "objects": (np.array([[object()]]), TypeError, r"X\[0, 0\] of type object must be a number"),
     "dates": (np.array([["2020-01-01"]], "M8[D]"), TypeError, r"got dates or durations, dtype datetime64\[D\]"),

@@ -25,7 +25,7 @@ MODELS = {
     "one-vs-rest": mc.SVC(multi_class="ovr"),
     "SVR": mc.SVR(),
     "NuSVR": mc.NuSVR(),
-    "OneClassSVM": mc.OneClassSVM(nu=0.2),
+    "OneClassSVM": mc.OneClassSVM(nu=0.2, tol=1e-6),
     "KernelRidge": mc.KernelRidge(alpha=100.0),
     "scikit-learn's SVC": sk.SVC(),
     "scikit-learn's NuSVR": sk.NuSVR(),

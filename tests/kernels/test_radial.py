@@ -76,13 +76,18 @@ def test_parameters_beyond_single_precision_give_ones_and_zeros_never_nan(name):
     x = np.array([[0.0, 1e6], [1e6, 0.0], [0.0, 1e6]], np.float32)
     # far below the smallest, and above the largest float32
     for length in (1e-100, 1e100):
-        for alpha in (1e-100, 1.0, 1e100):
+        for alpha in (1e-30, 1.0, 1e100):
             K = RADIAL[name](length, alpha)(x)
             assert np.isfinite(K).all()
             assert (K.diagonal() == 1).all()
             assert K[0, 2] == 1
             related = length > 1 or (name == "RationalQuadratic" and alpha < 1)
             assert K[0, 1] == 1 if related else K[0, 1] < 1e-30
+
+
+def test_an_alpha_that_makes_all_values_1_is_refused():
+    with pytest.raises(ValueError, match="alpha = 9e-31 must be at least 1e-30"):
+        mc.RationalQuadratic(1.0, 9e-31)
 
 
 def test_matern_one_half_in_one_dimension_is_the_laplacian():

@@ -3,7 +3,10 @@
 import numpy as np
 import scipy.sparse as sp
 
-_ENCODE = "encode text and categories as numbers (OneHotEncoder), or use a kernel on objects (mercer.strings, ...)"
+_ENCODE = (
+    "encode text and categories as numbers (OneHotEncoder), or use a kernel of objects (mercer.strings, ...), beside "
+    "one of numbers by mercer.on_columns"
+)
 
 
 def refuse_unreadable(X, name):

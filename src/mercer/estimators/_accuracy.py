@@ -18,8 +18,8 @@ _NOTICED = 0.1
 _LARGE = 1e4
 # Number of points compared with each other, and the largest error of a boundary as a share of their squared distances.
 _COMPARED, _HIDDEN = 200, 0.1
-# Largest gap as a share of the objective if the violation is below the tolerance, and the share of the tolerance below
-# which violations are rounding: the optimum may be 0.
+# Largest gap as a share of the objective if the violation is below the tolerance, and the share of k(x, x) below which
+# objectives are rounding: the optimum may be 0.
 _LARGEST_GAP, _ROUNDED = 0.01, 1e-9
 # Largest relative error of the values of a model in float32.
 _SINGLE_ERROR = 1e-3
@@ -55,7 +55,7 @@ def _noise(solutions, error, largest, dtype):
 def warn_inaccurate(model, worst, tol, largest):
     """Warn if the violation of the worst solution exceeds the tolerance, or rounding of k(x, x) up to ``largest``."""
     name, found = type(model).__name__, model.certificate_
-    violation, share = found.kkt, _relative_gap(found)
+    violation, share = found.kkt, _relative_gap(found, largest)
     gap = f" and a relative gap of {share:.3g}" if found.convex else ""
     if violation > tol:
         warn(
@@ -64,7 +64,7 @@ def warn_inaccurate(model, worst, tol, largest):
             ConvergenceWarning,
         )
         return
-    if share > _LARGEST_GAP and violation > _ROUNDED * tol:
+    if share > _LARGEST_GAP:
         warn(
             f"{name} ended with a violation of {violation:.3g}, below tol = {tol:.3g}, but a relative gap of "
             f"{share:.3g}; scale the features (StandardScaler), give X in float64, or a smaller tol.",
@@ -73,9 +73,9 @@ def warn_inaccurate(model, worst, tol, largest):
     warn_rounded(name, largest, np.linalg.norm(model.dual_coef_, axis=0).max(initial=0.0), tol)
 
 
-def _relative_gap(found):
-    """Return the gap as a share of the objective, 0 without a gap."""
-    size = max(abs(found.primal), abs(found.dual), np.finfo(np.float64).tiny)
+def _relative_gap(found, largest):
+    """Return the gap as a share of the objective, or of what k(x, x) up to ``largest`` rounds to; 0 without a gap."""
+    size = max(abs(found.primal), abs(found.dual), _ROUNDED * largest, np.finfo(np.float64).tiny)
     return found.gap / size if found.convex else 0.0
 
 

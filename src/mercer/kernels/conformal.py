@@ -72,9 +72,7 @@ def _compute_factor(kernel, points):
     xp, n = points.xp, len(points)
     values = xp.asarray(kernel.c(points.container))
     if tuple(values.shape) not in ((n,), (n, 1)):
-        raise ValueError(
-            f"c = {kernel.c!r:.60} must return one value per point, ({n},), got shape {tuple(values.shape)}."
-        )
+        raise ValueError(f"c must return one value per point, ({n},), got shape {tuple(values.shape)}.")
     if not bool(xp.all(xp.isfinite(values))):
         raise ValueError("c must return finite values, got NaN or infinity.")
     return xp.astype(xp.reshape(values, (n,)), points.dtype)

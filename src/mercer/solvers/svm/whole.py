@@ -24,7 +24,7 @@ LARGEST = 8192
 _WORK, _OVERHEAD = 50_000_000, 1000
 # Number of float64 operations that refinement may take, and as a share of those spent before, which are three times as
 # fast: about a fifth of the time.
-_OPERATIONS, _SHARE = 5e5, 0.07
+_OPERATIONS, _SHARE = 2e6, 0.07
 # Variables at a bound whose slopes are within this many tolerances of the bias take part in refinement.
 _MARGIN = 10
 
