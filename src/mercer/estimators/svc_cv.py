@@ -17,6 +17,9 @@ from mercer.estimators.svc import SVC
 from mercer.solvers.svm.cross_validation import cross_validate_kernels
 from mercer.solvers.svm.one_vs_one import class_values, decide, is_paired
 
+# Up to so many points of a binary classifier, decision values for probabilities have this accuracy, whatever ``tol``.
+_FEW, _ACCURATE = 500, 1e-9
+
 
 @dataclass(eq=False, repr=False)
 class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
@@ -172,9 +175,12 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     def _solve(self, problem, kernels, folds, Cs):
         upper = problem.upper_bounds(1.0)
         duals = [binary.dual(upper) for binary in problem.binary]
-        # probabilities need accurate decision values
-        gap = self.tol if self.calibration is None else 0.0
-        with self._training(problem) as options:
+        gap, tol = self.tol, self.tol
+        if self.calibration is not None:
+            # probabilities need accurate decision values; of few points they cost little: weights equal repetitions
+            few = max(len(dual.coef) for dual in duals) <= _FEW
+            gap, tol = 0.0, min(tol, _ACCURATE) if few else tol
+        with self._training(problem, tol) as options:
             yield from cross_validate_kernels(kernels, problem.points, duals, folds, Cs, options, gap)
 
     def _known_model(self, problem, values):
