@@ -1,13 +1,14 @@
 """SVCCV: the scores of a grid search, at the cost of a few fits."""
 
 import pickle
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import f1_score
 from sklearn.model_selection import (
@@ -18,6 +19,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
     cross_val_predict,
 )
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
@@ -353,3 +355,12 @@ def test_a_search_survives_pickling_and_model_files(data, calibration, tmp_path)
     for other in (pickle.loads(pickle.dumps(model)), mc.load(tmp_path / "model")):
         np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
         assert other.best_params_ == model.best_params_
+
+
+def test_probabilities_of_few_points_come_from_exact_values_and_cause_no_warning():
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = StandardScaler().fit_transform(X)[:300], y[:300]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        coarse, fine = (SVCCV(Cs=[1.0, 1e4], cv=3, calibration="sigmoid", tol=tol).fit(X, y) for tol in (1e-3, 1e-9))
+    np.testing.assert_allclose(coarse.held_out_values_, fine.held_out_values_, rtol=1e-6, atol=1e-7)

@@ -173,7 +173,7 @@ class GridSearch(SupportVectorEstimator):
         """Return the scores (folds, k), steps (k,), held-out outputs for the best C, and the worst violation."""
         order = np.argsort(Cs, kind="stable")
         violation = max(fold.violation for fold in found)
-        if violation <= self.tol:
+        if violation == 0:
             size = max(np.linalg.norm(coef, axis=0).max() for fold in found for coef in fold.coef)
             warn_rounded(type(self).__name__, largest_value(problem.kernel, problem.points), size, self.tol)
         scores, n_iter = np.empty((len(splits), len(Cs))), np.empty(len(Cs), int)
@@ -199,7 +199,7 @@ class GridSearch(SupportVectorEstimator):
         return model, _safe_indexing(X, test)
 
     def _warn_inaccurate(self, violation):
-        if violation > self.tol:
+        if violation > 0:
             warn(
                 f"{type(self).__name__} stopped in some folds with a violation of up to {violation:.3g}, above tol = "
                 f"{self.tol:g}; scale the features (StandardScaler) or lower the largest of Cs.",

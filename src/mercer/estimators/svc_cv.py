@@ -1,7 +1,7 @@
 """SVCCV: support vector classification with C, and perhaps gamma, chosen by cross-validation."""
 
 import functools
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -181,7 +181,9 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
             few = max(len(dual.coef) for dual in duals) <= _FEW
             gap, tol = 0.0, min(tol, _ACCURATE) if few else tol
         with self._training(problem, tol) as options:
-            yield from cross_validate_kernels(kernels, problem.points, duals, folds, Cs, options, gap)
+            for found in cross_validate_kernels(kernels, problem.points, duals, folds, Cs, options, gap):
+                # the user asked for ``tol``
+                yield [each if each.violation > self.tol else replace(each, violation=0.0) for each in found]
 
     def _known_model(self, problem, values):
         return _KnownValues(values, problem.classes, self.multi_class)

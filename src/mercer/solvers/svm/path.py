@@ -64,7 +64,7 @@ class StoredValues:
 
     def solutions(self, unit, Cs, options, gap):
         """Return the solutions of a dual for its bounds times ascending ``Cs``, from compiled code."""
-        n, m, k = len(unit.target), self._values.shape[1], len(Cs)
+        n, m, k = len(unit.target), len(self._slots), len(Cs)
         target, low, high = (np.pad(each, (0, m - n)) for each in (unit.target, unit.lower, unit.upper))
         coef, gradient, bias, violation = np.zeros((k, m)), np.empty((k, m)), np.zeros(k), np.full(k, np.inf)
         found, position = (coef, gradient, bias, violation, np.zeros(k, int)), np.array([0, 0])
