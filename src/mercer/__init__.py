@@ -1,5 +1,6 @@
 """Mercer: kernel methods for scikit-learn, with pre-images, reduced sets, compression and export."""
 
+import sys as _sys
 from importlib import import_module as _import_module
 
 from mercer import capacity, estimators, kernels, manifold, maps, regularisation
@@ -19,6 +20,9 @@ from mercer.reduction import L1, Construct, Eigenvector, Greedy, MaxNorm, Merge,
 from mercer.solvers._certify import certify
 
 __version__ = "0.1.0"
+
+# "from mercer.strings import Spectrum" works as "mercer.strings.Spectrum" does
+_sys.modules.update({f"mercer.{each.__name__.rpartition('.')[2]}": each for each in (graphs, sequences, sets, strings)})
 
 __all__ = [
     "Construct",

@@ -1,5 +1,6 @@
 """String kernels equal their definitions, obey the laws of kernels, and refuse what is no string by index and type."""
 
+import importlib
 import itertools
 import random
 import re
@@ -253,3 +254,8 @@ def test_sparse_and_dense_products_of_features_are_equal():
     np.testing.assert_array_equal(Spectrum(2)(X), _naive(_spectrum(2), X, X))
     X = _random_strings(3, 40, "ab", (30, 40))
     np.testing.assert_array_equal(Spectrum(2)(X), _naive(_spectrum(2), X, X))
+
+
+def test_modules_of_kernels_on_objects_are_imported_by_their_public_names():
+    for name in ("strings", "sets", "graphs", "sequences"):
+        assert importlib.import_module(f"mercer.{name}") is getattr(mc, name)
