@@ -282,3 +282,17 @@ def test_products_that_overflow_name_the_factor_and_its_size():
     np.testing.assert_array_equal(refuse_overflow(X, "C", X), X)
     with pytest.raises(ValueError, match=r"C has entries up to 1e\+200, .* overflow float64; divide C by a constant"):
         refuse_overflow(np.array([np.inf, 1.0]), "C", np.array([[1.0, -1e200]]))
+
+
+def test_flags_of_sparse_matrices_that_are_wrong_are_not_believed():
+    X = np.arange(12.0).reshape(4, 3) + 1
+    twice = sp.csr_matrix((np.repeat(X.ravel() / 2, 2), np.repeat(np.tile(np.arange(3), 4), 2), 6 * np.arange(5)))
+    unsorted = sp.csr_matrix((X[:, ::-1].ravel(), np.tile([2, 1, 0], 4), 3 * np.arange(5)))
+    for S in (twice, unsorted):
+        S.has_canonical_format = True
+        before = S.data.copy()
+        rows = as_rows(S)
+        assert rows.nnz == 12
+        np.testing.assert_array_equal(rows.toarray(), X)
+        np.testing.assert_array_equal(rows.indices, np.tile(np.arange(3), 4))
+        np.testing.assert_array_equal(S.data, before)

@@ -4,6 +4,7 @@ import datetime
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
@@ -48,6 +49,16 @@ DENSE = {
         np.array([[1.0, datetime.date(2020, 1, 1)]], object),
         TypeError,
         r"X\[0, 1\] of type date must be",
+    ),
+    "polars dates": (
+        pl.DataFrame({"a": [1.0], "t": [datetime.datetime(2020, 1, 1)]}),
+        TypeError,
+        "column 't' of X must hold real numbers, got dates",
+    ),
+    "polars times": (
+        pl.DataFrame({"a": [1.0], "t": [datetime.time(1)]}),
+        TypeError,
+        r"column 't' of X\[0\] of type time",
     ),
     "column": (pd.DataFrame({"a": [1.0], "t": pd.to_datetime(["2020-01-01"])}), TypeError, "column 't' of X must"),
 }

@@ -15,6 +15,7 @@ BAD = {
     "dict": ({"a": 1}, TypeError, "got an object of type dict"),
     "sparse": (sp.csr_matrix(np.ones((6, 1))), TypeError, r"got a sparse matrix of shape \(6, 1\)"),
     "three dimensions": (np.zeros((6, 1, 1)), ValueError, r"y must have one dimension, .* got shape \(6, 1, 1\)"),
+    "masked": (np.ma.masked_equal([0, 1, 2, 0, 1, 0], 2), TypeError, "y must not be a masked array; drop the rows"),
     "number": (3.5, TypeError, "got an object of type float"),
     "missing": (np.array(["a", None] * 3, object), ValueError, r"y\[1\] = None must be a label"),
     "mixed": (np.array(["a", 1] * 3, object), TypeError, "labels of one type, got 3 texts of type str among 6"),

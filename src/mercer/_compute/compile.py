@@ -1,13 +1,17 @@
 """Compile functions with Numba at their first call, with a disk cache in a folder that only the user can write to."""
 
 import functools
+import gc
 import glob
 import hashlib
 import logging
 import os
 import stat
+import sys
 import types
 import warnings
+
+from mercer._compute.cache_file import checked_file
 
 _log = logging.getLogger("mercer")
 
@@ -32,89 +36,193 @@ class compiled:  # noqa: N801 - a decorator
         self._flags = flags
         self._inline = inline
 
+    def described(self):
+        """Return what the machine code depends on: an edit of this file, too."""
+        return sys.modules[__name__], self.__wrapped__, self._flags, self._inline
+
     @functools.cached_property
     def dispatcher(self):
-        """Return Numba's dispatcher of the function."""
-        return dispatcher(self.__wrapped__, self._flags, cache=True, inline=self._inline)
+        """Return Numba's dispatcher of the function, for calls from Python."""
+        # an edited function that this one calls is compiled again
+        return dispatcher(self.__wrapped__, self._flags, cache=True, key=fingerprint(self))
+
+    @functools.cached_property
+    def _part(self):
+        return part(self.__wrapped__, self._flags, self._inline)
 
     @property
     def _numba_type_(self):
         # Numba reads this attribute of names inside compiled code
-        return self.dispatcher._numba_type_
+        return self._part._numba_type_
 
     def __call__(self, *args):
         """Run the function, compiled for the types of the arguments."""
         return self.dispatcher(*args)
 
 
-class _Wide:
-    """Intrinsic ``wide()``: the compiled function that calls it uses vectors of 512 bits if the processor has them.
+class Intrinsic:
+    """A name in compiled code whose instructions ``define(numba)`` writes; Numba is imported at its first use."""
+
+    def __init__(self, define):
+        self.__wrapped__ = define
+
+    @functools.cached_property
+    def _numba_type_(self):
+        import numba.extending
+        from numba.core.registry import cpu_target
+
+        written = numba.extending.intrinsic(self.__wrapped__(numba))
+        cpu_target.typing_context.refresh()
+        return cpu_target.typing_context.resolve_value_type(written)
+
+
+@Intrinsic
+def wide(numba):
+    """``wide()``: the compiled function that calls it uses vectors of 512 bits if the processor has them.
 
     LLVM uses 256 bits on many processors with AVX-512; loops of polynomials are 1.4 to 1.7 times faster with 512.
     """
 
-    @functools.cached_property
-    def _numba_type_(self):
-        from numba import types
-        from numba.core.registry import cpu_target
-        from numba.extending import intrinsic
+    def wide(context):
+        def generate(context, builder, signature, arguments):
+            # added to the set, since llvmlite refuses unknown attributes; other processors ignore this one
+            set.add(builder.function.attributes, '"prefer-vector-width"="512"')
+            return context.get_dummy_value()
 
-        @intrinsic
-        def wide(context):
-            def generate(context, builder, signature, arguments):
-                # added to the set, since llvmlite refuses unknown attributes; other processors ignore this one
-                set.add(builder.function.attributes, '"prefer-vector-width"="512"')
-                return context.get_dummy_value()
+        return numba.types.void(), generate
 
-            return types.void(), generate
-
-        cpu_target.typing_context.refresh()
-        return cpu_target.typing_context.resolve_value_type(wide)
+    return wide
 
 
-wide = _Wide()
+@Intrinsic
+def larger(numba):
+    """``larger(a, b)``: the larger of two numbers of one type, neither of them NaN; a maximum of many vectorises.
+
+    Comparisons do not: LLVM keeps their order, because one of the numbers may be NaN.
+    """
+    from llvmlite import ir
+
+    def larger(context, a, b):
+        def generate(context, builder, signature, arguments):
+            kind = context.get_value_type(a)
+            maximum = builder.module.declare_intrinsic("llvm.maxnum", (kind,), ir.FunctionType(kind, (kind, kind)))
+            return builder.call(maximum, arguments, fastmath=("nnan", "nsz"))
+
+        return a(a, a), generate
+
+    return larger
 
 
-def dispatcher(function, flags=REORDER, cache=False, inline=False, key=None):
+def dispatcher(function, flags=REORDER, cache=False, key=None):
     """Return Numba's dispatcher of a function, with machine code kept on disk if ``cache``.
 
     ``key``, from ``fingerprint``, identifies the values in a closure: Numba does not see into compiled functions there.
     """
     import numba
 
-    options = {"nogil": True, "fastmath": set(flags), "error_model": "numpy", "forceinline": inline}
-    compiled_function = numba.njit(pipeline_class=_compiler(), **options)(function)
+    whole, _ = _compilers()
+    compiled_function = numba.njit(pipeline_class=whole, no_cfunc_wrapper=True, **_options(flags))(function)
     return _with_cache(compiled_function, key) if cache else compiled_function
 
 
+def part(function, flags=REORDER, inline=False):
+    """Return Numba's dispatcher of a function that compiled functions call, and Python does not.
+
+    LLVM optimises it in its callers only, which takes a tenth of the time for functions that call each other.
+    """
+    import numba
+
+    _, inner = _compilers()
+    options = {"forceinline": inline, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(pipeline_class=inner, **_options(flags), **options)(function)
+
+
+def _options(flags):
+    return {"nogil": True, "fastmath": set(flags), "error_model": "numpy"}
+
+
 @functools.cache
-def _compiler():
-    """Return Numba's compiler, with the functions that a function calls private to its machine code.
+def _compilers():
+    """Return Numba's compilers of whole functions, callees included, and of the parts that they contain."""
+    from numba.core.compiler import Compiler
+
+    class Whole(Compiler):
+        def define_pipelines(self):
+            _make_whole(_new_library(self.state))
+            return super().define_pipelines()
+
+        def _compile_core(self):
+            # a compiler makes many objects that live until it ends: collections take a tenth of its time
+            collected = gc.isenabled()
+            gc.disable()
+            try:
+                return super()._compile_core()
+            finally:
+                if collected:
+                    gc.enable()
+
+    class Part(Compiler):
+        def define_pipelines(self):
+            _make_part(_new_library(self.state))
+            self.state.flags.no_compile = True
+            return super().define_pipelines()
+
+        def _compile_core(self):
+            # callers look the function up by its entry point, of which only the identity and this type matter
+            result = super()._compile_core()._replace(entry_point=[].append)
+            self.state.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
+            return result
+
+    return Whole, Part
+
+
+def _new_library(state):
+    """Return the library of a function, into which Numba will write its instructions."""
+    state.library = library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
+    library.enable_object_caching()
+    # the whole module is optimised later
+    library._optimize_functions = lambda _module: None  # noqa: SLF001 - Numba has no public way, here and below
+    return library
+
+
+def _make_whole(library):
+    """Make a library contain the parts that its function calls, directly or not, and private to it.
 
     Machine code would otherwise call the first function of that name in the process, whose loops were optimised apart
     and round differently: results would depend on which functions ran before, and on whether they were compiled or
     read from disk.
     """
     from llvmlite.binding import Linkage
-    from numba.core.compiler import Compiler
 
-    class PrivateCalls(Compiler):
-        def define_pipelines(self):
-            state = self.state
-            state.library = library = state.targetctx.codegen().create_library(state.func_id.func_qualname)
-            library.enable_object_caching()
-            finish = library._finalize_final_module  # noqa: SLF001
+    finalize = library.finalize
 
-            def finish_privately():
-                for function in library._final_module.functions:  # noqa: SLF001
-                    if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
-                        function.linkage = Linkage.internal
-                finish()
+    def finalize_with_parts():
+        # a list that grows in the loop
+        for called in library._linking_libraries:  # noqa: SLF001
+            library._linking_libraries += getattr(called, "callees", ())  # noqa: SLF001
+        finalize()
 
-            library._finalize_final_module = finish_privately  # noqa: SLF001
-            return super().define_pipelines()
+    def optimise():
+        module = library._final_module  # noqa: SLF001
+        for function in module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = Linkage.internal
+        # Numba optimises a module twice
+        manager, builder = library.codegen._module_pass_manager()  # noqa: SLF001
+        manager.run(module, builder)
 
-    return PrivateCalls
+    library.finalize, library._optimize_final_module = finalize_with_parts, optimise  # noqa: SLF001
+
+
+def _make_part(library):
+    """Make a library neither linked with what its function calls, nor optimised, nor turned into machine code."""
+
+    def finalize():
+        library.callees, library._linking_libraries = library._linking_libraries, []  # noqa: SLF001
+        library._finalize_dynamic_globals()  # noqa: SLF001
+        library._finalized = True  # noqa: SLF001
+
+    library.finalize = finalize
 
 
 def fingerprint(*values):
@@ -128,6 +236,8 @@ def fingerprint(*values):
 
 def _described(value, seen):
     """Return nested tuples of texts for a value, or None; ``seen`` are the functions around it, against recursion."""
+    if isinstance(value, compiled):
+        return _all_described(value.described(), seen)
     value = getattr(value, "__wrapped__", getattr(value, "py_func", value))
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
         return repr(value)
@@ -166,7 +276,7 @@ def specialised(function, order):
     bound = FunctionType(function.__code__, function.__globals__, function.__name__, (order,), function.__closure__)
     if function.__kwdefaults__:
         bound.__kwdefaults__ = {**function.__kwdefaults__, "order": order}
-    return dispatcher(bound, EXACT, inline=True)
+    return part(bound, EXACT, inline=True)
 
 
 def _with_cache(compiled_function, key):
@@ -206,6 +316,8 @@ def _with_cache(compiled_function, key):
 
     try:
         cache = GuardedCache(compiled_function.py_func)
+        locator, name = cache._impl.locator, cache._impl.filename_base  # noqa: SLF001
+        cache._cache_file = checked_file()(cache.cache_path, name, locator.get_source_stamp())  # noqa: SLF001
         # not every locator does so
         cache._impl.locator.ensure_cache_path()  # noqa: SLF001
     except (RuntimeError, OSError):

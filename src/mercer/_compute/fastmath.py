@@ -4,15 +4,18 @@ A profile gets this module as its argument ``xp`` in compiled code. Errors in un
 measure: exp 1, log 1, tanh 2, sqrt 0.5. exp is 0 where its value is below the smallest normal number.
 """
 
+import functools
 import math
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from mercer._compute.compile import EXACT, compiled
 
 inf = math.inf
 
-_EXACT = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
+_inlined = functools.partial(compiled, flags=EXACT, inline=True)
 
 
 @intrinsic
@@ -81,7 +84,7 @@ def _exponent(context, x):
     return x(x), generate
 
 
-@njit(**_EXACT)
+@_inlined
 def _reduced(x):
     """Return (r, n + 1.5 2^fraction) with x = n log 2 + r, |r| <= log(2) / 2, log 2 in two parts (Cody and Waite)."""
     shift = _pick(x, 12582912.0, 6755399441055744.0)
@@ -107,7 +110,7 @@ _EXP_DOUBLE = (
 )
 
 
-@njit(**_EXACT)
+@_inlined
 def exp(x):
     """Return e^x; 0 below the smallest normal number, since subnormal numbers take ten times as long."""
     r, shifted = _reduced(x)
@@ -130,7 +133,7 @@ _LOG_DOUBLE = (
 )
 
 
-@njit(**_EXACT)
+@_inlined
 def log(x):
     """Return the natural logarithm by fdlibm's formula, log(1 + f) with s = f / (2 + f); -inf at 0, NaN below 0."""
     zero, half = _pick(x, 0.0, 0.0), _pick(x, 0.5, 0.5)
@@ -151,7 +154,7 @@ def log(x):
     return outside if x <= zero else value
 
 
-@njit(**_EXACT)
+@_inlined
 def tanh(x):
     """Return (e^2x - 1) / (e^2x + 1), with e^2x - 1 computed without cancellation."""
     one, two = _pick(x, 1.0, 1.0), _pick(x, 2.0, 2.0)
@@ -165,43 +168,43 @@ def tanh(x):
     return -value if x < _pick(x, 0.0, 0.0) else value
 
 
-@njit(**_EXACT)
+@_inlined
 def sqrt(x):
     """Return the square root; NaN below 0."""
     return math.sqrt(x)
 
 
-@njit(**_EXACT)
+@_inlined
 def abs(x):
     """Return the absolute value."""
     return math.fabs(x)
 
 
-@njit(**_EXACT)
+@_inlined
 def maximum(a, b):
     """Return the larger number, or NaN if one is NaN."""
     return a if a > b or a != a else b
 
 
-@njit(**_EXACT)
+@_inlined
 def minimum(a, b):
     """Return the smaller number, or NaN if one is NaN."""
     return a if a < b or a != a else b
 
 
-@njit(**_EXACT)
+@_inlined
 def where(condition, a, b):
     """Return a if the condition holds, else b."""
     return a if condition else b
 
 
-@njit(**_EXACT)
+@_inlined
 def const(s, value):
     """Return ``value`` in the type of s."""
     return _pick(s, value, value)
 
 
-@njit(**_EXACT)
+@_inlined
 def power(s, exponent):
     """Return s^exponent; whole exponents from 0 to 63 by repeated squaring, others as exp(exponent log s)."""
     n = int(exponent)

@@ -12,6 +12,7 @@ import numpy as np
 from mercer._compute import compile as _compile
 from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised, wide
 from mercer._compute.memory import allocate
+from mercer._compute.points import sum_squares
 from mercer._compute.profile import apply_profile, within_range
 from mercer._compute.threads import check_cancelled, run_tasks
 from mercer._compute.tile import COINCIDENCE
@@ -119,7 +120,7 @@ class _Plan:
         self._rights = self._right_sides(Z) if keep is None else keep(key, lambda: self._right_sides(Z))
         self._parameters = tuple(X.dtype.type(value) for value in within_range(parameters, np.finfo(X.dtype)))
         # an infinite slope at 0 multiplies the rounding error of a distance near 0 by a thousand
-        self._kinked = self.radial and not self._direct and _has_kink(profile, parameters, X.dtype)
+        self._kinked = self.radial and not self._direct and has_kink(profile, parameters, X.dtype)
         kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
         self._finish = compile_profile(profile, order, kind, X.dtype, len(self._parameters))
 
@@ -167,14 +168,15 @@ class _Plan:
         if not self._direct:
             np.matmul(left, right, out=block[:, start : start + right.shape[1]])
             if self._kinked:
-                _recompute_coincident(left, right, block, start, self.X.dtype.type(COINCIDENCE))
+                recompute_coincident(left, right, block, start, self.X.dtype.type(COINCIDENCE))
             if self.mirrored and self.radial:
                 same = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
                 block[same - rows.start, same - columns.start + start] = 0
         self._finish(left, right, block, start, self._parameters)
 
 
-def _has_kink(profile, parameters, dtype):
+def has_kink(profile, parameters, dtype):
+    """Return whether the slope of a profile at the distance 0 is infinite, as that of Matern(nu=0.5)."""
     return not np.isfinite(apply_profile(profile, np.zeros(1, dtype), parameters, order=1)[0])
 
 
@@ -188,19 +190,12 @@ def _padded(X):
     return out
 
 
-@compiled
 def bordered(X, factor, place):
     """Return rows [factor x, |x|^2, 1], or [factor x, 1, |x|^2] for place 1, with norms summed in float64."""
-    wide()
     n, d = X.shape
-    out, factor = np.empty((n, d + 2), X.dtype), X.dtype.type(factor)
-    for i in range(n):
-        row, total = X[i], 0.0
-        for k in range(d):
-            out[i, k] = factor * row[k]
-        for k in range(d):
-            total += np.float64(row[k]) * np.float64(row[k])
-        out[i, d + place], out[i, d + 1 - place] = total, 1.0
+    out = np.empty((n, d + 2), X.dtype)
+    np.multiply(X, X.dtype.type(factor), out=out[:, :d])
+    out[:, d + place], out[:, d + 1 - place] = sum_squares(X), 1
     return out
 
 
@@ -278,7 +273,7 @@ def _square(a, b, c, d):
 
 
 @compiled
-def _recompute_coincident(left, right, block, start, share):
+def recompute_coincident(left, right, block, start, share):
     """Replace squared distances below ``share`` (|x|^2 + |z|^2) by sums of squared differences.
 
     ``left`` has rows [x, |x|^2, 1], ``right`` has columns [-2 z, 1, |z|^2].

@@ -68,7 +68,7 @@ def as_objects(X, name="X"):
     if hasattr(X, "columns"):
         raise TypeError(
             f"{name} is a table with columns, but the kernel takes one object per point; give one column, such as "
-            f"{name}['text'], or combine kernels of columns by mercer.on_columns."
+            f"{name}['text'], {name}.to_numpy() if each row is one object, or combine kernels by mercer.on_columns."
         )
     if isinstance(X, (str, bytes)):
         raise TypeError(f"{name} must be a list of points, got the single {type(X).__name__} {X!r:.40}; pass [{name}].")

@@ -12,7 +12,6 @@ import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._compute.compile import compiled, wide
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.objects import Objects, Shared
 from mercer._compute.readable import refuse_unreadable
@@ -88,9 +87,13 @@ def as_rows(X, name="X", dtype=None) -> Any:
     """
     refuse_unreadable(X, name)
     if sp.issparse(X):
-        # sum_duplicates changes its matrix, so copy the user's matrix first
-        X = sp.csr_matrix(X, copy=not X.has_canonical_format if hasattr(X, "has_canonical_format") else True)
-        X.sum_duplicates()
+        X = sp.csr_matrix(X)
+        # a new matrix over the same arrays: flags of the user's matrix may be wrong after changes of its arrays
+        X = sp.csr_matrix((X.data, X.indices, X.indptr), X.shape)
+        if not X.has_canonical_format:
+            # sum_duplicates changes its matrix, so copy the user's matrix first
+            X = X.copy()
+            X.sum_duplicates()
     elif isinstance(X, np.ndarray) or not array_api_compat.is_array_api_obj(X):
         X = np.asarray(X)
     if len(X.shape) != 2:
@@ -197,24 +200,14 @@ def common_dtype(*arrays):
     return xp.float64 if any(a.dtype == xp.float64 for a in arrays) else xp.float32
 
 
-@compiled
 def subtract_centre(X, centre, out):
     """Write the rows x - centre, subtracted in float64, to ``out``."""
-    wide()
-    for i in range(len(X)):
-        for k in range(X.shape[1]):
-            out[i, k] = np.float64(X[i, k]) - centre[k]
+    np.subtract(X, centre, out=out, dtype=np.float64, casting="same_kind")
 
 
-@compiled
-def _sum_squares(X, out):
-    """Write the squared norms of rows, summed in float64, to ``out``."""
-    wide()
-    for i in range(len(X)):
-        total = 0.0
-        for k in range(X.shape[1]):
-            total += np.float64(X[i, k]) * np.float64(X[i, k])
-        out[i] = total
+def sum_squares(X):
+    """Return the squared norms of rows, summed in float64."""
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64)
 
 
 class Points:
@@ -332,8 +325,7 @@ class Points:
             with np.errstate(over="ignore"):
                 norms = np.asarray(wide.multiply(wide).sum(axis=1)).ravel()
         elif xp is NUMPY:
-            norms = np.empty(len(rows))
-            _sum_squares(rows, norms)
+            norms = sum_squares(rows)
         else:
             wide = xp.astype(rows, xp.float64)
             norms = xp.sum(wide * wide, axis=1)

@@ -21,7 +21,11 @@ def refuse_unreadable(X, name):
         _check_type(X.dtype, name)
     elif hasattr(X, "columns") and hasattr(X, "dtypes"):
         for column, dtype in zip(X.columns, X.dtypes, strict=True):
-            _check_type(dtype, f"column {column!r} of {name}")
+            if hasattr(dtype, "kind"):
+                _check_type(dtype, f"column {column!r} of {name}")
+            else:
+                # only the array of one column shows the type: NumPy makes numbers of dates beside numbers
+                _check_array(X[column], f"column {column!r} of {name}")
         _check_entries(np.asarray(X), name)
     elif not hasattr(X, "__array_namespace__") or isinstance(X, np.ndarray):
         _check_array(X, name)

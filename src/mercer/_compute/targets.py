@@ -7,6 +7,8 @@ from mercer._common import refuse_large
 
 def refuse_targets(y, name="y"):
     """Raise unless y can hold one label or value for each row; the data are not shown."""
+    if np.ma.is_masked(y):
+        raise TypeError(f"{name} must not be a masked array; drop the rows of its masked entries first.")
     try:
         array = np.asarray(y)
     except ValueError:

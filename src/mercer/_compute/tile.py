@@ -101,6 +101,32 @@ class Tile:
             check_range(kernel, self.X, self.Z)
         return evaluate_profile(kernel, self.products, order)
 
+    def local(self, kernel, windows, order=0):
+        """Yield the weights (d,) of each patch of images and the profile (n, m), or its derivative, of its scalar."""
+        xp, radial = self.xp, kernel.scalar == "radial"
+        X, Z = self.centred if radial else (self.X.container, self.Z.container)
+        for patch in windows.matrix:
+            weights = xp.asarray(patch, dtype=X.dtype, device=getattr(X, "device", None))
+            scalars = (X * weights) @ Z.T
+            if radial:
+                scalars = ((X * X) @ weights)[:, None] + ((Z * Z) @ weights)[None, :] - 2 * scalars
+                scalars = self.fill_diagonal(xp.where(scalars > 0, scalars, xp.zeros_like(scalars)), 0.0)
+            yield weights, evaluate_profile(kernel, scalars, order)
+
+    def local_mean(self, kernel, windows):
+        """Return the mean (n, m) of the kernel's profile over all patches of images."""
+        return sum(values for _, values in self.local(kernel, windows)) / windows.matrix.shape[0]
+
+    def local_gradient(self, kernel, windows, W):
+        """Return the gradient of sum_ij W_ij k(x_i, z_j) in x_i for the kernel of ``local_mean``."""
+        xp, total = self.xp, 0.0
+        X, Z = self.centred if kernel.scalar == "radial" else (self.X.container, self.Z.container)
+        for weights, slopes in self.local(kernel, windows, order=1):
+            Q = W * xp.where(xp.isfinite(slopes), slopes, xp.zeros_like(slopes))
+            pulled = 2 * (xp.sum(Q, axis=1)[:, None] * X - Q @ Z) if kernel.scalar == "radial" else Q @ Z
+            total = total + weights * pulled
+        return total / windows.matrix.shape[0]
+
     def coordinatewise(self, term):
         """Return sum_k term(x_k, z_k) (n, m)."""
         xp = self.xp

@@ -1,0 +1,264 @@
+"""Windows: weighted sums over patches of images, and compiled loops for means of a profile over all patches.
+
+A loop takes one image x against a block of images z: products or squared differences of pixels, two passes of window
+sums, and the profile stay in the first-level cache.
+"""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer._compute import compile as _compile
+from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised, wide
+from mercer._compute.memory import allocate
+from mercer._compute.profile import within_range
+from mercer._compute.threads import check_cancelled, run_tasks
+
+# Images z of a block, which fill one or two vector registers.
+_LANES = 16
+# Rows of a task.
+_ROWS = 16
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Patches of images of a shape, one around each pixel, with weights that fall linearly from the centre.
+
+    A patch has a width, an odd number of pixels; weights of a whole patch sum to 1, and patches are cut at the border.
+    """
+
+    shape: tuple
+    width: int
+
+    @property
+    def taps(self):
+        """Weights of the pixels along one axis (width,); the weight of a pixel is the product of both axes."""
+        half = self.width // 2
+        taps = half + 1.0 - np.abs(np.arange(-half, half + 1))
+        return taps / taps.sum()
+
+    @functools.cached_property
+    def matrix(self):
+        """Weights (d, d) of all pixels in the patch around each pixel, symmetric."""
+        both = []
+        for size in self.shape:
+            distance = np.abs(np.arange(size)[:, None] - np.arange(size))
+            half = self.width // 2
+            both.append(np.where(distance <= half, self.taps[np.minimum(half + distance, self.width - 1)], 0.0))
+        return np.kron(*both)
+
+
+def means(kernel, kind, parameters, windows, X, Z):
+    """Return the means (n, m) over all patches of the profile of their weighted products or squared distances.
+
+    X (n, d) and Z (m, d) are C-contiguous of one type; ``kind`` is "dot" or "radial".
+    """
+    loop = _mean_loop(kernel.profile, kind)
+    K = allocate((len(X), len(Z)), X.dtype)
+    right, taps, parameters = _blocks(Z), windows.taps.astype(X.dtype), _cast(parameters, X.dtype)
+
+    def fill(rows):
+        loop(X[rows], right, windows.shape, taps, parameters, K[rows])
+
+    _in_tasks(fill, len(X))
+    return K
+
+
+def gradients(kernel, kind, parameters, windows, X, Z, W):
+    """Return the gradients (n, d) of sum_ij W_ij k(x_i, z_j) in x_i, k as in ``means``; infinite slopes count as 0."""
+    loop = _gradient_loop(kernel.profile, kind)
+    result = np.zeros(X.shape, X.dtype)
+    right, taps, parameters = _blocks(Z), windows.taps.astype(X.dtype), _cast(parameters, X.dtype)
+    weights = np.zeros((len(X), right.shape[0] * _LANES), X.dtype)
+    weights[:, : len(Z)] = W
+
+    def fill(rows):
+        loop(X[rows], right, windows.shape, taps, parameters, weights[rows], result[rows])
+
+    _in_tasks(fill, len(X))
+    return result
+
+
+def _in_tasks(function, n):
+    def task(index):
+        check_cancelled()
+        with np.errstate(all="ignore"):
+            function(slice(index * _ROWS, min((index + 1) * _ROWS, n)))
+
+    run_tasks(task, -(-n // _ROWS))
+
+
+def _blocks(Z):
+    """Return images in blocks of lanes (blocks, d, lanes), with zeros after the last."""
+    blocks = -(-len(Z) // _LANES)
+    padded = np.zeros((blocks * _LANES, Z.shape[1]), Z.dtype)
+    padded[: len(Z)] = Z
+    return np.ascontiguousarray(padded.reshape(blocks, _LANES, -1).swapaxes(1, 2))
+
+
+def _cast(parameters, dtype):
+    return tuple(dtype.type(value) for value in within_range(parameters, np.finfo(dtype)))
+
+
+@functools.lru_cache(maxsize=64)
+def _mean_loop(profile, kind):
+    from mercer._compute import fastmath
+
+    value, xp = specialised(profile, 0), fastmath
+    key = fingerprint(profile, kind, "means of windows", xp, _compile, _scalars, _window, _add_pixels)
+    radial = kind == "radial"
+
+    def loop(X, right, shape, taps, parameters, out):
+        wide()
+        image, line, sums = _buffers(shape, taps, X)
+        total = np.empty(_LANES, X.dtype)
+        for b in range(right.shape[0]):
+            for i in range(X.shape[0]):
+                _scalars(X[i], right[b], image, taps.size // 2, radial)
+                _window(image, line, sums, taps)
+                for r in range(sums.shape[0]):
+                    row = sums[r]
+                    for e in range(row.size):
+                        row[e] = value(xp, row[e], *parameters)
+                _add_pixels(sums, total)
+                for j in range(min(_LANES, out.shape[1] - b * _LANES)):
+                    out[i, b * _LANES + j] = total[j] / X.dtype.type(X.shape[1])
+
+    return dispatcher(loop, EXACT, cache=key is not None, key=key)
+
+
+@functools.lru_cache(maxsize=64)
+def _gradient_loop(profile, kind):
+    from mercer._compute import fastmath
+
+    slope, xp = specialised(profile, 1), fastmath
+    key = fingerprint(profile, kind, "gradients of windows", xp, _compile, _scalars, _window, _weigh, _pull)
+    radial = kind == "radial"
+
+    def loop(X, right, shape, taps, parameters, weights, out):
+        wide()
+        image, line, sums = _buffers(shape, taps, X)
+        total = np.empty((X.shape[1], _LANES), X.dtype)
+        for i in range(X.shape[0]):
+            total[:] = 0
+            for b in range(right.shape[0]):
+                _scalars(X[i], right[b], image, taps.size // 2, radial)
+                _window(image, line, sums, taps)
+                for r in range(sums.shape[0]):
+                    row = sums[r]
+                    for e in range(row.size):
+                        row[e] = slope(xp, row[e], *parameters)
+                _weigh(sums, weights[i, b * _LANES : (b + 1) * _LANES], image, taps.size // 2)
+                # the weights of patches are symmetric
+                _window(image, line, sums, taps)
+                _pull(X[i], right[b], sums, total, radial)
+            for k in range(X.shape[1]):
+                found = 0.0
+                for j in range(_LANES):
+                    found += np.float64(total[k, j])
+                out[i, k] = found / X.shape[1]
+
+    return dispatcher(loop, EXACT, cache=key is not None, key=key)
+
+
+@compiled
+def _buffers(shape, taps, X):
+    """Return an image and a line with a border of zeros, and window sums, each with ``_LANES`` values a pixel."""
+    border = taps.size // 2
+    image = np.zeros((shape[0] + 2 * border, shape[1] * _LANES), X.dtype)
+    line = np.zeros((shape[1] + 2 * border) * _LANES, X.dtype)
+    return image, line, np.zeros((shape[0], shape[1] * _LANES), X.dtype)
+
+
+@compiled
+def _scalars(x, Z, image, border, radial):
+    """Write products or squared differences of the pixels of x (d,) and of images Z (d, lanes) inside the border."""
+    wide()
+    columns = image.shape[1] // _LANES
+    for r in range(image.shape[0] - 2 * border):
+        row = image[r + border]
+        for c in range(columns):
+            pixel, lane, place = x[r * columns + c], Z[r * columns + c], row[c * _LANES : (c + 1) * _LANES]
+            if radial:
+                for j in range(_LANES):
+                    place[j] = (pixel - lane[j]) * (pixel - lane[j])
+            else:
+                for j in range(_LANES):
+                    place[j] = pixel * lane[j]
+
+
+@compiled
+def _window(image, line, out, taps):
+    """Write the weighted sums over patches to ``out``; ``image`` and ``line`` have a border of zeros."""
+    wide()
+    border = taps.size // 2
+    inner = line[border * _LANES : border * _LANES + out.shape[1]]
+    for r in range(out.shape[0]):
+        _symmetric_sum(image.ravel(), (r + border) * image.shape[1], image.shape[1], taps, inner)
+        _symmetric_sum(line, border * _LANES, _LANES, taps, out[r])
+
+
+@compiled
+def _symmetric_sum(source, start, stride, taps, out):
+    """Write sum_u taps[u] source[start + u stride + e] to out[e], for symmetric taps, two pairs at a time."""
+    wide()
+    border, length = taps.size // 2, out.size
+    tap, middle = taps[border], source[start : start + length]
+    for e in range(length):
+        out[e] = tap * middle[e]
+    for u in range(1, border, 2):
+        first, second = taps[border + u], taps[border + u + 1]
+        a, b = source[start + u * stride :][:length], source[start - u * stride :][:length]
+        c, d = source[start + (u + 1) * stride :][:length], source[start - (u + 1) * stride :][:length]
+        for e in range(length):
+            out[e] += first * (a[e] + b[e]) + second * (c[e] + d[e])
+    if border % 2:
+        tap = taps[2 * border]
+        a, b = source[start + border * stride :][:length], source[start - border * stride :][:length]
+        for e in range(length):
+            out[e] += tap * (a[e] + b[e])
+
+
+@compiled
+def _add_pixels(sums, total):
+    """Write the sums over all pixels to ``total`` (lanes,); the first row of ``sums`` is overwritten."""
+    wide()
+    first = sums[0]
+    for r in range(1, sums.shape[0]):
+        row = sums[r]
+        for e in range(row.size):
+            first[e] += row[e]
+    total[:] = 0
+    for c in range(first.size // _LANES):
+        for j in range(_LANES):
+            total[j] += first[c * _LANES + j]
+
+
+@compiled
+def _weigh(sums, weights, image, border):
+    """Write slopes times weights (lanes,) inside the border of ``image``; infinite slopes, at kinks, are 0."""
+    wide()
+    for r in range(sums.shape[0]):
+        row, target = sums[r], image[r + border]
+        for c in range(row.size // _LANES):
+            for j in range(_LANES):
+                slope = row[c * _LANES + j]
+                target[c * _LANES + j] = weights[j] * slope if np.isfinite(slope) else weights[j] - weights[j]
+
+
+@compiled
+def _pull(x, Z, sums, total, radial):
+    """Add the derivatives of products or squared differences in x, times weights in ``sums``, to ``total``."""
+    wide()
+    columns = sums.shape[1] // _LANES
+    for r in range(sums.shape[0]):
+        for c in range(columns):
+            k = r * columns + c
+            pixel, lane, place, own = x[k], Z[k], sums[r, c * _LANES : (c + 1) * _LANES], total[k]
+            if radial:
+                for j in range(_LANES):
+                    own[j] += (place[j] + place[j]) * (pixel - lane[j])
+            else:
+                for j in range(_LANES):
+                    own[j] += place[j] * lane[j]

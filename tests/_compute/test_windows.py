@@ -1,0 +1,54 @@
+"""Compiled loops over patches agree with the products of matrices that define them, for any cut into blocks."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer._compute import windows
+from mercer._compute.points import Points
+from mercer._compute.profile import parameters
+from mercer._compute.threads import limit_threads
+from mercer._compute.tile import Tile
+
+KERNELS = [mc.Polynomial(3, 0.5, 1.0), mc.Gaussian(0.7), mc.Matern(1.0, 0.5)]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize(("n", "m", "shape", "width"), [(1, 1, (3, 3), 3), (17, 33, (4, 6), 5), (40, 15, (1, 8), 7)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_means_and_gradients_are_those_of_the_reference(kernel, n, m, shape, width, dtype, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, Z = (rng.normal(size=(k, shape[0] * shape[1])).astype(dtype) for k in (n, m))
+    W, patches = rng.normal(size=(n, m)), windows.Windows(shape, width)
+    call = kernel, kernel.scalar, parameters(kernel), patches, X, Z
+    tile, tol = Tile(Points(X), Points(Z)), 300 * float(np.finfo(dtype).eps)
+    np.testing.assert_allclose(windows.means(*call), tile.local_mean(kernel, patches), rtol=tol, atol=tol)
+    gradient = tile.local_gradient(kernel, patches, W.astype(dtype))
+    np.testing.assert_allclose(windows.gradients(*call, W), gradient, rtol=tol, atol=tol * abs(gradient).max())
+
+
+def test_results_do_not_depend_on_the_threads():
+    X = np.random.default_rng(0).normal(size=(50, 12))
+    call = KERNELS[0], "dot", parameters(KERNELS[0]), windows.Windows((3, 4), 3), X, X[:20].copy()
+    found = []
+    for n in (1, 3):
+        with limit_threads(n):
+            found.append((windows.means(*call), windows.gradients(*call, np.ones((50, 20)))))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+
+
+def test_the_slope_at_a_kink_counts_as_0():
+    X = np.random.default_rng(0).normal(size=(4, 9))
+    kernel = mc.Matern(1.0, 0.5)
+    call = kernel, "radial", parameters(kernel), windows.Windows((3, 3), 3), X, X
+    assert np.isfinite(windows.gradients(*call, np.eye(4))).all()
+
+
+def test_weights_of_a_patch_are_a_pyramid_with_sum_1():
+    patches = windows.Windows((9, 9), 5)
+    np.testing.assert_allclose(patches.taps, np.array([1, 2, 3, 2, 1]) / 9)
+    centre = patches.matrix[40].reshape(9, 9)
+    np.testing.assert_allclose(centre.sum(), 1.0)
+    np.testing.assert_allclose(centre[2:7, 2:7], np.outer(patches.taps, patches.taps))
+    np.testing.assert_array_equal(patches.matrix, patches.matrix.T)
