@@ -5,8 +5,9 @@ import pytest
 from sklearn.svm import SVC
 
 import mercer as mc
-from mercer.solvers.svm.compiled_path import neighbour_start, path_solver, relative_gap
+from mercer.solvers.svm.compiled_path import neighbour_start, relative_gap, solve_for_all
 from mercer.solvers.svm.dual import Dual, Solution, gap_between_bounds
+from mercer.solvers.svm.on_demand import known_rows
 from mercer.solvers.svm.rounds import copied_values
 
 N = 192
@@ -91,11 +92,12 @@ def test_pauses_change_no_more_than_the_tolerance(dtype):
     Cs, dual = np.array([0.5, 5.0, 50.0]), unit(sign)
     found = []
     for work in (10**9, 20_000):
-        arrays = K.astype(dtype), np.ones(N, dtype), np.empty(copied_values(N), dtype), np.arange(N)
+        K = K.astype(dtype)
+        arrays = K, known_rows(np.ones(N, dtype)), np.empty(copied_values(N), dtype), np.arange(N)
         state = np.zeros((3, N)), np.empty((3, N)), np.zeros(3), np.full(3, np.inf), np.zeros(3, int)
         position, calls = np.array([0, 0]), 0
         while position[0] < 3:
-            path_solver()(*arrays, (sign, dual.lower, dual.upper, 0.0, Cs), state, position, 1e-4, 0.0, 10**6, work)
+            solve_for_all(*arrays, (sign, dual.lower, dual.upper, 0.0, Cs), state, position, 1e-4, 0.0, 10**6, work)
             calls += 1
         found.append((state, calls))
     (one, first), (other, second) = found

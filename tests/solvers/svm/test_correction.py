@@ -89,18 +89,29 @@ def test_a_solution_is_doubtful_if_twice_the_largest_rounding_reaches_the_tolera
     assert not is_doubtful(replace(point, noise=np.nan), 1.0)
 
 
-def test_the_sample_has_64_variables(monkeypatch):
+def test_the_sample_has_64_variables_and_gradients_that_cannot_decide_the_violation_are_not_computed(monkeypatch):
     rows, dual = _problem(0)
+    # most variables are far from the margin
+    dual = replace(dual, lower=dual.lower / 100, upper=dual.upper / 100)
     workspace, found = _solved(rows, dual)
-    sizes, original = [], correction.exact_product
+    asked, original = [], correction.exact_product
 
     def watched(rows, R, J, weights):
-        sizes.append(len(R))
+        asked.append(R)
         return original(rows, R, J, weights)
 
     monkeypatch.setattr(correction, "exact_product", watched)
-    _one(rows, dual, found, workspace)
-    assert sizes[:2] == [64, len(dual.coef)]
+    noise = correction._rounding(rows, [dual], [found])[0]
+    assert len(asked.pop()) == min(64, np.count_nonzero((found.coef > dual.lower) & (found.coef < dual.upper)))
+    point = replace(found, violation=TOL, noise=noise)
+    better = correction._corrected(rows, dual, point, workspace)
+    assert len(asked[0]) < 0.5 * len(dual.coef)
+    true = dual.target - original(rows, dual.points, dual.points, better.coef)
+    moved = np.setdiff1d(np.arange(len(true)), asked[-1])
+    assert _true_violation(rows, dual, better.coef) == pytest.approx(better.violation, abs=1e-9)
+    # what was not computed again keeps its rounding
+    assert 0 < np.abs(true - better.gradient)[moved].max() <= 4 * noise
+    np.testing.assert_allclose(better.gradient[asked[-1]], true[asked[-1]], atol=1e-9)
 
 
 def test_several_duals_over_shared_points_are_measured_together(global_random_seed):

@@ -165,8 +165,8 @@ def _mixed():
 @pytest.mark.parametrize(
     ("largest", "least", "expected", "covered"),
     [
-        # the 110 that are wanted are one lane: as many that should rise as should fall
-        (400, 0, [*range(32), *range(128, 160)], False),
+        # the 110 that are wanted are six lanes: as many that should rise as should fall
+        (400, 0, [*range(48), *range(112, 160)], False),
         (200, 150, [*range(75), *range(85, 160)], True),
         (400, 144, [*range(72), *range(88, 160)], False),
         # more than those concerned: the nearest of those at rest
@@ -199,7 +199,7 @@ def test_all_variables_are_taken_if_they_are_few_and_an_even_sample_if_nothing_i
 
 @pytest.mark.parametrize(
     ("n", "values", "largest"),
-    [(1000, 1000 * 1024, 1000), (5000, 5000 * 5056, 5000), (1000, 300 * 256, 256), (1000, 89_000, 320), (1000, 10, 64)],
+    [(1000, 1000 * 1008, 1000), (5000, 5000 * 5008, 5000), (1000, 300 * 256, 288), (1000, 89_000, 320), (1000, 10, 16)],
 )
 def test_sweeps_have_about_as_many_rows_as_columns_of_the_memory(n, values, largest):
     assert decomposition._largest_sweep(n, values) == largest

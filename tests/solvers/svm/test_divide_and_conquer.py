@@ -37,7 +37,7 @@ def _divided(kernel, points, dual, values=1 << 20, max_iter=10**6, callback=None
 
 def test_pieces_are_small_equal_and_hold_every_place_once(global_random_seed):
     places = np.random.default_rng(global_random_seed).permutation(1000)[:777]
-    pieces = divide.split(np.random.default_rng(0).standard_normal((1000, 4)), places)
+    pieces = divide.split(np.random.default_rng(0).standard_normal((1000, 4)), places, 100)
     np.testing.assert_array_equal(np.sort(np.concatenate(pieces)), np.arange(777))
     sizes = [len(piece) for piece in pieces]
     assert max(sizes) <= 100
@@ -49,12 +49,12 @@ def test_pieces_keep_clusters_together():
     cluster = np.repeat([0, 1, 2, 3], 100)
     X = np.array([[0.0, 0.0], [90.0, 0.0], [0.0, 20.0], [90.0, 20.0]])[cluster] + rng.standard_normal((400, 2))
     order = rng.permutation(400)
-    for piece in divide.split(X, order):
+    for piece in divide.split(X, order, 100):
         assert len(set(cluster[order[piece]])) == 1
 
 
 def test_pieces_of_equal_points_end():
-    assert sum(len(piece) for piece in divide.split(np.ones((300, 2)), np.arange(300))) == 300
+    assert sum(len(piece) for piece in divide.split(np.ones((300, 2)), np.arange(300), 100)) == 300
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -64,7 +64,7 @@ def test_the_start_is_feasible_and_solves_each_part(global_random_seed, dtype):
     assert np.all((dual.lower <= coef) & (coef <= dual.upper))
     assert n_iter > 0
     K = KERNEL(X.astype(np.float64))
-    for piece in divide.split(X, dual.points):
+    for piece in divide.split(X, dual.points, 100):
         own = np.sort(piece)
         assert abs(coef[own].sum()) < 1e-9
         gradient = dual.target[own] - K[np.ix_(own, own)] @ coef[own]
@@ -108,7 +108,7 @@ def test_points_without_coordinates_are_divided_by_kernel_values(kernel, wrap):
     coef, _ = _divided(kernel, points, dual)
     assert np.count_nonzero(coef) > 0
     assert abs(coef.sum()) < 1e-9
-    np.testing.assert_allclose(divide.coordinates(kernel, points), kernel(points), atol=1e-12)
+    np.testing.assert_allclose(divide.coordinates(kernel, points, 1 << 20), kernel(points), atol=1e-12)
 
 
 def test_the_divided_optimum_is_the_optimum(global_random_seed, monkeypatch):

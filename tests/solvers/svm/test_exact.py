@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers.svm.exact import exact_points, near_first, refiner
-from mercer.solvers.svm.on_demand import tiles_of
+from mercer.solvers.svm.exact import exact_tile, near_first, refine
 from mercer.solvers.svm.rows import FusedRows
+from mercer.solvers.svm.whole import _points_of
 
 
 def test_variables_within_reach_of_the_bias_come_first_then_others_that_are_not_0():
@@ -17,12 +17,12 @@ def test_variables_within_reach_of_the_bias_come_first_then_others_that_are_not_
     assert order[:3].tolist() == [0, 1, 2]
 
 
-def test_points_are_centred_in_float64_whatever_the_type_of_the_points():
-    X = (np.random.default_rng(0).normal(size=(6, 3)) + 1e3).astype(np.float32)
-    centre = X.mean(axis=0, dtype=np.float64)
-    own, squares = exact_points(X, np.array([5, 1, 0]), np.array([2, 0]), centre, -2.0)
-    exact = X[[0, 5]].astype(np.float64) - centre
-    np.testing.assert_allclose(own, -2 * exact, rtol=1e-14)
+def test_points_are_centred_in_float64(global_random_seed):
+    X = np.random.default_rng(global_random_seed).normal(size=(6, 3)) + 1e3
+    centre = X.mean(axis=0)
+    tiles, squares = exact_tile(X, np.array([5, 0]), centre, -2.0)
+    exact = X[[5, 0]] - centre
+    np.testing.assert_allclose(tiles[0].T, -2 * exact, rtol=1e-14)
     np.testing.assert_allclose(squares, (exact**2).sum(axis=1), rtol=1e-14)
 
 
@@ -40,10 +40,7 @@ def test_refinement_is_exact_if_the_operations_suffice_and_otherwise_not_begun(k
     # three points on a line, coefficients from float32: 0 and 1 are free, 2 is at its bound, 63 fill up lanes
     X, m, bound = np.array([[0.0], [1.0], [2.0], [7.0]]), 64, 0.25
     rows = FusedRows(kernel, X, np.float32)
-    coordinates, squares, parameters = rows.coordinates()
-    tiles = tiles_of(coordinates, np.arange(4), m)
-    points = tiles, np.pad(squares, (0, m - 4)), parameters, np.pad(rows.diagonal.astype(np.float32), (0, m - 4))
-    centre, exact = rows.exact_coordinates()[1:]
+    points = _points_of(rows.compiled_rows(), np.arange(4), np.empty((1, m), np.float32))
     target = np.array([1.0, -1.0, 1.0, -1.0])
     lower, upper = np.pad([0.0, -9.0, 0.0, 0.0], (0, m - 4)), np.pad([9.0, 0.0, bound, 0.0], (0, m - 4))
     K = kernel(X)
@@ -53,10 +50,8 @@ def test_refinement_is_exact_if_the_operations_suffice_and_otherwise_not_begun(k
         f = np.pad(target - K @ coef[:4], (0, m - 4))
         bias = 0.5 * (f[0] + f[1])
         state = np.zeros((m, m), np.float32), np.full(m, -1), 0
-        raw = X, np.arange(4), centre, exact, rows.diagonal
-        done = refiner(kernel.profile, kernel.scalar)(
-            points, raw, *state, target, f, coef, lower, upper, 0.0, bias, 1e-3, operations
-        )
+        own = rows.compiled_exact_rows(), np.arange(4)
+        done = refine(points, *own, *state, target, f, coef, lower, upper, 0.0, bias, 1e-3, float(operations))
         return done, coef, f
 
     # two variables are free, three not 0, of one coordinate

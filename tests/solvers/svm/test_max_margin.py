@@ -9,13 +9,12 @@ import mercer as mc
 from mercer.solvers.svm.dual import Dual, Solution
 from mercer.solvers.svm.max_margin import _distance, _in_margins, _place, _some, solve_nu_svc, widest_margin
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.workspace import Workspace
 
 
 def closest(X, sign, dtype=np.float64, bound=2.0, tol=1e-6):
     """Return the solution, margin and unit of convex hulls in the input space."""
-    workspace = Workspace(tol, 10**6, np.empty((4 * LANES) ** 2, dtype))
+    workspace = Workspace(tol, 10**6, np.empty(256**2, dtype))
     return widest_margin(FusedRows(mc.Linear(), X, dtype), classifier(sign, bound), 1.0, 1e-9, workspace)
 
 
@@ -58,7 +57,7 @@ LINE = np.array([[1.0], [3.0], [-1.0], [-5.0]])
 
 
 def on_a_line(total, factors=(1.0, 1.0), bound=1.0):
-    workspace = Workspace(1e-8, 10**6, np.empty((4 * LANES) ** 2))
+    workspace = Workspace(1e-8, 10**6, np.empty(256**2))
     dual = classifier(SIGN, bound, total=total, factors=factors)
     return solve_nu_svc(FusedRows(mc.Linear(), LINE, np.float64), dual, workspace)
 
@@ -105,7 +104,7 @@ def test_a_class_at_its_bounds_alone_leaves_the_boundary_to_the_factors():
 
 def test_a_small_margin_is_prescribed_if_there_is_none():
     X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    workspace = Workspace(1e-6, 1000, np.empty((4 * LANES) ** 2))
+    workspace = Workspace(1e-6, 1000, np.empty(256**2))
     solution = solve_nu_svc(FusedRows(mc.Linear(), X, np.float64), classifier(SIGN, 1.0, total=2.0), workspace)
     # the means are equal: the unit is a millionth of the largest squared norm, a hundredth of it the margin
     np.testing.assert_allclose(solution.margin, 1e-8)

@@ -1,6 +1,7 @@
 """Several binary classifiers: which points they see, the layout of their coefficients, votes, training."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 import mercer as mc
 from mercer.gram import kept_product
 from mercer.solvers.svm import one_vs_one, solve_dual
+from mercer.solvers.svm.bias import violation_of
 from mercer.solvers.svm.one_vs_one import (
     class_pairs,
     class_signs,
@@ -201,8 +203,51 @@ def test_small_duals_are_solved_in_about_equal_parts(monkeypatch):
     # 15 classifiers of 8 points and 6 of 24
     work = [sum(size**2 for size in part) for part in parts]
     assert sorted(sum(parts, [])) == [8] * 15 + [24] * 6
-    assert len(parts) == 4
-    assert max(work) <= sum(work) / 4 + 24**2
+    # the first eighth of the work, which shows how many rows are needed, and the rest are cut into four parts at most
+    assert len(parts) == 6
+    assert sum(work[:2]) == 5 * 8**2 + 24**2
+    assert max(work[2:]) <= sum(work[2:]) / 4 + 24**2
+
+
+def _several_classes(seed, d, n=400, C=5.0):
+    """Return rows, duals, subproblems and options of ten classes in d dimensions, in float32."""
+    rng = np.random.default_rng(seed)
+    counts = np.full(10, n // 10)
+    X = np.repeat(rng.standard_normal((10, d)), n // 10, axis=0) + 1.5 * rng.standard_normal((n, d))
+    found = subproblems(counts, "ovo")
+    rows = FusedRows(mc.Gaussian(0.3 / d), X, np.float32)
+    return rows, [each.dual(np.full(n, C)) for each in found], found
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_kernel_values_between_all_points_are_computed_once_where_duals_need_many_rows(monkeypatch, workers):
+    rows, duals, found = _several_classes(0, 200)
+    seen, solve = [], one_vs_one.solve_whole
+    monkeypatch.setattr(one_vs_one, "count_threads", lambda: workers)
+    monkeypatch.setattr(one_vs_one, "solve_whole", lambda *args: seen.append((len(args[1]), args[4])) or solve(*args))
+    shared = solve_duals(rows, duals, found, Options(1e-4))
+    # the first six of 45 equal duals show what is needed
+    assert sum(number for number, values in seen if values is None) == 6
+    assert sum(number for number, values in seen if values is not None) == 39
+    monkeypatch.setattr(one_vs_one, "_sharing_pays", lambda *_: False)
+    for dual, one, other in zip(duals, shared, solve_duals(rows, duals, found, Options(1e-4)), strict=True):
+        gradient = dual.target - mc.Gaussian(0.3 / 200)(rows.points[dual.points]) @ one.coef
+        assert violation_of(gradient, one.coef, dual) <= 1.1e-4
+        assert one.certificate.dual == pytest.approx(other.certificate.dual, rel=1e-5)
+
+
+def test_kernel_values_are_not_shared_beyond_half_of_the_memory_or_where_few_rows_are_needed(monkeypatch):
+    rows, duals, found = _several_classes(0, 200)
+    monkeypatch.setattr(one_vs_one, "_sharing_pays", lambda *_: pytest.fail("memory does not hold the values"))
+    solve_duals(rows, duals, found, Options(1e-4, memory=2 * 400**2 * 4 - 1))
+    monkeypatch.undo()
+    # of 400 x 0.5 values 45 duals of 80 points need n rows each
+    sizes, half = np.full(45, 80.0), 0.5 * 400**2
+    for n in range(81):
+        solutions = [SimpleNamespace(coef=np.arange(80) < n)] * 6
+        needed, left = 39 * 80 * n * (rows.width + 20), 39 * 80**2
+        pays = needed > half * (rows.width / 3 + 20) + 16 * left
+        assert one_vs_one._sharing_pays(rows, solutions, sizes) == pays
 
 
 def test_kernel_values_of_each_class_are_computed_once_if_half_of_the_memory_holds_them(rng, monkeypatch):

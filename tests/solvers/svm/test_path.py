@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.svm import SVR
 
 import mercer as mc
 from mercer.solvers.svm import path
-from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.dual import Dual, objective
 from mercer.solvers.svm.one_vs_one import subproblems
 from mercer.solvers.svm.path import (
     LazyValues,
+    LinearValues,
     StoredValues,
     kernel_values,
     solve_path,
@@ -140,15 +142,16 @@ def test_without_any_weight_the_bias_is_0(problem):
 
 
 def test_values_are_stored_if_memory_holds_them_and_the_copies_of_each_worker():
-    rows, chosen = rows_of(mc.Gaussian(0.3), np.random.default_rng(0).normal(size=(2000, 3)), np.inf), np.arange(2000)
-    stored, copy = 2000 * 2048 * 4, copied_values(2048) * 4
+    rows = rows_of(mc.Gaussian(0.3), np.random.default_rng(0).normal(size=(2000, 3)), np.inf)
+    chosen = unit(np.where(np.arange(2000) % 2, 1.0, -1.0))
+    stored, copy = 2000 * 2000 * 4, copied_values(2000) * 4
     for workers in (1, 3):
         needed = stored + workers * copy
         for memory, kind in ((needed, StoredValues), (needed - 4, LazyValues)):
             found = kernel_values(rows, chosen, Options(1e-3, memory=memory), np.float32, workers)
             assert type(found) is kind
     # more than the block of float32 that float64 values are converted from
-    needed = 2000 * 2048 * 8 + copied_values(2048) * 8
+    needed = 2000 * 2000 * 8 + max(2000**2 * 4, copied_values(2000) * 8)
     for memory, kind in ((needed, StoredValues), (needed - 8, LazyValues)):
         assert type(kernel_values(rows, chosen, Options(1e-3, memory=memory), np.float64)) is kind
 
@@ -160,3 +163,26 @@ def test_classifiers_over_the_same_points_share_their_values():
         with_values(rows, duals, Options(1e-3), np.float64, lambda *args, seen=seen: seen.append(args))
         assert [args[:2] for args in seen] == list(enumerate(duals))
         assert len({id(values) for _, _, values in seen}) == distinct
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def test_a_linear_kernel_beyond_the_memory_needs_no_kernel_values(global_random_seed, wrap):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(1200, 4)) + np.array([3.0, 0, 0, 0])
+    sign = np.where(X[:, 0] - 3 + X[:, 1] + rng.normal(size=1200) > 0, 1.0, -1.0)
+    # a sixth is held out
+    dual, options = unit(sign, np.sqrt(np.arange(1200) % 6)), Options(1e-7, memory=10**6)
+    rows = rows_of(mc.Linear(), wrap(X), 0.0)
+    values = kernel_values(rows, dual, options, np.float64)
+    assert type(values) is LinearValues
+    assert type(kernel_values(rows, dual.take(np.arange(999)), options, np.float64)) is LazyValues
+    stored = solve_path(StoredValues(rows, np.arange(1200), np.dtype(float)), dual, CS, options)
+    for C, one, other in zip(CS, solve_path(values, dual, CS, options), stored, strict=True):
+        assert one.violation <= 1e-7
+        np.testing.assert_allclose(one.gradient, sign - X @ (X.T @ one.coef), atol=1e-9)
+        np.testing.assert_allclose(one.gradient - one.bias, other.gradient - other.bias, atol=1e-5)
+        np.testing.assert_array_equal(one.coef[::6], 0)
+        assert objective(dual, one.coef, one.gradient) == pytest.approx(
+            objective(dual, other.coef, other.gradient), rel=1e-7
+        )
+        assert (np.abs(one.coef) <= C * np.sqrt(5)).all()

@@ -1,10 +1,10 @@
 import numpy as np
 
 import mercer as mc
-from mercer.solvers.svm.on_demand import tiles_of
-from mercer.solvers.svm.rounds import bias_and_violation, near_margin, round_solver
+from mercer.solvers.svm.rounds import bias_and_violation, near_margin, solve_rounds
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.smo import load
+from mercer.solvers.svm.whole import _points_of
 
 
 def _problem(seed, n=700, dtype=np.float64):
@@ -12,13 +12,7 @@ def _problem(seed, n=700, dtype=np.float64):
     X = rng.normal(size=(n, 3))
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
     rows, m = FusedRows(mc.Gaussian(0.5), X, dtype), -(-n // 64) * 64
-    coordinates, squares, parameters = rows.coordinates()
-    points = (
-        tiles_of(coordinates, np.arange(n), m),
-        np.pad(squares, (0, m - n)),
-        parameters,
-        np.pad(np.ones(n, dtype), (0, m - n)),
-    )
+    points = _points_of(rows.compiled_rows(), np.arange(n), np.empty((1, m), dtype))
     f, lower, upper = (np.pad(values, (0, m - n)) for values in (y, np.minimum(3 * y, 0), np.maximum(3 * y, 0)))
     return X, y, points, f, lower, upper
 
@@ -27,8 +21,7 @@ def test_rounds_lead_to_the_optimum_with_the_gradient_of_the_coefficients(global
     X, y, points, f, lower, upper = _problem(global_random_seed)
     n, m = len(y), len(f)
     K, slots, coef = np.zeros((m, m)), np.full(m, -1), np.zeros(m)
-    solve = round_solver(mc.Gaussian.profile, "radial")
-    n_iter, used = solve(points, K, np.empty(m * m), slots, 0, f, coef, lower, upper, 0.0, 1e-6, 10**6)
+    n_iter, used = solve_rounds(points, K, np.empty(m * m), slots, 0, f, coef, lower, upper, 0.0, 1e-6, 10**6)
     assert n_iter > 0
     # rows that no step asked for are not computed
     assert used == np.count_nonzero(slots >= 0) < n
@@ -45,7 +38,7 @@ def test_float32_rounds_end_at_the_tolerance_of_the_float64_gradient(global_rand
     m = len(f)
     K, slots, coef = np.zeros((m, m), np.float32), np.full(m, -1), np.zeros(m)
     spare = np.empty(m * m, np.float32)
-    round_solver(mc.Gaussian.profile, "radial")(points, K, spare, slots, 0, f, coef, lower, upper, 0.0, 1e-3, 10**6)
+    solve_rounds(points, K, spare, slots, 0, f, coef, lower, upper, 0.0, 1e-3, 10**6)
     np.testing.assert_allclose(f[: len(y)], y - mc.Gaussian(0.5)(X) @ coef[: len(y)], atol=1e-4)
     assert bias_and_violation(f, coef, lower, upper, 0.0, len(y))[1] <= 1e-3
 
@@ -54,7 +47,7 @@ def test_a_limit_ends_rounds_after_that_many_steps():
     _, _, points, f, lower, upper = _problem(0)
     m = len(f)
     state = points, np.zeros((m, m)), np.empty(m * m), np.full(m, -1), 0, f, np.zeros(m), lower, upper
-    assert round_solver(mc.Gaussian.profile, "radial")(*state, 0.0, 1e-6, 37)[0] == 37
+    assert solve_rounds(*state, 0.0, 1e-6, 37)[0] == 37
 
 
 def test_variables_near_the_margin_are_free_or_would_violate_if_the_bias_moved_by_the_violation():

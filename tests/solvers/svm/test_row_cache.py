@@ -6,7 +6,9 @@ import pytest
 import mercer as mc
 from mercer.solvers.svm.row_cache import RowCache
 from mercer.solvers.svm.rows import FusedRows, rows_of, shared_blocks
-from mercer.solvers.svm.smo import LANES
+
+# columns of the rows of 50 points, in whole lanes
+WIDTH = 64
 
 
 @pytest.fixture
@@ -81,9 +83,9 @@ def test_rows_computed_at_once_are_those_asked_for_one_by_one(points):
 
 def test_room_is_what_memory_holds_beside_the_rows_that_are_known(points):
     rows = FusedRows(mc.Gaussian(0.1), points, np.float64)
-    cache = RowCache(rows, np.arange(50), np.full(5 * LANES + LANES - 1, np.nan))
-    assert cache.values.shape == (5, LANES)
-    np.testing.assert_array_equal(cache.slots, np.full(LANES, -1))
+    cache = RowCache(rows, np.arange(50), np.full(5 * WIDTH + WIDTH - 1, np.nan))
+    assert cache.values.shape == (5, WIDTH)
+    np.testing.assert_array_equal(cache.slots, np.full(WIDTH, -1))
     # the compiled loop reads the first row before any is known
     assert not cache.values[0].any()
     assert cache.room == 5
@@ -100,13 +102,13 @@ def test_room_is_what_memory_holds_beside_the_rows_that_are_known(points):
 
 
 def test_memory_for_all_rows_has_room_without_end(points):
-    cache = RowCache(FusedRows(mc.Gaussian(0.1), points, np.float64), np.arange(50), np.empty(51 * LANES))
-    assert cache.values.shape == (50, LANES)
+    cache = RowCache(FusedRows(mc.Gaussian(0.1), points, np.float64), np.arange(50), np.empty(51 * WIDTH))
+    assert cache.values.shape == (50, WIDTH)
     assert cache.room == np.inf
 
 
 def test_forgotten_rows_are_replaced_where_unused_memory_is_left_for_fewer(points):
-    cache = RowCache(FusedRows(mc.Gaussian(0.1), points, np.float64), np.arange(50), np.empty(4 * LANES))
+    cache = RowCache(FusedRows(mc.Gaussian(0.1), points, np.float64), np.arange(50), np.empty(4 * WIDTH))
     cache.ensure(np.array([1, 2, 3]))
     cache.forget(np.array([1]))
     # unused memory holds one row, that of the forgotten one another

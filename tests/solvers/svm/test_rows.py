@@ -4,7 +4,7 @@ import scipy.sparse as sp
 
 import mercer as mc
 from mercer.solvers.svm import rows as module
-from mercer.solvers.svm.rows import FusedRows, PlainRows, rows_of, run, shared_blocks
+from mercer.solvers.svm.rows import FusedRows, PlainRows, SparseRows, rows_of, run, shared_blocks
 
 
 @pytest.fixture
@@ -21,6 +21,24 @@ def test_columns_of_consecutive_and_of_scattered_points_are_the_same_numbers(poi
             # nothing that is stored changes
             rows.columns(chosen)(np.arange(50), out)
             np.testing.assert_allclose(out, kernel(points)[:50, chosen], atol=300 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("kind", ["columns", "arguments"])
+@pytest.mark.parametrize(("dtype", "accuracy"), [(np.float32, 2e-4), (np.float64, 2e-13)])
+def test_distances_of_nearly_equal_points_are_exact_where_the_kernel_has_a_kink(points, dtype, accuracy, kind):
+    noise = np.random.default_rng(1).standard_normal(points.shape)
+    X = np.concatenate([points, points + 1e-3 * noise, points + 1e-7 * noise, points * (1 + 4e-16)]).astype(dtype)
+    rows, out = FusedRows(mc.Matern(3.0, 0.5), X, dtype), np.empty((200, 200), dtype)
+    assert (rows.scalar, FusedRows(mc.Matern(3.0, 1.5), X, dtype).scalar) == ("kinked", "radial")
+    assert FusedRows(mc.Polynomial(2), X, dtype).scalar == "dot"
+    getattr(rows, kind)(np.arange(200))(np.arange(200), out)
+    if dtype == np.float64:
+        np.testing.assert_allclose(
+            rows_of(rows.kernel, sp.csr_matrix(X), 1.0).square(np.arange(200)), rows.kernel(X), atol=1e-12
+        )
+    distances = np.sqrt(((X[:, None].astype(np.longdouble) - X) ** 2).sum(axis=2))
+    found = out if kind == "columns" else np.exp(-np.sqrt(np.maximum(out, 0)) / 3)
+    np.testing.assert_allclose(found, np.exp(-distances / 3), rtol=0, atol=accuracy)
 
 
 def test_products_are_those_of_the_kernel_matrix(points):
@@ -59,7 +77,8 @@ def test_the_error_of_float32_is_measured_on_128_points(global_random_seed):
     for each, block in zip((narrow, wide), blocks, strict=True):
         each.columns(np.arange(128))(np.arange(128), block)
     difference = (blocks[0] - blocks[1]) * (1 - np.eye(128))
-    np.testing.assert_allclose(rows.error, np.sqrt(np.mean(difference**2)), rtol=1e-12)
+    # measured without compiled code, whose float32 exp rounds otherwise
+    np.testing.assert_allclose(rows.error, np.sqrt(np.mean(difference**2)), rtol=0.5)
     # the accuracy asked for is the limit
     assert rows_of(mc.Gaussian(0.1), X, rows.error).dtype == np.float32
     assert rows_of(mc.Gaussian(0.1), X, rows.error * 0.999).dtype == np.float64
@@ -105,3 +124,48 @@ def test_the_work_of_rows_is_their_number_times_the_numbers_of_the_other_points(
     for taken in (1, 128, 1100):
         many.columns(np.arange(1100))(np.arange(taken), np.empty((taken, 1100)))
     assert [n_tasks for n_tasks, _ in asked[1:]] == [1, 3, 3]
+
+
+def _sparse(seed, n=300):
+    return sp.random_array((n, 40), density=0.15, rng=np.random.default_rng(seed), format="csr")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.7), mc.Polynomial(2, 0.5, 1)])
+@pytest.mark.parametrize("chosen", [np.arange(7, 280), np.array([30, 5, 4, 299])])
+def test_rows_of_sparse_points_are_those_of_the_kernel(global_random_seed, dtype, kernel, chosen):
+    X = _sparse(global_random_seed)
+    rows, K, tolerance = SparseRows(kernel, X, dtype), kernel(X.toarray()), 100 * np.finfo(dtype).eps
+    asked = np.array([3, 200, 77, *range(100, 190)])
+    out = np.full((len(asked), len(chosen)), np.nan, dtype)
+    rows.columns(chosen)(asked, out)
+    np.testing.assert_allclose(out, K[np.ix_(asked, chosen)], atol=tolerance)
+    square = rows.square(chosen)
+    np.testing.assert_array_equal(square, square.T)
+    np.testing.assert_allclose(square, K[np.ix_(chosen, chosen)], atol=tolerance)
+    np.testing.assert_allclose(rows.diagonal, K.diagonal(), rtol=1e-12)
+    assert rows.dtype == square.dtype == dtype
+    for weights in (np.linspace(-1, 1, len(chosen)), np.ones((len(chosen), 2))):
+        found = rows.product(asked, chosen, weights)
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, K[np.ix_(asked, chosen)] @ weights, atol=30 * tolerance)
+
+
+def test_products_with_sparse_points_are_cut_into_tiles(global_random_seed, monkeypatch):
+    X, kernel = _sparse(global_random_seed), mc.Gaussian(0.7)
+    rows, weights = SparseRows(kernel, X, np.float64), np.linspace(-1, 2, 250)
+    monkeypatch.setattr(module, "_TASK_COLUMNS", 70)
+    monkeypatch.setattr(module, "_PRODUCT", 900)
+    found = rows.product(np.arange(300), np.arange(50, 300), weights)
+    np.testing.assert_allclose(found, kernel(X)[:, 50:] @ weights, atol=1e-11)
+
+
+def test_sparse_points_have_float32_rows_where_they_are_many_and_cost_their_entries_in_common(global_random_seed):
+    X = _sparse(global_random_seed, 400)
+    assert isinstance(rows_of(mc.Gaussian(0.7), X, 1e-5), SparseRows)
+    assert [rows_of(mc.Gaussian(0.7), X[:n], a).dtype for n, a in ((400, 1e-5), (400, 0.0), (256, 1.0))] == [
+        np.float32, np.float64, np.float64,
+    ]  # fmt: skip
+    assert isinstance(rows_of(mc.Gaussian(0.7) + mc.Gaussian(0.1), X, 1e-5), PlainRows)
+    common = (X.toarray() != 0).astype(float)
+    assert SparseRows(mc.Gaussian(0.7), X, np.float64).width == max(1, int((common @ common.T).mean()))

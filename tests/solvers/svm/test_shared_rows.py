@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import mercer as mc
-from mercer.solvers.svm.rows import FusedRows, PlainRows
+from mercer.solvers.svm.rows import FusedRows, PlainRows, SparseRows
 from mercer.solvers.svm.shared_rows import SharedRows, rows_of_kernels
 from mercer.solvers.svm.workspace import Options
 
@@ -42,7 +42,7 @@ def test_nothing_is_kept_for_one_kernel_beyond_the_memory_or_without_distances()
         (two, X, needed, SharedRows),
         (two, X, needed - 1, FusedRows),
         (two[:1], X, "1GB", FusedRows),
-        (two, sp.csr_matrix(X), "1GB", PlainRows),
+        (two, sp.csr_matrix(X), "1GB", SparseRows),
         ([mc.Laplacian(0.1), mc.Laplacian(1.0)], X, "1GB", PlainRows),
     ):
         options = Options(1e-3, memory=memory)

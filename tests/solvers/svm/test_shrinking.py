@@ -23,7 +23,7 @@ def _problem(seed, n=600, C=5.0):
 def test_what_fills_up_lanes_takes_no_part(global_random_seed):
     K, y, values, slots, variables = _problem(global_random_seed)
     shrinking.solve_all(values, slots, variables, 1e-3, 10**6, None)
-    assert len(variables) == 640
+    assert len(variables) == 608
     assert not variables.coef[600:].any()
     assert not variables.gradient[600:].any()
 
@@ -121,7 +121,7 @@ def test_a_part_is_at_most_three_fifths_of_the_variables_and_worth_its_copy_afte
 
 
 def test_steps_pause_after_about_a_tenth_of_a_second(monkeypatch, global_random_seed):
-    _, _, values, slots, variables = _problem(global_random_seed)
+    _, _, values, slots, variables = _problem(global_random_seed, n=640)
     for work, steps in ((0, 1), (1640, 1), (3279, 1), (3280, 2), (1640 * 9, 5)):
         monkeypatch.setattr(shrinking, "_WORK", work)
         assert variables.steps(values, slots, 1e-6, 5)[0] == steps

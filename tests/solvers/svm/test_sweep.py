@@ -77,7 +77,7 @@ def test_a_callback_stops_a_sweep(problem):
     workspace = Workspace(1e-6, 10**6, np.empty(N * 768), callback=lambda _: True)
     steps, stopped = Sweep(rows, dual, np.arange(N), dual.target.copy(), dual.coef, workspace).run(1e-12, 10**6)
     assert stopped
-    assert steps <= 768
+    assert steps <= 1024
 
 
 def test_the_largest_are_finite_and_no_more_than_asked_for():
@@ -89,9 +89,9 @@ def test_the_largest_are_finite_and_no_more_than_asked_for():
 # --- rows that come and go --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("rows", "batch"), [(N, 64), (40, 48), (1, 1)])
+@pytest.mark.parametrize(("rows", "batch"), [(N, 64), (40, 50), (1, 1)])
 def test_at_most_half_of_the_rows_that_memory_holds_are_computed_together(problem, rows, batch):
-    # 320 columns of 768
+    # 304 columns of 768
     assert started(problem, np.arange(300), rows)._batch == batch
 
 

@@ -26,7 +26,7 @@ def problem(n, seed, dtype=np.float64):
     return kernel, X, FusedRows(kernel, X, dtype), dual
 
 
-def optimum(rows, dual, total, tol, buffer=4 * LANES, max_iter=10**6):
+def optimum(rows, dual, total, tol, buffer=256, max_iter=10**6):
     split = len(dual.points) // 2
     workspace = Workspace(lambda _: tol, max_iter, np.empty(buffer**2, rows.dtype))
     return solve_sums(rows, dual, split, total, workspace)
@@ -124,7 +124,7 @@ def test_groups_of_different_sizes_keep_their_sums(monkeypatch, sample):
     kernel, X, rows, _ = problem(75, 4)
     sign = np.where(np.arange(150) < 40, 1.0, -1.0)
     dual = Dual(np.zeros(150), np.minimum(sign, 0), np.maximum(sign, 0), np.zeros(150), np.arange(150))
-    workspace = Workspace(lambda _: 1e-8, 10**6, np.empty((4 * LANES) ** 2))
+    workspace = Workspace(lambda _: 1e-8, 10**6, np.empty(256**2))
     solution, multiplier = solve_sums(rows, dual, 40, 12.0, workspace)
     np.testing.assert_allclose([solution.coef[:40].sum(), solution.coef[40:].sum()], [12, -12], rtol=1e-12)
     assert (np.clip(solution.coef, dual.lower, dual.upper) == solution.coef).all()
@@ -185,25 +185,25 @@ def test_a_sweep_takes_what_is_free_violates_most_or_is_nearest(monkeypatch):
     monkeypatch.setattr(two_constraints, "_WHOLE", 50)
     gradient, coef, dual, groups = _two_groups()
     gradient[[30, 95]] = 2.0, -3.0
-    chosen = two_constraints._choose(gradient, coef, dual, groups, [1.0, -2.0], 4 * LANES)
+    chosen = two_constraints._choose(gradient, coef, dual, groups, [1.0, -2.0], 256)
     # 6 free, 2 that violate, and the nearest to the margin: -3 - 1, ..., 43 + 2 is farther than all of the first group
     assert chosen[0].tolist() == [*range(15), 30]
     assert chosen[1].tolist() == [40, 41, 42, 95]
     # twice the free ones
-    chosen = two_constraints._choose(*_two_groups(12)[:3], groups, [1.0, -2.0], 4 * LANES)
+    chosen = two_constraints._choose(*_two_groups(12)[:3], groups, [1.0, -2.0], 256)
     assert sum(map(len, chosen)) == 48
-    # the room: three lanes less two for padding
-    chosen = two_constraints._choose(*_two_groups(36)[:3], groups, [1.0, -2.0], 4 * LANES - 1)
-    assert sum(map(len, chosen)) == LANES
+    # the room: four lanes that fit, less two for padding
+    chosen = two_constraints._choose(*_two_groups(36)[:3], groups, [1.0, -2.0], 5 * LANES - 1)
+    assert sum(map(len, chosen)) == 2 * LANES
     assert sum(map(len, two_constraints._choose(*_two_groups(36)[:3], groups, [1.0, -2.0], 9))) == LANES
 
 
-@pytest.mark.parametrize(("whole", "most", "everything"), [(100, 4, True), (99, 4, False), (100, 3, False)])
+@pytest.mark.parametrize(("whole", "most", "everything"), [(100, 144, True), (99, 144, False), (100, 143, False)])
 def test_few_variables_are_solved_for_together(monkeypatch, whole, most, everything):
     monkeypatch.setattr(two_constraints, "_SWEEP", 20)
     monkeypatch.setattr(two_constraints, "_WHOLE", whole)
     gradient, coef, dual, groups = _two_groups()
-    chosen = two_constraints._choose(gradient, coef, dual, groups, [1.0, -2.0], most * LANES)
+    chosen = two_constraints._choose(gradient, coef, dual, groups, [1.0, -2.0], most)
     assert (sum(map(len, chosen)) == 100) == everything
 
 
@@ -219,8 +219,8 @@ def test_rows_are_computed_together_for_the_variables_of_a_group_that_violate_mo
     assert sweep._wanted(LANES + 9).tolist() == [LANES, LANES + 1, LANES + 4, LANES + 9]
     sweep._cache.slots[LANES + 1] = 1
     assert sweep._wanted(LANES + 2).tolist() == [LANES, LANES + 2, LANES + 4]
-    sweep.gradient[:9], sweep.gradient[2], sweep.coef[63] = -9.0, 50.0, 1.0
-    assert sweep._wanted(7).tolist() == [2, 7, 63]
+    sweep.gradient[:9], sweep.gradient[2], sweep.coef[LANES - 1] = -9.0, 50.0, 1.0
+    assert sweep._wanted(7).tolist() == [2, 7, LANES - 1]
 
 
 def test_a_sample_is_even():

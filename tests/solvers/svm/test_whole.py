@@ -64,12 +64,8 @@ def test_a_callback_that_returns_true_ends_the_training():
 
 @pytest.fixture
 def _pausing(monkeypatch):
-    """Compile a solver that pauses after about 30 steps, instead of the one kept on disk."""
+    """Pause after about 30 steps."""
     monkeypatch.setattr(whole, "_WORK", 40_000)
-    monkeypatch.setattr(whole, "cached", lambda *_: {"flags": whole.VECTORS, "cache": False, "key": None})
-    whole._solver.cache_clear()
-    yield
-    whole._solver.cache_clear()
 
 
 @pytest.mark.usefixtures("_pausing")
@@ -100,8 +96,8 @@ def test_duals_after_a_stop_are_left_at_their_starts():
 def test_plain_duals_of_moderate_size_with_room_for_all_rows_fit():
     _, rows, (dual, *_), _ = _duals(0)
     # all rows, and copies of those near the margin
-    assert fits(rows, [dual], 320**2 + 256**2)
-    assert not fits(rows, [dual], 320**2 + 256**2 - 1)
+    assert fits(rows, [dual], 304**2 + 224**2)
+    assert not fits(rows, [dual], 304**2 + 224**2 - 1)
     assert not fits(rows, [replace(dual, total=1.0)], 10**9)
     assert not fits(rows, [replace(dual, ridge=np.ones(300))], 10**9)
     assert not fits(rows, [replace(dual, upper=np.full(300, np.inf))], 10**9)
@@ -116,3 +112,13 @@ def test_moderate_duals_are_solved_in_one_call():
     found = solve_whole(rows, duals, workspace, 10**6)
     assert len(calls) == 1
     assert all(each.violation <= 1e-3 for each in found)
+
+
+def test_another_kernel_compiles_only_the_loop_of_its_rows(global_random_seed):
+    X, rows, (dual, *_), workspace = _duals(global_random_seed)
+    solve_whole(rows, [dual], workspace, 10**6)
+    before = len(whole._solve.dispatcher.overloads)
+    rows = rows_of(mc.Cauchy(0.3), X, 0.0)
+    found = solve_whole(rows, [dual], workspace, 10**6)[0]
+    assert len(whole._solve.dispatcher.overloads) == before
+    np.testing.assert_allclose(found.gradient, dual.target - mc.Cauchy(0.3)(X[dual.points]) @ found.coef, atol=1e-9)

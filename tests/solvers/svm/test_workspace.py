@@ -11,8 +11,8 @@ from mercer.solvers.svm.workspace import COPIES, Options, SharedCallback, Worksp
 
 
 def test_all_rows_fit_into_the_buffer_of_a_large_budget_with_two_groups_in_lanes_of_their_own():
-    assert buffer_size(10**12, 1000, 8) == (1024 + 2 * LANES) ** 2 + 768**2
-    assert buffer_size(10**12, 1025, 8) == (1088 + 2 * LANES) ** 2 + 768**2
+    assert buffer_size(10**12, 1000, 8) == (1008 + 2 * LANES) ** 2 + 720**2
+    assert buffer_size(10**12, 1025, 8) == (1040 + 2 * LANES) ** 2 + 736**2
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -25,7 +25,7 @@ def test_buffers_and_copies_beside_them_keep_to_the_budget(workers, itemsize):
 
 
 def test_a_buffer_holds_what_a_solver_needs_at_least():
-    assert buffer_size(1, 10, 8) == 4 * LANES**2
+    assert buffer_size(1, 10, 8) == 64 * LANES**2
 
 
 def test_steps_are_at_least_ten_million_unless_limited():

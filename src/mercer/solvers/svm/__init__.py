@@ -16,6 +16,7 @@ decomposition, sweep larger problems: SMO with a bounded row cache over part of 
 shrinking            steps over the variables near the margin
 newton, active_set   last digits: Newton steps on free variables
 divide_and_conquer   starts of large problems
+cells                cross-validation on points that lie together
 two_constraints      two sums kept
 max_margin           hard margin and nu-classification
 nu_svr, hard_tube    nu-regression, regression without error

@@ -58,5 +58,6 @@ def _bounded(dual):
         return dual
     C = 1 / dual.ridge
     error = dual.target - np.average(dual.target, weights=C)
-    bound = np.sqrt(C * (C @ np.square(error))) + C * dual.epsilon + np.finfo(float).tiny
+    # roots first: the product of two large C overflows
+    bound = np.sqrt(C) * np.linalg.norm(np.sqrt(C) * error) + C * dual.epsilon + np.finfo(float).tiny
     return replace(dual, lower=-2 * bound, upper=2 * bound)

@@ -16,35 +16,38 @@ def newton_steps(K, gradient, coef, lower, upper, epsilon, bias, operations):
     Each step factorises anew, and fixes the first variable that meets a bound. Steps end at the optimum, or when the
     next factorisation would exceed the number of ``operations``. K is (n, at least n), its first columns symmetric.
     """
-    n = coef.size
-    free, slack = np.zeros(n, np.bool_), _ROUNDING * max(1.0, np.abs(gradient).max())
-    count = 0
+    n, count, largest = coef.size, 0, 1.0
+    free, places = np.empty(n, np.bool_), np.empty(n, np.int64)
     for t in range(n):
         rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
         free[t] = gradient[t] + rise == gradient[t] - fall
         count += free[t]
-    if count == 0 and not _free_violators(free, gradient, coef, lower, upper, epsilon, bias, slack):
-        return
+        largest = max(largest, abs(gradient[t]))
+    slack, whole = _ROUNDING * largest, count == 0
     for _ in range(_STEPS):
-        places = np.flatnonzero(free)
-        operations -= places.size**3 / 3 + 2.0 * n * places.size
-        if places.size == 0 or operations < 0:
+        if whole and not _free_violators(free, gradient, coef, lower, upper, epsilon, bias, slack):
             return
-        direction, bias, definite = _direction(K, places, gradient, coef, epsilon, bias)
+        count = 0
+        for t in range(n):
+            if free[t]:
+                places[count] = t
+                count += 1
+        operations -= count**3 / 3 + 2.0 * n * count
+        if count == 0 or operations < 0:
+            return
+        now = places[:count]
+        direction, bias, definite = _direction(K, now, gradient, coef, epsilon, bias)
         if not definite:
             return
-        if _whole_step(K, places, direction, free, gradient, coef, lower, upper, epsilon, bias) and not _free_violators(
-            free, gradient, coef, lower, upper, epsilon, bias, slack
-        ):
-            return
+        whole = _whole_step(K, now, direction, free, gradient, coef, lower, upper, epsilon, bias)
 
 
 @compiled
 def _direction(K, places, gradient, coef, epsilon, bias):
     """Return the Newton direction of sum 0 for some variables, its bias, and whether their K is definite."""
     k, mean = places.size, 0.0
-    for t in places:
-        mean += K[t, t] / k
+    for a in range(k):
+        mean += K[places[a], places[a]] / k
     factor, right = np.empty((k, k)), np.empty((2, k))
     for a in range(k):
         t = places[a]

@@ -4,9 +4,9 @@ import functools
 
 import numpy as np
 
-from mercer._compute.compile import compiled, dispatcher
-from mercer.solvers.svm.on_demand import cached
-from mercer.solvers.svm.rounds import bias_and_violation, round_solver
+from mercer._compute.compile import compiled
+from mercer.solvers.svm.rounds import bias_and_violation, solve_rounds
+from mercer.solvers.svm.smo import VECTORS
 
 # A call of the rounds lowers the violation to a share between these, after which the gap is checked.
 _LEAST, _MOST = 0.5, 0.95
@@ -48,44 +48,39 @@ def relative_gap(target, f, coef, lower, upper, epsilon, bias):
     return gap / loss if loss > 0 else np.inf
 
 
-@functools.lru_cache(maxsize=1)
-def path_solver():
-    """Return the compiled solver: it solves from ``position[0]`` on until all C are solved or its work is done.
+@functools.partial(compiled, flags=VECTORS)
+def solve_for_all(K, points, spare, slots, problem, found, position, tol, gap, max_iter, work):
+    """Solve from ``position[0]`` on until all C are solved or the work is done.
 
     ``problem`` are targets, bounds for C = 1 (m,), epsilon and ascending C (k,); ``found`` are coefficients and
     gradients (k, m), biases, violations and numbers of steps (k,). All rows of K (n, m) are known. A solution ends at a
     violation of ``tol``, or at a relative gap of ``gap``, which sets its violation to at most ``tol``.
     """
-    solve_rounds = round_solver(None, None)
-
-    def solve(K, diagonal, spare, slots, problem, found, position, tol, gap, max_iter, work):
-        target, low, high, epsilon, Cs = problem
-        all_coef, all_gradient, all_bias, violation, n_iter = found
-        points, m = (K, diagonal, 0.0, diagonal), K.shape[1]
-        while position[0] < Cs.size and work > 0:
-            k = position[0]
-            coef, f, lower, upper = all_coef[k], all_gradient[k], Cs[k] * low, Cs[k] * high
-            if position[1] == 0:
-                if k == 0:
-                    f[:] = target
-                else:
-                    before, gradient = all_coef[k - 1], all_gradient[k - 1]
-                    neighbour_start(target, epsilon, before, gradient, lower, upper, Cs[k] / Cs[k - 1], coef, f)
-                all_bias[k], violation[k] = bias_and_violation(f, coef, lower, upper, epsilon, m)
-            position[1], steps, reached = 1, 1, np.inf
-            while violation[k] > tol and steps > 0 and n_iter[k] < max_iter and work > 0:
-                limit = min(max_iter - n_iter[k], max(1, work // (m + _OVERHEAD)))
-                # the gap falls about as the violation
-                share = min(max(_LEAST, _BEYOND * gap / reached), _MOST)
-                aim = max(tol, share * violation[k])
-                steps, _ = solve_rounds(points, K, spare, slots, m, f, coef, lower, upper, epsilon, aim, limit)
-                n_iter[k] += steps
-                work -= (steps + 1) * (m + _OVERHEAD)
-                all_bias[k], violation[k] = bias_and_violation(f, coef, lower, upper, epsilon, m)
-                reached = relative_gap(target, f, coef, lower, upper, epsilon, all_bias[k])
-                if reached <= gap:
-                    violation[k] = min(violation[k], tol)
-            if violation[k] <= tol or n_iter[k] >= max_iter or steps == 0:
-                position[0], position[1] = k + 1, 0
-
-    return dispatcher(solve, **cached(None, None))
+    target, low, high, epsilon, Cs = problem
+    all_coef, all_gradient, all_bias, violation, n_iter = found
+    m = K.shape[1]
+    while position[0] < Cs.size and work > 0:
+        k = position[0]
+        coef, f, lower, upper = all_coef[k], all_gradient[k], Cs[k] * low, Cs[k] * high
+        if position[1] == 0:
+            if k == 0:
+                f[:] = target
+            else:
+                before, gradient = all_coef[k - 1], all_gradient[k - 1]
+                neighbour_start(target, epsilon, before, gradient, lower, upper, Cs[k] / Cs[k - 1], coef, f)
+            all_bias[k], violation[k] = bias_and_violation(f, coef, lower, upper, epsilon, m)
+        position[1], steps, reached = 1, 1, np.inf
+        while violation[k] > tol and steps > 0 and n_iter[k] < max_iter and work > 0:
+            limit = min(max_iter - n_iter[k], max(1, work // (m + _OVERHEAD)))
+            # the gap falls about as the violation
+            share = min(max(_LEAST, _BEYOND * gap / reached), _MOST)
+            aim = max(tol, share * violation[k])
+            steps, _ = solve_rounds(points, K, spare, slots, m, f, coef, lower, upper, epsilon, aim, limit)
+            n_iter[k] += steps
+            work -= (steps + 1) * (m + _OVERHEAD)
+            all_bias[k], violation[k] = bias_and_violation(f, coef, lower, upper, epsilon, m)
+            reached = relative_gap(target, f, coef, lower, upper, epsilon, all_bias[k])
+            if reached <= gap:
+                violation[k] = min(violation[k], tol)
+        if violation[k] <= tol or n_iter[k] >= max_iter or steps == 0:
+            position[0], position[1] = k + 1, 0

@@ -1,10 +1,10 @@
-"""Correction of solutions of float32 kernel rows: the gradient is computed in float64, and steps go on from it."""
+"""Correction of solutions of float32 kernel rows: gradients that may violate are computed in float64."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from mercer.solvers.svm.bias import bias_of, violation_of
+from mercer.solvers.svm.bias import bias_of, slopes, violation_of
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.rows import exact_product
 
@@ -19,8 +19,9 @@ _REPEATS = 3
 def corrected(rows, duals, solutions, workspace):
     """Return solutions that violate by at most ``tol`` for the exact gradients, unless ``max_iter`` ends one.
 
-    Rounding of float32 kernel values is measured on some gradients, O(n_sv d). Where it may hide a violation, K b is
-    computed in float64, O(n n_sv d), and steps continue from there; only their change is rounded then.
+    Rounding of float32 kernel values is measured on some gradients, O(n_sv d). Where it may hide a violation, the
+    gradients of the k variables that it lets violate most are computed in float64, O(k n_sv d): those of free variables
+    and few others. Steps continue from there if they violate; ``noise`` 0 says that no rounding hides a violation.
     """
     tol, solutions = workspace.tol, list(solutions)
     coarse = [k for k, each in enumerate(solutions) if _EXACT * tol < each.violation <= tol]
@@ -37,17 +38,28 @@ def _corrected(rows, dual, solution, workspace):
     for _ in range(_REPEATS):
         if not is_doubtful(solution, tol) or solution.n_iter >= workspace.max_iter:
             break
-        used = np.flatnonzero(solution.coef)
-        gradient = dual.target - exact_product(rows, dual.points, dual.points[used], solution.coef[used])
+        used, near = np.flatnonzero(solution.coef), _extreme(dual, solution)
+        gradient = solution.gradient.copy()
+        gradient[near] = dual.target[near] - exact_product(
+            rows, dual.points[near], dual.points[used], solution.coef[used]
+        )
         violation = violation_of(gradient, solution.coef, dual)
         if violation <= tol:
             bias = bias_of(gradient, solution.coef, dual)
             return replace(solution, gradient=gradient, bias=bias, violation=violation, noise=0.0)
         own = replace(workspace, max_iter=workspace.max_iter - solution.n_iter)
         found = solve(rows, replace(dual, coef=solution.coef), own, gradient=gradient)
-        solution = replace(found, n_iter=solution.n_iter + found.n_iter)
-        solution = replace(solution, noise=_rounding(rows, [dual], [solution])[0])
+        # other gradients keep their rounding
+        noise = solution.noise + _rounding(rows, [dual], [found])[0]
+        solution = replace(found, n_iter=solution.n_iter + found.n_iter, noise=noise)
     return solution
+
+
+def _extreme(dual, solution):
+    """Return the variables whose exact slope may be the largest of a rise or the smallest of a fall (int array)."""
+    rising, falling = slopes(solution.gradient, solution.coef, dual)
+    reach = 2 * _TAIL * solution.noise
+    return np.flatnonzero((rising >= rising.max() - reach) | (falling <= falling.min() + reach))
 
 
 def is_doubtful(solution, tol):

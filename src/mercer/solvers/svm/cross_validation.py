@@ -30,7 +30,7 @@ class Fold:
 
 @dataclass(frozen=True)
 class FoldSolutions:
-    """Solutions of one fold for k values of C and m duals.
+    """Solutions of one fold for k values of C and m duals, or for those of each cell, without coefficients.
 
     Attributes
     ----------
@@ -41,6 +41,8 @@ class FoldSolutions:
     violation : float
         The largest of the solutions that are not accurate, 0 if all are.
     n_iter : int array (k,)
+    largest : float
+        Largest norm of the coefficients of a solution.
     """
 
     coef: list
@@ -48,18 +50,20 @@ class FoldSolutions:
     values: np.ndarray
     violation: float
     n_iter: np.ndarray
+    largest: float
 
     @classmethod
     def joined(cls, parts):
         """Return the solutions of a fold from the results of each dual."""
         coef, bias, values, violations, n_iter = zip(*parts, strict=True)
-        return cls(coef, np.array(bias), np.stack(values, axis=2), max(violations), np.sum(n_iter, axis=0))
+        largest = max(float(np.linalg.norm(each, axis=0).max()) for each in coef)
+        return cls(coef, np.array(bias), np.stack(values, axis=2), max(violations), np.sum(n_iter, axis=0), largest)
 
     def in_units(self, centre, scale):
         """Return the solutions for targets times ``scale`` plus ``centre``, see `Solution.in_units`."""
         coef = [scale * each for each in self.coef]
         bias, values = scale * self.bias + centre, scale * self.values + centre
-        return FoldSolutions(coef, bias, values, scale * self.violation, self.n_iter)
+        return FoldSolutions(coef, bias, values, scale * self.violation, self.n_iter, scale * self.largest)
 
 
 def cross_validate_kernels(kernels, points, duals, folds, Cs, options, gap=0.0):
@@ -107,8 +111,9 @@ def _held_out_products(rows, points, fold, coef, images):
     place = np.full(len(fold.times), -1)
     place[points] = np.arange(len(points))
     place = place[fold.held_out]
-    products = images[place]
-    others, used = fold.held_out[place < 0], np.flatnonzero(coef.any(axis=1))
-    if len(others):
-        products[place < 0] = rows.product(others, points[used], coef[used]) if len(used) else 0
+    known, used = place >= 0, np.flatnonzero(coef.any(axis=1))
+    products = np.zeros((len(place), coef.shape[1]))
+    products[known] = images[place[known]]
+    if len(used) and not known.all():
+        products[~known] = rows.product(fold.held_out[~known], points[used], coef[used])
     return products

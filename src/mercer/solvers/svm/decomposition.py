@@ -22,7 +22,7 @@ _SHAPE = 1.2
 # A sweep takes this multiple of the free variables, and at least this share of those that are free or violate.
 _SPARE, _PART = 1.1, 0.5
 # Fewest rows of the widest kind that a solver needs.
-_LEAST = 16
+_LEAST = 64
 
 
 def solve(rows, dual, workspace, adjust=None, gradient=None):

@@ -28,7 +28,7 @@ def divide(rows, dual, workspace):
 
     Hsieh, Si, Dhillon, *A divide-and-conquer solver for kernel support vector machines*, ICML 2014.
     """
-    parts = split(coordinates(rows.kernel, rows.points), dual.points)
+    parts = split(coordinates(rows.kernel, rows.points, workspace.buffer.nbytes), dual.points, _PART)
     aim = max(workspace.tol, _SHARE * violation_of(dual.target, dual.coef, dual))
     coef, steps = dual.coef.copy(), np.zeros(len(parts), int)
     # the buffer of a part does not depend on the number of workers
@@ -51,21 +51,25 @@ def divide(rows, dual, workspace):
     return coef, int(steps.sum())
 
 
-def coordinates(kernel, points):
-    """Return rows of numbers that are close for points that lie together: the points, or kernel values with some."""
+def coordinates(kernel, points, memory):
+    """Return rows of numbers that are close for points that lie together: the points, or kernel values with some.
+
+    Kernel values take at most about so many bytes of ``memory``.
+    """
     if isinstance(points, np.ndarray) and points.dtype.kind == "f":
         return points
     n = count_points(points)
-    some = np.linspace(0, n - 1, min(n, _SAMPLE)).astype(int)
+    most = max(1, memory // (n * np.dtype(np.float64).itemsize))
+    some = np.linspace(0, n - 1, min(n, _SAMPLE, most)).astype(int)
     return Gram(kernel, points, take_points(points, some)).dense()
 
 
-def split(X, places):
-    """Return the parts of ``places``, rows of X (n, d), each halved along its principal direction until it is small."""
+def split(X, places, size):
+    """Return parts of ``places``, rows of X (n, d), each halved along its principal direction until it is small."""
     waiting, done = [np.arange(len(places))], []
     while waiting:
         piece = waiting.pop()
-        if len(piece) <= _PART:
+        if len(piece) <= size:
             done.append(piece)
             continue
         own = X[places[piece]]

@@ -1,6 +1,7 @@
 """The dual problem of a support vector machine, its solution, and the bias, violation and certificate of a point."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,12 +53,12 @@ class Dual:
     total: float | None = None
     factors: tuple = (1.0, 1.0)
 
-    @property
+    @cached_property
     def one_sided(self):
         """Whether every variable has 0 as a bound: a classifier."""
         return bool(((self.lower == 0) | (self.upper == 0)).all())
 
-    @property
+    @cached_property
     def unbounded(self):
         """Whether a bound is infinite."""
         return bool(np.isinf(self.lower).any() or np.isinf(self.upper).any())
@@ -65,7 +66,7 @@ class Dual:
     def take(self, places, **changes):
         """Return the dual restricted to some variables, with other fields changed."""
         names = ("target", "lower", "upper", "coef", "points", *(() if self.ridge is None else ("ridge",)))
-        return replace(self, **{name: getattr(self, name)[places] for name in names}, **changes)
+        return replace(self, **{name: getattr(self, name)[places] for name in names} | changes)
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Solution:
     margin : float
         Of a dual with ``total``: the solution was divided by it.
     noise : float
-        Largest rounding of some gradients; NaN if it was not measured.
+        Largest rounding of some gradients, 0 if those that decide the violation are exact; NaN if it was not measured.
     certificate : Certificate or None
     """
 

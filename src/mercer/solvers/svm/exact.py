@@ -4,10 +4,11 @@ import functools
 
 import numpy as np
 
-from mercer._compute.compile import compiled, dispatcher
+from mercer._compute.compile import compiled, wide
+from mercer._compute.indirect import call_filler
 from mercer.solvers.svm.compiled_active_set import newton_steps
-from mercer.solvers.svm.on_demand import cached, row_adder, row_filler, tiles_of
-from mercer.solvers.svm.smo import offsets, subtract
+from mercer.solvers.svm.on_demand import add_rows
+from mercer.solvers.svm.smo import VECTORS, offsets, subtract
 
 
 @compiled
@@ -29,54 +30,57 @@ def near_first(f, coef, lower, upper, epsilon, bias, reach, order):
 
 
 @compiled
-def exact_points(rows, points, order, centre, factor):
-    """Return factor (x - centre) of some points in float64 (n, d), and their |x - centre|^2."""
-    own, squares = np.empty((order.size, rows.shape[1])), np.zeros(order.size)
-    for a in range(order.size):
-        for k in range(rows.shape[1]):
-            x = np.float64(rows[points[order[a]], k]) - centre[k]
-            own[a, k] = factor * x
-            squares[a] += x * x
-    return own, squares
+def exact_tile(raw, places, centre, factor):
+    """Return factor (x - centre) of some points as one tile (1, d, points), and their |x - centre|^2, in float64."""
+    tiles, squares = np.empty((1, raw.shape[1], places.size)), np.empty(places.size)
+    tile = tiles[0]
+    for a in range(places.size):
+        row, total = raw[places[a]], 0.0
+        for k in range(row.size):
+            x = row[k] - centre[k]
+            tile[k, a] = factor * x
+            total += x * x
+        squares[a] = total
+    return tiles, squares
 
 
-@functools.lru_cache(maxsize=64)
-def refiner(profile, scalar):
-    """Return the compiled function that refines a solution if ``operations`` suffice, and tells whether it did.
+@functools.partial(compiled, flags=VECTORS)
+def refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, epsilon, bias, reach, operations):
+    """Refine a solution if the number of ``operations`` suffices; return whether it did.
 
-    ``raw`` holds the points as given, the points of the variables, the centre, float64 parameters and the diagonal.
+    ``exact`` are the address of the loop that fills float64 rows, the points as given, the centre, the factor of
+    coordinates, the parameters and the diagonal; ``own`` are the points of the variables, the others as in `add_rows`.
     """
-    fill, add, factor = row_filler(profile, scalar), row_adder(profile, scalar), -2.0 if scalar == "radial" else 1.0
-
-    def refine(points, raw, K, slots, used, target, f, coef, lower, upper, epsilon, bias, reach, operations):
-        rows, own, centre, parameters, diagonal = raw
-        order = np.empty(own.size, np.int64)
-        near, count = near_first(f, coef, lower, upper, epsilon, bias, reach, order)
-        operations -= 2.0 * near * count * (rows.shape[1] + 10) + near**3 / 3.0
-        if near == 0 or operations < 0:
-            return False
-        exact, squares = exact_points(rows, own, order[:count], centre, factor)
-        tiles = tiles_of(exact, np.arange(count), count)
-        M, gradient, b = np.empty((near, count)), np.empty(near), np.empty(near)
-        low, high = np.empty(near), np.empty(near)
-        fill(tiles, squares, parameters, np.arange(near), M)
-        for a in range(near):
-            t = order[a]
-            M[a, a] = diagonal[own[t]]
-            gradient[a], b[a], low[a], high[a] = target[t], coef[t], lower[t], upper[t]
-            for c in range(count):
-                gradient[a] -= M[a, c] * coef[order[c]]
-        newton_steps(M, gradient, b, low, high, epsilon, bias, operations)
-        moved, change, count = np.empty(near, np.int64), np.empty(near), 0
-        for a in range(near):
-            t = order[a]
-            if b[a] != coef[t]:
-                used = add(points, K, slots, used, order[a : a + 1]) if slots[t] < 0 else used
-                moved[count], change[count] = slots[t], b[a] - coef[t]
-                count += 1
-        subtract(K, moved[:count], change[:count], f)
-        for a in range(near):
-            coef[order[a]], f[order[a]] = b[a], gradient[a]
-        return True
-
-    return dispatcher(refine, **cached(profile, scalar))
+    wide()
+    fill, raw, centre, factor, parameters, diagonal = exact
+    order = np.empty(own.size, np.int64)
+    near, count = near_first(f, coef, lower, upper, epsilon, bias, reach, order)
+    operations -= 2.0 * near * count * (raw.shape[1] + 10) + near**3 / 3.0
+    if near == 0 or operations < 0:
+        return False
+    places, wanted = np.empty(count, np.int64), np.empty(near, np.int64)
+    for a in range(count):
+        places[a] = own[order[a]]
+        wanted[min(a, near - 1)] = min(a, near - 1)
+    tiles, squares = exact_tile(raw, places, centre, factor)
+    M, gradient, b = np.empty((near, count)), np.empty(near), np.empty(near)
+    low, high = np.empty(near), np.empty(near)
+    call_filler(fill, tiles, squares, parameters, wanted, M)
+    for a in range(near):
+        t, row = order[a], M[a]
+        row[a] = diagonal[own[t]]
+        gradient[a], b[a], low[a], high[a] = target[t], coef[t], lower[t], upper[t]
+        for c in range(count):
+            gradient[a] -= row[c] * coef[order[c]]
+    newton_steps(M, gradient, b, low, high, epsilon, bias, operations)
+    moved, change, count = wanted, np.empty(near), 0
+    for a in range(near):
+        t = order[a]
+        if b[a] != coef[t]:
+            used = add_rows(points, K, slots, used, order[a : a + 1]) if slots[t] < 0 else used
+            moved[count], change[count] = slots[t], b[a] - coef[t]
+            count += 1
+    subtract(K, moved[:count], change[:count], f)
+    for a in range(near):
+        coef[order[a]], f[order[a]] = b[a], gradient[a]
+    return True

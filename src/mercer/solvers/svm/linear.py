@@ -52,8 +52,9 @@ def fits_linear(rows, dual):
     """Whether a dual belongs to a linear kernel on rows of numbers, and has enough variables and finite bounds."""
     kernel, points = without_ridge(rows, dual)
     numbers = isinstance(points, np.ndarray) or sp.issparse(points)
-    bounded = dual.total is None and (dual.ridge is not None or not dual.unbounded)
-    return isinstance(kernel, Linear) and numbers and bounded and len(dual.coef) >= _LEAST
+    if not (isinstance(kernel, Linear) and numbers and len(dual.coef) >= _LEAST):
+        return False
+    return dual.total is None and (dual.ridge is not None or not dual.unbounded)
 
 
 def without_ridge(rows, dual):

@@ -6,10 +6,12 @@ import numpy as np
 
 from mercer._compute import compile as _compile
 from mercer._compute.compile import compiled, dispatcher, fingerprint, specialised, wide
+from mercer._compute.indirect import address, call_filler
+from mercer._compute.tile import COINCIDENCE
 from mercer.solvers.svm.smo import LANES, VECTORS
 
 # Points of a tile, and coordinates of its points: several rows are computed while it stays in the processor's cache.
-_TILE, _COORDINATES = 4 * LANES, 1 << 18
+_TILE, _COORDINATES = 16 * LANES, 1 << 18
 # Coordinates of a tile that stay in the fastest cache while rows pass.
 _DEPTH = 16
 # Points whose coordinates are copied together.
@@ -18,29 +20,17 @@ _SIDE = 16
 TOGETHER, _WIDE = 8, 64
 
 
-def cached(profile, scalar):
-    """Return the options under which compiled code for a profile is kept on disk."""
-    # imported here: they import Numba, or this module
-    from mercer._compute import fastmath
-    from mercer.solvers.svm import compiled_active_set, rounds, smo
-
-    # an edited file of functions that machine code contains is compiled again
-    key = fingerprint(profile, 0, scalar, fastmath, _compile, compiled_active_set, rounds, smo)
-    return {"flags": VECTORS, "cache": key is not None, "key": key}
-
-
 @functools.partial(compiled, flags=VECTORS)
-def tiles_of(rows, points, m):
-    """Return the coordinates of some points, and zeros up to m points, as tiles (k, d, points of a tile)."""
-    d = rows.shape[1]
-    width = min(_TILE, max(LANES, _COORDINATES // (d * LANES) * LANES), m)
-    tiles = np.zeros((-(-m // width), d, width), rows.dtype)
+def tiles_of(rows, d, points, m):
+    """Return the first d coordinates of some points, and zeros up to m points, as tiles (k, d, points of a tile)."""
+    width = min(_TILE, max(LANES, _COORDINATES // (max(d, 1) * LANES) * LANES), m)
+    tiles = np.empty((-(-m // width), d, width), rows.dtype)
     for b in range(tiles.shape[0]):
         own, tile = points[b * width : (b + 1) * width], tiles[b]
-        for left in range(0, own.size, _SIDE):
+        for left in range(0, width, _SIDE):
             for k in range(d):
-                for t in range(left, min(left + _SIDE, own.size)):
-                    tile[k, t] = rows[own[t], k]
+                for t in range(left, min(left + _SIDE, width)):
+                    tile[k, t] = rows[own[t], k] if t < own.size else 0
     return tiles
 
 
@@ -63,19 +53,44 @@ def _add_products(own, tile, k, stop, out):
         k += 1
 
 
+@functools.partial(compiled, flags=VECTORS)
+def _recompute_coincident(own, square, tile, squares, share, out):
+    """Replace squared distances of a point and those of a tile, below a share of their norms, by sums over differences.
+
+    The coordinates have the factor -2.
+    """
+    close = 0
+    for t in range(out.size):
+        close += out[t] < share * (square + squares[t])
+    if close == 0:
+        return
+    for t in range(out.size):
+        if out[t] < share * (square + squares[t]):
+            total = out[t] - out[t]
+            for k in range(own.size):
+                difference = (own[k] - tile[k, t]) / 2
+                total += difference * difference
+            out[t] = total
+
+
 @functools.lru_cache(maxsize=64)
-def row_filler(profile, scalar):
+def row_filler(profile, scalar, n_parameters):
     """Return the compiled loop ``fill(tiles, squares, parameters, wanted, out)``: kernel values of points with all.
 
     ``wanted`` are the points of the rows of ``out``. For a kernel of distances ``tiles`` hold -2 (x - centre), and
-    ``squares`` |x - centre|^2.
+    ``squares`` |x - centre|^2; ``scalar`` is that of `FusedRows`.
     """
+    # imported here: they import Numba
+    from numba.np.unsafe.ndarray import to_fixed_tuple
+
     from mercer._compute import fastmath
 
-    value, xp, radial = specialised(profile, 0), fastmath, scalar == "radial"
+    value, xp, radial, kinked = specialised(profile, 0), fastmath, scalar != "dot", scalar == "kinked"
+    share = COINCIDENCE
 
     def fill(tiles, squares, parameters, wanted, out):
         wide()
+        values = to_fixed_tuple(parameters, n_parameters)
         width = tiles.shape[2]
         own = np.empty((wanted.size, tiles.shape[1]), tiles.dtype)
         for r in range(wanted.size):
@@ -83,53 +98,60 @@ def row_filler(profile, scalar):
             for k in range(tiles.shape[1]):
                 own[r, k] = tiles[t // width, k, t % width]
         for b in range(tiles.shape[0]):
-            other = squares[b * width : (b + 1) * width]
-            out[: wanted.size, b * width : b * width + other.size] = 0
+            tile, other = tiles[b], squares[b * width : (b + 1) * width]
             for k in range(0, own.shape[1], _DEPTH):
                 for r in range(wanted.size):
                     part = out[r, b * width : (b + 1) * width]
-                    _add_products(own[r], tiles[b], k, min(k + _DEPTH, own.shape[1]), part)
+                    if k == 0:
+                        for t in range(part.size):
+                            part[t] = 0
+                    _add_products(own[r], tile, k, min(k + _DEPTH, own.shape[1]), part)
             for r in range(wanted.size):
                 part, square = out[r, b * width : (b + 1) * width], squares[wanted[r]]
-                for t in range(part.size):
-                    s = part[t]
-                    if radial:
+                if radial:
+                    # a loop apart: with the profile in one loop it takes twice as long
+                    for t in range(part.size):
                         # the factors -2 of both points make 4 <x, z>
-                        s = xp.maximum(square + other[t] - xp.const(s, 0.5) * s, xp.const(s, 0))
-                    part[t] = value(xp, s, *parameters)
+                        part[t] = xp.maximum(square + other[t] - xp.const(square, 0.5) * part[t], xp.const(square, 0))
+                if kinked:
+                    _recompute_coincident(own[r], square, tile, other, xp.const(square, share), part)
+                for t in range(part.size):
+                    part[t] = value(xp, part[t], *values)
 
-    return dispatcher(fill, **cached(profile, scalar))
+    key = fingerprint(profile, scalar, n_parameters, share, fastmath, _compile, _add_products, _recompute_coincident)
+    return dispatcher(fill, VECTORS, cache=key is not None, key=key)
+
+
+@functools.lru_cache(maxsize=256)
+def filler_address(profile, scalar, n_parameters, dtype):
+    """Return the address of the compiled loop for a type, by which other compiled code calls it."""
+    tiles, row = np.empty((0, 0, 0), dtype), np.empty(0, dtype)
+    fill = row_filler(profile, scalar, n_parameters)
+    return address(fill, tiles, row, row, np.empty(0, np.int64), np.empty((0, 0), dtype))
+
+
+def known_rows(diagonal):
+    """Return what stands for the points of `add_rows` where all rows are known and it is not called."""
+    nothing = np.empty(0, diagonal.dtype)
+    return 0, np.empty((0, 0, 0), diagonal.dtype), nothing, nothing, diagonal
 
 
 @compiled
-def no_rows(_points, _K, _slots, used, _wanted):
-    """Add no rows, where all are known."""
-    return used
+def add_rows(points, K, slots, used, wanted):
+    """Write rows of K from slot ``used`` on; return the number of slots in use.
 
-
-@functools.lru_cache(maxsize=64)
-def row_adder(profile, scalar):
-    """Return the compiled function ``add(points, K, slots, used, wanted)``: rows of K, from slot ``used`` on.
-
-    ``points`` are tiles, squares, the parameters and the diagonal. The number of slots in use is returned. Without a
-    profile all rows are known, and none is added.
+    ``points`` are the address of the loop that fills rows, tiles, squares, parameters and the diagonal.
     """
-    if profile is None:
-        return no_rows
-    fill = row_filler(profile, scalar)
-
-    def add(points, K, slots, used, wanted):
-        tiles, squares, parameters, diagonal = points
-        for start in range(0, wanted.size, TOGETHER):
-            few = wanted[start : start + TOGETHER]
-            fill(tiles, squares, parameters, few, K[used : used + few.size])
-            for t in few:
-                K[used, t] = diagonal[t]
-                slots[t] = used
-                used += 1
-        return used
-
-    return dispatcher(add, **cached(profile, scalar))
+    fill, tiles, squares, parameters, diagonal = points
+    for start in range(0, wanted.size, TOGETHER):
+        few = wanted[start : start + TOGETHER]
+        call_filler(fill, tiles, squares, parameters, few, K[used : used + few.size])
+        for a in range(few.size):
+            t = few[a]
+            K[used, t] = diagonal[t]
+            slots[t] = used
+            used += 1
+    return used
 
 
 @compiled

@@ -5,9 +5,9 @@ one for each pair i < j, in which i is positive, or one for each class against t
 packed: a point of class i is in c - 1 pairs, and column k of its coefficients belongs to the k-th other class.
 """
 
+import itertools
 import queue
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 
@@ -23,6 +23,11 @@ from mercer.solvers.svm.workspace import Workspace, buffer_size
 
 # Tasks for each worker when small duals are solved together.
 _TASKS = 8
+# Share of the work of all duals after which kernel values between all points may be computed.
+_FIRST = 1 / 8
+# Costs in multiplications of a single row: of a kernel value beside its product, and of a copied value. Products of
+# blocks are so many times faster.
+_VALUE, _COPY, _BLOCKED = 20, 16, 3
 
 
 @dataclass(frozen=True)
@@ -50,9 +55,7 @@ class Subproblem:
 
     def dual(self, C, **options):
         """Return the dual for upper bounds C (n,) of all points, starting from 0."""
-        bound = C[self.points] * self.sign
-        zeros = np.zeros(len(bound))
-        return Dual(self.sign, np.minimum(bound, 0), np.maximum(bound, 0), zeros, self.points, **options)
+        return replace(duals_of([self], C)[0], **options)
 
 
 # --- layout ----------------------------------------------------------------------------------------------------------
@@ -70,7 +73,7 @@ def is_packed(n_classes, multi_class, n_columns):
 
 def class_pairs(n_classes):
     """Return the pairs i < j of classes in the order of their binary classifiers."""
-    return list(combinations(range(n_classes), 2))
+    return list(itertools.combinations(range(n_classes), 2))
 
 
 def class_signs(n_classes, multi_class):
@@ -173,6 +176,19 @@ def decide(values, n_classes, multi_class, break_ties=False):
     return (class_values if break_ties else votes)(values, n_classes).argmax(axis=1)
 
 
+def duals_of(problems, C):
+    """Return the duals of several classifiers for upper bounds C (n,) of all points, starting from 0."""
+    signs, points = [each.sign for each in problems], [each.points for each in problems]
+    bound = C[np.concatenate(points)] * np.concatenate(signs)
+    stops = np.cumsum([0] + [len(own) for own in points]).tolist()
+    lower, upper, zeros = np.minimum(bound, 0), np.maximum(bound, 0), np.zeros(len(bound))
+    parts = [slice(*ends) for ends in itertools.pairwise(stops)]
+    return [
+        Dual(sign, lower[part], upper[part], zeros[part], own)
+        for sign, own, part in zip(signs, points, parts, strict=True)
+    ]
+
+
 # --- training --------------------------------------------------------------------------------------------------------
 
 
@@ -212,32 +228,67 @@ def solve_duals(rows, duals, problems, options):
 
 
 def _solve_together(rows, duals, options, workers):
-    """Return the solutions of small duals: each task solves several in compiled code, and finishes hard ones alone."""
+    """Return the solutions of small duals: each task solves several in compiled code, and finishes hard ones alone.
+
+    The first duals show how many kernel rows a dual needs; if that many cost more, the kernel values between all points
+    are computed once for the other duals.
+    """
     sizes = np.array([len(dual.points) for dual in duals], float)
+    reserved = _shared_bytes(rows, duals, options, workers)
     workspaces = queue.SimpleQueue()
     for _ in range(workers):
-        workspaces.put(Workspace.allocate(rows, int(sizes.max()), options, workers))
-    # tasks of about equal work
-    share = np.cumsum(sizes**2) / np.sum(sizes**2)
-    n_tasks = 1 if workers == 1 else min(len(duals), _TASKS * workers)
-    cuts = np.searchsorted(share, np.linspace(0, 1, n_tasks + 1)[1:-1]) + 1
-    parts = [part for part in np.split(np.arange(len(duals)), cuts) if len(part)]
-    solutions = [None] * len(duals)
+        workspaces.put(Workspace.allocate(rows, int(sizes.max()), options, workers, reserved))
+    solutions, values = [None] * len(duals), None
 
-    def train(k):
-        workspace, part = workspaces.get(), parts[k]
+    def train(part):
+        workspace = workspaces.get()
         limit = min(workspace.max_iter, steps_of_a_round(int(sizes.max())))
-        for i, found in zip(part, solve_whole(rows, [duals[i] for i in part], workspace, limit), strict=True):
+        for i, found in zip(part, solve_whole(rows, [duals[i] for i in part], workspace, limit, values), strict=True):
             done = found.violation <= workspace.tol or found.n_iter >= workspace.max_iter
             solutions[i] = found if done else solve_dual(rows, replace(duals[i], coef=found.coef), workspace)
         workspaces.put(workspace)
 
+    first = int(np.searchsorted(np.cumsum(sizes**2), _FIRST * np.sum(sizes**2))) + 1
+    _run(train, _equal_parts(np.arange(first), sizes, workers), workers)
+    if reserved and _sharing_pays(rows, solutions[:first], sizes):
+        values = rows.square(np.arange(len(rows.points)))
+    _run(train, _equal_parts(np.arange(first, len(duals)), sizes, workers), workers)
+    return corrected(rows, duals, solutions, workspaces.get())
+
+
+def _shared_bytes(rows, duals, options, workers):
+    """Return the bytes of the kernel values between all points, 0 if memory does not hold them beside all else."""
+    needed, widest = len(rows.points) ** 2 * rows.dtype.itemsize, max(len(dual.points) for dual in duals)
+    left = buffer_size(max(options.budget - needed, 0), widest, rows.dtype.itemsize, workers)
+    return needed if 2 * needed <= options.budget and fits(rows, duals, left) else 0
+
+
+def _sharing_pays(rows, solutions, sizes):
+    """Whether rows for the remaining duals cost more than the kernel values between all points.
+
+    Duals need the rows of their support vectors at least, as many as in the solutions that are there.
+    """
+    own, used = (np.array([count(each.coef) for each in solutions], float) for count in (len, np.count_nonzero))
+    left, half = np.sum(sizes**2) - np.sum(own**2), 0.5 * len(rows.points) ** 2
+    needed = left * np.sum(own * used) / np.sum(own**2)
+    return needed * (rows.width + _VALUE) > half * (rows.width / _BLOCKED + _VALUE) + left * _COPY
+
+
+def _equal_parts(chosen, sizes, workers):
+    """Return some duals in parts of about equal work, `_TASKS` for each worker."""
+    work = np.cumsum(sizes[chosen] ** 2)
+    cuts = np.searchsorted(work, np.linspace(0, work[-1:].sum(), _TASKS * workers + 1)[1:-1]) + 1
+    return [part for part in np.split(chosen, cuts) if len(part)]
+
+
+def _run(train, parts, workers):
+    """Call ``train`` for each of some parts, on several threads."""
     if workers == 1:
-        train(0)
+        for part in parts:
+            train(part)
     else:
         with limit_threads(workers):
-            run_tasks(lambda k: in_one_thread(train, k), len(parts))
-    return corrected(rows, duals, solutions, workspaces.get())
+            run_tasks(lambda k: in_one_thread(train, parts[k]), len(parts))
 
 
 def in_one_thread(train, k):

@@ -5,10 +5,13 @@ from dataclasses import replace
 import numpy as np
 
 from mercer._compute.memory import allocate
+from mercer._compute.points import take_points, widened
 from mercer._compute.threads import check_cancelled
-from mercer.solvers.svm.compiled_path import neighbour_start, path_solver
+from mercer.solvers.svm.compiled_path import neighbour_start, solve_for_all
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Solution
+from mercer.solvers.svm.linear import fits_linear, solve_linear
+from mercer.solvers.svm.on_demand import known_rows
 from mercer.solvers.svm.rounds import copied_values
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.workspace import Workspace
@@ -17,28 +20,36 @@ from mercer.solvers.svm.workspace import Workspace
 _WORK = 50_000_000
 
 
-def kernel_values(rows, points, options, dtype, workers=1):
-    """Return the kernel values of some points: stored in ``dtype`` if memory holds them, row by row otherwise.
+def kernel_values(rows, dual, options, dtype, workers=1):
+    """Return the kernel values of the points of a dual: stored in ``dtype`` if memory holds them, row by row otherwise.
 
-    Copies of each of several workers that read stored values are counted.
+    Copies of each of several workers that read stored values are counted. A linear kernel needs no values then.
     """
-    n = len(points)
+    points, n = dual.points, len(dual.points)
     width = -(-n // LANES) * LANES
     converted = 0 if rows.dtype == dtype else n**2 * rows.dtype.itemsize
     beside = max(converted, workers * copied_values(width) * np.dtype(dtype).itemsize)
     if n * width * np.dtype(dtype).itemsize + beside <= options.budget:
         return StoredValues(rows, points, np.dtype(dtype))
+    if fits_linear(rows, dual):
+        return LinearValues(rows, points, options.limit(n))
     return LazyValues(rows, points, Workspace.allocate(rows, n, options))
 
 
 def with_values(rows, duals, options, dtype, function, workers=1):
-    """Call ``function(m, dual, values)`` for every dual; those over the same points share values."""
+    """Call ``function(m, dual, values)`` for every dual; those over the same points share values.
+
+    A dual whose coefficients cannot move gets no values.
+    """
     known, values = None, None
     for m, dual in enumerate(duals):
+        if not _may_move(dual):
+            function(m, dual, None)
+            continue
         if known is None or not np.array_equal(known, dual.points):
             # the old values are freed before the new ones are computed
             values = None
-            known, values = dual.points, kernel_values(rows, dual.points, options, dtype, workers)
+            known, values = dual.points, kernel_values(rows, dual, options, dtype, workers)
         function(m, dual, values)
 
 
@@ -69,11 +80,11 @@ class StoredValues:
         coef, gradient, bias, violation = np.zeros((k, m)), np.empty((k, m)), np.zeros(k), np.full(k, np.inf)
         found, position = (coef, gradient, bias, violation, np.zeros(k, int)), np.array([0, 0])
         spare = np.empty(copied_values(m), self._values.dtype)
-        arrays = self._values, self.diagonal.astype(self._values.dtype), spare, self._slots
+        arrays = self._values, known_rows(self.diagonal.astype(spare.dtype)), spare, self._slots
         problem = target, low, high, unit.epsilon, np.asarray(Cs, np.float64)
         while position[0] < k:
             check_cancelled()
-            path_solver()(*arrays, problem, found, position, options.tol, gap, options.limit(n), _WORK)
+            solve_for_all(*arrays, problem, found, position, options.tol, gap, options.limit(n), _WORK)
             if options.callback is not None and options.callback(float(violation[min(position[0], k - 1)])):
                 break
         numbers = bias.tolist(), violation.tolist(), found[4].tolist()
@@ -100,6 +111,28 @@ class LazyValues:
         return found
 
 
+class LinearValues:
+    """Some points (int array (m,)) with a linear kernel, whose values are not needed: Newton steps on the normal."""
+
+    def __init__(self, rows, points, max_iter):
+        self._rows, self._points, self._max_iter = rows, widened(take_points(rows.points, points)), max_iter
+
+    def solutions(self, unit, Cs, options, _gap):
+        """Return the solutions of a dual for its bounds times ascending ``Cs``, each from a multiple of the last."""
+        trained = np.flatnonzero(unit.lower < unit.upper)
+        own, start, found = unit.take(trained), np.zeros(len(trained)), []
+        limits = Workspace(options.tol, self._max_iter, np.empty(0), callback=options.callback)
+        for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
+            lower, upper = C * own.lower, C * own.upper
+            start = start if before is None else np.clip(C / before * start, lower, upper)
+            solution = solve_linear(self._rows, replace(own, lower=lower, upper=upper, coef=start), limits)
+            start, coef = solution.coef, np.zeros(len(unit.target))
+            coef[trained] = start
+            gradient = unit.target - self._points @ (self._points.T @ coef)
+            found.append(replace(solution, coef=coef, gradient=gradient, cache=None))
+        return found
+
+
 def solve_path(values, unit, Cs, options, gap=0.0):
     """Return the solutions of a dual for its bounds times C, for ascending ``Cs``.
 
@@ -107,8 +140,13 @@ def solve_path(values, unit, Cs, options, gap=0.0):
     coefficient can move, because only one class is there, the bias is its target. The first solution starts from 0,
     each other from its neighbour, see `neighbour_start`. Solutions from stored values also end at a relative ``gap``.
     """
-    if not ((unit.lower < 0).any() and (unit.upper > 0).any()):
+    if not _may_move(unit):
         present = unit.target[unit.lower < unit.upper]
         bias = float(present.mean()) if len(present) else 0.0
         return [Solution(np.zeros(len(unit.target)), unit.target, bias, 0.0, 0)] * len(Cs)
     return values.solutions(unit, Cs, options, gap)
+
+
+def _may_move(dual):
+    """Whether a coefficient may rise and another may fall from 0."""
+    return bool((dual.lower < 0).any() and (dual.upper > 0).any())

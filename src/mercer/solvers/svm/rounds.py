@@ -4,9 +4,9 @@ import functools
 
 import numpy as np
 
-from mercer._compute.compile import compiled, dispatcher
-from mercer.solvers.svm.on_demand import TOGETHER, cached, row_adder, wanted_rows
-from mercer.solvers.svm.smo import LANES, load, offsets, subtract, take_steps
+from mercer._compute.compile import compiled, wide
+from mercer.solvers.svm.on_demand import TOGETHER, add_rows, wanted_rows
+from mercer.solvers.svm.smo import LANES, VECTORS, load, offsets, subtract, take_steps
 
 # A round solves for all variables, or for those near the margin if they are at most this share.
 _PART = 0.7
@@ -52,106 +52,82 @@ def bias_and_violation(f, coef, lower, upper, epsilon, n):
     return (total / count if count else middle), max(0.0, top - bottom)
 
 
-@functools.lru_cache(maxsize=64)
-def _all_round(profile, scalar):
-    """Return the compiled round over all variables: it returns the number of steps and of rows."""
-    add = row_adder(profile, scalar)
+@functools.partial(compiled, flags=VECTORS)
+def _round(points, K, spare, slots, used, places, rising, falling, coef, lower, upper, epsilon, aim, limit):
+    """Take steps over the variables ``places``; return the number of steps and of rows.
 
-    def solve(points, K, slots, used, rising, falling, coef, lower, upper, epsilon, aim, limit):
-        diagonal, everything, n_iter = points[3], np.array([0, coef.size]), 0
-        d, wanted = points[0].shape[1], np.empty(TOGETHER, np.int64)
-        while True:
-            steps, missing, _ = take_steps(
-                K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, everything, aim, limit - n_iter
-            )
-            n_iter += steps
-            if missing < 0:
-                return n_iter, used
-            count = wanted_rows(d, missing, rising, falling, slots, wanted)
-            used = add(points, K, slots, used, wanted[:count])
-
-    return dispatcher(solve, **cached(profile, scalar))
-
-
-@functools.lru_cache(maxsize=64)
-def _near_round(profile, scalar):
-    """Return the compiled round over some variables, whose kernel values it copies next to each other."""
-    add = row_adder(profile, scalar)
-
-    def solve(points, K, spare, slots, used, places, rising, falling, coef, lower, upper, epsilon, aim, limit):
-        n = places.size
+    Kernel values of a part of the variables are copied next to each other, into ``spare``.
+    """
+    n, m, copied = places.size, coef.size, places.size < coef.size
+    part, own, held, up, down, diagonal, b, low, high = K, slots, slots, rising, falling, points[4], coef, lower, upper
+    if copied:
         m = -(-n // LANES) * LANES
-        part, own = np.reshape(spare[: m * m], (m, m)), np.full(m, -1)
-        up, down, diagonal = np.empty(m, K.dtype), np.empty(m, K.dtype), np.zeros(m, K.dtype)
-        b, low, high = np.zeros(m), np.zeros(m), np.zeros(m)
-        d, held, wanted = points[0].shape[1], np.zeros(m, np.int64), np.empty(TOGETHER, np.int64)
+        part, own, held = np.reshape(spare[: m * m], (m, m)), np.empty(m, np.int64), np.empty(m, np.int64)
+        up, down, diagonal = np.empty(m, K.dtype), np.empty(m, K.dtype), np.empty(m, K.dtype)
+        b, low, high = np.empty(m), np.empty(m), np.empty(m)
         for t in range(m):
-            part[0, t], up[t], down[t] = 0, -np.inf, -np.inf
+            part[0, t], own[t], held[t], up[t], down[t], diagonal[t] = 0, -1, -1, -np.inf, -np.inf, 0
+            b[t], low[t], high[t] = 0, 0, 0
         for t in range(n):
             p = places[t]
-            up[t], down[t], diagonal[t] = rising[p], falling[p], points[3][p]
-            b[t], low[t], high[t], held[t] = coef[p], lower[p], upper[p], slots[p]
-        n_iter, known, everything = 0, 0, np.array([0, m])
-        while True:
-            steps, missing, _ = take_steps(
-                part, own, diagonal, up, down, b, low, high, epsilon, everything, aim, limit - n_iter
-            )
-            n_iter += steps
-            if missing < 0:
-                break
-            if held[missing] < 0:
-                count = wanted_rows(d, missing, up, down, held, wanted)
-                first, used = used, add(points, K, slots, used, places[wanted[:count]])
-                for a in range(count):
-                    held[wanted[a]] = first + a
-            row = K[held[missing]]
+            up[t], down[t], diagonal[t], held[t] = rising[p], falling[p], points[4][p], slots[p]
+            b[t], low[t], high[t] = coef[p], lower[p], upper[p]
+    n_iter, known, d = 0, 0, points[1].shape[1]
+    everything, wanted = np.empty(2, np.int64), np.empty(TOGETHER, np.int64)
+    everything[0], everything[1] = 0, m
+    while True:
+        remaining = limit - n_iter
+        steps, missing, _ = take_steps(part, own, diagonal, up, down, b, low, high, epsilon, everything, aim, remaining)
+        n_iter += steps
+        if missing < 0:
+            break
+        if held[missing] < 0:
+            count = wanted_rows(d, missing, up, down, held, wanted)
+            for a in range(count):
+                held[wanted[a]] = used + a
+                wanted[a] = places[wanted[a]]
+            used = add_rows(points, K, slots, used, wanted[:count])
+        if copied:
+            row, to = K[held[missing]], part[known]
             for t in range(m):
-                part[known, t] = row[places[t]] if t < n else 0
+                to[t] = row[places[t]] if t < n else 0
             own[missing] = known
             known += 1
+    if copied:
         for t in range(n):
             coef[places[t]] = b[t]
-        return n_iter, used
-
-    return dispatcher(solve, **cached(profile, scalar))
+    return n_iter, used
 
 
-@functools.lru_cache(maxsize=64)
-def round_solver(profile, scalar):
-    """Return the compiled loop over rounds: it ends at ``tol``, at ``limit`` steps, or after a round without any.
+@functools.partial(compiled, flags=VECTORS)
+def solve_rounds(points, K, spare, slots, used, f, coef, lower, upper, epsilon, tol, limit):
+    """Solve by rounds, which end at ``tol``, at ``limit`` steps, or after a round without any.
 
     Slopes have the type of K; after each round the gradient f is updated in float64. ``spare`` is memory for copies.
+    ``points`` are those of `add_rows`, which is called for missing rows only. Return the number of steps and of rows.
     """
-    all_round, near_round = _all_round(profile, scalar), _near_round(profile, scalar)
-
-    def solve(points, K, spare, slots, used, f, coef, lower, upper, epsilon, tol, limit):
-        m = f.size
-        rising, falling, before = np.empty(m, K.dtype), np.empty(m, K.dtype), np.empty(m)
-        places, rows, change = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m)
-        n_iter, last = 0, -1
-        while True:
-            top, bottom = load(f, coef, lower, upper, epsilon, rising, falling)
-            if not top + bottom > tol or n_iter >= limit or n_iter == last:
-                return n_iter, used
-            last = n_iter
-            for t in range(m):
-                before[t] = coef[t]
-            aim, near = max(0.5 * tol, _REDUCTION * (top + bottom)), near_margin(rising, falling, top, bottom, places)
-            if near > _PART * m:
-                steps, used = all_round(
-                    points, K, slots, used, rising, falling, coef, lower, upper, epsilon, aim, limit - n_iter
-                )
-            else:
-                steps, used = near_round(
-                    points, K, spare, slots, used, places[:near], rising, falling, coef, lower, upper, epsilon, aim,
-                    limit - n_iter,
-                )  # fmt: skip
-            n_iter += steps
-            count = 0
-            for t in range(m):
-                if coef[t] != before[t]:
-                    rows[count], change[count] = slots[t], coef[t] - before[t]
-                    count += 1
-            subtract(K, rows[:count], change[:count], f)
-
-    return dispatcher(solve, **cached(profile, scalar))
+    wide()
+    m = f.size
+    rising, falling, before = np.empty(m, K.dtype), np.empty(m, K.dtype), np.empty(m)
+    places, rows, change = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m)
+    n_iter, last = 0, -1
+    while True:
+        top, bottom = load(f, coef, lower, upper, epsilon, rising, falling)
+        if not top + bottom > tol or n_iter >= limit or n_iter == last:
+            return n_iter, used
+        last = n_iter
+        aim, near = max(0.5 * tol, _REDUCTION * (top + bottom)), near_margin(rising, falling, top, bottom, places)
+        near = m if near > _PART * m else near
+        for t in range(m):
+            before[t], places[t] = coef[t], t if near == m else places[t]
+        steps, used = _round(
+            points, K, spare, slots, used, places[:near], rising, falling, coef, lower, upper, epsilon, aim,
+            limit - n_iter,
+        )  # fmt: skip
+        n_iter += steps
+        count = 0
+        for t in range(m):
+            if coef[t] != before[t]:
+                rows[count], change[count] = slots[t], coef[t] - before[t]
+                count += 1
+        subtract(K, rows[:count], change[:count], f)

@@ -1,18 +1,24 @@
 """Kernel rows for a solver: blocks by matrix products, products that never store K, float32 where it is accurate."""
 
 import numpy as np
+import scipy.sparse as sp
 
 from mercer._compute import loops
-from mercer._compute.points import subtract_centre, take_points, widened
-from mercer._compute.profile import parameters
+from mercer._compute.compile import compiled
+from mercer._compute.points import count_points, subtract_centre, take_points, widened
+from mercer._compute.profile import evaluate_profile, parameters
 from mercer._compute.threads import run_tasks
+from mercer._compute.tile import COINCIDENCE
 from mercer.gram import Gram
+from mercer.solvers.svm.on_demand import filler_address
 from mercer.solvers.svm.ridged import Ridged
 from mercer.solvers.svm.smo import LANES
 
 # Columns of a task, and kernel values of a tile: both factors of the product and the result stay in cache.
 _TASK_COLUMNS = 512
 _TILE = 1 << 16
+# Sparse rows of a task, and kernel values of a tile of a product with them.
+_TASK_ROWS, _PRODUCT = 64, 1 << 20
 # Number of operations below which one thread is as fast as a pool.
 _THREADED = 1 << 22
 # Number of points up to which values are float64: float32 would save too little.
@@ -28,21 +34,26 @@ def rows_of(kernel, points, accuracy, ridge=None):
     """
     if ridge is not None:
         return PlainRows(Ridged(kernel, widened(points), ridge), np.arange(len(ridge)))
-    if kernel.scalar is None or not isinstance(points, np.ndarray):
+    if kernel.scalar is None or not (isinstance(points, np.ndarray) or sp.issparse(points)):
         return PlainRows(kernel, points)
-    if len(points) <= _FEW:
-        return FusedRows(kernel, points, np.float64)
-    few = np.arange(min(len(points), _SAMPLE))
-    sample = points[np.linspace(0, len(points) - 1, len(few)).astype(int)]
+    if sp.issparse(points) and _has_kink(kernel, np.float64):
+        # small distances are recomputed from differences there
+        return PlainRows(kernel, points)
+    n, Rows = count_points(points), SparseRows if sp.issparse(points) else FusedRows
+    if n <= _FEW:
+        return Rows(kernel, points, np.float64)
+    few = np.arange(min(n, _SAMPLE))
+    sample = points[np.linspace(0, n - 1, len(few)).astype(int)]
     blocks = []
     for dtype in (np.float32, np.float64):
         block = np.empty((len(few), len(few)), dtype)
-        FusedRows(kernel, sample, dtype).columns(few)(few, block)
-        blocks.append(block)
+        Rows(kernel, sample, dtype).arguments(few)(few, block)
+        # without compiled code, which training may not need in both types
+        blocks.append(evaluate_profile(kernel, np.maximum(block, 0) if kernel.scalar == "radial" else block))
     difference = blocks[0] - blocks[1]
     np.fill_diagonal(difference, 0)
     error = float(np.sqrt(np.mean(np.square(difference))))
-    return FusedRows(kernel, points, np.float32, error) if error <= accuracy else FusedRows(kernel, points, np.float64)
+    return Rows(kernel, points, np.float32, error) if error <= accuracy else Rows(kernel, points, np.float64)
 
 
 class PlainRows:
@@ -93,7 +104,8 @@ class FusedRows:
     """Kernel rows of a kernel of the squared distance or the inner product: one matrix product, one compiled pass.
 
     [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2 on centred points, of which the second factor is stored. Attributes are
-    those of `PlainRows`.
+    those of `PlainRows`, and ``scalar``: "radial", "dot", or "kinked" for distances of a kernel with an infinite slope
+    at 0, where small distances are recomputed from differences.
     """
 
     def __init__(self, kernel, points, dtype, error=np.nan):
@@ -112,18 +124,16 @@ class FusedRows:
     def set_kernel(self, kernel):
         """Take a kernel, or another one of its class over the same points."""
         self.kernel, self._formula = kernel, (kernel.profile, kernel.scalar, parameters(kernel))
-        self._radial = kernel.scalar == "radial"
+        self._radial, self.scalar = kernel.scalar == "radial", kernel.scalar
+        if _has_kink(kernel, self.dtype):
+            self.scalar = "kinked"
         # k(x, x) is constant for a kernel of distances
         some = self.points[:1] if self._radial else self.points
         self.diagonal = np.resize(np.asarray(kernel.diag(some.astype(np.float64)), np.float64), len(self.points))
 
     def finisher(self):
         """Return the compiled loop that turns squared distances or inner products into kernel values, in place."""
-        profile, scalar, parameters = self._formula
-        parameters = tuple(self.dtype.type(value) for value in parameters)
-        kind = "clamped" if scalar == "radial" else "plain"
-        loop = loops.compile_profile(profile, 0, kind, self.dtype, len(parameters))
-        return lambda block: loop(block, block, block, 0, parameters)
+        return _finisher(self._formula, self.dtype)
 
     def columns(self, J):
         """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
@@ -134,7 +144,7 @@ class FusedRows:
         return self._written(J, lambda _block: None)
 
     def _written(self, J, finish):
-        right = self._right[consecutive(J)]
+        right, share = self._right[consecutive(J)], self.dtype.type(COINCIDENCE)
 
         def write(R, out):
             left = self._left(R)
@@ -152,6 +162,8 @@ class FusedRows:
                         own = left[start : start + step]
                         block = memory[: len(own) * other.shape[1]].reshape(len(own), -1)
                         np.matmul(own, other, out=block)
+                        if self.scalar == "kinked":
+                            loops.recompute_coincident(own, other, block, 0, share)
                         finish(block)
                         out[start : start + step, tile] = block
 
@@ -170,18 +182,29 @@ class FusedRows:
         values = loops.matmul(*self._formula, self._centred(R), self._centred(J), columns).astype(np.float64)
         return values if weights.ndim == 2 else values[:, 0]
 
-    def coordinates(self):
-        """Return what compiled loops compute rows of: coordinates (n, d), squared norms (n,), parameters.
+    def compiled_rows(self):
+        """Return what compiled loops compute rows from.
 
-        The coordinates are -2 (x - centre) for a kernel of distances.
+        The address of the loop, an array whose first d columns are the coordinates (-2 (x - centre) for a kernel of
+        distances), d, squared norms, parameters and the diagonal.
         """
-        squares = self._right[:, -1] if self._radial else np.zeros(len(self.points), self.dtype)
-        parameters = tuple(self.dtype.type(value) for value in self._formula[2])
-        return self._right[:, : self.points.shape[1]], squares, parameters
+        n, d = self.points.shape
+        squares = self._right[:, -1].copy() if self._radial else np.zeros(n, self.dtype)
+        fill, parameters = self._filler(self.dtype)
+        return fill, self._right, d, squares, parameters, self.diagonal
 
-    def exact_coordinates(self):
-        """Return the points as given, the centre (d,) and float64 parameters."""
-        return self.points, self._centre, tuple(float(value) for value in self._formula[2])
+    def compiled_exact_rows(self):
+        """Return the same in float64 from the points as given.
+
+        The address of the loop, the points, their centre, the factor of coordinates, parameters and the diagonal.
+        """
+        fill, parameters = self._filler(np.dtype(np.float64))
+        points = np.ascontiguousarray(self.points, np.float64)
+        return fill, points, self._centre, -2.0 if self._radial else 1.0, parameters, self.diagonal
+
+    def _filler(self, dtype):
+        profile, _, parameters = self._formula
+        return filler_address(profile, self.scalar, len(parameters), dtype), np.array(parameters, dtype)
 
     def _centred(self, J):
         # multiplication by a power of 2 is exact
@@ -194,6 +217,99 @@ class FusedRows:
         left[:, :-2] *= self.dtype.type(-0.5)
         left[:, -2:] = left[:, :-3:-1]
         return left
+
+
+class SparseRows:
+    """Kernel rows of a kernel of the squared distance or the inner product on sparse rows of numbers.
+
+    A row adds, for each of its entries, a multiple of a column of the other points. Attributes are those of
+    `PlainRows`.
+    """
+
+    def __init__(self, kernel, points, dtype, error=np.nan):
+        self.kernel, self.points, self.dtype, self.error = kernel, points, np.dtype(dtype), error
+        self._formula = kernel.profile, kernel.scalar, parameters(kernel)
+        self._X = points.astype(dtype)
+        n, used = points.shape[0], points.count_nonzero(axis=0).astype(float)
+        self.width = max(1, int(used @ used / n**2))
+        self.diagonal = np.resize(np.asarray(kernel.diag(widened(points)), np.float64), n)
+        self._squares = np.zeros(n, dtype)
+        if kernel.scalar == "radial":
+            self._squares[:] = widened(points).power(2).sum(axis=1).ravel()
+
+    def columns(self, J):
+        """Return a function (R, out) that writes the kernel values of points R with points J."""
+        return self._written(J, _finisher(self._formula, self.dtype))
+
+    def arguments(self, J):
+        """Return a function (R, out) that writes the squared distances or inner products of points R and J."""
+        return self._written(J, lambda _block: None)
+
+    def _written(self, J, finish):
+        chosen = consecutive(J)
+        other, squares = self._X[chosen].tocsc(), self._squares[chosen]
+        factor = self.dtype.type(-2 if self.kernel.scalar == "radial" else 1)
+
+        def write(R, out):
+            def fill(task):
+                own = slice(task * _TASK_ROWS, (task + 1) * _TASK_ROWS)
+                left, block = self._X[R[own]], np.empty((len(R[own]), len(J)), self.dtype)
+                np.add(self._squares[R[own], None], squares, out=block)
+                _add_sparse_products(*_arrays(left), *_arrays(other), factor, block)
+                with np.errstate(all="ignore"):
+                    finish(block)
+                out[own] = block
+
+            run(fill, -(-len(R) // _TASK_ROWS), len(R) * len(J) * self.width)
+
+        return write
+
+    def square(self, J):
+        """Return the kernel values between points J, exactly symmetric."""
+        values = np.empty((len(self._squares[J]),) * 2, self.dtype)
+        J = np.arange(len(self._squares))[J]
+        self.columns(J)(J, values)
+        return values
+
+    def product(self, R, J, weights):
+        """Return K[R, J] @ weights, a vector or columns, summed in float64 over tiles; K is never stored."""
+        total = np.zeros((len(R), *weights.shape[1:]))
+        for left in range(0, len(J), _TASK_COLUMNS):
+            some = J[left : left + _TASK_COLUMNS]
+            write, own = self.columns(some), weights[left : left + _TASK_COLUMNS].astype(self.dtype)
+            step = max(1, _PRODUCT // len(some))
+            for top in range(0, len(R), step):
+                block = np.empty((len(R[top : top + step]), len(some)), self.dtype)
+                write(R[top : top + step], block)
+                total[top : top + step] += block @ own
+        return total
+
+
+@compiled
+def _add_sparse_products(starts, places, values, stops, rows, others, factor, out):
+    """Add ``factor`` times the inner products of sparse rows, given by rows, with points given by columns."""
+    for r in range(out.shape[0]):
+        to = out[r]
+        for a in range(starts[r], starts[r + 1]):
+            k, x = places[a], factor * values[a]
+            for b in range(stops[k], stops[k + 1]):
+                to[rows[b]] += x * others[b]
+
+
+def _arrays(X):
+    return X.indptr, X.indices, X.data
+
+
+def _has_kink(kernel, dtype):
+    return kernel.scalar == "radial" and loops.has_kink(kernel.profile, parameters(kernel), dtype)
+
+
+def _finisher(formula, dtype):
+    """Return the compiled loop that turns squared distances or inner products into kernel values, in place."""
+    profile, scalar, parameters = formula
+    parameters = tuple(dtype.type(value) for value in parameters)
+    loop = loops.compile_profile(profile, 0, "clamped" if scalar == "radial" else "plain", dtype, len(parameters))
+    return lambda block: loop(block, block, block, 0, parameters)
 
 
 def exact_product(rows, R, J, weights):

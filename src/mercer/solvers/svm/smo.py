@@ -11,10 +11,12 @@ import functools
 
 import numpy as np
 
-from mercer._compute.compile import compiled, wide
+from mercer._compute.compile import compiled, larger, wide
 
-# The number of variables is a multiple of this, so that maxima are taken lane by lane on vector registers.
-LANES = 64
+# The number of variables is a multiple of this, that of the widest vector registers, so that no loop has a remainder.
+LANES = 16
+# Values of which the largest is compared at once with the one that is looked for.
+_BLOCK = 64
 # Least squared distance of a pair in feature space, relative to its squared norms: bounds the step.
 _FLAT = 1e-12
 # Entries of the gradient that stay in the processor's cache while rows pass.
@@ -59,29 +61,31 @@ def take_steps(K, slots, diagonal, rising, falling, coef, lower, upper, epsilon,
     O(m) per step. Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6 (2005), WSS 2.
     """
     wide()
-    m = rising.size
-    gains = np.empty(m, np.float32)
-    highs, lows, best = np.empty(LANES, rising.dtype), np.empty(LANES, rising.dtype), np.empty(LANES, np.float32)
+    gains = np.empty(rising.size, np.float32)
     row_i = row_j = K[0]
-    step, n_iter = rising.dtype.type(0), 0
+    zero, n_iter = rising.dtype.type(0), 0
+    step = zero
     while True:
-        start, stop, top, bottom, widest = 0, 0, step * 0, step * 0, -np.inf
+        # of the types that they have later: each further type is compiled apart
+        start, stop, top, bottom, widest = groups[0], groups[0], zero, zero, -np.inf
         for k in range(groups.size - 1):
-            high, low = _update(rising, falling, row_i, row_j, step, highs, lows, groups[k], groups[k + 1])
+            own = slice(groups[k], groups[k + 1])
+            high, low = _update(rising[own], falling[own], row_i[own], row_j[own], step)
             violation = np.float64(high) + np.float64(low)
             if violation > widest:
                 start, stop, top, bottom, widest = groups[k], groups[k + 1], high, low, violation
-        step = rising.dtype.type(0)
+        step = zero
         if not widest > tol or n_iter >= max_iter:
             return n_iter, -1, widest
-        i = _first(rising, top, start, stop)
+        i = start + _first(rising[start:stop], top)
         if slots[i] < 0:
             return n_iter, i, widest
         row_i = K[slots[i]]
         scale = rising.dtype.type(1.0 / widest)
-        won = _gains(row_i, falling, diagonal, gains, best, start, stop, diagonal[i], top, scale)
+        own = slice(start, stop)
+        won = _gains(row_i[own], falling[own], diagonal[own], gains[own], diagonal[i], top, scale)
         # if all gains underflow: the pair of largest violation
-        j = _first(gains, won, start, stop) if won > 0 else _first(falling, bottom, start, stop)
+        j = start + (_first(gains[own], won) if won > 0 else _first(falling[own], bottom))
         if slots[j] < 0:
             return n_iter, j, widest
         row_j = K[slots[j]]
@@ -126,81 +130,50 @@ def load(f, coef, lower, upper, epsilon, rising, falling):
         rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
         up, down = f[t] + rise, fall - f[t]
         rising[t], falling[t] = up, down
-        top = up if up > top else top
-        bottom = down if down > bottom else bottom
+        top, bottom = larger(top, up), larger(bottom, down)
     return top, bottom
 
 
 @functools.partial(compiled, flags=VECTORS, inline=True)
-def _update(rising, falling, row_i, row_j, step, highs, lows, start, stop):
+def _update(rising, falling, row_i, row_j, step):
     """Update the slopes by a step; return the largest of each kind."""
-    for t in range(LANES):
-        highs[t] = lows[t] = -np.inf
     number = rising.dtype.type
-    for a in range(start, stop, LANES):
-        up, down, p, q = (
-            rising[a : a + LANES],
-            falling[a : a + LANES],
-            row_i[a : a + LANES],
-            row_j[a : a + LANES],
-        )
-        for t in range(LANES):
-            change = step * (number(p[t]) - number(q[t]))
-            y, z = up[t] - change, down[t] + change
-            up[t], down[t] = y, z
-            highs[t] = y if y > highs[t] else highs[t]
-            lows[t] = z if z > lows[t] else lows[t]
-    return _largest(highs), _largest(lows)
+    top = bottom = number(-np.inf)
+    for t in range(rising.size):
+        change = step * (number(row_i[t]) - number(row_j[t]))
+        up, down = rising[t] - change, falling[t] + change
+        rising[t], falling[t] = up, down
+        top, bottom = larger(top, up), larger(bottom, down)
+    return top, bottom
 
 
 @functools.partial(compiled, flags=VECTORS, inline=True)
-def _gains(row, falling, diagonal, gains, best, start, stop, own, top, scale):
+def _gains(row, falling, diagonal, gains, own, top, scale):
     """Write the gain of each variable that may fall as a partner, in float32; return the largest."""
-    floor = np.float32(_FLAT * abs(own) + 1e-37)
-    for t in range(LANES):
-        best[t] = -1.0
-    for a in range(start, stop, LANES):
-        p, d, down, out = (
-            row[a : a + LANES],
-            diagonal[a : a + LANES],
-            falling[a : a + LANES],
-            gains[a : a + LANES],
-        )
-        for t in range(LANES):
-            drop = np.float32((top + down[t]) * scale)
-            drop = drop if drop > np.float32(0.0) else np.float32(0.0)
-            curvature = np.float32(own + d[t] - (p[t] + p[t]))
-            gain = drop * drop / (curvature if curvature > floor else floor)
-            out[t] = gain
-            best[t] = gain if gain > best[t] else best[t]
-    return _largest(best)
+    floor, zero, best = np.float32(_FLAT * abs(own) + 1e-37), np.float32(0.0), np.float32(-1.0)
+    for t in range(row.size):
+        drop = larger(np.float32((top + falling[t]) * scale), zero)
+        curvature = larger(np.float32(own + diagonal[t] - (row[t] + row[t])), floor)
+        gain = drop * drop / curvature
+        gains[t] = gain
+        best = larger(best, gain)
+    return best
 
 
 @functools.partial(compiled, flags=VECTORS, inline=True)
-def _largest(lanes):
-    """Return the largest lane by halving; the lanes are overwritten."""
-    half = LANES // 2
-    while half > 0:
-        left, right = lanes[:half], lanes[half : 2 * half]
-        for t in range(half):
-            left[t] = left[t] if left[t] >= right[t] else right[t]
-        half //= 2
-    return lanes[0]
-
-
-@functools.partial(compiled, flags=VECTORS, inline=True)
-def _first(values, value, start, stop):
+def _first(values, value):
     """Return the first place of a value that is among the values."""
-    for a in range(start, stop, LANES):
-        g = values[a : a + LANES]
-        found = 0
-        for t in range(LANES):
-            found += g[t] == value
-        if found:
-            for t in range(LANES):
-                if g[t] == value:
+    for a in range(0, values.size, _BLOCK):
+        block = values[a : a + _BLOCK]
+        highest = block[0]
+        # no constant number of passes: the loop would be unrolled, and then use no vector registers
+        for t in range(block.size):
+            highest = larger(highest, block[t])
+        if highest == value:
+            for t in range(block.size):
+                if block[t] == value:
                     return a + t
-    return start
+    return 0
 
 
 @compiled

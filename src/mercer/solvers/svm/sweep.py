@@ -16,6 +16,8 @@ _RELEVANT = 0.5
 _SMALL, _QUICK = 4352**2, 1 << 31
 # Number of steps between two checks whether few variables are left near the margin, as a share of all.
 _CHECK = 8
+# Least number of steps between two looks of Python, which take as long as hundreds of steps over few variables.
+_STEPS = 1024
 # Number of variables of known rows that are solved for before other rows are computed.
 _KNOWN = 2048
 # Number of rows kept although their variables rest at their bounds.
@@ -82,7 +84,8 @@ class Sweep:
                 if pays:
                     continue
                 since, pause = 0, 2 * pause if steps else pause
-            steps, missing, violation = variables.steps(cache.values, cache.slots, tol, min(left, len(variables)))
+            most = min(left, max(len(variables), _STEPS))
+            steps, missing, violation = variables.steps(cache.values, cache.slots, tol, most)
             n_iter, since = n_iter + steps, since + steps
             if self._callback is not None and self._callback(violation):
                 return n_iter, True

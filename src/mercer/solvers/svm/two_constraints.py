@@ -164,7 +164,7 @@ class _Sweep:
         worth = np.where(rise, gradient - bias, np.where(fall, bias - gradient, -np.inf))
         worth[self._cache.slots[own] >= 0] = -np.inf
         worth[worth < _RELEVANT * worth.max()] = -np.inf
-        best = np.argpartition(-worth, _BATCH - 1)[: _BATCH - 1]
+        best = np.argsort(-worth)[: _BATCH - 1]
         return np.unique(np.append(own[best[worth[best] > -np.inf]], missing))
 
 

@@ -8,15 +8,15 @@ import functools
 
 import numpy as np
 
-from mercer._compute.compile import compiled, dispatcher
+from mercer._compute.compile import compiled, wide
 from mercer._compute.threads import check_cancelled
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.dual import Dual, Solution, gap_between_bounds
-from mercer.solvers.svm.exact import refiner
-from mercer.solvers.svm.on_demand import cached, row_adder, tiles_of
-from mercer.solvers.svm.rounds import bias_and_violation, copied_values, round_solver
-from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.smo import LANES, VECTORS, subtract
+from mercer.solvers.svm.exact import refine
+from mercer.solvers.svm.on_demand import tiles_of
+from mercer.solvers.svm.rounds import bias_and_violation, copied_values, solve_rounds
+from mercer.solvers.svm.rows import FusedRows, exact_product
+from mercer.solvers.svm.smo import LANES, VECTORS
 
 # Largest number of variables: beyond, several threads and blocks of rows pay more than few rows.
 LARGEST = 8192
@@ -38,17 +38,18 @@ def fits(rows, duals, size):
     return all(dual.ridge is None and dual.total is None and not dual.unbounded for dual in duals)
 
 
-def solve_whole(rows, duals, workspace, max_iter):
+def solve_whole(rows, duals, workspace, max_iter, values=None):
     """Return the solutions of several duals of one epsilon, with certificates.
 
-    A dual that takes more than ``max_iter`` steps, or whose slopes are beyond the accuracy of the rows, ends before
-    ``tol``. Duals after a callback that returned True are left at their starts.
+    ``values`` (n, n) are the kernel values between all points, if they are known. A dual that takes more than
+    ``max_iter`` steps, or whose slopes are beyond the accuracy of the rows, ends before ``tol``. Duals after a callback
+    that returned True are left at their starts.
     """
     state = _State(rows, duals)
-    solver = _solver(rows.kernel.profile, rows.kernel.scalar)
+    values = np.empty((0, 0), rows.dtype) if values is None else values
     while state.position[0] < len(duals):
         check_cancelled()
-        solver(*state.arrays(), workspace.buffer, workspace.tol, max_iter)
+        _solve(*state.arrays(), values, workspace.buffer, workspace.tol, max_iter, _WORK)
         last = min(int(state.position[0]), len(duals) - 1)
         if workspace.callback is not None and workspace.callback(float(state.violation[last])):
             break
@@ -69,19 +70,28 @@ class _State:
         self.dual = duals[0]
         if len(duals) > 1:
             self.dual = Dual(*(np.concatenate([getattr(dual, name) for dual in duals]) for name in names), self.epsilon)
-        self.coef, self.gradient = self.dual.coef.copy(), self.dual.target.copy()
+        self.coef, self.gradient = self.dual.coef.copy(), self._first_gradient(duals)
         self.bias, self.violation = np.zeros(len(duals)), np.full(len(duals), np.inf)
         self.n_iter = np.zeros(len(duals), int)
         # the dual that is being solved, and the number of its rows in the buffer, negative before it begins
         self.position = np.array([0, -1])
         self.slots = np.empty(_padded(int(np.diff(self.stops).max())), np.int64)
 
+    def _first_gradient(self, duals):
+        gradient = self.dual.target.copy()
+        for dual, start in zip(duals, self.stops.tolist(), strict=False):
+            known = np.flatnonzero(dual.coef)
+            if len(known):
+                product = exact_product(self.rows, dual.points, dual.points[known], dual.coef[known])
+                gradient[start : start + len(product)] -= product
+        return gradient
+
     def arrays(self):
         """Return the arguments of the compiled solver."""
         dual, rows = self.dual, self.rows
         problem = self.stops, dual.points, dual.target, dual.lower, dual.upper, self.epsilon
         found = self.coef, self.gradient, self.bias, self.violation, self.n_iter
-        return rows.coordinates(), rows.exact_coordinates(), rows.diagonal, problem, found, self.position, self.slots
+        return rows.compiled_rows(), rows.compiled_exact_rows(), problem, found, self.position, self.slots
 
     def solutions(self):
         """Return one solution for each dual, with its certificate."""
@@ -106,82 +116,77 @@ class _State:
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _points_of(coordinates, all_diagonal, own, K):
-    """Return the tiles of some points, their squares, the parameters and the diagonal, padded to the width of K."""
-    rows, all_squares, parameters = coordinates
+def _points_of(rows, own, K):
+    """Return the arguments of `add_rows` for some points, padded to the width of K."""
+    fill, coordinates, d, all_squares, parameters, all_diagonal = rows
     m = K.shape[1]
-    squares, diagonal = np.zeros(m, K.dtype), np.zeros(m, K.dtype)
+    squares, diagonal = np.empty(m, K.dtype), np.empty(m, K.dtype)
+    for t in range(m):
+        squares[t], diagonal[t] = 0, 0
     for t in range(own.size):
         squares[t], diagonal[t] = all_squares[own[t]], all_diagonal[own[t]]
-    return tiles_of(rows, own, m), squares, parameters, diagonal
+    return fill, tiles_of(coordinates, d, own, m), squares, parameters, diagonal
 
 
 @compiled
 def _padded_part(values, first, n, m):
     """Return m values, of which n are ``values[first:]`` and the others 0."""
-    out = np.zeros(m)
-    for t in range(n):
-        out[t] = values[first + t]
+    out = np.empty(m)
+    for t in range(m):
+        out[t] = values[first + t] if t < n else 0.0
     return out
 
 
-@functools.lru_cache(maxsize=64)
-def _starter(profile, scalar):
-    """Return the compiled start of a dual: the rows of a given start and its gradient; it counts the rows."""
-    add = row_adder(profile, scalar)
+@compiled
+def _copy_rows(values, own, diagonal, K, slots):
+    """Copy the kernel values between some points to K; return their number."""
+    for a in range(own.size):
+        slots[a] = a
+        row, out = values[own[a]], K[a]
+        for b in range(out.size):
+            out[b] = row[own[b]] if b < own.size else 0
+        out[a] = diagonal[a]
+    return own.size
 
-    def start(points, K, slots, f, coef, n):
-        for t in range(slots.size):
-            slots[t], K[0, t] = -1, 0
-        count, moved, change = 0, np.empty(n, np.int64), np.empty(n)
-        used = add(points, K, slots, 0, np.flatnonzero(coef))
+
+@functools.partial(compiled, flags=VECTORS)
+def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol, max_iter, work):
+    """Solve duals from ``position[0]`` on until all are solved or the work is done."""
+    wide()
+    stops, all_points, all_target, all_lower, all_upper, epsilon = problem
+    all_coef, all_gradient, bias, violation, n_iter = found
+    fill, coordinates, d, squares, parameters, diagonal = rows
+    # known rows need no coordinates
+    rows = fill, coordinates, 0 if values.size else d, squares, parameters, diagonal
+    while position[0] < stops.size - 1 and work > 0:
+        k, used = position[0], position[1]
+        first, stop = stops[k], stops[k + 1]
+        n = stop - first
+        m = -(-n // LANES) * LANES
+        own, target = all_points[first:stop], all_target[first:stop]
+        K, spare, slots = np.reshape(buffer[: m * m], (m, m)), buffer[m * m :], all_slots[:m]
+        points = _points_of(rows, own, K)
+        f, coef = _padded_part(all_gradient, first, n, m), _padded_part(all_coef, first, n, m)
+        lower, upper = _padded_part(all_lower, first, n, m), _padded_part(all_upper, first, n, m)
+        if used < 0:
+            used = 0
+            for t in range(m):
+                slots[t], K[0, t] = -1, 0
+            if values.size:
+                used = _copy_rows(values, own, points[4], K, slots)
+        limit = min(max_iter - n_iter[k], max(1, work // (m + _OVERHEAD)))
+        steps, used = solve_rounds(points, K, spare, slots, used, f, coef, lower, upper, epsilon, tol, limit)
+        n_iter[k] += steps
+        work -= (steps + 1) * (m + _OVERHEAD)
+        level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
+        if excess <= tol:
+            spent = 2.0 * used * m * (d + 10) + 20.0 * n_iter[k] * m
+            accuracy = epsilon, level, _MARGIN * tol, max(_OPERATIONS, _SHARE * spent)
+            refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, *accuracy)
+            level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
+        bias[k], violation[k] = level, excess
         for t in range(n):
-            if coef[t] != 0:
-                moved[count], change[count] = slots[t], coef[t]
-                count += 1
-        subtract(K, moved[:count], change[:count], f)
-        return used
-
-    return dispatcher(start, **cached(profile, scalar))
-
-
-@functools.lru_cache(maxsize=64)
-def _solver(profile, scalar):
-    """Return the compiled solver: it solves duals from ``position[0]`` on until all are solved or its work is done."""
-    start, solve_rounds = _starter(profile, scalar), round_solver(profile, scalar)
-    refine = refiner(profile, scalar)
-
-    def solve(coordinates, exact, all_diagonal, problem, found, position, all_slots, buffer, tol, max_iter):
-        raw, centre, exact_parameters = exact
-        stops, all_points, all_target, all_lower, all_upper, epsilon = problem
-        all_coef, all_gradient, bias, violation, n_iter = found
-        work = _WORK
-        while position[0] < stops.size - 1 and work > 0:
-            k = position[0]
-            n = stops[k + 1] - stops[k]
-            m = -(-n // LANES) * LANES
-            own, target = all_points[stops[k] : stops[k + 1]], all_target[stops[k] : stops[k + 1]]
-            K, spare, slots = np.reshape(buffer[: m * m], (m, m)), buffer[m * m :], all_slots[:m]
-            points = _points_of(coordinates, all_diagonal, own, K)
-            f, coef = _padded_part(all_gradient, stops[k], n, m), _padded_part(all_coef, stops[k], n, m)
-            lower, upper = _padded_part(all_lower, stops[k], n, m), _padded_part(all_upper, stops[k], n, m)
-            used = position[1] if position[1] >= 0 else start(points, K, slots, f, coef, n)
-            limit = min(max_iter - n_iter[k], max(1, work // (m + _OVERHEAD)))
-            steps, used = solve_rounds(points, K, spare, slots, used, f, coef, lower, upper, epsilon, tol, limit)
-            n_iter[k] += steps
-            work -= (steps + 1) * (m + _OVERHEAD)
-            bias[k], violation[k] = bias_and_violation(f, coef, lower, upper, epsilon, n)
-            if violation[k] <= tol:
-                spent = 2.0 * used * m * (raw.shape[1] + 10) + 20.0 * n_iter[k] * m
-                own_raw, reach = (raw, own, centre, exact_parameters, all_diagonal), _MARGIN * tol
-                allowed = max(_OPERATIONS, _SHARE * spent)
-                accuracy = epsilon, bias[k], reach, allowed
-                if refine(points, own_raw, K, slots, used, target, f, coef, lower, upper, *accuracy):
-                    bias[k], violation[k] = bias_and_violation(f, coef, lower, upper, epsilon, n)
-            for t in range(n):
-                all_gradient[stops[k] + t], all_coef[stops[k] + t] = f[t], coef[t]
-            # fewer steps than the limit: no further step lowers the violation
-            paused = violation[k] > tol and n_iter[k] < max_iter and steps >= limit
-            position[0], position[1] = (k, used) if paused else (k + 1, -1)
-
-    return dispatcher(solve, **cached(profile, scalar))
+            all_gradient[first + t], all_coef[first + t] = f[t], coef[t]
+        # fewer steps than the limit: no further step lowers the violation
+        paused = violation[k] > tol and n_iter[k] < max_iter and steps >= limit
+        position[0], position[1] = (k, used) if paused else (k + 1, -1)

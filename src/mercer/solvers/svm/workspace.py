@@ -17,7 +17,7 @@ from mercer.solvers.svm.smo import LANES
 # Kernel values of variables near the margin are copied: memory for them, as a share of the memory for kernel rows.
 COPIES = 0.1
 # Fewest kernel values that a solver needs, in lanes squared.
-_LEAST = 4
+_LEAST = 64
 # Steps that are allowed by default.
 _STEPS, _STEPS_PER_POINT = 10_000_000, 100
 
