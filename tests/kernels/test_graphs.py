@@ -133,19 +133,20 @@ def test_values_are_those_of_grakel():
     np.testing.assert_allclose(RandomWalk(0.01)(MOLECULES) + unequal, walks, rtol=1e-12)
 
 
+class _View(dict):
+    """Nodes or edges with their attributes, as networkx shows them."""
+
+    def __call__(self, data):
+        return [(*key, value) if isinstance(key, tuple) else (key, value) for key, value in self.items()]
+
+
 class _Networkx:
     """Graph with the part of the interface of networkx that is used."""
 
     def __init__(self, edges, labels, directed=False, multi=False):
-        self._labels, self.edges, self._directed, self._multi = labels, edges, directed, multi
-
-    @property
-    def nodes(self):
-        class View(dict):
-            def __call__(self, data):
-                return list(self.items())
-
-        return View({node: {} if label is None else {"label": label} for node, label in self._labels.items()})
+        self._directed, self._multi = directed, multi
+        self.nodes = _View({node: {} if label is None else {"label": label} for node, label in labels.items()})
+        self.edges = _View(dict.fromkeys(edges, {}))
 
     def is_directed(self):
         return self._directed
@@ -166,6 +167,23 @@ def test_nodes_and_labels_of_networkx_are_read():
         ShortestPath()([_Networkx([], {}, multi=True)])
     with pytest.raises(ValueError, match=r"X\[0\] is an empty graph"):
         ShortestPath()([_Networkx([], {})])
+
+
+def test_weights_and_labels_of_edges_of_networkx_are_refused():
+    graph = _Networkx([("x", "y"), ("y", "z")], dict.fromkeys("xyz"))
+    graph.edges["x", "y"] = {"weight": 1.0, "colour": "red"}
+    assert ShortestPath()([graph]) == [[20]]
+    graph.edges["y", "z"] = {"weight": 2.5}
+    with pytest.raises(ValueError, match=r"X\[1\] has an edge 'y' - 'z' of weight 2.5; edges have no weights"):
+        ShortestPath()([EDGE, graph])
+    graph.edges["y", "z"] = {"label": "double"}
+    with pytest.raises(ValueError, match=r"X\[0\] has an edge 'y' - 'z' with the label 'double'; only nodes have"):
+        WeisfeilerLehman(1)([graph])
+
+
+def test_labels_of_networkx_that_cannot_be_hashed_are_named():
+    with pytest.raises(TypeError, match=r"labels of X\[1\]\[0\] must be hashable, got \[1\] of type list"):
+        ShortestPath()([EDGE, _Networkx([], {"x": [1]})])
 
 
 def test_graphs_are_equal_by_content():
@@ -200,6 +218,7 @@ EDGE = Graph([[0, 1], [1, 0]])
         (lambda: ShortestPath()(EDGE), TypeError, "X must be an array or a list of points, got Graph"),
         (lambda: ShortestPath()([EDGE, MOLECULES[0]]), ValueError, r"X\[1\] is a graph with labels, but X\[0\] is"),
         (lambda: ShortestPath()([EDGE], MOLECULES), ValueError, r"X\[0\] is a graph without labels, but Z\[0\] is"),
+        (lambda: mc.Gram(ShortestPath(), [EDGE], MOLECULES) @ np.ones(7), ValueError, r"X\[0\] is .*, but Z\[0\] is"),
         (lambda: RandomWalk(0.25)([EDGE, PLAIN[0]]), ValueError, r"decay = 0.25 must be below .* X\[1\] has a node of"),
         (lambda: RandomWalk(1.0)([EDGE]), ValueError, "decay = 1.0 must be below 1 / degree.2 = 1:"),
         (lambda: RandomWalk(0.0), ValueError, "decay = 0.0 must be above 0"),

@@ -69,6 +69,21 @@ def test_several_columns_of_objects_are_tuples_and_one_is_its_values():
     np.testing.assert_array_equal(seen[2], NUMBERS[:2, ::-1])
 
 
+def test_columns_of_objects_are_kept_as_the_kernel_computes_with_them():
+    members = pd.DataFrame({"age": np.arange(4.0), "tags": [["a"], ["b", "c"], ["a", "c"], ["b"]]})
+    kernel = mc.on_columns(mc.sets.Tanimoto(), "tags") + mc.on_columns(mc.Linear(), "age")
+    table = kernel.admit(members, "X")
+    assert table.columns[1] == [frozenset(each) for each in members["tags"]]
+    assert kernel.admit(table, "X") is table
+    np.testing.assert_array_equal(kernel(table), kernel(members))
+
+
+BAD = pd.DataFrame({"word": [*WORDS[:5], np.nan, *WORDS[6:8]], "age": np.ones(8), "dose": np.ones(8)})
+BAD.loc[6, "age"] = np.nan
+WORD, AGE = mc.on_columns(mc.strings.Spectrum(2), "word"), mc.on_columns(mc.Linear(), "age")
+BOTH = mc.on_columns(mc.Linear(), ["age", "dose"])
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
@@ -86,12 +101,19 @@ def test_several_columns_of_objects_are_tuples_and_one_is_its_values():
         (
             lambda: mc.SVC(kernel=STRINGS).fit(FRAME, LABELS),
             TypeError,
-            "combine kernels of columns by mercer.on_columns",
+            "combine kernels by mercer.on_columns",
         ),
         (lambda: mc.KernelPCA(kernel=BY_NAME).fit(FRAME[:1]), ValueError, "minimum of 2"),
         (lambda: mc.on_columns(mc.Gaussian(), "age")(FRAME), ValueError, "kernel.gamma = 'scale'"),
+        (
+            lambda: mc.SVC(kernel=WORD).fit(BAD, [0, 1] * 4),
+            TypeError,
+            r"X\['word'\]\[5\] must be a string.* got nan of",
+        ),
+        (lambda: mc.SVC(kernel=AGE).fit(BAD, [0, 1] * 4), ValueError, r"X\['age'\] contains NaN at \(6, 0\)"),
+        (lambda: mc.KernelPCA(kernel=BOTH).fit(BAD), ValueError, r"X\[\['age', 'dose'\]\] contains NaN at \(6, 0\)"),
     ],
-    ids=range(10),
+    ids=range(13),
 )
 def test_errors_name_the_column(make, error, message):
     with pytest.raises(error, match=message):

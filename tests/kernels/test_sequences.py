@@ -99,6 +99,7 @@ def test_arrays_lists_tables_and_series_of_numbers_are_equal_points():
         (lambda: GlobalAlignment(1.0, band=0), ValueError, "band = 0 must be at least 1"),
         (lambda: GlobalAlignment(1.0)([[1.0], "ab"]), TypeError, r"X\[1\] must be a series.*type str"),
         (lambda: GlobalAlignment(1.0)([[1.0], 2.0]), TypeError, r"X\[1\] must be a series.*type float"),
+        (lambda: GlobalAlignment(1.0)([[1.0], [[1], [1, 2]]]), TypeError, r"X\[1\] must be a series.*dtype object"),
         (lambda: GlobalAlignment(1.0)([[1.0], None]), (TypeError, ValueError), r"X\[1\].*None"),
         (lambda: GlobalAlignment(1.0)([[1.0], []]), ValueError, r"X\[1\] is an empty series, of type list"),
         (lambda: GlobalAlignment(1.0)([[1.0], [np.nan]]), ValueError, r"X\[1\] contains NaN"),

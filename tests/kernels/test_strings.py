@@ -187,8 +187,9 @@ def test_strings_that_are_too_short_have_no_features():
             r"X\[(1\]\[1\] must be hashable, got \['b'\]|0\]) .*of type (list|tuple)",
         ),
         ([{"a", "b"}], TypeError, r"X\[0\] must be a string.*of type set"),
+        (np.eye(2), TypeError, r"X\[0\] (is an array of dtype float64, a row of numbers|must be a string)"),
     ],
-    ids=["one string", "no points", "number", "None", "empty", "mixed", "unhashable", "set"],
+    ids=["one string", "no points", "number", "None", "empty", "mixed", "unhashable", "set", "rows"],
 )
 def test_what_is_no_string_is_refused_by_index_and_type(kernel, points, error, message):
     with pytest.raises(error, match=message):
@@ -208,6 +209,8 @@ def test_strings_of_unequal_length_are_refused_by_the_weighted_degree_kernel():
 def test_strings_and_bytes_are_not_compared(kernel):
     with pytest.raises(ValueError, match=r"X\[0\] is of type str.*, but Z\[0\] is of type bytes"):
         kernel(["ab"], [b"ab"])
+    with pytest.raises(ValueError, match=r"X\[0\] is of type bytes.*, but Z\[0\] is of type str"):
+        mc.mean(mc.features(kernel, ["ab"]))([b"ab"])
     np.testing.assert_array_equal(kernel(["ab"], np.array(["ab"])), kernel(["ab"]))
 
 

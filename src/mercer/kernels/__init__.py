@@ -8,6 +8,7 @@ from mercer.kernels.dot import Dot, Linear, Polynomial, Sigmoid
 from mercer.kernels.empirical_map import EmpiricalMap
 from mercer.kernels.feature_map import FeatureMap
 from mercer.kernels.function import FunctionKernel
+from mercer.kernels.local import Local
 from mercer.kernels.mapped import Mapped
 from mercer.kernels.on_columns import OnColumns, on_columns
 from mercer.kernels.on_features import OnFeatures
@@ -30,6 +31,7 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "Local",
     "Mapped",
     "Matern",
     "Normalized",

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from mercer._compute.compile import compiled, dispatcher, fingerprint, wide
+from mercer._compute.compile import compiled, dispatcher, fingerprint, part, wide
 
 # Logarithm of 0: finite, so that differences of logarithms are not NaN.
 _LOG_ZERO = -1e300
@@ -14,8 +14,8 @@ _LOG_ZERO = -1e300
 def alignment_filler():
     """Return the compiled function that writes the logarithms of the sums of pairs of series to a block."""
     combine = _combiner()
-    align = _aligner(dispatcher(combine, inline=True))
-    aligned, key = dispatcher(align, inline=True), fingerprint(combine)
+    align = _aligner(part(combine, inline=True))
+    aligned, key = part(align, inline=True), fingerprint(combine)
 
     def fill(x, x_ends, z, z_ends, i0, j0, scale, band, out):
         wide()

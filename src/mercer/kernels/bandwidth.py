@@ -11,7 +11,7 @@ from mercer._compute.tile import Tile
 from mercer.kernels.base import inner_kernels
 
 _MEDIAN_ROWS = 1000
-_DEGENERATE_ROWS = 200
+_DEGENERATE_ROWS = 64
 # Smallest normal number.
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -61,7 +61,7 @@ def length(value, X, sample_weight=None):
 
 
 def warn_degenerate(kernel, X):
-    """Warn if the bandwidth of a kernel makes over 99 % of the pairs of at most 200 points X unrelated or equal.
+    """Warn if the bandwidth of a kernel makes over 99 % of the pairs of at most 64 points X unrelated or equal.
 
     Unrelated: |k(x, z)| < 1e-300 sqrt(k(x, x) k(z, z)). Equal: |phi(x) - phi(z)|^2 <= 1e-12 max(k(x, x), k(z, z)), 1e-6
     for float32. Kernels without a bandwidth cause no warning.

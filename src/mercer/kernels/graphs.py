@@ -1,6 +1,7 @@
 """Graph, and kernels on graphs: refined labels of nodes, shortest paths, small subgraphs, and common walks.
 
 The points of a kernel are a list of ``Graph`` or of networkx graphs, whose nodes have the attribute ``label`` or not.
+Edges have neither labels nor weights; a networkx graph with edges of either kind is refused.
 """
 
 import itertools
@@ -108,11 +109,29 @@ def _from_networkx(graph, name):
     if 0 < len(labelled) < len(number):
         missing = next(node for node in number if node not in set(labelled))
         raise ValueError(f"{name} has nodes with and without the attribute 'label'; node {missing!r} has none.")
+    _refuse_attributes(graph, name)
+    labels = tuple(graph.nodes[node]["label"] for node in labelled)
+    require_hashable(labels, f"labels of {name}")
     edges = np.array([(number[a], number[b]) for a, b in graph.edges], np.int64).reshape(-1, 2)
     if not graph.is_directed():
         edges = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
     adjacency = sp.csr_array((np.ones(len(edges), np.int8), edges.T), (len(number), len(number)))
-    return Graph(adjacency, tuple(graph.nodes[node]["label"] for node in labelled) or None)
+    return Graph(adjacency, labels or None)
+
+
+def _refuse_attributes(graph, name):
+    """Raise if an edge of a networkx graph has a weight other than 1 or a label, which no kernel uses."""
+    for a, b, data in graph.edges(data=True):
+        if data.get("weight", 1) != 1:
+            raise ValueError(
+                f"{name} has an edge {a!r} - {b!r} of weight {data['weight']!r:.40}; edges have no weights, remove the "
+                "attribute 'weight'."
+            )
+        if "label" in data:
+            raise ValueError(
+                f"{name} has an edge {a!r} - {b!r} with the label {data['label']!r:.40}; only nodes have labels, "
+                "remove the attribute 'label' of edges, or put a node with this label on each edge."
+            )
 
 
 class _Graphs:

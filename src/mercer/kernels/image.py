@@ -48,8 +48,8 @@ class Image(Composite):
         """Return the images of ``Points``, computed once for a block and the points taken from it."""
         return points.memo((self, "image"), lambda: Points(points.per_point(self, self._admitted)))
 
-    def _admitted(self, points):
-        image = self.kernel.admit(self._image(points.container), self._images)
+    def _admitted(self, points, name=None):
+        image = self.kernel.admit(self._image(points.container), name or self._images)
         if count_points(image) != len(points):
             raise ValueError(
                 f"the function must return one image for each of {len(points)} points, got {count_points(image)}."

@@ -6,7 +6,8 @@ from numbers import Integral
 import numpy as np
 
 from mercer._compute.objects import Objects
-from mercer._compute.table import as_table
+from mercer._compute.points import Points
+from mercer._compute.table import Table, as_table
 from mercer.kernels.base import Kernel
 from mercer.kernels.image import Image
 
@@ -51,9 +52,20 @@ class OnColumns(Image):
 
     def admit(self, points, name):
         table = as_table(points, name)
-        for column in self.columns:
-            table.position(column)
-        return table
+        key = self, "admitted"
+        if key not in table.memo:
+            table.memo[key] = self._admitted_table(table, name)
+        return table.memo[key]
+
+    def _admitted_table(self, table, name):
+        """Return the table, with a single column of objects in the form that the kernel computes with."""
+        positions = [table.position(column) for column in self.columns]
+        columns = self.columns[0] if len(self.columns) == 1 else list(self.columns)
+        image = Points(table).per_point(self, lambda block: self._admitted(block, f"{name}[{columns!r}]"))
+        if len(positions) > 1 or not isinstance(image, Objects) or image is table.columns[positions[0]]:
+            return table
+        admitted = [image if j == positions[0] else column for j, column in enumerate(table.columns)]
+        return Table(admitted, table.names)
 
     def _image(self, points):
         """Return the columns as rows of numbers, or for a kernel of objects as objects, tuples for several columns."""

@@ -83,7 +83,11 @@ class GlobalAlignment(Structured):
         return replace(self, width=distance * weighted_median(sizes, weights) ** 0.5)
 
     def _checked(self, point, name):
-        values = np.asarray(point)
+        try:
+            values = np.asarray(point)
+        except ValueError:
+            # rows of unequal length
+            values = np.empty(len(point), object)
         if values.dtype.kind not in "fiub" or values.ndim not in (1, 2):
             raise TypeError(
                 f"{name} must be a series, an array of numbers (length) or (length, d), got type "

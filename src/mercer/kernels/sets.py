@@ -16,6 +16,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.structured import (
     Counting,
     Structured,
+    as_tokens,
     count_features,
     fill_pairs,
     inner_products,
@@ -32,7 +33,7 @@ class _Sets:
     def _checked(self, point, name):
         if isinstance(point, frozenset):
             return point
-        point = point.tolist() if isinstance(point, np.ndarray) and point.ndim == 1 else point
+        point = as_tokens(point, name)
         if not isinstance(point, (set, list, tuple)):
             raise TypeError(
                 f"{name} must be a set, a frozenset, or a list of distinct hashable members, got {point!r:.40} of "
@@ -41,7 +42,10 @@ class _Sets:
         require_hashable(point, name)
         repeated = next((member for member, count in Counter(point).items() if count > 1), None)
         if repeated is not None:
-            raise ValueError(f"{name} has the member {repeated!r:.40} twice; give a set, or use MinMax for multisets.")
+            raise ValueError(
+                f"{name} has the member {repeated!r:.40} twice; give a set, such as set(np.flatnonzero(x)) for a row "
+                "of 0 and 1, or use MinMax for multisets."
+            )
         return frozenset(point)
 
     def _compute_features(self, points):
@@ -119,7 +123,7 @@ class MinMax(Structured):
     """
 
     def _checked(self, point, name):
-        point = point.tolist() if isinstance(point, np.ndarray) and point.ndim == 1 else point
+        point = as_tokens(point, name)
         if not isinstance(point, (Mapping, set, frozenset, list, tuple)):
             raise TypeError(
                 f"{name} must be a mapping from members to weights, a set or a list of members, got {point!r:.40} of "

@@ -21,6 +21,7 @@ from mercer.kernels.structured import (
     Counting,
     Features,
     Structured,
+    as_tokens,
     count_features,
     fill_diagonal,
     fill_pairs,
@@ -43,8 +44,7 @@ class _Strings:
     _remedy = "their letters are never equal, so convert all points to one type"
 
     def _checked(self, point, name):
-        if isinstance(point, np.ndarray) and point.ndim == 1:
-            point = point.tolist()
+        point = as_tokens(point, name)
         if not isinstance(point, (str, bytes, list, tuple)):
             raise TypeError(
                 f"{name} must be a string, bytes, or a list of hashable tokens, got {point!r:.40} of type "

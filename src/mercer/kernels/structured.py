@@ -68,9 +68,12 @@ class Structured(Kernel):
         return None
 
     def evaluate(self, tile):
-        left, right = tile.X.container[0], tile.Z.container[0]
-        self._require_one_kind("X[0]", self._kind(left), "Z[0]", self._kind(right))
+        self._require_comparable(tile.X, tile.Z)
         return self._values(tile)
+
+    def _require_comparable(self, X, Z):
+        left, right = X.container[0], Z.container[0]
+        self._require_one_kind("X[0]", self._kind(left), "Z[0]", self._kind(right))
 
     def _values(self, tile):
         """Return the values of a tile of points of one kind."""
@@ -98,6 +101,7 @@ class Counting(Structured):
         return squared_norms(self._features(points).matrix)
 
     def multiply(self, X, Z, V):
+        self._require_comparable(X, Z)
         X, Z = self._features(X), self._features(Z)
         return multiply_columns([X.in_columns_of(Z), Z.matrix.T], V)
 
@@ -108,8 +112,20 @@ def require_hashable(members, name):
     if bad is not None:
         raise TypeError(
             f"{name}[{bad[0]}] must be hashable, got {bad[1]!r:.40} of type {type(bad[1]).__name__}; use tuples or "
-            "strings as members."
+            "strings."
         )
+
+
+def as_tokens(point, name):
+    """Return a one-dimensional array as a list of tokens, or raise a TypeError for floats; other points unchanged."""
+    if not (isinstance(point, np.ndarray) and point.ndim == 1):
+        return point
+    if point.dtype.kind in "fc":
+        raise TypeError(
+            f"{name} is an array of dtype {point.dtype}, a row of numbers, but must hold tokens; use a kernel on rows, "
+            "such as mercer.Gaussian, or an array of whole numbers."
+        )
+    return point.tolist()
 
 
 class Vocabulary(dict):
