@@ -1,0 +1,221 @@
+"""VirtualSupportVectors: a support vector machine that is fitted again with moved copies of its support vectors."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+
+from mercer._common import check_weights
+from mercer._compute.objects import Objects
+from mercer._compute.points import as_rows, count_points, join_points
+from mercer.estimators._base import AllOrNothing, count_rows
+
+# Attributes of the fitted estimator that this one shows too.
+_SHOWN = ("classes_", "expansion_", "intercept_", "kernel_", "n_features_in_", "feature_names_in_", "offset_")
+
+
+def _inner_has(name):
+    """Return a check for ``available_if`` that raises the error of the wrapped estimator without such a method."""
+
+    def check(self):
+        getattr(getattr(self, "estimator_", self.estimator), name)
+        return True
+
+    return check
+
+
+@dataclass(eq=False, repr=False)
+class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
+    """A support vector machine fitted twice: to the data, then to its support vectors and moved copies of them.
+
+    Functions that move points without changing their class, such as shifts of images by one pixel, state prior
+    knowledge. Only support vectors are moved, since the others do not matter for the solution. The second fit takes the
+    support vectors of the first and one virtual copy for each move; copies have the targets and sample weights of their
+    originals.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Support vector machine with the fitted attributes ``support_`` and ``support_vectors_``: SVC, NuSVC, SVR, NuSVR,
+        OneClassSVM and SVDD of Mercer, and those of scikit-learn. It is cloned; set its parameters as ``estimator__C``.
+    moves : callable or list of callables
+        Functions of points (m) that return the moved points (m), row i the copy of row i. A transformation g(X, t) of
+        ``mercer.invariance`` is a move for a fixed t: ``functools.partial(g, t=1)``.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The second fit; ``mercer.save`` and ``mercer.compress`` take it.
+    support_ : int array (m,)
+        Training rows that are support vectors of the first fit.
+    n_virtual_ : int
+        Number of moved copies.
+    classes_, expansion_, intercept_, kernel_, n_features_in_
+        Attributes of ``estimator_``, where it has them.
+
+    Raises
+    ------
+    TypeError
+        When ``estimator`` has no support vectors or takes a matrix of kernel values, or a move is not a function.
+    ValueError
+        When a move returns another number of points or columns, or values that are not finite.
+
+    Notes
+    -----
+    A method is available if the wrapped estimator has it. The second fit has (1 + number of moves) times the support
+    vectors of the first. A row with the weight k keeps it in the second fit, while of k equal rows only those with a
+    coefficient above 0 are support vectors, so that the two fits may differ.
+
+    References
+    ----------
+    Schoelkopf, Burges, Vapnik, *Incorporating invariances in support vector learning machines*, ICANN 1996.
+    DeCoste, Schoelkopf, *Training invariant support vector machines*, Machine Learning 46 (2002), section 2.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X, y = np.array([[0.0, 0.0], [0.0, 1.0], [4.0, 0.0], [3.0, 4.0]]), [0, 0, 1, 1]
+    >>> def turned(X):                        # a quarter turn
+    ...     return X @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+    >>> model = mc.VirtualSupportVectors(mc.SVC(C=np.inf, kernel=mc.Polynomial(2)), [turned]).fit(X, y)
+    >>> model.n_virtual_, model.predict([[0.0, 4.0], [-1.0, 0.0]])
+    (3, array([1, 0]))
+    """
+
+    estimator: Any
+    moves: Any
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Fit the estimator to training points, and again to its support vectors and their moved copies.
+
+        Parameters
+        ----------
+        X : points (n)
+        y : array (n,), optional
+            Targets of the wrapped estimator.
+        sample_weight : array (n,), optional
+            Weights; a copy has that of its original.
+
+        Returns
+        -------
+        self
+        """
+        moves, inner = _checked_moves(self.moves), _checked_estimator(self.estimator, sample_weight)
+        if y is None and get_tags(inner).target_tags.required:
+            raise ValueError(
+                f"VirtualSupportVectors requires y to be passed, but the target y is None; {inner!r:.60} needs it."
+            )
+        if sample_weight is not None:
+            sample_weight = check_weights("sample_weight", sample_weight, count_rows(X))
+        first = _fit(inner, X, y, sample_weight)
+        support, vectors = np.asarray(first.support_), first.support_vectors_
+        copies = [_moved(move, vectors, name) for name, move in moves.items()]
+        targets = None if y is None else np.tile(column_or_1d(y, warn=True)[support], 1 + len(copies))
+        weights = None if sample_weight is None else np.tile(sample_weight[support], 1 + len(copies))
+        second = _fit(clone(inner), join_points([vectors, *copies]), targets, weights)
+        if hasattr(first, "feature_names_in_"):
+            second.feature_names_in_ = first.feature_names_in_
+        self.estimator_, self.support_, self.n_virtual_ = second, support, len(support) * len(copies)
+        return self
+
+    @available_if(_inner_has("predict"))
+    def predict(self, X):
+        """Return the predictions of the second fit for points."""
+        return self._fitted().predict(X)
+
+    @available_if(_inner_has("predict_proba"))
+    def predict_proba(self, X):
+        """Return the probabilities (n_test, n_classes) of the second fit."""
+        return self._fitted().predict_proba(X)
+
+    @available_if(_inner_has("predict_log_proba"))
+    def predict_log_proba(self, X):
+        """Return the logarithms (n_test, n_classes) of the probabilities of the second fit."""
+        return self._fitted().predict_log_proba(X)
+
+    @available_if(_inner_has("decision_function"))
+    def decision_function(self, X):
+        """Return the decision values of the second fit for points."""
+        return self._fitted().decision_function(X)
+
+    @available_if(_inner_has("score_samples"))
+    def score_samples(self, X):
+        """Return ``score_samples`` (n_test,) of the second fit for points."""
+        return self._fitted().score_samples(X)
+
+    @available_if(_inner_has("score"))
+    def score(self, X, y=None, sample_weight=None):
+        """Return the score of the second fit on points and targets."""
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return self._fitted().score(X, y, **weights)
+
+    def _fitted(self):
+        check_is_fitted(self)
+        return self.estimator_
+
+    def __getattr__(self, name):
+        if name in _SHOWN and "estimator_" in vars(self):
+            return getattr(self.estimator_, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_tags__(self):
+        tags = get_tags(self.estimator)
+        tags.array_api_support = False
+        return tags
+
+
+def _checked_moves(moves):
+    """Return the moves by the texts that errors name them by, or raise."""
+    single = callable(moves)
+    if not single and not (isinstance(moves, (list, tuple)) and moves):
+        raise TypeError(f"moves must be a list of functions of points, at least one, got {moves!r:.60}.")
+    found = {"moves": moves} if single else {f"moves[{i}]": move for i, move in enumerate(moves)}
+    for name, move in found.items():
+        if not callable(move):
+            raise TypeError(f"{name} must be a function of points, got {move!r:.60} of type {type(move).__name__}.")
+    return found
+
+
+def _checked_estimator(estimator, sample_weight):
+    """Return a clone of the wrapped estimator, or raise when it cannot be fitted to moved points."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+        raise TypeError(f"estimator must be a support vector machine, such as SVC(), got {estimator!r:.60}.")
+    name = type(estimator).__name__
+    if get_tags(estimator).input_tags.pairwise:
+        raise TypeError(f"estimator = {name} takes kernel values, which cannot be moved; give it a kernel of points.")
+    if sample_weight is not None and not has_fit_parameter(estimator, "sample_weight"):
+        raise ValueError(f"sample_weight must be None, because estimator = {name} takes none.")
+    return clone(estimator)
+
+
+def _fit(estimator, X, y, sample_weight):
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    estimator.fit(X, **weights) if y is None else estimator.fit(X, y, **weights)
+    if not (hasattr(estimator, "support_") and hasattr(estimator, "support_vectors_")):
+        raise TypeError(
+            f"estimator = {type(estimator).__name__} has no support_ and support_vectors_ after fit; give a support "
+            "vector machine."
+        )
+    return estimator
+
+
+def _moved(move, vectors, name):
+    """Return moved copies of support vectors, or raise unless they are aligned with them."""
+    try:
+        copies = move(vectors)
+    except Exception as error:
+        error.add_note(f"Raised by {name} for {count_points(vectors)} support vectors.")
+        raise
+    rows = hasattr(vectors, "shape")
+    copies = as_rows(copies, name, vectors.dtype) if rows else Objects(copies)
+    found, expected = ((each.shape if rows else (len(each),)) for each in (copies, vectors))
+    if tuple(found) != tuple(expected):
+        raise ValueError(
+            f"{name} must return one moved copy of each of the support vectors, of shape {tuple(expected)}, got "
+            f"{tuple(found)}; give a function that keeps rows and columns."
+        )
+    return copies

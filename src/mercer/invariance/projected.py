@@ -1,0 +1,145 @@
+"""Projected, a kernel without a share of some directions of its feature space."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer._common import check_instance
+from mercer._compute.points import as_vector
+from mercer.definiteness.proofs import closed, prove
+from mercer.expansion import Expansion
+from mercer.invariance._tangent_features import TangentFeatures, in_float64
+from mercer.kernels.algebra import Composite
+from mercer.kernels.base import Kernel, refuse_infinite
+
+# Largest difference of the inner products of directions from the identity.
+_ORTHONORMAL = 1e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Projected(Composite):
+    r"""Kernel of feature vectors from which shares of orthonormal directions are removed.
+
+    .. math:: k'(x, z) = k(x, z) - \sum_j w_j\, u_j(x)\, u_j(z), \qquad u_j(x) = \langle u_j, \phi(x) \rangle
+
+    It is the inner product of (I - sum_j w_j u_j u_j')^(1/2) phi(x), and positive semidefinite for weights from 0 to 1.
+    A weight of 1 removes the direction: functions of this kernel do not change along it.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved, on rows.
+    directions : TangentFeatures or Expansion
+        r orthonormal vectors u_j of the feature space of the kernel.
+    weights : array (r,)
+        w_j, from 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        When the directions have another kernel or are not orthonormal (inner products that differ from 0 and 1 by more
+        than 1e-5), or a weight is outside of [0, 1].
+
+    Notes
+    -----
+    Values of u_j are computed in float64, once for a block of points. Values of the kernel are differences: they are
+    accurate to the rounding error of k(x, z).
+
+    References
+    ----------
+    Schoelkopf, Smola, Mueller, Burges, Vapnik, *Support vector methods in learning and feature extraction*, Australian
+    Journal of Intelligent Information Processing Systems 5 (1998), the remark after eq. (42).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> k = mc.Linear()
+    >>> u = mc.Expansion(k, np.array([[1.0, 0.0]]), np.array([1.0]))
+    >>> mc.invariance.Projected(k, u, [0.75])(np.array([[2.0, 3.0]]))
+    array([[10.]])
+    """
+
+    kernel: Kernel
+    directions: object
+    weights: np.ndarray
+
+    def __post_init__(self):
+        super().__post_init__()
+        kinds = "TangentFeatures or an Expansion, a block of vectors"
+        check_instance("directions", self.directions, (TangentFeatures, Expansion), kinds)
+        weights = as_vector(self.weights, "weights")
+        if weights.shape != (len(self.directions),):
+            raise ValueError(
+                f"weights must have shape ({len(self.directions)},), one for each of the directions, got "
+                f"{weights.shape}."
+            )
+        wrong = np.flatnonzero(~((weights >= 0) & (weights <= 1)))
+        if len(wrong):
+            raise ValueError(
+                f"weights[{wrong[0]}] = {weights[wrong[0]]} must be from 0 to 1, a share of a direction to remove."
+            )
+        object.__setattr__(self, "weights", weights)
+        if self.directions.kernel != self.kernel:
+            raise ValueError(f"directions must have the kernel {self.kernel!r}, got {self.directions.kernel!r}.")
+        _require_orthonormal(self.directions)
+
+    def __repr__(self):
+        return f"Projected(kernel={self.kernel!r}, {len(self.weights)} directions)"
+
+    @property
+    def tags(self):
+        """Properties of the inner kernel, on dense rows."""
+        return replace(super().tags, points="rows", sparse=False)
+
+    def admit(self, points, name):
+        return self.kernel.admit(Kernel.admit(self, points, name), name)
+
+    def evaluate(self, tile):
+        left = self._removed(tile.X)
+        # of one array NumPy computes half: exactly symmetric
+        removed = left @ (left if tile.X is tile.Z else self._removed(tile.Z)).T
+        values = self.kernel.evaluate(tile)
+        return refuse_infinite(self, (values - removed).astype(values.dtype, copy=False))
+
+    def diagonal(self, points):
+        values, removed = self.kernel.diagonal(points), np.square(self._removed(points)).sum(axis=1)
+        return refuse_infinite(self, (values - removed).astype(values.dtype, copy=False))
+
+    def gradient(self, tile, W):
+        weighted = (W @ self._removed(tile.Z)) * np.sqrt(self.weights)
+        return self.kernel.gradient(tile, W) - _pulled(self.directions, tile.X.container, weighted)
+
+    def diagonal_gradient(self, points, w):
+        weighted = 2 * w[:, None] * self._removed(points) * np.sqrt(self.weights)
+        return self.kernel.diagonal_gradient(points, w) - _pulled(self.directions, points.container, weighted)
+
+    def _removed(self, points):
+        """Return w_j^(1/2) u_j(x) (n, r) in float64, computed once for a block of points."""
+        return points.per_point((self, "removed"), self._compute_removed)
+
+    def _compute_removed(self, points):
+        return self.directions(points.container.astype(np.float64, copy=False)) * np.sqrt(self.weights)
+
+
+def _pulled(directions, X, W):
+    """Return the gradient of sum_ij W_ij u_j(x_i) in every x_i."""
+    if isinstance(directions, TangentFeatures):
+        return directions.vjp(X, W)
+    return directions.kernel.vjp(X, directions.points, W @ directions.dense_coef().T.astype(np.float64, copy=False))
+
+
+def _require_orthonormal(directions):
+    directions = in_float64(directions)
+    products = directions.inner(directions)
+    error = np.abs(products - np.eye(len(directions)))
+    if error.max() > _ORTHONORMAL:
+        i, j = np.unravel_index(np.argmax(error), error.shape)
+        raise ValueError(
+            f"directions must be orthonormal, but <u_{i}, u_{j}> = {products[i, j]:.6g}; mercer.qr returns an "
+            "orthonormal block, and mercer.invariance.tangent_components that of tangents."
+        )
+
+
+@prove.register
+def _(kernel: Projected):
+    return closed("k less shares of at most 1 of orthonormal directions, of a positive semidefinite kernel k", kernel)

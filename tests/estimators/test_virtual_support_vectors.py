@@ -1,0 +1,178 @@
+"""VirtualSupportVectors is two fits by hand, for every support vector machine that has support vectors."""
+
+import functools
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.svm
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import check_estimator
+
+import mercer as mc
+from mercer.invariance import image_transforms
+
+K = mc.Gaussian(0.5)
+
+
+def turned(X):
+    """Turn rows by a small angle in their first two columns, or stretch a single column."""
+    X = np.array(X)
+    if X.shape[1] == 1:
+        return 1.01 * X
+    moved = X.copy()
+    moved[:, 0], moved[:, 1] = 0.995 * X[:, 0] - 0.1 * X[:, 1], 0.1 * X[:, 0] + 0.995 * X[:, 1]
+    return moved
+
+
+def grown(X):
+    return 1.02 * X
+
+
+def failures(estimator):
+    results = check_estimator(estimator, on_fail=None, on_skip=None)
+    return {result["check_name"] for result in results if result["status"] == "failed"}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "inner",
+    [
+        mc.SVC(kernel=K, C=2.0),
+        pytest.param(mc.SVC(kernel="poly", multi_class="ovr"), marks=pytest.mark.slow),
+        pytest.param(mc.SVR(kernel=K), marks=pytest.mark.slow),
+        pytest.param(mc.OneClassSVM(kernel=K), marks=pytest.mark.slow),
+        pytest.param(sklearn.svm.SVC(), marks=pytest.mark.slow),
+    ],
+    ids=repr,
+)
+def test_it_passes_the_checks_that_the_wrapped_estimator_passes(inner):
+    # The first fits agree, but a coefficient that one of k equal rows can hold leaves one of them for the second fit,
+    # with weight 1, where the weighted row keeps its weight k.
+    allowed = {"check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"}
+    assert failures(mc.VirtualSupportVectors(inner, [grown])) - failures(inner) <= allowed
+
+
+@pytest.fixture
+def moons(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(90, 2))
+    return X, np.digitize(np.linalg.norm(X, axis=1), [0.8, 1.6]), rng.uniform(0.5, 2, 90)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        mc.SVC(kernel=K, C=3.0),
+        mc.SVC(kernel=K, C=3.0, multi_class="ovr", decision_function_shape="ovo"),
+        mc.NuSVC(kernel=K, nu=0.2),
+        mc.SVR(kernel=K, epsilon=0.2),
+        mc.NuSVR(kernel=K, nu=0.3),
+        mc.OneClassSVM(kernel=K, nu=0.2),
+        sklearn.svm.SVC(gamma=0.5),
+        sklearn.svm.SVR(gamma=0.5),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_it_is_a_fit_to_support_vectors_and_moved_copies(inner, weighted, moons):
+    X, y, weights = moons
+    options = {"sample_weight": weights} if weighted else {}
+    found = mc.VirtualSupportVectors(inner, [turned, grown]).fit(X, y, **options)
+    first = clone(inner).fit(X, y, **options)
+    rows = first.support_
+    Z = np.concatenate([X[rows], turned(X[rows]), grown(X[rows])])
+    options = {"sample_weight": np.tile(weights[rows], 3)} if weighted else {}
+    second = clone(inner).fit(Z, np.tile(y[rows], 3), **options)
+    np.testing.assert_array_equal(found.support_, rows)
+    assert found.n_virtual_ == 2 * len(rows)
+    np.testing.assert_array_equal(found.predict(X), second.predict(X))
+    if hasattr(inner, "decision_function"):
+        np.testing.assert_array_equal(found.decision_function(X), second.decision_function(X))
+    if hasattr(second, "classes_"):
+        np.testing.assert_array_equal(found.classes_, second.classes_)
+        assert found.score(X, y, weights) == second.score(X, y, weights)
+    if hasattr(second, "expansion_"):
+        np.testing.assert_array_equal(found.expansion_(X) + found.intercept_, second.expansion_(X) + second.intercept_)
+
+
+def test_it_learns_the_invariance(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+
+    def ring(n, width):
+        angle, y = rng.uniform(-width, width, n), rng.integers(0, 2, n)
+        return (1.0 + 0.5 * y + rng.normal(0, 0.08, n))[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1), y
+
+    X, y = ring(80, 0.6)
+    new, labels = ring(400, np.pi)
+    turns = [functools.partial(_turn, angle=angle) for angle in np.arange(-3.0, 3.1, 0.6)]
+    plain = mc.SVC(kernel=mc.Gaussian(2.0), C=10).fit(X, y)
+    found = mc.VirtualSupportVectors(clone(plain), turns).fit(X, y)
+    assert found.score(new, labels) > plain.score(new, labels) + 0.2
+
+
+def _turn(X, angle):
+    return X @ np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+
+
+def test_objects_and_tables_are_moved_too():
+    words = ["abab", "baba", "aabb", "ccdd", "cdcd", "dcdc"]
+    model = mc.VirtualSupportVectors(mc.SVC(kernel=mc.strings.Spectrum(2)), lambda X: [word[::-1] for word in X])
+    assert model.fit(words, [0, 0, 0, 1, 1, 1]).predict(["bbaa", "ddcc"]).tolist() == [0, 1]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 2)), columns=["a", "b"])
+    model = mc.VirtualSupportVectors(mc.SVC(kernel=K), [grown]).fit(X, X["a"] > 0)
+    assert list(model.feature_names_in_) == ["a", "b"]
+    np.testing.assert_array_equal(model.predict(X), model.predict(X.copy()))
+
+
+def test_it_composes_with_compress_searches_and_model_files(moons, tmp_path):
+    X, y, _ = moons
+    model = mc.VirtualSupportVectors(mc.SVC(kernel=K, C=10), [turned, grown]).fit(X, y)
+    small = mc.compress(model, X, y, n_vectors=20, neighbours=turned, random_state=0)
+    assert type(small) is mc.SVC
+    assert len(small.support_vectors_) <= 20
+    assert small.score(X, y) > model.score(X, y) - 0.1
+    mc.save(model.estimator_, tmp_path / "model.mercer")
+    np.testing.assert_array_equal(mc.load(tmp_path / "model.mercer").predict(X), model.predict(X))
+    search = GridSearchCV(model, {"estimator__C": [0.1, 10.0], "estimator__kernel__gamma": [0.5]}, cv=2).fit(X, y)
+    assert search.best_params_["estimator__C"] in (0.1, 10.0)
+
+
+def test_transformations_of_images_are_moves():
+    X = np.random.default_rng(0).random((30, 16))
+    g = image_transforms((4, 4))
+    model = mc.VirtualSupportVectors(mc.SVC(kernel=K), [functools.partial(g["down"], t=1)]).fit(X, np.arange(30) % 2)
+    assert model.n_virtual_ == len(model.support_)
+
+
+@pytest.mark.parametrize(
+    ("inner", "moves", "error", "message"),
+    [
+        (mc.SVC(), [lambda X: X[:2]], ValueError, r"moves\[0\] must return one moved copy of each .* got \(2, 2\)"),
+        (mc.SVC(), [grown, lambda X: X[:, :1]], ValueError, r"moves\[1\] must return one moved copy"),
+        (mc.SVC(), lambda X: X * np.nan, ValueError, "Input moves contains NaN"),
+        (mc.SVC(), [], TypeError, "moves must be a list of functions of points, at least one"),
+        (mc.SVC(), [3], TypeError, r"moves\[0\] must be a function of points, got 3 of type int"),
+        (mc.SVC(), "turn", TypeError, "moves must be a list of functions"),
+        (mc.SVC(kernel="precomputed"), [grown], TypeError, "takes kernel values, which cannot be moved"),
+        (LogisticRegression(), [grown], TypeError, "has no support_ and support_vectors_ after fit"),
+        (mc.SVC, [grown], TypeError, "estimator must be a support vector machine"),
+        (3, [grown], TypeError, "estimator must be a support vector machine"),
+    ],
+)
+def test_unsuitable_arguments_are_refused(inner, moves, error, message, moons):
+    X, y, _ = moons
+    model = mc.VirtualSupportVectors(inner, moves)
+    with pytest.raises(error, match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "estimator_")
+
+
+def test_an_error_of_a_move_names_it(moons):
+    with pytest.raises(ZeroDivisionError) as raised:
+        mc.VirtualSupportVectors(mc.SVC(), [lambda X: X / (1 // 0)]).fit(*moons[:2])
+    assert "Raised by moves[0] for" in raised.value.__notes__[0]
+    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'"):
+        mc.VirtualSupportVectors(mc.SVC(), [grown]).predict_proba(moons[0])
