@@ -1,0 +1,120 @@
+"""Weights of several kernels beside a grid search over the single kernels, on three data sets.
+
+Kernels of ida_image and ida_waveform are Gaussians of seven widths (the median rule times powers of 4), a linear and a
+cubic kernel, on columns of variance 1; those of splice_uci are spectrum kernels of the strings of letters, weighted
+degree kernels, and Gaussians of the shares of the four letters in three parts of the sequence (numbers), by columns.
+All are scaled to variance 1 in feature space. The search chooses a kernel and C by 5 folds of the training rows; the
+combinations choose C by 5 folds of the kernel that `combine` returns, learned on all training rows.
+
+The table gives test errors in per cent: mean and standard error over the splits, the mean difference from the search
+with its standard error, the mean number of kernels with a weight, and the processor time with that of the search.
+
+Run: python experiments/kernel_combination.py [--sets ida_image] [--splits 5] [--rows 500]     (needs MERCER_DATA)
+"""
+
+import argparse
+import time
+
+import numpy as np
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
+
+import mercer as mc
+from mercer import datasets
+from mercer.learning import combination
+
+CS = [0.1, 1.0, 10.0, 100.0]
+SETS = ["ida_image", "ida_waveform", "splice_uci"]
+
+
+def kernels_of(X):
+    """Return the kernels of rows of numbers, or of a table of strings and numbers."""
+    if isinstance(X, list):
+        strings = [mc.strings.Spectrum(n) for n in (2, 3, 4)] + [mc.strings.WeightedDegree(n) for n in (1, 3, 6)]
+        numbers = [mc.on_columns(mc.Gaussian(4.0**j), list(range(1, 13))) for j in range(4)]
+        return [mc.on_columns(mc.Normalized(kernel), 0) for kernel in strings] + numbers
+    widths = [mc.Gaussian(mc.Gaussian("median").resolve(X).gamma * 4.0**j) for j in range(-3, 4)]
+    return [*widths, mc.Linear(), mc.Polynomial(3, 1 / X.shape[1])]
+
+
+def split(name, seed, rows):
+    """Return training and test points and labels."""
+    if name.startswith("ida_"):
+        data = datasets.load(name)
+        train, test = data.train_idx[seed], data.test_idx[seed]
+        scaler = StandardScaler().fit(data.X[train])
+        return scaler.transform(data.X[train]), data.y[train], scaler.transform(data.X[test]), data.y[test]
+    data = datasets.load_objects(name)
+    order = np.random.default_rng(seed).permutation(len(data.X))
+    parts = [[word[i : i + 20].count(letter) / 20 for i in (0, 20, 40) for letter in "ACGT"] for word in data.X]
+    table = [[word, *numbers] for word, numbers in zip(data.X, parts, strict=True)]
+    train, test = order[:rows], order[rows : rows + 1500]
+    y = np.asarray(data.y)
+    return [table[i] for i in train], y[train], [table[i] for i in test], y[test]
+
+
+def scaled(kernels, X):
+    """Return the kernels with variance 1 in feature space."""
+    return [float(1 / (kernel.diag(X).mean() - kernel(X).mean())) * kernel for kernel in kernels]
+
+
+def search(kernels, X, y):
+    """Return the best single kernel with its C, as a fitted search, and 1."""
+    grid = {"kernel": scaled(kernels, X), "C": CS}
+    return GridSearchCV(mc.SVC(), grid, cv=5).fit(X, y), 1
+
+
+def aligned(kernels, X, y):
+    """Return the search over C with the kernel of the largest alignment, and its number of kernels."""
+    found = combination(kernels, X, y)
+    return GridSearchCV(mc.SVC(kernel=found.kernel), {"C": CS}, cv=5).fit(X, y), np.sum(found.weights > 0)
+
+
+def by_margin(kernels, X, y):
+    """Return the same with the kernels of the smallest objective for each C."""
+    found = [combination(kernels, X, y, "svm", C=C) for C in CS]
+    grid = [{"kernel": [each.kernel], "C": [C]} for each, C in zip(found, CS, strict=True)]
+    result = GridSearchCV(mc.SVC(), grid, cv=5).fit(X, y)
+    return result, np.sum(found[CS.index(result.best_params_["C"])].weights > 0)
+
+
+METHODS = {"search": search, "alignment": aligned, "svm": by_margin}
+
+
+def compared(name, splits, rows):
+    """Return test errors, numbers of kernels and seconds of each method on each split (splits, methods, 3)."""
+    results = []
+    for seed in range(splits):
+        X, y, Z, truth = split(name, seed, rows)
+        results.append([])
+        for method in METHODS.values():
+            start = time.process_time()
+            model, count = method(kernels_of(X), X, y)
+            spent = time.process_time() - start
+            results[-1].append([100 * np.mean(model.predict(Z) != truth), count, spent])
+    return np.array(results)
+
+
+def main():
+    """Print a line for each set and method."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=500, help="training rows of splice_uci")
+    options = parser.parse_args()
+    root = np.sqrt(options.splits)
+    print(f"{'set':13}{'method':10}{'error %':>14}{'minus search':>17}{'kernels':>9}{'seconds':>9}")
+    for name in options.sets:
+        results = compared(name, options.splits, options.rows)
+        errors, change = results[:, :, 0], results[:, :, 0] - results[:, :1, 0]
+        for j, method in enumerate(METHODS):
+            error, spread = errors[:, j].mean(), errors[:, j].std(ddof=1) / root
+            difference = f"{change[:, j].mean():9.2f} +- {change[:, j].std(ddof=1) / root:4.2f}"
+            count, seconds = results[:, j, 1:].mean(axis=0)
+            print(
+                f"{name:13}{method:10}{error:6.2f} +- {spread:4.2f}{difference}{count:9.1f}{seconds:9.1f}", flush=True
+            )
+
+
+if __name__ == "__main__":
+    main()

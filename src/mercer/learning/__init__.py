@@ -1,0 +1,16 @@
+"""Learning a kernel from labels: alignment, weights of several kernels, scales of columns, a metric."""
+
+from mercer.learning._alignment import alignment, alignment_gradient
+from mercer.learning._combine import Combination, combination, combine
+from mercer.learning._learn_metric import learn_metric
+from mercer.learning._learn_scales import learn_scales
+
+__all__ = [
+    "Combination",
+    "alignment",
+    "alignment_gradient",
+    "combination",
+    "combine",
+    "learn_metric",
+    "learn_scales",
+]

@@ -1,0 +1,83 @@
+"""Centred kernel matrices H K H, a block of rows at a time, and their inner products."""
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+
+from mercer._compute.targets import as_real_targets, refuse_targets
+from mercer.gram import Gram
+
+# Kernel values of all kernels in a block of rows.
+_BLOCK = 1 << 21
+# Centred values below this many roundings of the kernel values count as 0.
+_ROUNDINGS = 64
+
+
+def target_columns(y, n):
+    """Return centred columns (n, c) of size at most 1: one for each class, or the values of a regression."""
+    refuse_targets(y)
+    y = np.asarray(y)
+    if len(y) != n:
+        raise ValueError(f"y must have one entry for each of the {n} points of X, got {len(y)}.")
+    if y.ndim == 1 and type_of_target(y) in ("binary", "multiclass"):
+        columns = (y[:, None] == np.unique(y)).astype(np.float64)
+    else:
+        columns = as_real_targets(y, "alignment").reshape(n, -1)
+    columns = columns - columns.mean(axis=0)
+    size = np.abs(columns).max()
+    if len(y) < 2 or (y == y[0]).all():
+        raise ValueError(f"y must hold at least two classes or two values, got {y[0]!r} only; give other points.")
+    return columns / size
+
+
+def class_codes(y, method):
+    """Return the classes of labels as whole numbers (n,); a ValueError for the values of a regression."""
+    y = np.asarray(y)
+    if y.ndim != 1 or type_of_target(y) not in ("binary", "multiclass"):
+        raise ValueError(
+            f'y must hold one label for each point for method="{method}", got {type_of_target(y)} values of shape '
+            f'{y.shape}, y[0] = {y[0]!r}; use method="alignment" for values.'
+        )
+    return np.unique(y, return_inverse=True)[1]
+
+
+def centred_blocks(kernels, X):
+    """Yield slices of rows and, for each kernel, those rows of H K H in float64, H = I - 11'/n."""
+    grams = [Gram(kernel, X) for kernel in kernels]
+    n = grams[0].shape[0]
+    means = [np.asarray(gram @ np.full(n, 1 / n), np.float64) for gram in grams]
+    step = max(1, _BLOCK // (n * len(grams)))
+    for start in range(0, n, step):
+        rows = slice(start, min(start + step, n))
+        pairs = zip(grams, means, strict=True)
+        yield (
+            rows,
+            [np.asarray(gram[rows, :], np.float64) - mean[rows, None] - mean + mean.mean() for gram, mean in pairs],
+        )
+
+
+def variances(kernels, X):
+    """Return tr(H K H) / n of each kernel (p,), the variance of the points in feature space; 0 if it is rounding."""
+    found = np.empty(len(kernels))
+    for k, kernel in enumerate(kernels):
+        gram = Gram(kernel, X)
+        diagonal, n = np.asarray(gram.diagonal(), np.float64), len(gram.diagonal())
+        found[k] = diagonal.mean() - np.asarray(gram @ np.full(n, 1 / n), np.float64).mean()
+        found[k] = found[k] if found[k] > rounding(gram) else 0.0
+    return found
+
+
+def rounding(gram):
+    """Return the size up to which centred values of a kernel matrix are rounding."""
+    eps = float(np.finfo(np.dtype(str(gram.dtype).rpartition(".")[2])).eps)
+    return _ROUNDINGS * eps * float(np.abs(np.asarray(gram.diagonal(), np.float64)).max())
+
+
+def inner_products(kernels, X, columns):
+    """Return <H K_k H, H K_l H> (p, p) and <H K_k H, Y Y'> (p,) for centred columns Y (n, c), summed in float64."""
+    p = len(kernels)
+    M, a = np.zeros((p, p)), np.zeros(p)
+    for rows, blocks in centred_blocks(kernels, X):
+        flat = np.stack([block.ravel() for block in blocks])
+        M += flat @ flat.T
+        a += [np.sum((block @ columns) * columns[rows]) for block in blocks]
+    return M, a

@@ -1,0 +1,183 @@
+"""Weights of kernels by the margin: Newton steps on the objective of a support vector machine (multiple kernels)."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.linalg
+from scipy.optimize import nnls
+
+from mercer._compute.memory import parse_memory
+from mercer._compute.points import count_points
+from mercer.gram import Gram
+from mercer.kernels import Precomputed
+from mercer.learning.weighted import weighted_sum
+from mercer.solvers.svm.one_vs_one import solve_duals, subproblems
+from mercer.solvers.svm.rows import PlainRows
+
+# Shares below this one are 0.
+_LEAST = 1e-6
+# Coefficients within this share of C of a bound count as being at it.
+_AT_BOUND = 1e-9
+# Ridges relative to the mean diagonal: of the free variables' kernel matrix, and of the Hessian.
+_JITTER, _RIDGE = 1e-10, 1e-8
+# Weight of the constraint that shares sum to 1 in a least-squares problem, relative to its largest entry.
+_HEAVY = 1e3
+# A step is shortened by this factor until it gains this share of what the slope promises, or is too short.
+_SHORTER, _GAIN, _SHORTEST = 1 / 3, 1e-2, 1e-3
+
+
+class Stored:
+    """Kernel matrices in memory."""
+
+    def __init__(self, kernels, points):
+        self._matrices = [np.asarray(Gram(kernel, points, memory=2**62).dense(), np.float64) for kernel in kernels]
+
+    def rows(self, shares):
+        """Return the kernel rows of the weighted sum."""
+        K = sum(share * K for share, K in zip(shares, self._matrices, strict=True) if share > 0)
+        return PlainRows(Precomputed(K), np.arange(len(K)))
+
+    def products(self, B):
+        """Return K_k @ B of each kernel (p, n, m)."""
+        return np.stack([K @ B for K in self._matrices])
+
+
+class Lazy:
+    """Kernel matrices that are never stored."""
+
+    def __init__(self, kernels, points):
+        self._kernels, self._points = kernels, points
+
+    def rows(self, shares):
+        """Return the kernel rows of the weighted sum."""
+        return PlainRows(weighted_sum(self._kernels, shares), self._points)
+
+    def products(self, B):
+        """Return K_k @ B of each kernel (p, n, m)."""
+        return np.stack([np.asarray(Gram(kernel, self._points) @ B, np.float64) for kernel in self._kernels])
+
+
+def matrices_of(kernels, points, memory):
+    """Return the kernel matrices, stored if they and two more fit into the memory."""
+    n = count_points(points)
+    kind = Stored if 8 * (len(kernels) + 2) * n * n <= parse_memory(memory) else Lazy
+    return kind(kernels, points)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Shares of the kernels, and the solution of the support vector machine with their sum.
+
+    Attributes
+    ----------
+    shares : float64 array (p,)
+    primal : float
+        Objective, an upper bound of the optimum over all shares.
+    lower : float
+        Lower bound of the optimum over all shares, t'b - max_k b'K_k b / 2.
+    slope : float64 array (p,)
+        Derivative of the objective in the shares, -b'K_k b / 2.
+    duals, solutions : list
+    products : float64 array (p, n, m)
+        K_k b.
+    rows : PlainRows
+    """
+
+    shares: np.ndarray
+    primal: float
+    lower: float
+    slope: np.ndarray
+    duals: list
+    solutions: list
+    products: np.ndarray
+    rows: object
+
+
+class Objective:
+    """Sum of the objectives of all pairs of classes as a function of the shares of the kernels."""
+
+    def __init__(self, matrices, counts, C, options):
+        self.binary = subproblems(counts, "ovo")
+        self.C, self.count, self._n = C, 0, int(np.sum(counts))
+        self._matrices, self._options = matrices, options
+        self.start = [each.dual(np.full(self._n, C)) for each in self.binary]
+
+    def __call__(self, shares, duals):
+        """Return the point of some shares; the solver starts from the coefficients of the duals."""
+        self.count += 1
+        rows = self._matrices.rows(shares)
+        solutions = solve_duals(rows, duals, self.binary, self._options)
+        B = np.zeros((self._n, len(solutions)))
+        for m, (each, found) in enumerate(zip(self.binary, solutions, strict=True)):
+            B[each.points, m] = found.coef
+        products = self._matrices.products(B)
+        squares = np.sum(products * B, axis=(1, 2))
+        linear = sum(float(dual.target @ found.coef) for dual, found in zip(duals, solutions, strict=True))
+        duals = [replace(dual, coef=found.coef) for dual, found in zip(duals, solutions, strict=True)]
+        primal = sum(found.certificate.primal for found in solutions)
+        lower = linear - float(squares.max()) / 2
+        return Point(shares, primal, lower, -squares / 2, duals, solutions, products, rows)
+
+    def hessian(self, point):
+        """Return the second derivatives of the objective in the shares (p, p), with the same free variables."""
+        H = np.zeros((len(point.shares),) * 2)
+        for m, (each, found) in enumerate(zip(self.binary, point.solutions, strict=True)):
+            size = np.abs(found.coef)
+            free = each.points[(size > _AT_BOUND * self.C) & (size < (1 - _AT_BOUND) * self.C)]
+            if len(free) < 2:
+                continue
+            V = point.products[:, free, m].T
+            K = point.rows.square(free)
+            K = K + _JITTER * max(float(np.mean(K.diagonal())), np.finfo(float).tiny) * np.eye(len(K))
+            solved = scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), np.column_stack([V, np.ones(len(free))]))
+            u = solved[:, -1]
+            H += V.T @ (solved[:, :-1] - np.outer(u, u @ V) / u.sum())
+        return (H + H.T) / 2
+
+
+def margin_weights(objective, p, tol, max_iter):
+    r"""Return the point whose shares of p kernels minimise the objective J, and the best lower bound.
+
+    .. math:: \min_{d \ge 0,\, \sum_k d_k = 1} J(d), \quad
+        J(d) = \max_b \sum_m \left(t'b_m - \tfrac12 \sum_k d_k b_m'K_k b_m\right)
+
+    J is convex. Steps minimise its second-order model on the simplex (Chapelle, Rakotomamonjy, *Second order
+    optimization of kernel parameters*, 2008), and end at a gap of ``tol`` times the objective.
+    """
+    point, lower = objective(np.full(p, 1 / p), objective.start), -np.inf
+    for _ in range(max_iter):
+        lower = max(lower, point.lower)
+        if point.primal - lower <= tol * point.primal:
+            break
+        following = _step(objective, point)
+        if following is None:
+            break
+        point = following
+    return point, max(lower, point.lower)
+
+
+def _step(objective, point):
+    """Return the point of a shortened Newton step with a lower objective, or None."""
+    target = _model_minimum(objective.hessian(point) / point.primal, point.slope / point.primal, point.shares)
+    change = target - point.shares
+    gain, length = float(point.slope @ change), 1.0
+    while length >= _SHORTEST:
+        shares = point.shares + length * change
+        shares = np.where(shares < _LEAST, 0, shares)
+        found = objective(shares / shares.sum(), point.duals)
+        if found.primal <= point.primal + _GAIN * length * gain and found.primal < point.primal:
+            return found
+        length *= _SHORTER
+    return None
+
+
+def _model_minimum(H, slope, shares):
+    """Return the shares on the simplex that minimise slope's + s'Hs / 2, s the change of shares."""
+    ridge = _RIDGE * (np.trace(H) / len(H) + np.abs(slope).max())
+    values, vectors = scipy.linalg.eigh(H)
+    roots = np.sqrt(np.maximum(values, 0) + ridge)
+    A = roots[:, None] * vectors.T
+    b = A @ shares - vectors.T @ slope / roots
+    heavy = _HEAVY * np.abs(A).max()
+    found, _ = nnls(np.vstack([A, np.full(len(H), heavy)]), np.append(b, heavy))
+    return found / found.sum()

@@ -1,0 +1,10 @@
+"""weighted_sum: the sum of kernels times positive weights."""
+
+import functools
+import operator
+
+
+def weighted_sum(kernels, weights):
+    """Return sum_k weights[k] kernels[k] as a kernel, without the kernels of weight 0."""
+    pairs = zip(kernels, weights, strict=True)
+    return functools.reduce(operator.add, [float(weight) * kernel for kernel, weight in pairs if weight > 0])

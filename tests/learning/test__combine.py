@@ -1,0 +1,151 @@
+"""combine finds the useful kernels, certifies its weights, and returns an ordinary kernel of any points."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import mercer as mc
+from mercer.learning import combination
+
+METHODS = ["alignment", "svm"]
+
+
+def noisy(seed, n=120, d=6):
+    """Return points whose class depends on column 2, and one kernel for each column."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return (
+        X,
+        np.where(np.abs(X[:, 2]) > 0.7, "far", "near"),
+        [mc.Mapped(mc.Gaussian(1.0), np.array([c])) for c in range(d)],
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_informative_kernel_among_noise_kernels_is_found(method, global_random_seed):
+    X, y, kernels = noisy(global_random_seed)
+    found = combination(kernels, X, y, method)
+    assert found.shares[2] > 0.8
+    assert found.shares.sum() == pytest.approx(1)
+    assert (found.shares >= 0).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_sum_has_variance_1_and_the_stated_weights(method, dtype):
+    X, y, kernels = noisy(0)
+    X = X.astype(dtype)
+    kernels = [*kernels, 50.0 * mc.Gaussian("median"), mc.Polynomial(2)]
+    found = combination(kernels, X, y, method)
+    K = found.kernel(X)
+    assert K.dtype == dtype
+    assert np.mean(np.diag(K), dtype=float) - np.mean(K, dtype=float) == pytest.approx(1, rel=1e-5)
+    values = sum(w * np.asarray(k.resolve(X)(X), float) for w, k in zip(found.weights, kernels, strict=True))
+    np.testing.assert_allclose(K, values, rtol=2e-5, atol=1e-5)
+    assert mc.combine(kernels, X, y, method) == found.kernel
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_sum_does_not_depend_on_scale_and_order_of_the_kernels(method, global_random_seed):
+    X, y, kernels = noisy(global_random_seed)
+    kernels = [*kernels[:4], mc.Linear(), mc.Gaussian(0.3)]
+    factors, order = [1e-6, 1.0, 30.0, 0.1, 1e5, 7.0], [4, 2, 5, 0, 1, 3]
+    shares = combination(kernels, X, y, method).shares
+    scaled = combination([f * k for f, k in zip(factors, kernels, strict=True)], X, y, method).shares
+    permuted = combination([kernels[k] for k in order], X, y, method).shares
+    np.testing.assert_allclose(scaled, shares, atol=1e-3)
+    np.testing.assert_allclose(permuted, shares[order], atol=1e-3)
+
+
+def test_the_aligned_sum_has_the_largest_alignment_of_all_sums(global_random_seed):
+    X, y, kernels = noisy(global_random_seed, n=60, d=4)
+    best = mc.alignment(mc.combine(kernels, X, y), X, y)
+    for kernel in kernels:
+        assert mc.alignment(kernel, X, y) <= best + 1e-9
+    for weights in np.random.default_rng(global_random_seed).dirichlet(np.full(4, 0.5), 20):
+        other = sum(float(w) * kernel for w, kernel in zip(weights, kernels, strict=True) if w > 0)
+        assert mc.alignment(other, X, y) <= best + 1e-9
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_the_gap_of_the_weights_is_at_most_the_tolerance(classes, global_random_seed):
+    X, _, kernels = noisy(global_random_seed)
+    y = np.digitize(X[:, 1], [0.0, 0.7, 1.0][: classes - 1])
+    for tol in (1e-2, 1e-5):
+        found = combination([*kernels, mc.Linear()], X, y, "svm", C=2.0, tol=tol).certificate
+        assert -1e-9 * found.primal <= found.gap <= tol * found.primal
+    single = mc.certify(mc.SVC(C=2.0, kernel=mc.combine([mc.Linear()], X, y, "svm")).fit(X, y), X, y)
+    assert found.primal <= single.primal * (1 + 1e-5)
+
+
+def test_the_objective_is_that_of_a_support_vector_machine_with_the_sum(global_random_seed):
+    X, y, kernels = noisy(global_random_seed)
+    found = combination(kernels, X, y, "svm", C=3.0, tol=1e-5)
+    model = mc.SVC(C=3.0, kernel=found.kernel, tol=1e-6).fit(X, y)
+    assert mc.certify(model, X, y).dual == pytest.approx(found.certificate.primal, rel=1e-5)
+
+
+def test_too_few_steps_are_a_warning_that_gives_the_gap():
+    X, y, kernels = noisy(0)
+    with pytest.warns(ConvergenceWarning, match="duality gap of .* of the objective, above tol"):
+        found = combination([*kernels, mc.Linear()], X, y, "svm", C=100.0, tol=1e-9, max_iter=1)
+    assert found.n_iter >= 1
+    assert found.certificate.gap > 1e-9 * found.certificate.primal
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_text_and_numbers_are_combined_by_columns(method):
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(["a", "b"], 8, p=[0.3 + 0.4 * c, 0.7 - 0.4 * c])) for c in (0, 1) for _ in range(40)]
+    table = [[word, float(x)] for word, x in zip(words, rng.normal(size=80), strict=True)]
+    y = np.repeat(["left", "right"], 40)
+    kernels = [mc.on_columns(mc.strings.Spectrum(2), 0), mc.on_columns(mc.Gaussian("median"), [1])]
+    found = combination(kernels, table, y, method)
+    assert found.shares[0] > 0.8
+    assert mc.SVC(kernel=found.kernel).fit(table, y).score(table, y) > 0.8
+
+
+def test_matrices_are_combined_by_row_indices():
+    X, y, kernels = noisy(0)
+    matrices = [mc.Precomputed(kernel(X)) for kernel in kernels]
+    expected = combination(kernels, X, y, "svm").shares
+    np.testing.assert_allclose(combination(matrices, np.arange(len(X)), y, "svm").shares, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_constant_kernel_gets_no_weight(method):
+    X, y, kernels = noisy(0)
+    found = combination([mc.Constant(2.0), *kernels], X, y, method)
+    assert found.weights[0] == found.shares[0] == 0
+    assert found.shares.argmax() == 3
+
+
+def test_a_regression_is_aligned_but_has_no_margin():
+    X, _, kernels = noisy(0)
+    y = np.sin(X[:, 4])
+    assert combination(kernels, X, y).shares.argmax() == 4
+    with pytest.raises(ValueError, match='y must hold one label for each point for method="svm"'):
+        mc.combine(kernels, X, y, "svm")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_bad_input_is_refused(method):
+    X, y, kernels = noisy(0)
+    for bad, error, text in [
+        ([], ValueError, r"kernels = \[\] must hold at least one kernel"),
+        (kernels[0], TypeError, "kernels must be a list of kernels"),
+        (["rbf"], TypeError, "kernel must be a Kernel"),
+        ([mc.Linear(), mc.strings.Spectrum(2)], ValueError, "kernels must take the same kind of points"),
+        ([mc.Linear(), mc.Sigmoid(1.0, -1.0)], ValueError, r"kernels\[1\] = Sigmoid.* must be positive semidefinite"),
+        ([mc.Constant(1.0)], ValueError, "kernels must differ between the points of X"),
+    ]:
+        with pytest.raises(error, match=text):
+            mc.combine(bad, X, y, method)
+    with pytest.raises(ValueError, match=r"C = 0 must be above 0"):
+        mc.combine(kernels, X, y, method, C=0)
+    with pytest.raises(ValueError, match="y must hold at least two classes"):
+        mc.combine(kernels, X, np.zeros(len(X), int), method)
+    with pytest.raises(ValueError, match="y must have one entry for each"):
+        mc.combine(kernels, X, y[1:], method)
+    with pytest.raises(ValueError, match="method = 'sum' must be one of"):
+        mc.combine(kernels, X, y, "sum")

@@ -1,0 +1,112 @@
+"""learn_metric refits with the average gradient outer product, and finds the directions that matter."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import mercer as mc
+from mercer.learning._learn_metric import gradient_outer_product
+
+RIDGE = mc.KernelRidge(0.01, kernel=mc.Gaussian("scale"))
+
+
+def data(seed, n=80, d=4, dtype=np.float64):
+    X = np.random.default_rng(seed).normal(size=(n, d)).astype(dtype)
+    return X, np.sin(X[:, 0] + X[:, 1])
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Mapped(mc.Gaussian(0.3), np.diag([1.0, 2, 0.5, 1]) + 0.1)])
+@pytest.mark.parametrize("classes", [0, 3])
+def test_the_outer_product_is_that_of_differences(kernel, classes, global_random_seed):
+    X, y = data(global_random_seed, n=40)
+    A = kernel.A if isinstance(kernel, mc.Mapped) else np.eye(4)
+    model = mc.SVC(kernel=kernel) if classes else mc.KernelRidge(0.1, kernel=kernel)
+    model.fit(X, np.digitize(y, [-0.3, 0.4]) if classes else y)
+    h, psi = 1e-5, model.expansion_
+    G = np.stack([(psi(X + h * e) - psi(X - h * e)) / (2 * h) for e in np.eye(4)], axis=2)
+    expected = np.einsum("ija,ijb->ab", G, G) / (len(X) * G.shape[1])
+    np.testing.assert_allclose(gradient_outer_product(model, X, A), expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_point_adds_nothing_to_its_own_gradient_at_a_kink(dtype):
+    # exp(-|x - z|) of a point with itself has no gradient; repeated rows are one point
+    X, y = data(0, n=12, dtype=dtype)
+    X = np.concatenate([X, X[:3]])
+    A = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0] * 0.37
+    kernel = mc.Mapped(mc.Matern(1.0, nu=0.5), A)
+    model = mc.KernelRidge(0.1, kernel=kernel).fit(X, np.append(y, y[:3]))
+    U, b = X.astype(float) @ A.T, model.dual_coef_.astype(float)
+    difference = U[:, None] - U[None]
+    distance = np.sqrt((difference**2).sum(axis=2))
+    same = (X[:, None] == X[None]).all(axis=2)
+    distance[same] = 1
+    G = -np.einsum("j,ij,ijd->id", b, np.where(same, 0, np.exp(-distance) / distance), difference) @ A
+    expected = G.T @ G / len(X)
+    np.testing.assert_allclose(
+        gradient_outer_product(model, X, A), expected, rtol=1e-5 if dtype == np.float32 else 1e-10
+    )
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [RIDGE, mc.KernelRidge(0.01, kernel=mc.Matern("scale", nu=0.5)), mc.KernelRidge(0.01, kernel="rbf")],
+    ids=repr,
+)
+def test_the_metric_has_the_direction_that_matters_and_trace_d(estimator, global_random_seed):
+    X, y = data(global_random_seed, n=200, d=6)
+    model = mc.learn_metric(estimator, X, y, 3)
+    M = model.kernel.A @ model.kernel.A
+    assert np.trace(M) == pytest.approx(6)
+    direction = np.linalg.eigh(M)[1][:, -1]
+    assert abs(direction[:2].sum()) / np.sqrt(2) > 0.99
+    new, truth = data(global_random_seed + 100, n=300, d=6)
+    errors = [np.mean((each.predict(new) - truth) ** 2) for each in (model, clone(estimator).fit(X, y))]
+    assert errors[0] < 0.5 * errors[1]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_classifier_gets_a_metric(classes):
+    X, y = data(3, n=200, d=6)
+    y = np.digitize(y, [0.0, 0.7][: classes - 1])
+    model = mc.learn_metric(mc.SVC(C=10.0, kernel=mc.Gaussian("scale")), X, y, 2)
+    M = model.kernel.A @ model.kernel.A
+    assert np.trace(M[:2, :2]) > 0.75 * np.trace(M)
+    assert isinstance(model, mc.SVC)
+    assert model.classes_.tolist() == list(range(classes))
+
+
+def test_landmarks_and_several_targets_are_allowed(global_random_seed):
+    X, y = data(global_random_seed, n=150)
+    model = mc.KernelRidge(0.01, kernel=mc.Gaussian("scale"), landmarks=40, random_state=0)
+    found = mc.learn_metric(model, X, np.column_stack([y, 2 * y]), 2)
+    assert found.predict(X).shape == (150, 2)
+    assert np.trace(found.kernel.A[:2] @ found.kernel.A[:2].T) > 3
+
+
+def test_the_estimator_is_not_changed_and_the_result_is_that_of_a_single_fit_with_its_kernel():
+    X, y = data(0)
+    estimator = clone(RIDGE)
+    model = mc.learn_metric(estimator, X, y, 2)
+    assert estimator.kernel == RIDGE.kernel
+    assert not hasattr(estimator, "expansion_")
+    np.testing.assert_array_equal(clone(model).fit(X, y).predict(X), model.predict(X))
+    first = mc.learn_metric(estimator, X, y, 1)
+    M = gradient_outer_product(clone(RIDGE).fit(X, y), X, np.eye(4))
+    np.testing.assert_allclose(first.kernel.A @ first.kernel.A, 4 * M / np.trace(M), atol=1e-10)
+
+
+def test_a_constant_prediction_keeps_the_metric_of_the_first_fit():
+    X, _ = data(0)
+    model = mc.learn_metric(RIDGE, X, np.zeros(len(X)))
+    assert model.kernel == RIDGE.kernel
+
+
+def test_bad_input_is_refused():
+    X, y = data(0)
+    with pytest.raises(TypeError, match="learn_metric needs a gradient"):
+        mc.learn_metric(mc.KernelRidge(kernel=mc.FunctionKernel(lambda X, Z: X @ Z.T)), X, y)
+    with pytest.raises(TypeError, match="estimator must have a parameter kernel"):
+        mc.learn_metric(object(), X, y)
+    with pytest.raises(ValueError, match="n_iter = 0 must be at least 1"):
+        mc.learn_metric(RIDGE, X, y, 0)

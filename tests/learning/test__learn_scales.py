@@ -1,0 +1,55 @@
+"""learn_scales finds the columns that matter, whatever their units."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+
+
+def ball(seed, n=150, d=50):
+    """Return points whose class is inside or outside of a ball in 5 of the columns, and those columns."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    columns = rng.permutation(d)[:5]
+    return X, np.where((X[:, columns] ** 2).sum(axis=1) > 4.35, "out", "in"), set(columns)
+
+
+@pytest.mark.parametrize("method", ["alignment", "span"])
+def test_the_5_informative_of_50_columns_get_the_largest_factors(method, global_random_seed):
+    X, y, columns = ball(global_random_seed)
+    kernel = mc.learn_scales(mc.Gaussian("scale"), X, y, method=method, max_iter=30)
+    assert set(np.argsort(kernel.A)[-5:]) == columns
+
+
+@pytest.mark.parametrize("method", ["alignment", "span"])
+def test_units_and_constant_columns_do_not_matter(method):
+    X, y, _ = ball(0, n=60, d=6)
+    kernel = mc.learn_scales(mc.Gaussian("scale"), X, y, method=method, max_iter=5)
+    units = np.array([1e-3, 1.0, 1e4, 7.0, 1.0, 30.0])
+    other = mc.learn_scales(mc.Gaussian("scale"), X * units, y, method=method, max_iter=5)
+    np.testing.assert_allclose(other.A * units, kernel.A, rtol=1e-3)
+    constant = mc.learn_scales(kernel.kernel, np.column_stack([X, np.full(60, 3.0)]), y, method=method, max_iter=5)
+    np.testing.assert_allclose(constant.A, np.append(kernel.A, 0), rtol=1e-3)
+
+
+def test_descent_raises_the_alignment_and_a_regression_has_scales():
+    X, _, _ = ball(1, n=80, d=6)
+    y = np.sin(2 * X[:, 3])
+    start = mc.Mapped(mc.Gaussian("scale").resolve(X / X.std(axis=0)), 1 / X.std(axis=0))
+    kernel = mc.learn_scales(mc.Gaussian("scale"), X, y)
+    assert mc.alignment(kernel, X, y) > 2 * mc.alignment(start, X, y)
+    assert kernel.A.argmax() == 3
+
+
+def test_bad_input_is_refused():
+    X, y, _ = ball(0, n=20, d=6)
+    with pytest.raises(TypeError, match="learn_scales needs a gradient"):
+        mc.learn_scales(mc.FunctionKernel(lambda X, Z: X @ Z.T), X, y)
+    with pytest.raises(ValueError, match="method = 'gap' must be one of"):
+        mc.learn_scales(mc.Gaussian(1.0), X, y, method="gap")
+    with pytest.raises(ValueError, match="C = -1 must be above 0"):
+        mc.learn_scales(mc.Gaussian(1.0), X, y, C=-1)
+    with pytest.raises(ValueError, match='y must hold one label for each point for method="span"'):
+        mc.learn_scales(mc.Gaussian(1.0), X, X[:, 0], method="span")
+    with pytest.raises(ValueError, match="y must hold at least two"):
+        mc.learn_scales(mc.Gaussian(1.0), X, np.zeros(20))

@@ -1,0 +1,108 @@
+"""Weights by the margin are those of the smallest objective of a support vector machine, which the gap certifies."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.svm import SVC
+
+import mercer as mc
+from mercer.learning import margin
+from mercer.solvers.svm.workspace import Options
+
+
+def problem(seed, n=60, classes=2):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = np.digitize(X[:, 0] + 0.5 * X[:, 1] ** 2 + 0.3 * rng.normal(size=n), [0.3, 1.0][: classes - 1])
+    order = np.argsort(y, kind="stable")
+    columns = [mc.Mapped(mc.Gaussian(0.5), np.array([c])) for c in range(3)]
+    return X[order], y[order], [*columns, mc.Gaussian(0.2), mc.Linear()]
+
+
+def objective(X, y, kernels, C, kind=margin.Stored):
+    units = [float(1 / (np.mean(k.diag(X)) - np.mean(k(X)))) * k for k in kernels]
+    return margin.Objective(kind(units, X), np.bincount(y), C, Options(1e-6)), units
+
+
+def value(shares, Ks, y, C):
+    """Return the objective from scikit-learn, summed over all pairs of classes."""
+    total, K = 0.0, np.tensordot(shares, Ks, 1)
+    for i in range(y.max() + 1):
+        for j in range(i):
+            own = np.flatnonzero((y == i) | (y == j))
+            model = SVC(C=C, kernel="precomputed", tol=1e-8).fit(K[np.ix_(own, own)], y[own])
+            b, S = model.dual_coef_[0], own[model.support_]
+            total += np.abs(b).sum() - b @ K[np.ix_(S, S)] @ b / 2
+    return total
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("C", [0.3, 10.0])
+def test_the_optimum_is_that_of_an_independent_optimiser(C, classes, global_random_seed):
+    X, y, kernels = problem(global_random_seed, classes=classes)
+    J, units = objective(X, y, kernels, C)
+    point, lower = margin.margin_weights(J, len(kernels), 1e-6, 100)
+    Ks = np.stack([k(X) for k in units])
+    assert point.primal == pytest.approx(value(point.shares, Ks, y, C), rel=1e-5)
+    found = minimize(
+        value,
+        np.full(5, 0.2),
+        (Ks, y, C),
+        method="SLSQP",
+        bounds=[(0, 1)] * 5,
+        constraints={"type": "eq", "fun": lambda d: d.sum() - 1},
+        options={"ftol": 1e-10},
+    )
+    assert lower <= found.fun * (1 + 1e-6)
+    assert point.primal <= found.fun * (1 + 1e-5)
+    assert point.primal - lower <= 1e-5 * point.primal
+
+
+def test_kernels_with_a_share_have_equal_squares_and_others_smaller_ones(global_random_seed):
+    X, y, kernels = problem(global_random_seed)
+    J, _ = objective(X, y, kernels, 3.0)
+    point, _ = margin.margin_weights(J, len(kernels), 1e-6, 100)
+    squares = -2 * point.slope
+    np.testing.assert_allclose(squares[point.shares > 1e-3], squares.max(), rtol=1e-4)
+    assert 1 <= (point.shares > 0).sum() < 5
+
+
+@pytest.mark.parametrize("shares", [[0.2, 0.2, 0.2, 0.2, 0.2], [0.7, 0.0, 0.1, 0.1, 0.1]])
+def test_slope_and_hessian_are_those_of_differences(shares):
+    X, y, kernels = problem(0)
+    J, _ = objective(X, y, kernels, 3.0)
+    shares = np.array(shares)
+    point, h = J(shares, J.start), 1e-4
+    slopes, values = [], []
+    for k in np.flatnonzero(shares):
+        near = [J(shares + sign * h * np.eye(5)[k], J.start) for sign in (1, -1)]
+        values.append((near[0].primal - near[1].primal) / (2 * h))
+        slopes.append((near[0].slope - near[1].slope) / (2 * h))
+    np.testing.assert_allclose(values, point.slope[shares > 0], rtol=1e-4)
+    np.testing.assert_allclose(slopes, J.hessian(point)[shares > 0], rtol=2e-2, atol=1e-3 * np.abs(slopes).max())
+
+
+def test_lazy_matrices_give_the_point_of_stored_ones():
+    X, y, kernels = problem(1, n=30)
+    points = []
+    for kind in (margin.Stored, margin.Lazy):
+        J, _ = objective(X, y, kernels, 1.0, kind)
+        points.append(margin.margin_weights(J, len(kernels), 1e-5, 100)[0])
+    np.testing.assert_allclose(points[0].shares, points[1].shares, atol=1e-4)
+    assert points[0].primal == pytest.approx(points[1].primal, rel=1e-6)
+
+
+def test_the_memory_decides_whether_matrices_are_stored():
+    X, _, kernels = problem(0)
+    assert isinstance(margin.matrices_of(kernels, X, 8 * 7 * 60**2), margin.Stored)
+    assert isinstance(margin.matrices_of(kernels, X, 8 * 7 * 60**2 - 1), margin.Lazy)
+
+
+def test_equal_kernels_have_equal_shares():
+    X, y, kernels = problem(2)
+    J, _ = objective(X, y, [*kernels, kernels[3]], 3.0)
+    point, _ = margin.margin_weights(J, 6, 1e-6, 100)
+    alone, _ = objective(X, y, kernels, 3.0)
+    single, _ = margin.margin_weights(alone, 5, 1e-6, 100)
+    assert point.shares[3] == pytest.approx(point.shares[5], abs=1e-4)
+    assert point.shares[3] + point.shares[5] == pytest.approx(single.shares[3], abs=2e-3)
