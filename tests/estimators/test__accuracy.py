@@ -200,3 +200,56 @@ def _tolerance(model, points, target):
     if isinstance(model, (mc.SVR, mc.NuSVR)):
         return min(model.tol, 1e-3 * float(np.std(target)))
     return model.tol
+
+
+def test_float32_coefficients_that_leave_a_gap_are_certified_and_warned_of(global_random_seed):
+    # rounding moves values by 1e-6, far below tol, but C times that is more than the objective
+    rng = np.random.default_rng(global_random_seed)
+    X, y = rng.standard_normal((30, 20)).astype(np.float32), np.arange(30) % 2
+    with pytest.warns(ConvergenceWarning, match="below tol = 0.001, but a relative gap of"):
+        model = mc.SVC(1e6, kernel="linear").fit(X, y)
+    found, exact = model.certificate_, mc.certify(model, X, y)
+    assert exact.kkt < 1e-4
+    assert exact.gap > 0.01 * exact.primal
+    np.testing.assert_allclose([found.primal, found.dual], [exact.primal, exact.dual], rtol=1e-9)
+    # without an upper bound, or with a small one, the same rounding leaves no gap
+    for C in (1.0, np.inf):
+        model = mc.SVC(C, kernel="linear").fit(X, y)
+        np.testing.assert_allclose(model.certificate_.primal, mc.certify(model, X, y).primal, rtol=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["epsilon", "squared_epsilon"])
+def test_targets_whose_rounding_moves_the_violation_above_tol_cause_a_warning_and_others_none(loss, global_random_seed):
+    # gradients are multiples of the spacing of targets: their violation is 0, or more than a tolerance below that
+    rng, warned = np.random.default_rng(global_random_seed), []
+    for offset in 10.0 ** rng.uniform(4, 10, 12):
+        target = Y[:20] + offset
+        for share in (1e-17, 1e-14):
+            model = mc.SVR(10.0, kernel=mc.Gaussian(0.5), loss=loss, tol=share * offset)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                model.fit(X[:20], target)
+            found, said = mc.certify(model, X[:20], target), [str(each.message) for each in caught]
+            assert len(said) == (found.kkt > model.tol)
+            if said:
+                assert f"violation of {found.kkt:.3g}, above tol = {model.tol:.3g}" in said[0]
+                assert "; targets are rounded by" in said[0]
+                assert said[0].endswith(": subtract their mean, or give a larger tol.")
+                assert model.certificate_ == found
+                assert share == 1e-17
+                warned.append(offset)
+            else:
+                assert model.certificate_.kkt <= model.tol
+    assert warned
+
+
+def test_a_gap_where_the_optimum_is_0_causes_a_warning_until_it_is_rounding():
+    # an odd kernel on points around 0: values at the usual tolerance are noise, at a small one they are 0
+    X = np.random.default_rng(0).normal(size=(1200, 3))
+    X, odd = X - X.mean(axis=0), mc.Polynomial(3, 1.0, 0.0)
+    with pytest.warns(ConvergenceWarning, match=r"below tol = .*, but a relative gap of .* or a smaller tol"):
+        noisy = mc.OneClassSVM(0.1, kernel=odd).fit(X)
+    exact = mc.OneClassSVM(0.1, kernel=odd, tol=1e-10).fit(X)
+    assert np.abs(noisy.decision_function(X)).max() > 1e-2
+    assert np.abs(exact.decision_function(X)).max() < 1e-5
+    assert abs(exact.certificate_.primal) < 1e-8

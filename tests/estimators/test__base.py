@@ -25,7 +25,12 @@ from mercer._common import CallbackSupportMixin
 
 RNG = np.random.default_rng(0)
 ROWS, LABELS = RNG.standard_normal((30, 3)), np.arange(30) % 2
-ESTIMATORS = [name for name in estimators.__all__ if isinstance(getattr(estimators, name), type)]
+# fits of VirtualSupportVectors are those of the estimator that it wraps
+ESTIMATORS = [
+    name
+    for name in estimators.__all__
+    if isinstance(getattr(estimators, name), type) and name != "VirtualSupportVectors"
+]
 INCREMENTAL = [name for name in ESTIMATORS if hasattr(getattr(estimators, name), "partial_fit")]
 LISTENED = [name for name in ESTIMATORS if issubclass(getattr(estimators, name), CallbackSupportMixin)]
 
@@ -337,6 +342,27 @@ def test_objects_are_recognised_by_the_kernel_and_reach_it_as_they_are(name):
     assert not hasattr(model, "n_features_in_")
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [mc.SVC(), mc.NuSVC(nu=0.5), mc.KernelFisher(), mc.Kernelized(LogisticRegression()), mc.Nystroem(3)],
+    ids=repr,
+)
+def test_a_fit_names_the_place_of_a_bad_object_in_the_points_of_the_user(estimator):
+    words = ["ab", "ba", "aab", "bba", "abb", 7, "bab", "aba"]
+    with pytest.raises(TypeError, match=r"^X\[5\] must be a string.*got 7 of type int"):
+        clone(estimator).set_params(kernel=mc.strings.Spectrum(1)).fit(words, [1, 0] * 4)
+
+
+def test_models_keep_objects_in_the_form_of_the_kernel_so_that_files_hold_them(tmp_path):
+    networkx = pytest.importorskip("networkx", reason="networkx is not installed")
+    graphs = [networkx.cycle_graph(n) if n % 2 else networkx.path_graph(n) for n in range(3, 15)]
+    model = mc.SVC(kernel=mc.graphs.WeisfeilerLehman(2)).fit(graphs, [0, 1] * 6)
+    assert {type(each) for each in model.support_vectors_} == {mc.graphs.Graph}
+    mc.save(model, tmp_path / "model")
+    expected = model.decision_function(graphs)
+    np.testing.assert_allclose(mc.load(tmp_path / "model").decision_function(graphs), expected, rtol=1e-12)
+
+
 def test_the_kind_of_points_of_a_fit_stays_that_of_predictions():
     kernel = mc.FunctionKernel(lambda A, B: np.array([[float(np.dot(a, b)) for b in B] for a in A]))
     rows = ROWS[:6, :2]
@@ -399,3 +425,16 @@ def test_rows_whose_squares_underflow_are_refused_and_other_scales_are_taken(est
     with pytest.raises(ValueError, match="underflow float64"):
         estimator.fit(ROWS * 1e-200, LABELS)
     estimator.fit(single * np.float32(1e-10), LABELS)
+
+
+@pytest.mark.parametrize("name", ["SVC", "KernelPCA", "KernelRidge"])
+def test_the_names_of_an_estimator_are_listed_without_computing_properties(name):
+    model = getattr(mc, name)()
+    made = type(name, (type(model),), {"broken_": property(lambda _self: 1 / 0)})()
+    assert {"broken_", "fit", "kernel"} <= set(dir(made))
+    # a method that only exists for another kernel or target is not listed
+    assert ("inverse_transform" in dir(mc.KernelPCA("precomputed"))) == hasattr(
+        mc.KernelPCA("precomputed"), "inverse_transform"
+    )
+    assert "predict_proba" not in dir(mc.SVCCV())
+    assert "predict_proba" in dir(mc.SVCCV(calibration="sigmoid"))

@@ -32,6 +32,9 @@ def test_scores_that_are_nan_rank_last_and_equals_share_a_rank():
         ({"cv": 1}, ValueError, "cv = 1 must be at least 2"),
         ({"gammas": 10**9}, ValueError, "gammas = 1000000000 must be at most"),
         ({"scoring": "best"}, ValueError, "scoring = 'best'"),
+        ({"cells": 0}, ValueError, "cells = 0 must be at least 1"),
+        ({"cells": 1.5}, TypeError, "cells must be a whole number, got 1.5"),
+        ({"cells": 100, "scoring": max}, ValueError, "scoring = <built-in function max> must be None or a scorer"),
     ],
 )
 def test_what_is_wrong_is_found_before_the_kernel_is_called(estimator, params, error, words):

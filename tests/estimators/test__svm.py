@@ -94,3 +94,22 @@ def test_an_inaccurate_classifier_warns(global_random_seed):
             far = mc.SVC(kernel="linear", tol=1e-3).fit(X + offset, y)
         error = np.abs(far.decision_function(X + offset) - near.decision_function(X)).max()
         assert error < 10 * far.tol or caught, (offset, error)
+
+
+@pytest.mark.parametrize("model", [mc.SVR(), mc.SVR(loss="huber"), mc.NuSVR(), mc.SVRCV(Cs=[1.0], cv=2)], ids=repr)
+def test_upper_bounds_that_hide_the_targets_are_refused_and_name_C(model):
+    X, y = np.arange(8.0)[:, None], np.arange(8.0)
+    with pytest.raises(ValueError, match=r"C = 1, times sample_weight 1e\+300, must be at most 1e\+100 times 2\.29, "):
+        model.fit(X, y, sample_weight=np.full(8, 1e300))
+    with pytest.raises(ValueError, match="the standard deviation of y; .* multiply y by a constant"):
+        model.fit(X, y * 1e-120)
+    # equal targets have no standard deviation
+    assert model.fit(X, np.ones(8), sample_weight=np.full(8, 1e120)).predict(X) == pytest.approx(1.0)
+
+
+def test_the_squared_loss_takes_any_weights():
+    X, y = np.arange(8.0)[:, None], np.arange(8.0)
+    model = mc.SVR(loss="squared_epsilon", epsilon=0.0, tol=1e-9)
+    with pytest.warns(ConvergenceWarning, match="a relative gap of"):
+        model.fit(X, y, sample_weight=np.full(8, 1e300))
+    np.testing.assert_allclose(model.predict(X), y, atol=1e-6)

@@ -275,7 +275,9 @@ def test_an_unfitted_model_raises_not_fitted_error(points):
         ({"landmarks": 0}, ValueError, "landmarks = 0 must be at least 1"),
         ({"landmarks": np.ones((3, 2))}, ValueError, "landmarks have 2 features, but X has 4"),
         ({"landmarks": 3, "rule": "best"}, ValueError, "rule = 'best' must be"),
+        ({"rule": "best"}, ValueError, "rule = 'best' must be"),
         ({"tol": -1.0}, ValueError, "tol = -1.0 must be at least 0"),
+        ({"tol": 1.0}, ValueError, "tol = 1.0 must be at least 0 and below 1"),
         ({"memory": "lots"}, ValueError, "memory"),
         ({"kernel": "rfb"}, ValueError, "'rfb' must be one of"),
     ],
@@ -283,6 +285,12 @@ def test_an_unfitted_model_raises_not_fitted_error(points):
 def test_bad_parameters_are_named(points, parameters, error, message):
     with pytest.raises(error, match=message):
         KernelMap(**parameters).fit(points)
+
+
+@pytest.mark.parametrize("parameters", [{"rule": "best"}, {"tol": -1.0}])
+def test_parameters_are_checked_before_the_points(parameters):
+    with pytest.raises(ValueError, match=f"{next(iter(parameters))} = "):
+        KernelMap(**parameters).fit(np.full((3, 2), np.nan))
 
 
 def test_more_landmarks_than_points_are_all_points(points):

@@ -104,3 +104,12 @@ def test_precomputed_sparse_and_float32_give_the_same_function(sample):
 def test_a_share_outside_0_to_1_is_named(sample, nu):
     with pytest.raises(ValueError, match=f"nu = {nu} must be"):
         NuSVR(nu).fit(*sample[:2])
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_targets_of_any_scale_give_the_same_function(sample, scale):
+    X, y, _, _ = sample
+    one, other = NuSVR(0.4, C=2.0).fit(X, y), NuSVR(0.4, C=2.0 * scale).fit(X, y * scale)
+    np.testing.assert_allclose(other.predict(X) / scale, one.predict(X), atol=1e-6)
+    np.testing.assert_allclose(other.epsilon_ / scale, one.epsilon_, rtol=1e-6)
+    assert mc.certify(other, X, y * scale).gap <= 1e-6 * abs(other.certificate_.primal)

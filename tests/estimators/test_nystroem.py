@@ -121,3 +121,9 @@ def test_its_certificate_shows_the_negative_part_of_an_indefinite_kernel():
     with pytest.warns(UserWarning, match="numerical rank"), pytest.warns(UserWarning, match="indefinite"):
         model = Nystroem(mc.Sigmoid(1.0, -1.0), n_components=30).fit(X)
     assert mc.certify(model, X).residuals.max() > 1e-3
+
+
+@pytest.mark.parametrize("parameters", [{"landmarks": "best"}, {"landmarks": 5}, {"n_components": 0}], ids=repr)
+def test_parameters_are_checked_before_the_points(parameters):
+    with pytest.raises((TypeError, ValueError), match=f"{next(iter(parameters))} = "):
+        Nystroem(**parameters).fit(np.full((3, 2), np.nan))

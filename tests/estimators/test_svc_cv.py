@@ -26,6 +26,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import mercer as mc
 from mercer.estimators.svc_cv import SVCCV
 from mercer.kernels.shorthand import as_kernel
+from mercer.solvers.svm.divide_and_conquer import split
 
 CS = np.logspace(-2, 2, 5)
 IRIS = load_iris(return_X_y=True)
@@ -105,6 +106,40 @@ def test_rows_drawn_twice_have_twice_the_weight():
     drawn = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=[(np.repeat(train, 2), test)], tol=1e-6).fit(X, y)
     weighted = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=[(train, test)], tol=1e-6).fit(X, y, weights)
     np.testing.assert_array_equal(drawn.cv_results_["mean_test_score"], weighted.cv_results_["mean_test_score"])
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_cells_score_what_classifiers_of_each_cell_predict(multi_class):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 0] > 0).astype(int) + 2 * (X[:, 1] * X[:, 2] > 0.2)
+    weights = rng.uniform(0.5, 2.0, 300)
+    options = {"Cs": [0.3, 3.0], "gammas": [0.1, 1.0], "multi_class": multi_class, "tol": 1e-6}
+    model = SVCCV(cells=150, cv=3, **options).fit(X, y, weights)
+    # points are sorted by class
+    order, folds = np.argsort(y, kind="stable"), list(StratifiedKFold(3).split(X, y))
+    parts = [order[part] for part in split(X, order, 150)]
+    assert [len(part) for part in parts] == [150, 150]
+    for cell, score in zip(model.cv_results_["params"], model.cv_results_["split1_test_score"], strict=True):
+        train, test = folds[1]
+        right = np.zeros(300)
+        for part in parts:
+            own, tested = np.intersect1d(train, part), np.intersect1d(test, part)
+            peer = mc.SVC(cell["C"], kernel=mc.Gaussian(cell["gamma"]), multi_class=multi_class, tol=1e-6)
+            right[tested] = peer.fit(X[own], y[own], weights[own]).predict(X[tested]) == y[tested]
+        assert score == pytest.approx(np.average(right[test], weights=weights[test]), abs=0.011)
+    whole = mc.SVC(model.C_, kernel=model.kernel_, multi_class=multi_class, tol=1e-6).fit(X, y, weights)
+    np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-5)
+    one, none = (SVCCV(cells=cells, cv=3, **options).fit(X, y) for cells in (300, None))
+    np.testing.assert_allclose(one.cv_results_["mean_test_score"], none.cv_results_["mean_test_score"], atol=0.004)
+
+
+def test_probabilities_of_cells_are_those_of_their_held_out_values():
+    X, y = two_classes()
+    model = SVCCV(mc.Gaussian(0.2), Cs=[1.0], cv=3, cells=120, calibration="sigmoid").fit(X, y)
+    rates = np.bincount(np.digitize(model.predict_proba(X)[:, 1], [0.5]), weights=y == "yes", minlength=2)
+    assert rates[1] / (model.predict_proba(X)[:, 1] >= 0.5).sum() > 0.7
+    assert np.isfinite(model.held_out_values_).all()
 
 
 def test_any_splitter_is_taken():

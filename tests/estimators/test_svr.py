@@ -247,6 +247,7 @@ def test_other_losses_are_refused(loss):
         mc.SVR(np.inf, loss=loss).fit(X, Y)
 
 
+@pytest.mark.filterwarnings("ignore:.*targets are rounded by")
 @pytest.mark.parametrize("offset", [0.0, 1.0, 1e4, 1e10])
 @pytest.mark.parametrize("scale", [1e-10, 1e-3, 1e6, 1e10])
 @pytest.mark.parametrize("loss", ["epsilon", "huber", "squared_epsilon"])

@@ -17,6 +17,7 @@ from mercer.estimators.svc_cv import SVCCV
 from mercer.estimators.svdd import SVDD
 from mercer.estimators.svr import SVR
 from mercer.estimators.svr_cv import SVRCV
+from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 
 __all__ = [
     "PCAL1",
@@ -36,4 +37,5 @@ __all__ = [
     "Nystroem",
     "OneClassSVM",
     "svc_path",
+    "VirtualSupportVectors",
 ]

@@ -21,27 +21,34 @@ _COMPARED, _HIDDEN = 200, 0.1
 # Largest gap as a share of the objective if the violation is below the tolerance, and the share of k(x, x) below which
 # objectives are rounding: the optimum may be 0.
 _LARGEST_GAP, _ROUNDED = 0.01, 1e-9
+# Bound of the gap that rounding may hide, as a share of the largest that passes; the gap itself is far smaller.
+_HIDDEN_GAP = 0.5
 # Largest relative error of the values of a model in float32.
 _SINGLE_ERROR = 1e-3
 
 
-def conclude(model, problem, solutions, tol, error, recompute, ridge=0.0):
-    """Store the certificate of stored solutions, and warn if they are inaccurate or the kernel is indefinite.
+def conclude(model, problem, duals, solutions, tol, error, recompute, ridge=0.0):
+    """Store the certificate of stored solutions of duals, and warn if they are inaccurate or the kernel is indefinite.
 
     ``recompute()`` gives it if the ``error`` of kernel rows, or storing the coefficients, may move values by more than
-    a share of the tolerance, which the solutions may already exceed; ``ridge`` is the largest term beside k(x, x).
+    a share of the tolerance, which the solutions may already exceed, or the gap by a share of the largest that passes;
+    ``ridge`` is the largest term beside k(x, x).
     """
     evidence = problem.evidence
     found = total([each.certificate for each in solutions])
     largest = largest_value(problem.kernel, model.support_vectors_)
     unsure = any(each.violation > tol or is_doubtful(each, tol) for each in solutions)
+    # targets of a regression may be far from 0
+    blurred = float(np.finfo(np.float64).eps) * max(float(np.abs(dual.target).max()) for dual in duals)
     noise = _noise(solutions, error, ridge + largest, problem.dtype)
-    if evidence is not None or unsure or noise > _NOTICED * tol:
+    reach = sum(_reach(dual, each.coef) for dual, each in zip(duals, solutions, strict=True))
+    hidden = noise * reach > _HIDDEN_GAP * _LARGEST_GAP * _size(found, largest)
+    if evidence is not None or unsure or hidden or noise + blurred > _NOTICED * tol:
         found = recompute()
     model.certificate_ = replace(found, convex=evidence is None)
     if evidence is not None:
         warn_nonconvex(type(model).__name__, evidence)
-    warn_inaccurate(model, max(solutions, key=lambda solution: solution.violation), tol, largest)
+    warn_inaccurate(model, max(solutions, key=lambda solution: solution.violation), tol, largest, blurred)
 
 
 def _noise(solutions, error, largest, dtype):
@@ -52,15 +59,29 @@ def _noise(solutions, error, largest, dtype):
     return float((np.where(np.isnan(measured), np.nan_to_num(error) * sizes, measured) + largest * moved).max())
 
 
-def warn_inaccurate(model, worst, tol, largest):
-    """Warn if the violation of the worst solution exceeds the tolerance, or rounding of k(x, x) up to ``largest``."""
+def _reach(dual, coef):
+    """Return the sum of the ranges of the coefficients of a dual, by which the gap grows with an error of gradients."""
+    span = dual.upper - dual.lower
+    if dual.total is not None and dual.one_sided:
+        # bounds are in units of a C that the coefficients show
+        span = span * np.max(np.abs(coef) / span)
+    return float(np.where(np.isfinite(span), span, 2 * np.abs(coef)).sum())
+
+
+def warn_inaccurate(model, worst, tol, largest, blurred=0.0):
+    """Warn if the violation of the worst solution exceeds the tolerance, or rounding of k(x, x) up to ``largest``.
+
+    ``blurred`` is the rounding of targets.
+    """
     name, found = type(model).__name__, model.certificate_
     violation, share = found.kkt, _relative_gap(found, largest)
     gap = f" and a relative gap of {share:.3g}" if found.convex else ""
     if violation > tol:
+        hidden = worst.violation <= tol and blurred > _NOTICED * tol
+        remedy = f"targets are rounded by {blurred:.1g}: subtract their mean, or give a larger tol."
         warn(
             f"{name} stopped after {worst.n_iter} steps with a violation of {violation:.3g}, above tol = {tol:.3g}"
-            f"{gap}; {_remedy(worst.gain, largest)}",
+            f"{gap}; {remedy if hidden else _remedy(worst.gain, largest)}",
             ConvergenceWarning,
         )
         return
@@ -75,8 +96,12 @@ def warn_inaccurate(model, worst, tol, largest):
 
 def _relative_gap(found, largest):
     """Return the gap as a share of the objective, or of what k(x, x) up to ``largest`` rounds to; 0 without a gap."""
-    size = max(abs(found.primal), abs(found.dual), _ROUNDED * largest, np.finfo(np.float64).tiny)
-    return found.gap / size if found.convex else 0.0
+    return found.gap / _size(found, largest) if found.convex else 0.0
+
+
+def _size(found, largest):
+    """Return the size of the objectives, at least what k(x, x) up to ``largest`` rounds to."""
+    return max(abs(found.primal), abs(found.dual), _ROUNDED * largest, np.finfo(np.float64).tiny)
 
 
 def warn_rounded(name, largest, size, tol):

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from mercer._common import check_flags
 from mercer._compute.memory import parse_memory
-from mercer._compute.objects import as_objects, holds_rows
+from mercer._compute.objects import Shared, as_objects, holds_rows
 from mercer._compute.points import as_rows, count_points, widened
 from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer._compute.table import as_table
@@ -111,6 +111,9 @@ class KernelEstimator(AllOrNothing):
         _refuse_underflow(X)
         kernel = kernel.resolve(X, sample_weight)
         check_pairwise(kernel, X)
+        if isinstance(X, Shared):
+            # before a solver takes parts of them, so that errors name the place in X
+            X = kernel.admit(X, "X")
         self._n_rows = count_points(X)
         return kernel, np.arange(count_points(X)) if kernel.tags.points == "indices" else X
 

@@ -195,7 +195,7 @@ def store(model, problem, duals, solutions, error):
     """Store the solutions of all binary duals as fitted attributes; ``error`` is that of the kernel rows."""
     store_coefficients(model, problem, [each.coef for each in solutions], [each.bias for each in solutions])
     model.n_iter_ = np.array([each.n_iter for each in solutions])
-    conclude(model, problem, solutions, model.tol, error, lambda: recomputed(model, problem, duals))
+    conclude(model, problem, duals, solutions, model.tol, error, lambda: recomputed(model, problem, duals))
 
 
 def store_coefficients(model, problem, coefs, biases):

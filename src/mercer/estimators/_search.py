@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sized
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from numbers import Integral
 from typing import Any
@@ -22,7 +23,8 @@ from mercer.kernels import bandwidth
 from mercer.kernels.base import with_params
 from mercer.kernels.shorthand import as_kernel
 from mercer.solvers._certify import certify
-from mercer.solvers.svm.cross_validation import Fold
+from mercer.solvers.svm.cells import cross_validate_cells
+from mercer.solvers.svm.cross_validation import Fold, cross_validate_kernels
 
 # Powers of 4 between which the values of gamma are spread around the median rule.
 _LOWEST, _HIGHEST = -2, 2
@@ -43,6 +45,7 @@ class GridSearch(SupportVectorEstimator):
     cv: Any = 5
     scoring: Any = None
     refit: bool = True
+    cells: int | None = None
 
     def fit(self, X, y, sample_weight=None, groups=None):
         """Score every C, and every gamma, in every fold, and fit a model with the best to all rows.
@@ -70,6 +73,7 @@ class GridSearch(SupportVectorEstimator):
         self._check_gammas()
         _check_folds(self.cv)
         _check_scoring(self.scoring)
+        self._check_cells()
         problem = self._problem(X, y, sample_weight)
         (X,), y = indexable(X), column_or_1d(y)
         weights = check_weights("sample_weight", sample_weight, len(y))
@@ -174,7 +178,7 @@ class GridSearch(SupportVectorEstimator):
         order = np.argsort(Cs, kind="stable")
         violation = max(fold.violation for fold in found)
         if violation == 0:
-            size = max(np.linalg.norm(coef, axis=0).max() for fold in found for coef in fold.coef)
+            size = max(fold.largest for fold in found)
             warn_rounded(type(self).__name__, largest_value(problem.kernel, problem.points), size, self.tol)
         scores, n_iter = np.empty((len(splits), len(Cs))), np.empty(len(Cs), int)
         for (i, (_, test)), (j, k) in product(enumerate(splits), enumerate(order)):
@@ -191,12 +195,31 @@ class GridSearch(SupportVectorEstimator):
         Scorers of scikit-learn only call ``predict`` and ``decision_function``, whose values are known: they get
         indices as points. Other callables get a fitted model and the points.
         """
-        if self.scoring is None or isinstance(self.scoring, (str, type(get_scorer("r2")))):
+        if self._scored_by_values():
             return self._known_model(problem, fold.values[j]), np.arange(len(test))
         model = self._model(float(C), problem.kernel)
         copy_validation(self, model)
         self._store_fold(model, problem, [coef[:, j] for coef in fold.coef], fold.bias[:, j])
         return model, _safe_indexing(X, test)
+
+    def _scored_by_values(self):
+        """Whether the scorer only calls ``predict`` and ``decision_function``."""
+        return self.scoring is None or isinstance(self.scoring, (str, type(get_scorer("r2"))))
+
+    def _check_cells(self):
+        """Raise unless ``cells`` is None or a number of rows, and the scorer needs no model."""
+        if self.cells is None:
+            return
+        check_integer("cells", self.cells)
+        if not self._scored_by_values():
+            raise ValueError(
+                f"scoring = {self.scoring!r:.60} must be None or a scorer of scikit-learn for cells = {self.cells!r}, "
+                "because no single model belongs to a fold; give sklearn.metrics.make_scorer(...), or cells=None."
+            )
+
+    def _cross_validated(self):
+        """Return the function that solves for all folds: on all points, or on cells."""
+        return cross_validate_kernels if self.cells is None else partial(cross_validate_cells, size=self.cells)
 
     def _warn_inaccurate(self, violation):
         if violation > 0:

@@ -36,6 +36,8 @@ from mercer.solvers.svm.workspace import Options, SharedCallback
 _VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
 # Largest violation as a share of the standard deviation of targets, and the least that rounding allows.
 _SHARE, _ATTAINABLE = 1e-3, 1e-9
+# Largest upper bound as a multiple of the standard deviation of targets.
+_MOST_SPREADS = 1e100
 
 
 @dataclass(frozen=True)
@@ -260,7 +262,7 @@ class Regression(OneNormal, SingleOutput, RegressionProblem):
 
         Divisions by the scale, a power of 2, are exact. The bias takes up the mean.
         """
-        centre, scale = centre_and_scale(dual.target, dual.upper)
+        centre, scale = centre_and_scale(dual.target, dual.upper, self.C)
         total = None if dual.total is None else dual.total / scale
         bounds = {name: getattr(dual, name) / scale for name in ("lower", "upper", "epsilon")}
         scaled = replace(dual, target=(dual.target - centre) / scale, total=total, **bounds)
@@ -269,7 +271,7 @@ class Regression(OneNormal, SingleOutput, RegressionProblem):
         solution = solution.in_units(centre, scale)
         self._store(problem, solution)
         ridge = 0.0 if dual.ridge is None else float(np.max(dual.ridge))
-        conclude(self, problem, [solution], tol, error, lambda: self._recomputed(problem), ridge)
+        conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem), ridge)
 
     def _store(self, problem, solution):
         super()._store(problem, solution)
@@ -287,17 +289,24 @@ class Regression(OneNormal, SingleOutput, RegressionProblem):
         return self._dual(problem)
 
 
-def centre_and_scale(y, upper):
+def centre_and_scale(y, upper, C):
     """Return the mean of targets and a power of 2 near their standard deviation, 1 for equal targets.
 
-    Upper bounds divided by it are at most 1e100.
+    Raise a ValueError, which names C, if finite upper bounds are so much larger that rounding hides the loss.
     """
     centred = y - np.mean(y)
     # squares of tiny numbers would be 0
     largest = float(np.abs(centred).max())
     spread = largest * float(np.std(centred / largest)) if largest > 0 else 0.0
-    least = 1e-100 * float(upper[np.isfinite(upper)].max(initial=0.0))
-    return float(np.mean(y)), 2.0 ** np.floor(np.log2(max(spread, least))) if spread > 0 else 1.0
+    if spread == 0:
+        return float(np.mean(y)), 1.0
+    bound = float(upper.max())
+    if np.isfinite(bound) and bound > _MOST_SPREADS * spread:
+        raise ValueError(
+            f"C = {C:.3g}, times sample_weight {bound:.3g}, must be at most {_MOST_SPREADS:.0e} times {spread:.3g}, "
+            "the standard deviation of y; divide sample_weight or multiply y by a constant, or give a smaller C."
+        )
+    return float(np.mean(y)), 2.0 ** np.floor(np.log2(spread))
 
 
 def regression_tolerance(tol, scale):

@@ -95,7 +95,7 @@ class OneClassSVM(OneNormal, Boundary, BaseEstimator):
         self._store(problem, replace(solution, coef=total * solution.coef))
         self.intercept_ = np.array([total * solution.bias], problem.dtype)
         self.offset_ = -self.intercept_[0]
-        conclude(self, problem, [solution], tol, error, lambda: self._recomputed(problem))
+        conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem))
         warn_coarse(self, problem, scale, solution.violation, tol)
         return self
 

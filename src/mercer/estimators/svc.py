@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator
 
 from mercer.estimators._classifier import SupportVectorClassifier
 from mercer.estimators._svm import check_C, name_mean
+from mercer.solvers.svm import one_vs_one
 
 
 @dataclass(eq=False, repr=False)
@@ -122,8 +123,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def _duals(self, problem):
         """Return the duals of all binary classifiers."""
-        upper = problem.upper_bounds(self.C)
-        return [binary.dual(upper) for binary in problem.binary]
+        return one_vs_one.duals_of(problem.binary, problem.upper_bounds(self.C))
 
     def _explain(self, problem, found):
         """Return the text of an error for classes that cannot be separated."""

@@ -100,7 +100,7 @@ class SVDD(Boundary, BaseEstimator):
         self._norm = float(self.centre_.norms()[0]) ** 2
         self.radius_ = float(np.sqrt(max(0.0, self._norm + 2 * solution.bias)))
         self.offset_ = -(self.radius_**2)
-        conclude(self, problem, [solution], tol, error, lambda: self._recomputed(problem))
+        conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem))
         warn_coarse(self, problem, scale, solution.violation, tol)
         return self
 

@@ -11,7 +11,6 @@ from mercer._common import check_number
 from mercer.estimators._search import GridSearch
 from mercer.estimators._svm import RegressionProblem, centre_and_scale, regression_tolerance, store_vectors
 from mercer.estimators.svr import SVR
-from mercer.solvers.svm.cross_validation import cross_validate_kernels
 from mercer.solvers.svm.dual import Dual
 
 
@@ -38,6 +37,8 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
         Any scorer of scikit-learn that needs predictions. None means R^2.
     refit : bool
         Whether to fit a model with the best parameters to all rows.
+    cells : int or None
+        For many rows: rows of a cell at most, as for `SVCCV`.
     tol : float
         Largest violation of the optimality conditions of the best model; at most a thousandth of the standard deviation
         of y is used. In the folds a solution also ends at a duality gap of that share of the loss of the function 0.
@@ -102,13 +103,13 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
         return check_scoring(self._model(1.0, self.kernel), self.scoring)
 
     def _solve(self, problem, kernels, folds, Cs):
-        centre, scale = centre_and_scale(problem.targets, problem.weights * Cs.max())
+        centre, scale = centre_and_scale(problem.targets, problem.weights * Cs.max(), Cs.max())
         zeros, places = np.zeros(len(problem.rows)), np.arange(len(problem.rows))
         target, epsilon = (problem.targets - centre) / scale, self.epsilon / scale
         unit = Dual(target, -problem.weights, problem.weights, zeros, places, epsilon)
         tol = regression_tolerance(self.tol, scale)[1]
         with self._training(problem, tol) as options:
-            for found in cross_validate_kernels(kernels, problem.points, [unit], folds, Cs / scale, options, tol):
+            for found in self._cross_validated()(kernels, problem.points, [unit], folds, Cs / scale, options, tol):
                 yield [fold.in_units(centre, scale) for fold in found]
 
     def _known_model(self, _problem, values):
