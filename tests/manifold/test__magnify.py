@@ -1,5 +1,7 @@
 """Amari and Wu's conformal kernel."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -61,3 +63,14 @@ def test_models_without_rows_as_support_vectors_are_refused(svc, halves):
     given = mc.SVC(kernel="precomputed").fit(X @ X.T, y)
     with pytest.raises(TypeError, match="magnify needs rows of numbers|no support_vectors_"):
         manifold.magnify(given, 1.0)
+
+
+@pytest.mark.parametrize("width", [0.99e-150, 1.01e150])
+def test_a_width_has_a_square(svc, width):
+    with pytest.raises(ValueError, match=re.escape(f"width = {width} must be from 1e-150 to 1e+150, so")):
+        manifold.magnify(svc, width)
+
+
+def test_the_type_of_a_width_does_not_matter(svc):
+    wide, narrow = manifold.magnify(svc, 0.5), manifold.magnify(svc, np.float32(0.5))
+    assert narrow.c.kernel == wide.c.kernel == mc.Gaussian(2.0)

@@ -146,3 +146,18 @@ def test_masked_points_are_refused():
     for call in (mc.manifold.metric, mc.manifold.ricci, mc.manifold.determinant):
         with pytest.raises(TypeError, match="X must not be a masked array"):
             call(mc.Gaussian(0.5), X)
+
+
+@pytest.mark.parametrize("name", ["geodesic", "geodesic_between"])
+def test_points_and_their_number_have_bounds(name):
+    call, other = getattr(manifold, name), "velocity" if name == "geodesic" else "end"
+    with pytest.raises(ValueError, match="n_points = 1000001 must be at most 1000000"):
+        call(mc.Linear(), np.zeros(2), np.ones(2), n_points=10**6 + 1)
+    for place, argument in enumerate(("start", other)):
+        points = [np.zeros(2), np.ones(2)]
+        points[place] = np.array([1.0, 1e151])
+        with pytest.raises(ValueError, match=rf"{argument}\[1\] = 1e\+151 must be at most 1e\+150 in size"):
+            call(mc.Linear(), *points)
+        points[place] = np.ones((1, 2))
+        with pytest.raises(ValueError, match=rf"{argument} must have one dimension, got shape \(1, 2\)"):
+            call(mc.Linear(), *points)

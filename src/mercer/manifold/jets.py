@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, singledispatch
 from itertools import combinations
 
 import numpy as np
@@ -105,13 +105,21 @@ def _without(letters, removed):
 # --- elementary jets -------------------------------------------------------------------------------------------------
 
 
+@singledispatch
+def constant(X, Z, order, value):  # noqa: ARG001 (planes need Z)
+    """Return the jet of a constant function at the pairs of rows of X and Z (n, N)."""
+    return Jet(X.shape, order, {(0, 0): np.full(len(X), value)})
+
+
+@singledispatch
 def inner_product(X, Z, order):
     """Return the jet of <x, z> at the pairs of rows of X and Z (n, N)."""
     n, N = X.shape
     terms = {(0, 0): np.einsum("na,na->n", X, Z), (1, 0): Z, (0, 1): X, (1, 1): np.broadcast_to(np.eye(N), (n, N, N))}
-    return Jet((n, N), order, _within(order, terms))
+    return Jet((n, N), order, within(order, terms))
 
 
+@singledispatch
 def squared_distance(X, Z, order):
     """Return the jet of |x - z|^2 at the pairs of rows of X and Z (n, N)."""
     n, N = X.shape
@@ -120,13 +128,13 @@ def squared_distance(X, Z, order):
     terms = {(0, 0): np.einsum("na,na->n", W, W), (2, 0): twice, (1, 1): -twice, (0, 2): twice}
     if W.any():
         terms |= {(1, 0): 2 * W, (0, 1): -2 * W}
-    return Jet((n, N), order, _within(order, terms))
+    return Jet((n, N), order, within(order, terms))
 
 
 def of_one_point(derivatives, shape, order, argument):
     """Return the jet of c(x) (argument 0) or c(z) (argument 1) from c (n,), its gradient (n, N), Hessian, ..."""
     keys = [(j, 0) if argument == 0 else (0, j) for j in range(len(derivatives))]
-    return Jet(shape, order, _within(order, dict(zip(keys, derivatives, strict=True))))
+    return Jet(shape, order, within(order, dict(zip(keys, derivatives, strict=True))))
 
 
 def on_diagonal(jet, order):
@@ -140,5 +148,6 @@ def on_diagonal(jet, order):
     ]
 
 
-def _within(order, terms):
+def within(order, terms):
+    """Return the terms up to an order."""
     return {key: value for key, value in terms.items() if key[0] <= order[0] and key[1] <= order[1]}

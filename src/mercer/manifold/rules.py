@@ -12,14 +12,15 @@ from mercer.kernels.base import inner_kernels
 from mercer.kernels.conformal import evaluate_factor
 from mercer.kernels.feature_map import evaluate_features
 from mercer.kernels.mapped import map_rows, pull_back
-from mercer.manifold.jets import Jet, inner_product, of_one_point, on_diagonal, squared_distance
+from mercer.manifold.jets import Jet, constant, inner_product, of_one_point, on_diagonal, squared_distance
+from mercer.manifold.planes import Planes
 
 # Largest number of pairs of points times N^order in a block of an expansion.
 _ENTRIES = 2**20
 
 
 @singledispatch
-def jet(kernel, X, Z, order):  # noqa: ARG001 (arguments of the registered rules)
+def jet(kernel, X, Z, order) -> Jet:  # noqa: ARG001 (arguments of the registered rules)
     """Return the jet of a resolved kernel at the pairs of rows of X and Z; new kernel classes register a rule here.
 
     Examples
@@ -78,8 +79,8 @@ def _radial_derivative(kernel, s, j):
 
 
 @jet.register(kernels.Constant)
-def _constant(kernel, X, _Z, order):
-    return Jet(X.shape, order, {(0, 0): np.full(len(X), float(kernel.value))})
+def _constant(kernel, X, Z, order):
+    return constant(X, Z, order, float(kernel.value))
 
 
 @jet.register(kernels.Sum)
@@ -114,6 +115,8 @@ def _exp(kernel, X, Z, order):
 
 @jet.register(kernels.Mapped)
 def _mapped(kernel, X, Z, order):
+    if isinstance(X, Planes):
+        return jet(kernel.kernel, X.mapped(kernel.A), Z.mapped(kernel.A), order)
     inner = jet(kernel.kernel, map_rows(kernel.A, X), map_rows(kernel.A, Z), order)
     terms = {}
     for key, value in inner.terms.items():
@@ -125,25 +128,44 @@ def _mapped(kernel, X, Z, order):
 
 @jet.register(kernels.Normalized)
 def _normalized(kernel, X, Z, order):
+    if isinstance(X, Planes):
+        factors = X.factors(Z, order, lambda points: _inverse_norm_of_rows(kernel, points))
+        return jet(kernel.kernel, X, Z, order) * factors
     return _with_factors(kernel, X, Z, order, lambda points, p: _inverse_norm(kernel, points, p))
 
 
 def _inverse_norm(kernel, X, order):
     """Return the derivatives of k(x, x)^(-1/2)."""
     squares = on_diagonal(jet(kernel.kernel, X, X, (order, order)), order)
-    least = int(np.argmin(squares[0]))
-    if not squares[0][least] > 0:
-        raise ValueError(
-            f"{kernel!r} has no derivatives at X[{least}], where the norm in its denominator is 0: "
-            f"k(x, x) = {squares[0][least]:.3g}; omit such points."
-        )
+    require_norms(kernel, squares[0])
     square = of_one_point(squares, X.shape, (order, 0), 0)
     root = square.compose(lambda j: np.prod(-0.5 - np.arange(j)) * squares[0] ** (-0.5 - j))
     return [root.term(p, 0) for p in range(order + 1)]
 
 
+def _inverse_norm_of_rows(kernel, X):
+    """Return k(x, x)^(-1/2) (n,) and its gradient (n, N), without second derivatives."""
+    points = Points(X)
+    squares, slopes = kernel.kernel.diagonal(points), kernel.kernel.diagonal_gradient(points, np.ones(len(X)))
+    require_norms(kernel, squares)
+    return squares**-0.5, -0.5 * squares[:, None] ** -1.5 * slopes
+
+
+def require_norms(kernel, squares):
+    """Raise where k(x, x) of the inner kernel of a normalised one is not positive."""
+    least = int(np.argmin(squares))
+    if not squares[least] > 0:
+        raise ValueError(
+            f"{kernel!r} has no derivatives at X[{least}], where the norm in its denominator is 0: "
+            f"k(x, x) = {squares[least]:.3g}; omit such points."
+        )
+
+
 @jet.register(kernels.Conformal)
 def _conformal(kernel, X, Z, order):
+    if isinstance(X, Planes):
+        factors = X.factors(Z, order, lambda points: derivatives(kernel.c, points, 1, kernel))
+        return jet(kernel.kernel, X, Z, order) * factors
     return _with_factors(kernel, X, Z, order, lambda points, p: derivatives(kernel.c, points, p, kernel))
 
 
@@ -157,6 +179,8 @@ def _with_factors(kernel, X, Z, order, factor):
 
 @jet.register(kernels.FeatureMap)
 def _feature_map(kernel, X, Z, order):
+    if isinstance(X, Planes):
+        raise TypeError(f"{kernel!r} has no derivatives along planes; use Mapped(Linear(), phi, jacobian).")
     if kernel.jacobian is None:
         raise TypeError(f"{kernel!r} has no derivatives; set jacobian=, a function X -> (n, D, d).")
     if max(order) > 1:
