@@ -150,3 +150,18 @@ def test_images_must_be_finite_real_numbers(bad):
         datasets.smooth(bad)
     with pytest.raises(ValueError, match="background = inf must be finite"):
         datasets.smooth(np.ones((2, 9)), background=np.inf)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"width": 300.1}, ValueError, "width = 300.1 must be at most 300, a hundred times the side"),
+        ({"width": "1"}, TypeError, "width must be a number, got '1'"),
+        ({"background": np.nan}, ValueError, "background = nan must be finite"),
+        ({"background": None}, TypeError, "background must be a number, got None"),
+    ],
+)
+def test_options_of_smoothing_are_named(options, error, message):
+    with pytest.raises(error, match=message):
+        datasets.smooth(np.zeros((2, 9)), **options)
+    assert datasets.smooth(np.zeros((2, 9)), width=300).shape == (2, 9)

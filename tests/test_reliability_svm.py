@@ -220,7 +220,7 @@ def test_c17_sparse_rows_with_64_bit_indices_equal_those_with_32_bit_indices(nam
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows writes the whole file")
 def test_c17_kernel_values_beyond_the_first_two_to_the_31_are_found():
-    n, width = 80, 2 * LANES
+    n, width = 80, 8 * LANES
     first = 2**31 // width + 1
     # a file of 8 GB, of which a few pages are written
     with tempfile.TemporaryFile() as file:

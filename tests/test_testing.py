@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from tests.reference.instances import KERNELS, ROWS
 
 import mercer as mc
@@ -266,6 +267,7 @@ def test_vectors_are_evaluated_at_the_first_six_points_by_default():
 
 WORDS = ["aab", "aba", "baa", "aaa", "aaba", "abaa", "bbb", "bba", "babb", "bab", "abbb", "bbbb"]
 HALVES = np.repeat([0, 1], 6)
+COUNTS = mc.strings.Spectrum(1)
 
 
 @pytest.mark.parametrize(
@@ -274,29 +276,63 @@ HALVES = np.repeat([0, 1], 6)
         mc.SVC(kernel=mc.strings.Subsequence(2, 0.5)),
         mc.SVC(kernel=mc.FunctionKernel(lambda X, Z: np.array([[float(x[0] == z[0]) for z in Z] for x in X]))),
         mc.KernelRidge(kernel=mc.strings.Mismatch(2, 1)),
-        mc.KernelPCA(2, kernel=mc.Normalized(mc.strings.Spectrum(1))),
+        mc.NuSVC(nu=0.5, kernel=COUNTS),
+        mc.SVR(kernel=mc.strings.BlendedSpectrum(2)),
+        mc.NuSVR(kernel=COUNTS),
+        mc.SVCCV(COUNTS, Cs=[1.0, 10.0], cv=3),
+        mc.SVRCV(COUNTS, Cs=[1.0], cv=3),
+        mc.KernelFisher(kernel=COUNTS),
+        mc.KernelPerceptron(kernel=COUNTS),
+        mc.Kernelized(LogisticRegression(), kernel=COUNTS),
     ],
     ids=lambda estimator: f"{type(estimator).__name__} {type(estimator.kernel).__name__}",
 )
 def test_estimators_on_strings_pass(estimator):
-    check_structured_estimator(estimator, WORDS, None if isinstance(estimator, mc.KernelPCA) else HALVES)
+    check_structured_estimator(estimator, WORDS, HALVES)
 
 
-def test_estimators_on_graphs_pass():
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        mc.KernelPCA(2, kernel=mc.Normalized(COUNTS)),
+        mc.KernelMap(kernel=COUNTS),
+        mc.Nystroem(n_components=2, kernel=mc.strings.Words(analyzer="char"), random_state=1),
+        mc.OneClassSVM(kernel=COUNTS),
+        mc.SVDD(kernel=COUNTS),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_estimators_without_targets_pass_on_strings(estimator):
+    check_structured_estimator(estimator, WORDS)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        mc.graphs.WeisfeilerLehman(1),
+        mc.graphs.ShortestPath(),
+        mc.graphs.RandomWalk(0.1),
+        mc.graphs.Graphlets(3) + 1.0,
+    ],
+    ids=repr,
+)
+def test_estimators_on_graphs_pass(kernel):
     graphs = [mc.graphs.Graph(np.eye(len(word), k=1) + np.eye(len(word), k=-1), list(word)) for word in WORDS]
-    check_structured_estimator(mc.SVC(kernel=mc.graphs.WeisfeilerLehman(1)), graphs, HALVES)
+    check_structured_estimator(mc.SVC(kernel=kernel), graphs, HALVES)
 
 
 @pytest.mark.parametrize(
     ("kernel", "point"),
     [
         (mc.strings.Spectrum(1), str.encode),
+        (mc.strings.WeightedDegree(2), lambda word: (word + "cc")[:4]),
+        (mc.sets.Overlap(), set),
         (mc.sets.Tanimoto(), lambda word: {*word, len(word)}),
         (mc.sets.MinMax(), lambda word: {letter: word.count(letter) for letter in word}),
         (mc.sets.MeanMap(mc.Gaussian(1.0)), lambda word: np.array([[float(letter == "a"), 1.0] for letter in word])),
         (mc.sequences.GlobalAlignment(1.0), lambda word: [float(letter == "a") for letter in word]),
     ],
-    ids=["bytes", "sets", "multisets", "bags", "series"],
+    ids=["bytes", "aligned", "overlap", "sets", "multisets", "bags", "series"],
 )
 def test_estimators_on_other_objects_pass(kernel, point):
     check_structured_estimator(mc.SVC(kernel=kernel), [point(word) for word in WORDS], HALVES)

@@ -143,6 +143,18 @@ def test_other_points_than_those_of_the_fit_are_refused(sample):
         capacity.model(model, X, np.where(y == 1, 7, y))
 
 
+def test_labels_that_contradict_the_coefficients_are_named_by_their_row(sample):
+    X, y = sample[0], (sample[1] == 0).astype(int)
+    model = mc.SVC().fit(X, y)
+    wrong, outside = y.copy(), np.setdiff1d(np.arange(len(y)), model.support_)
+    wrong[model.support_[3]] = 1 - y[model.support_[3]]
+    with pytest.raises(ValueError, match=rf"y\[{model.support_[3]}\] = .* is not the label of the fit"):
+        capacity.model(model, X, wrong)
+    # rows without a coefficient have no sign
+    assert len(outside)
+    capacity.model(model, X, np.where(np.isin(np.arange(len(y)), outside), 1 - y, y))
+
+
 def test_sparse_rows_and_objects_are_compared_with_the_support_vectors(sample):
     X, y = sample[0], (sample[1] == 0).astype(int)
     rows = sp.csr_matrix(X)

@@ -56,7 +56,7 @@ def test_the_fixed_point_is_between_that_of_no_direction_and_that_of_all(plain):
 def test_part_of_a_spectrum_gives_no_smaller_complexity(plain):
     part = spectrum(mc.Gaussian(0.5), np.random.default_rng(0).normal(size=(80, 2)), 10, centre=False)
     assert local_complexity(part, 0.01) >= local_complexity(plain, 0.01)
-    assert local_rademacher(part).value >= local_rademacher(plain).value
+    assert local_rademacher(part).value >= local_rademacher(plain).value * (1 - 1e-12)
 
 
 def test_a_centred_spectrum_is_refused():

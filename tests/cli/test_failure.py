@@ -25,3 +25,10 @@ def test_a_failure_and_an_interrupt_pass_as_they_are():
 def test_an_error_without_text_is_named_by_its_class():
     with pytest.raises(Failure, match="^a: MemoryError$"), naming("a"):
         raise MemoryError
+
+
+def test_a_long_text_of_another_library_is_cut():
+    with pytest.raises(Failure, match=r"^a: x{100} \.\.\.; do this$"), naming("a", "do this"):
+        raise ValueError(101 * "x")
+    with pytest.raises(Failure, match="^a: x{100}$"), naming("a"):
+        raise ValueError(100 * "x")

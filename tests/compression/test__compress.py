@@ -426,3 +426,20 @@ def test_what_is_no_table_is_refused_with_the_name_of_the_argument(data):
     model = mc.SVC(kernel=mc.Gaussian(0.5)).fit(np.eye(3), [0, 1, 1])
     with pytest.raises((TypeError, ValueError), match="X must"):
         mc.compress(model, data, n_vectors=1)
+
+
+def test_points_far_from_the_vectors_are_refused_by_their_size():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    model = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, X[:, 0] > 0)
+    with pytest.raises(ValueError, match=r"X has entries up to 1e\+03 and lies so far from the vectors of the model"):
+        compress(model, np.full((5, 3), 1000.0), n_vectors=4)
+
+
+def test_an_error_of_neighbours_says_where_it_comes_from():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    model = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, X[:, 0] > 0)
+    with pytest.raises(ZeroDivisionError) as caught:
+        compress(model, X, n_vectors=4, neighbours=lambda points: 1 / len(points[:0]))
+    assert any("Raised by neighbours(X), which must return k copies" in note for note in caught.value.__notes__)
+    with pytest.raises(TypeError, match="X is None, but neighbours is given"):
+        compress(model, n_vectors=4, neighbours=np.copy)

@@ -142,3 +142,19 @@ def test_every_writer_keeps_the_old_file_when_the_disk_is_full(write, tmp_path, 
 
 def test_errors_of_model_files_are_errors_of_values():
     assert issubclass(ModelFileError, ValueError)
+
+
+@pytest.mark.parametrize("path", [None, 3.5, ["a"], b"a"], ids=repr)
+def test_only_text_and_paths_are_paths(path):
+    for call in (lambda path: mc.save(mc.Linear(), path), mc.load):
+        with pytest.raises(
+            TypeError, match=f"path must be text or a pathlib.Path, got .* of type {type(path).__name__}"
+        ):
+            call(path)
+
+
+@pytest.mark.parametrize("path", ["", "a\0b"], ids=repr)
+def test_a_path_is_the_name_of_a_file(path):
+    for call in (lambda path: mc.save(mc.Linear(), path), mc.load):
+        with pytest.raises(ValueError, match="path = .* must be the name of a file, without null bytes"):
+            call(path)

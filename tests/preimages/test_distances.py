@@ -124,3 +124,13 @@ def test_a_norm_that_no_feature_has_is_reported():
 def test_more_vectors_than_a_block_are_placed_like_single_ones():
     phi = mc.features(mc.Gaussian(0.3), np.random.default_rng(3).normal(size=(130, 2)))
     np.testing.assert_allclose(preimage(phi, "distances").points, phi.points, atol=1e-6)
+
+
+def test_a_composite_radial_kernel_has_the_points_of_the_gaussian_that_it_is():
+    rng = np.random.default_rng(5)
+    points, coef = rng.normal(size=(20, 2)), rng.random((20, 1)) / 20
+    answers = [
+        preimage(mc.Expansion(kernel, points, coef), Distances(5))
+        for kernel in (mc.Gaussian(0.4), mc.Gaussian(0.2) ** 2)
+    ]
+    np.testing.assert_allclose(answers[1].points, answers[0].points, rtol=1e-9)

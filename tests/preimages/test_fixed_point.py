@@ -297,3 +297,14 @@ def test_a_kernel_that_is_not_radial_is_refused_with_a_remedy():
     psi = mc.features(mc.Polynomial(3), clusters())
     with pytest.raises(TypeError, match=r"needs a Radial kernel.*got Polynomial.*method='gradient'"):
         preimage(psi, "fixed_point")
+
+
+def test_a_composite_radial_kernel_has_the_fixed_points_of_the_gaussian_that_it_is():
+    rng = np.random.default_rng(5)
+    points, coef = rng.normal(size=(20, 2)), rng.random((20, 2))
+    answers = [
+        preimage(mc.Expansion(kernel, points, coef), FixedPoint())
+        for kernel in (mc.Gaussian(0.4), 2 * mc.Gaussian(0.2) ** 2)
+    ]
+    np.testing.assert_allclose(answers[1].points, answers[0].points, rtol=1e-6)
+    np.testing.assert_allclose(answers[1].sqdist, 2 * answers[0].sqdist, rtol=1e-9)

@@ -85,6 +85,14 @@ def test_kernel_pca_of_strings_denoises_and_inverts():
     assert len(kpca.inverse_transform(kpca.transform(WORDS[:2]))) == 2
 
 
+def test_a_start_of_another_kind_is_named():
+    psi = mc.mean(mc.features(mc.strings.Spectrum(1), WORDS))
+    with pytest.raises(TypeError, match=r"start\[0\] must be a string.*3 of type int"):
+        mc.preimage(psi, start=[3])
+    with pytest.raises(ValueError, match=r"X\[0\] is of type bytes, but Z\[0\] is of type str"):
+        mc.preimage(psi, start=[b"ab"])
+
+
 @pytest.mark.parametrize(
     ("make", "error"),
     [(lambda: mc.Search(neighbours=3), TypeError), (lambda: mc.Search(max_iter=0), ValueError)],

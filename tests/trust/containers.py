@@ -3,6 +3,8 @@
 Fates: "same" asks for the result of the plain array; "same or refuse" allows a clear error; "near" is float32.
 """
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -53,6 +55,47 @@ def _halves(v):
     return sp.coo_matrix((np.tile(v[rows, columns] / 2, 2), (np.tile(rows, 2), np.tile(columns, 2))), v.shape)
 
 
+def _mixed_indices(v):
+    S = sp.csr_matrix(v)
+    S.indices = S.indices.astype(np.int64)
+    return S
+
+
+def _explicit_zeros(v):
+    S = sp.csr_array(np.ones_like(v))
+    S.data[:] = np.ravel(v)
+    return S
+
+
+def _duplicates(v):
+    """Return a CSR matrix in which each entry is stored twice, by halves."""
+    n, d = v.shape
+    data, indices = np.repeat(np.ravel(v) / 2, 2), np.repeat(np.tile(np.arange(d), n), 2)
+    S = sp.csr_matrix((data, indices, 2 * d * np.arange(n + 1)), v.shape)
+    S.has_canonical_format = True
+    return S
+
+
+def _slack(v):
+    """Return a CSR matrix with entries behind the last row."""
+    S = sp.csr_matrix(v)
+    S.data, S.indices = np.append(S.data, np.nan), np.append(S.indices, np.array([10**6], S.indices.dtype))
+    return S
+
+
+def _read_only_sparse(v):
+    S = _unsorted(v)
+    for part in (S.data, S.indices, S.indptr):
+        part.flags.writeable = False
+    return S
+
+
+def _big_endian_sparse(v):
+    S = sp.csr_array(v)
+    S.data = S.data.astype(">f8")
+    return S
+
+
 ANY = [
     _same("list", lambda v: v.tolist()),
     _same("read_only", _read_only),
@@ -81,7 +124,24 @@ ROWS = [
     _same("coo_halves", _halves, "same or refuse"),
     _same("csr_wide_indices", _wide_indices, "same or refuse"),
     _same("csr_unsorted", _unsorted, "same or refuse"),
+    _same("csr_indices_of_two_types", _mixed_indices, "same or refuse"),
+    _same("csr_explicit_zeros", _explicit_zeros, "same or refuse"),
+    _same("csr_duplicates_claimed_canonical", _duplicates, "same or refuse"),
+    _same("csr_slack", _slack, "same or refuse"),
+    _same("csr_read_only", _read_only_sparse, "same or refuse"),
+    _same("csr_big_endian", _big_endian_sparse, "same or refuse"),
+    _same("dia", sp.dia_array, "same or refuse"),
+    _same("dok", sp.dok_array, "same or refuse"),
     _same("lil", sp.lil_matrix, "same or refuse"),
+    _same("columns_reversed_view", lambda v: np.ascontiguousarray(np.asarray(v)[:, ::-1])[:, ::-1]),
+    _same("float32_fortran_reversed", lambda v: np.asfortranarray(v[::-1].astype(np.float32))[::-1], "near"),
+    _same("float32_big_endian", lambda v: v.astype(">f4"), "near"),
+    _same("pandas_shuffled_index", lambda v: pd.DataFrame(v, index=np.roll(np.arange(len(v)), 3))),
+    _same("pandas_categories", lambda v: pd.DataFrame(v).astype("category"), "same or refuse"),
+    _same("pandas_sparse", lambda v: pd.DataFrame(v).astype(pd.SparseDtype(float, 0.0)), "same or refuse"),
+    _same(
+        "decimals", lambda v: np.array([[Decimal(x) for x in row] for row in np.asarray(v).tolist()]), "same or refuse"
+    ),
 ]
 COLUMN = [*ANY, _same("series", pd.Series), _same("tuple", tuple), _same("polars", pl.Series, "same or refuse")]
 BY_KIND = {
@@ -120,6 +180,7 @@ BY_KIND |= {
     "matrix or factors": BY_KIND["matrix"],
     "known labels or none": BY_KIND["labels"],
     "labels or none": BY_KIND["labels"],
+    "labels or values": BY_KIND["labels"],
     "density values": BY_KIND["sample weights"],
     "positive or infinite": BY_KIND["positive"],
     "count or zero": BY_KIND["count"],

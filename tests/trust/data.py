@@ -16,6 +16,32 @@ WEIGHTS = RNG.integers(1, 5, len(X)) / 2
 GAMMA = 2.0
 KERNEL = mc.Gaussian(GAMMA)
 
+
+def shifted(X):
+    """Return rows with the last column moved: a transformation, and a move, of valid rows."""
+    return X + [0.0] * (X.shape[1] - 1) + [1 / 256] if isinstance(X, list) else X + np.eye(X.shape[1])[-1] / 256
+
+
+def fewer_rows(X):
+    """Return rows that are not aligned."""
+    return X[1:]
+
+
+def fewer_columns(X):
+    """Return rows of another space."""
+    return X[:, 1:]
+
+
+def no_numbers(X):
+    """Return rows without numbers."""
+    return X * np.nan
+
+
+def moved(X, t):
+    """Return rows with the last column moved by t."""
+    return X + t * np.eye(X.shape[1])[-1]
+
+
 # number of kernel values computed by `Counted`
 computed = [0]
 

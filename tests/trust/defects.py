@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import scipy.sparse as sp
 from sklearn.linear_model import LinearRegression
 from tests.trust import data
@@ -65,6 +66,17 @@ def _frame(column):
     return make
 
 
+def _polars(entry):
+    """Return a maker of a polars frame whose first column has one value, beside numbers."""
+
+    def make(valid):
+        values = np.asarray(valid)
+        columns = {f"c{i}": values[:, i].astype(float) for i in range(1, values.shape[1])}
+        return pl.DataFrame({"c0": [entry] * len(values), **columns})
+
+    return make
+
+
 SHAPE = r"dim \d|\(\d*,? ?\d*(, ?\d+)*,?\)|\d+D|dimension|\d+ (sample|feature|row)"
 ROWS = [
     Defect("nan", _at(np.nan), shows="(?i)nan"),
@@ -111,6 +123,11 @@ ROWS = [
         _frame(lambda n: pd.array([1, None] * (n // 2) + [None] * (n % 2), dtype="Int64")),
         shows="NA|missing|None|NaN|object",
     ),
+    Defect("polars_of_dates", _polars(datetime.datetime(2020, 1, 1)), shows="date|datetime"),
+    Defect("polars_of_durations", _polars(datetime.timedelta(1)), shows="duration|timedelta"),
+    Defect("polars_of_times", _polars(datetime.time(1)), shows="time"),
+    Defect("polars_of_text", _polars("word"), shows="word|str"),
+    Defect("polars_with_missing", _polars(None), shows="None|NaN|missing|object"),
     Defect("huge", lambda v: np.asarray(v) * 1e300, "either", r"1e\+?300|overflow|large|scale|e\+|exceed"),
     Defect("large", lambda v: np.asarray(v) * 1e155, "either", r"overflow|large|scale|e\+|exceed"),
     Defect("tiny", lambda v: np.asarray(v) * 1e-300, "either", "."),
@@ -144,6 +161,7 @@ COLUMN = [
     *LENGTHS,
     Defect("complex", lambda v: np.asarray(v) + 1j, shows="(?i)complex"),
     Defect("two_columns", lambda v: np.column_stack([v, v]), shows=SHAPE),
+    Defect("masked", lambda v: np.ma.masked_array(v, np.arange(len(v)) == 2), shows="mask"),
     Defect("datetime", lambda v: np.arange(len(v)).astype("datetime64[s]"), shows="datetime|M8|Unknown"),
     _is("number", 1.0, shows=r"1\.0|float|scalar|\(\)|shape"),
     _is("text", "label", shows="label|str|\\(\\)"),
@@ -189,6 +207,7 @@ SAMPLE_WEIGHTS = [
     Defect("negative", _at(-1.0), shows=r"(?i)-1|negative"),
     Defect("all_zero", lambda v: np.zeros(len(v)), shows="zero"),
     Defect("two_columns", lambda v: np.column_stack([v, v]), shows=SHAPE),
+    Defect("masked", lambda v: np.ma.masked_array(v, np.arange(len(v)) == 2), shows="mask"),
     Defect("complex", lambda v: np.asarray(v) + 1j, shows="(?i)complex"),
     Defect("strings", lambda v: np.full(len(v), "word"), shows="word|str|U4"),
     Defect("datetime", lambda v: np.arange(len(v)).astype("datetime64[s]"), shows="date|M8"),
@@ -277,6 +296,7 @@ BY_KIND = {
     "share or zero": [d for d in [*_SHARE, *_NONE, _is("one", 1.0)] if d.name != "zero"],
     "density values": [d for d in SAMPLE_WEIGHTS if d.name != "all_zero"],
     "labels or none": [d for d in LABELS if d.name != "none"],
+    "labels or values": [d for d in LABELS if d.name not in ("two_columns", "fractions", "indicators")],
     "count or none": [*_WHOLE, _is("zero", 0)],
     "iterations": [*_WHOLE[:-2], *_NONE, _is("zero", 0)],
     "memory": [
@@ -350,6 +370,57 @@ BY_KIND = {
     ],
     "model": [*_MODEL, _is("text", "word", shows="word|str|line")],
     "function": [_is("number", 3), _is("text", "word"), _is("list", [1])],
+    "transforms": [
+        *_NONE,
+        _is("number", 3),
+        _is("text", "word", shows="str"),
+        _is("list", [1], shows="1 of type int"),
+        _is("empty", []),
+        _is("fewer_rows", lambda X, t: X[1:], shows=r"\(\d+, 3\)"),
+        _is("fewer_columns", lambda X, t: X[:, 1:] + t, shows=r"\(\d+, 2\)"),
+        _is("nan", lambda X, t: X + (np.nan if t else 0.0), shows="nan"),
+        _is("still", lambda X, t: X, shows="are 0"),
+        _is("moved_at_0", lambda X, t: X + t + 1.0, shows="differ by 1"),
+        _is("complex", lambda X, t: X + 1j * t, shows="complex"),
+    ],
+    "moves": [
+        *_NONE,
+        _is("number", 3),
+        _is("text", "word"),
+        _is("list", [1], shows="1 of type int"),
+        _is("empty", []),
+        _is("fewer_rows", data.fewer_rows, "either", shows=r"\(\d+, 3\)"),
+        _is("fewer_columns", data.fewer_columns, "either", shows=r"\(\d+, 2\)"),
+        _is("nan", data.no_numbers, "either", shows="NaN"),
+    ],
+    "tangents": [
+        *_NONE,
+        _is("number", 3),
+        _is("text", "word"),
+        Defect("two_dimensions", lambda v: v[:, 0], shows=r"\(7, 3\)"),
+        Defect("fewer_points", lambda v: v[1:], shows=r"\(6, 2, 3\)"),
+        Defect("fewer_columns", lambda v: v[:, :, 1:], shows=r"\(7, 2, 2\)"),
+        Defect("nan", _at(np.nan), shows="nan"),
+        Defect("huge", lambda v: v * 1e300, "either", "overflow|scale"),
+    ],
+    "shares": [
+        *_NONE,
+        _is("number", 0.5, shows="float"),
+        Defect("above_1", lambda v: 2 * v, shows="2.0"),
+        Defect("below_0", lambda v: -v, shows="-0.5"),
+        Defect("nan", lambda v: v * np.nan, shows="nan"),
+        Defect("one_too_few", lambda v: v[1:], shows=r"\(2,\)"),
+    ],
+    "shape of images": [
+        *_NONE,
+        _is("number", 3),
+        _is("text", "word"),
+        _is("zero", (0, 3), shows="0"),
+        _is("negative", (-1, -3), shows="-1"),
+        _is("floating", (1.0, 3.0), shows="1.0"),
+        _is("other", (2, 3), shows=r"\(2, 3\)"),
+        _is("three", (1, 3, 1), shows=r"\(1, 3, 1\)"),
+    ],
     "path": [
         *_NONE,
         _is("number", 3.5),
@@ -367,6 +438,7 @@ BY_KIND = {
     "matrix or factors": [d for d in ROWS if not d.name.startswith(("csr", "frame", "one_dimension"))],
     # labels of data that a model is tested on, which may be of one class
     "known labels or none": [d for d in LABELS if d.name not in ("one_class", "none")],
+    "support vector machine": [d for d in _MODEL if d.name not in ("another_library", "unfitted")],
     "estimator": [d for d in _MODEL if d.name != "another_library"],
     "matrix": [d for d in ROWS if not d.name.startswith(("csr", "frame"))],
 }

@@ -76,6 +76,7 @@ MERCER = [
             "cv": _p("count or none", 3),
             "scoring": _p("choice or none", None),
             "refit": _p("flag", True),
+            "cells": _p("count or none", None),
             "kernel": KERNEL,
             "tol": TOL,
             "memory": MEMORY,
@@ -92,6 +93,7 @@ MERCER = [
             "cv": _p("count or none", 3),
             "scoring": _p("choice or none", None),
             "refit": _p("flag", True),
+            "cells": _p("count or none", None),
             "kernel": KERNEL,
             "tol": TOL,
             "memory": MEMORY,
@@ -150,6 +152,11 @@ MERCER = [
             "tol": _p("nonnegative or none", None),
             **LANDMARKS,
         },
+    ),
+    Spec(
+        mc.VirtualSupportVectors,
+        "labels",
+        {"estimator": _p("support vector machine", mc.SVC(kernel=data.COUNTED)), "moves": _p("moves", [data.shifted])},
     ),
     Spec(
         mc.KernelMap,

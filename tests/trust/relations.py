@@ -29,12 +29,13 @@ class Problem:
 
 @dataclass(frozen=True)
 class Relation:
-    """Two problems with one answer, for the estimators with the given names; None means all."""
+    """Two problems with one answer, for the estimators with the given names that have a parameter; None means all."""
 
     name: str
     sides: object
     names: tuple | None = None
     rtol: float = 1e-5
+    needs: str | None = None
 
 
 def kernel(spec, gamma=data.GAMMA):
@@ -173,11 +174,11 @@ RELATIONS = [
         for k in (-1000, -300, -100, -33, -20, 20, 33, 100, 300, 900)
     ],
     *[
-        Relation(f"squared_loss_targets_plus_{c:g}", _squared(_targets_shifted(c)), ("SVR",), 1e-4)
+        Relation(f"squared_loss_targets_plus_{c:g}", _squared(_targets_shifted(c)), ("SVR",), 1e-4, "loss")
         for c in (2.0**10, 2.0**20, 2.0**30)
     ],
     *[
-        Relation(f"squared_loss_targets_times_2^{k}", _squared(_targets_scaled(k)), ("SVR",), 1e-4)
+        Relation(f"squared_loss_targets_times_2^{k}", _squared(_targets_scaled(k)), ("SVR",), 1e-4, "loss")
         for k in (-33, -20, 20, 33)
     ],
     Relation("rows_permuted", _permuted, ROW_ORDER),
@@ -217,7 +218,7 @@ def applicable():
         if spec.name == "PCAL1":
             continue
         for relation in RELATIONS:
-            if relation.names is None or spec.name in relation.names:
+            if (relation.names is None or spec.name in relation.names) and relation.needs in {None, *spec.params}:
                 yield spec, relation
 
 

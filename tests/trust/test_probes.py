@@ -35,7 +35,7 @@ def test_every_public_function_of_data_is_probed():
     functions = {name for name in mc.__all__ if callable(getattr(mc, name))} - kernels
     # base classes without values, and the error of files
     abstract = {"Coordinatewise", "Dot", "Radial", "Kernel", "ModelFileError"}
-    for module in (mc.capacity, mc.manifold, mc.maps, mc.regularisation):
+    for module in (mc.capacity, mc.invariance, mc.learning, mc.manifold, mc.maps, mc.regularisation):
         functions |= {name for name in module.__all__ if not isinstance(getattr(module, name), type)}
     assert (functions | kernels) - called - abstract == set()
 
