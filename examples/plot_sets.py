@@ -25,9 +25,10 @@ kernel = mc.sets.MeanMap(mc.Gaussian(1.0))
 scores = mc.KernelPCA(1, kernel=kernel).fit_transform(bags)[:, 0]
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
-for bag, colour in zip([bags[0], bags[-1]], ("C0", "C1"), strict=True):
-    left.scatter(*bag.T, s=8, color=colour)
-left.set(title="two of the 40 bags", aspect="equal")
+for i in (0, -1):
+    left.scatter(*bags[i].T, s=8, label=f"distance {2 * shifts[i]:.1f}")
+left.set(title="two of the 40 bags", aspect="equal", ylim=(-6, 3))
+left.legend(loc="lower left")
 right.scatter(2 * shifts, scores, s=12)
 right.set(xlabel="distance of the clusters", ylabel="first component of the bags")
 plt.show()

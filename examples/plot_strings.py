@@ -24,9 +24,14 @@ figure, ax = plt.subplots(figsize=(8, 6), layout="constrained")
 for i, family in enumerate(stems.values()):
     points = coordinates[6 * i : 6 * i + 6]
     ax.scatter(*points.T, color=f"C{i}", s=15)
-    for word, point in zip(family, points, strict=True):
-        ax.annotate(word, point, xytext=(3, 3), textcoords="offset points", color=f"C{i}", fontsize=8)
-ax.set(xlabel="first component", ylabel="second component")
+    # names in a column beside the words of a family, in their order from bottom to top
+    order, right, middle = points[:, 1].argsort(), points[:, 0].max() + 0.08, points[:, 1].mean()
+    for place, j in enumerate(order):
+        text = right, middle + 0.06 * (place - 2.5)
+        ax.annotate(
+            family[j], points[j], text, color=f"C{i}", va="center", arrowprops={"arrowstyle": "-", "alpha": 0.3}
+        )
+ax.set(xlabel="first component", ylabel="second component", xlim=(-0.7, 1.1), ylim=(-0.7, 0.9))
 plt.show()
 
 # %%

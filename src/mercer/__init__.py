@@ -3,7 +3,7 @@
 import sys as _sys
 from importlib import import_module as _import_module
 
-from mercer import capacity, estimators, kernels, manifold, maps, regularisation
+from mercer import capacity, estimators, invariance, kernels, learning, manifold, maps, regularisation
 from mercer.compression import compress
 from mercer.definiteness import check_kernel, make_positive
 from mercer.estimators import *  # noqa: F403
@@ -13,6 +13,7 @@ from mercer.formats import ModelFileError, as_expansion, load, save
 from mercer.gram import Gram
 from mercer.kernels import *  # noqa: F403
 from mercer.kernels import graphs, sequences, sets, strings
+from mercer.learning import alignment, combine, learn_metric, learn_scales
 from mercer.least_squares import lstsq
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, Search, preimage, ray
 from mercer.projection import project
@@ -42,13 +43,19 @@ __all__ = [
     "Pivoted",
     "Refine",
     "Search",
+    "alignment",
     "as_expansion",
     "capacity",
     "certify",
     "check_kernel",
+    "combine",
     "compress",
     "features",
     "graphs",
+    "invariance",
+    "learn_metric",
+    "learn_scales",
+    "learning",
     "load",
     "lstsq",
     "make_positive",

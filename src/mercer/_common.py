@@ -3,7 +3,6 @@
 import math
 import sys
 import warnings
-from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
@@ -11,7 +10,7 @@ from numbers import Integral, Real
 import numpy as np
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin, with_callbacks  # pyright: ignore[reportAssignmentType]
 except ImportError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
@@ -115,34 +114,26 @@ def refuse_large(name, values):
         )
 
 
-def require_real(name, values):
-    """Raise for dates, durations and complex numbers, which NumPy makes float64 without a word."""
-    found = getattr(values, "dtypes", getattr(values, "dtype", None))
-    while isinstance(values, (list, tuple)) and len(values):
-        values = values[0]
-        found = getattr(values, "dtype", None)
-    for dtype in found if isinstance(found, Iterable) else [found]:
-        kind = getattr(dtype, "kind", None)
-        if kind in _NOT_REAL:
-            # scikit-learn's checks ask for a ValueError here
-            error = ValueError if kind == "c" else TypeError
-            raise error(f"{name} must hold real numbers, got dtype {dtype}{_NOT_REAL[kind]}")
-
-
 def check_weights(name, weights, n):
     """Return the weights of n points in float64 (n,): ones for None, n times the same for a number; or raise."""
     if weights is None:
         return np.ones(n)
-    require_real(name, weights)
+    if np.ma.is_masked(weights):
+        raise TypeError(f"{name} must not be a masked array; fill or drop its masked entries first.")
     try:
-        weights = np.asarray(weights, np.float64)
+        kind = np.asarray(weights).dtype.kind
+        # dates, durations and complex numbers would become float64 without a word
+        values = None if kind in _NOT_REAL else np.asarray(weights, np.float64)
     except (TypeError, ValueError):
         raise ValueError(
             f"{name} must be numbers, one for each of {n} points, got {weights!r:.40}; weights of classes are the "
             "parameter class_weight of a classifier."
         ) from None
-    if weights.ndim == 0:
-        weights = np.full(n, float(weights))
+    if values is None:
+        # scikit-learn's checks ask for a ValueError here
+        error = ValueError if kind == "c" else TypeError
+        raise error(f"{name} must hold real numbers, got dtype {np.asarray(weights).dtype}{_NOT_REAL[kind]}")
+    weights = np.full(n, float(values)) if values.ndim == 0 else values
     if weights.shape != (n,):
         raise ValueError(f"{name} must have shape ({n},), one weight for each point; got shape {weights.shape}.")
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))

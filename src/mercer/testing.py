@@ -132,7 +132,7 @@ def check_structured_estimator(estimator, X, y=None):
         _require(False, "results before fit are an error", estimator, _results(model, X))
     except ValueError:
         expected = _results(model.fit(X, y), X)
-    same = {"a clone": clone(model).fit(X, y), "a second fit": model.fit(X, y)}
+    same = {"a second fit": model.fit(X, y), "an array": clone(model).fit(np.fromiter(X, object, len(X)), y)}
     if importlib.util.find_spec("pandas"):
         series = importlib.import_module("pandas").Series(X, range(7, 7 + len(X)), object)
         same["a Series"] = clone(model).fit(series, y)

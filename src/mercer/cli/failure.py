@@ -3,7 +3,7 @@
 import contextlib
 
 # Characters of the text of another library's error that are shown; it may hold a whole line of a file.
-_LONGEST = 150
+_LONGEST = 100
 
 
 class Failure(Exception):
@@ -29,5 +29,6 @@ def naming(place, remedy=""):
     except Exception as error:
         # the text of an OSError starts with a number and ends with the path
         text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        text = (text or type(error).__name__)[:_LONGEST]
-        raise Failure(f"{place}: {text.rstrip('.')}; {remedy}" if remedy else f"{place}: {text}") from error
+        text = (text or type(error).__name__).rstrip(".")
+        text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+        raise Failure(f"{place}: {text}; {remedy}" if remedy else f"{place}: {text}") from error

@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.estimators.kernel_ridge import KernelRidge
@@ -14,6 +15,7 @@ from mercer.estimators.nu_svr import NuSVR
 from mercer.estimators.one_class_svm import OneClassSVM
 from mercer.estimators.svc import SVC
 from mercer.estimators.svr import SVR
+from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import Expansion, features, mean
 from mercer.formats import as_expansion
 from mercer.formats.libsvm import read_model, svm_type, text_of
@@ -23,8 +25,8 @@ from mercer.solvers.svm import one_vs_one
 
 SUPPORTED = (
     "fitted SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge and KernelPCA of Mercer and of scikit-learn, "
-    "scikit-learn's GaussianProcessRegressor (its mean), pipelines that end in one of these, searches with a "
-    "best_estimator_, and text models of LIBSVM"
+    "scikit-learn's GaussianProcessRegressor (its mean), VirtualSupportVectors of these, pipelines that end in one of "
+    "these, searches with a best_estimator_, and text models of LIBSVM"
 )
 _OWN = (SVC, NuSVC, SVR, NuSVR, OneClassSVM, KernelRidge, KernelPCA)
 _LIBSVM = {"c_svc": SVC, "nu_svc": NuSVC, "epsilon_svr": SVR, "nu_svr": NuSVR, "one_class": OneClassSVM}
@@ -61,6 +63,12 @@ def _own(model, _n_features=None):
 
 for _cls in _OWN:
     read.register(_cls, _own)
+
+
+@read.register
+def _virtual(model: VirtualSupportVectors, n_features=None):
+    check_is_fitted(model)
+    return read(model.estimator_, n_features)
 
 
 @read.register(os.PathLike)

@@ -58,7 +58,7 @@ def _below(proof):
     return tuple(Statement(line.verdict, line.where, line.reason, line.depth + 1) for line in proof.statements)
 
 
-def _closed(rule, kernel):
+def closed(rule, kernel):
     """Return the proof of a kernel that is positive semidefinite when all its parts are."""
     parts = [prove(part) for part in inner_kernels(kernel).values()]
     below = tuple(line for part in parts for line in _below(part))
@@ -117,11 +117,12 @@ for _kind, _rule in {
     kernels.Exp: "a limit of polynomials with no negative coefficient in a positive semidefinite kernel",
     kernels.Normalized: "f(x) k(x, z) f(z) of a positive semidefinite kernel k",
     kernels.Conformal: "c(x) k(x, z) c(z) of a positive semidefinite kernel k",
+    kernels.Local: "a mean over patches of a positive semidefinite kernel of weighted pixels",
     kernels.Mapped: "a positive semidefinite kernel of the images of the points",
     kernels.OnColumns: "a positive semidefinite kernel of some columns of the points",
     kernels.OnFeatures: "a positive semidefinite function of distances or inner products of feature vectors",
 }.items():
-    prove.register(_kind, functools.partial(_closed, _rule))
+    prove.register(_kind, functools.partial(closed, _rule))
 
 
 @prove.register
@@ -148,11 +149,11 @@ def _(kernel: kernels.Scaled):
     if inner.holds is False:
         reason = "a positive multiple of a kernel that is not positive semidefinite"
         return Proof(False, (Statement("refuted", inner.where, reason), *_below(inner)))
-    return _closed("a positive multiple of a positive semidefinite kernel", kernel)
+    return closed("a positive multiple of a positive semidefinite kernel", kernel)
 
 
 @prove.register
 def _(kernel: sets.MeanMap):
-    proof = _closed("an inner product of means in the feature space of a positive semidefinite kernel", kernel)
+    proof = closed("an inner product of means in the feature space of a positive semidefinite kernel", kernel)
     first, *parts = proof.statements
     return Proof(proof.holds, (replace(first, where=_BAGS), *parts))

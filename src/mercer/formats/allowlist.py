@@ -7,6 +7,7 @@ import re
 
 from mercer import estimators, kernels
 from mercer.formats.fitted_expansion import FittedExpansion
+from mercer.invariance import Flow, InvariantMap, Projected, TangentFeatures, Thickening
 from mercer.kernels import graphs, sequences, sets, strings
 from mercer.maps.coordinates import Coordinates
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, Search
@@ -28,15 +29,20 @@ RECORDS |= {
     "Exact": Exact,
     "FittedScores": FittedExpansion,
     "FixedPoint": FixedPoint,
+    "Flow": Flow,
     "Gradient": Gradient,
     "Learned": Learned,
     "Mistakes": Mistakes,
+    "Projected": Projected,
     "Search": Search,
+    "TangentFeatures": TangentFeatures,
+    "Thickening": Thickening,
 }
 
 ESTIMATORS = {
     name: getattr(estimators, name) for name in estimators.__all__ if isinstance(getattr(estimators, name), type)
 }
+ESTIMATORS["InvariantMap"] = InvariantMap
 
 # Estimators of scikit-learn whose fitted state is a few arrays of fixed meaning: scalers before a model, and linear
 # models inside Kernelized. They are imported on use.

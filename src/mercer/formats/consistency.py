@@ -41,6 +41,8 @@ _LAYOUTS = {
     "SVCCV": {"classes_": "c", "Cs_": "p"},
     "SVRCV": {"Cs_": "p"},
     "Kernelized": {},
+    "VirtualSupportVectors": {"support_": "s"},
+    "InvariantMap": {"components_": "d d", "covariance_": "d d"},
 }
 _LAYOUTS |= dict.fromkeys(allowlist.SCIKIT_LEARN, _SCIKIT_LEARN)
 # A point with more columns would take more than 512 MB.

@@ -106,7 +106,10 @@ def _search(psi, method, start):
         )
     method.require(psi.kernel)
     values = psi(psi.points)
-    start = take_points(psi.points, nearest(psi, values, 1)[0]) if start is None else as_objects(start, "start")
+    if start is None:
+        start = take_points(psi.points, nearest(psi, values, 1)[0])
+    else:
+        start = psi.kernel.admit(as_objects(start, "start"), "start")
     if len(start) != len(psi):
         raise ValueError(f"start must have {len(psi)} objects, one for each vector, got {len(start)}.")
     found = method.find(psi, start)
