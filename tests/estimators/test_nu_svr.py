@@ -64,6 +64,33 @@ def test_few_free_coefficients_have_the_sum_that_nu_asks_for(global_random_seed)
         assert np.abs(model.dual_coef_).sum() <= nu * C * n * (1 + 1e-9)
 
 
+def test_objectives_of_linear_kernels_are_those_of_scikit_learn(global_random_seed):
+    """The sum of sizes jumps with epsilon where kernel values have a small rank, and the certificate includes it."""
+    for seed in range(12):
+        rng = np.random.default_rng([seed, global_random_seed])
+        n, d, nu, C = (
+            int(rng.integers(5, 150)),
+            int(rng.integers(1, 6)),
+            rng.uniform(0.1, 0.9),
+            10 ** rng.uniform(-1, 1),
+        )
+        X = rng.standard_normal((n, d)) + 1
+        y = np.round(X[:, 0] + 0.5 * rng.standard_normal(n), int(rng.integers(0, 3)))
+        ours = NuSVR(nu, C=C, kernel="linear", tol=1e-5).fit(X, y)
+        theirs = svm.NuSVR(nu=nu, C=C, kernel="linear", tol=1e-8).fit(X, y)
+
+        def objective(w, b, nu=nu, C=C, X=X, y=y):
+            error = np.abs(y - X @ w - b)
+            tubes = [nu * len(y) * tube + np.maximum(error - tube, 0).sum() for tube in (0, *error)]
+            return 0.5 * w @ w + C * min(tubes)
+
+        best = objective(theirs.coef_[0], theirs.intercept_[0])
+        slack = 1e-5 * C * n
+        assert objective(ours.coef_[0], ours.intercept_[0]) <= best + slack
+        assert ours.certificate_.dual <= best + 1e-9 * abs(best)
+        assert ours.certificate_.primal == pytest.approx(best, abs=slack)
+
+
 def test_the_regression_is_the_svr_of_its_epsilon(sample):
     X, y, new, _ = sample
     model = NuSVR(0.4).fit(X, y)

@@ -1,6 +1,6 @@
 """NuSVR: support vector regression with a prescribed share of points outside the epsilon-tube."""
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -96,12 +96,12 @@ class NuSVR(Regression, BaseEstimator):
         self.epsilon_ = solution.epsilon
 
     def _dual(self, problem):
-        dual = self._tube(problem, 0.0)
-        return replace(dual, total=self.nu * float(dual.upper.sum()))
+        return self._tube(problem, 0.0)
 
     def _solved_dual(self, problem):
         return self._tube(problem, self.epsilon_)
 
     def _tube(self, problem, epsilon):
         n, bound = len(problem.rows), self.C * problem.weights
-        return Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon)
+        total = self.nu * float(bound.sum())
+        return Dual(problem.targets, -bound, bound, np.zeros(n), np.arange(n), epsilon, total=total)

@@ -7,10 +7,9 @@ import pytest
 from scipy.optimize import minimize
 
 import mercer as mc
-from mercer.solvers.svm import nu_svr
-from mercer.solvers.svm.dual import Dual, Solution
+from mercer.solvers.svm.dual import Dual, Solution, certificate
 from mercer.solvers.svm.newton import refine
-from mercer.solvers.svm.nu_svr import _EpsilonSearch, _spread, find_epsilon
+from mercer.solvers.svm.nu_svr import _EpsilonSearch, _spread, find_epsilon, solve_two_sums
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.workspace import Workspace
 
@@ -198,51 +197,39 @@ def test_far_from_the_sum_a_correction_moves_at_least_four_tolerances(monkeypatc
         np.testing.assert_allclose(search.correct(dual, solution), expected, atol=1e-6)
 
 
-def exactly(monkeypatch, solution, solve):
-    """Let refinement give the solution of each epsilon, but find none for a sum."""
-
-    def refine(_rows, dual, found, _tol, total=None):
-        return found if total else solution(dual.epsilon)
-
-    monkeypatch.setattr(nu_svr, "refine", refine)
-    monkeypatch.setattr(nu_svr, "solve_one_constraint", solve)
-
-
-@pytest.mark.parametrize(
-    ("start", "tried"), [(1.0, [1.01, 1.01 * 1.02, 1.025]), (1.05, [1.05 * 0.99, 1.05 * 0.99 * 0.98, 1.025])]
-)
-def test_exact_solutions_lead_to_epsilon_by_doubled_steps_a_secant_and_bisection(monkeypatch, start, tried):
-    # the sum is 10 at 1 and falls by 4 times epsilon: 9.9 at 1.025
-    def solution(epsilon):
-        size = 10 - 4 * (epsilon - 1)
-        return Solution(np.array([size, -size]) / 2, np.zeros(2), 0.0, 0.0, 3, epsilon=epsilon)
-
-    asked = []
-
-    def solve(_rows, dual, _workspace):
-        asked.append(dual.epsilon)
-        return solution(dual.epsilon)
-
-    exactly(monkeypatch, solution, solve)
-    workspace = Workspace(1e-3, 10**6, np.empty(1))
-    found = nu_svr.refine_epsilon(None, line(np.zeros(2), bound=9.0), 9.9, solution(start), workspace)
-    np.testing.assert_allclose(asked[:3], tried, rtol=1e-12)
-    # the middle of the last two on both sides
-    others = [epsilon for epsilon in [start, *asked[:2]] if (epsilon - 1.025) * (asked[3] - 1.025) > 0]
-    nearest = min(others, key=lambda epsilon: abs(epsilon - 1.025))
-    np.testing.assert_allclose(asked[3], (1.025 + nearest) / 2, rtol=1e-9)
-    np.testing.assert_allclose(found.epsilon, 1.025, rtol=1e-8)
-    assert len(asked) <= 20
+@pytest.mark.parametrize("n", [8, 40, 150])
+def test_two_sums_keep_the_sum_where_it_jumps_with_epsilon(n, global_random_seed):
+    # kernel values of rank 2: intervals of epsilon share a solution
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((n, 2))
+    y = np.round(X[:, 0] + 0.5 * rng.standard_normal(n))
+    rows = FusedRows(mc.Linear(), X, np.float64)
+    bound, total = np.full(n, 10.0), 3.0 * n
+    dual = Dual(y, -bound, bound, np.zeros(n), np.arange(n))
+    workspace = Workspace(1e-5, 10**6, np.empty(1 << 20))
+    found = solve_two_sums(rows, dual, total, workspace)
+    assert np.abs(found.coef).sum() == pytest.approx(total, rel=1e-9)
+    assert abs(found.coef.sum()) <= 1e-9 * total
+    assert found.violation <= 1e-5
+    given = replace(dual, total=total, epsilon=found.epsilon)
+    checked = certificate(given, found.coef, y - X @ (X.T @ found.coef), found.bias)
+    assert 0 <= checked.gap <= 1e-5 * 10 * n
 
 
-def test_where_the_sum_jumps_exact_solutions_are_mixed(monkeypatch):
-    def solution(epsilon):
-        size = 12.0 if epsilon < 1.3 else 8.0
-        return Solution(np.array([size, -size]) / 2, np.zeros(2), 0.0, 0.0, 3, epsilon=epsilon)
-
-    monkeypatch.setattr(nu_svr, "_EXACT_TRIALS", 99)
-    exactly(monkeypatch, solution, lambda _rows, dual, _workspace: solution(dual.epsilon))
-    workspace = Workspace(1e-3, 10**6, np.empty(1))
-    found = nu_svr.refine_epsilon(None, line(np.zeros(2), bound=9.0), 9.0, solution(1.0), workspace)
-    np.testing.assert_allclose(np.abs(found.coef).sum(), 9, rtol=1e-12)
-    np.testing.assert_allclose(found.epsilon, 1.3, rtol=1e-8)
+@pytest.mark.parametrize("factor", [0.9, 1.1])
+def test_a_wrong_sum_is_in_the_gap(factor):
+    kernel, X, rows, dual = problem(80, 3)
+    solution = optimum(rows, dual, 30.0, 1e-9)
+    gradient = dual.target - kernel(X) @ solution.coef
+    given = replace(dual, epsilon=solution.epsilon, total=30.0)
+    right = certificate(given, solution.coef, gradient, solution.bias)
+    assert right.gap <= 1e-6 * right.primal
+    wrong = certificate(replace(given, total=30.0 * factor), solution.coef, gradient, solution.bias)
+    least = solution.epsilon * 3.0 if factor > 1 else 0.001 * right.primal
+    assert wrong.gap >= 0.99 * least
+    # the objectives enclose the optimum of the other sum
+    other = optimum(rows, dual, 30.0 * factor, 1e-9)
+    inner = replace(dual, epsilon=other.epsilon, total=30.0 * factor)
+    best = certificate(inner, other.coef, dual.target - kernel(X) @ other.coef, other.bias)
+    assert wrong.dual <= best.primal + 1e-9
+    assert best.dual <= wrong.primal + 1e-9

@@ -6,7 +6,7 @@ import numpy as np
 
 from mercer.solvers.svm.bias import bias_of, slopes, violation_of
 from mercer.solvers.svm.decomposition import solve
-from mercer.solvers.svm.rows import exact_product
+from mercer.solvers.svm.rows import exact_product, rows_of
 
 # Points at which gradients are compared with float64, and the largest rounding of all as a multiple of that found.
 _SAMPLE, _TAIL = 64, 2.0
@@ -34,7 +34,7 @@ def corrected(rows, duals, solutions, workspace):
 
 
 def _corrected(rows, dual, solution, workspace):
-    tol = workspace.tol
+    tol, least = workspace.tol, np.inf
     for _ in range(_REPEATS):
         if not is_doubtful(solution, tol) or solution.n_iter >= workspace.max_iter:
             break
@@ -48,11 +48,23 @@ def _corrected(rows, dual, solution, workspace):
             bias = bias_of(gradient, solution.coef, dual)
             return replace(solution, gradient=gradient, bias=bias, violation=violation, noise=0.0)
         own = replace(workspace, max_iter=workspace.max_iter - solution.n_iter)
+        if violation >= least:
+            # steps along rounded values led away
+            return _in_float64(rows, dual, solution, own)
+        least = violation
         found = solve(rows, replace(dual, coef=solution.coef), own, gradient=gradient)
         # other gradients keep their rounding
         noise = solution.noise + _rounding(rows, [dual], [found])[0]
         solution = replace(found, n_iter=solution.n_iter + found.n_iter, noise=noise)
     return solution
+
+
+def _in_float64(rows, dual, solution, workspace):
+    """Return the solution of float64 kernel rows, from a solution of float32 ones."""
+    rows = rows_of(rows.kernel, rows.points, 0.0)
+    found = solve(rows, replace(dual, coef=solution.coef), workspace.of_type(rows.dtype))
+    noise = _rounding(rows, [dual], [found])[0]
+    return replace(found, n_iter=solution.n_iter + found.n_iter, noise=noise, cache=None)
 
 
 def _extreme(dual, solution):

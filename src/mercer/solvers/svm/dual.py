@@ -178,7 +178,7 @@ def certificate(dual, coef, gradient, bias, rounding=_ROUNDING):
 
     Each term is at least 0, and the sum of the maxima is the loss: hinge, epsilon-insensitive, squared, Huber's, the
     distance beyond a ball. Coefficients are clipped to the bounds: they may have been stored in float32, whose epsilon
-    is then ``rounding``.
+    is then ``rounding``. With ``total``, epsilon times it is part of the primal objective: a wrong sum is in the gap.
     """
     if dual.total is not None and dual.one_sided:
         dual = _with_shown_bounds(dual, coef, rounding)
@@ -194,7 +194,20 @@ def certificate(dual, coef, gradient, bias, rounding=_ROUNDING):
             bound = np.full(len(coef), 2 * float(np.abs(coef).max(initial=0.0)) or 1.0)
             dual = replace(dual, lower=-bound, upper=bound)
         gap = float(gap_between_bounds(dual, coef, gradient - bias).sum())
-    return Certificate(value + gap, value, violation_of(gradient, coef, dual))
+    primal = value + gap
+    if dual.total is not None and not dual.one_sided:
+        primal, value = _given_sum(dual, coef, gradient, primal)
+    return Certificate(primal, value, violation_of(gradient, coef, dual))
+
+
+def _given_sum(dual, coef, gradient, primal):
+    r"""Return the objectives of nu-regression, with :math:`s \epsilon` in the primal; ``primal`` is without it.
+
+    The coefficients times a number are the dual point if their sum of sizes exceeds s = ``total``.
+    """
+    share = min(1.0, dual.total / max(float(np.abs(coef).sum()), np.finfo(float).tiny))
+    linear, squared = float(coef @ dual.target), float(coef @ (dual.target - gradient))
+    return primal + dual.epsilon * dual.total, share * linear - 0.5 * share**2 * squared
 
 
 def _at_bounds(coef, dual, rounding):

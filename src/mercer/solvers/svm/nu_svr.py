@@ -6,8 +6,10 @@ import numpy as np
 
 from mercer.solvers.svm.bias import bias_of, slopes, violation_of
 from mercer.solvers.svm.decomposition import solve
+from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.newton import refine
-from mercer.solvers.svm.one_constraint import solve_one_constraint
+from mercer.solvers.svm.one_constraint import solve_one_constraint, steps_of_a_round
+from mercer.solvers.svm.two_constraints import solve_sums
 
 # Number of points of the sample on which epsilon is guessed, if there are more than twice as many.
 _SAMPLE = 2000
@@ -23,8 +25,8 @@ _STRETCH = 4
 _NEAREST = 0.05
 # A sum is nearly met within this share of it.
 _NEARLY = 0.01
-# First step from one exact solution to the next, as a share of epsilon; how many of them; when two are equal.
-_STEP, _EXACT_TRIALS, _EXACT = 0.01, 20, 1e-9
+# A sum is met within this share of it.
+_SAME_SUM = 1e-9
 # Number of corrections of a solution within the tolerance.
 _CORRECTIONS = 50
 
@@ -34,16 +36,51 @@ def solve_nu_svr(rows, dual, workspace):
 
     .. math:: \min_b \tfrac12 b'Kb - t'b \quad\text{s.t.}\quad l \le b \le u,\ \sum_i b_i = 0,\ \sum_i |b_i| \le s
 
+    A search for epsilon is fast where the sum is a continuous function of it. Where kernel values have a small rank the
+    sum jumps, and two variables for each point keep it instead.
+
     Schölkopf, Smola, Williamson, Bartlett, *New support vector algorithms*, Neural Computation 12 (2000), section 3.
     """
-    total, line = dual.total, replace(dual, total=None, epsilon=0.0)
-    solution = find_epsilon(rows, line, total, workspace)
+    total, line, n_iter = dual.total, replace(dual, total=None, epsilon=0.0), 0
+    steps = min(steps_of_a_round(2 * len(dual.target)), workspace.max_iter)
+    solution = find_epsilon(rows, line, total, replace(workspace, max_iter=steps))
+    stopped = solution.violation > workspace.tol and solution.n_iter < steps
+    if not stopped and not _meets(solution, total, workspace):
+        left, n_iter = replace(workspace, max_iter=workspace.max_iter - solution.n_iter), solution.n_iter
+        solution = solve_two_sums(rows, line, total, left)
+        solution = replace(solution, n_iter=solution.n_iter + n_iter)
     if solution.epsilon <= workspace.tol:
         # with epsilon = 0 the sum may be smaller
         exact = solve_one_constraint(rows, replace(line, coef=solution.coef), workspace)
         exact = replace(exact, n_iter=exact.n_iter + solution.n_iter)
         solution = exact if _sum(exact) <= total * (1 + 1e-12) else solution
-    return refine_epsilon(rows, line, total, solution, workspace) if solution.epsilon > 0 else solution
+    if solution.epsilon == 0:
+        return solution
+    return refine(rows, replace(line, epsilon=solution.epsilon), solution, workspace.tol, total)
+
+
+def _meets(solution, total, workspace):
+    """Whether a solution is within the tolerance and has the sum, or has no tube and a smaller one."""
+    excess = _sum(solution) - total
+    met = abs(excess) <= _SAME_SUM * total or (excess < 0 and solution.epsilon <= workspace.tol)
+    return met and solution.violation <= workspace.tol
+
+
+def solve_two_sums(rows, dual, total, workspace):
+    """Return the solution of the sum ``total`` by one variable of each sign for each point, each sign of half the sum.
+
+    Chang, Lin, *Training nu-support vector regression: theory and algorithms*, Neural Computation 14 (2002).
+    """
+    n, zeros = len(dual.target), np.zeros_like(dual.target)
+    lower, upper = np.concatenate([zeros, dual.lower]), np.concatenate([dual.upper, zeros])
+    twice = Dual(np.tile(dual.target, 2), lower, upper, np.zeros(2 * n), np.tile(dual.points, 2))
+    # each sign has its own bias: their violations add up
+    limits = replace(workspace, tol=lambda _: 0.5 * workspace.tol)
+    found, multiplier = solve_sums(rows, twice, n, 0.5 * total, limits)
+    coef, gradient = found.coef[:n] + found.coef[n:], found.gradient[:n] - multiplier
+    own = replace(dual, epsilon=max(0.0, -multiplier))
+    bias, violation = bias_of(gradient, coef, own), violation_of(gradient, coef, own)
+    return replace(found, coef=coef, gradient=gradient, bias=bias, violation=violation, epsilon=own.epsilon)
 
 
 def find_epsilon(rows, dual, total, workspace):
@@ -64,37 +101,6 @@ def find_epsilon(rows, dual, total, workspace):
     solution = solve(rows, replace(dual, epsilon=guess), workspace, search.correct)
     mixed = search.mixed(dual, solution)
     return mixed if mixed.violation <= workspace.tol else solution
-
-
-def refine_epsilon(rows, dual, total, solution, workspace):
-    """Return a solution to its last digits: of the sum ``total``, or of its epsilon if none is found for the sum.
-
-    Newton steps find the epsilon if it is near. Otherwise exact solutions for some values lead nearer.
-    """
-    known, tol = {}, workspace.tol
-    for count in range(_EXACT_TRIALS):
-        own = replace(dual, epsilon=solution.epsilon)
-        found = refine(rows, own, solution, tol, total)
-        if found is not solution:
-            return found
-        found = refine(rows, own, solution, tol)
-        if found is solution:
-            break
-        solution, excess = found, _sum(found) - total
-        known[excess > 0] = solution
-        if len(known) < 2:
-            epsilon = solution.epsilon * (1 + np.copysign(_STEP * 2**count, excess))
-        else:
-            low, high = known[True].epsilon, known[False].epsilon
-            part = 0.5 if count % 2 else (_sum(known[True]) - total) / (_sum(known[True]) - _sum(known[False]))
-            epsilon = low + part * (high - low)
-            if not low * (1 + _EXACT) < epsilon < high * (1 - _EXACT):
-                return _mean(known, dual, total)
-        if epsilon <= 0:
-            break
-        found = solve_one_constraint(rows, replace(dual, epsilon=epsilon, coef=solution.coef), workspace)
-        solution = replace(found, n_iter=solution.n_iter + found.n_iter, epsilon=epsilon)
-    return solution
 
 
 def _sum(solution):
