@@ -205,7 +205,8 @@ def _given_sum(dual, coef, gradient, primal):
 
     The coefficients times a number are the dual point if their sum of sizes exceeds s = ``total``.
     """
-    share = min(1.0, dual.total / max(float(np.abs(coef).sum()), np.finfo(float).tiny))
+    size = float(np.abs(coef).sum())
+    share = dual.total / size if size > dual.total else 1.0
     linear, squared = float(coef @ dual.target), float(coef @ (dual.target - gradient))
     return primal + dual.epsilon * dual.total, share * linear - 0.5 * share**2 * squared
 
