@@ -11,6 +11,7 @@ from mercer.definiteness.convexity import warn_nonconvex
 from mercer.estimators._base import in_float64
 from mercer.solvers._certify import total
 from mercer.solvers.svm.correction import is_doubtful
+from mercer.solvers.svm.dual import joined
 
 # Certificates are recomputed if rounding may move values by more than this share of the tolerance.
 _NOTICED = 0.1
@@ -39,10 +40,9 @@ def conclude(model, problem, duals, solutions, tol, error, recompute, ridge=0.0)
     largest = largest_value(problem.kernel, model.support_vectors_)
     unsure = any(each.violation > tol or is_doubtful(each, tol) for each in solutions)
     # targets of a regression may be far from 0
-    blurred = float(np.finfo(np.float64).eps) * max(float(np.abs(dual.target).max()) for dual in duals)
+    blurred = float(np.finfo(np.float64).eps) * float(np.abs(joined(duals, "target")).max())
     noise = _noise(solutions, error, ridge + largest, problem.dtype)
-    reach = sum(_reach(dual, each.coef) for dual, each in zip(duals, solutions, strict=True))
-    hidden = noise * reach > _HIDDEN_GAP * _LARGEST_GAP * _size(found, largest)
+    hidden = noise * _reach(duals, solutions) > _HIDDEN_GAP * _LARGEST_GAP * _size(found, largest)
     if evidence is not None or unsure or hidden or noise + blurred > _NOTICED * tol:
         found = recompute()
     model.certificate_ = replace(found, convex=evidence is None)
@@ -54,17 +54,18 @@ def conclude(model, problem, duals, solutions, tol, error, recompute, ridge=0.0)
 def _noise(solutions, error, largest, dtype):
     """Return the largest rounding of gradients, of kernel rows with an error and of coefficients that are stored."""
     starts = np.cumsum([0] + [len(each.coef) for each in solutions[:-1]])
-    coef, measured = np.concatenate([each.coef for each in solutions]), np.array([each.noise for each in solutions])
+    coef, measured = joined(solutions, "coef"), np.array([each.noise for each in solutions])
     sizes, moved = (np.sqrt(np.add.reduceat(np.square(values), starts)) for values in (coef, coef - coef.astype(dtype)))
     return float((np.where(np.isnan(measured), np.nan_to_num(error) * sizes, measured) + largest * moved).max())
 
 
-def _reach(dual, coef):
-    """Return the sum of the ranges of the coefficients of a dual, by which the gap grows with an error of gradients."""
-    span = dual.upper - dual.lower
-    if dual.total is not None and dual.one_sided:
-        # bounds are in units of a C that the coefficients show
-        span = span * np.max(np.abs(coef) / span)
+def _reach(duals, solutions):
+    """Return the sum of the ranges of the coefficients of duals, by which the gap grows with an error of gradients."""
+    span, coef = joined(duals, "upper") - joined(duals, "lower"), joined(solutions, "coef")
+    if duals[0].total is not None and duals[0].one_sided:
+        # bounds are in units of a C that the coefficients of each dual show
+        stops = np.cumsum([0] + [len(each.coef) for each in solutions])
+        span = span * np.repeat(np.maximum.reduceat(np.abs(coef) / span, stops[:-1]), np.diff(stops))
     return float(np.where(np.isfinite(span), span, 2 * np.abs(coef)).sum())
 
 

@@ -244,7 +244,7 @@ def test_kernel_values_are_not_shared_beyond_half_of_the_memory_or_where_few_row
     # of 400 x 0.5 values 45 duals of 80 points need n rows each
     sizes, half = np.full(45, 80.0), 0.5 * 400**2
     for n in range(81):
-        solutions = [SimpleNamespace(coef=np.arange(80) < n)] * 6
+        solutions = [SimpleNamespace(coef=np.zeros(80), n_rows=n)] * 6
         needed, left = 39 * 80 * n * (rows.width + 20), 39 * 80**2
         pays = needed > half * (rows.width / 3 + 20) + 16 * left
         assert one_vs_one._sharing_pays(rows, solutions, sizes) == pays

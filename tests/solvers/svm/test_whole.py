@@ -54,6 +54,15 @@ def test_a_start_with_coefficients_leads_to_the_same_optimum(global_random_seed)
     assert warm.certificate.dual == pytest.approx(cold.certificate.dual, rel=1e-6)
 
 
+def test_rows_are_counted_from_the_support_vectors_to_all_points():
+    _, rows, duals, workspace = _duals(0)
+    for dual, found in zip(duals, solve_whole(rows, duals, workspace, 10**6), strict=True):
+        assert np.count_nonzero(found.coef) <= found.n_rows < len(dual.coef)
+    values = rows.square(np.arange(300))
+    for dual, found in zip(duals, solve_whole(rows, duals, workspace, 10**6, values), strict=True):
+        assert found.n_rows == len(dual.coef)
+
+
 def test_a_callback_that_returns_true_ends_the_training():
     _, rows, duals, workspace = _duals(0)
     calls = []

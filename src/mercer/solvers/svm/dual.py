@@ -94,6 +94,8 @@ class Solution:
     noise : float
         Largest rounding of some gradients, 0 if those that decide the violation are exact; NaN if it was not measured.
     certificate : Certificate or None
+    n_rows : int
+        Kernel rows that compiled code needed; 0 from other solvers.
     """
 
     coef: np.ndarray
@@ -107,6 +109,7 @@ class Solution:
     margin: float = np.nan
     noise: float = np.nan
     certificate: Certificate | None = None
+    n_rows: int = 0
 
     def in_units(self, centre, scale):
         """Return the solution for targets times ``scale`` plus ``centre``, by the same bounds and epsilon times it."""
@@ -141,6 +144,11 @@ class Infeasible(Exception):
         """Return the evidence for targets times ``scale``: all figures but the distance of the means follow."""
         numbers = {name: value if name == "distance" else value * scale for name, value in self.numbers.items()}
         return Infeasible(self.dual, self.coef, **numbers)
+
+
+def joined(items, name):
+    """Return the arrays of a name of several duals or solutions, one after the other."""
+    return np.concatenate([getattr(each, name) for each in items])
 
 
 # --- feasible starts -------------------------------------------------------------------------------------------------

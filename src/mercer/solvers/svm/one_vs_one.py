@@ -264,11 +264,8 @@ def _shared_bytes(rows, duals, options, workers):
 
 
 def _sharing_pays(rows, solutions, sizes):
-    """Whether rows for the remaining duals cost more than the kernel values between all points.
-
-    Duals need the rows of their support vectors at least, as many as in the solutions that are there.
-    """
-    own, used = (np.array([count(each.coef) for each in solutions], float) for count in (len, np.count_nonzero))
+    """Whether rows for the remaining duals, as many as the solutions needed, cost more than all kernel values."""
+    own, used = np.array([(len(each.coef), each.n_rows) for each in solutions], float).T
     left, half = np.sum(sizes**2) - np.sum(own**2), 0.5 * len(rows.points) ** 2
     needed = left * np.sum(own * used) / np.sum(own**2)
     return needed * (rows.width + _VALUE) > half * (rows.width / _BLOCKED + _VALUE) + left * _COPY

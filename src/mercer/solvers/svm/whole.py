@@ -11,7 +11,7 @@ import numpy as np
 from mercer._compute.compile import compiled, wide
 from mercer._compute.threads import check_cancelled
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.dual import Dual, Solution, gap_between_bounds
+from mercer.solvers.svm.dual import Dual, Solution, gap_between_bounds, joined
 from mercer.solvers.svm.exact import refine
 from mercer.solvers.svm.on_demand import tiles_of
 from mercer.solvers.svm.rounds import bias_and_violation, copied_values, solve_rounds
@@ -35,7 +35,9 @@ def fits(rows, duals, size):
     needed = _padded(n) ** 2 + copied_values(_padded(n))
     if n > LARGEST or needed > size or not isinstance(rows, FusedRows):
         return False
-    return all(dual.ridge is None and dual.total is None and not dual.unbounded for dual in duals)
+    if not all(dual.ridge is None and dual.total is None for dual in duals):
+        return False
+    return bool(np.isfinite(joined(duals, "lower")).all() and np.isfinite(joined(duals, "upper")).all())
 
 
 def solve_whole(rows, duals, workspace, max_iter, values=None):
@@ -69,16 +71,18 @@ class _State:
         names = "target", "lower", "upper", "coef", "points"
         self.dual = duals[0]
         if len(duals) > 1:
-            self.dual = Dual(*(np.concatenate([getattr(dual, name) for dual in duals]) for name in names), self.epsilon)
+            self.dual = Dual(*(joined(duals, name) for name in names), self.epsilon)
         self.coef, self.gradient = self.dual.coef.copy(), self._first_gradient(duals)
         self.bias, self.violation = np.zeros(len(duals)), np.full(len(duals), np.inf)
-        self.n_iter = np.zeros(len(duals), int)
+        self.n_iter, self.n_rows = np.zeros(len(duals), int), np.zeros(len(duals), int)
         # the dual that is being solved, and the number of its rows in the buffer, negative before it begins
         self.position = np.array([0, -1])
         self.slots = np.empty(_padded(int(np.diff(self.stops).max())), np.int64)
 
     def _first_gradient(self, duals):
         gradient = self.dual.target.copy()
+        if not self.dual.coef.any():
+            return gradient
         for dual, start in zip(duals, self.stops.tolist(), strict=False):
             known = np.flatnonzero(dual.coef)
             if len(known):
@@ -90,7 +94,7 @@ class _State:
         """Return the arguments of the compiled solver."""
         dual, rows = self.dual, self.rows
         problem = self.stops, dual.points, dual.target, dual.lower, dual.upper, self.epsilon
-        found = self.coef, self.gradient, self.bias, self.violation, self.n_iter
+        found = self.coef, self.gradient, self.bias, self.violation, self.n_iter, self.n_rows
         return rows.compiled_rows(), rows.compiled_exact_rows(), problem, found, self.position, self.slots
 
     def solutions(self):
@@ -100,13 +104,13 @@ class _State:
         terms = 0.5 * coef * (self.dual.target + gradient) - self.epsilon * np.abs(coef)
         value = np.add.reduceat(terms, starts)
         primal = value + np.add.reduceat(gap_between_bounds(self.dual, coef, error), starts)
-        numbers = self.bias, self.violation, self.n_iter, primal, value
+        numbers = self.bias, self.violation, self.n_iter, self.n_rows, primal, value
         return [
             Solution(
-                coef[start:stop], gradient[start:stop], bias, violation, n_iter, epsilon=self.epsilon,
+                coef[start:stop], gradient[start:stop], bias, violation, n_iter, epsilon=self.epsilon, n_rows=n_rows,
                 certificate=Certificate(above, below, violation),
             )
-            for start, stop, bias, violation, n_iter, above, below in zip(
+            for start, stop, bias, violation, n_iter, n_rows, above, below in zip(
                 starts, self.stops[1:], *(each.tolist() for each in numbers), strict=True
             )
         ]  # fmt: skip
@@ -154,7 +158,7 @@ def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol
     """Solve duals from ``position[0]`` on until all are solved or the work is done."""
     wide()
     stops, all_points, all_target, all_lower, all_upper, epsilon = problem
-    all_coef, all_gradient, bias, violation, n_iter = found
+    all_coef, all_gradient, bias, violation, n_iter, n_rows = found
     fill, coordinates, d, squares, parameters, diagonal = rows
     # known rows need no coordinates
     rows = fill, coordinates, 0 if values.size else d, squares, parameters, diagonal
@@ -184,7 +188,7 @@ def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol
             accuracy = epsilon, level, _MARGIN * tol, max(_OPERATIONS, _SHARE * spent)
             refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, *accuracy)
             level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
-        bias[k], violation[k] = level, excess
+        bias[k], violation[k], n_rows[k] = level, excess, used
         for t in range(n):
             all_gradient[first + t], all_coef[first + t] = f[t], coef[t]
         # fewer steps than the limit: no further step lowers the violation

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mercer._compute.memory import allocate, parse_memory
+from mercer.solvers.svm.dual import joined
 from mercer.solvers.svm.rounds import copied_values
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.smo import LANES
@@ -54,7 +55,7 @@ class Options:
 
     def rows(self, kernel, points, duals):
         """Return kernel rows of points, whose rounding moves no gradient of the duals by more than ``tol``."""
-        C = max(max(dual.upper.max(), -dual.lower.min()) for dual in duals)
+        C = max(joined(duals, "upper").max(), -joined(duals, "lower").min())
         n = max(len(dual.points) for dual in duals)
         return rows_of(kernel, points, self.tol / max(C * np.sqrt(n), np.finfo(np.float64).tiny), duals[0].ridge)
 
