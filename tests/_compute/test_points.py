@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from mercer._compute import points as points_module
+from mercer._compute.objects import Objects
 from mercer._compute.points import (
     Points,
     as_columns,
@@ -171,7 +172,7 @@ def test_missing_values_of_data_frames_are_refused():
 
 
 def test_counting_taking_and_joining_work_for_every_container():
-    for points in (X, sp.csr_array(X), np.arange(2), ["ab", "c"]):
+    for points in (X, sp.csr_array(X), np.arange(2), ["ab", "c"], Objects(["ab", "c"])):
         joined = join_points([points, take_points(points, slice(1, 2))])
         assert count_points(joined) == 3
         chosen = take_points(joined, np.array([2, 0]))

@@ -123,6 +123,16 @@ def test_sparse_features_give_the_values_of_dense_ones():
     np.testing.assert_array_equal((mc.Gram(sparse, WORDS) @ np.ones(120)), dense(WORDS).sum(axis=1))
 
 
+@pytest.mark.parametrize("make", [lambda phi: mc.FeatureMap(phi), lambda phi: mc.Mapped(mc.Linear(), phi)])
+def test_new_points_reach_the_function_in_the_container_of_the_known_ones(make):
+    kinds = []
+    kernel = make(lambda block: kinds.append(type(block)) or np.asarray(block) ** 2.0)
+    for known, new, kind in ((X, X[:2].tolist(), np.ndarray), (X.tolist(), X[:2], list)):
+        kinds.clear()
+        np.testing.assert_allclose(kernel(new, known), (X[:2] ** 2) @ (X**2).T, rtol=1e-13)
+        assert set(kinds) == {kind}
+
+
 def test_features_that_depend_on_the_other_points_are_refused_at_fit():
     kernel = mc.FeatureMap(lambda words: _letters(words) - _letters(words).mean(axis=0))
     for each in (kernel, kernel + 1.0, mc.Normalized(kernel)):

@@ -120,3 +120,12 @@ def test_a_feature_of_norm_0_has_the_multiple_0_and_the_distance_of_psi():
     assert answer.scale == 0
     np.testing.assert_allclose(answer.sqdist, 5.0)
     assert not answer.converged.any()
+
+
+def test_objects_are_refused_with_a_remedy_that_selects_one_of_them():
+    psi = mc.mean(mc.features(mc.strings.Spectrum(1), ["aab", "ab", "bbbb"]))
+    with pytest.raises(TypeError, match=r"over points in a list; mercer.reduce\(psi\[:, j\], 1, method='greedy'\)"):
+        ray(psi)
+    chosen = mc.reduce(psi[:, 0], 1, method="greedy").expansion
+    assert chosen.points[0] in psi.points
+    assert mc.sqdist(psi, chosen)[0, 0] < psi.norms()[0] ** 2

@@ -134,3 +134,20 @@ def test_a_composite_radial_kernel_has_the_points_of_the_gaussian_that_it_is():
         for kernel in (mc.Gaussian(0.4), mc.Gaussian(0.2) ** 2)
     ]
     np.testing.assert_allclose(answers[1].points, answers[0].points, rtol=1e-9)
+
+
+def test_a_constant_changes_no_point_even_where_values_fall_below_it():
+    rng = np.random.default_rng(5)
+    points, coef = rng.normal(size=(20, 2)), rng.normal(size=(20, 3))
+    # with coefficients that sum to 1 a constant is added to all values, which then are positive outside the range
+    coef = coef / coef.sum(axis=0)
+    gaussian, shifted = mc.Expansion(mc.Gaussian(0.4), points, coef), mc.Expansion(mc.Gaussian(0.4) + 9.0, points, coef)
+    assert gaussian(points).min() < 0 < shifted(points).min()
+    answers = [preimage(psi, Distances(20)) for psi in (gaussian, shifted)]
+    assert not answers[1].converged.any()
+    np.testing.assert_allclose(answers[1].points, answers[0].points, atol=1e-9)
+
+
+def test_points_behind_maps_are_mapped_back():
+    phi = mc.features(2 * mc.Mapped(mc.Gaussian(0.4), np.array([[1.0, 0.5], [0.0, 2.0]])), X[:, :2])
+    np.testing.assert_allclose(preimage(phi, "distances").points, X[:, :2], atol=1e-7)

@@ -39,6 +39,33 @@ def test_the_preimage_of_a_feature_is_its_point(kernel, d):
     assert answer.converged.all(), answer.reason
 
 
+G, MATRIX = mc.Gaussian(0.2), np.array([[1.0, 0.5, 0.0], [0.0, 2.0, 0.3], [0.2, 0.0, 0.7]])
+COMPOSITE = [
+    2 * G,
+    G**2,
+    G * mc.Cauchy(0.3),
+    G + 0.5,
+    # the constant exceeds half of k(x, x)
+    2 * G + 3.0,
+    mc.Normalized(2 * G),
+    mc.Exp(G),
+    mc.Mapped(G, np.array([0.5, 1.0, 2.0])),
+    2 * mc.Mapped(G, MATRIX) + 3.0,
+    3 * mc.Linear(),
+    (mc.Linear() + 1.0) ** 3,
+    0.5 * mc.Exp(0.1 * mc.Linear()) + 1.0,
+    2 * mc.Mapped(mc.Polynomial(3), MATRIX),
+]
+
+
+@pytest.mark.parametrize("kernel", COMPOSITE, ids=repr)
+def test_features_of_composite_kernels_have_the_pre_images_of_their_parts(kernel):
+    X = points(3)
+    answer = preimage(mc.features(kernel, X), "exact", X + 0.3)
+    np.testing.assert_allclose(answer.points, X, atol=1e-9)
+    assert answer.converged.all(), answer.reason
+
+
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.2), mc.Cauchy(0.2)], ids=repr)
 def test_points_far_from_the_origin_have_the_same_accuracy(kernel):
     X = points(3) + 1000
@@ -72,6 +99,16 @@ def test_vectors_outside_the_range_of_the_profile_give_finite_points():
         answer = preimage(-5 * mc.features(kernel, points(3)), "exact")
         assert np.isfinite(answer.points).all()
         assert not answer.converged.any()
+
+
+def test_values_below_a_constant_belong_to_no_point_as_values_below_0_do():
+    # all values within half the height of the profile about the start are below its range
+    rows, start = np.array([[0.0, 0.0], [20.0, 0.0]]), np.array([[0.1, -0.2]])
+    for kernel in (G, G + 9.0):
+        psi = mc.features(kernel, rows) @ np.array([[-1.0], [2.0]])
+        found = Exact().find(psi, start)
+        np.testing.assert_array_equal(found.points, start)
+        assert not found.converged.any()
 
 
 def test_float32_is_exact_to_its_own_digits():

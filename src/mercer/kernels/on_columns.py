@@ -45,11 +45,6 @@ class OnColumns(Image):
         """Properties of the inner kernel, on tables, without gradient."""
         return replace(super().tags, points="tables", sparse=False, differentiable=False, nonnegative=False)
 
-    def unresolved(self):
-        # names of columns are strings, but not rules
-        inner = self.kernel.unresolved()
-        return inner and (f"kernel.{inner[0]}", inner[1])
-
     def admit(self, points, name):
         table = as_table(points, name)
         key = self, "admitted"

@@ -131,8 +131,8 @@ def checked_psi(psi):
     points = psi.points
     if not (isinstance(points, np.ndarray) or sp.issparse(points)) or points.ndim != 2 or points.dtype.kind != "f":
         raise TypeError(
-            f"pre-images are rows of numbers, but psi is over points in a {type_name(points)}; use a NumPy array "
-            "(n, d) or a SciPy sparse matrix of points."
+            f"pre-images are rows of numbers, but psi is over points in a {type_name(points)}; "
+            "mercer.reduce(psi[:, j], 1, method='greedy') selects one of these points for vector j."
         )
     coef = None if psi.coef is None else psi.coef.astype(np.float64)
     return Expansion(psi.kernel, points.astype(np.float64), coef)

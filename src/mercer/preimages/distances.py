@@ -87,9 +87,9 @@ def _squared_distances(psi, order, values):
     kernel = psi.kernel
     if form_of(kernel) == "radial":
         squares, inside = invert(kernel, values, 1.0, negative=False)
-        # values outside the range of the profile: distance 0, or twice that of the farthest neighbour
+        # values above the range of the profile: distance 0; below it: twice that of the farthest neighbour
         farthest = np.max(np.where(inside, squares, 0), axis=0)
-        return np.where(inside, squares, np.where(values > 0, 0, 4 * farthest)), inside.all(axis=0)
+        return np.where(inside | (squares == 0), squares, 4 * farthest), inside.all(axis=0)
     products, inside = invert(kernel, values, 1.0, negative=True)
     length, there = invert(kernel, psi.norms() ** 2, 1.0, negative=True)
     # |z|^2 is the same for all neighbours

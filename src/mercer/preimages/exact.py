@@ -11,6 +11,9 @@ from mercer.preimages.behind_map import behind_maps
 from mercer.preimages.inverse import invert, require_invertible
 from mercer.preimages.objective import Distance, spread
 
+# Squared distance at which the profile of a radial kernel has its limit.
+_FAR = 1e200
+
 
 @dataclass(frozen=True)
 class Exact:
@@ -106,15 +109,15 @@ def _general_basis(d):
 
 def _from_distances(psi, start):
     kernel, d = psi.kernel, start.shape[1]
-    top = kernel.diag(start[:1])
-    # the distance at which the profile is half its maximum; the spread of the points if there is none
-    half, _ = invert(kernel, top / 2, spread(psi) ** 2, negative=False)
+    top, far = kernel.diag(start[:1]), np.fmax(evaluate_form(kernel, np.array([_FAR])), 0)
+    # the distance at which the profile is midway between its maximum and its limit; the spread of the points if none is
+    half, _ = invert(kernel, (top + far) / 2, spread(psi) ** 2, negative=False)
     t = float(np.sqrt(half[0]))
     points = np.empty(start.shape)
     for j, a in enumerate(start):
         values = psi[:, j](np.concatenate([a - t * np.eye(d), a + t * np.eye(d)]))[:, 0]
         squares, inside = invert(kernel, values, half[0], negative=False)
-        # a value of 0 or less corresponds to an infinite distance
-        before, after = np.where(inside | (values > 0), squares, np.nan).reshape(2, d)
+        # a value below the range of the profile corresponds to an infinite distance, one above it to the distance 0
+        before, after = np.where(inside | (squares == 0), squares, np.nan).reshape(2, d)
         points[j] = a + (before - after) / (4 * t)
     return points
