@@ -25,12 +25,7 @@ from mercer._common import CallbackSupportMixin
 
 RNG = np.random.default_rng(0)
 ROWS, LABELS = RNG.standard_normal((30, 3)), np.arange(30) % 2
-# fits of VirtualSupportVectors are those of the estimator that it wraps
-ESTIMATORS = [
-    name
-    for name in estimators.__all__
-    if isinstance(getattr(estimators, name), type) and name != "VirtualSupportVectors"
-]
+ESTIMATORS = [name for name in estimators.__all__ if isinstance(getattr(estimators, name), type)]
 INCREMENTAL = [name for name in ESTIMATORS if hasattr(getattr(estimators, name), "partial_fit")]
 LISTENED = [name for name in ESTIMATORS if issubclass(getattr(estimators, name), CallbackSupportMixin)]
 
@@ -162,6 +157,10 @@ class Interrupted(np.random.RandomState):
         self.seed(0)
         self.used, self.last = count(1), last
 
+    def __deepcopy__(self, memo):
+        # clones of a wrapped estimator share it
+        return self
+
     def __call__(self, A, B):
         self._use()
         return mc.Gaussian(0.5)(A, B)
@@ -180,8 +179,15 @@ def made(name, interrupted):
     """Return an unfitted estimator whose kernel or random state can be interrupted."""
     if name == "PCAL1":
         return mc.PCAL1(2, random_state=interrupted)
+    if name == "VirtualSupportVectors":
+        return mc.VirtualSupportVectors(mc.SVC(kernel=interrupted), [np.negative])
     inner = {"estimator": LogisticRegression()} if name == "Kernelized" else {}
     return getattr(estimators, name)(kernel=interrupted, **inner)
+
+
+def holder(model):
+    """Return the estimator that has the kernel."""
+    return model.estimator if isinstance(model, mc.VirtualSupportVectors) else model
 
 
 def values(model):
@@ -190,7 +196,7 @@ def values(model):
 
 def interrupt(model, method, X, share):
     """Call a method and interrupt it after a share of all uses of the kernel or random state."""
-    part = model.random_state if isinstance(model, mc.PCAL1) else model.kernel
+    part = model.random_state if isinstance(model, mc.PCAL1) else holder(model).kernel
     twin = made(type(model).__name__, part)
     vars(twin).update(vars(model))
     part.restart()

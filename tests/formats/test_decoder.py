@@ -1,5 +1,7 @@
 """Reading nodes: they have the values that the format states, and nodes that no encoder writes are refused."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,9 +9,11 @@ from sklearn.linear_model import Ridge
 
 import mercer as mc
 from mercer.formats.decoder import Decoder, shape_of
+from mercer.invariance import Thickening
 
 ARRAYS = [np.arange(3.0), np.array([0, 2, 3]), np.array([0, 1, 0], np.int32), np.ones(3)]
 LINEAR = {"record": ["Linear", {}]}
+THICKER = {"record": ["Thickening", {"shape": {"tuple": [2, 3]}}]}
 
 
 @pytest.mark.parametrize(
@@ -27,6 +31,7 @@ LINEAR = {"record": ["Linear", {}]}
         (LINEAR, mc.Linear()),
         ({"record": ["Sum", {"left": LINEAR, "right": {"record": ["Constant", {"value": 2.0}]}}]}, mc.Linear() + 2.0),
         ({"record": ["Gaussian", {}]}, mc.Gaussian()),
+        ({"partial": [THICKER, [1], {"t": 0.5}]}, functools.partial(Thickening((2, 3)), 1, t=0.5)),
     ],
     ids=str,
 )
@@ -96,6 +101,10 @@ def test_nodes_of_arrays_and_points_refer_to_the_arrays_of_the_file():
         ({"estimator": ["SVC", {"D": 1}, {}]}, "no parameter 'D'"),
         ({"estimator": ["SVC", {"kernel": "rfb"}, {}]}, "must be one of"),
         ({"estimator": ["SVC", {}, {"fit": 1}]}, "no attribute 'fit'"),
+        ({"partial": [THICKER, [], {}, 1]}, "has 4 parts"),
+        ({"partial": [LINEAR, [], {}]}, "must be of a transformation of images"),
+        ({"partial": [THICKER, 1, {}]}, "arguments must be a list"),
+        ({"partial": [THICKER, [], [1]]}, "must be named"),
         ({"pipeline": [[1, None]]}, "must have names"),
         ({"pipeline": []}, "must have a step"),
         ({"pipeline": [["a", 3]]}, "must be estimators"),

@@ -1,5 +1,6 @@
 """Writing values: they come back as they were, arrays are kept once, and values without a node are refused."""
 
+import functools
 import json
 
 import numpy as np
@@ -13,6 +14,10 @@ from tests.reference.structured import STRUCTURED
 import mercer as mc
 from mercer.formats.decoder import Decoder
 from mercer.formats.encoder import Encoder, Unstorable
+from mercer.invariance import Thickening
+
+SHAPE = {"shape": {"tuple": [2, 3]}, "background": 0.5}
+THICKER = Thickening((2, 3), 0.5)
 
 
 def there_and_back(value):
@@ -119,6 +124,7 @@ def test_expansions_come_back_with_their_points_and_coefficients():
     "value",
     [
         object(), 1j, {1j}, 2**64, print, lambda: 0, mc.FeatureMap(np.abs), mc.FunctionKernel(np.dot),
+        functools.partial(print, 1), functools.partial(mc.Gaussian(1.0)),
         np.array([1j]), np.array([1.0], "f2"), np.array([1.0], np.longdouble),
         np.longdouble(1), np.datetime64(0, "s"), np.array([object()]),
         np.ma.masked_array([1.0], [True]), sp.coo_matrix(np.eye(2)), np.random.default_rng(0),
@@ -139,6 +145,7 @@ def test_the_nodes_of_values_are_the_documented_ones():
         ((1, float("inf")), {"tuple": [1, {"float": "inf"}]}),
         ({"a": 1}, {"dict": [["a", 1]]}),
         (np.float32(0.5), {"scalar": ["<f4", 0.5]}),
+        (functools.partial(THICKER, 1, t=0.5), {"partial": [{"record": ["Thickening", SHAPE]}, [1], {"t": 0.5}]}),
         (np.arange(3.0), {"array": 0}),
         (np.array(["a", 1], object), {"objects": [[2], ["a", 1]]}),
         (sp.csr_array(np.eye(2)), {"sparse": ["csr_array", [2, 2], {"array": 1}, {"array": 2}, {"array": 3}]}),

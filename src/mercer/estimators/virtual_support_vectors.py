@@ -4,14 +4,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
 from mercer._common import check_weights
-from mercer._compute.objects import Objects
-from mercer._compute.points import as_rows, count_points, join_points
+from mercer._compute.objects import Objects, as_objects
+from mercer._compute.points import as_rows, count_points, join_points, take_points
+from mercer._compute.table import Table, as_table
 from mercer.estimators._base import AllOrNothing, count_rows
 
 # Attributes of the fitted estimator that this one shows too.
@@ -35,7 +37,8 @@ class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
     Functions that move points without changing their class, such as shifts of images by one pixel, state prior
     knowledge. Only support vectors are moved, since the others do not matter for the solution. The second fit takes the
     support vectors of the first and one virtual copy for each move; copies have the targets and sample weights of their
-    originals.
+    originals. Of several equal rows with equal targets all are taken or none, so that a row with the weight 2 counts as
+    two rows.
 
     Parameters
     ----------
@@ -49,9 +52,9 @@ class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : estimator
-        The second fit; ``mercer.save`` and ``mercer.compress`` take it.
+        The second fit.
     support_ : int array (m,)
-        Training rows that are support vectors of the first fit.
+        Training rows that are support vectors of the first fit, and rows equal to one of these.
     n_virtual_ : int
         Number of moved copies.
     classes_, expansion_, intercept_, kernel_, n_features_in_
@@ -67,8 +70,8 @@ class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
     Notes
     -----
     A method is available if the wrapped estimator has it. The second fit has (1 + number of moves) times the support
-    vectors of the first. A row with the weight k keeps it in the second fit, while of k equal rows only those with a
-    coefficient above 0 are support vectors, so that the two fits may differ.
+    vectors of the first. ``mercer.save`` takes a model of an estimator of Mercer if each move is ``functools.partial``
+    of a transformation of `mercer.invariance.image_transforms`; for other functions save ``estimator_``.
 
     References
     ----------
@@ -112,10 +115,12 @@ class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
         if sample_weight is not None:
             sample_weight = check_weights("sample_weight", sample_weight, count_rows(X))
         first = _fit(inner, X, y, sample_weight)
-        support, vectors = np.asarray(first.support_), first.support_vectors_
+        y = column_or_1d(y, warn=True) if get_tags(inner).target_tags.required else None
+        support, vectors = _support(first, X, y, sample_weight)
         copies = [_moved(move, vectors, name) for name, move in moves.items()]
-        targets = None if y is None else np.tile(column_or_1d(y, warn=True)[support], 1 + len(copies))
-        weights = None if sample_weight is None else np.tile(sample_weight[support], 1 + len(copies))
+        targets, weights = (
+            None if each is None else np.tile(each[support], 1 + len(copies)) for each in (y, sample_weight)
+        )
         second = _fit(clone(inner), join_points([vectors, *copies]), targets, weights)
         if hasattr(first, "feature_names_in_"):
             second.feature_names_in_ = first.feature_names_in_
@@ -203,6 +208,54 @@ def _fit(estimator, X, y, sample_weight):
     return estimator
 
 
+def _support(model, X, y, sample_weight):
+    """Return the training rows of positive weight that equal a support vector, target included, and their points.
+
+    Which of several equal rows is a support vector depends on the solver: only the sum of their coefficients is given.
+    """
+    vectors = model.support_vectors_
+    points, own = _keys(X, vectors), np.asarray(model.support_)
+    keys = list(points if y is None else zip(points, y.tolist(), strict=True))
+    place = {keys[row]: i for i, row in enumerate(own)}
+    found = {row: place[key] for row, key in enumerate(keys) if key in place}
+    if sample_weight is not None:
+        found = {row: i for row, i in found.items() if sample_weight[row] > 0}
+    if len(found) == len(own):
+        return own, vectors
+    rows = np.array(list(found))
+    return rows, take_points(vectors, np.array(list(found.values())))
+
+
+def _keys(X, vectors):
+    """Return one value for each point, equal for equal points; ``vectors`` are points as the model keeps them."""
+    if sp.issparse(vectors):
+        X = as_rows(X, "X", vectors.dtype).astype(vectors.dtype)
+        X.eliminate_zeros()
+        parts = [np.split(part, X.indptr[1:-1]) for part in (X.indices, X.data)]
+        return [(indices.tobytes(), data.tobytes()) for indices, data in zip(*parts, strict=True)]
+    if hasattr(vectors, "shape"):
+        # adding 0 makes -0 equal to 0
+        return [(row + 0).tobytes() for row in as_rows(X, "X", vectors.dtype).astype(vectors.dtype, copy=False)]
+    if isinstance(vectors, Table):
+        columns = as_table(X).columns
+        return list(zip(*(_object_keys(c) if isinstance(c, Objects) else c.tolist() for c in columns), strict=True))
+    return _object_keys(as_objects(X))
+
+
+def _object_keys(points):
+    """Return objects themselves as their keys, or their identities if they cannot be hashed."""
+    return [point if _is_hashable(point) else (id(point),) for point in points]
+
+
+def _is_hashable(point):
+    """Return whether equal points can be found by their hashes, all parts of a tuple included."""
+    try:
+        hash(point)
+    except TypeError:
+        return False
+    return True
+
+
 def _moved(move, vectors, name):
     """Return moved copies of support vectors, or raise unless they are aligned with them."""
     try:
@@ -210,12 +263,21 @@ def _moved(move, vectors, name):
     except Exception as error:
         error.add_note(f"Raised by {name} for {count_points(vectors)} support vectors.")
         raise
-    rows = hasattr(vectors, "shape")
-    copies = as_rows(copies, name, vectors.dtype) if rows else Objects(copies)
-    found, expected = ((each.shape if rows else (len(each),)) for each in (copies, vectors))
-    if tuple(found) != tuple(expected):
+    if isinstance(vectors, Table):
+        copies = as_table(copies, name)
+    else:
+        copies = as_rows(copies, name, vectors.dtype) if hasattr(vectors, "shape") else Objects(copies)
+    found, expected = map(_shape, (copies, vectors))
+    if found != expected:
         raise ValueError(
-            f"{name} must return one moved copy of each of the support vectors, of shape {tuple(expected)}, got "
-            f"{tuple(found)}; give a function that keeps rows and columns."
+            f"{name} must return one moved copy of each of the support vectors, of shape {expected}, got {found}; give "
+            "a function that keeps rows and columns."
         )
     return copies
+
+
+def _shape(points):
+    """Return the numbers of points and of columns, if points have columns."""
+    if isinstance(points, Table):
+        return len(points), len(points.columns)
+    return tuple(points.shape) if hasattr(points, "shape") else (len(points),)

@@ -39,6 +39,9 @@ RECORDS |= {
     "Thickening": Thickening,
 }
 
+# Records that move rows, of which a file may contain partial functions.
+TRANSFORMS = (Flow, Thickening)
+
 ESTIMATORS = {
     name: getattr(estimators, name) for name in estimators.__all__ if isinstance(getattr(estimators, name), type)
 }

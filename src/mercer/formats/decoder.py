@@ -1,5 +1,6 @@
 """Codec of model files, reading: JSON nodes and arrays become values, and every part is checked."""
 
+import functools
 import inspect
 import math
 
@@ -144,6 +145,13 @@ class Decoder:
         unknown = fields.keys() - allowlist.field_names(cls)
         require(not unknown, f"{name} has no field {_short(min(unknown, default=None))}")
         return require_consistent(cls(**fields))
+
+    def _read_partial(self, content):
+        node, args, keywords = _list(content, 3, "a partial function")
+        function = self.value(node)
+        require(isinstance(function, allowlist.TRANSFORMS), "a partial function must be of a transformation of images")
+        args = [self.value(each) for each in _list(args, None, "arguments")]
+        return functools.partial(function, *args, **self.fields(keywords))
 
     def _read_expansion(self, content):
         fields = self.fields(content)

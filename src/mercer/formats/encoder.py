@@ -2,7 +2,7 @@
 
 A node is null, a truth value, an integer of at most 64 bits, a finite float, a string, a list, or an object with one
 key that states its kind: ``array``, ``sparse``, ``objects``, ``scalar``, ``float`` (not finite), ``tuple``, ``dict``,
-``record``, ``expansion``, ``estimator`` or ``pipeline``.
+``record``, ``partial``, ``expansion``, ``estimator`` or ``pipeline``.
 """
 
 import functools
@@ -29,8 +29,8 @@ SCALARS |= {code: np.dtype(code) for kind in "iu" for size in "248" if (code := 
 _POINTS = ("support_vectors_", "landmarks_")
 _INTEGERS = range(-(2**63), 2**64)
 _IS_CODE = (
-    "which is code; a model file holds data only. Use a kernel of closed form (mercer.Gaussian, ...), or pickle "
-    "for yourself alone."
+    "which is code; a model file holds data only. Use a kernel of closed form (mercer.Gaussian, ...), save the part "
+    "that predicts (estimator_ of VirtualSupportVectors), or pickle for yourself alone."
 )
 
 
@@ -224,6 +224,13 @@ def _encode_estimator(value, into):
         if not allowlist.is_fitted_attribute(cls, name):
             into.refuse(f"{name} is not an attribute that fit sets; delete it before saving.")
     return {"estimator": [cls.__name__, into.fields(params), into.fields(state)]}
+
+
+@_encode.register
+def _encode_partial(value: functools.partial, into):
+    if type(value) is not functools.partial or not isinstance(value.func, allowlist.TRANSFORMS):
+        into.refuse(f"{value.func!r:.60} is a Python function, {_IS_CODE}")
+    return {"partial": [into.node(value.func, "func"), into.each(value.args), into.fields(value.keywords)]}
 
 
 @_encode.register
