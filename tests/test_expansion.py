@@ -287,3 +287,13 @@ def test_flags_must_be_true_or_false(flag):
         with pytest.raises(TypeError, match=f"{name} must be True or False, got .* of type {type(flag).__name__}"):
             call()
     assert mc.sqdist(PHI, PHI, paired=np.True_).shape == (5,)
+
+
+def test_distances_of_a_kernel_that_is_definite_on_changes_of_sum_0_only_are_those_of_the_definition():
+    K = -np.linalg.norm(X[:, None] - X[None], axis=2) - 1
+    psi = mc.features(mc.Precomputed(K), np.arange(40))
+    mu = mc.mean(psi)
+    want = K.mean() + np.diag(K) - 2 * K.mean(axis=0)
+    assert want.min() > 0
+    np.testing.assert_allclose(mc.sqdist(mu, psi)[0], want, rtol=1e-12)
+    np.testing.assert_allclose(mc.sqdist(psi, mu)[:, 0], want, rtol=1e-12)

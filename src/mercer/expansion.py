@@ -122,16 +122,9 @@ class Expansion:
 
     def norms(self):
         """Return the norms |psi_j| (m,)."""
-        xp = self.prepared.xp
-        if self._coef is None:
-            squares = self._kernel.diagonal(self.prepared)
-        else:
-            values = _evaluate(self, self.prepared, self.prepared)
-            with np.errstate(over="ignore"):
-                squares = refuse_overflow(xp.sum(self._coef * values, axis=0, dtype=xp.float64), "coef", self._coef)
-            squares = xp.astype(squares, values.dtype)
+        xp, found = self.prepared.xp, squares(self)
         # rounding and indefinite kernels give negative squares
-        return xp.sqrt(xp.where(squares > 0, squares, xp.zeros_like(squares)))
+        return xp.sqrt(xp.where(found > 0, found, xp.zeros_like(found)))
 
     def gradient(self, X):
         """Return the gradients of <phi(x), psi_j> with respect to x, summed in float64.
@@ -256,6 +249,16 @@ def features(kernel, X):
     return Expansion(kernel, X)
 
 
+def squares(psi):
+    """Return <psi_j, psi_j> (m,), which an indefinite kernel makes negative."""
+    if psi.coef is None:
+        return psi.kernel.diagonal(psi.prepared)
+    xp, coef, values = psi.prepared.xp, psi.dense_coef(), _evaluate(psi, psi.prepared, psi.prepared)
+    with np.errstate(over="ignore"):
+        found = refuse_overflow(xp.sum(coef * values, axis=0, dtype=xp.float64), "coef", coef)
+    return xp.astype(found, values.dtype)
+
+
 def mean(phi):
     """Return the mean of the vectors of a block.
 
@@ -315,12 +318,12 @@ def sqdist(psi, chi, paired=False):
             return _paired_feature_distances(psi, chi)
         return (psi - chi).norms() ** 2
     xp = psi.prepared.xp
-    squares = psi.norms()[:, None] ** 2 + chi.norms()[None, :] ** 2 - 2 * psi.inner(chi)
-    squares = xp.where(squares > 0, squares, xp.zeros_like(squares))
+    found = squares(psi)[:, None] + squares(chi)[None, :] - 2 * psi.inner(chi)
+    found = xp.where(found > 0, found, xp.zeros_like(found))
     if psi is chi:
         rows = xp.arange(len(psi))
-        put_values(squares, rows, rows, 0.0)
-    return squares
+        put_values(found, rows, rows, 0.0)
+    return found
 
 
 def _paired_feature_distances(psi, chi):

@@ -253,3 +253,53 @@ def test_a_gap_where_the_optimum_is_0_causes_a_warning_until_it_is_rounding():
     assert np.abs(noisy.decision_function(X)).max() > 1e-2
     assert np.abs(exact.decision_function(X)).max() < 1e-5
     assert abs(exact.certificate_.primal) < 1e-8
+
+
+LOSSES = {
+    "epsilon": lambda e: np.maximum(abs(e) - 0.1, 0),
+    "squared_epsilon": lambda e: np.maximum(abs(e) - 0.1, 0) ** 2 / 2,
+    "huber": lambda e: np.where(abs(e) < 0.1, e**2 / 0.2, abs(e) - 0.05),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e6, 1e8])
+def test_an_intercept_that_float32_rounds_is_in_the_certificate_and_warned_of_above_tol(loss, offset):
+    points, target = X.astype(np.float32), Y + offset
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = mc.SVR(2.0, kernel=mc.Gaussian(0.5), loss=loss).fit(points, target)
+    found, own = mc.certify(model, points, target), model.certificate_
+    values = mc.as_expansion(model).expansion
+    values = mc.Expansion(values.kernel, values.points.astype(float), values.coef.astype(float))
+    error = target - values(points.astype(float))[:, 0] - float(model.intercept_[0])
+    primal = 0.5 * values.norms()[0] ** 2 + 2.0 * LOSSES[loss](error).sum()
+    np.testing.assert_allclose([own.primal, found.primal], primal, rtol=1e-6)
+    exact = mc.SVR(2.0, kernel=mc.Gaussian(0.5), loss=loss).fit(points.astype(float), target)
+    assert found.dual <= exact.certificate_.primal * (1 + 1e-6)
+    rounding = abs(exact.intercept_[0] - model.intercept_[0])
+    said = [str(each.message) for each in caught]
+    assert all(f"the intercept of SVR is rounded by {rounding:.1g}, above tol = 0.001" in each for each in said)
+    assert bool(said) == (rounding > 1e-3)
+
+
+def test_equal_targets_that_float32_rounds_cause_no_warning():
+    model = mc.SVR(7e3, epsilon=0.0).fit(X.astype(np.float32), np.full(80, 6e-4))
+    assert abs(model.intercept_[0] - 6e-4) < 1e-10
+    assert model.certificate_.dual == 0
+
+
+def test_a_violation_by_the_rounding_of_sums_that_cancel_is_certified_and_warned_of(global_random_seed):
+    # values of a polynomial far from the origin are large, and the coefficients of two classes cancel
+    rng = np.random.default_rng(global_random_seed)
+    points, warned = 10 + 1e-3 * rng.standard_normal((120, 6)), []
+    for C in (1.0, 300.0, 1000.0):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = mc.SVC(C, kernel=mc.Polynomial(3, 1.0, 1.0)).fit(points, np.arange(120) % 2)
+        found = mc.certify(model, points, np.arange(120) % 2)
+        warned.append(any("above tol" in str(each.message) for each in caught))
+        assert warned[-1] == (found.kkt > 1e-3)
+        assert model.certificate_ == found or found.kkt < 1e-4
+    assert not warned[0]
+    assert any(warned)

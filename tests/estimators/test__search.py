@@ -52,3 +52,24 @@ def test_cells_are_ordered_as_those_of_a_grid_search():
     assert cells == [(1.0, 0.5), (1.0, 0.1), (2.0, 0.5), (2.0, 0.1)]
     assert found["rank_test_score"].tolist() == [4, 3, 2, 1]
     assert found["n_iter"].tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("estimator", [mc.SVCCV, mc.SVRCV])
+@pytest.mark.parametrize("part", ["score", "fit"])
+def test_a_fold_without_a_row_of_positive_weight_is_refused(estimator, part):
+    X, y, weights = np.arange(12.0).reshape(-1, 1), np.arange(12) % 2, np.ones(12)
+    rows = [np.arange(8), np.arange(8, 12)]
+    weights[rows[part == "score"]] = 0
+    with pytest.raises(ValueError, match=r"sample_weight must be positive .* fold 0 has (8 and 0|0 and 4); give other"):
+        estimator(cv=[rows]).fit(X, y, sample_weight=weights)
+
+
+def test_a_warning_of_folds_states_the_tolerance_that_was_used():
+    rng = np.random.default_rng(0)
+    X, y = 1e3 * rng.standard_normal((30, 2)) + 1e4, 1e-4 * rng.standard_normal(30)
+    with pytest.warns(UserWarning, match="in some folds") as caught:
+        mc.SVRCV("linear", Cs=[1.0, 1e4], epsilon=1e-6, cv=3, refit=False).fit(X, y)
+    said = [str(each.message) for each in caught if "in some folds" in str(each.message)]
+    violation, tol = (float(said[0].split(start)[1].split(end)[0]) for start, end in (("up to ", ","), ("tol = ", ";")))
+    assert violation > tol
+    assert tol == pytest.approx(1e-3 * 2.0 ** np.floor(np.log2(np.std(y))), rel=1e-2)

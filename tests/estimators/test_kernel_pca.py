@@ -346,3 +346,9 @@ def test_the_warning_of_a_low_rank_names_the_parameter():
     X = np.random.default_rng(0).standard_normal((30, 3))
     with pytest.warns(UserWarning, match="n_components = 10 exceeds the numerical rank 3"):
         mc.KernelPCA(10).fit(X)
+
+
+def test_shares_of_variance_under_a_kernel_that_is_definite_on_changes_of_sum_0_only_add_up_to_1():
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    kpca = mc.KernelPCA(kernel="precomputed").fit(-np.linalg.norm(X[:, None] - X[None], axis=2) - 1)
+    assert kpca.explained_variance_ratio_.sum() == pytest.approx(1, abs=1e-10)

@@ -113,3 +113,22 @@ def test_an_infeasible_C_is_raised(sample):
 def test_a_C_that_is_not_positive_is_named(sample, C):
     with pytest.raises(ValueError, match=f"C = {C} must be"):
         SVDD(C).fit(sample[0])
+
+
+@pytest.mark.parametrize("C", [np.inf, 0.2])
+def test_a_kernel_that_is_definite_on_changes_of_sum_0_only_has_a_ball_of_its_distances(sample, C):
+    # k(x, z) = -|x - z| - 1: squared distances 2 |x - z|, and a centre of negative squared length
+    X = sample[0][:40]
+    K = -np.linalg.norm(X[:, None] - X[None], axis=2) - 1
+    model = SVDD(C, kernel="precomputed").fit(K)
+    b = np.zeros(40)
+    b[model.support_] = model.dual_coef_[:, 0]
+    distances = np.diag(K) - 2 * K @ b + b @ K @ b
+    assert b @ K @ b < 0
+    np.testing.assert_allclose(model.score_samples(K), -distances, atol=1e-10)
+    at = (b > 1e-6) & (b < C - 1e-6)
+    np.testing.assert_allclose(distances[at], model.radius_**2, rtol=1e-2)
+    found = mc.certify(model, K)
+    assert found.convex
+    assert found.gap <= 1e-2 * found.primal
+    assert model.certificate_.primal == pytest.approx(found.primal)

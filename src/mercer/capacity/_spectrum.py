@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import check_flag, check_instance, check_positive
-from mercer.expansion import features, mean
+from mercer.expansion import features, mean, squares
 from mercer.factor import eigenpairs
 from mercer.kernels.base import require_kernel
 from mercer.linalg.eigh import DENSE_ORDER
@@ -134,9 +134,9 @@ def spectrum(kernel, X, n_values=None, *, centre=True, memory="1GB", random_stat
     wanted = n_values if n_values is not None or n <= DENSE_ORDER else _LEADING
     pairs = eigenpairs(phi, wanted, centre, name="n_values", memory=memory, random_state=random_state)
     values, vectors = np.asarray(pairs.values, np.float64), np.asarray(pairs.vectors, np.float64)
-    trace = float(np.sum(np.asarray(phi.norms(), np.float64) ** 2))
+    trace = float(np.sum(np.asarray(squares(phi), np.float64)))
     if centre:
-        trace -= n * float(mean(phi).norms()[0]) ** 2
+        trace -= n * float(squares(mean(phi))[0])
     return Spectrum(
         values=values,
         sides=np.sqrt(values) * np.ptp(vectors, axis=0),

@@ -31,9 +31,9 @@ _SINGLE_ERROR = 1e-3
 def conclude(model, problem, duals, solutions, tol, error, recompute, ridge=0.0):
     """Store the certificate of stored solutions of duals, and warn if they are inaccurate or the kernel is indefinite.
 
-    ``recompute()`` gives it if the ``error`` of kernel rows, or storing the coefficients, may move values by more than
-    a share of the tolerance, which the solutions may already exceed, or the gap by a share of the largest that passes;
-    ``ridge`` is the largest term beside k(x, x).
+    ``recompute()`` gives it if the ``error`` of kernel rows, sums of them, or storing coefficients and intercepts, may
+    move values by more than a share of the tolerance, which the solutions may already exceed, or the gap by a share of
+    the largest that passes; ``ridge`` is the largest term beside k(x, x).
     """
     evidence = problem.evidence
     found = total([each.certificate for each in solutions])
@@ -42,21 +42,26 @@ def conclude(model, problem, duals, solutions, tol, error, recompute, ridge=0.0)
     # targets of a regression may be far from 0
     blurred = float(np.finfo(np.float64).eps) * float(np.abs(joined(duals, "target")).max())
     noise = _noise(solutions, error, ridge + largest, problem.dtype)
-    hidden = noise * _reach(duals, solutions) > _HIDDEN_GAP * _LARGEST_GAP * _size(found, largest)
-    if evidence is not None or unsure or hidden or noise + blurred > _NOTICED * tol:
+    bias = np.array([each.bias for each in solutions])
+    moved = float(np.abs(bias - bias.astype(problem.dtype)).max())
+    hidden = (noise + moved) * _reach(duals, solutions) > _HIDDEN_GAP * _LARGEST_GAP * _size(found, largest)
+    if evidence is not None or unsure or hidden or noise + moved + blurred > _NOTICED * tol:
         found = recompute()
     model.certificate_ = replace(found, convex=evidence is None)
     if evidence is not None:
         warn_nonconvex(type(model).__name__, evidence)
-    warn_inaccurate(model, max(solutions, key=lambda solution: solution.violation), tol, largest, blurred)
+    warn_inaccurate(model, max(solutions, key=lambda solution: solution.violation), tol, largest, blurred, moved)
 
 
 def _noise(solutions, error, largest, dtype):
-    """Return the largest rounding of gradients, of kernel rows with an error and of coefficients that are stored."""
+    """Return the largest rounding of gradients: of kernel rows with an error, of stored coefficients, and of sums."""
     starts = np.cumsum([0] + [len(each.coef) for each in solutions[:-1]])
     coef, measured = joined(solutions, "coef"), np.array([each.noise for each in solutions])
     sizes, moved = (np.sqrt(np.add.reduceat(np.square(values), starts)) for values in (coef, coef - coef.astype(dtype)))
-    return float((np.where(np.isnan(measured), np.nan_to_num(error) * sizes, measured) + largest * moved).max())
+    # partial sums of values of one sign are large where all of them cancel
+    rounded = float(np.finfo(np.float64).eps) * np.add.reduceat(np.abs(coef), starts)
+    noise = np.where(np.isnan(measured), np.nan_to_num(error) * sizes, measured)
+    return float((noise + largest * (moved + rounded)).max())
 
 
 def _reach(duals, solutions):
@@ -69,24 +74,34 @@ def _reach(duals, solutions):
     return float(np.where(np.isfinite(span), span, 2 * np.abs(coef)).sum())
 
 
-def warn_inaccurate(model, worst, tol, largest, blurred=0.0):
+def warn_inaccurate(model, worst, tol, largest, blurred=0.0, moved=0.0):
     """Warn if the violation of the worst solution exceeds the tolerance, or rounding of k(x, x) up to ``largest``.
 
-    ``blurred`` is the rounding of targets.
+    ``blurred`` is the rounding of targets, ``moved`` that of a stored intercept.
     """
     name, found = type(model).__name__, model.certificate_
     violation, share = found.kkt, _relative_gap(found, largest)
     gap = f" and a relative gap of {share:.3g}" if found.convex else ""
     if violation > tol:
         hidden = worst.violation <= tol and blurred > _NOTICED * tol
+        # a violation that the solver did not see is rounding
+        gain = worst.gain if worst.violation > tol else 0.0
         remedy = f"targets are rounded by {blurred:.1g}: subtract their mean, or give a larger tol."
         warn(
             f"{name} stopped after {worst.n_iter} steps with a violation of {violation:.3g}, above tol = {tol:.3g}"
-            f"{gap}; {remedy if hidden else _remedy(worst.gain, largest)}",
+            f"{gap}; {remedy if hidden else _remedy(gain, largest)}",
             ConvergenceWarning,
         )
         return
-    if share > _LARGEST_GAP:
+    if moved > tol:
+        warn(
+            f"the intercept of {name} is rounded by {moved:.1g}, above tol = {tol:.3g}{gap}: give X in float64, or "
+            "subtract the mean of y.",
+            ConvergenceWarning,
+        )
+        return
+    # without coefficients the loss is within the violation
+    if share > _LARGEST_GAP and model.dual_coef_.any():
         warn(
             f"{name} ended with a violation of {violation:.3g}, below tol = {tol:.3g}, but a relative gap of "
             f"{share:.3g}; scale the features (StandardScaler), give X in float64, or a smaller tol.",

@@ -85,7 +85,7 @@ class GridSearch(SupportVectorEstimator):
         for kernel, found in zip(kernels, solved, strict=True):
             parts.append(self._scored(replace(problem, kernel=kernel), found, splits, Cs, X, y, given, scorer))
         scores, n_iter, held_out, violations = zip(*parts, strict=True)
-        self._warn_inaccurate(max(violations))
+        self._warn_inaccurate(max(violations), self._tolerance(problem))
 
         self.Cs_, self.scorer_, self.n_splits_ = Cs, scorer, len(splits)
         self.cv_results_ = results(Cs, gammas, np.stack(scores, axis=2), np.stack(n_iter, axis=1))
@@ -171,7 +171,14 @@ class GridSearch(SupportVectorEstimator):
         if isinstance(self.cv, Integral) and self.cv > len(y):
             raise ValueError(f"cv = {self.cv!r} must be at most {len(y)}, the number of rows.")
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
-        return [split(*each, weights) for each in splitter.split(X, y, groups)]
+        splits = [split(*each, weights) for each in splitter.split(X, y, groups)]
+        for i, (train, test) in enumerate(splits):
+            if not (len(train) and len(test)):
+                raise ValueError(
+                    f"sample_weight must be positive for a row to fit and one to score in each fold of cv, fold {i} "
+                    f"has {len(train)} and {len(test)}; give other folds, or leave rows of weight 0 out."
+                )
+        return splits
 
     def _scored(self, problem, found, splits, Cs, X, y, weights, scorer):
         """Return the scores (folds, k), steps (k,), held-out outputs for the best C, and the worst violation."""
@@ -179,7 +186,9 @@ class GridSearch(SupportVectorEstimator):
         violation = max(fold.violation for fold in found)
         if violation == 0:
             size = max(fold.largest for fold in found)
-            warn_rounded(type(self).__name__, largest_value(problem.kernel, problem.points), size, self.tol)
+            warn_rounded(
+                type(self).__name__, largest_value(problem.kernel, problem.points), size, self._tolerance(problem)
+            )
         scores, n_iter = np.empty((len(splits), len(Cs))), np.empty(len(Cs), int)
         for (i, (_, test)), (j, k) in product(enumerate(splits), enumerate(order)):
             given = {} if weights is None else {"sample_weight": weights[test]}
@@ -221,11 +230,15 @@ class GridSearch(SupportVectorEstimator):
         """Return the function that solves for all folds: on all points, or on cells."""
         return cross_validate_kernels if self.cells is None else partial(cross_validate_cells, size=self.cells)
 
-    def _warn_inaccurate(self, violation):
+    def _tolerance(self, _problem):
+        """Return the largest violation that passes, in units of outputs."""
+        return self.tol
+
+    def _warn_inaccurate(self, violation, tol):
         if violation > 0:
             warn(
                 f"{type(self).__name__} stopped in some folds with a violation of up to {violation:.3g}, above tol = "
-                f"{self.tol:g}; scale the features (StandardScaler) or lower the largest of Cs.",
+                f"{tol:.3g}; scale the features (StandardScaler) or lower the largest of Cs.",
                 ConvergenceWarning,
             )
 

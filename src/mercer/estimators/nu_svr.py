@@ -48,7 +48,7 @@ class NuSVR(Regression, BaseEstimator):
         Normal of a linear kernel; AttributeError for other kernels.
     intercept_ : array (1,)
     certificate_ : Certificate
-        Of the `SVR` with ``epsilon_``.
+        Of the problem above, whose objective contains ``epsilon_``.
     n_iter_ : int
     kernel_ : Kernel
     n_features_in_ : int

@@ -9,6 +9,7 @@ from mercer._common import warn
 from mercer._compute.points import widened
 from mercer.estimators._accuracy import conclude, warn_coarse
 from mercer.estimators._svm import Boundary, check_C
+from mercer.expansion import squares
 from mercer.solvers.svm.dual import certificate, smallest_ball_dual
 
 
@@ -97,7 +98,8 @@ class SVDD(Boundary, BaseEstimator):
         tol = self.tol * scale
         solution, error = self._solve(problem, dual, tol, scale)
         self._store(problem, solution)
-        self._norm = float(self.centre_.norms()[0]) ** 2
+        # negative for some kernels whose squared distances are not
+        self._norm = float(squares(self.centre_)[0])
         self.radius_ = float(np.sqrt(max(0.0, self._norm + 2 * solution.bias)))
         self.offset_ = -(self.radius_**2)
         conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem))

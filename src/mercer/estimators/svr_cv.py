@@ -102,6 +102,10 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
     def _scorer(self, _problem):
         return check_scoring(self._model(1.0, self.kernel), self.scoring)
 
+    def _tolerance(self, problem):
+        scale = centre_and_scale(problem.targets, problem.weights, 1.0)[1]
+        return regression_tolerance(self.tol, scale)[1] * scale
+
     def _solve(self, problem, kernels, folds, Cs):
         centre, scale = centre_and_scale(problem.targets, problem.weights * Cs.max(), Cs.max())
         zeros, places = np.zeros(len(problem.rows)), np.arange(len(problem.rows))

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._compute.points import take_points
 from mercer.estimators._base import KernelEstimator
 from mercer.estimators.svdd import SVDD
+from mercer.expansion import squares
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.formats.libsvm import read_model, text_of
 from mercer.kernels import Chi2, Constant, Exp, Laplacian, Mapped, Normalized, Power, Product, Radial, Scaled, Sum
@@ -117,7 +118,7 @@ def _of_svdd(fitted: SVDD):
             "contain k(x, x), which may vary. Use a kernel of distances or Normalized(kernel), or centre_ itself."
         )
     square = float(centre.kernel.diag(take_points(centre.points, slice(0, 1)))[0])
-    constant = fitted.radius_**2 - float(centre.norms()[0]) ** 2 - square
+    constant = fitted.radius_**2 - float(squares(centre)[0]) - square
     return FittedExpansion(centre @ np.array([2.0]), np.array([constant]))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from mercer._common import check_flag, relative_tolerance
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
-from mercer.expansion import Expansion, mean, require_expansion
+from mercer.expansion import Expansion, mean, require_expansion, squares
 from mercer.factor import eigenpairs, qr
 from mercer.preimages import preimage
 
@@ -93,7 +93,7 @@ class Coordinates:
             For rows of a precomputed kernel, which do not contain k(x, x).
         """
         diagonal = np.asarray(self.basis.kernel.diag(X), np.float64)
-        origin = float(self.origin.norms()[0]) ** 2 if self.square is None else self.square
+        origin = float(squares(self.origin)[0]) if self.square is None else self.square
         square = diagonal - 2 * self.origin(X)[:, 0].astype(np.float64) + origin
         coordinates = self(X)
         rest = square - np.einsum("ij,ij->i", coordinates, self._along_axes(coordinates), dtype=np.float64)
@@ -327,7 +327,7 @@ def as_coordinates(Y, name, r):
 
 def coordinates_about(origin, basis):
     """Return the coordinates with an origin, one vector, and a basis."""
-    return Coordinates(basis, origin, -origin.inner(basis)[0], float(origin.norms()[0]) ** 2)
+    return Coordinates(basis, origin, -origin.inner(basis)[0], float(squares(origin)[0]))
 
 
 def origin_of(phi, centre):

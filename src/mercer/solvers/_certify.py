@@ -15,7 +15,9 @@ class Certificate:
     Attributes
     ----------
     primal, dual : float
-        Objective values; the optimum of a convex problem lies between them.
+        Objective values; the optimum of a convex problem lies between them up to the rounding of kernel values, which
+        `certify` computes in float64. Those of ``certificate_`` may be float32, where that moves the gap by less than a
+        half per cent of the objective.
     gap : float or None
         primal - dual, at least 0 up to rounding; None if the problem is not convex, where it bounds nothing.
     kkt : float

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.expansion import Expansion, mean
+from mercer.expansion import Expansion, mean, squares
 from mercer.factor import eigenpairs
 from mercer.linalg.eigh import Eigenpairs
 
@@ -37,9 +37,9 @@ def components(phi, n, whiten=False, *, memory="1GB", random_state=None):
     expansion, centre = phi @ (pairs.vectors / scale), mean(phi)
     # <mu, phi_i>: one product with the Gram matrix serves the trace and the intercept
     values = centre(centre.points)[:, 0].astype(np.float64)
-    norms = phi.norms().astype(np.float64)
+    trace = float(np.sum(squares(phi), dtype=np.float64))
     intercept = -(values @ expansion.coef).astype(dtype)
-    return Components(pairs, expansion, intercept, centre, norms @ norms - values.sum())
+    return Components(pairs, expansion, intercept, centre, trace - values.sum())
 
 
 def residuals(psi, intercept, vectors, values, scale):

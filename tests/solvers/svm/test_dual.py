@@ -208,3 +208,30 @@ def test_gaps_are_the_best_gain_of_a_move_between_the_bounds(epsilon):
     places = np.linspace(-1, 2, 31)
     gains = np.array([a * error - epsilon * abs(a) - coef * error + epsilon * abs(coef) for a in places])
     np.testing.assert_allclose(gap_between_bounds(dual, coef, error), gains.max(axis=0), atol=1e-14)
+
+
+@pytest.mark.parametrize("total", [None, 2.0])
+@pytest.mark.parametrize("offset", [1e4, 1e9])
+def test_an_offset_of_targets_and_bias_does_not_move_the_certificate_of_a_rounded_sum(
+    global_random_seed, offset, total
+):
+    K, t, coef = regression(global_random_seed, 1.0)
+    # the sum of float32 numbers is not 0, and the bias multiplies it
+    coef, f = np.float64(np.float32(coef)), t - K @ np.float32(coef)
+    assert abs(coef.sum()) > 1e-9
+    dual = dual_of(t, -1.0, 1.0, epsilon=0.3, total=total)
+    found = certificate(dual, coef, f, 0.1, np.finfo(np.float32).eps)
+    moved = certificate(replace(dual, target=t + offset), coef, f + offset, 0.1 + offset, np.finfo(np.float32).eps)
+    np.testing.assert_allclose([moved.primal, moved.dual], [found.primal, found.dual], rtol=1e-15 * offset + 1e-12)
+    loss = np.maximum(np.abs(f - 0.1) - 0.3, 0).sum() + (0.0 if total is None else 0.3 * total)
+    np.testing.assert_allclose(found.primal, 0.5 * coef @ K @ coef + loss, rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [0.9, 1.0, 1.1])
+def test_the_certificate_of_a_ball_is_that_of_weights_whose_sum_is_rounded(size):
+    # two points of norm 1 opposite of each other: R = 1, and half of it is the optimum
+    dual = smallest_ball_dual(np.ones(2), np.inf)
+    coef, K = np.full(2, 0.5 * size), np.array([[1.0, -1.0], [-1.0, 1.0]])
+    found = certificate(dual, coef, dual.target - K @ coef, 0.5)
+    assert found.primal == pytest.approx(0.5)
+    assert found.dual == pytest.approx(0.5)

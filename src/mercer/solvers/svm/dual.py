@@ -186,12 +186,15 @@ def certificate(dual, coef, gradient, bias, rounding=_ROUNDING):
 
     Each term is at least 0, and the sum of the maxima is the loss: hinge, epsilon-insensitive, squared, Huber's, the
     distance beyond a ball. Coefficients are clipped to the bounds: they may have been stored in float32, whose epsilon
-    is then ``rounding``. With ``total``, epsilon times it is part of the primal objective: a wrong sum is in the gap.
+    is then ``rounding``, and their sum is rounded: D is the objective at the sum of the start, which the bias gives.
+    With ``total``, epsilon times it is part of the primal objective: a wrong sum of sizes is in the gap.
     """
     if dual.total is not None and dual.one_sided:
         dual = _with_shown_bounds(dual, coef, rounding)
     coef = _at_bounds(np.clip(coef, dual.lower, dual.upper), dual, rounding)
-    value = objective(dual, coef, gradient)
+    # a bias may be large: sums about it do not cancel
+    centred = replace(dual, target=dual.target - bias)
+    value = objective(centred, coef, gradient - bias) + bias * float(dual.coef.sum())
     if dual.ridge is not None:
         gap = float(_ridge_gap(dual, coef, gradient, bias).sum())
     elif dual.unbounded and dual.one_sided:
@@ -204,7 +207,7 @@ def certificate(dual, coef, gradient, bias, rounding=_ROUNDING):
         gap = float(gap_between_bounds(dual, coef, gradient - bias).sum())
     primal = value + gap
     if dual.total is not None and not dual.one_sided:
-        primal, value = _given_sum(dual, coef, gradient, primal)
+        primal, value = _given_sum(centred, coef, gradient - bias, primal)
     return Certificate(primal, value, violation_of(gradient, coef, dual))
 
 
