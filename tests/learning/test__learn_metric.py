@@ -15,17 +15,27 @@ def data(seed, n=80, d=4, dtype=np.float64):
     return X, np.sin(X[:, 0] + X[:, 1])
 
 
-@pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Mapped(mc.Gaussian(0.3), np.diag([1.0, 2, 0.5, 1]) + 0.1)])
+B = np.diag([1.0, 2, 0.5, 1]) + 0.1
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        mc.Gaussian(0.3),
+        mc.Mapped(mc.Gaussian(0.3), B),
+        mc.Mapped(mc.Gaussian(0.3), B[0]),
+        mc.Mapped(mc.Mapped(mc.Gaussian(0.3), B), B[::-1]),
+    ],
+)
 @pytest.mark.parametrize("classes", [0, 3])
 def test_the_outer_product_is_that_of_differences(kernel, classes, global_random_seed):
     X, y = data(global_random_seed, n=40)
-    A = kernel.A if isinstance(kernel, mc.Mapped) else np.eye(4)
     model = mc.SVC(kernel=kernel) if classes else mc.KernelRidge(0.1, kernel=kernel)
     model.fit(X, np.digitize(y, [-0.3, 0.4]) if classes else y)
     h, psi = 1e-5, model.expansion_
     G = np.stack([(psi(X + h * e) - psi(X - h * e)) / (2 * h) for e in np.eye(4)], axis=2)
     expected = np.einsum("ija,ijb->ab", G, G) / (len(X) * G.shape[1])
-    np.testing.assert_allclose(gradient_outer_product(model, X, A), expected, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(gradient_outer_product(model, X), expected, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -43,9 +53,7 @@ def test_a_point_adds_nothing_to_its_own_gradient_at_a_kink(dtype):
     distance[same] = 1
     G = -np.einsum("j,ij,ijd->id", b, np.where(same, 0, np.exp(-distance) / distance), difference) @ A
     expected = G.T @ G / len(X)
-    np.testing.assert_allclose(
-        gradient_outer_product(model, X, A), expected, rtol=1e-5 if dtype == np.float32 else 1e-10
-    )
+    np.testing.assert_allclose(gradient_outer_product(model, X), expected, rtol=1e-5 if dtype == np.float32 else 1e-10)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +100,36 @@ def test_the_estimator_is_not_changed_and_the_result_is_that_of_a_single_fit_wit
     assert not hasattr(estimator, "expansion_")
     np.testing.assert_array_equal(clone(model).fit(X, y).predict(X), model.predict(X))
     first = mc.learn_metric(estimator, X, y, 1)
-    M = gradient_outer_product(clone(RIDGE).fit(X, y), X, np.eye(4))
+    M = gradient_outer_product(clone(RIDGE).fit(X, y), X)
     np.testing.assert_allclose(first.kernel.A @ first.kernel.A, 4 * M / np.trace(M), atol=1e-10)
+
+
+@pytest.mark.parametrize("power", [0.5, 2.0])
+def test_a_power_of_the_metric_has_powers_of_its_eigenvalues_and_trace_d(power):
+    X, y = data(0)
+    model, plain = (mc.learn_metric(RIDGE, X, y, 1, power=p) for p in (power, 1.0))
+    found, expected = (np.linalg.eigvalsh(each.kernel.A @ each.kernel.A) for each in (model, plain))
+    assert found.sum() == pytest.approx(4)
+    np.testing.assert_allclose(found / found[-1], (expected / expected[-1]) ** power, rtol=1e-6)
+
+
+def test_a_base_kernel_that_is_mapped_already_keeps_its_map():
+    X, y = data(0, n=120)
+    Z = X @ B
+    direct = mc.learn_metric(mc.KernelRidge(0.01, kernel=mc.Gaussian(0.3)), Z, y, 1)
+    mapped = mc.learn_metric(mc.KernelRidge(0.01, kernel=mc.Mapped(mc.Gaussian(0.3), B)), X, y, 1)
+    # gradients in x are B times those in B x
+    M, N = (each.kernel.A @ each.kernel.A for each in (direct, mapped))
+    expected = B @ M @ B
+    np.testing.assert_allclose(N, 4 * expected / np.trace(expected), rtol=1e-6, atol=1e-9)
+    assert mapped.kernel.kernel == mc.Mapped(mc.Gaussian(0.3), B)
+
+
+def test_directions_without_gradient_stay_without_length_at_small_powers():
+    X, y = data(0)
+    X[:, 3] = 0.0
+    model = mc.learn_metric(RIDGE, X, y, 1, power=0.1)
+    assert np.abs(model.kernel.A[3]).max() < 1e-6
 
 
 def test_a_constant_prediction_keeps_the_metric_of_the_first_fit():
@@ -110,3 +146,5 @@ def test_bad_input_is_refused():
         mc.learn_metric(object(), X, y)
     with pytest.raises(ValueError, match="n_iter = 0 must be at least 1"):
         mc.learn_metric(RIDGE, X, y, 0)
+    with pytest.raises(ValueError, match="power = 0 must be above 0"):
+        mc.learn_metric(RIDGE, X, y, power=0)

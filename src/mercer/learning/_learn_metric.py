@@ -4,7 +4,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.base import clone
 
-from mercer._common import check_integer
+from mercer._common import check_integer, check_positive
 from mercer._compute.points import as_dense_rows
 from mercer.expansion import Expansion
 from mercer.kernels.base import require_gradient
@@ -13,17 +13,19 @@ from mercer.kernels.shorthand import as_kernel
 
 # Derivatives in a block of points.
 _BLOCK = 1 << 22
+# Eigenvalues below this share of the largest count as 0.
+_RANK = 1e-12
 
 
-def learn_metric(estimator, X, y, n_iter=5):
+def learn_metric(estimator, X, y, n_iter=5, *, power=1.0):
     r"""Return an estimator fitted with a metric that is learned from the gradients of its own predictions.
 
     Each iteration fits the estimator, averages the outer products of the gradients of its m outputs f_j, and fits again
     with distances of that matrix:
 
-    .. math:: M = \frac1{n m} \sum_{i, j} \nabla f_j(x_i) \nabla f_j(x_i)', \qquad k(M^{1/2} x, M^{1/2} z),
+    .. math:: M = \frac1{n m} \sum_{i, j} \nabla f_j(x_i) \nabla f_j(x_i)', \qquad k(M^{p/2} x, M^{p/2} z),
 
-    scaled such that the trace of M is d. Directions in which the outputs change get long, others short.
+    scaled such that the trace of M^p is d. Directions in which the outputs change get long, others short.
 
     Parameters
     ----------
@@ -36,11 +38,14 @@ def learn_metric(estimator, X, y, n_iter=5):
         As ``estimator.fit`` takes it. A regression without intercept needs centred targets.
     n_iter : int
         Number of metrics; the estimator is fitted once more.
+    power : float
+        p, positive. Powers below 1 shorten directions less, for few rows: gradients of a fit are too small in
+        directions that it has not resolved.
 
     Returns
     -------
     fitted estimator
-        Its ``kernel`` is ``Mapped(kernel, A)`` with A = M^(1/2), the symmetric root (d, d).
+        Its ``kernel`` is ``Mapped(kernel, A)`` with A = M^(p/2), symmetric (d, d).
 
     Raises
     ------
@@ -50,7 +55,8 @@ def learn_metric(estimator, X, y, n_iter=5):
     Notes
     -----
     Besides the fits O(n n_vectors m d + d^3). A gradient at a kink, x_i at a vector of a Matern kernel with nu = 1/2,
-    counts as 0 there. The iteration has no objective that decreases; choose n_iter on held-out data.
+    counts as 0 there. The iteration has no objective that decreases: choose n_iter and power by cross-validation, then
+    bandwidth and regularisation again for ``Mapped(other, model.kernel.A)``, since distances in the metric are others.
 
     References
     ----------
@@ -67,6 +73,7 @@ def learn_metric(estimator, X, y, n_iter=5):
     array([5., 0., 0., 0., 0.])
     """
     check_integer("n_iter", n_iter)
+    check_positive("power", power)
     if not hasattr(estimator, "kernel"):
         raise TypeError(
             f"estimator must have a parameter kernel, such as mercer.KernelRidge, got {type(estimator).__name__}."
@@ -75,24 +82,24 @@ def learn_metric(estimator, X, y, n_iter=5):
     require_gradient(kernel, "learn_metric", "use a kernel such as Gaussian or Matern")
     X = as_dense_rows(X, "X")
     model = clone(estimator).fit(X, y)
-    A = np.eye(X.shape[1])
     for _ in range(n_iter):
-        M = gradient_outer_product(model, X, A)
+        M = gradient_outer_product(model, X)
         if not np.trace(M) > 0:
             # a constant prediction has no direction
             break
-        A = _root(M * (len(M) / np.trace(M)))
-        model = clone(estimator).set_params(kernel=Mapped(kernel, A)).fit(X, y)
+        model = clone(estimator).set_params(kernel=Mapped(kernel, _metric_root(M, power))).fit(X, y)
     return model
 
 
-def gradient_outer_product(model, X, A):
-    """Return the average gradient outer product (d, d) of a fitted model whose kernel is mapped by A, in float64.
+def gradient_outer_product(model, X):
+    """Return the average gradient outer product (d, d) of a fitted model, in float64.
 
     Equal rows are mapped once: the distance of a row to itself among the vectors is then 0, without rounding.
     """
     psi = _expansion(model)
-    kernel = psi.kernel.kernel if isinstance(psi.kernel, Mapped) else psi.kernel
+    kernel, A = psi.kernel, np.eye(X.shape[1])
+    if isinstance(kernel, Mapped) and np.ndim(kernel.A) == 2:
+        kernel, A = kernel.kernel, kernel.A
     both = np.concatenate([X, np.asarray(psi.points, X.dtype)])
     rows, place = np.unique(both, axis=0, return_inverse=True)
     place = place.ravel()
@@ -114,7 +121,9 @@ def _expansion(model):
     return model.expansion_
 
 
-def _root(M):
-    """Return the symmetric root of a positive semidefinite matrix."""
+def _metric_root(M, power):
+    """Return the symmetric root of the power of a positive semidefinite matrix, scaled such that its trace is d."""
     values, vectors = scipy.linalg.eigh(M)
-    return (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    # rounding makes values of 0 negative or positive, which a small power would enlarge
+    scaled = np.where(values > _RANK * values[-1], values / values[-1], 0) ** power
+    return (vectors * np.sqrt(scaled * (len(M) / scaled.sum()))) @ vectors.T

@@ -40,5 +40,6 @@ LEARNING = [
         X=ROWS,
         y=LABELS,
         n_iter=COUNT,
+        power=POSITIVE,
     ),
 ]
