@@ -9,6 +9,7 @@ import mercer as mc
 from mercer.estimators._svc_path import svc_path
 from mercer.estimators._svm import check_positives
 from mercer.estimators.svc import SVC
+from mercer.solvers.svm import workspace
 
 X, Y = load_iris(return_X_y=True)
 LABELS = np.array(["b", "a", "c"])[Y]
@@ -67,6 +68,7 @@ def test_classifiers_of_a_path_are_fitted_to_the_columns_of_the_data():
         assert model.n_features_in_ == 4
 
 
-def test_a_solution_that_stops_early_warns():
+def test_a_solution_that_stops_early_warns(monkeypatch):
+    monkeypatch.setattr(workspace, "_STEPS", 20_000)
     with pytest.warns(ConvergenceWarning, match="above tol = 1e-20"):
         svc_path(X, Y, [1.0], kernel="rbf", tol=1e-20)

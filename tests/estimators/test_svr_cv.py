@@ -138,7 +138,7 @@ def test_bad_parameters_are_named(params, error, words):
     [
         each
         for settings in ({}, {"gammas": 2, "epsilon": 0.0}, {"kernel": "linear", "cv": 3})
-        for each in estimator_checks_generator(SVRCV(**{"cv": 2, "Cs": 2} | settings))
+        for each in estimator_checks_generator(SVRCV(**{"cv": 2, "Cs": [0.1, 10.0]} | settings))
     ],
     ids=lambda value: getattr(getattr(value, "func", None), "__name__", None),
 )

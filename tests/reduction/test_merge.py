@@ -107,10 +107,10 @@ def test_the_share_of_a_pair_is_the_best_on_the_line_however_coarse_the_grid(ker
     points = np.array([[0.0, 0.0], [0.9, 0.0]])
     pairs = _Pairs(Target(mc.Expansion(kernel, points, np.array(coef))), 3)
     h = pairs._best(0, 1, 0.81)
-    fine = np.linspace(0, 1, 2001)
+    fine = np.linspace(0, 1, 251)
     losses = [_loss(kernel, points, np.array(coef), share) for share in fine]
     assert _loss(kernel, points, np.array(coef), h) <= min(losses) + 1e-9
-    assert abs(h - fine[np.argmin(losses)]) < 2e-3 or min(losses) > losses[0] - 1e-12
+    assert abs(h - fine[np.argmin(losses)]) < 4e-3 or min(losses) > losses[0] - 1e-12
 
 
 def test_distances_to_merged_points_are_those_of_the_points():
