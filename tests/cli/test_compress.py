@@ -81,7 +81,7 @@ def test_libsvm_files_and_pipelines(folder, capsys):
 
 @pytest.mark.usefixtures("folder")
 def test_max_loss_finds_the_size(capsys):
-    code, out, _ = run("svm.model", "--data", "data.npz", "--max-loss", "0.2", "--vectors", "30", capsys=capsys)
+    code, out, _ = run("svm.model", "--data", "data.npz", "--max-loss", "0.2", "--vectors", "12", capsys=capsys)
     assert code == 0
     assert "the fewest that lose at most 0.2 of the score" in out
 

@@ -228,12 +228,12 @@ def test_without_data_the_expansion_is_approximated_in_feature_space():
 
 def test_the_fewest_vectors_within_a_loss_are_fewer_for_a_larger_loss(digits):
     X, y = digits
-    model = mc.SVC(10.0, kernel=mc.Gaussian(0.3), multi_class="ovr").fit(X[:300], y[:300])
+    model = mc.SVC(10.0, kernel=mc.Gaussian(0.3), multi_class="ovr").fit(X[:150], y[:150])
     sizes = [
-        compress(model, X[:300], y[:300], max_loss=loss, n_vectors=16, random_state=0).report_.vectors_after
+        compress(model, X[:150], y[:150], max_loss=loss, n_vectors=12, random_state=0).report_.vectors_after
         for loss in (0.1, 0.4)
     ]
-    assert sizes[1] < sizes[0] <= 16
+    assert sizes[1] < sizes[0] <= 12
 
 
 def test_a_loss_that_cannot_be_kept_returns_the_model_or_the_limit():
