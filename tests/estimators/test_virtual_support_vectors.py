@@ -247,5 +247,8 @@ def test_an_error_of_a_move_names_it(moons):
     with pytest.raises(ZeroDivisionError) as raised:
         mc.VirtualSupportVectors(mc.SVC(), [lambda X: X / (1 // 0)]).fit(*moons[:2])
     assert "Raised by moves[0] for" in raised.value.__notes__[0]
+    with pytest.raises(TypeError) as raised:
+        mc.VirtualSupportVectors(mc.SVC(), list(image_transforms((1, 2)).values())).fit(*moons[:2])
+    assert "functools.partial(g, t=1)" in raised.value.__notes__[0]
     with pytest.raises(AttributeError, match="has no attribute 'predict_proba'"):
         mc.VirtualSupportVectors(mc.SVC(), [grown]).predict_proba(moons[0])

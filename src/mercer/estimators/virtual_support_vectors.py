@@ -261,7 +261,10 @@ def _moved(move, vectors, name):
     try:
         copies = move(vectors)
     except Exception as error:
-        error.add_note(f"Raised by {name} for {count_points(vectors)} support vectors.")
+        error.add_note(
+            f"Raised by {name} for {count_points(vectors)} support vectors; a transformation g(X, t) is a "
+            "move for a fixed t: functools.partial(g, t=1)."
+        )
         raise
     if isinstance(vectors, Table):
         copies = as_table(copies, name)
