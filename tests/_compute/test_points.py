@@ -23,6 +23,7 @@ from mercer._compute.points import (
     join_points,
     keep_points,
     refuse_overflow,
+    same_points,
     take_points,
 )
 
@@ -180,6 +181,18 @@ def test_counting_taking_and_joining_work_for_every_container():
         assert type(chosen) is type(points)
     assert take_points(["a", "b", "c"], np.array([2, 0])) == ["c", "a"]
     np.testing.assert_array_equal(take_points(X, np.array([1, 0, 1])), X[[1, 0, 1]])
+
+
+def test_lists_hold_the_same_points_if_they_hold_the_same_objects_and_arrays_if_they_share_memory():
+    bags = [{"a"}, {"b"}]
+    for make in (list, Objects):
+        assert same_points(make(bags), make(bags))
+        assert not same_points(make(bags), make([{"a"}, {"b"}]))
+        assert not same_points(make(bags), make(bags[::-1]))
+        assert not same_points(make(bags), make(bags[:1]))
+    assert same_points(X[:1], X[:1])
+    assert not same_points(X, X.copy())
+    assert not same_points(X, bags)
 
 
 def test_the_common_type_is_single_only_if_all_are():

@@ -77,6 +77,11 @@ def test_graphlets_equal_their_definition_exactly(size, global_random_seed):
     np.testing.assert_array_equal(Graphlets(size)(graphs), _naive(_subgraphs(size), graphs))
 
 
+def test_graphlets_of_labelled_graphs_are_those_without_labels():
+    plain = [Graph(graph.adjacency) for graph in MOLECULES]
+    np.testing.assert_array_equal(Graphlets(3)(MOLECULES, plain), Graphlets(3)(plain))
+
+
 def test_graphlets_of_four_are_all_found():
     complete = Graph(1 - np.eye(7, dtype=int))
     np.testing.assert_array_equal(Graphlets(4).diag([complete]), [35.0**2])

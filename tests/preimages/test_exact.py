@@ -102,13 +102,14 @@ def test_vectors_outside_the_range_of_the_profile_give_finite_points():
 
 
 def test_values_below_a_constant_belong_to_no_point_as_values_below_0_do():
-    # all values within half the height of the profile about the start are below its range
-    rows, start = np.array([[0.0, 0.0], [20.0, 0.0]]), np.array([[0.1, -0.2]])
-    for kernel in (G, G + 9.0):
-        psi = mc.features(kernel, rows) @ np.array([[-1.0], [2.0]])
-        found = Exact().find(psi, start)
-        np.testing.assert_array_equal(found.points, start)
-        assert not found.converged.any()
+    # values on one side of the start, or on all, are below the range of the profile
+    for second in (2.0, 20.0):
+        rows, start = np.array([[0.0, 0.0], [second, 0.0]]), np.array([[0.1, -0.2]])
+        for kernel in (G, G + 9.0):
+            psi = mc.features(kernel, rows) @ np.array([[-1.0], [2.0]])
+            found = Exact().find(psi, start)
+            np.testing.assert_array_equal(found.points, start)
+            assert not found.converged.any()
 
 
 def test_float32_is_exact_to_its_own_digits():

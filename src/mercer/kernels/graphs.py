@@ -282,7 +282,7 @@ class Graphlets(_Graphs, Counting):
     """Graphlet kernel, the inner product of the numbers of subgraphs with ``size`` nodes, by their form.
 
     A subgraph is a set of nodes with all edges between them, connected or not; all are counted, without sampling.
-    Labels and loops are not used. Graphs must be undirected.
+    Labels and loops are not used, so labelled graphs may stand beside unlabelled ones. Graphs must be undirected.
 
     Parameters
     ----------
