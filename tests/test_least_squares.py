@@ -130,3 +130,15 @@ def test_arguments_that_a_route_does_not_use_are_checked():
         lstsq(PHI, Y, 0.0, memory="-1GB")
     with pytest.raises(ValueError, match="random_state = 'x' must be a whole number"):
         lstsq(PHI, Y, 1.0, random_state="x")
+
+
+def test_negative_eigenvalues_that_the_solution_of_minimum_norm_leaves_out_cause_a_warning():
+    K, y = np.diag([2.0, 1.0, -0.5, 0.0]), np.ones(4)
+    phi = mc.features(mc.Precomputed(K), np.arange(4))
+    with pytest.warns(UserWarning, match=r"is indefinite: its eigenvalues are between -0\.5 and 2, and negative ones"):
+        psi = lstsq(phi, y, 0.0)
+    np.testing.assert_allclose(psi.coef[:, 0], [0.5, 1.0, 0.0, 0.0], atol=1e-14)
+    # those of rounding cause none
+    for dtype in (np.float32, np.float64):
+        rows = X[:40, :2].astype(dtype)
+        lstsq(mc.features(mc.Precomputed(rows @ rows.T), np.arange(40)), Y[:40], 0.0)

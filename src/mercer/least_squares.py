@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 
 # Tolerances of the relative residual |Y - (M + ridge) A| / |Y|.
 _TOL = {"float64": 1e-8, "float32": 1e-4}
+# Negative eigenvalues within this share of the largest, times the number of vectors, may be rounding.
+_NEGATIVE = 8 * float(np.finfo(np.float32).eps)
 # Number of pivots of the preconditioner over the square root of the number of vectors.
 _PIVOTS = 10
 
@@ -46,7 +48,8 @@ def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
         m vectors.
     Y : array (m,) or (m, p)
     ridge : float
-        At least 0. At 0 the solution has minimum norm, over the eigenvalues of M above m eps lambda_max.
+        At least 0. At 0 the solution has minimum norm, over the eigenvalues of M above m eps lambda_max; negative
+        ones cause a warning.
     memory : str or int
         Memory budget of a stored matrix M and its factor; beyond it conjugate gradients use lazy products.
     random_state : int, RandomState, Generator or None
@@ -115,7 +118,7 @@ def solve(inner, Y, ridge, *, name="the matrix", memory="1GB", random_state=None
         raise ValueError(f"ridge = {ridge!r} must be at least 0.")
     norm = float(np.max(inner.diagonal()))
     if ridge <= m * np.finfo(np.float64).eps * norm:
-        return _minimum_norm(inner.dense(), Y, ridge)
+        return _minimum_norm(inner.dense(), Y, ridge, name)
     if 16 * m * m <= memory:
         return _direct(inner.dense(), Y, ridge, name)
     return _iterative(inner, Y, ridge, random_state)
@@ -129,10 +132,19 @@ def _targets(Y, m):
     return Y[:, None] if Y.ndim == 1 else Y
 
 
-def _minimum_norm(M, Y, ridge):
-    """Solve in the span of the eigenvectors with eigenvalues above m eps lambda_max; the others are rounding."""
+def _minimum_norm(M, Y, ridge, name):
+    """Solve in the span of the eigenvectors with eigenvalues above m eps lambda_max; the others are rounding.
+
+    Warn about negative eigenvalues beyond the rounding of kernel values, which may be float32.
+    """
     pairs = eigh.dense(M, len(M))
-    kept = pairs.values > len(M) * epsilon(M) * max(pairs.values[0], 0.0)
+    largest, least = float(pairs.values[0]), float(pairs.values[-1])
+    kept = pairs.values > len(M) * epsilon(M) * max(largest, 0.0)
+    if least < -_NEGATIVE * len(M) * max(largest, -least):
+        warn(
+            f"{name} is indefinite: its eigenvalues are between {least:.3g} and {largest:.3g}, and negative ones are "
+            "not used; use mercer.make_positive, or a positive semidefinite kernel."
+        )
     V = pairs.vectors[:, kept]
     projected = V.T @ Y
     A = V @ (projected / (pairs.values[kept, None] + ridge))

@@ -149,3 +149,17 @@ def test_its_certificate_lets_scores_of_zero_have_any_sign():
     model = mc.PCAL1(1).fit(X)
     model.components_ = np.array([[1.0, 0.0]])
     assert mc.certify(model, X).residuals < 1e-12
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_of_rows_far_from_the_origin_gives_no_direction(greedy, dtype, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    two = (1e3 + rng.standard_normal((2, 3))).astype(dtype)
+    X = two[np.arange(11) % 2]
+    model = PCAL1(greedy=greedy, random_state=0).fit(X)
+    assert model.n_components_ == 1
+    line = (two[1] - two[0]).astype(float)
+    assert abs(model.components_[0] @ line) == pytest.approx(np.linalg.norm(line), rel=1e-6)
+    with pytest.raises(ValueError, match="no dispersion: all 7 centred rows are 0; the points must not be constant"):
+        PCAL1(greedy=greedy).fit(np.full((7, 3), 0.1) + two[0])

@@ -102,7 +102,9 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             raise ValueError(f"n_components = {m} must be at most {min(X.shape)}, the smaller side of X.")
         mean = X.mean(axis=0, dtype=np.float64)
         solve = pca_l1.greedy if self.greedy else pca_l1.joint
-        found = solve(X - mean, m, n_init=self.n_init, max_iter=self.max_iter, random_state=self.random_state)
+        # rows far from the origin are rounded before the mean is subtracted
+        options = {"n_init": self.n_init, "max_iter": self.max_iter, "random_state": self.random_state}
+        found = solve(X - mean, m, size=float(np.abs(X).max()), **options)
         kept = found.vectors.shape[1]
         if self.n_components is not None and kept < m:
             warn(f"n_components = {m} exceeds the rank {kept} of the centred rows; {kept} directions are returned.")

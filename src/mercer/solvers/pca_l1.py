@@ -30,12 +30,13 @@ class Directions:
     converged: bool
 
 
-def greedy(X, m, *, n_init=10, max_iter=1000, random_state=None):
+def greedy(X, m, *, size=0.0, n_init=10, max_iter=1000, random_state=None):
     """Return at most m directions of centred rows (n, d), each the best in the rows that the earlier ones deflate.
 
-    Stops at the rank. Kwak, *Principal component analysis based on L1-norm maximization*, IEEE TPAMI 30 (2008), sec. 3.
+    Stops at the rank; ``size`` is the largest entry before centring, which rounded them. Kwak, *Principal
+    component analysis based on L1-norm maximization*, IEEE TPAMI 30 (2008), sec. 3.
     """
-    rows, floor, rng = _prepared(X, m, n_init, max_iter, random_state)
+    rows, floor, rng = _prepared(X, m, size, n_init, max_iter, random_state)
     runs = []
     for _ in range(m):
         rest = np.where(_norms(rows)[:, None] > floor, rows, 0.0)
@@ -48,14 +49,14 @@ def greedy(X, m, *, n_init=10, max_iter=1000, random_state=None):
     return _result(X, W, runs)
 
 
-def joint(X, m, *, n_init=10, max_iter=1000, random_state=None):
+def joint(X, m, *, size=0.0, n_init=10, max_iter=1000, random_state=None):
     """Return at most m directions with the largest sum of dispersions, by W <- U V' with X' sign(X W) = U Sigma V'.
 
     Nie et al., *Robust principal component analysis with non-greedy L1-norm maximization*, IJCAI (2011), algorithm 2.
     """
-    rows, floor, rng = _prepared(X, m, n_init, max_iter, random_state)
+    rows, floor, rng = _prepared(X, m, size, n_init, max_iter, random_state)
     rows = np.where(_norms(rows)[:, None] > floor, rows, 0.0)
-    m = min(m, np.linalg.matrix_rank(rows))
+    m = min(m, np.linalg.matrix_rank(rows), np.linalg.matrix_rank(rows, floor))
     best = _best(rows, m, n_init, max_iter, rng)
     order = np.argsort(-np.abs(rows @ best.W).sum(axis=0), kind="stable")
     return _result(X, best.W[:, order], [best])
@@ -161,17 +162,18 @@ def _perturbed(X, P, ties, rng):
     return np.where(ties, signs, P)
 
 
-def _prepared(X, m, n_init, max_iter, random_state):
+def _prepared(X, m, size, n_init, max_iter, random_state):
     """Return rows with entries up to 1 in float64, the length below which a row is zero, and the generator."""
     check_integer("n_init", n_init, most=10**6)
     for name, value in {"max_iter": max_iter, "m": m}.items():
         check_integer(name, value)
     X = np.asarray(X, np.float64)
-    largest = np.abs(X).max(initial=0.0)
-    if largest == 0:
+    largest, eps = np.abs(X).max(initial=0.0), np.finfo(float).eps
+    if largest <= _NOISE * eps * size:
         raise ValueError(f"no dispersion: all {len(X)} centred rows are 0; the points must not be constant.")
     rows = X / largest
-    return rows, _NOISE * np.finfo(float).eps * _norms(rows).sum(), generator(random_state)
+    floor = _NOISE * eps * (_norms(rows).sum() + size / largest * np.sqrt(rows.shape[1]))
+    return rows, floor, generator(random_state)
 
 
 def _deflated(X, W):
