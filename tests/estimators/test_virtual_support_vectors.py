@@ -252,3 +252,10 @@ def test_an_error_of_a_move_names_it(moons):
     assert "functools.partial(g, t=1)" in raised.value.__notes__[0]
     with pytest.raises(AttributeError, match="has no attribute 'predict_proba'"):
         mc.VirtualSupportVectors(mc.SVC(), [grown]).predict_proba(moons[0])
+
+
+def test_a_row_of_weight_0_is_not_taken_beside_an_equal_one():
+    X, y = np.array([[0.0], [0.0], [1.0]]), [0, 0, 1]
+    model = mc.VirtualSupportVectors(mc.SVC(kernel=K), [grown]).fit(X, y, sample_weight=[1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(model.support_, [0, 2])
+    assert model.n_virtual_ == 2
