@@ -41,11 +41,12 @@ def conclude(model, problem, duals, solutions, tol, error, recompute, ridge=0.0)
     unsure = any(each.violation > tol or is_doubtful(each, tol) for each in solutions)
     # targets of a regression may be far from 0
     blurred = float(np.finfo(np.float64).eps) * float(np.abs(joined(duals, "target")).max())
-    noise = _noise(solutions, error, ridge + largest, problem.dtype)
+    noise, rounded = _noise(solutions, error, ridge + largest, problem.dtype)
     bias = np.array([each.bias for each in solutions])
     moved = float(np.abs(bias - bias.astype(problem.dtype)).max())
     hidden = (noise + moved) * _reach(duals, solutions) > _HIDDEN_GAP * _LARGEST_GAP * _size(found, largest)
-    if evidence is not None or unsure or hidden or noise + moved + blurred > _NOTICED * tol:
+    # rounding in float64 moves the gap of a huge C by any number: another point of the same values has none
+    if evidence is not None or unsure or hidden or noise + rounded + moved + blurred > _NOTICED * tol:
         found = recompute()
     model.certificate_ = replace(found, convex=evidence is None)
     if evidence is not None:
@@ -54,14 +55,14 @@ def conclude(model, problem, duals, solutions, tol, error, recompute, ridge=0.0)
 
 
 def _noise(solutions, error, largest, dtype):
-    """Return the largest rounding of gradients: of kernel rows with an error, of stored coefficients, and of sums."""
+    """Return the largest rounding of gradients by kernel rows with an error and stored coefficients, and by sums."""
     starts = np.cumsum([0] + [len(each.coef) for each in solutions[:-1]])
     coef, measured = joined(solutions, "coef"), np.array([each.noise for each in solutions])
     sizes, moved = (np.sqrt(np.add.reduceat(np.square(values), starts)) for values in (coef, coef - coef.astype(dtype)))
     # partial sums of values of one sign are large where all of them cancel
     rounded = float(np.finfo(np.float64).eps) * np.add.reduceat(np.abs(coef), starts)
     noise = np.where(np.isnan(measured), np.nan_to_num(error) * sizes, measured)
-    return float((noise + largest * (moved + rounded)).max())
+    return float((noise + largest * moved).max()), float(largest * rounded.max())
 
 
 def _reach(duals, solutions):
