@@ -110,7 +110,7 @@ class _Plan:
         most = _TILE // (_COLUMNS * X.itemsize)
         # few rows are cut finer to occupy several threads; little work is one task
         tasks = min(8, max(1, len(X) * len(Z) // _SINGLE))
-        fine = len(X) if tasks == 1 else max(16, -(-len(X) // tasks))
+        fine = max(16, -(-len(X) // tasks))
         self._step = max(1, min(row_bound or most, most, fine))
         pieces = [slice(0, len(Z))] if pieces is None else pieces
         cuts = [_cut(piece.stop, _COLUMNS, piece.start) for piece in pieces]

@@ -240,6 +240,16 @@ def in_float64(kernel, points, coef):
     return Expansion(kernel, widened(points), np.asarray(coef, np.float64))
 
 
+def inner_has(name):
+    """Return a check for ``available_if`` that raises the error of the wrapped estimator without such a method."""
+
+    def check(self):
+        getattr(getattr(self, "estimator_", self.estimator), name)
+        return True
+
+    return check
+
+
 def refuse_weights(model, sample_weight):
     """Raise if sample weights are given for a model that is fitted without any."""
     if sample_weight is not None:

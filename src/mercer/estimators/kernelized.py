@@ -12,23 +12,13 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from mercer._common import check_weights
 from mercer._compute.targets import as_real_targets, refuse_targets
-from mercer.estimators._base import KernelEstimator, check_lengths, count_rows
+from mercer.estimators._base import KernelEstimator, check_lengths, count_rows, inner_has
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import features
 from mercer.solvers._certify import certify
 
 # Training points at which the output of an estimator is compared with an affine function.
 _PROBES = 100
-
-
-def _inner_has(name):
-    """Return a check for ``available_if`` that raises the error of the wrapped estimator without such a method."""
-
-    def check(self):
-        getattr(getattr(self, "estimator_", self.estimator), name)
-        return True
-
-    return check
 
 
 @dataclass(eq=False, repr=False)
@@ -142,12 +132,12 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         self._fit("fit", X, y, sample_weight)
         return self
 
-    @available_if(_inner_has("fit_transform"))
+    @available_if(inner_has("fit_transform"))
     def fit_transform(self, X, y=None, sample_weight=None):
         """Fit, and return the result of the wrapped ``fit_transform``."""
         return _indexed(self._fit("fit_transform", X, y, sample_weight), X)
 
-    @available_if(_inner_has("fit_predict"))
+    @available_if(inner_has("fit_predict"))
     def fit_predict(self, X, y=None, sample_weight=None):
         """Fit, and return the result of the wrapped ``fit_predict``."""
         return self._fit("fit_predict", X, y, sample_weight)
@@ -213,55 +203,55 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"sample_weight must be None, because estimator = {name} takes none.")
         return clone(self.estimator)
 
-    @available_if(_inner_has("predict"))
+    @available_if(inner_has("predict"))
     def predict(self, X):
         """Return the predictions of the wrapped estimator for points."""
         return self._apply("predict", X)
 
-    @available_if(_inner_has("predict_proba"))
+    @available_if(inner_has("predict_proba"))
     def predict_proba(self, X):
         """Return the probabilities (n_test, n_classes) of the wrapped classifier."""
         return self._apply("predict_proba", X)
 
-    @available_if(_inner_has("predict_log_proba"))
+    @available_if(inner_has("predict_log_proba"))
     def predict_log_proba(self, X):
         """Return the logarithms (n_test, n_classes) of the probabilities of the wrapped classifier."""
         return self._apply("predict_log_proba", X)
 
-    @available_if(_inner_has("decision_function"))
+    @available_if(inner_has("decision_function"))
     def decision_function(self, X):
         """Return the decision values of the wrapped estimator for points."""
         return self._apply("decision_function", X)
 
-    @available_if(_inner_has("score_samples"))
+    @available_if(inner_has("score_samples"))
     def score_samples(self, X):
         """Return ``score_samples`` (n_test,) of the wrapped estimator for points."""
         return self._apply("score_samples", X)
 
-    @available_if(_inner_has("score"))
+    @available_if(inner_has("score"))
     def score(self, X, y=None, sample_weight=None):
         """Return the score of the wrapped estimator on points and targets."""
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self._apply("score", X, y, **weights)
 
-    @available_if(_inner_has("transform"))
+    @available_if(inner_has("transform"))
     def transform(self, X):
         """Return the transform (n_test, m) of points by the wrapped estimator."""
         return _indexed(self._apply("transform", X), X)
 
-    @available_if(_inner_has("inverse_transform"))
+    @available_if(inner_has("inverse_transform"))
     def inverse_transform(self, X):
         """Return points (n_test, n_features_in_), the pre-images of the coordinates that the wrapped inverse gives."""
         check_is_fitted(self)
         return self.map_.inverse_transform(self.estimator_.inverse_transform(X))
 
-    @available_if(_inner_has("get_feature_names_out"))
+    @available_if(inner_has("get_feature_names_out"))
     def get_feature_names_out(self, input_features=None):
         """Return the names of the columns of ``transform``; ``input_features`` is ignored."""
         check_is_fitted(self)
         return self.estimator_.get_feature_names_out()
 
-    @available_if(_inner_has("set_output"))
+    @available_if(inner_has("set_output"))
     def set_output(self, *, transform=None):
         """Set the container that ``transform`` returns, as in scikit-learn."""
         for inner in (self.estimator, getattr(self, "estimator_", self.estimator)):

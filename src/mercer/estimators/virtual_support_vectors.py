@@ -14,20 +14,10 @@ from mercer._common import check_weights
 from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import as_rows, count_points, join_points, take_points
 from mercer._compute.table import Table, as_table
-from mercer.estimators._base import AllOrNothing, count_rows
+from mercer.estimators._base import AllOrNothing, count_rows, inner_has
 
 # Attributes of the fitted estimator that this one shows too.
 _SHOWN = ("classes_", "expansion_", "intercept_", "kernel_", "n_features_in_", "feature_names_in_", "offset_")
-
-
-def _inner_has(name):
-    """Return a check for ``available_if`` that raises the error of the wrapped estimator without such a method."""
-
-    def check(self):
-        getattr(getattr(self, "estimator_", self.estimator), name)
-        return True
-
-    return check
 
 
 @dataclass(eq=False, repr=False)
@@ -127,32 +117,32 @@ class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
         self.estimator_, self.support_, self.n_virtual_ = second, support, len(support) * len(copies)
         return self
 
-    @available_if(_inner_has("predict"))
+    @available_if(inner_has("predict"))
     def predict(self, X):
         """Return the predictions of the second fit for points."""
         return self._fitted().predict(X)
 
-    @available_if(_inner_has("predict_proba"))
+    @available_if(inner_has("predict_proba"))
     def predict_proba(self, X):
         """Return the probabilities (n_test, n_classes) of the second fit."""
         return self._fitted().predict_proba(X)
 
-    @available_if(_inner_has("predict_log_proba"))
+    @available_if(inner_has("predict_log_proba"))
     def predict_log_proba(self, X):
         """Return the logarithms (n_test, n_classes) of the probabilities of the second fit."""
         return self._fitted().predict_log_proba(X)
 
-    @available_if(_inner_has("decision_function"))
+    @available_if(inner_has("decision_function"))
     def decision_function(self, X):
         """Return the decision values of the second fit for points."""
         return self._fitted().decision_function(X)
 
-    @available_if(_inner_has("score_samples"))
+    @available_if(inner_has("score_samples"))
     def score_samples(self, X):
         """Return ``score_samples`` (n_test,) of the second fit for points."""
         return self._fitted().score_samples(X)
 
-    @available_if(_inner_has("score"))
+    @available_if(inner_has("score"))
     def score(self, X, y=None, sample_weight=None):
         """Return the score of the second fit on points and targets."""
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}

@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer.solvers.svm.bias import bias_of, slopes, violation_of
 from mercer.solvers.svm.decomposition import solve
+from mercer.solvers.svm.dual import joined
 from mercer.solvers.svm.rows import exact_product, rows_of
 
 # Points at which gradients are compared with float64, and the largest rounding of all as a multiple of that found.
@@ -82,10 +83,8 @@ def is_doubtful(solution, tol):
 def _rounding(rows, duals, solutions):
     """Return the largest rounding of the gradient of each solution at some points, where coefficients are free."""
     number = np.repeat(np.arange(len(duals)), [len(dual.coef) for dual in duals])
-    points, target, lower, upper = (
-        np.concatenate([getattr(dual, name) for dual in duals]) for name in ("points", "target", "lower", "upper")
-    )
-    coef, gradient = (np.concatenate([getattr(each, name) for each in solutions]) for name in ("coef", "gradient"))
+    points, target, lower, upper = (joined(duals, name) for name in ("points", "target", "lower", "upper"))
+    coef, gradient = (joined(solutions, name) for name in ("coef", "gradient"))
     free, used = (coef > lower) & (coef < upper), coef != 0
     candidates = np.unique(points[free] if free.any() else points)
     some = candidates[np.linspace(0, len(candidates) - 1, min(len(candidates), _SAMPLE)).astype(int)]

@@ -41,14 +41,14 @@ def solve_nu_svr(rows, dual, workspace):
 
     Schölkopf, Smola, Williamson, Bartlett, *New support vector algorithms*, Neural Computation 12 (2000), section 3.
     """
-    total, line, n_iter = dual.total, replace(dual, total=None, epsilon=0.0), 0
+    total, line = dual.total, replace(dual, total=None, epsilon=0.0)
     steps = min(steps_of_a_round(2 * len(dual.target)), workspace.max_iter)
     solution = find_epsilon(rows, line, total, replace(workspace, max_iter=steps))
     stopped = solution.violation > workspace.tol and solution.n_iter < steps
     if not stopped and not _meets(solution, total, workspace):
-        left, n_iter = replace(workspace, max_iter=workspace.max_iter - solution.n_iter), solution.n_iter
-        solution = solve_two_sums(rows, line, total, left)
-        solution = replace(solution, n_iter=solution.n_iter + n_iter)
+        left = replace(workspace, max_iter=workspace.max_iter - solution.n_iter)
+        found = solve_two_sums(rows, line, total, left)
+        solution = replace(found, n_iter=solution.n_iter + found.n_iter)
     if solution.epsilon <= workspace.tol:
         # with epsilon = 0 the sum may be smaller
         exact = solve_one_constraint(rows, replace(line, coef=solution.coef), workspace)
