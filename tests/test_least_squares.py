@@ -6,7 +6,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 
 import mercer as mc
-from mercer.least_squares import lstsq
+from mercer.least_squares import is_rounding, lstsq, solve
+from mercer.linalg.operators import InnerProducts
 
 rng = np.random.default_rng(0)
 X, NEW, Y = rng.standard_normal((200, 3)), rng.standard_normal((20, 3)), rng.standard_normal((200, 2))
@@ -123,6 +124,16 @@ def test_the_solution_of_minimum_norm_leaves_eigenvalues_at_rounding_out():
     for d, coef in ((0.9 * 2.0**-51, [1.0, 0.0]), (1.1 * 2.0**-51, [1.0, 1 / (1.1 * 2.0**-51)])):
         psi = lstsq(mc.features(mc.Linear(), np.diag([1.0, d**0.5])), np.ones(2), 0.0)
         np.testing.assert_allclose(psi.coef[:, 0], coef, rtol=1e-6)
+
+
+def test_what_is_fitted_is_the_projection_onto_the_range_where_the_ridge_is_rounding():
+    F = np.random.default_rng(0).standard_normal((12, 3))
+    y = np.random.default_rng(1).standard_normal(12)
+    inner = InnerProducts(mc.features(mc.Linear(), F))
+    np.testing.assert_allclose(solve(inner, y, 0.0).fitted[:, 0], F @ np.linalg.pinv(F) @ y, atol=1e-12)
+    assert (solve(inner, y, 1e-3).fitted[:, 0] == y).all()
+    assert is_rounding(12 * 2.2e-16 * inner.diagonal().max(), inner)
+    assert not is_rounding(12 * 2.3e-16 * inner.diagonal().max(), inner)
 
 
 def test_arguments_that_a_route_does_not_use_are_checked():

@@ -30,11 +30,13 @@ _PIVOTS = 10
 class Solved:
     """The solution A (m, p) of (M + ridge I) A = Y in float64, and |Y - (M + ridge I) A| / |Y|.
 
-    At ridge 0 the residual is that of the projection of Y onto the range of M.
+    ``fitted`` is Y, and the projection of Y onto the range of M where the ridge is rounding, see `is_rounding`; the
+    residual is then that of the projection.
     """
 
     coef: np.ndarray
     residual: float
+    fitted: np.ndarray
 
 
 def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
@@ -116,12 +118,16 @@ def solve(inner, Y, ridge, *, name="the matrix", memory="1GB", random_state=None
     memory, random_state = parse_memory(memory), generator(random_state)
     if ridge < 0:
         raise ValueError(f"ridge = {ridge!r} must be at least 0.")
-    norm = float(np.max(inner.diagonal()))
-    if ridge <= m * np.finfo(np.float64).eps * norm:
+    if is_rounding(ridge, inner):
         return _minimum_norm(inner.dense(), Y, ridge, name)
     if 16 * m * m <= memory:
         return _direct(inner.dense(), Y, ridge, name)
     return _iterative(inner, Y, ridge, random_state)
+
+
+def is_rounding(ridge, inner):
+    """Return whether a ridge counts as none: at most m eps |phi|^2, where the solution of minimum norm is returned."""
+    return ridge <= inner.shape[0] * np.finfo(np.float64).eps * float(np.max(inner.diagonal()))
 
 
 def _targets(Y, m):
@@ -150,7 +156,7 @@ def _minimum_norm(M, Y, ridge, name):
     A = V @ (projected / (pairs.values[kept, None] + ridge))
     residual = _relative(projected - V.T @ (M @ A + ridge * A), Y)
     logger.info("least squares over %d of %d eigenvalues: relative residual %.1e", kept.sum(), len(M), residual)
-    return Solved(A, residual)
+    return Solved(A, residual, V @ projected)
 
 
 def _direct(M, Y, ridge, name):
@@ -159,7 +165,7 @@ def _direct(M, Y, ridge, name):
     A = scipy.linalg.cho_solve(factor, Y, check_finite=False)
     # one step of refinement also corrects for jitter
     A += scipy.linalg.cho_solve(factor, Y - M @ A, check_finite=False)
-    return Solved(A, _certify(Y, M @ A, _TOL["float64"], "Cholesky"))
+    return Solved(A, _certify(Y, M @ A, _TOL["float64"], "Cholesky"), Y)
 
 
 def _iterative(inner, Y, ridge, random_state):
@@ -167,7 +173,7 @@ def _iterative(inner, Y, ridge, random_state):
     shifted = Shifted(inner, ridge)
     tol = _TOL["float32" if inner.dtype == np.float32 else "float64"]
     A, steps = cg.solve(shifted, Y, cg.low_rank_plus_ridge(part.factor, ridge), tol=tol / 2)
-    return Solved(A, _certify(Y, shifted @ A, tol, f"{steps} steps of conjugate gradients"))
+    return Solved(A, _certify(Y, shifted @ A, tol, f"{steps} steps of conjugate gradients"), Y)
 
 
 def _certify(Y, product, tol, route):

@@ -22,6 +22,15 @@ def test_a_conditionally_positive_semidefinite_kernel_keeps_duals_convex():
     assert nonconvexity(mc.FunctionKernel(lambda A, B: -minus_squared_distance(A, B)), X) is not None
 
 
+def test_without_centring_changes_of_any_sum_count():
+    kernel = mc.FunctionKernel(lambda A, B: A @ B.T - 100.0)
+    assert nonconvexity(kernel, X) is None
+    values = np.linalg.eigvalsh(X @ X.T - 100)
+    assert nonconvexity(kernel, X, centre=False) == (
+        f"the kernel matrix of 60 training points has eigenvalues between {values[0]:.3g} and {values[-1]:.3g}"
+    )
+
+
 def test_the_text_gives_the_extreme_eigenvalues_of_the_centred_matrix():
     K = mc.Sigmoid(5.0, -3.0)(X)
     H = np.eye(60) - 1 / 60

@@ -233,6 +233,25 @@ def test_its_certificate_notices_each_changed_array(global_random_seed, attribut
     assert mc.certify(model, X, y, weights).residuals.max() > 1e-3
 
 
+@pytest.mark.parametrize("scale", [1.0, 30.0, 1e3])
+@pytest.mark.parametrize("kernel", ["linear", mc.Polynomial(2, 1.0, 0.0)])
+def test_a_kernel_of_rank_one_has_one_direction_that_solves_its_equations(kernel, scale, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    y = rng.integers(0, 6, 100)
+    X = scale * (rng.standard_normal((100, 1)) + y[:, None])
+    model = KernelFisher(kernel=kernel, mu=1e-4 * scale ** (2 if kernel == "linear" else 4)).fit(X, y)
+    assert mc.certify(model, X, y).residuals.max() < 1e-3
+    assert len(model.eigenvalues_) == 1
+
+
+def test_indefinite_kernels_are_said_to_give_stationary_points(sample):
+    X, y, _, _ = sample
+    kernel = mc.Sigmoid(0.5, -0.5)
+    with pytest.warns(UserWarning, match="KernelFisher solved a problem that is not convex: the centred kernel matrix"):
+        model = KernelFisher(kernel=kernel, mu=-2 * np.linalg.eigvalsh(kernel(X))[0]).fit(X, y)
+    assert not mc.certify(model, X, y).convex
+
+
 def test_its_certificate_needs_the_labels_and_weights_of_the_fit():
     X, y = np.random.default_rng(0).standard_normal((20, 2)), np.repeat([0, 1], 10)
     model = mc.KernelFisher().fit(X, y)

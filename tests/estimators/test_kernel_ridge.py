@@ -1,5 +1,7 @@
 """KernelRidge: results of scikit-learn, Gaussian processes, leave-one-out residuals, and the checks of scikit-learn."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -133,6 +135,37 @@ def test_its_certificate_is_the_residual_of_the_normal_equations(sample, landmar
         assert mc.certify(model, X, y, weights).residuals.max() < 1e-8
         assert mc.certify(model, X, y).residuals.min() > 1e-3
         assert mc.certify(model, X, y).residuals.shape == (y.reshape(50, -1).shape[1],)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_saddle_point_is_said_to_be_one(sample, weighted):
+    X, Y, _, weights = sample
+    w, y, kernel = weights if weighted else np.ones(50), Y[:, 0], mc.Sigmoid(0.5, -0.5)
+    K = kernel(X)
+    values, vectors = np.linalg.eigh(np.sqrt(w)[:, None] * K * np.sqrt(w))
+    alpha = -2 * values[0]
+
+    def objective(a):
+        return w @ (y - K @ a) ** 2 + alpha * a @ K @ a
+
+    with pytest.warns(UserWarning, match="KernelRidge solved a problem that is not convex: the kernel matrix .*make_p"):
+        model = KernelRidge(alpha, kernel=kernel).fit(X, y, w)
+    a, step = model.dual_coef_, 1e-3 * np.sqrt(w) * vectors[:, 0]
+    assert objective(a + step) < objective(a) < objective(a + 1e-3 * np.sqrt(w) * vectors[:, -1])
+    found = mc.certify(model, X, y, w)
+    assert not found.convex
+    assert found.residuals.max() < 1e-10
+    assert "convex=False: a stationary point, no gap" in repr(found)
+
+
+@pytest.mark.parametrize("options", [{"alpha": 0.0}, {"alpha": 0.1, "landmarks": 5}, {"alpha": 0.1, "kernel": "rbf"}])
+def test_problems_over_positive_eigenvalues_are_convex(sample, options):
+    X, Y, _, _ = sample
+    kernel = mc.FunctionKernel(lambda A, B: np.abs(A) @ np.abs(B).T - 0.2 * A[:, :1] @ B[:, :1].T)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*negative (ones|eigenvalues) are not used")
+        model = KernelRidge(**({"kernel": kernel} | options)).fit(X, Y)
+        assert mc.certify(model, X, Y).convex
 
 
 def test_a_linear_kernel_is_linear_ridge_regression(sample):

@@ -1,10 +1,13 @@
 """Fisher discriminants: the generalised eigenproblem, on the kernel matrix and on coordinates; log posteriors."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.linalg
 import scipy.special
 import scipy.stats
+from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
 from mercer.solvers.fisher import discriminants, log_posteriors
@@ -119,6 +122,21 @@ def test_fully_separated_classes_have_a_direction():
     z = (found.expansion(far) + found.intercept)[:, 0]
     assert z[labels == 0].max() < z[labels == 1].min()
     assert np.isfinite(found.eigenvalues).all()
+
+
+@pytest.mark.parametrize("mu", [1e-9, 1e-2])
+def test_below_rounding_mu_gives_the_directions_within_the_range_of_the_kernel(mu):
+    line = 1e3 * X[:, :1]
+    between, within = scatters(line**2)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "directions are accurate to a share of 1 only: mu =|.*relative residual")
+        found = discriminants(mc.features(mc.Polynomial(2, 1.0, 0.0), line), CLASSES, mu)
+    np.testing.assert_allclose(found.eigenvalues, between[0] / within[0], rtol=1e-6)
+
+
+def test_directions_that_rounding_decides_are_said_to_be_inaccurate():
+    with pytest.warns(ConvergenceWarning, match="accurate to a share of .* only: mu = 0.001 multiplies the rounding"):
+        discriminants(mc.features(mc.Linear(), 1e5 + X[:, :1]), CLASSES, 1e-3)
 
 
 def test_float32_stays_float32():

@@ -1,10 +1,11 @@
-"""Evidence that a dual with one sum is not convex: a change of sum 0 along which its objective curves the wrong way."""
+"""Evidence that a problem is not convex: a change, of sum 0 or any, along which its objective curves the wrong way."""
 
 import numpy as np
 import scipy.linalg
 
 from mercer._common import warn
 from mercer._compute.points import count_points, take_points, widened
+from mercer.linalg.operators import centred
 
 # Number of points up to which all take part; of more, as many that are evenly spaced.
 _TRIED = 500
@@ -12,11 +13,11 @@ _TRIED = 500
 _ROUNDINGS = 16
 
 
-def nonconvexity(kernel, points):
-    r"""Return the evidence that c'Kc < 0 for some c of sum 0, as a text; None if there is none.
+def nonconvexity(kernel, points, centre=True):
+    r"""Return the evidence that c'Kc < 0 for some c, of sum 0 with ``centre``, as a text; None if there is none.
 
-    Eigenvalues of H K H, H = I - 11'/m, decide on up to 500 points; of more points 500 are tried, and a kernel that is
-    known not to be positive semidefinite counts as evidence. O(m^3), and nothing for a proved kernel.
+    Eigenvalues of H K H, H = I - 11'/m, or of K decide on up to 500 points; of more points 500 are tried, and a kernel
+    that is known not to be positive semidefinite counts as evidence. O(m^3), and nothing for a proved kernel.
     """
     known, n = kernel.tags.positive_semidefinite, count_points(points)
     if known or n < 2:
@@ -25,15 +26,13 @@ def nonconvexity(kernel, points):
     values = np.asarray(kernel(widened(take_points(points, rows))))
     K = values.astype(np.float64)
     K = (K + K.T) / 2
-    centred = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
-    spectrum = scipy.linalg.eigvalsh(centred)
+    spectrum = scipy.linalg.eigvalsh(centred(K) if centre else K)
     # centring leaves the rounding of values that are equal
     size = max(float(np.abs(spectrum).max()), float(np.abs(K).max()))
     if spectrum[0] < -_ROUNDINGS * len(rows) * float(np.finfo(values.dtype).eps) * size:
-        return (
-            f"the centred kernel matrix of {len(rows)} training points has eigenvalues between {spectrum[0]:.3g} and "
-            f"{spectrum[-1]:.3g}"
-        )
+        matrix = "centred kernel matrix" if centre else "kernel matrix"
+        ends = f"between {spectrum[0]:.3g} and {spectrum[-1]:.3g}"
+        return f"the {matrix} of {len(rows)} training points has eigenvalues {ends}"
     return "the kernel is known not to be positive semidefinite" if known is False and n > _TRIED else None
 
 

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from mercer._common import check_integer, check_positive, check_weights, refuse_large
 from mercer._compute.points import take_points
+from mercer.definiteness.convexity import nonconvexity, warn_nonconvex
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelTransformer, as_labels, in_float64
 from mercer.expansion import features
@@ -36,7 +37,8 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
     mu : float
         Regularisation parameter, positive; added to the scatter within classes, a sum over n points, in every
         direction. Without it directions of no scatter within the classes would have no finite lambda. A
-        ConvergenceWarning says if it is so small that float32 rows lose more than a thousandth of the coordinates.
+        ConvergenceWarning says if it is so small that float32 rows lose more than a thousandth of the coordinates, or
+        that rounding of kernel values is a hundredth of the first direction. Directions that are rounding are left out.
     memory : str or int
         Memory limit, in bytes, of stored matrices. Beyond it products are lazy.
     random_state : int, RandomState or None
@@ -120,6 +122,9 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         self.means_, self.eigenvalues_, self.residual_ = found.means, found.eigenvalues, found.residual
         self.expansion_, self.intercept_ = found.expansion, found.intercept
         self.n_components_ = self._n_features_out = len(found.expansion)
+        evidence = nonconvexity(kernel, points)
+        if evidence is not None:
+            warn_nonconvex(type(self).__name__, evidence)
         warn_single_precision(self, points, "mu")
         return self
 
@@ -147,7 +152,8 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         y, weights = self._check_targets(X, y, sample_weight)
         kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         self._require_fitted_classes(y[kept])
-        psi = in_float64(kernel, take_points(points, kept), self.expansion_.coef)
+        points = take_points(points, kept)
+        psi = in_float64(kernel, points, self.expansion_.coef)
         arrays = (self.intercept_, self.eigenvalues_, self.means_, self.priors_)
         numbers = np.searchsorted(self.classes_, y[kept])
         weights = np.ones(len(kept)) if weights is None else weights[kept]
@@ -155,7 +161,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         found = fisher.residuals(
             psi, intercept, eigenvalues, means, priors, classes=numbers, mu=self.mu, weights=weights
         )
-        return Residuals(found)
+        return Residuals(found, nonconvexity(kernel, points) is None)
 
     def _require_fitted_classes(self, y):
         """Raise unless labels of positive weight are those of the fit."""

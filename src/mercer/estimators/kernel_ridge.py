@@ -9,7 +9,9 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import check_integer, check_weights, refuse_large
+from mercer._compute.points import take_points
 from mercer._compute.targets import as_real_targets
+from mercer.definiteness.convexity import nonconvexity, warn_nonconvex
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator, check_lengths, in_float64
 from mercer.expansion import features
@@ -68,7 +70,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     Cholesky, O(n^3), where two n x n matrices fit into the memory limit; otherwise preconditioned conjugate gradients
     on lazy products, O(n^2) kernel values per step and O(n) memory. With m landmarks n m kernel values and O(n m^2).
     With repeated points and a tiny alpha the system is solved over the eigenvalues above rounding. A weight equals that
-    number of repetitions.
+    number of repetitions. Where K has negative eigenvalues above -alpha, the solution of the linear system is a saddle
+    point; a warning says so.
 
     References
     ----------
@@ -128,6 +131,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         self.__dict__.pop("posterior_", None)
         if found.posterior is not None:
             self.posterior_ = found.posterior
+        evidence = self._evidence(phi, weights)
+        if evidence is not None:
+            warn_nonconvex(type(self).__name__, evidence)
         warn_single_precision(self, points, "alpha")
         return self
 
@@ -143,16 +149,26 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _landmark_features(self, phi, weights):
         """Return the features of the landmarks, none of weight 0; None where all points span the solutions."""
-        if self.landmarks is None:
-            return None
-        if np.isscalar(self.landmarks):
+        given = not np.isscalar(self.landmarks)
+        if not given:
             check_integer("landmarks", self.landmarks)
-            if self.landmarks >= len(phi):
-                return None
-            if weights is not None:
-                phi = phi[:, np.flatnonzero(weights)]
+        if self._uses_all(phi):
+            return None
+        if weights is not None and not given:
+            phi = phi[:, np.flatnonzero(weights)]
         found = select_landmarks(phi.kernel, phi.points, self.landmarks, random_state=self.random_state)
         return features(phi.kernel, found)
+
+    def _uses_all(self, phi):
+        """Return whether all training points span the solutions."""
+        return self.landmarks is None or (np.isscalar(self.landmarks) and self.landmarks >= len(phi))
+
+    def _evidence(self, phi, weights):
+        """Return the evidence that the problem is not convex; None where only positive eigenvalues are used."""
+        if not self._uses_all(phi) or ridge.has_minimum_norm(phi, self.alpha, weights):
+            return None
+        points = phi.points if weights is None else take_points(phi.points, np.flatnonzero(weights))
+        return nonconvexity(phi.kernel, points, centre=False)
 
     def predict(self, X):
         """Predict the targets of new points.
@@ -206,7 +222,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         y, weights = self._check_targets(X, y, sample_weight)
         psi = in_float64(kernel, points if self.landmarks is None else self.expansion_.points, self.expansion_.coef)
         targets = y.reshape(len(y), -1)
-        return Residuals(ridge.normal_residuals(psi, points, targets, self.alpha, weights))
+        found = ridge.normal_residuals(psi, points, targets, self.alpha, weights)
+        return Residuals(found, self._evidence(features(kernel, points), weights) is None)
 
     def _like_targets(self, values):
         return values[:, 0] if self.dual_coef_.ndim == 1 else values

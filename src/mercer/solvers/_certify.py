@@ -6,6 +6,8 @@ import numpy as np
 
 # Residuals that are printed one by one.
 _SHOWN = 6
+# End of the text of a certificate.
+_STATIONARY = ", convex=False: a stationary point, no gap"
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,7 +42,7 @@ class Certificate:
 
     def __repr__(self):
         gap = f"gap={self.gap:.2g}, " if self.convex else ""
-        end = "" if self.convex else ", convex=False: a stationary point, no gap"
+        end = "" if self.convex else _STATIONARY
         return f"Certificate(primal={self.primal:.6g}, dual={self.dual:.6g}, {gap}kkt={self.kkt:.2g}{end})"
 
 
@@ -53,15 +55,20 @@ class Residuals:
     residuals : float64 array (m,)
         Relative residual of each target, component, landmark or binary classifier, see `certify`; 0 up to rounding at
         the solution.
+    convex : bool
+        False for the stationary point of a problem that is not convex: a kernel with negative eigenvalues on the
+        training points in `KernelRidge` or `KernelFisher`.
     """
 
     residuals: np.ndarray
+    convex: bool = True
 
     def __repr__(self):
         values = np.ravel(self.residuals)
         shown = ", ".join(f"{value:.2g}" for value in values[:_SHOWN])
         more = ", ..." if len(values) > _SHOWN else ""
-        return f"Residuals(largest={np.max(values, initial=0.0):.2g}, residuals=[{shown}{more}] ({len(values)}))"
+        end = "" if self.convex else _STATIONARY
+        return f"Residuals(largest={np.max(values, initial=0.0):.2g}, residuals=[{shown}{more}] ({len(values)}){end})"
 
 
 def total(certificates):

@@ -3,12 +3,17 @@
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import check_positive, check_weights
+from mercer._common import check_positive, check_weights, warn
 from mercer._compute.points import widened
 from mercer.expansion import Expansion
-from mercer.least_squares import matrix_name, solve
+from mercer.least_squares import is_rounding, matrix_name, solve
 from mercer.linalg.operators import Centred, InnerProducts, Weighted
+
+# Directions after the first are kept if they separate by this many times the rounding, and a warning follows if
+# rounding is this share of the first.
+_RESOLVED, _INACCURATE = 32, 0.01
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,12 @@ def discriminants(phi, classes, mu, weights=None, *, n=None, memory="1GB", rando
     targets = root * contrasts[classes]
     options = {"name": matrix_name(phi), "memory": memory, "random_state": random_state}
     solved = solve(Weighted(inner, root[:, 0]), targets, mu, **options)
-    within, V = _separating(mu * (targets.T @ solved.coef), len(phi) * np.finfo(inner.dtype).eps, mu, len(sizes), n)
+    noise = _noise(exact, weights, Weighted(inner, root[:, 0]), mu)
+    # rounding mu leaves out memberships outside of the range of K, which are scatter within
+    outside = targets - solved.fitted
+    within, V = _separating(targets.T @ (mu * solved.coef + outside), noise, mu, classes, n)
     between = 1 - within
+    _warn_rounded(max(noise / between[0], np.linalg.norm(outside) / np.linalg.norm(targets)), mu)
     V = V * np.sqrt(total / (within * between))
     means = contrasts @ (V * between)
     sign = np.where(means[-1] < 0, -1, 1)
@@ -76,19 +85,41 @@ def residuals(psi, intercept, eigenvalues, means, priors, *, classes, mu, weight
     return np.max([system, centres, scale], axis=0)
 
 
-def _separating(G, noise, mu, n_classes, n):
-    """Return the eigenvalues 1 / (1 + lambda) and eigenvectors of at most n directions that separate the means."""
+def _noise(phi, weights, centred, mu):
+    """Return a bound of lambda / (1 + lambda) along a direction that separates nothing but by rounded kernel values."""
+    n, eps = len(phi), float(np.finfo(np.float64).eps)
+    largest = float(np.max(weights * np.asarray(phi.norms(), np.float64) ** 2))
+    if is_rounding(mu, centred):
+        # directions below n eps times the largest eigenvalue are left out
+        return n * eps * largest / max(float(np.max(centred.diagonal())), np.finfo(np.float64).tiny)
+    return eps * (n + n**0.5 * largest / mu)
+
+
+def _separating(G, noise, mu, classes, n):
+    """Return the eigenvalues 1 / (1 + lambda) and eigenvectors of at most n directions that separate the means.
+
+    Directions after the first one are left out unless they are well above ``noise``.
+    """
     within, V = np.linalg.eigh((G + G.T) / 2)
     # classes that are separated entirely leave rounding of either sign
     within = within.clip(np.finfo(np.float64).eps)
-    kept = np.flatnonzero(1 - within > noise)[:n]
-    if not len(kept):
+    if 1 - within[0] <= len(classes) * np.finfo(np.float64).eps:
         raise ValueError(
-            f"no discriminant: the means of the {n_classes} classes are equal up to rounding. The points are constant, "
-            f"or mu = {mu!r} is far above their variance, weighted by sample_weight; give points that differ, or a "
-            "smaller mu."
+            f"no discriminant: the means of the {len(G) + 1} classes are equal up to rounding. The points are "
+            f"constant, or mu = {mu!r} is far above their variance, weighted by sample_weight; give points that "
+            "differ, or a smaller mu."
         )
+    kept = np.append(0, 1 + np.flatnonzero(1 - within[1:] > _RESOLVED * noise))[:n]
     return within[kept], V[:, kept]
+
+
+def _warn_rounded(error, mu):
+    if error > _INACCURATE:
+        warn(
+            f"directions are accurate to a share of {min(error, 1.0):.1g} only: mu = {mu!r} multiplies the rounding of "
+            "kernel values; give a larger mu, or subtract the mean of the features.",
+            ConvergenceWarning,
+        )
 
 
 def _sizes(classes, weights):

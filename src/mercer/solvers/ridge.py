@@ -16,7 +16,7 @@ from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
 from mercer.factor import svd
 from mercer.gram import Gram
-from mercer.least_squares import matrix_name, solve
+from mercer.least_squares import is_rounding, matrix_name, solve
 from mercer.linalg import cholesky, eigh
 from mercer.linalg.operators import InnerProducts, Weighted
 
@@ -51,6 +51,11 @@ def ridge(phi, Y, alpha, weights=None, *, memory="1GB", random_state=None):
     targets = root * Y.reshape(len(Y), -1) if len(Y) == len(root) else Y
     solved = solve(inner, targets, alpha, name=matrix_name(phi), memory=memory, random_state=random_state)
     return Ridge(phi @ (root * solved.coef).astype(inner.dtype), solved.residual)
+
+
+def has_minimum_norm(phi, alpha, weights=None):
+    """Return whether alpha counts as 0, so that the solution of ``ridge`` uses positive eigenvalues only."""
+    return is_rounding(alpha, _weighted(phi, weights, "1GB")[0])
 
 
 def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB"):
