@@ -11,8 +11,9 @@ X = np.random.default_rng(0).standard_normal((200, 2))
 KERNEL = mc.Gaussian(1.0)
 RULES = {
     "uniform": lambda m, seed: landmarks.uniform(X, m, seed),
-    "pivoted": lambda m, _: landmarks.pivoted(KERNEL, X, m),
+    "greedy": lambda m, _: landmarks.greedy(KERNEL, X, m),
     "randomly pivoted": lambda m, seed: landmarks.randomly_pivoted(KERNEL, X, m, seed),
+    "leverage": lambda m, seed: landmarks.leverage(KERNEL, X, m, seed),
 }
 
 
@@ -30,14 +31,14 @@ def test_rows_are_distinct_and_repeat_with_the_seed(rule):
     np.testing.assert_array_equal(rows, RULES[rule](20, 3))
 
 
-@pytest.mark.parametrize("rule", ["uniform", "randomly pivoted"])
+@pytest.mark.parametrize("rule", ["uniform", "randomly pivoted", "leverage"])
 def test_another_seed_gives_other_rows(rule):
     assert set(RULES[rule](20, 3)) != set(RULES[rule](20, 4))
 
 
 def test_greedy_pivots_leave_no_point_far_from_their_span():
     tol = 1e-3
-    rows = landmarks.pivoted(KERNEL, X, 200, tol)
+    rows = landmarks.greedy(KERNEL, X, 200, tol)
     assert len(rows) < 200
     assert remainders(rows).max() <= 1.01 * tol
 
@@ -47,7 +48,49 @@ def test_pivots_span_more_of_the_data_than_uniform_landmarks():
     drawn = [remainders(landmarks.randomly_pivoted(KERNEL, X, 25, seed)) for seed in range(5)]
     assert np.sum(drawn) < 0.9 * np.sum(chance)
     # greedy pivots reduce the largest distance, not the sum
-    assert remainders(landmarks.pivoted(KERNEL, X, 25)).max() < np.min([each.max() for each in chance])
+    assert remainders(landmarks.greedy(KERNEL, X, 25)).max() < np.min([each.max() for each in chance])
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-9), (np.float32, 1e-3)])
+@pytest.mark.parametrize("k", [1, 10, 30])
+def test_leverage_scores_over_all_points_are_those_of_the_kernel_matrix(dtype, error, k, global_random_seed):
+    points = np.random.default_rng(global_random_seed).standard_normal((60, 2)).astype(dtype)
+    gram, K = mc.Gram(KERNEL, points), KERNEL(points.astype(np.float64))
+    ridge = np.linalg.eigvalsh(K)[:-k].sum() / k
+    expected = np.diagonal(np.linalg.solve(K + ridge * np.eye(60), K))
+    scores = landmarks.ridge_leverage(gram, np.arange(60), np.arange(60), np.ones(60), k)
+    np.testing.assert_allclose(scores, expected, rtol=error, atol=error)
+    np.testing.assert_allclose(landmarks.ridge_leverage(gram, np.arange(60)[7:9], np.arange(60), np.ones(60), k),
+                               expected[7:9], rtol=error, atol=error)  # fmt: skip
+
+
+def test_a_weight_of_a_sample_counts_as_a_repeated_point(monkeypatch):
+    repeated = np.vstack([X[:20], X[:5], X[:5]])
+    weights = np.where(np.arange(20) < 5, 3.0, 1.0)
+    rows = np.arange(30)
+    expected = landmarks.ridge_leverage(mc.Gram(KERNEL, repeated), rows, rows, np.ones(30), 4)
+    monkeypatch.setattr("mercer.landmarks._ROWS", 7)
+    scores = landmarks.ridge_leverage(mc.Gram(KERNEL, repeated), rows, np.arange(20), weights, 4)
+    np.testing.assert_allclose(scores, expected, rtol=1e-9)
+
+
+def test_few_points_far_from_a_cluster_are_drawn_by_leverage_and_missed_by_chance(global_random_seed):
+    """Fifteen outliers among 1 500 points of one cluster: each is as much of the kernel matrix as the whole cluster."""
+    rng = np.random.default_rng(global_random_seed)
+    far = np.arange(15) * 100.0 + 50.0
+    points = np.concatenate([1e-3 * rng.standard_normal(1500), far])[:, None]
+    drawn = landmarks.leverage(KERNEL, points, 60, global_random_seed)
+    assert np.sum(drawn >= 1500) >= 13
+    assert np.sum(landmarks.uniform(points, 60, global_random_seed) >= 1500) <= 5
+
+
+def test_leverage_finds_no_more_rows_than_have_a_score():
+    points = np.zeros((40, 1))
+    points[:3, 0] = [1.0, 2.0, 3.0]
+    rows = landmarks.leverage(mc.Linear(), points, 10, 0)
+    assert set(rows) <= {0, 1, 2}
+    assert len(landmarks.leverage(mc.Linear(), np.zeros((40, 1)), 10, 0)) == 0
+    np.testing.assert_array_equal(landmarks.leverage(KERNEL, X, 200, 0), np.arange(200))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -63,8 +106,8 @@ def test_centres_of_k_means_are_means_of_their_points(dtype):
 def test_objects_without_coordinates_have_landmarks_too():
     K = KERNEL(X)
     precomputed = mc.Precomputed().resolve(K)
-    rows = landmarks.pivoted(precomputed, np.arange(200), 15)
-    np.testing.assert_array_equal(rows, landmarks.pivoted(KERNEL, X, 15))
+    rows = landmarks.greedy(precomputed, np.arange(200), 15)
+    np.testing.assert_array_equal(rows, landmarks.greedy(KERNEL, X, 15))
 
 
 @pytest.mark.parametrize("m", [0, 201])

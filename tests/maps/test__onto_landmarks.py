@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.maps import onto_landmarks, spectral
+from mercer.linalg import cholesky
+from mercer.maps import onto_landmarks, spectral, trace_error
+from mercer.maps._onto_landmarks import moments, principal_coordinates
 
 
 @pytest.fixture
@@ -78,3 +80,39 @@ def test_the_origin_is_the_mean_of_the_projections(points):
     onto, phi = mc.features(kernel, points[:2]), mc.features(kernel, points + 2.0)
     expected = mc.project(mc.mean(phi), onto)
     assert (onto_landmarks(onto, phi).origin - expected).norms()[0] < 1e-10
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-10), (np.float32, 1e-4)])
+def test_the_trace_error_is_that_of_the_nystroem_approximation(points, dtype, error):
+    kernel, points = mc.Gaussian(0.8), points.astype(dtype)
+    K = kernel(points.astype(np.float64))
+    N = K[:, :9] @ np.linalg.solve(K[:9, :9], K[:9])
+    found = trace_error(mc.features(kernel, points[:9]), mc.features(kernel, points))
+    assert found == pytest.approx(1 - np.trace(N) / np.trace(K), abs=error)
+    part = cholesky.pivoted(mc.Gram(kernel, points), 9)
+    chosen = mc.features(kernel, points[part.pivots])
+    assert trace_error(chosen, mc.features(kernel, points)) == pytest.approx(part.error, abs=error)
+    assert trace_error(mc.features(kernel, points), mc.features(kernel, points)) <= 40 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("centre", [True, False])
+def test_sums_of_parts_are_the_sums_of_all_points(points, centre):
+    kernel = mc.Gaussian(0.4)
+    onto = mc.features(kernel, points[:12])
+    whole = moments(onto, mc.features(kernel, points), centre)
+    parts = moments(onto, mc.features(kernel, points[:15]), centre)
+    parts = parts.add(mc.features(kernel, points[15:16])).add(mc.features(kernel, points[16:]))
+    assert parts.n == 40
+    assert parts.trace_error == pytest.approx(whole.trace_error, abs=1e-12)
+    np.testing.assert_allclose(parts.about_mean, whole.about_mean, atol=1e-11)
+    np.testing.assert_allclose(principal_coordinates(parts)[0](points), principal_coordinates(whole)[0](points),
+                               atol=1e-10)  # fmt: skip
+
+
+def test_the_variance_is_that_about_the_mean_of_the_projections(points):
+    kernel = mc.Gaussian(0.4)
+    phi, onto = mc.features(kernel, points), mc.features(kernel, points[:12])
+    centre = mc.project(mc.mean(phi), onto)
+    expected = mc.sqdist(phi, centre).sum()
+    assert moments(onto, phi).variance == pytest.approx(expected, rel=1e-10)
+    assert moments(onto, phi, False).variance == pytest.approx(40, rel=1e-10)

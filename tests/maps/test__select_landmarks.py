@@ -20,7 +20,14 @@ def test_rules_are_the_functions_of_their_names(points):
     )
     np.testing.assert_array_equal(select_landmarks(kernel, points, 7, "k_means", 3), landmarks.k_means(points, 7, 3))
     np.testing.assert_array_equal(
-        select_landmarks(kernel, points, 7, "pivoted"), points[landmarks.pivoted(kernel, points, 7)]
+        select_landmarks(kernel, points, 7, "greedy"), points[landmarks.greedy(kernel, points, 7)]
+    )
+    np.testing.assert_array_equal(
+        select_landmarks(kernel, points, 7, "leverage", 3), points[landmarks.leverage(kernel, points, 7, 3)]
+    )
+    # the name of earlier model files
+    np.testing.assert_array_equal(
+        select_landmarks(kernel, points, 7, "pivoted"), select_landmarks(kernel, points, 7, "greedy")
     )
     np.testing.assert_array_equal(
         select_landmarks(kernel, points, 7, "randomly_pivoted", 3),
@@ -32,8 +39,9 @@ def test_points_of_any_kind_are_select_landmarks(points):
     words = ["a", "ab", "abc", "abcd"]
     kernel = mc.FunctionKernel(lambda A, B: np.array([[float(len(a) * len(b)) for b in B] for a in A]))
     assert set(select_landmarks(kernel, words, 2, "uniform")) < set(words)
-    assert select_landmarks(kernel, words, 1, "pivoted") == ["abcd"]
+    assert select_landmarks(kernel, words, 1, "greedy") == ["abcd"]
     assert select_landmarks(kernel, words, ("x", "y")) == ["x", "y"]
+    assert set(select_landmarks(kernel, words, 2, "leverage", 0)) <= set(words)
     given = mc.Precomputed().resolve(points @ points.T)
     assert select_landmarks(given, np.arange(50), 5, "uniform").shape == (5,)
     np.testing.assert_array_equal(select_landmarks(given, np.arange(50), [3, 4]), [3, 4])

@@ -40,7 +40,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
     landmarks : int or points, optional
         Number of training points to select, or points (row indices for a precomputed kernel), whose features span the
         subspace. All training points span it when left out, or when there are fewer.
-    rule : {"randomly_pivoted", "pivoted", "uniform", "k_means"}
+    rule : {"randomly_pivoted", "greedy", "leverage", "k_means", "uniform"}
         Rule that selects a number of landmarks.
     preimage : str or method record
         Pre-image method of ``inverse_transform``, as in ``mercer.preimage``.

@@ -1,7 +1,7 @@
 """Maps from input space to coordinates: nonlinear projection trick, empirical, Mercer, monomial and Fourier maps."""
 
 from mercer.maps._extend import extend, recentred
-from mercer.maps._onto_landmarks import onto_landmarks
+from mercer.maps._onto_landmarks import onto_landmarks, trace_error
 from mercer.maps._select_landmarks import select_landmarks
 from mercer.maps.coordinates import Coordinates, project_on, spectral, triangular
 from mercer.maps.eigenfunctions import MercerMap, mercer_map
@@ -24,6 +24,7 @@ __all__ = [
     "recentred",
     "select_landmarks",
     "spectral",
+    "trace_error",
     "triangular",
     "unordered_monomials",
     "whitened",

@@ -1,15 +1,16 @@
 """Coordinates of many vectors in the span of landmarks, along the principal axes of their projections."""
 
 import logging
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils import gen_batches
 
 from mercer._common import check_flag, relative_tolerance
 from mercer._compute.points import take_points
-from mercer.expansion import require_same_kernel
+from mercer.expansion import Expansion, require_same_kernel
 from mercer.linalg import eigh
-from mercer.linalg.operators import InnerProducts, epsilon
+from mercer.linalg.operators import InnerProducts
 from mercer.maps.coordinates import coordinates_about, spectral
 
 logger = logging.getLogger(__name__)
@@ -69,38 +70,150 @@ def onto_landmarks(onto, phi, centre=True, tol=None, *, memory="1GB", random_sta
            [ 0.],
            [ 2.]])
     """
-    require_same_kernel(onto, phi, ("onto", "phi"))
     check_flag("centre", centre)
     tol = relative_tolerance(tol)
+    found = moments(onto, phi, centre, memory=memory, random_state=random_state)
+    return principal_coordinates(found, tol)[0]
+
+
+def trace_error(onto, phi, *, memory="1GB"):
+    r"""Return the share of the squared norms of vectors that is outside of the span of landmarks.
+
+    .. math:: \sum_i |\phi_i - P \phi_i|^2 \,/\, \sum_i |\phi_i|^2 = \mathrm{tr}(K - K_{nm} K_{mm}^{+} K_{mn}) \,/\,
+       \mathrm{tr}\,K
+
+    Parameters
+    ----------
+    onto : Expansion
+        m vectors, the features of landmarks.
+    phi : Expansion
+        n vectors without coefficients, the features of all points.
+    memory : str or int
+        Memory budget of the m x m matrix.
+
+    Returns
+    -------
+    float
+        From 0 to 1; differences below n eps are rounding.
+
+    Raises
+    ------
+    MemoryError
+        When the m x m matrix exceeds the budget.
+
+    Notes
+    -----
+    n m kernel values and O(n m^2 + m^3) operations.
+
+    References
+    ----------
+    Chen, Epperly, Tropp, Webber, *Randomly pivoted Cholesky*, Comm. Pure Appl. Math. 78 (2025).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.maps import trace_error
+    >>> phi = mc.features(mc.Linear(), np.array([[3.0, 0.0], [0.0, 1.0]]))
+    >>> round(trace_error(phi[:, [0]], phi), 12)
+    0.1
+    """
+    return moments(onto, phi, False, memory=memory).trace_error
+
+
+# --- sums over points, which are added part by part -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over n points of their coordinates c_i along an orthonormal ``basis``, minus ``shift``.
+
+    Attributes
+    ----------
+    basis : Expansion
+        r vectors.
+    shift : array (r,)
+        The coordinates of the mean of the landmarks, which avoids cancellation; 0 when not centred.
+    n : int
+    total : array (r,)
+        The sum of c_i - shift.
+    scatter : array (r, r)
+        The sum of (c_i - shift)(c_i - shift)'.
+    square, largest : float
+        The sum and the maximum of k(x_i, x_i).
+    centre : bool
+    """
+
+    basis: Expansion
+    shift: np.ndarray
+    n: int
+    total: np.ndarray
+    scatter: np.ndarray
+    square: float
+    largest: float
+    centre: bool
+
+    @property
+    def mean(self):
+        """The mean of the coordinates (r,), 0 when not centred."""
+        return self.shift + self.total / self.n if self.centre else self.shift
+
+    @property
+    def about_mean(self):
+        """The scatter about the mean (r, r)."""
+        return self.scatter - np.outer(self.total, self.total) / self.n if self.centre else self.scatter
+
+    @property
+    def variance(self):
+        """The sum of the squared distances of phi(x_i) to the mean of the projections."""
+        # rounding leaves differences of either sign
+        outside = max(self.square - self._spanned, 0.0)
+        return float(np.trace(self.about_mean)) + outside
+
+    @property
+    def trace_error(self):
+        """The share of the sum of k(x_i, x_i) that is outside of the span, from 0 to 1."""
+        return float(np.clip(1 - self._spanned / self.square, 0.0, 1.0)) if self.square > 0 else 0.0
+
+    @property
+    def _spanned(self):
+        """The sum of the squared norms of the projections."""
+        shift = self.shift
+        return float(np.trace(self.scatter) + 2 * shift @ self.total + self.n * (shift @ shift))
+
+    def add(self, phi):
+        """Return the sums with the features of more points, _ROWS at a time."""
+        total, scatter = self.total.copy(), self.scatter.copy()
+        for rows in gen_batches(len(phi), _ROWS):
+            C = np.asarray(self.basis(take_points(phi.points, rows)), np.float64) - self.shift
+            total += C.sum(axis=0)
+            scatter += C.T @ C
+        norms = np.asarray(phi.norms(), np.float64) ** 2
+        square, largest = self.square + float(norms.sum()), max(self.largest, float(norms.max()))
+        return replace(self, n=self.n + len(phi), total=total, scatter=scatter, square=square, largest=largest)
+
+
+def moments(onto, phi, centre=True, *, memory="1GB", random_state=None):
+    """Return the sums of the coordinates of vectors in the span of landmarks."""
+    require_same_kernel(onto, phi, ("onto", "phi"))
     basis = spectral(onto, False, memory=memory, random_state=random_state).basis
-    average, scatter = _moments(basis, phi, centre)
-    pairs = eigh.dense(scatter, len(scatter))
-    values, axes = pairs.values, pairs.vectors
-    inner = InnerProducts(phi)
+    r = len(basis)
+    shift = np.asarray(basis(basis.points), np.float64).mean(axis=0) if centre else np.zeros(r)
+    return Moments(basis, shift, 0, np.zeros(r), np.zeros((r, r)), 0.0, 0.0, centre).add(phi)
+
+
+def principal_coordinates(found, tol=0.0):
+    """Return coordinates along the principal axes of sums, and the eigenpairs of their scatter above rounding."""
+    pairs = eigh.dense(found.about_mean, len(found.basis))
+    values, dtype = pairs.values, InnerProducts(found.basis).dtype
     # rounding errors of inner products are not variance
-    norm = float(np.max(np.asarray(phi.norms(), np.float64) ** 2))
-    floor = max(tol * values[0], len(phi) * epsilon(inner) * max(values[0], 8 * norm))
-    kept = values > floor
+    rounding = found.n * float(np.finfo(dtype).eps)
+    kept = values > max(tol * values[0], rounding * max(values[0], 8 * found.largest))
     if not kept.any():
         raise ValueError(
-            f"no variance: the projections of the {len(phi)} points onto the span of {len(onto)} landmarks are equal "
-            "up to rounding; give other landmarks or a smaller bandwidth."
+            f"no variance: the projections of the {found.n} points onto the span of {found.basis.shape[0]} landmarks "
+            "are equal up to rounding; give other landmarks or a smaller bandwidth."
         )
-    logger.info("%d coordinates of %d vectors over %d landmarks", int(kept.sum()), len(phi), len(onto))
-    return coordinates_about(basis @ average.astype(inner.dtype), basis @ axes[:, kept].astype(inner.dtype))
-
-
-def _moments(basis, phi, centre):
-    """Return the mean (r, 1) and the scatter (r, r) of the coordinates of vectors, _ROWS points at a time."""
-    # subtracting the mean of the landmarks first avoids cancellation
-    n, r = len(phi), len(basis)
-    shift = np.asarray(basis(basis.points), np.float64).mean(axis=0) if centre else np.zeros(r)
-    total, scatter = np.zeros(r), np.zeros((r, r))
-    for rows in gen_batches(n, _ROWS):
-        C = np.asarray(basis(take_points(phi.points, rows)), np.float64) - shift
-        total += C.sum(axis=0)
-        scatter += C.T @ C
-    if not centre:
-        return np.zeros((r, 1)), scatter
-    total /= n
-    return (shift + total)[:, None], scatter - n * np.outer(total, total)
+    logger.info("%d coordinates of %d vectors over %d landmarks", int(kept.sum()), found.n, found.basis.shape[0])
+    pairs = replace(pairs, values=values[kept], vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept])
+    origin = found.basis @ found.mean[:, None].astype(dtype)
+    return coordinates_about(origin, found.basis @ pairs.vectors.astype(dtype)), pairs

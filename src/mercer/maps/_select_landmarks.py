@@ -8,6 +8,10 @@ from mercer._compute.points import as_rows, count_points, take_points
 from mercer.kernels.base import require_kernel
 from mercer.linalg.generator import generator
 
+RULES = ("randomly_pivoted", "greedy", "leverage", "k_means", "uniform")
+# The name of "greedy" in earlier model files.
+_EARLIER = "pivoted"
+
 
 def select_landmarks(kernel, X, landmarks, rule="randomly_pivoted", random_state=None):
     """Return landmarks, a few points whose features span most of what the features of all points span.
@@ -19,8 +23,10 @@ def select_landmarks(kernel, X, landmarks, rule="randomly_pivoted", random_state
     X : points (n)
     landmarks : int or points
         A number m, of which ``rule`` selects; or the landmarks themselves (row indices for a precomputed kernel).
-    rule : {"randomly_pivoted", "pivoted", "uniform", "k_means"}
-        The function of ``mercer.landmarks`` that selects m points. Not used for given points.
+    rule : {"randomly_pivoted", "greedy", "leverage", "k_means", "uniform"}
+        Rule that selects m points, not used for given points: pivots of a Cholesky factorisation of the kernel matrix,
+        drawn by their distance to the span of those before or the farthest one; a draw by ridge leverage scores; the
+        centres of k-means; a uniform draw. "pivoted" is an earlier name of "greedy".
     random_state : int, RandomState, Generator or None
 
     Returns
@@ -40,7 +46,7 @@ def select_landmarks(kernel, X, landmarks, rule="randomly_pivoted", random_state
     --------
     >>> import numpy as np, mercer as mc
     >>> from mercer.maps import select_landmarks
-    >>> select_landmarks(mc.Linear(), np.array([[1.0], [3.0]]), 1, "pivoted")
+    >>> select_landmarks(mc.Linear(), np.array([[1.0], [3.0]]), 1, "greedy")
     array([[3.]])
     >>> select_landmarks(mc.Linear(), np.ones((3, 2)), [[1.0, 2.0]])
     array([[1., 2.]])
@@ -67,8 +73,10 @@ def _select(kernel, X, m, rule, random_state):
     match rule:
         case "randomly_pivoted":
             rows = rules.randomly_pivoted(kernel, X, m, random_state)
-        case "pivoted":
-            rows = rules.pivoted(kernel, X, m)
+        case "greedy" | "pivoted":
+            rows = rules.greedy(kernel, X, m)
+        case "leverage":
+            rows = rules.leverage(kernel, X, m, random_state)
         case "uniform":
             rows = rules.uniform(X, m, random_state)
         case "k_means" if _are_rows(X):
@@ -76,7 +84,7 @@ def _select(kernel, X, m, rule, random_state):
         case "k_means":
             raise TypeError(
                 "rule = 'k_means' needs rows of numbers, which the points of "
-                f"{type(kernel).__name__} are not; use 'uniform' or 'pivoted'."
+                f"{type(kernel).__name__} are not; use 'uniform' or 'greedy'."
             )
         case _:
             check_rule("rule", rule)
@@ -85,7 +93,8 @@ def _select(kernel, X, m, rule, random_state):
 
 def check_rule(name, rule):
     """Raise unless a parameter is the name of a rule."""
-    check_choice(name, rule, ("randomly_pivoted", "pivoted", "uniform", "k_means"))
+    if not (isinstance(rule, str) and rule == _EARLIER):
+        check_choice(name, rule, RULES)
 
 
 def _are_rows(X):

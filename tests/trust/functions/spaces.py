@@ -61,6 +61,7 @@ MAPS = [
         memory=MEMORY,
         random_state=STATE,
     ),
+    call("maps.trace_error", mc.maps.trace_error, onto=PHI, phi=PHI, memory=MEMORY),
     call("maps.ordered_monomials", mc.maps.ordered_monomials, X=SOME, degree=COUNT, memory=MEMORY),
     call("maps.unordered_monomials", mc.maps.unordered_monomials, X=SOME, degree=COUNT, memory=MEMORY),
     call("maps.monomial_count", mc.maps.monomial_count, n_variables=COUNT, degree=COUNT),
@@ -80,7 +81,7 @@ MAPS = [
         kernel=K,
         X=ROWS,
         landmarks=COUNT,
-        rule=valid("choice", "pivoted"),
+        rule=valid("choice", "greedy"),
         random_state=STATE,
     ),
     call(
