@@ -26,6 +26,7 @@ GROUPS = {
     "Kernels on objects": ("kernels.strings", "kernels.sets", "kernels.graphs", "kernels.sequences"),
     "Matrices and vectors": ("gram", "expansion"),
     "Factorisations, least squares, projections": ("factor", "least_squares", "projection", "landmarks"),
+    "Two samples and two variables": ("permutation_tests",),
     "Pre-images": ("preimages",),
     "Reduced sets and compression": ("reduction", "compression"),
     "Coordinates and geometry": ("maps", "manifold"),
@@ -41,7 +42,18 @@ GROUPS = {
 }
 
 # Modules whose names are public too; the modules in mercer.__all__ are added.
-OPEN = {"kernels", "preimages", "reduction", "compression", "definiteness", "formats", "testing", "plot", "datasets"}
+OPEN = {
+    "kernels",
+    "permutation_tests",
+    "preimages",
+    "reduction",
+    "compression",
+    "definiteness",
+    "formats",
+    "testing",
+    "plot",
+    "datasets",
+}
 OPEN |= {*mercer.__all__, *GROUPS["Kernels on objects"]}
 
 

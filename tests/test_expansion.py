@@ -297,3 +297,15 @@ def test_distances_of_a_kernel_that_is_definite_on_changes_of_sum_0_only_are_tho
     assert want.min() > 0
     np.testing.assert_allclose(mc.sqdist(mu, psi)[0], want, rtol=1e-12)
     np.testing.assert_allclose(mc.sqdist(psi, mu)[:, 0], want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_weight_of_2_in_a_mean_equals_a_repeated_vector(dtype):
+    rows = np.random.default_rng(3).standard_normal((5, 2)).astype(dtype)
+    kernel = mc.Gaussian(0.4)
+    weighted = mc.mean(mc.features(kernel, rows), weights=[2, 1, 0, 1, 1])
+    repeated = mc.mean(mc.features(kernel, rows[[0, 0, 1, 3, 4]]))
+    np.testing.assert_allclose(weighted(rows), repeated(rows), rtol=1e-6 if dtype == np.float32 else 1e-14)
+    # the sum of these overflows
+    huge = mc.mean(mc.features(kernel, rows), weights=np.full(5, 1e308))
+    np.testing.assert_array_equal(huge.coef, mc.mean(mc.features(kernel, rows)).coef)

@@ -35,6 +35,7 @@ PROTOCOL = {
 # Functions of one object, or of one file format, live with it.
 LIVES_IN = dict.fromkeys(("features", "mean", "mmd", "sqdist"), "expansion") | dict.fromkeys(("qr", "svd"), "factor")
 LIVES_IN |= {"lstsq": "least_squares", "project": "projection", "load": "model_file", "save": "model_file"}
+LIVES_IN |= dict.fromkeys(("hsic_test", "mmd_test"), "permutation_tests")
 NAMES = [pytest.param(name, id=name) for name in mercer.__all__]
 
 

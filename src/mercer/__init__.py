@@ -15,6 +15,7 @@ from mercer.kernels import *  # noqa: F403
 from mercer.kernels import graphs, sequences, sets, strings
 from mercer.learning import alignment, combine, learn_metric, learn_scales
 from mercer.least_squares import lstsq
+from mercer.permutation_tests import hsic_test, mmd_test
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, Search, preimage, ray
 from mercer.projection import project
 from mercer.reduction import L1, Construct, Eigenvector, Greedy, MaxNorm, Merge, Pivoted, Refine, reduce
@@ -52,6 +53,7 @@ __all__ = [
     "compress",
     "features",
     "graphs",
+    "hsic_test",
     "invariance",
     "learn_metric",
     "learn_scales",
@@ -63,6 +65,7 @@ __all__ = [
     "maps",
     "mean",
     "mmd",
+    "mmd_test",
     "preimage",
     "project",
     "qr",

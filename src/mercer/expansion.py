@@ -3,7 +3,7 @@
 import array_api_compat
 import numpy as np
 
-from mercer._common import check_flag, check_instance
+from mercer._common import check_flag, check_instance, check_weights
 from mercer._compute import pick_backend
 from mercer._compute.namespace import NUMPY, namespace_of, put_values
 from mercer._compute.points import as_columns, join_points, refuse_overflow, same_points
@@ -259,30 +259,38 @@ def squares(psi):
     return xp.astype(found, values.dtype)
 
 
-def mean(phi):
-    """Return the mean of the vectors of a block.
+def mean(phi, weights=None):
+    """Return the mean of the vectors of a block, sum_j w_j psi_j / sum_j w_j.
 
     Parameters
     ----------
     phi : Expansion
         m vectors.
+    weights : array (m,), optional
+        Nonnegative, not all 0; equal by default.
 
     Returns
     -------
     Expansion
         One vector, over the same points.
 
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, or all are 0.
+
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> mu = mc.mean(mc.features(mc.Linear(), np.array([[1.0], [3.0]])))
-    >>> mu(np.array([[1.0]]))
-    array([[2.]])
+    >>> phi = mc.features(mc.Linear(), np.array([[1.0], [3.0]]))
+    >>> mc.mean(phi)(np.array([[1.0]])), mc.mean(phi, weights=[3, 1])(np.array([[1.0]]))
+    (array([[2.]]), array([[1.5]]))
     """
     require_expansion("phi", phi)
-    m = len(phi)
-    weights = phi.prepared.xp.full((m, 1), 1.0 / m, dtype=phi.prepared.dtype)
-    return phi @ weights
+    # their sum may overflow
+    shares = check_weights("weights", weights, len(phi))
+    shares = shares / shares.max()
+    return phi @ phi.prepared.xp.asarray((shares / shares.sum())[:, None], dtype=phi.prepared.dtype)
 
 
 def sqdist(psi, chi, paired=False):

@@ -355,16 +355,17 @@ def admit_pair(kernel, X, Z):
         points = Points(kernel.admit(X, "X"))
         return points, points
     X = kernel.admit(X, "X")
-    return _matched(kernel, X, Points(kernel.admit(Z, "Z")))
+    return matched(kernel, X, Points(kernel.admit(Z, "Z")))
 
 
 def admit_beside(kernel, X, Z):
     """Return a validated container X and known ``Points`` Z as ``Points`` of one floating type."""
     require_resolved(kernel)
-    return _matched(kernel, kernel.admit(X, "X"), Z)
+    return matched(kernel, kernel.admit(X, "X"), Z)
 
 
-def _matched(kernel, X, Z):
+def matched(kernel, X, Z):
+    """Return a validated container X and ``Points`` Z as ``Points`` of one kind and type, for any kernel."""
     X = _alike(kernel, X, Z.container)
     if any(len(getattr(points, "shape", ())) != 2 for points in (X, Z.container)) or kernel.tags.points == "indices":
         return Points(X), Z

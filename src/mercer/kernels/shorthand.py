@@ -15,19 +15,22 @@ _NAMES = {
 }
 
 
-def as_kernel(kernel):
-    """Return the kernel for a Kernel, "rbf", "linear", "poly", "sigmoid", "precomputed", or a callable."""
+def as_kernel(kernel, name="kernel"):
+    """Return the kernel for a Kernel, "rbf", "linear", "poly", "sigmoid", "precomputed", or a callable.
+
+    Errors show ``name``.
+    """
     if isinstance(kernel, Kernel):
         return kernel
     if isinstance(kernel, str):
         if kernel not in _NAMES:
             raise ValueError(
-                f"kernel = {kernel!r} must be one of {sorted(_NAMES)} or a kernel; "
+                f"{name} = {kernel!r} must be one of {sorted(_NAMES)} or a kernel; "
                 "pass other kernels as objects, such as mercer.Laplacian(0.1)."
             )
         return _NAMES[kernel]
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
-        raise TypeError(f"kernel = {kernel.__name__} must be an object, not a class; pass {kernel.__name__}().")
+        raise TypeError(f"{name} = {kernel.__name__} must be an object, not a class; pass {kernel.__name__}().")
     if callable(kernel):
         return FunctionKernel(kernel)
-    raise TypeError(f"kernel must be a Kernel, a string or a callable, got {kernel!r} of type {type(kernel).__name__}.")
+    raise TypeError(f"{name} must be a Kernel, a string or a callable, got {kernel!r} of type {type(kernel).__name__}.")
