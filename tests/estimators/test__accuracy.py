@@ -303,3 +303,23 @@ def test_a_violation_by_the_rounding_of_sums_that_cancel_is_certified_and_warned
         assert model.certificate_ == found or found.kkt < 1e-4
     assert not warned[0]
     assert any(warned)
+
+
+@pytest.mark.parametrize("gamma", [1e-2, 1e-4, 1e-6])
+@pytest.mark.parametrize("model", [mc.KernelPCA(3), mc.KernelPCA(3, whiten=True), mc.KernelMap()], ids=str)
+def test_coordinates_that_float32_rounds_by_more_than_a_thousandth_are_said_to_be_inaccurate(model, gamma):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.set_params(kernel=mc.Gaussian(gamma)).fit(X.astype(np.float32))
+    said = [found for found in caught if "float32 rounds kernel values" in str(found.message)]
+    points = X.astype(np.float32).astype(float)
+    coef = model.expansion_.coef.astype(float)
+    exact = mc.Gaussian(gamma)(points) @ coef + model.intercept_
+    # along whitened axes the shares of the variance remain
+    lengths = np.sqrt(model.eigenvalues_) if getattr(model, "whiten", False) else 1.0
+    errors, sizes = (
+        np.linalg.norm(values, axis=0) * lengths
+        for values in (model.transform(points.astype(np.float32)) - exact, exact)
+    )
+    assert bool(said) == (errors.max() > 1e-3 * sizes.max())
+    assert bool(said) == (gamma < 1e-4)

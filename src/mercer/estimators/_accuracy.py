@@ -156,19 +156,35 @@ def warn_coarse(model, problem, scale, violation, tol):
 
 
 def warn_single_precision(model, points, parameter):
-    """Warn if float32 moves the values of an expansion at some of its points by more than a share of their size."""
+    """Warn if float32 moves a column of values at some points by more than a share of its size."""
+    if model.expansion_.coef.dtype == np.float32:
+        error, size = _single_errors(model, points)
+        share = float(np.max(error / np.where(size > 0, size, 1.0)))
+        _warn_single(model, share, f"a larger {parameter} than {getattr(model, parameter)!r}")
+
+
+def warn_single_axes(model, points, lengths=1.0):
+    """Warn if float32 moves coordinates at some points by more than a share of the largest, along axes of lengths."""
+    if model.expansion_.coef.dtype == np.float32:
+        error, size = _single_errors(model, points)
+        share = float(np.max(error * lengths) / max(np.max(size * lengths), np.finfo(np.float64).tiny))
+        _warn_single(model, share, "a kernel whose values differ more (a smaller bandwidth, rows about their mean)")
+
+
+def _single_errors(model, points):
+    """Return the norms (m,) of the errors of values at some points by float32, and of the values."""
     psi, n = model.expansion_, count_points(points)
-    if psi.coef.dtype != np.float32:
-        return
     some = take_points(points, np.unique(np.linspace(0, n - 1, _COMPARED).astype(int)))
     exact = in_float64(psi.kernel, psi.points, psi.coef)(widened(some))
-    error, size = np.linalg.norm(psi(some) - exact, axis=0), np.linalg.norm(exact + model.intercept_, axis=0)
-    share = float(np.max(error / np.where(size > 0, size, 1.0)))
+    return np.linalg.norm(psi(some) - exact, axis=0), np.linalg.norm(exact + model.intercept_, axis=0)
+
+
+def _warn_single(model, share, remedy):
     if share > _SINGLE_ERROR:
         warn(
             f"values of {type(model).__name__} are accurate to a share of {share:.1g} only: float32 rounds kernel "
-            f"values, and coefficients up to {float(np.abs(psi.coef).max()):.1g} multiply the error; give X in "
-            f"float64, or a larger {parameter} than {getattr(model, parameter)!r}.",
+            f"values, and coefficients up to {float(np.abs(model.expansion_.coef).max()):.1g} multiply the error; give "
+            f"X in float64, or {remedy}.",
             ConvergenceWarning,
         )
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import relative_tolerance
 from mercer._compute.points import count_points
+from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
@@ -129,7 +130,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
             warn_degenerate(kernel, points)
             coordinates = onto_landmarks(features(kernel, landmarks), phi, self.centre, self.tol, **options)
         self.kernel_, self.n_samples_seen_, self._extended = kernel, len(phi), False
-        return self._store(coordinates)
+        return self._store(coordinates, points)
 
     def partial_fit(self, X, y=None):
         """Add points: a point outside of the span adds the axis of its residual, and the origin moves to the new mean.
@@ -157,7 +158,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
             coordinates = recentred(coordinates, coordinates(X).sum(axis=0, dtype=np.float64) / seen)
         self.n_samples_seen_ = self._n_rows = seen
         self._extended = True
-        return self._store(coordinates)
+        return self._store(coordinates, X)
 
     def residual(self, X):
         """Return the distance of each point to the span in feature space.
@@ -229,8 +230,10 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
             return None
         return max(0, self.landmarks - self.n_components_) if isinstance(self.landmarks, Integral) else 0
 
-    def _store(self, coordinates):
+    def _store(self, coordinates, points):
+        """Store coordinates, and warn if float32 moves those of the points."""
         self.coordinates_ = coordinates
         self.expansion_, self.intercept_ = coordinates.basis, coordinates.intercept
         self.n_components_ = self._n_features_out = len(coordinates.basis)
+        warn_single_axes(self, points)
         return self

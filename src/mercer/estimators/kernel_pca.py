@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import check_integer
+from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
@@ -129,6 +130,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         self.residuals_ = found.pairs.residuals
         self.explained_variance_ratio_ = found.pairs.values / found.total
         self.n_components_ = self._n_features_out = len(found.expansion)
+        warn_single_axes(self, points, np.sqrt(found.pairs.values) if self.whiten else 1.0)
         return self
 
     def fit_transform(self, X, y=None):
