@@ -50,6 +50,19 @@ def test_centring_survives_a_mean_that_dwarfs_the_variance(points):
     np.testing.assert_allclose(lengths, mc.svd(phi, 3)[1] ** 2, rtol=1e-6)
 
 
+@pytest.mark.parametrize("gamma", [1e-2, 1e-4, 1e-5])
+def test_rows_in_float32_lose_no_digits_to_the_constant_part_of_a_kernel(points, gamma):
+    kernel, rows = mc.Gaussian(gamma), points.astype(np.float32)
+    found = onto_landmarks(mc.features(kernel, rows[:15]), mc.features(kernel, rows))
+    assert found.basis.coef.dtype == found.intercept.dtype == np.float32
+    exact = kernel(rows.astype(float), rows[:15].astype(float)) @ found.basis.coef.astype(float) + found.intercept
+    lengths = np.sum(exact**2, axis=0)
+    np.testing.assert_allclose(exact.mean(axis=0), 0, atol=1e-4 * np.sqrt(lengths[0]))
+    np.testing.assert_allclose(exact.T @ exact, np.diag(lengths), atol=2e-3 * lengths[0])
+    wide = onto_landmarks(mc.features(kernel, points[:15]), mc.features(kernel, points), tol=1e-6)
+    np.testing.assert_allclose(lengths[:3], np.sum(wide(points) ** 2, axis=0)[:3], rtol=3e-2)
+
+
 def test_projections_without_variance_and_bad_tolerances_are_refused(points):
     flat = np.repeat(points[:1], 5, axis=0)
     kernel = mc.Gaussian(0.8)

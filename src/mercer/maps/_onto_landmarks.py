@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from mercer._common import check_flag, relative_tolerance
-from mercer._compute.points import take_points
+from mercer._compute.points import take_points, widened
 from mercer.expansion import Expansion, require_same_kernel
 from mercer.linalg import eigh
-from mercer.linalg.operators import InnerProducts
-from mercer.maps.coordinates import coordinates_about, spectral
+from mercer.linalg.operators import InnerProducts, epsilon
+from mercer.maps.coordinates import Coordinates, coordinates_about, spectral
 
 logger = logging.getLogger(__name__)
 
@@ -129,8 +129,10 @@ class Moments:
 
     Attributes
     ----------
+    onto : Expansion
+        The features of landmarks.
     basis : Expansion
-        r vectors.
+        r vectors in their span, in float64: the constant part of a kernel cancels, and with it the digits of float32.
     shift : array (r,)
         The coordinates of the mean of the landmarks, which avoids cancellation; 0 when not centred.
     n : int
@@ -143,6 +145,7 @@ class Moments:
     centre : bool
     """
 
+    onto: Expansion
     basis: Expansion
     shift: np.ndarray
     n: int
@@ -184,7 +187,7 @@ class Moments:
         """Return the sums with the features of more points, _ROWS at a time."""
         total, scatter = self.total.copy(), self.scatter.copy()
         for rows in gen_batches(len(phi), _ROWS):
-            C = np.asarray(self.basis(take_points(phi.points, rows)), np.float64) - self.shift
+            C = np.asarray(self.basis(widened(take_points(phi.points, rows))), np.float64) - self.shift
             total += C.sum(axis=0)
             scatter += C.T @ C
         norms = np.asarray(phi.norms(), np.float64) ** 2
@@ -195,16 +198,17 @@ class Moments:
 def moments(onto, phi, centre=True, *, memory="1GB", random_state=None):
     """Return the sums of the coordinates of vectors in the span of landmarks."""
     require_same_kernel(onto, phi, ("onto", "phi"))
-    basis = spectral(onto, False, memory=memory, random_state=random_state).basis
+    wide, cut = Expansion(onto.kernel, widened(onto.points), onto.coef), len(onto) * epsilon(InnerProducts(onto))
+    basis = spectral(wide, False, cut, memory=memory, random_state=random_state).basis
     r = len(basis)
     shift = np.asarray(basis(basis.points), np.float64).mean(axis=0) if centre else np.zeros(r)
-    return Moments(basis, shift, 0, np.zeros(r), np.zeros((r, r)), 0.0, 0.0, centre).add(phi)
+    return Moments(onto, basis, shift, 0, np.zeros(r), np.zeros((r, r)), 0.0, 0.0, centre).add(phi)
 
 
 def principal_coordinates(found, tol=0.0):
     """Return coordinates along the principal axes of sums, and the eigenpairs of their scatter above rounding."""
     pairs = eigh.dense(found.about_mean, len(found.basis))
-    values, dtype = pairs.values, InnerProducts(found.basis).dtype
+    values, onto, dtype = pairs.values, found.onto, InnerProducts(found.onto).dtype
     # rounding errors of inner products are not variance
     rounding = found.n * float(np.finfo(dtype).eps)
     kept = values > max(tol * values[0], rounding * max(values[0], 8 * found.largest))
@@ -215,5 +219,7 @@ def principal_coordinates(found, tol=0.0):
         )
     logger.info("%d coordinates of %d vectors over %d landmarks", int(kept.sum()), found.n, found.basis.shape[0])
     pairs = replace(pairs, values=values[kept], vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept])
-    origin = found.basis @ found.mean[:, None].astype(dtype)
-    return coordinates_about(origin, found.basis @ pairs.vectors.astype(dtype)), pairs
+    rounded = [(found.basis @ V).coef.astype(dtype) for V in (found.mean[:, None], pairs.vectors)]
+    exact = coordinates_about(*(Expansion(onto.kernel, found.basis.points, coef) for coef in rounded))
+    origin, axes = (Expansion(onto.kernel, onto.points, coef) for coef in rounded)
+    return Coordinates(axes, origin, exact.intercept.astype(dtype), exact.square), pairs
