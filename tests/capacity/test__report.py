@@ -31,7 +31,7 @@ def test_the_true_error_is_that_of_leaving_one_out(full, moons):
 
 def test_all_bounds_are_listed_and_those_with_confidence_hold(full):
     names = [bound.name for bound in full.bounds]
-    assert len(set(names)) == len(names) == 10
+    assert len(set(names)) == len(names) == 12
     for bound in full.bounds:
         if bound.kind == "bound" and bound.quantity == "leave-one-out error":
             assert full.truth <= bound.value
@@ -119,7 +119,9 @@ def test_a_perceptron_has_the_bounds_of_outputs(moons):
     X, y = moons
     X = X + 4 * y[:, None]
     found = report(mc.KernelPerceptron(kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
-    assert [bound.name for bound in found.bounds] == ["Rademacher", "PAC-Bayes margin", "VC margin"]
+    assert [bound.name for bound in found.bounds] == [
+        "Rademacher", "Dudley", "PAC-Bayes margin", "VC margin", "covering numbers",
+    ]  # fmt: skip
     assert found.measured == "10 folds"
 
 

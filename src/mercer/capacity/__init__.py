@@ -4,6 +4,8 @@ Functions take a kernel and points, or a fitted estimator and its training point
 confidence and assumptions; `report` compares all bounds with the true error.
 """
 
+from mercer.capacity._covering_bound import covering_bound
+from mercer.capacity._dudley_bound import dudley_bound
 from mercer.capacity._kpca_residual import kpca_residual
 from mercer.capacity._leave_one_out import (
     jaakkola_haussler,
@@ -45,6 +47,8 @@ __all__ = [
     "Report",
     "Resubstitution",
     "Spectrum",
+    "covering_bound",
+    "dudley_bound",
     "effective_dimension",
     "entropy_numbers",
     "estimate_decay",

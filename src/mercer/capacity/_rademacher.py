@@ -47,23 +47,27 @@ def rademacher(model, *, confidence=0.95):
     False
     """
     require_model(model)
+    return margin_bound("Rademacher", model, float(np.sqrt(augmented(model).diagonal.sum())) / len(model), confidence)
+
+
+def margin_bound(name, model, complexity, confidence):
+    """Return the margin bound from the complexity of the functions of norm 1 of the kernel k + 1."""
     delta = 1 - check_confidence(confidence)
     wide, n = augmented(model), len(model)
-    root = float(np.sqrt(wide.diagonal.sum()))
     norm = max(wide.norm, 1e-300)
     scales = 2.0**_OCTAVES
     size = np.abs(_OCTAVES)
     own = (2 / 3) * delta / ((size + 1) * (size + 2))
     margins = np.sort(model.margins)
     failed = np.searchsorted(margins, norm / scales, side="left") / n
-    values = failed + 2 * scales * root / n + 3 * np.sqrt(np.log(2 / own) / (2 * n))
+    values = failed + 2 * scales * complexity + 3 * np.sqrt(np.log(2 / own) / (2 * n))
     best = int(np.argmin(values))
     value = float(values[best])
     statement = (
         f"The error is at most {value:.3g}; {failed[best]:.1%} of the points lie within the margin "
         f"{norm / scales[best]:.3g}, which gives the smallest bound."
     )
-    return Bound("Rademacher", value, statement, "error", confidence, (FIXED_KERNEL,))
+    return Bound(name, value, statement, "error", confidence, (FIXED_KERNEL,))
 
 
 def local_complexity(spectrum, r):

@@ -1,7 +1,7 @@
 """Report: all bounds of a fitted estimator, or the geometry of a kernel on data, beside the true error."""
 
 import html
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
@@ -12,6 +12,8 @@ from mercer._common import check_instance
 from mercer._compute.points import count_points
 from mercer._compute.targets import as_real_targets
 from mercer.capacity import _leave_one_out
+from mercer.capacity._covering_bound import covering_bound
+from mercer.capacity._dudley_bound import dudley_bound
 from mercer.capacity._kpca_residual import kpca_residual
 from mercer.capacity._model import model, own_targets, predict_left_out
 from mercer.capacity._pac_bayes import pac_bayes
@@ -141,7 +143,7 @@ def report(model_or_kernel, X, y=None, *, test=None, confidence=0.95, memory="1G
     if is_classifier(fitted):
         y = own_targets(fitted, y)
         own = model(fitted, X, y)
-        bounds = _classifier_bounds(own, confidence, memory)
+        bounds = _classifier_bounds(own, confidence, options)
         if own.upper_bounds is not None:
             bounds = span_rule(fitted, X, y, memory=memory), *bounds
         if test is None and own.upper_bounds is not None and len(own) <= _FEW:
@@ -207,13 +209,17 @@ def _interval(low, high):
     return f"{low:.3g}" if high - low < 5e-3 * high else f"{low:.3g} to {high:.3g}"
 
 
-def _classifier_bounds(own, confidence, memory):
+def _classifier_bounds(own, confidence, options):
     """Return all bounds of a classifier of two classes but the span rule."""
+    memory = options["memory"]
     ball = smallest_ball(own.kernel, own.points, memory=memory)
+    plain = spectrum(own.kernel, own.points, centre=False, **options)
     bounds = (
         rademacher(own, confidence=confidence),
+        dudley_bound(own, plain, confidence=confidence),
         pac_bayes(own, confidence=confidence),
         vc_margin(own, ball, confidence=confidence),
+        _estimated_covering(own, plain, confidence),
     )
     if own.upper_bounds is None:
         return bounds
@@ -226,6 +232,15 @@ def _classifier_bounds(own, confidence, memory):
         sample_compression(own, confidence=confidence),
         *bounds,
     )
+
+
+def _estimated_covering(own, plain, confidence):
+    """Return the bound from covering numbers with the eigenvalues of the sample in place of the operator's."""
+    clear = plain.values > _NOISE * plain.values[0]
+    supremum = float(plain.suprema[clear].max())
+    found = covering_bound(own, ListedDecay(plain.values[clear] / plain.n), confidence=confidence, bound=supremum)
+    assumed = "eigenvalues and eigenfunctions of the integral operator that are those of the sample"
+    return replace(found, confidence=None, assumptions=(found.assumptions[0], assumed))
 
 
 def _regression_bounds(fitted, kernel, X, y, options):

@@ -55,10 +55,11 @@ def log_covering_number(spectrum, epsilon, radius=1.0):
     axes = radius * np.sqrt(spectrum.values / spectrum.n)
     # first omitted axis a_(d+1), for d = 0, 1, ...; it is not known for d = k unless the spectrum is complete
     omitted = np.append(axes, 0.0) if spectrum.complete else axes
-    best = np.inf
-    for d in np.flatnonzero(omitted < epsilon):
-        # the root of epsilon^2 - a^2 without squares, which may overflow
-        e = np.sqrt(epsilon - omitted[d]) * np.sqrt(epsilon + omitted[d])
-        with np.errstate(over="ignore"):
-            best = min(best, float(np.sum(np.log(np.maximum(4 * axes[:d] / e, 2)))))
-    return best
+    d = np.flatnonzero(omitted < epsilon)
+    # the root of epsilon^2 - a^2 without squares, which may overflow
+    e = np.sqrt(epsilon - omitted[d]) * np.sqrt(epsilon + omitted[d])
+    # of the first d axes, those above e / 2 count log(4 a / e) and the others log 2
+    above = np.minimum(len(axes) - np.searchsorted(axes[::-1], e / 2), d)
+    with np.errstate(divide="ignore"):
+        sums = np.append(0.0, np.cumsum(np.log(axes)))[above]
+    return float(np.min(sums + above * (np.log(4) - np.log(e)) + (d - above) * np.log(2), initial=np.inf))

@@ -117,6 +117,9 @@ class ListedDecay:
     def __post_init__(self):
         descending("values", self.values)
 
+    def __repr__(self):
+        return f"ListedDecay({len(self.values)} values)"
+
     def log_values(self, j):
         """Return log lambda_j, minus infinity beyond the list."""
         places, known = np.asarray(j, int) - 1, len(self.values)

@@ -58,6 +58,15 @@ CAPACITY = [
         )
         for name in ("pac_bayes", "rademacher", "sample_compression", "vc_margin")
     ],
+    call(
+        "capacity.covering_bound",
+        lambda **options: _finite(mc.capacity.covering_bound(**options).value),
+        model=MODEL,
+        decay=DECAY,
+        confidence=SHARE,
+        bound=WIDTH,
+    ),
+    call("capacity.dudley_bound", mc.capacity.dudley_bound, model=MODEL, spectrum=SPECTRUM, confidence=SHARE),
     call("capacity.effective_dimension", mc.capacity.effective_dimension, spectrum=SPECTRUM, ridge=POSITIVE),
     call(
         "capacity.entropy_numbers",

@@ -1,0 +1,103 @@
+"""covering_bound: the bound of the error of a classifier without margin errors, from entropy numbers, a priori."""
+
+import numpy as np
+
+from mercer._common import check_positive
+from mercer.capacity._model import augmented, require_model
+from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
+from mercer.capacity.decay import require_decay
+from mercer.capacity.entropy import log_feature_entropy_number
+
+# Margins 2^j of functions of norm 1 in the union bound.
+_OCTAVES = np.arange(-40, 21)
+# Shares of the radius of a ball that the bias takes.
+_SHARES = np.linspace(0.02, 0.98, 49)
+# Numbers of balls that are tried, on a logarithmic scale.
+_COUNTS = 400
+
+
+def covering_bound(model, decay, *, confidence=0.95, bound=1.0):
+    r"""Return the bound of the error of a classifier without training errors, from entropy numbers of the feature map.
+
+    .. math:: R \le \frac2n \left(\log_2 N(\gamma / 2) + \log_2 \frac{2}{\delta_j}\right)
+
+    N(epsilon) is the number of balls of radius epsilon in the maximum norm that cover the functions <w, phi(x)> + b
+    with |w|^2 + b^2 <= 1. It follows from the entropy numbers of `feature_entropy_number`, which depend on the
+    eigenvalues of the integral operator and not on the sample. gamma = 2^j is the largest power of 2 up to the smallest
+    margin y_i f(x_i) / (|w|^2 + b^2)^(1/2); the bound holds for all j together with
+    delta_j = (2 / 3) delta / ((|j| + 1) (|j| + 2)).
+
+    Parameters
+    ----------
+    model : Model
+        Of any classifier.
+    decay : ExponentialDecay, PolynomialDecay or ListedDecay
+        Eigenvalues of the integral operator, which the bound assumes to be known.
+    confidence : float
+        1 - delta, between 0 and 1.
+    bound : float
+        C_k, the largest |psi_j(x)| of all eigenfunctions, an assumption.
+
+    Returns
+    -------
+    Bound
+        With the value infinity if a training point is on the wrong side, or if more than 2^n balls are needed.
+
+    Notes
+    -----
+    If every mapped point is in the image A U of the unit ball, |<w - v, phi(x)>| <= |A (w - v)|: balls that cover the
+    image A U of the weights cover the functions. The bias is covered by intervals; the share of the radius that it
+    takes is the one of 49 that gives the smallest bound.
+
+    References
+    ----------
+    Schölkopf et al., *Input space versus feature space in kernel-based methods*, IEEE TNN 10 (1999), section II-D;
+    Williamson, Smola, Schölkopf, *Generalization performance of regularization networks and support vector machines via
+    entropy numbers of compact operators*, IEEE Trans. Inform. Theory 47 (2001); Shawe-Taylor, Bartlett, Williamson,
+    Anthony, *Structural risk minimization over data-dependent hierarchies*, IEEE Trans. Inform. Theory 44 (1998).
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X = np.r_[np.linspace(-3, -1, 2000), np.linspace(1, 3, 2000)][:, None]
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> model = mc.capacity.model(mc.SVC(kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
+    >>> mc.capacity.covering_bound(model, mc.capacity.ExponentialDecay(1.5)).vacuous
+    False
+    """
+    require_model(model)
+    require_decay("decay", decay)
+    check_positive("bound", bound)
+    delta, n = 1 - check_confidence(confidence), len(model)
+    smallest, norm = float(model.margins.min()), max(augmented(model).norm, 1e-300)
+    assumptions = (FIXED_KERNEL, f"{decay} of the integral operator", f"eigenfunctions of at most {bound:.3g}")
+    octaves = _OCTAVES[smallest / norm >= 2.0**_OCTAVES]
+    if not len(octaves):
+        failed = np.mean(model.margins <= 0)
+        statement = f"There is no bound: {failed:.1%} of the training points are on the wrong side."
+        return Bound("covering numbers", np.inf, statement, "error", confidence, assumptions)
+    j = int(octaves[-1])
+    gamma, size = 2.0**j, abs(j)
+    balls = _log_balls(decay, bound, gamma / 2, n * np.log(2))
+    # log(2 / delta_j)
+    rest = np.log(3 * (size + 1) * (size + 2) / delta)
+    value = float(2 / n * (balls + rest) / np.log(2))
+    statement = (
+        f"The error is at most {value:.3g}: {balls / np.log(2):.3g} bits cover the functions of norm 1 with half the "
+        f"margin {gamma:.3g}."
+    )
+    return Bound("covering numbers", value, statement, "error", confidence, assumptions)
+
+
+def _log_balls(decay, bound, radius, most):
+    """Return a bound of the log number of balls that cover the functions; infinity above ``most``."""
+    log_counts = np.geomspace(1e-2, most, _COUNTS)
+    log_radii = log_feature_entropy_number(decay, log_counts, bound)
+    best = np.inf
+    for share in _SHARES:
+        # intervals of a radius cover [-1, 1]
+        intervals = np.log(np.ceil(1 / (share * radius)))
+        reached = np.flatnonzero(log_radii <= np.log((1 - share) * radius))
+        if len(reached):
+            best = min(best, float(log_counts[reached[0]] + intervals))
+    return best
