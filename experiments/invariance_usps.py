@@ -6,7 +6,10 @@ at random); it is divided by the mean k(x, x). Published (Schoelkopf, Burges, Va
 Vapnik 1998): polynomial 4.0, with virtual support vectors 3.2, local kernel 3.6, both 3.0.
 
 - polynomial: (x.z / 256)^3.
-- virtual: the same, fitted again with the support vectors shifted by one pixel in four directions.
+- virtual: the same, fitted again with the support vectors shifted by one pixel in eight directions; the border is
+  repeated, since many digits touch it. In three folds of the training digits (one-vs-one, the best C) this has 77
+  errors; with a background of -1 there are 88, with shifts in four directions 87 and 89, and without shifts 149.
+  One-vs-rest has 27 errors on the held-out digits, one-vs-one 32.
 - local: the square of the mean over pixels of (local product)^2, in patches of 5 x 5 pixels with pyramidal weights:
   degree 2 inside of patches and 2 between them.
 - compressed: the last model with 250 vectors, fitted to some training digits and their shifts.
@@ -18,17 +21,26 @@ Run: python -m experiments.invariance_usps [--rows polynomial virtual local both
 
 import argparse
 import functools
+import itertools
 import time
 
 import numpy as np
 
 import mercer as mc
 from mercer import datasets
-from mercer.invariance import image_transforms
 
 SHAPE = (16, 16)
-SHIFTS = image_transforms(SHAPE, background=-1.0)
-MOVES = [functools.partial(SHIFTS[name], t=t) for name in ("down", "right") for t in (-1, 1)]
+
+
+def shift(X, down, right):
+    """Return images moved by at most one pixel in each direction, with their border repeated."""
+    padded = np.pad(X.reshape(-1, *SHAPE), ((0, 0), (1, 1), (1, 1)), mode="edge")
+    rows, columns = (slice(1 - step, 1 - step + size) for step, size in zip((down, right), SHAPE, strict=True))
+    return padded[:, rows, columns].reshape(len(X), -1)
+
+
+STEPS = [step for step in itertools.product((-1, 0, 1), repeat=2) if step != (0, 0)]
+MOVES = [functools.partial(shift, down=down, right=right) for down, right in STEPS]
 POLYNOMIAL = mc.Polynomial(3, 1 / 256, 0.0)
 # Rows that compressed models are fitted to, each with its shifts.
 FITTED = 1000
@@ -68,7 +80,7 @@ def selected(name, X, y, costs, held_out=2291):
 
 
 def shifted(X):
-    """Return the four shifts of images, stacked."""
+    """Return all shifts of images, stacked."""
     return np.concatenate([move(X) for move in MOVES])
 
 

@@ -31,6 +31,13 @@ def test_matrices_are_normalised_and_new_points_are_compared_with_the_training_p
         assert new.shape == (1, 3)
 
 
+def test_series_of_another_offset_and_amplitude_are_equal_from_0_to_1():
+    x = np.random.default_rng(0).normal(size=(3, 20))
+    scaled = structured.unit(x)
+    np.testing.assert_array_equal([scaled.min(axis=1), scaled.max(axis=1)], [[0.0] * 3, [1.0] * 3])
+    np.testing.assert_allclose(structured.unit(7.0 * x - 2.0), scaled, atol=1e-15)
+
+
 def test_verdicts_compare_intervals_of_one_standard_deviation():
     published = 80.0, 2.0, "source"
     found = [(84.0, 1.0), (83.0, 1.0), (77.0, 0.0), (78.0, 0.0)]
