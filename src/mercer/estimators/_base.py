@@ -17,6 +17,7 @@ from mercer._compute.points import as_rows, count_points, widened
 from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer._compute.table import as_table
 from mercer._compute.targets import refuse_targets
+from mercer.estimators._renamed import refuse_renamed
 from mercer.expansion import Expansion
 from mercer.kernels.base import with_params
 from mercer.kernels.pairwise import check_pairwise
@@ -64,6 +65,11 @@ class KernelEstimator(AllOrNothing):
 
     _doc_link_module = "mercer"
 
+    def __new__(cls, *_args, **params):
+        # before __init__, whose error would not say what to write instead
+        refuse_renamed(cls, params)
+        return super().__new__(cls)
+
     def set_params(self, **params):
         """Set parameters; ``kernel__gamma`` and the like replace the kernel by one with other parameters.
 
@@ -76,6 +82,7 @@ class KernelEstimator(AllOrNothing):
         -------
         self
         """
+        refuse_renamed(type(self), params, ValueError)
         inner = {
             name.removeprefix("kernel__"): params.pop(name) for name in list(params) if name.startswith("kernel__")
         }

@@ -1,0 +1,31 @@
+"""Parameters of scikit-learn's kernel estimators that Mercer spells otherwise, for the error of a wrong name."""
+
+# The remedy follows "SVC has no parameter gamma; ".
+REMEDIES = {
+    "gamma": "it belongs to the kernel: kernel=mercer.Gaussian(gamma=...), or kernel__gamma in a search.",
+    "degree": "it belongs to the kernel: kernel=mercer.Polynomial(degree=...), or kernel__degree in set_params.",
+    "coef0": "it belongs to the kernel: kernel=mercer.Polynomial(coef0=...), or kernel__coef0 in set_params.",
+    "kernel_params": "they belong to the kernel: kernel=mercer.Gaussian(gamma=...), or a function of two blocks.",
+    "probability": "use mercer.SVCCV(calibration='sigmoid') or sklearn.calibration.CalibratedClassifierCV.",
+    "cache_size": "use memory='1GB', which bounds the kernel values that are kept.",
+    "shrinking": "leave it out; the solver decides.",
+    "fit_inverse_transform": "leave it out; inverse_transform needs no preparation, and preimage= chooses its method.",
+    "alpha": "C regularises an SVC; in KernelPCA, preimage=mercer.Learned(ridge=...) inverts by ridge.",
+    "eigen_solver": "leave it out; the number of rows and components decides.",
+    "iterated_power": "leave it out; the number of rows and components decides.",
+    "remove_zero_eig": "leave it out; eigenvalues that are rounding are always removed.",
+    "tol": "leave it out; the fit ends at the accuracy that mercer.certify recomputes.",
+    "max_iter": "leave it out; the fit ends at the accuracy that mercer.certify recomputes.",
+    "random_state": "leave it out; the fit draws no random numbers.",
+    "copy_X": "leave it out; rows are never changed.",
+    "n_jobs": "set OMP_NUM_THREADS or use joblib's or threadpoolctl's limits; all processors are used by default.",
+    "verbose": "use scikit-learn's callbacks (set_callbacks), or logging.getLogger('mercer').",
+}
+
+
+def refuse_renamed(cls, names, error=TypeError):
+    """Raise an error for the first name that is no parameter of a class, but one of scikit-learn's."""
+    known = cls._get_param_names()
+    for name in names:
+        if name in REMEDIES and name not in known:
+            raise error(f"{cls.__name__} has no parameter {name}; {REMEDIES[name]}")

@@ -1,0 +1,57 @@
+"""Parameters that scikit-learn's kernel estimators have and Mercer's have not: the error says what to write."""
+
+import inspect
+import pickle
+
+import pytest
+from sklearn import decomposition, kernel_approximation, kernel_ridge, svm
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+import mercer as mc
+from mercer.estimators._renamed import REMEDIES
+
+PAIRS = [
+    (mc.SVC, svm.SVC),
+    (mc.NuSVC, svm.NuSVC),
+    (mc.SVR, svm.SVR),
+    (mc.NuSVR, svm.NuSVR),
+    (mc.OneClassSVM, svm.OneClassSVM),
+    (mc.KernelPCA, decomposition.KernelPCA),
+    (mc.KernelRidge, kernel_ridge.KernelRidge),
+    (mc.Nystroem, kernel_approximation.Nystroem),
+]
+
+
+@pytest.mark.parametrize(("ours", "theirs"), PAIRS, ids=lambda cls: f"{cls.__module__[:6]}.{cls.__name__}")
+def test_every_parameter_of_scikit_learn_exists_or_has_a_remedy(ours, theirs):
+    known = set(inspect.signature(ours).parameters)
+    missing = set(inspect.signature(theirs).parameters) - known - REMEDIES.keys()
+    assert missing == set()
+    for name in set(inspect.signature(theirs).parameters) - known:
+        with pytest.raises(TypeError, match=f"{ours.__name__} has no parameter {name}; "):
+            ours(**{name: 1})
+
+
+@pytest.mark.parametrize("name", REMEDIES)
+def test_a_remedy_is_for_a_parameter_that_some_peer_has(name):
+    assert any(name in inspect.signature(theirs).parameters for _, theirs in PAIRS)
+
+
+def test_a_search_over_gamma_names_the_parameter_of_the_kernel():
+    search = GridSearchCV(mc.SVC(), {"gamma": [0.1, 1.0]}, error_score="raise")
+    with pytest.raises(ValueError, match="SVC has no parameter gamma; .*kernel__gamma in a search"):
+        search.fit([[0.0], [1.0]] * 10, [0, 1] * 10)
+    assert mc.SVC().set_params(kernel__gamma=3.0).kernel.gamma == 3.0
+
+
+def test_other_names_keep_the_error_of_python():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        mc.SVC(colour="red")
+    with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
+        mc.SVC().set_params(colour="red")
+
+
+def test_estimators_with_a_parameter_of_that_name_take_it():
+    assert mc.KernelRidge(alpha=2.0).alpha == 2.0
+    assert clone(pickle.loads(pickle.dumps(mc.SVC(3.0)))).C == 3.0
