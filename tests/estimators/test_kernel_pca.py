@@ -22,6 +22,8 @@ SETTINGS = [
     mc.KernelPCA(2, kernel="poly", preimage="gradient"),
     mc.KernelPCA(2, kernel=mc.Gaussian("median") + mc.Linear(), preimage=mc.Gradient(max_iter=5)),
     mc.KernelPCA(3, kernel=mc.Normalized(mc.Polynomial(2)), memory="200MB", random_state=0),
+    mc.KernelPCA(2, kernel="rbf", landmarks=5, random_state=0),
+    mc.KernelPCA(kernel="poly", landmarks=6, rule="leverage", whiten=True, random_state=0),
 ]
 
 
@@ -352,3 +354,87 @@ def test_shares_of_variance_under_a_kernel_that_is_definite_on_changes_of_sum_0_
     X = np.random.default_rng(0).standard_normal((30, 3))
     kpca = mc.KernelPCA(kernel="precomputed").fit(-np.linalg.norm(X[:, None] - X[None], axis=2) - 1)
     assert kpca.explained_variance_ratio_.sum() == pytest.approx(1, abs=1e-10)
+
+
+def test_eigenvalues_over_landmarks_grow_with_them_to_the_exact_ones(points):
+    kernel = mc.Gaussian(0.3)
+    exact = mc.KernelPCA(5, kernel=kernel).fit(points)
+    found = [mc.KernelPCA(5, kernel=kernel, landmarks=points[:m]).fit(points).eigenvalues_ for m in (8, 15, 30, 60)]
+    # eigenvalues of projections onto nested subspaces interlace
+    assert (np.diff([*found, exact.eigenvalues_ * (1 + 1e-9)], axis=0) >= -1e-9).all()
+    np.testing.assert_allclose(found[-1], exact.eigenvalues_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_components_over_landmarks_are_those_of_the_projections(points, whiten):
+    """The outside law: linear PCA of the Nystroem features."""
+    kernel = mc.Gaussian(0.3)
+    model = mc.KernelPCA(4, kernel=kernel, landmarks=points[:12], whiten=whiten).fit(points)
+    projected = mc.Nystroem(kernel, landmarks=points[:12]).fit(points)
+    pca = PCA(4, whiten=whiten).fit(projected.transform(points))
+    new = points[::-1] + 0.1
+    expected = pca.transform(projected.transform(new)) * (np.sqrt(60 / 59) if whiten else 1.0)
+    np.testing.assert_allclose(aligned(model.transform(new), expected), expected, atol=1e-8)
+    np.testing.assert_allclose(model.eigenvalues_ / 59, pca.explained_variance_, rtol=1e-9)
+    np.testing.assert_allclose(model.fit_transform(points), model.transform(points), atol=0)
+    np.testing.assert_allclose(model.reconstruct(model.transform(new)).inner(model.expansion_) + model.intercept_,
+                               model.transform(new), atol=1e-8)  # fmt: skip
+
+
+def test_shares_of_the_variance_over_landmarks_miss_what_is_outside_of_their_span(points):
+    kernel = mc.Gaussian(0.3)
+    model = mc.KernelPCA(kernel=kernel, landmarks=points[:12]).fit(points)
+    outside = np.sum(mc.KernelMap(kernel, landmarks=points[:12]).fit(points).residual(points) ** 2)
+    total = outside / (1 - model.explained_variance_ratio_.sum())
+    np.testing.assert_allclose(model.eigenvalues_ / total, model.explained_variance_ratio_, rtol=1e-6)
+    assert outside / 60 == pytest.approx(model.trace_error_, rel=1e-6)
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-10), (np.float32, 1e-4)])
+@pytest.mark.parametrize("whiten", [False, True])
+def test_points_in_parts_give_the_fit_on_all_of_them(points, whiten, dtype, error):
+    points, kernel = points.astype(dtype), mc.Gaussian(0.3)
+    landmarks = points[:10] + dtype(0.05)
+    whole = mc.KernelPCA(3, kernel=kernel, landmarks=landmarks, whiten=whiten).fit(points)
+    parts = mc.KernelPCA(3, kernel=kernel, landmarks=landmarks, whiten=whiten)
+    for rows in (slice(0, 6), slice(6, 7), slice(7, 40), slice(40, 60)):
+        parts.partial_fit(points[rows])
+    np.testing.assert_allclose(parts.eigenvalues_, whole.eigenvalues_, rtol=error)
+    np.testing.assert_allclose(parts.transform(points), whole.transform(points), atol=error)
+    assert parts.trace_error_ == pytest.approx(whole.trace_error_, abs=error)
+    assert parts.n_samples_ == 60
+    assert mc.certify(parts, points).residuals.max() < error
+    continued = clone(whole).fit(points[:30]).partial_fit(points[30:])
+    np.testing.assert_allclose(continued.transform(points), whole.transform(points), atol=error)
+
+
+def test_parts_need_landmarks_that_are_points(points, tmp_path):
+    for landmarks in (None, 5):
+        model = mc.KernelPCA(2, kernel="rbf", landmarks=landmarks)
+        with pytest.raises(AttributeError, match="partial_fit") as caught:
+            model.partial_fit(points)
+        assert f"got landmarks = {landmarks!r}; give an array" in f"{caught.value}{caught.value.__cause__}"
+    with pytest.raises(TypeError, match="'precomputed' has no partial_fit"):
+        mc.KernelPCA(2, kernel="precomputed", landmarks=np.arange(5)).partial_fit(points @ points.T)
+    model = mc.KernelPCA(2, kernel="rbf", landmarks=points[:5]).partial_fit(points)
+    with pytest.raises(ValueError, match="X has 3 features"):
+        model.partial_fit(points[:, :3])
+    mc.save(model, tmp_path / "model")
+    with pytest.raises(ValueError, match="sums over earlier points"):
+        mc.load(tmp_path / "model").partial_fit(points)
+
+
+def test_the_certificate_over_landmarks_sees_eigenvalues_axes_and_the_origin(points):
+    model = mc.KernelPCA(3, kernel=mc.Gaussian(0.3), landmarks=points[:10], whiten=True).fit(points)
+    assert mc.certify(model, points).residuals.max() < 1e-12
+    for name, factor in (("eigenvalues_", 1.1), ("expansion_", 1.1), ("intercept_", -1.0)):
+        right = getattr(model, name)
+        setattr(model, name, factor * right)
+        assert mc.certify(model, points).residuals.max() > 1e-3
+        setattr(model, name, right)
+
+
+def test_more_components_than_the_rank_of_the_landmarks_are_cut_with_a_warning(points):
+    with pytest.warns(UserWarning, match="n_components = 9 exceeds the rank . of the projections onto the landmarks"):
+        model = mc.KernelPCA(9, kernel=mc.Gaussian(0.3), landmarks=points[:6]).fit(points)
+    assert model.n_components_ == len(model.expansion_) <= 6

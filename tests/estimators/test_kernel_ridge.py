@@ -21,7 +21,7 @@ SETTINGS = [
     KernelRidge(),
     KernelRidge(0.1, kernel="rbf"),
     KernelRidge(kernel=mc.Matern(length=2.0), memory="1kB"),
-    KernelRidge(kernel=mc.Gaussian("scale") + mc.Linear(), landmarks=1000),
+    KernelRidge(kernel=mc.Gaussian("scale") + mc.Linear(), landmarks=1000, rule="greedy"),
     KernelRidge(0.0, kernel="poly"),
 ]
 

@@ -37,7 +37,12 @@ KERNEL, STATE = _p("kernel", data.COUNTED), _p("random state", 0)
 SOLVER = {"kernel": KERNEL, "tol": TOL, "max_iter": _p("iterations", -1), "memory": MEMORY}
 CLASSIFIER = {"class_weight": _p("class weight", None), "multi_class": _p("choice", "ovo")}
 SHAPE = {"decision_function_shape": _p("choice", "ovr"), "break_ties": _p("flag", False)}
-LANDMARKS = {"landmarks": _p("count or none", None), "memory": MEMORY, "random_state": STATE}
+LANDMARKS = {
+    "landmarks": _p("count or none", None),
+    "rule": _p("choice", "randomly_pivoted"),
+    "memory": MEMORY,
+    "random_state": STATE,
+}
 COMPONENTS = {"n_components": _p("count or none", 3)}
 
 
@@ -112,8 +117,7 @@ MERCER = [
             "kernel": KERNEL,
             "whiten": _p("flag", False),
             "preimage": _p("choice", "auto"),
-            "memory": MEMORY,
-            "random_state": STATE,
+            **LANDMARKS,
         },
         weighted=False,
     ),
@@ -166,7 +170,6 @@ MERCER = [
             "centre": _p("flag", True),
             # the default keeps the rank of the precision
             "tol": _p("nonnegative or none", 1e-3),
-            "rule": _p("choice", "randomly_pivoted"),
             "preimage": _p("choice", "auto"),
             **LANDMARKS,
         },

@@ -26,7 +26,7 @@ from mercer.linalg.generator import generator
 from mercer.maps.coordinates import as_coordinates
 from mercer.preimages._preimage import check_method
 
-# Methods that change an estimator, in whichever class they are defined; the fitting methods of Kernelized share `_fit`.
+# Methods that change an estimator, in whichever class they are defined; some share `_fit`.
 _FITS = {"fit", "partial_fit", "_fit"}
 
 
@@ -36,7 +36,9 @@ class AllOrNothing:
     def __init_subclass__(cls, **options):
         super().__init_subclass__(**options)
         for name in _FITS & vars(cls).keys():
-            setattr(cls, name, _all_or_nothing(vars(cls)[name]))
+            # a method that depends on parameters is a descriptor, which calls another of these
+            if callable(vars(cls)[name]):
+                setattr(cls, name, _all_or_nothing(vars(cls)[name]))
 
 
 def _all_or_nothing(fit):

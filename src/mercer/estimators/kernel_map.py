@@ -12,9 +12,11 @@ from mercer._common import relative_tolerance
 from mercer._compute.points import count_points
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
+from mercer.estimators._landmarks import store_trace_error
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.maps import extend, onto_landmarks, recentred, residuals, select_landmarks, spectral
+from mercer.maps import extend, recentred, residuals, select_landmarks, spectral
+from mercer.maps._onto_landmarks import moments, principal_coordinates
 from mercer.maps._select_landmarks import check_rule
 from mercer.solvers._certify import Residuals
 
@@ -59,6 +61,8 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
     coordinates_ : Coordinates
         Axes and origin as a map: coordinates of points and of vectors of feature space (lemma 6), residuals, vectors
         with given coordinates, and their pre-images.
+    trace_error_ : float
+        Share of the sum of k(x, x) that the landmarks do not span; only after ``fit`` with landmarks.
     kernel_ : Kernel
         Kernel with resolved bandwidth.
     n_samples_seen_, n_components_, n_features_in_ : int
@@ -124,11 +128,13 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         phi, options = features(kernel, points), {"memory": self.memory, "random_state": self.random_state}
         if self.landmarks is None:
             warn_degenerate(kernel, points)
-            coordinates = spectral(phi, self.centre, self.tol, **options)
+            coordinates, error = spectral(phi, self.centre, self.tol, **options), None
         else:
             landmarks = select_landmarks(kernel, points, self.landmarks, self.rule, self.random_state)
             warn_degenerate(kernel, points)
-            coordinates = onto_landmarks(features(kernel, landmarks), phi, self.centre, self.tol, **options)
+            found = moments(features(kernel, landmarks), phi, self.centre, **options)
+            coordinates, error = principal_coordinates(found, relative_tolerance(self.tol))[0], found.trace_error
+        store_trace_error(self, error)
         self.kernel_, self.n_samples_seen_, self._extended = kernel, len(phi), False
         return self._store(coordinates, points)
 
@@ -158,6 +164,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
             coordinates = recentred(coordinates, coordinates(X).sum(axis=0, dtype=np.float64) / seen)
         self.n_samples_seen_ = self._n_rows = seen
         self._extended = True
+        store_trace_error(self, None)
         return self._store(coordinates, X)
 
     def residual(self, X):

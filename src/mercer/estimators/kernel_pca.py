@@ -5,14 +5,18 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import check_integer
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
+from mercer.estimators._landmarks import has_given_landmarks, landmark_features, store_trace_error
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
-from mercer.maps import Coordinates
+from mercer.kernels.shorthand import as_kernel
+from mercer.maps import Coordinates, residuals
+from mercer.maps._onto_landmarks import moments, principal_coordinates
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca
 from mercer.solvers._certify import Residuals
@@ -37,24 +41,30 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     whiten : bool
         Divide every score by its standard deviation over the training data. The components then have the smallest
         norms among all orthogonal directions of unit variance (Schoelkopf et al. 1999, section III).
+    landmarks : int or points, optional
+        Number of training points to select, or points (row indices for a precomputed kernel), whose features span the
+        components. All training points span them when left out, or when there are no more than the number.
+    rule : {"randomly_pivoted", "greedy", "leverage", "k_means", "uniform"}
+        Rule that selects a number of landmarks, see `maps.select_landmarks`.
     preimage : str or method record
         Pre-image method of ``inverse_transform`` and ``denoise``: "auto", "fixed_point", "gradient", "distances",
         "learned", "exact", or a record such as ``FixedPoint(max_iter=500)``.
     memory : str or int
         Memory limit, in bytes, of a stored Gram matrix. Beyond it products are lazy.
     random_state : int, RandomState or None
-        Seed of the starting vectors of the iterative eigensolver.
+        Seed of the starting vectors of the iterative eigensolver, and of the selection of landmarks.
 
     Attributes
     ----------
     eigenvalues_ : array (n_components_,)
         Eigenvalues of the centred Gram matrix H K H, descending. Eigenvalues of the covariance are these divided by n.
     eigenvectors_ : array (n, n_components_)
-        Eigenvectors of the centred Gram matrix, orthonormal, largest entry positive.
+        Eigenvectors of the centred Gram matrix, orthonormal, largest entry positive; only without landmarks.
     explained_variance_ratio_ : array (n_components_,)
         Eigenvalues divided by the trace of the centred Gram matrix.
     residuals_ : array (n_components_,)
-        |H K H v - lambda v| divided by the largest eigenvalue, in float64.
+        |H K H v - lambda v| divided by the largest eigenvalue, in float64; with landmarks the same of the scatter
+        matrix of the projections.
     expansion_ : Expansion
         The components, divided by the standard deviations of their scores when ``whiten`` is true.
     intercept_ : array (n_components_,)
@@ -63,6 +73,8 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         The mean mu of the training features.
     coordinates_ : Coordinates
         Components and mean as a map: scores of points, residuals, vectors with given scores, and their pre-images.
+    trace_error_ : float
+        Share of the sum of k(x, x) that the landmarks do not span; only with landmarks.
     kernel_ : Kernel
         Kernel with resolved bandwidth.
     n_components_, n_samples_, n_features_in_ : int
@@ -77,6 +89,10 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     Dense LAPACK, O(n^3) and n^2 values, for n <= 2 000 or n_components >= n / 8; otherwise block Lanczos on lazy
     products, O(n^2) kernel values per step and O(n n_components) memory. An indefinite kernel is cut to its positive
     part with a warning that gives lambda_min / lambda_max.
+
+    With m landmarks the components are those of the projections P phi(x) onto the span of the landmarks: n m kernel
+    values, O(n m^2 + m^3) and no n x n matrix. The eigenvalues are those of the scatter of the projections, at most the
+    exact ones; ``mean_`` is P mu, and the shares are of sum_i |phi(x_i) - P mu|^2.
 
     ``inverse_transform`` and ``denoise`` add the mean mu to the projections, as published denoising results require.
 
@@ -102,6 +118,8 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     _: KW_ONLY
     kernel: Any = "linear"
     whiten: bool = False
+    landmarks: Any = None
+    rule: str = "randomly_pivoted"
 
     def fit(self, X, y=None):
         """Find the components of the training points.
@@ -122,20 +140,85 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         warn_degenerate(kernel, points)
 
         phi, options = features(kernel, points), {"memory": self.memory, "random_state": self.random_state}
+        self.kernel_, onto = kernel, landmark_features(self, phi)
+        if onto is not None:
+            return self._fit_moments(moments(onto, phi, **options), points)
         found = pca.components(phi, self.n_components, self.whiten, **options)
+        self.eigenvectors_ = found.pairs.vectors
+        vars(self).pop("_moments", None)
+        return self._store(found, points, len(phi), None)
 
-        self.kernel_, self.n_samples_ = kernel, len(phi)
+    @available_if(has_given_landmarks)
+    def partial_fit(self, X, y=None):
+        """Add points to those of earlier calls, over landmarks that are given as points.
+
+        The result is that of one fit on the points of all calls, up to rounding. Bandwidth rules are resolved on the
+        points of the first call.
+
+        Parameters
+        ----------
+        X : points (b)
+            At least two in the first call.
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        AttributeError
+            When ``landmarks`` is None or a number, whose points depend on all rows.
+        ValueError
+            For a model read from a file, which does not hold the sums over earlier points.
+        TypeError
+            For a precomputed kernel, whose rows are those of one matrix.
+        """
+        return self._fit(X)
+
+    def _fit(self, X):
+        """Add points."""
+        if as_kernel(self.kernel).tags.points == "indices":
+            raise TypeError("kernel = 'precomputed' has no partial_fit: its rows are those of one matrix; use fit.")
+        if not hasattr(self, "expansion_"):
+            return self.fit(X)
+        if not hasattr(self, "_moments"):
+            raise ValueError(
+                "partial_fit needs the sums over earlier points, which model files and fits without landmarks do not "
+                "hold; fit again, or keep the model by pickle."
+            )
+        points = self._new_points(X)
+        found = self._moments.add(features(self.kernel_, points))
+        self._n_rows = found.n
+        return self._fit_moments(found, points)
+
+    def _fit_moments(self, found, points):
+        """Store the components of sums over points in the span of landmarks."""
+        coordinates, pairs = principal_coordinates(found)
+        components = pca.restricted(coordinates.basis, coordinates.origin, pairs, self.n_components, self.whiten,
+                                    n_points=found.n, total=found.variance)  # fmt: skip
+        vars(self).pop("eigenvectors_", None)
+        self._moments = found
+        return self._store(components, points, found.n, found.trace_error)
+
+    def _store(self, found, points, n, trace_error):
+        """Store components of n points as fitted attributes; warn if float32 moves the scores of some points."""
+        self.n_samples_, self.eigenvalues_, self.residuals_ = n, found.pairs.values, found.pairs.residuals
         self.mean_, self.expansion_, self.intercept_ = found.mean, found.expansion, found.intercept
-        self.eigenvalues_, self.eigenvectors_ = found.pairs.values, found.pairs.vectors
-        self.residuals_ = found.pairs.residuals
         self.explained_variance_ratio_ = found.pairs.values / found.total
         self.n_components_ = self._n_features_out = len(found.expansion)
+        store_trace_error(self, trace_error)
         warn_single_axes(self, points, np.sqrt(found.pairs.values) if self.whiten else 1.0)
         return self
 
     def fit_transform(self, X, y=None):
-        """Fit, and return the scores of the training points (n, n_components_) without evaluating the kernel again."""
+        """Fit, and return the scores of the training points (n, n_components_).
+
+        Without landmarks the kernel is not evaluated again.
+        """
         self.fit(X)
+        if not hasattr(self, "eigenvectors_"):
+            return self.transform(X)
         V = self.eigenvectors_
         scale = np.sqrt(len(V)) if self.whiten else np.sqrt(self.eigenvalues_)
         return (V * scale).astype(V.dtype)
@@ -180,9 +263,15 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         return coordinates.preimages(coordinates(X), self.preimage if method is None else method, start=X)
 
     def __mercer_certify__(self, X, y, sample_weight):
-        """Return the relative residuals of the eigenpairs in float64 from the training points."""
+        """Return the relative residuals of the eigenpairs, or of the axes over landmarks, from the training points."""
         refuse_weights(self, sample_weight)
-        psi = in_float64(*self._certified_points(X), self.expansion_.coef)
+        kernel, points = self._certified_points(X)
+        if not hasattr(self, "eigenvectors_"):
+            scale = np.sqrt(self.eigenvalues_ / self.n_samples_) if self.whiten else 1.0
+            axes = in_float64(kernel, self.expansion_.points, self.expansion_.coef * scale)
+            intercept = self.intercept_ * scale
+            return Residuals(residuals.of_projections(axes, intercept, points, self.eigenvalues_))
+        psi = in_float64(kernel, points, self.expansion_.coef)
         V, values = (np.asarray(array, np.float64) for array in (self.eigenvectors_, self.eigenvalues_))
         scale = values / np.sqrt(self.n_samples_) if self.whiten else np.sqrt(values)
         return Residuals(pca.residuals(psi, self.intercept_, V, values, scale))

@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import check_integer, check_weights, refuse_large
+from mercer._common import check_weights, refuse_large
 from mercer._compute.points import take_points
 from mercer._compute.targets import as_real_targets
 from mercer.definiteness.convexity import nonconvexity, warn_nonconvex
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator, check_lengths, in_float64
+from mercer.estimators._landmarks import landmark_features, store_trace_error, uses_all_points
 from mercer.expansion import features
-from mercer.maps import select_landmarks
 from mercer.solvers import ridge
 from mercer.solvers._certify import Residuals
 
@@ -38,8 +38,10 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
         Kernel. Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
     landmarks : int or points, optional
-        Number of training points, selected by randomly pivoted Cholesky, or points, whose features span the solutions
-        to search. All training points span them when left out, or when there are no more than the number.
+        Number of training points to select, or points (row indices for a precomputed kernel), whose features span the
+        solutions to search. All training points span them when left out, or when there are no more than the number.
+    rule : {"randomly_pivoted", "greedy", "leverage", "k_means", "uniform"}
+        Rule that selects a number of landmarks, see `maps.select_landmarks`.
     memory : str or int
         Memory limit, in bytes, of stored matrices. Beyond it, and without landmarks, products are lazy.
     random_state : int, RandomState or None
@@ -55,6 +57,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         Zeros; the model has no intercept. Centre y, or add a constant to the kernel, to get one.
     residual_ : float
         Relative residual of the linear system.
+    trace_error_ : float
+        Share of the sum of k(x, x) that the landmarks do not span; only with landmarks.
     kernel_ : Kernel
         Kernel with resolved bandwidth.
     posterior_ : Expansion
@@ -92,6 +96,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     _: KW_ONLY
     kernel: Any = "linear"
     landmarks: Any = None
+    rule: str = "randomly_pivoted"
     memory: str | int = "1GB"
     random_state: Any = None
 
@@ -116,7 +121,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         kernel, points = self._training_points(X, weights)
 
         phi, targets = features(kernel, points), y.reshape(len(y), -1)
-        onto = self._landmark_features(phi, weights)
+        onto = landmark_features(self, phi, weights)
         if onto is None:
             options = {"memory": self.memory, "random_state": self.random_state}
             found = ridge.ridge(phi, targets, self.alpha, weights, **options)
@@ -128,6 +133,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         self.dual_coef_ = coef[:, 0] if y.ndim == 1 else coef
         self.intercept_ = np.zeros(coef.shape[1], coef.dtype)
         self._asked = (self.alpha, self.memory, targets, weights)
+        store_trace_error(self, found.trace_error)
         self.__dict__.pop("posterior_", None)
         if found.posterior is not None:
             self.posterior_ = found.posterior
@@ -147,25 +153,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         refuse_large("sample_weight", weights)
         return y, weights
 
-    def _landmark_features(self, phi, weights):
-        """Return the features of the landmarks, none of weight 0; None where all points span the solutions."""
-        given = not np.isscalar(self.landmarks)
-        if not given:
-            check_integer("landmarks", self.landmarks)
-        if self._uses_all(phi):
-            return None
-        if weights is not None and not given:
-            phi = phi[:, np.flatnonzero(weights)]
-        found = select_landmarks(phi.kernel, phi.points, self.landmarks, random_state=self.random_state)
-        return features(phi.kernel, found)
-
-    def _uses_all(self, phi):
-        """Return whether all training points span the solutions."""
-        return self.landmarks is None or (np.isscalar(self.landmarks) and self.landmarks >= len(phi))
-
     def _evidence(self, phi, weights):
         """Return the evidence that the problem is not convex; None where only positive eigenvalues are used."""
-        if not self._uses_all(phi) or ridge.has_minimum_norm(phi, self.alpha, weights):
+        if not uses_all_points(self, len(phi)) or ridge.has_minimum_norm(phi, self.alpha, weights):
             return None
         points = phi.points if weights is None else take_points(phi.points, np.flatnonzero(weights))
         return nonconvexity(phi.kernel, points, centre=False)

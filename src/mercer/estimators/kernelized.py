@@ -47,6 +47,8 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
     landmarks : int or points, optional
         Number of training points to select, or points, whose features span the subspace; all training points when left
         out.
+    rule : {"randomly_pivoted", "greedy", "leverage", "k_means", "uniform"}
+        Rule that selects a number of landmarks, see `maps.select_landmarks`.
     memory : str or int
         Memory limit, in bytes, of a stored kernel matrix.
     random_state : int, RandomState or None
@@ -110,6 +112,7 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
     centre: bool = True
     tol: float | None = None
     landmarks: Any = None
+    rule: str = "randomly_pivoted"
     memory: str | int = "1GB"
     random_state: Any = None
 
@@ -154,6 +157,7 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
             centre=self.centre,
             tol=self.tol,
             landmarks=self.landmarks,
+            rule=self.rule,
             memory=self.memory,
             random_state=self.random_state,
         ).fit(X if given else points)

@@ -55,8 +55,8 @@ SCIKIT_LEARN |= dict.fromkeys(
 )
 SCIKIT_LEARN |= dict.fromkeys(("LinearSVC", "LinearSVR"), "svm")
 
-# Attributes that are functions, which no prediction needs.
-LEFT_OUT = ("scorer_", "_skl_callbacks")
+# Attributes that no prediction needs: functions, and sums over points that only ``partial_fit`` continues.
+LEFT_OUT = ("scorer_", "_skl_callbacks", "_moments")
 # Whether a transformer returns tables, whose columns the next step expects by name.
 _OUTPUT = "_sklearn_output_config"
 _FITTED = re.compile(r"[A-Za-z][A-Za-z0-9_]*_")

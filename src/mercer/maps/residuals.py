@@ -16,16 +16,19 @@ def of_eigenpairs(axes, intercept):
     return _shares(np.linalg.norm(errors, axis=0), inverse, lengths)
 
 
-def of_projections(axes, intercept, points):
+def of_projections(axes, intercept, points, values=None):
     """Return |K_zx y_k - |y_k|^2 K_zz a_k| / |a_k| as shares of the largest |K_zx y_k| / |a_k| (m,).
 
     y_k are the coordinates of points x along axes a_k over landmarks z. The residuals vanish where the axes are
-    orthonormal principal axes of the projections onto the span of the landmarks.
+    orthonormal principal axes of the projections onto the span of the landmarks. With eigenvalues lambda_k they are at
+    least ||y_k|^2 - lambda_k| as a share of the largest lambda.
     """
     Y = axes(points) + intercept
     given = Gram(axes.kernel, axes.points, points) @ Y
-    found = axes(axes.points) * np.sum(Y**2, axis=0)
-    return _shares(np.linalg.norm(given - found, axis=0), np.linalg.norm(given, axis=0), _lengths(axes))
+    squares = np.sum(Y**2, axis=0)
+    found = axes(axes.points) * squares
+    shares = _shares(np.linalg.norm(given - found, axis=0), np.linalg.norm(given, axis=0), _lengths(axes))
+    return shares if values is None else np.maximum(shares, np.abs(squares - values) / np.max(values))
 
 
 def of_inner_products(axes, intercept, origin):

@@ -1,9 +1,10 @@
 """Kernel principal components: the eigenproblem H K H a = lambda a, and the vectors of feature space that follow."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mercer._common import warn
 from mercer.expansion import Expansion, mean, squares
 from mercer.factor import eigenpairs
 from mercer.linalg.eigh import Eigenpairs
@@ -40,6 +41,23 @@ def components(phi, n, whiten=False, *, memory="1GB", random_state=None):
     trace = float(np.sum(squares(phi), dtype=np.float64))
     intercept = -(values @ expansion.coef).astype(dtype)
     return Components(pairs, expansion, intercept, centre, trace - values.sum())
+
+
+def restricted(basis, origin, pairs, n, whiten=False, *, n_points, total):
+    """Return the n leading of the principal axes of projections onto the span of landmarks, all when n is None.
+
+    ``basis`` are the axes, ``pairs`` the eigenpairs of the scatter of n_points projections about their mean ``origin``.
+    """
+    rank = len(pairs.values)
+    if n is not None and n > rank:
+        warn(f"n_components = {n} exceeds the rank {rank} of the projections onto the landmarks; {rank} are returned.")
+    kept = slice(0, n)
+    values, expansion = pairs.values[kept], basis[:, kept]
+    if whiten:
+        coef = expansion.coef / np.sqrt(values / n_points).astype(expansion.coef.dtype)
+        expansion = Expansion(expansion.kernel, expansion.points, coef)
+    pairs = replace(pairs, values=values, vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept])
+    return Components(pairs, expansion, -origin.inner(expansion)[0], origin, total)
 
 
 def residuals(psi, intercept, vectors, values, scale):

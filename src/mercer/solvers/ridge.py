@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 
 from mercer._common import check_number, check_weights
 from mercer._compute.memory import require_memory
-from mercer._compute.points import count_points, take_points
+from mercer._compute.points import count_points, take_points, widened
 from mercer.expansion import Expansion
 from mercer.factor import svd
 from mercer.gram import Gram
@@ -32,12 +32,14 @@ _ROWS = 1024
 class Ridge:
     """Vectors psi with predictions <psi, phi(x)>, and the relative residual of their linear system.
 
-    ``posterior`` is that of the function with this name where the solution contains it, otherwise None.
+    ``posterior`` is that of the function with this name where the solution contains it, otherwise None; ``trace_error``
+    is the share of sum_i w_i k(x_i, x_i) outside of the span of other vectors.
     """
 
     expansion: Expansion
     residual: float
     posterior: Expansion | None = None
+    trace_error: float | None = None
 
 
 def ridge(phi, Y, alpha, weights=None, *, memory="1GB", random_state=None):
@@ -67,8 +69,8 @@ def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB"):
     check_alpha(alpha)
     m = len(onto)
     require_memory(24 * m * m, memory, f"three matrices of order {m}, the number of landmarks,", "fewer landmarks")
-    Q = _basis(onto, memory)
-    _, root = _weighted(phi, weights, memory)
+    Q = orthonormal_basis(onto, memory)
+    inner, root = _weighted(phi, weights, memory)
     N, right = _normal_equations(Q, phi.points, root, root * np.asarray(Y, np.float64).reshape(len(root), -1))
     pairs = eigh.dense(N, len(N))
     kept = pairs.values > len(N) * np.finfo(np.float64).eps * max(pairs.values[0], 0.0)
@@ -77,14 +79,23 @@ def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB"):
     residual = float(np.linalg.norm(N @ A + alpha * A - V @ (V.T @ right)) / max(np.linalg.norm(right), 1e-300))
     logger.info("ridge over %d of %d landmarks: relative residual %.1e", len(Q), m, residual)
     dtype = InnerProducts(phi).dtype
-    posterior = Q @ (V * np.sqrt(values / (values + alpha))).astype(dtype)
-    return Ridge(Q @ A.astype(dtype), residual, posterior)
+    psi, posterior = (
+        Expansion(Q.kernel, Q.points, (Q.coef @ B).astype(dtype)) for B in (A, V * np.sqrt(values / (values + alpha)))
+    )
+    total = float(np.sum(inner.diagonal(), dtype=np.float64))
+    outside = float(np.clip(1 - np.trace(N) / total, 0.0, 1.0)) if total > 0 else 0.0
+    return Ridge(psi, residual, posterior, outside)
 
 
-def _basis(onto, memory):
-    """Return orthonormal vectors of a span without directions below eps^(2/3) of the largest eigenvalue."""
-    U, s = svd(onto, None, centre=False, memory=memory)
-    return U[:, : int(np.sum(s**2 > np.finfo(s.dtype).eps ** (2 / 3) * s[0] ** 2))]
+def orthonormal_basis(onto, memory):
+    """Return orthonormal vectors of a span, in float64, without the directions that rounding decides.
+
+    Eigenvalues are cut below eps^(2/3) of the largest, of float32 points below eps: their kernel values are float32.
+    """
+    U, s = svd(Expansion(onto.kernel, widened(onto.points), onto.coef), None, centre=False, memory=memory)
+    single = InnerProducts(onto).dtype == np.float32
+    least = np.finfo(np.float32).eps if single else np.finfo(np.float64).eps ** (2 / 3)
+    return Expansion(onto.kernel, onto.points, U.coef[:, s**2 > least * s[0] ** 2])
 
 
 def _normal_equations(Q, points, root, targets):

@@ -1,0 +1,44 @@
+"""Landmarks of estimators: the features that span the solutions, and the share of the kernel matrix outside of them."""
+
+import numpy as np
+
+from mercer._common import check_integer
+from mercer.expansion import features
+from mercer.maps import select_landmarks
+from mercer.maps._select_landmarks import check_rule
+
+
+def uses_all_points(model, n):
+    """Return whether all n points span the solutions: no landmarks, or a number that is not below n."""
+    return model.landmarks is None or (np.isscalar(model.landmarks) and model.landmarks >= n)
+
+
+def landmark_features(model, phi, weights=None):
+    """Return the features of the landmarks of an estimator, no point of weight 0; None where all points span them."""
+    check_rule("rule", model.rule)
+    number = np.isscalar(model.landmarks)
+    if number:
+        check_integer("landmarks", model.landmarks)
+    if uses_all_points(model, len(phi)):
+        return None
+    if number and weights is not None:
+        phi = phi[:, np.flatnonzero(weights)]
+    found = select_landmarks(phi.kernel, phi.points, model.landmarks, model.rule, model.random_state)
+    return features(phi.kernel, found)
+
+
+def has_given_landmarks(model):
+    """Return True, or raise an AttributeError unless the landmarks are points; for ``available_if``."""
+    if model.landmarks is None or np.isscalar(model.landmarks):
+        raise AttributeError(
+            f"partial_fit of {type(model).__name__} needs landmarks that are points, got landmarks = "
+            f"{model.landmarks!r}; give an array, such as some rows of the data, or use fit."
+        )
+    return True
+
+
+def store_trace_error(model, error):
+    """Store the share of the kernel matrix that landmarks do not span; None for a model without landmarks."""
+    vars(model).pop("trace_error_", None)
+    if error is not None:
+        model.trace_error_ = error

@@ -1,0 +1,136 @@
+"""Landmarks of estimators: all rows give the exact model, every rule and container of points works, errors say why."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+
+import mercer as mc
+from mercer.estimators._landmarks import uses_all_points
+
+KERNEL = mc.Gaussian(0.3)
+RULES = ["randomly_pivoted", "greedy", "leverage", "k_means", "uniform"]
+MODELS = {
+    "KernelPCA": mc.KernelPCA(3, kernel=KERNEL, random_state=0),
+    "KernelPCA-whitened": mc.KernelPCA(3, kernel=KERNEL, whiten=True, random_state=0),
+    "KernelRidge": mc.KernelRidge(0.1, kernel=KERNEL, random_state=0),
+    "KernelMap": mc.KernelMap(KERNEL, tol=1e-6, random_state=0),
+    "Kernelized": mc.Kernelized(Ridge(0.1), KERNEL, random_state=0),
+}
+# Their coordinates in float32 contain directions of small eigenvalues, which rounding changes.
+MAPS = ("KernelMap", "Kernelized")
+
+
+@pytest.fixture
+def sample(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((50, 3))
+    return X, np.argmax(X + 0.3 * rng.standard_normal(X.shape), axis=1), rng.standard_normal((15, 3))
+
+
+def values(model, new):
+    """Return the output of a model that does not depend on the signs and the order of axes."""
+    if hasattr(model, "decision_function"):
+        return model.decision_function(new)
+    if hasattr(model, "predict"):
+        return model.predict(new)
+    Y = model.transform(new)
+    return Y @ Y.T
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-6), (np.float32, 2e-3)])
+@pytest.mark.parametrize("name", MODELS)
+def test_all_rows_as_landmarks_give_the_exact_model(name, sample, dtype, error):
+    X, y, new = (each if each.dtype == int else each.astype(dtype) for each in sample)
+    error = 1e-2 if dtype == np.float32 and name in MAPS else error
+    exact = clone(MODELS[name]).fit(X, y)
+    given = clone(MODELS[name]).set_params(landmarks=X[::-1]).fit(X, y)
+    np.testing.assert_allclose(values(given, new), values(exact, new), atol=error * np.abs(values(exact, new)).max())
+    number = clone(MODELS[name]).set_params(landmarks=50).fit(X, y)
+    np.testing.assert_allclose(values(number, new), values(exact, new), atol=error * np.abs(values(exact, new)).max())
+    assert hasattr(given, "trace_error_") or name == "Kernelized"
+    assert getattr(given, "trace_error_", 0.0) < 50 * np.finfo(dtype).eps
+    assert not hasattr(exact, "trace_error_")
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", MODELS)
+def test_every_rule_selects_at_most_the_number_that_is_given(name, rule, sample):
+    X, y, new = sample
+    model = clone(MODELS[name]).set_params(landmarks=20, rule=rule).fit(X, y)
+    assert 15 <= model.expansion_.shape[0] <= 20
+    np.testing.assert_array_equal(values(clone(model).fit(X, y), new), values(model, new))
+    if name != "Kernelized":
+        phi = mc.features(model.kernel_, X)
+        onto = mc.features(model.kernel_, model.expansion_.points)
+        assert model.trace_error_ == pytest.approx(mc.maps.trace_error(onto, phi), abs=1e-9)
+        assert 0 < model.trace_error_ < 0.7
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_fit_without_landmarks_forgets_those_of_an_earlier_fit(name, sample):
+    X, y, new = sample
+    model = clone(MODELS[name]).set_params(landmarks=9).fit(X, y)
+    again = model.set_params(landmarks=None).fit(X, y)
+    np.testing.assert_array_equal(values(again, new), values(clone(MODELS[name]).fit(X, y), new))
+    assert not hasattr(again, "trace_error_")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_rows_of_a_matrix_sparse_rows_and_strings_have_landmarks(name, sample):
+    X, y, new = sample
+    dense = np.where(X > -1, X, 0.0)
+    rows = np.arange(0, 50, 3)
+    expected = values(clone(MODELS[name]).set_params(landmarks=dense[rows]).fit(dense, y), new)
+    given = clone(MODELS[name]).set_params(kernel="precomputed", landmarks=rows).fit(KERNEL(dense), y)
+    np.testing.assert_allclose(values(given, KERNEL(new, dense)), expected, atol=1e-7)
+    sparse = clone(MODELS[name]).set_params(landmarks=sp.csr_matrix(dense[rows])).fit(sp.csr_matrix(dense), y)
+    np.testing.assert_allclose(values(sparse, sp.csr_matrix(new)), expected, atol=1e-6)
+    words = ["".join(map(str, np.where(row > 0, 1, 0))) * (1 + i % 3) + str(i % 7) for i, row in enumerate(X)]
+    model = clone(MODELS[name]).set_params(kernel=mc.strings.Spectrum(2), landmarks=8).fit(words, y)
+    assert model.expansion_.shape[0] <= 8
+    assert np.isfinite(values(model, words[:4])).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_over_landmarks_survive_files_and_pickle(name, sample, tmp_path):
+    X, y, new = sample
+    model = clone(MODELS[name]).set_params(landmarks=9, rule="greedy").fit(X, y)
+    np.testing.assert_array_equal(values(pickle.loads(pickle.dumps(model)), new), values(model, new))
+    mc.save(model, tmp_path / "model")
+    loaded = mc.load(tmp_path / "model")
+    np.testing.assert_array_equal(values(loaded, new), values(model, new))
+    assert loaded.rule == "greedy"
+    assert loaded.get_params().keys() == model.get_params().keys()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_certificate_is_that_of_the_problem_over_landmarks(name, sample):
+    X, y, _ = sample
+    model = clone(MODELS[name]).set_params(landmarks=9).fit(X, y)
+    assert mc.certify(model, X, y).residuals.max() < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "message"),
+    [
+        ({"landmarks": 5, "rule": "best"}, ValueError, "rule = 'best' must be one of .*'leverage'"),
+        ({"landmarks": 0}, ValueError, "landmarks = 0 must be at least 1"),
+        ({"landmarks": 2.5}, TypeError, "landmarks must be a whole number"),
+        ({"landmarks": np.ones((4, 2))}, ValueError, "landmarks have 2 features, but X has 3"),
+        ({"landmarks": 40, "memory": "1kB"}, MemoryError, "memory budget is 1.0 kB"),
+    ],
+)
+@pytest.mark.parametrize("name", MODELS)
+def test_errors_name_the_argument_and_the_bound(name, params, error, message, sample):
+    X, y, _ = sample
+    with pytest.raises(error, match=message):
+        clone(MODELS[name]).set_params(**params).fit(X, y)
+
+
+def test_a_number_that_is_not_below_the_number_of_points_means_all_of_them():
+    assert [uses_all_points(mc.KernelRidge(landmarks=m), 5) for m in (None, 4, 5, 6)] == [True, False, True, True]
+    assert not uses_all_points(mc.KernelRidge(landmarks=np.ones((9, 1))), 5)
