@@ -252,6 +252,18 @@ def test_a_posterior_beyond_the_memory_limit_is_refused_when_it_is_used(sample):
         small.variance(new)
 
 
+def test_points_without_a_variance_leave_the_model_unchanged(sample):
+    X, Y, new, _ = sample
+    model = KernelRidge(kernel="rbf").fit(X, Y)
+    before = set(vars(model))
+    with pytest.raises(ValueError, match="overflow"):
+        model.variance(1e154 + 0 * new)
+    assert set(vars(model)) == before
+    first, posterior = model.variance(new), model.posterior_
+    np.testing.assert_allclose(first, 1 - np.sum(posterior(new) ** 2, axis=1), atol=1e-12)
+    assert model.posterior_ is posterior
+
+
 def test_an_unfitted_model_raises_not_fitted_error(sample):
     X = sample[0]
     for method in (KernelRidge().predict, KernelRidge().variance):

@@ -146,5 +146,7 @@ def test_bad_input_is_refused():
         mc.learn_metric(object(), X, y)
     with pytest.raises(ValueError, match="n_iter = 0 must be at least 1"):
         mc.learn_metric(RIDGE, X, y, 0)
+    with pytest.raises(ValueError, match=f"n_iter = {2**70} must be at most 1000"):
+        mc.learn_metric(RIDGE, X, y, 2**70)
     with pytest.raises(ValueError, match="power = 0 must be above 0"):
         mc.learn_metric(RIDGE, X, y, power=0)

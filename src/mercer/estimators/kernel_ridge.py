@@ -188,11 +188,18 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             k(x, x) - |R(x)|^2, at least 0, equal for all targets. Values below about eps k(x, x) / alpha are rounding.
         """
         X = self._new_points(X)
-        return ridge.variance(self.posterior_, X)
+        posterior = self.posterior_ if "posterior_" in vars(self) else self._posterior()
+        found = ridge.variance(posterior, X)
+        # points that are refused leave the model unchanged
+        self.posterior_ = posterior
+        return found
 
     @cached_property
     def posterior_(self):
         """Vectors R with posterior variance k(x, x) - |R(x)|^2."""
+        return self._posterior()
+
+    def _posterior(self):
         check_is_fitted(self)
         alpha, memory, _, weights = self._asked
         return ridge.posterior(features(self.kernel_, self.expansion_.points), alpha, weights, memory=memory)

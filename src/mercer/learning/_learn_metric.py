@@ -13,6 +13,8 @@ from mercer.kernels.shorthand import as_kernel
 
 # Derivatives in a block of points.
 _BLOCK = 1 << 22
+# Largest number of metrics; a larger one is a mistake, and would take days.
+_MOST_FITS = 1000
 # Eigenvalues below this share of the largest count as 0.
 _RANK = 1e-12
 
@@ -37,7 +39,7 @@ def learn_metric(estimator, X, y, n_iter=5, *, power=1.0):
     y : array
         As ``estimator.fit`` takes it. A regression without intercept needs centred targets.
     n_iter : int
-        Number of metrics; the estimator is fitted once more.
+        Number of metrics, at most 1000; the estimator is fitted once more.
     power : float
         p, positive. Powers below 1 shorten directions less, for few rows: gradients of a fit are too small in
         directions that it has not resolved.
@@ -72,7 +74,7 @@ def learn_metric(estimator, X, y, n_iter=5, *, power=1.0):
     >>> np.diag(model.kernel.A @ model.kernel.A).round(1)
     array([5., 0., 0., 0., 0.])
     """
-    check_integer("n_iter", n_iter)
+    check_integer("n_iter", n_iter, most=_MOST_FITS)
     check_positive("power", power)
     if not hasattr(estimator, "kernel"):
         raise TypeError(
