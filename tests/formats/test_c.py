@@ -1,7 +1,6 @@
 """Models as C: the compiled code gives Mercer's scores and labels."""
 
 import ctypes
-import re
 import shutil
 import subprocess
 
@@ -39,11 +38,15 @@ class Compiled:
     prefix : str
     """
 
-    def __init__(self, model, dtype, folder, prefix="model"):
+    def __init__(self, model, dtype, folder, prefix="model", X=None):
         written, library = folder / f"{prefix}.c", folder / f"{prefix}.so"
-        to_c(model, written, dtype, prefix)
+        to_c(model, written, dtype, prefix, X)
         subprocess.run([COMPILER, *WARNINGS, "-shared", "-fPIC", "-o", library, written, "-lm"], check=True, timeout=60)
-        self.library, self.prefix, self.dtype = ctypes.CDLL(str(library)), prefix, np.dtype(dtype)
+        self.library, self.prefix, self.dtype = (
+            ctypes.CDLL(str(library)),
+            prefix,
+            np.dtype(np.float64 if dtype == "float64" else np.float32),
+        )
         getattr(self.library, f"{prefix}_scores").restype = None
 
     def scores(self, points, m):
@@ -114,33 +117,6 @@ def test_extreme_numbers_and_labels_survive(tmp_path):
     assert compiled.labels(ctypes.c_longlong, 2) == labels.tolist()
 
 
-def test_the_head_states_the_functions_and_the_file_defines_no_other_names(source):
-    text = source(fitted("three classes by name"), "float32", "iris")
-    head = text[: text.index("*/")]
-    assert "void iris_scores(const float *x, float *out);" in head
-    assert "4 numbers" in head
-    assert "3 scores" in head
-    assert "extern const char *const iris_labels[3];" in head
-    body = text[text.index("*/") :]
-    assert all(name.startswith("iris_") for name in re.findall(r"^[a-z][a-z *]*?(\w+)[\[(]", body, re.MULTILINE))
-    assert not re.search(r"\d\.\d+(e[+-]\d+)?[^f\d.e]", body), "a constant of type double"
-    assert "alloc" not in body
-
-
-def test_a_title_cannot_end_its_comment(source):
-    model = mc.SVR(kernel="linear").fit(X, Y)
-    model.__class__ = type("*/ int x; /*", (mc.SVR,), {})
-    assert source(model).count("*/") == 1
-
-
-def test_labels_are_written_in_printable_characters(source):
-    text = source(mc.SVC(kernel="linear").fit(X[Y < 2], np.array([" ~", "\x1f\x7f\u00e9\n"])[Y[Y < 2]]))
-    assert text.isascii()
-    assert text.replace("\n", "").isprintable()
-    assert '" ~",' in text
-    assert '"\\037\\177\\303\\251\\012",' in text
-
-
 def test_a_text_model_of_libsvm_gives_the_same_vectors(tmp_path, source):
     model = fitted("Gaussian")
     write_libsvm(model, tmp_path / "model")
@@ -161,5 +137,46 @@ def test_labels_kernels_and_dtypes_that_c_cannot_hold_are_refused(tmp_path, sour
         source(mc.SVC().fit(X[Y < 2], np.array(["a\0b", "c"])[Y[Y < 2]]))
     with pytest.raises(TypeError, match="Laplacian cannot be exported"):
         to_c(mc.SVC(kernel=mc.Laplacian(1.0)).fit(X, Y), tmp_path / "model.c")
-    with pytest.raises(ValueError, match="dtype = 'half'"):
+    with pytest.raises(ValueError, match="dtype = 'half' must be one of"):
         to_c(fitted("SVR"), tmp_path / "model.c", "half")
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int8"])
+def test_flash_is_the_size_of_the_tables_in_the_object_file(dtype, tmp_path):
+    written = tmp_path / "model.c"
+    found = to_c(fitted("one against the rest"), written, dtype, X=X)
+    subprocess.run([COMPILER, "-c", "-Os", "-o", tmp_path / "model.o", written], check=True, timeout=60)
+    listed = subprocess.run(["size", "-A", tmp_path / "model.o"], check=True, capture_output=True, text=True).stdout
+    sections = [line.split() for line in listed.splitlines() if line.startswith((".rodata", ".data"))]
+    tables = sum(int(size) for name, size, _ in sections if not name.startswith(".rodata.cst"))
+    # alignment of each table
+    assert found.flash <= tables <= found.flash + 160
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_record_has_the_error_at_given_points_and_none_without(dtype, tmp_path):
+    model = fitted("one against the rest")
+    assert to_c(model, tmp_path / "model.c", dtype).max_error is None
+    found = to_c(model, tmp_path / "model.c", dtype, X=X)
+    assert found.max_error <= {"float32": 1e-4, "float64": 1e-12}[dtype]
+    assert (found.max_error > 0) == (dtype == "float32")
+    assert found.label_agreement == 1
+    assert to_c(fitted("SVR"), tmp_path / "model.c", dtype, X=X).label_agreement is None
+
+
+def test_smaller_numbers_take_less_flash(tmp_path):
+    sizes = [
+        to_c(fitted("Gaussian"), tmp_path / "m.c", dtype, X=X).flash for dtype in ("float64", "float32", "float16")
+    ]
+    assert sizes[0] > 1.9 * sizes[1] > 3.4 * sizes[2]
+    assert sizes[2] > to_c(fitted("Gaussian"), tmp_path / "m.c", "int8", X=X).flash - 4 * len(X)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int8"])
+def test_coded_models_ask_for_points_of_the_right_width(dtype, tmp_path):
+    with pytest.raises(ValueError, match=f'X = None must be rows for dtype="{dtype}"'):
+        to_c(fitted("Gaussian"), tmp_path / "model.c", dtype)
+    with pytest.raises(ValueError, match="X has 3 features, but the model has 4"):
+        to_c(fitted("Gaussian"), tmp_path / "model.c", dtype, X=X[:, :3])
+    assert not list(tmp_path.iterdir())

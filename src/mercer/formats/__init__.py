@@ -1,7 +1,7 @@
 """Fitted models in files: Mercer's own format, LIBSVM, C and ONNX, and readers of other libraries' models."""
 
 from mercer.formats._as_expansion import as_expansion
-from mercer.formats.c import to_c
+from mercer.formats.c import Exported, to_c
 from mercer.formats.files import ModelFileError
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.formats.libsvm_writer import write_libsvm
@@ -9,6 +9,7 @@ from mercer.formats.model_file import load, model_card, save
 from mercer.formats.onnx import register_onnx_converters, to_onnx
 
 __all__ = [
+    "Exported",
     "FittedExpansion",
     "ModelFileError",
     "as_expansion",

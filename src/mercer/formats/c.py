@@ -1,36 +1,52 @@
-"""Fitted models as one C99 file without memory allocation, for any C compiler, down to microcontrollers."""
+"""to_c: fitted models as one C99 file without memory allocation, for any C compiler, down to microcontrollers."""
 
 import re
-import textwrap
+from dataclasses import dataclass
 
 import numpy as np
 
+from mercer._common import check_choice, refuse_large
+from mercer._compute.points import as_dense_rows
+from mercer.formats.c_quantised import QuantisedSource
+from mercer.formats.c_source import Source
 from mercer.formats.files import replacing
-from mercer.formats.portable import portable, view_of
-from mercer.formats.tracing import NORMS, PAIRS, folded
+from mercer.formats.portable import portable
+from mercer.formats.quantised import Bytes, Halves, places, quantise, uncoded
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
-# Operations in C, apart from functions of the same name; {f} is "f" for functions of float.
-_FORMS = {
-    "Add": "{} + {}",
-    "Sub": "{} - {}",
-    "Mul": "{} * {}",
-    "Div": "{} / {}",
-    "Neg": "-{}",
-    "Pow": "pow{f}({}, {})",
-    "Max": "fmax{f}({}, {})",
-    "Min": "fmin{f}({}, {})",
-    "Abs": "fabs{f}({})",
-    "Greater": "{} > {}",
-    "GreaterOrEqual": "{} >= {}",
-    "Where": "{} ? {} : {}",
-}
-_TRUTHS = ("Greater", "GreaterOrEqual")
-_TYPES = {"float32": "float", "float64": "double"}
-_WIDTH = 100
+# Type of the arithmetic, and how vectors are stored.
+_DTYPES = {"float64": "float64", "float32": "float32", "float16": "float32", "int8": "float32"}
+_CODED = {"float16": Halves, "int8": Bytes}
+# Bytes of the types of tables and of arrays on the stack; pointers to labels have four on microcontrollers.
+_BYTES = {"double": 8, "float": 4, "int": 4, "int16_t": 2, "uint16_t": 2, "int8_t": 1, "long long": 8, "char *const": 4}
+_TYPES = "|".join(map(re.escape, _BYTES))
+_TABLE = re.compile(rf"^(?:static const|\w+_table|const) ({_TYPES}) \w+\[(\d+)\] = ", re.MULTILINE)
+_ARRAY = re.compile(rf"^ +({_TYPES}) \w+\[(\d+)\]", re.MULTILINE)
 
 
-def to_c(model, path, dtype="float64", prefix="model"):
+@dataclass(frozen=True)
+class Exported:
+    """Size and accuracy of an exported model.
+
+    Attributes
+    ----------
+    flash : int
+        Bytes of the tables: vectors, coefficients, labels. The machine code adds some kB.
+    ram : int
+        Bytes of the arrays on the stack during a call.
+    max_error : float or None
+        Largest error of a score at the points X, as the file computes it.
+    label_agreement : float or None
+        Share of the points X whose label is that of the model; None without labels.
+    """
+
+    flash: int
+    ram: int
+    max_error: float | None = None
+    label_agreement: float | None = None
+
+
+def to_c(model, path, dtype="float64", prefix="model", X=None):
     r"""Write a fitted model as one C99 file that needs only the mathematics library and allocates no memory.
 
     .. math:: \text{scores}_j(x) = \sum_i A_{ij} k(x, z_i) + b_j
@@ -43,19 +59,28 @@ def to_c(model, path, dtype="float64", prefix="model"):
         exponentials and normalised forms, also on linearly mapped inputs.
     path : path
         An existing file is replaced when everything is written.
-    dtype : {"float64", "float32"}
-        ``double`` or ``float``, for input, arithmetic and scores; the sum over the vectors is always ``double``.
+    dtype : {"float64", "float32", "float16", "int8"}
+        ``double`` or ``float``, for input, arithmetic and scores; the sum over the vectors is ``double``. "float16" and
+        "int8" compute in ``float`` and store the vectors in 16 or 8 bits, the coefficients in 16.
     prefix : str
         Every name in the file starts with this prefix and an underscore. It must be a letter followed by letters,
         digits and underscores, at most 64 characters.
+    X : rows (n, d), optional
+        Points at which the error is measured; required for "float16" and "int8", whose coefficients are refitted to the
+        scores at X. Give training points, and measure the accuracy on others.
+
+    Returns
+    -------
+    Exported
+        With ``.flash`` and ``.ram`` in bytes, ``.max_error`` and ``.label_agreement`` at X.
 
     Raises
     ------
     TypeError
         For a model or kernel that cannot be exported.
     ValueError
-        For another dtype or prefix, numbers out of range of the dtype, labels that are neither integers nor strings,
-        ``break_ties``.
+        For another dtype or prefix, a dtype that needs X without it, numbers out of range of the dtype, labels that are
+        neither integers nor strings, ``break_ties``.
     MemoryError
         Above 1 GB of numbers.
 
@@ -66,8 +91,9 @@ def to_c(model, path, dtype="float64", prefix="model"):
     it also defines ``int model_predict(const double *x)``, which returns an index into the table ``model_labels`` of
     type ``long long`` or ``char *`` (UTF-8). The comment at the top of the file states all sizes. One point costs
     n_vectors (d + m) products and n_vectors kernel values. Functions keep no state, so threads may share them.
-    Distances are sums of squared differences. Scores have an error of about 1e-5 of their scale in float32 and 1e-12 in
-    float64.
+    Distances are sums of squared differences; with "int8", columns have scales of their own, inner products are sums of
+    integers of 32 bits, and distances follow from them. On AVR the tables of coded models stay in flash memory. Scores
+    have an error of about 1e-5 of their scale in float32 and 1e-12 in float64.
 
     Examples
     --------
@@ -77,7 +103,8 @@ def to_c(model, path, dtype="float64", prefix="model"):
     >>> from mercer.formats import to_c
     >>> model = mc.SVC(kernel=mc.Gaussian(1.0)).fit(np.array([[0.0], [1.0]]), ["no", "yes"])
     >>> path = Path(tempfile.mkdtemp(), "model.c")
-    >>> to_c(model, path)
+    >>> to_c(model, path).flash
+    55
     >>> "int model_predict(const double *x)" in path.read_text()
     True
     """
@@ -85,179 +112,46 @@ def to_c(model, path, dtype="float64", prefix="model"):
         raise ValueError(
             f"prefix = {prefix!r} must be a letter followed by letters, digits and underscores, at most 64 characters."
         )
-    text = _Source(portable(model, dtype), prefix).text()
+    check_choice("dtype", dtype, tuple(_DTYPES))
+    exported = portable(model, _DTYPES[dtype])
+    if X is not None:
+        X = _rows(X, exported.n_features)
+    elif dtype in _CODED:
+        raise ValueError(
+            f'X = None must be rows for dtype="{dtype}"; give training points, which coefficients are fitted to.'
+        )
+    expected = None if X is None else uncoded(exported, "float64").scores(X)
+    if dtype in _CODED:
+        stored = quantise(exported, _CODED[dtype], X, expected)
+        text = QuantisedSource(stored, prefix).text()
+    else:
+        stored, text = uncoded(exported, dtype), Source(exported, prefix).text()
     with replacing(path) as file:
         file.write(text.encode("ascii"))
+    return Exported(*_sizes(text, exported.labels), *_accuracy(exported, stored, X, expected))
 
 
-class _Source:
-    """The C source of a Portable model."""
-
-    def __init__(self, exported, prefix):
-        self._exported, self._prefix = exported, prefix
-        self._real = _TYPES[exported.dtype.name]
-        self._f = "f" if self._real == "float" else ""
-        # names that belong to a view end with its number
-        self._views = [(f"{k}", key, view) for k, (key, view) in enumerate(exported.views.items())]
-
-    def text(self):
-        """Return the whole file."""
-        parts = [self._head(), "#include <math.h>", "", *self._tables(), *self._scores()]
-        if self._exported.labels is not None:
-            parts += ["", *self._labels(), "", *self._predict()]
-        return "\n".join(parts) + "\n"
-
-    def _head(self):
-        exported, name, real = self._exported, self._prefix, self._real
-        title = exported.title.encode("ascii", "backslashreplace").decode()
-        for mark in ("*/", "/*", "??"):
-            title = title.replace(mark, " ".join(mark))
-        lines = [
-            *textwrap.wrap(title, _WIDTH),
-            "",
-            f"void {name}_scores(const {real} *x, {real} *out);",
-            f"    x: one point, {exported.n_features} numbers. out: memory for its {len(exported.intercept)} scores.",
-        ]
-        if exported.labels is not None:
-            lines += [
-                f"int {name}_predict(const {real} *x);",
-                f"    Returns the index of the predicted label in {name}_labels, from 0.",
-                f"extern {self._table_of_labels()};",
-            ]
-        lines += ["", "C99; link with -lm. The functions allocate no memory and keep no state. Written by Mercer."]
-        return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */"])
-
-    # --- numbers -----------------------------------------------------------------------------------------------------
-
-    def _tables(self):
-        lines = []
-        for k, _, view in self._views:
-            lines += self._table(f"points{k}", view.points) if view.inputs - {"sqnorm_x"} else []
-            for j, A in enumerate(view.maps):
-                lines += self._table(f"map{k}_{j}", A)
-        return [*lines, *self._table("coef", self._exported.coef), *self._table("intercept", self._exported.intercept)]
-
-    def _table(self, name, values):
-        kind = self._real if values.dtype.kind == "f" else "int"
-        lines = [f"static const {kind} {self._prefix}_{name}[{values.size}] = {{"]
-        for row in np.atleast_2d(values):
-            written = ", ".join(map(self._number, row)) + ","
-            lines += [f"    {line}" for line in textwrap.wrap(written, _WIDTH, break_on_hyphens=False)]
-        return [*lines, "};", ""]
-
-    def _number(self, value):
-        # enough digits to read back the same number
-        return f"{self._exported.constant(value)!s}{self._f}" if isinstance(value, float) else str(value)
-
-    # --- scores ------------------------------------------------------------------------------------------------------
-
-    def _scores(self):
-        name, real = self._prefix, self._real
-        n, m = self._exported.coef.shape
-        lines = [f"double sum[{m}];", "int i, j;"]
-        for k, _, view in self._views:
-            lines += self._before(k, view)
-        lines += _loop("j", m, f"sum[j] = {name}_intercept[j];")
-        inner = [line for k, _, view in self._views for line in self._pair(k, view)]
-        expression, value = self._expression()
-        inner += [*expression, *_loop("j", m, f"sum[j] += (double){value} * {name}_coef[{m} * i + j];")]
-        lines += [*_loop("i", n, *inner), *_loop("j", m, f"out[j] = ({real})sum[j];")]
-        return [f"void {name}_scores(const {real} *x, {real} *out)", "{", *_indented(lines), "}"]
-
-    def _before(self, k, view):
-        """Return the lines that map x and compute its squared norm, before the loop over vectors."""
-        lines, x, real = [], "x", self._real
-        for j, A in enumerate(view.maps):
-            table, mapped = f"{self._prefix}_map{k}_{j}", f"x{k}_{j}"
-            if A.ndim == 2:
-                product = f"{mapped}[i] += {table}[{A.shape[1]} * i + j] * {x}[j];"
-                body = [f"{mapped}[i] = 0;", *_loop("j", A.shape[1], product)]
-            else:
-                body = [f"{mapped}[i] = " + (f"{table}[i] * {x}[i];" if A.dtype.kind == "f" else f"{x}[{table}[i]];")]
-            lines += [f"{real} {mapped}[{len(A)}];", *_loop("i", len(A), *body)]
-            x = mapped
-        if "sqnorm_x" in view.inputs:
-            square = f"sqnorm_x{k} += {x}[j] * {x}[j];"
-            lines += [f"{real} sqnorm_x{k} = 0;", *_loop("j", view.points.shape[1], square)]
-        return lines
-
-    def _pair(self, k, view):
-        """Return the lines that sum over the features of x and vector i."""
-        q, wanted = view.points.shape[1], sorted(view.inputs - {"sqnorm_x"})
-        if not wanted:
-            return []
-        x = f"x{k}_{len(view.maps) - 1}" if view.maps else "x"
-        sums = {"dot": f"{x}[j] * z{k}[j]", "sqdist": "difference * difference", "sqnorm_z": f"z{k}[j] * z{k}[j]"}
-        lines = [f"const {self._real} *z{k} = {self._prefix}_points{k} + {q} * i;"]
-        lines += [f"{self._real} {name}{k} = 0;" for name in wanted]
-        body = [f"const {self._real} difference = {x}[j] - z{k}[j];"] if "sqdist" in wanted else []
-        return [*lines, *_loop("j", q, *body, *(f"{name}{k} += {sums[name]};" for name in wanted))]
-
-    def _expression(self):
-        """Return the lines that compute the kernel value, and the name of its variable."""
-        numbers, lines = {key: k for k, key, _ in self._views}, []
-
-        def written(each, operands):
-            if each.operation in PAIRS + NORMS:
-                return f"{each.operation}{numbers[view_of(each)]}"
-            if each.operation == "constant":
-                return self._number(each.value)
-            name, kind = f"t{len(lines)}", "int" if each.operation in _TRUTHS else self._real
-            # two minus signs in a row would be the operator --
-            operands = [f"({text})" if text.startswith("-") else text for text in operands]
-            form = _FORMS.get(each.operation, each.operation.lower() + "{f}({})")
-            lines.append(f"const {kind} {name} = {form.format(*operands, f=self._f)};")
-            return name
-
-        return lines, folded(self._exported.expression, written)
-
-    # --- answers -----------------------------------------------------------------------------------------------------
-
-    def _table_of_labels(self):
-        labels = self._exported.labels
-        kind = "const char *const" if isinstance(labels[0], str) else "const long long"
-        return f"{kind} {self._prefix}_labels[{len(labels)}]"
-
-    def _labels(self):
-        return [f"{self._table_of_labels()} = {{", *(f"    {_literal(each)}," for each in self._exported.labels), "};"]
-
-    def _predict(self):
-        name, m, c = self._prefix, len(self._exported.intercept), len(self._exported.labels)
-        answer, call = self._exported.answer, f"{name}_scores(x, score);"
-        if answer in ("sign", "inlier"):
-            lines = [call, f"return score[0] {'>' if answer == 'sign' else '>='} 0;"]
-        elif answer == "largest":
-            lines = ["int j, best = 0;", call, *_best("score", c)]
-        else:
-            vote = _loop("j", c, "votes[score[k++] > 0 ? i : j]++;", start="i + 1")
-            lines = [f"int votes[{c}] = {{0}};", "int i, j, k = 0, best = 0;", call, *_loop("i", c, *vote)]
-            lines += _best("votes", c)
-        lines = [f"{self._real} score[{m}];", *lines]
-        return [f"int {name}_predict(const {self._real} *x)", "{", *_indented(lines), "}"]
+def _sizes(text, labels):
+    """Return the bytes of the tables and of the arrays on the stack in a source."""
+    flash, ram = (sum(_BYTES[kind] * int(n) for kind, n in found.findall(text)) for found in (_TABLE, _ARRAY))
+    return flash + sum(len(each.encode()) + 1 for each in labels or () if isinstance(each, str)), ram
 
 
-def _loop(i, n, *body, start=0):
-    """Return the lines of a for loop over i = start, ..., n - 1."""
-    head = f"for ({i} = {start}; {i} < {n}; {i}++)"
-    return [head, *_indented(body)] if len(body) == 1 else [head + " {", *_indented(body), "}"]
+def _rows(X, d):
+    X = as_dense_rows(X, "X")
+    if X.shape[1] != d:
+        raise ValueError(f"X has {X.shape[1]} features, but the model has {d}; give rows like those of the fit.")
+    X = np.asarray(X, np.float64)
+    refuse_large("X", X)
+    return X
 
 
-def _best(values, n):
-    """Return the lines that return the index of the first largest value."""
-    return [*_loop("j", n, f"if ({values}[j] > {values}[best])", "    best = j;", start=1), "return best;"]
-
-
-def _indented(lines):
-    return [f"    {line}" for line in lines]
-
-
-def _literal(label):
-    """Return a label as a C literal."""
-    if not isinstance(label, str):
-        # C has no literal for the smallest long long
-        return f"{label}LL" if label > -(2**63) else f"{label + 1}LL - 1"
-    if "\0" in label:
-        raise ValueError(f"label {label!r} must not contain the character 0, which ends strings in C.")
-    # octal escapes have at most three digits, so no digit that follows joins them; question marks could form trigraphs
-    plain = set(range(32, 127)) - set(b'"\\?')
-    return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in label.encode()) + '"'
+def _accuracy(exported, stored, X, expected):
+    """Return the largest error of a score and the share of equal labels at X, or None."""
+    if X is None:
+        return None, None
+    found = stored.scores(X)
+    error = float(abs(found - expected).max())
+    if exported.labels is None:
+        return error, None
+    return error, float(np.mean(places(exported.answer, found) == places(exported.answer, expected)))

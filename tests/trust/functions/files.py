@@ -4,7 +4,7 @@ import functools
 
 from tests.trust import scratch
 from tests.trust.calls import call
-from tests.trust.functions.valid import MEMORY, SVC, svc, valid
+from tests.trust.functions.valid import MEMORY, ROWS, SVC, svc, valid
 
 import mercer as mc
 from mercer.formats import model_card, to_c, to_onnx, write_libsvm
@@ -17,7 +17,8 @@ FILES = [
         to_c,
         model=SVC,
         path=("path", lambda: str(scratch.folder() / "model.c")),
-        dtype=valid("choice", "float64"),
+        dtype=valid("choice", "int8"),
+        X=ROWS,
         prefix=valid("identifier", "model"),
     ),
     call("formats.to_onnx", lambda **o: to_onnx(**o).SerializeToString(), model=SVC, dtype=valid("choice", "float32")),

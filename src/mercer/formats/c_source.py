@@ -1,0 +1,233 @@
+"""The C99 source of an exported model: tables of numbers, and functions for scores and labels."""
+
+import textwrap
+
+import numpy as np
+
+from mercer.formats.portable import view_of
+from mercer.formats.tracing import NORMS, PAIRS, folded
+
+# Operations in C, apart from functions of the same name; {f} is "f" for functions of float.
+_FORMS = {
+    "Add": "{} + {}",
+    "Sub": "{} - {}",
+    "Mul": "{} * {}",
+    "Div": "{} / {}",
+    "Neg": "-{}",
+    "Pow": "pow{f}({}, {})",
+    "Max": "fmax{f}({}, {})",
+    "Min": "fmin{f}({}, {})",
+    "Abs": "fabs{f}({})",
+    "Greater": "{} > {}",
+    "GreaterOrEqual": "{} >= {}",
+    "Where": "{} ? {} : {}",
+}
+_TRUTHS = ("Greater", "GreaterOrEqual")
+_TYPES = {"float32": "float", "float64": "double"}
+# Types of codes of vectors and coefficients.
+_CODES = {"int8": "int8_t", "int16": "int16_t", "uint16": "uint16_t"}
+_WIDTH = 100
+
+
+class Source:
+    """The C source of a Portable model."""
+
+    def __init__(self, exported, prefix):
+        self._exported, self._prefix = exported, prefix
+        self._real = _TYPES[exported.dtype.name]
+        self._f = "f" if self._real == "float" else ""
+        # the type of the sum over the vectors, and the words before the type of a table and of a pointer into it
+        self._sum, self._table_of, self._read = "double", "static const", "const"
+        self._forms = _FORMS
+        # names that belong to a view end with its number
+        self._views = [(f"{k}", key, view) for k, (key, view) in enumerate(exported.views.items())]
+
+    def text(self):
+        """Return the whole file."""
+        parts = [self._head(), *self._includes(), *self._tables(), *self._scores()]
+        if self._exported.labels is not None:
+            parts += ["", *self._labels(), "", *self._predict()]
+        return "\n".join(parts) + "\n"
+
+    def _head(self):
+        exported, name, real = self._exported, self._prefix, self._real
+        title = exported.title.encode("ascii", "backslashreplace").decode()
+        for mark in ("*/", "/*", "??"):
+            title = title.replace(mark, " ".join(mark))
+        lines = [
+            *textwrap.wrap(title, _WIDTH),
+            "",
+            f"void {name}_scores(const {real} *x, {real} *out);",
+            f"    x: one point, {exported.n_features} numbers. out: memory for its {len(exported.intercept)} scores.",
+        ]
+        if exported.labels is not None:
+            lines += [
+                f"int {name}_predict(const {real} *x);",
+                f"    Returns the index of the predicted label in {name}_labels, from 0.",
+                f"extern {self._table_of_labels()};",
+            ]
+        lines += ["", "C99; link with -lm. The functions allocate no memory and keep no state. Written by Mercer."]
+        return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */"])
+
+    def _includes(self):
+        return ["#include <math.h>", ""]
+
+    # --- numbers -----------------------------------------------------------------------------------------------------
+
+    def _tables(self):
+        lines = []
+        for k, key, view in self._views:
+            lines += self._vectors(k, key, view) if view.inputs - {"sqnorm_x"} else []
+            for j, A in enumerate(view.maps):
+                lines += self._table(f"map{k}_{j}", A)
+        return [*lines, *self._coefficients(), *self._table("intercept", self._exported.intercept)]
+
+    def _vectors(self, k, _key, view):
+        """Return the tables of the vectors of a view."""
+        return self._table(f"points{k}", view.points)
+
+    def _coefficients(self):
+        """Return the tables of the coefficients."""
+        return self._table("coef", self._exported.coef)
+
+    def _table(self, name, values):
+        kind = self._real if values.dtype.kind == "f" else _CODES.get(values.dtype.name, "int")
+        lines = [f"{self._table_of} {kind} {self._prefix}_{name}[{values.size}] = {{"]
+        for row in np.atleast_2d(values):
+            written = ", ".join(map(self._number, row)) + ","
+            lines += [f"    {line}" for line in textwrap.wrap(written, _WIDTH, break_on_hyphens=False)]
+        return [*lines, "};", ""]
+
+    def _number(self, value):
+        # enough digits to read back the same number
+        return f"{self._exported.constant(value)!s}{self._f}" if isinstance(value, float) else str(value)
+
+    # --- scores ------------------------------------------------------------------------------------------------------
+
+    def _scores(self):
+        name, real = self._prefix, self._real
+        n, m = self._exported.coef.shape
+        lines = [f"{self._sum} sum[{m}];", "int i, j;"]
+        for k, _, view in self._views:
+            lines += self._before(k, view)
+        lines += loop("j", m, self._start())
+        inner = [line for k, _, view in self._views for line in self._pair(k, view)]
+        expression, value = self._expression()
+        inner += [*expression, *loop("j", m, f"sum[j] += ({self._sum}){value} * {name}_coef[{m} * i + j];")]
+        lines += [*loop("i", n, *inner), *loop("j", m, self._end())]
+        return [f"void {name}_scores(const {real} *x, {real} *out)", "{", *_indented(lines), "}"]
+
+    def _start(self):
+        """Return the line that starts the sum over the vectors, and ``_end`` that which writes a score."""
+        return f"sum[j] = {self._prefix}_intercept[j];"
+
+    def _end(self):
+        return f"out[j] = ({self._real})sum[j];"
+
+    def _before(self, k, view):
+        """Return the lines that map x and compute its squared norm, before the loop over vectors."""
+        lines, x, real = [], "x", self._real
+        for j, A in enumerate(view.maps):
+            table, out = f"{self._prefix}_map{k}_{j}", f"x{k}_{j}"
+            if A.ndim == 2:
+                product = f"{out}[i] += {table}[{A.shape[1]} * i + j] * {x}[j];"
+                body = [f"{out}[i] = 0;", *loop("j", A.shape[1], product)]
+            else:
+                body = [f"{out}[i] = " + (f"{table}[i] * {x}[i];" if A.dtype.kind == "f" else f"{x}[{table}[i]];")]
+            lines += [f"{real} {out}[{len(A)}];", *loop("i", len(A), *body)]
+            x = out
+        if "sqnorm_x" in view.inputs:
+            square = f"sqnorm_x{k} += {x}[j] * {x}[j];"
+            lines += [f"{real} sqnorm_x{k} = 0;", *loop("j", view.points.shape[1], square)]
+        return lines
+
+    def _pair(self, k, view):
+        """Return the lines that sum over the features of x and vector i."""
+        q, wanted = view.points.shape[1], sorted(view.inputs - {"sqnorm_x"})
+        if not wanted:
+            return []
+        x, (kind, number) = mapped(k, view), self._coordinate(k)
+        sums = {"dot": f"{x}[j] * z", "sqdist": "difference * difference", "sqnorm_z": "z * z"}
+        lines = [f"{self._read} {kind} *z{k} = {self._prefix}_points{k} + {q} * i;"]
+        lines += [f"{self._real} {name}{k} = 0;" for name in wanted]
+        body = [f"const {self._real} z = {number};"]
+        body += [f"const {self._real} difference = {x}[j] - z;"] if "sqdist" in wanted else []
+        return [*lines, *loop("j", q, *body, *(f"{name}{k} += {sums[name]};" for name in wanted))]
+
+    def _coordinate(self, k):
+        """Return the type of the vectors in their table, and the expression of coordinate j of a vector."""
+        return self._real, f"z{k}[j]"
+
+    def _expression(self):
+        """Return the lines that compute the kernel value, and the name of its variable."""
+        numbers, lines = {key: k for k, key, _ in self._views}, []
+
+        def written(each, operands):
+            if each.operation in PAIRS + NORMS:
+                return f"{each.operation}{numbers[view_of(each)]}"
+            if each.operation == "constant":
+                return self._number(each.value)
+            name, kind = f"t{len(lines)}", "int" if each.operation in _TRUTHS else self._real
+            # two minus signs in a row would be the operator --
+            operands = [f"({text})" if text.startswith("-") else text for text in operands]
+            form = self._forms.get(each.operation, each.operation.lower() + "{f}({})")
+            lines.append(f"const {kind} {name} = {form.format(*operands, f=self._f)};")
+            return name
+
+        return lines, folded(self._exported.expression, written)
+
+    # --- answers -----------------------------------------------------------------------------------------------------
+
+    def _table_of_labels(self):
+        labels = self._exported.labels
+        kind = "const char *const" if isinstance(labels[0], str) else "const long long"
+        return f"{kind} {self._prefix}_labels[{len(labels)}]"
+
+    def _labels(self):
+        return [f"{self._table_of_labels()} = {{", *(f"    {_literal(each)}," for each in self._exported.labels), "};"]
+
+    def _predict(self):
+        name, m, c = self._prefix, len(self._exported.intercept), len(self._exported.labels)
+        answer, call = self._exported.answer, f"{name}_scores(x, score);"
+        if answer in ("sign", "inlier"):
+            lines = [call, f"return score[0] {'>' if answer == 'sign' else '>='} 0;"]
+        elif answer == "largest":
+            lines = ["int j, best = 0;", call, *_best("score", c)]
+        else:
+            vote = loop("j", c, "votes[score[k++] > 0 ? i : j]++;", start="i + 1")
+            lines = [f"int votes[{c}] = {{0}};", "int i, j, k = 0, best = 0;", call, *loop("i", c, *vote)]
+            lines += _best("votes", c)
+        lines = [f"{self._real} score[{m}];", *lines]
+        return [f"int {name}_predict(const {self._real} *x)", "{", *_indented(lines), "}"]
+
+
+def mapped(k, view):
+    """Return the name of the point after the maps of view k."""
+    return f"x{k}_{len(view.maps) - 1}" if view.maps else "x"
+
+
+def loop(i, n, *body, start=0):
+    """Return the lines of a for loop over i = start, ..., n - 1."""
+    head = f"for ({i} = {start}; {i} < {n}; {i}++)"
+    return [head, *_indented(body)] if len(body) == 1 else [head + " {", *_indented(body), "}"]
+
+
+def _best(values, n):
+    """Return the lines that return the index of the first largest value."""
+    return [*loop("j", n, f"if ({values}[j] > {values}[best])", "    best = j;", start=1), "return best;"]
+
+
+def _indented(lines):
+    return [f"    {line}" for line in lines]
+
+
+def _literal(label):
+    """Return a label as a C literal."""
+    if not isinstance(label, str):
+        # C has no literal for the smallest long long
+        return f"{label}LL" if label > -(2**63) else f"{label + 1}LL - 1"
+    if "\0" in label:
+        raise ValueError(f"label {label!r} must not contain the character 0, which ends strings in C.")
+    # octal escapes have at most three digits, so no digit that follows joins them; question marks could form trigraphs
+    plain = set(range(32, 127)) - set(b'"\\?')
+    return '"' + "".join(chr(byte) if byte in plain else f"\\{byte:03o}" for byte in label.encode()) + '"'

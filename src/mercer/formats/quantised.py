@@ -1,0 +1,222 @@
+"""Exported models with vectors in 8 or 16 bits: codes, scales and refitted coefficients, and the scores they give."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mercer.formats.portable import view_of
+from mercer.formats.tracing import NORMS, PAIRS, folded
+
+# Largest codes of vectors and of coefficients.
+_CODE, _COEF = 127, 32767
+# Largest number of half precision.
+_HALF = 65504
+# Smallest largest coordinate of a point from the centre.
+_SMALLEST = 1e-30
+# Ridge of the refitted coefficients, as a share of the mean diagonal of the normal equations.
+_RIDGE = 1e-6
+_OPERATIONS = {
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Mul": np.multiply,
+    "Div": np.divide,
+    "Neg": np.negative,
+    "Pow": np.power,
+    "Max": np.maximum,
+    "Min": np.minimum,
+    "Abs": np.abs,
+    "Exp": np.exp,
+    "Log": np.log,
+    "Sqrt": np.sqrt,
+    "Tanh": np.tanh,
+    "Greater": np.greater,
+    "GreaterOrEqual": np.greater_equal,
+    "Where": np.where,
+}
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Vectors as numbers of the dtype of the model."""
+
+    view: object
+    dtype: str
+
+    def inputs(self, X):
+        """Return the inputs of the kernel for mapped points X, by name."""
+        return _inputs(X.astype(self.dtype), self.view.points.astype(self.dtype), self.view.inputs)
+
+
+@dataclass(frozen=True)
+class Halves:
+    """Vectors in half precision, which C reads as float."""
+
+    view: object
+    codes: np.ndarray = field(init=False, repr=False)
+
+    def __post_init__(self):
+        largest = float(abs(self.view.points).max(initial=0))
+        if largest > _HALF:
+            raise ValueError(f'the model has the number {largest:.3g}, and dtype="float16" ends at {_HALF}; scale X.')
+        object.__setattr__(self, "codes", self.view.points.astype(np.float16))
+
+    def inputs(self, X):
+        """Return the inputs of the kernel for mapped points X, by name."""
+        return _inputs(X, self.codes.astype(np.float64), self.view.inputs)
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """Vectors z = centre + scale * codes with codes of 8 bits and scales per column; products are sums of integers.
+
+    A point is u = (x - centre) * scale in codes of at most 16 bits with one step of its own, so that
+    <x - centre, z - centre> = step * sum_j u_j codes_j with integers of 32 bits.
+
+    Attributes
+    ----------
+    codes : int8 array (n, q)
+    scale, centre : float array (q,)
+    limit : int
+        Largest code of a point; the sum of q products stays within 32 bits.
+    """
+
+    view: object
+    codes: np.ndarray = field(init=False, repr=False)
+    scale: np.ndarray = field(init=False)
+    centre: np.ndarray = field(init=False)
+    limit: int = field(init=False)
+
+    def __post_init__(self):
+        Z = self.view.points
+        low, high = Z.min(axis=0), Z.max(axis=0)
+        centre = (low + (high - low) / 2).astype(np.float32).astype(np.float64)
+        width = abs(Z - centre).max(axis=0)
+        scale = (np.where(width > 0, width, 1.0) / _CODE).astype(np.float32).astype(np.float64)
+        codes = np.clip(np.rint((Z - centre) / scale), -_CODE, _CODE).astype(np.int8)
+        limit = min(32767, (2**31 - 1) // (_CODE * Z.shape[1]))
+        for name, value in {"codes": codes, "scale": scale, "centre": centre, "limit": limit}.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def points(self):
+        """The vectors that the codes stand for (n, q)."""
+        return self.centre + self.scale * self.codes
+
+    @property
+    def norms(self):
+        """Squared norms of the vectors from the centre (n,)."""
+        return np.sum((self.scale * self.codes) ** 2, axis=1)
+
+    @property
+    def shifts(self):
+        """Products <centre, z> (n,)."""
+        return self.points @ self.centre
+
+    def inputs(self, X):
+        """Return the inputs of the kernel for mapped points X, by name, as the C code computes them."""
+        moved = X - self.centre
+        u = moved * self.scale
+        step = np.maximum(abs(u).max(axis=1, keepdims=True), _SMALLEST) / self.limit
+        products = step * (np.rint(u / step) @ self.codes.astype(np.float64).T)
+        found = {"dot": products + (moved @ self.centre)[:, None] + self.shifts}
+        squares = np.sum(moved**2, axis=1)[:, None] + self.norms - 2 * products
+        found["sqdist"] = np.maximum(squares, 0)
+        return found | _norms(X, self.points)
+
+
+@dataclass(frozen=True)
+class Quantised:
+    """An exported model with its vectors in codes, and coefficients coef_codes * coef_scale in codes of 16 bits.
+
+    Attributes
+    ----------
+    exported : Portable
+    vectors : dict
+        Exact, Halves or Bytes of each of the views.
+    coef : array (n, m)
+        As used by ``scores``.
+    coef_codes : int16 array (n, m) or None
+    coef_scale : array (m,) or None
+    """
+
+    exported: object
+    vectors: dict
+    coef: np.ndarray
+    coef_codes: np.ndarray | None = None
+    coef_scale: np.ndarray | None = None
+
+    def scores(self, X):
+        """Return the scores of points (n, m)."""
+        return self.kernel(X) @ self.coef + self.exported.intercept
+
+    def kernel(self, X):
+        """Return the kernel values of points and vectors."""
+        found = {}
+        for key, vectors in self.vectors.items():
+            mapped = np.asarray(X, np.float64)
+            for A in vectors.view.maps:
+                mapped = mapped @ A.T if A.ndim == 2 else mapped * A if A.dtype.kind == "f" else mapped[:, A]
+            found[key] = vectors.inputs(mapped)
+
+        def value(each, operands):
+            if each.operation in PAIRS + NORMS:
+                return found[view_of(each)][each.operation]
+            return each.value if each.operation == "constant" else _OPERATIONS[each.operation](*operands)
+
+        values = folded(self.exported.expression, value)
+        return np.broadcast_to(values, (len(X), len(self.coef)))
+
+
+def uncoded(exported, dtype):
+    """Return a model with vectors and points as numbers of a dtype."""
+    return Quantised(exported, {key: Exact(view, dtype) for key, view in exported.views.items()}, exported.coef)
+
+
+def quantise(exported, kind, X, targets):
+    """Return a model with vectors of a kind, Halves or Bytes, and coefficients in codes of 16 bits.
+
+    The coefficients are refitted to the scores ``targets`` (n, m) of the points X if that lowers the sum of squared
+    errors.
+    """
+    vectors = {key: kind(view) for key, view in exported.views.items()}
+    found = Quantised(exported, vectors, exported.coef)
+    K = found.kernel(X)
+    normal = K.T @ K
+    normal[np.diag_indices_from(normal)] += _RIDGE * np.trace(normal) / len(normal)
+    # the least norm: the values of vectors far from all points are 0
+    refitted = exported.coef + np.linalg.lstsq(normal, K.T @ (targets - found.scores(X)))[0]
+    models = [_coded(exported, vectors, coef) for coef in (exported.coef, refitted)]
+    return min(models, key=lambda each: float(np.square(each.scores(X) - targets).sum()))
+
+
+def _coded(exported, vectors, coef):
+    scale = abs(coef).max(axis=0) / _COEF
+    scale = np.where(scale > 0, scale, 1.0).astype(np.float32).astype(np.float64)
+    codes = np.clip(np.rint(coef / scale), -_COEF, _COEF).astype(np.int16)
+    return Quantised(exported, vectors, codes * scale, codes, scale)
+
+
+def places(answer, scores):
+    """Return the index of the label of each row of scores, as the exported function does."""
+    if answer in ("sign", "inlier"):
+        return (scores[:, 0] > 0 if answer == "sign" else scores[:, 0] >= 0).astype(int)
+    if answer == "largest":
+        return scores.argmax(axis=1)
+    n_classes = int(round((1 + np.sqrt(1 + 8 * scores.shape[1])) / 2))
+    votes = np.zeros((len(scores), n_classes), int)
+    for k, (i, j) in enumerate(zip(*np.triu_indices(n_classes, 1), strict=True)):
+        votes[np.arange(len(scores)), np.where(scores[:, k] > 0, i, j)] += 1
+    return votes.argmax(axis=1)
+
+
+def _inputs(X, Z, wanted):
+    found = _norms(X, Z)
+    if "dot" in wanted:
+        found["dot"] = X @ Z.T
+    if "sqdist" in wanted:
+        found["sqdist"] = np.stack([np.sum((X - z) ** 2, axis=1) for z in Z], axis=1)
+    return found
+
+
+def _norms(X, Z):
+    return {"sqnorm_x": np.sum(X**2, axis=1)[:, None], "sqnorm_z": np.sum(Z**2, axis=1)}

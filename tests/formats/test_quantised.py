@@ -1,0 +1,88 @@
+"""Codes of vectors: rounding within half a step, products in 32 bits, coefficients refitted."""
+
+import numpy as np
+import pytest
+from tests.reference.exported import X, fitted
+
+import mercer as mc
+from mercer.formats.portable import MappedPoints, portable
+from mercer.formats.quantised import Bytes, Halves, places, quantise, uncoded
+
+ALL = frozenset({"dot", "sqdist", "sqnorm_x", "sqnorm_z"})
+
+
+def _view(Z):
+    return MappedPoints((), Z, ALL, True)
+
+
+def _rows(seed, n=30, q=7):
+    rng = np.random.default_rng(seed)
+    # columns of different scales, far from 0, one of them constant
+    rows = rng.normal(size=(n, q)) * np.geomspace(1e-2, 10, q) + np.linspace(-5, 5, q)
+    rows[:, 3] = 2.5
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_codes_are_within_half_a_step_of_the_vectors(seed):
+    Z = _rows(seed)
+    coded = Bytes(_view(Z))
+    assert np.all(abs(coded.points - Z) <= coded.scale / 2 * (1 + 1e-5))
+    assert abs(coded.codes.astype(int)).max() == 127
+    assert np.all(coded.scale[abs(Z - coded.centre).max(axis=0) > 0] <= np.ptp(Z, axis=0).max() / 2 / 127 * 1.001)
+    np.testing.assert_array_equal(coded.points[:, 3], 2.5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_inputs_of_the_kernel_are_those_of_the_coded_vectors(seed):
+    points, coded = _rows(seed + 10), Bytes(_view(_rows(seed)))
+    found, Z = coded.inputs(points), coded.points
+    # the point is rounded to half a step of 1 / 32767 of its largest scaled coordinate
+    moved = abs((points - coded.centre) * coded.scale).max(axis=1)
+    bound = (moved / coded.limit / 2)[:, None] * abs(coded.codes.astype(float)).sum(axis=1) + 1e-12
+    squares = np.sum((points[:, None] - Z) ** 2, axis=2)
+    assert np.all(abs(found["dot"] - points @ Z.T) <= bound)
+    assert np.all(abs(found["sqdist"] - squares) <= 2 * bound)
+    np.testing.assert_allclose(found["sqnorm_z"], np.sum(Z**2, axis=1))
+
+
+def test_sums_of_products_stay_within_32_bits():
+    for q in (1, 64, 784, 100_000):
+        coded = Bytes(_view(np.stack([np.ones(q), -np.ones(q)])))
+        assert 127 * coded.limit * q <= 2**31 - 1
+        assert coded.limit >= 100
+
+
+def test_halves_are_the_numbers_of_half_precision():
+    Z = _rows(0)
+    np.testing.assert_array_equal(Halves(_view(Z)).codes, Z.astype(np.float16))
+    with pytest.raises(ValueError, match="the model has the number 7e.04, and dtype=.float16. ends at 65504"):
+        Halves(_view(np.full((2, 2), 7e4)))
+
+
+@pytest.mark.parametrize("kind", [Halves, Bytes])
+def test_refitted_coefficients_lower_the_error(kind):
+    exported = portable(fitted("Gaussian"), "float32")
+    expected = uncoded(exported, "float64").scores(X)
+    refitted = quantise(exported, kind, X, expected)
+    # without points to fit, the coefficients are rounded only
+    plain = quantise(exported, kind, X[:1], uncoded(exported, "float64").scores(X[:1]))
+    errors = [np.square(each.scores(X) - expected).sum() for each in (refitted, plain)]
+    assert errors[0] <= errors[1]
+    assert (kind is Halves) or errors[0] < 0.5 * errors[1]
+
+
+def test_uncoded_scores_are_those_of_the_model():
+    for case in ("sum and product", "mapped", "powers, exponential and normalised", "SVR", "RationalQuadratic"):
+        model = fitted(case)
+        own = model if isinstance(model, mc.formats.FittedExpansion) else mc.as_expansion(model)
+        scores = uncoded(portable(model, "float64"), "float64").scores(X)
+        np.testing.assert_allclose(scores, own.expansion(X) + own.intercept, atol=1e-10 * abs(scores).max())
+
+
+@pytest.mark.parametrize("case", ["two classes", "three classes by name", "one against the rest", "OneClassSVM"])
+def test_places_are_the_labels_that_the_model_predicts(case):
+    model = fitted(case)
+    exported = portable(model, "float64")
+    found = places(exported.answer, uncoded(exported, "float64").scores(X))
+    np.testing.assert_array_equal(np.array(exported.labels)[found], model.predict(X))
