@@ -17,6 +17,8 @@ MODELS = {
     "KernelPCA": mc.KernelPCA(3, kernel=KERNEL, random_state=0),
     "KernelPCA-whitened": mc.KernelPCA(3, kernel=KERNEL, whiten=True, random_state=0),
     "KernelRidge": mc.KernelRidge(0.1, kernel=KERNEL, random_state=0),
+    "KernelFisher": mc.KernelFisher(kernel=KERNEL, mu=0.1, random_state=0),
+    "SVC": mc.SVC(3.0, kernel=KERNEL, tol=1e-6, random_state=0),
     "KernelMap": mc.KernelMap(KERNEL, tol=1e-6, random_state=0),
     "Kernelized": mc.Kernelized(Ridge(0.1), KERNEL, random_state=0),
 }
@@ -45,7 +47,7 @@ def values(model, new):
 @pytest.mark.parametrize("name", MODELS)
 def test_all_rows_as_landmarks_give_the_exact_model(name, sample, dtype, error):
     X, y, new = (each if each.dtype == int else each.astype(dtype) for each in sample)
-    error = 1e-2 if dtype == np.float32 and name in MAPS else error
+    error = 1e-2 if dtype == np.float32 and name in MAPS else max(error, 1e-4) if name == "SVC" else error
     exact = clone(MODELS[name]).fit(X, y)
     given = clone(MODELS[name]).set_params(landmarks=X[::-1]).fit(X, y)
     np.testing.assert_allclose(values(given, new), values(exact, new), atol=error * np.abs(values(exact, new)).max())
@@ -111,7 +113,8 @@ def test_models_over_landmarks_survive_files_and_pickle(name, sample, tmp_path):
 def test_the_certificate_is_that_of_the_problem_over_landmarks(name, sample):
     X, y, _ = sample
     model = clone(MODELS[name]).set_params(landmarks=9).fit(X, y)
-    assert mc.certify(model, X, y).residuals.max() < 1e-9
+    found = mc.certify(model, X, y)
+    assert found.gap < 1e-5 * found.primal if name == "SVC" else found.residuals.max() < 1e-9
 
 
 @pytest.mark.parametrize(

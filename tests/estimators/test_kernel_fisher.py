@@ -19,6 +19,7 @@ SETTINGS = [
     KernelFisher(kernel="linear"),
     KernelFisher(1, kernel=mc.Matern(length=2.0), mu=1.0),
     KernelFisher(kernel=mc.Gaussian("scale") + mc.Linear(), mu=0.1, memory="1kB"),
+    KernelFisher(kernel="rbf", mu=0.1, landmarks=1000, rule="uniform"),
 ]
 
 
@@ -258,3 +259,33 @@ def test_its_certificate_needs_the_labels_and_weights_of_the_fit():
     for labels, weights in ((y + 1, None), (y, np.arange(20.0))):
         with pytest.raises(ValueError, match="KernelFisher was fitted on 20 of the classes .*as in the fit"):
             mc.certify(model, X, labels, weights)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_over_landmarks_it_is_the_discriminant_of_the_nystroem_features(sample, weighted):
+    """The outside law: exact kernel Fisher discriminants with the kernel of the projections."""
+    X, y, new, weights = sample
+    weights = weights if weighted else None
+    kernel = mc.Gaussian(0.3)
+    features = mc.Nystroem(kernel, landmarks=X[:15]).fit(X)
+    ours = KernelFisher(kernel=kernel, mu=0.1, landmarks=X[:15]).fit(X, y, weights)
+    theirs = KernelFisher(kernel="linear", mu=0.1).fit(features.transform(X), y, weights)
+    np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-7)
+    np.testing.assert_allclose(ours.transform(new), theirs.transform(features.transform(new)), atol=1e-6)
+    np.testing.assert_allclose(ours.means_, theirs.means_, atol=1e-6)
+    np.testing.assert_allclose(ours.predict_proba(new), theirs.predict_proba(features.transform(new)), atol=1e-6)
+    rows = np.repeat(np.arange(90), 1 if weights is None else weights.astype(int))
+    repeated = KernelFisher(kernel=kernel, mu=0.1, landmarks=X[:15]).fit(X[rows], y[rows])
+    np.testing.assert_allclose(ours.decision_function(new), repeated.decision_function(new), atol=1e-7)
+    assert ours.trace_error_ == pytest.approx(repeated.trace_error_, abs=1e-10)
+
+
+def test_the_certificate_over_landmarks_sees_each_fitted_array(sample):
+    X, y, _, weights = sample
+    model = KernelFisher(kernel=mc.Gaussian(0.3), mu=0.1, landmarks=X[:15]).fit(X, y, weights)
+    assert mc.certify(model, X, y, weights).residuals.max() < 1e-8
+    for name in ("eigenvalues_", "means_", "intercept_", "expansion_", "priors_"):
+        right = getattr(model, name)
+        setattr(model, name, 1.1 * right)
+        assert mc.certify(model, X, y, weights).residuals.max() > 1e-3, name
+        setattr(model, name, right)

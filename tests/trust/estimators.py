@@ -69,7 +69,7 @@ class Spec:
 
 
 MERCER = [
-    Spec(mc.SVC, "labels", {"C": C, **SOLVER, **CLASSIFIER, **SHAPE}),
+    Spec(mc.SVC, "labels", {"C": C, **SOLVER, **CLASSIFIER, **SHAPE, **LANDMARKS}),
     Spec(mc.NuSVC, "labels", {"nu": _p("share", 0.3), **SOLVER, **CLASSIFIER, **SHAPE}),
     Spec(
         mc.SVCCV,
@@ -128,8 +128,7 @@ MERCER = [
             "n_components": _p("count or none", None),
             "kernel": KERNEL,
             "mu": _p("nonnegative", 1e-3),
-            "memory": MEMORY,
-            "random_state": STATE,
+            **LANDMARKS,
         },
     ),
     Spec(

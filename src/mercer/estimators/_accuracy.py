@@ -28,16 +28,17 @@ _HIDDEN_GAP = 0.5
 _SINGLE_ERROR = 1e-3
 
 
-def conclude(model, problem, duals, solutions, tol, error, recompute, ridge=0.0):
+def conclude(model, problem, duals, solutions, tol, error, recompute, ridge=0.0, points=None):
     """Store the certificate of stored solutions of duals, and warn if they are inaccurate or the kernel is indefinite.
 
     ``recompute()`` gives it if the ``error`` of kernel rows, sums of them, or storing coefficients and intercepts, may
     move values by more than a share of the tolerance, which the solutions may already exceed, or the gap by a share of
-    the largest that passes; ``ridge`` is the largest term beside k(x, x).
+    the largest that passes; ``ridge`` is the largest term beside k(x, x). ``points`` are those of the kernel where the
+    model has others than its support vectors.
     """
     evidence = problem.evidence
     found = total([each.certificate for each in solutions])
-    largest = largest_value(problem.kernel, model.support_vectors_)
+    largest = largest_value(problem.kernel, model.support_vectors_ if points is None else points)
     unsure = any(each.violation > tol or is_doubtful(each, tol) for each in solutions)
     # targets of a regression may be far from 0
     blurred = float(np.finfo(np.float64).eps) * float(np.abs(joined(duals, "target")).max())

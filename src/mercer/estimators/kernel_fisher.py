@@ -1,6 +1,7 @@
 """KernelFisher: kernel Fisher discriminant analysis, a transformer and a classifier."""
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 import scipy.special
@@ -11,6 +12,7 @@ from mercer._compute.points import take_points
 from mercer.definiteness.convexity import nonconvexity, warn_nonconvex
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelTransformer, as_labels, in_float64
+from mercer.estimators._landmarks import landmark_features, store_trace_error
 from mercer.expansion import features
 from mercer.solvers import fisher
 from mercer.solvers._certify import Residuals
@@ -39,10 +41,15 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         direction. Without it directions of no scatter within the classes would have no finite lambda. A
         ConvergenceWarning says if it is so small that float32 rows lose more than a thousandth of the coordinates, or
         that rounding of kernel values is a hundredth of the first direction. Directions that are rounding are left out.
+    landmarks : int or points, optional
+        Number of training points to select, or points (row indices for a precomputed kernel), whose features span the
+        directions. All training points span them when left out, or when there are no more than the number.
+    rule : {"randomly_pivoted", "greedy", "leverage", "k_means", "uniform"}
+        Rule that selects a number of landmarks, see `maps.select_landmarks`.
     memory : str or int
-        Memory limit, in bytes, of stored matrices. Beyond it products are lazy.
+        Memory limit, in bytes, of stored matrices. Beyond it, and without landmarks, products are lazy.
     random_state : int, RandomState or None
-        Seed of the preconditioner of the iterative solver.
+        Seed of the landmarks, and of the preconditioner of the iterative solver.
 
     Attributes
     ----------
@@ -60,6 +67,8 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         Minus the mean of ``expansion_`` over the training points.
     residual_ : float
         Relative residual of the linear system.
+    trace_error_ : float
+        Share of the sum of k(x, x) that the landmarks do not span; only with landmarks.
     kernel_ : Kernel
         Kernel with resolved bandwidth.
     n_components_, n_features_in_ : int
@@ -67,9 +76,9 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
     Notes
     -----
     One ridge regression with C - 1 targets: Cholesky, O(n^3), where two n x n matrices fit into the memory limit;
-    otherwise preconditioned conjugate gradients on lazy products. The result equals that of scikit-learn's
-    ``LinearDiscriminantAnalysis(solver="eigen")`` on coordinates of the features, with mu / n added to the diagonal of
-    its covariances.
+    otherwise preconditioned conjugate gradients on lazy products. With m landmarks n m kernel values and O(n m^2). The
+    result equals that of scikit-learn's ``LinearDiscriminantAnalysis(solver="eigen")`` on coordinates of the features,
+    with mu / n added to the diagonal of its covariances.
 
     References
     ----------
@@ -90,6 +99,8 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
     n_components: int | None = None
     _: KW_ONLY
     mu: float = 1e-3
+    landmarks: Any = None
+    rule: str = "randomly_pivoted"
 
     def fit(self, X, y, sample_weight=None):
         """Find the directions.
@@ -114,15 +125,21 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         classes, numbers = np.unique(y, return_inverse=True)
         self._require_components(classes)
 
-        phi, options = features(kernel, points), {"memory": self.memory, "random_state": self.random_state}
-        found = fisher.discriminants(phi, numbers, self.mu, weights, n=self.n_components, **options)
+        phi, options = features(kernel, points), {"n": self.n_components, "memory": self.memory}
+        onto = landmark_features(self, phi)
+        if onto is None:
+            found = fisher.discriminants(phi, numbers, self.mu, weights, random_state=self.random_state, **options)
+        else:
+            found = fisher.restricted(phi, onto, numbers, self.mu, weights, **options)
 
         sizes = np.bincount(numbers, weights=weights)
         self.kernel_, self.classes_, self.priors_ = kernel, classes, sizes / sizes.sum()
         self.means_, self.eigenvalues_, self.residual_ = found.means, found.eigenvalues, found.residual
         self.expansion_, self.intercept_ = found.expansion, found.intercept
         self.n_components_ = self._n_features_out = len(found.expansion)
-        evidence = nonconvexity(kernel, points)
+        store_trace_error(self, found.trace_error)
+        # landmarks span a space of positive eigenvalues
+        evidence = nonconvexity(kernel, points) if onto is None else None
         if evidence is not None:
             warn_nonconvex(type(self).__name__, evidence)
         warn_single_precision(self, points, "mu")
@@ -153,19 +170,29 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         kept = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         self._require_fitted_classes(y[kept])
         points = take_points(points, kept)
-        psi = in_float64(kernel, points, self.expansion_.coef)
+        over_landmarks = hasattr(self, "trace_error_")
+        psi = in_float64(kernel, self.expansion_.points if over_landmarks else points, self.expansion_.coef)
         arrays = (self.intercept_, self.eigenvalues_, self.means_, self.priors_)
         numbers = np.searchsorted(self.classes_, y[kept])
         weights = np.ones(len(kept)) if weights is None else weights[kept]
         intercept, eigenvalues, means, priors = (np.asarray(array, np.float64) for array in arrays)
         found = fisher.residuals(
-            psi, intercept, eigenvalues, means, priors, classes=numbers, mu=self.mu, weights=weights
+            psi,
+            intercept,
+            eigenvalues,
+            means,
+            priors,
+            classes=numbers,
+            mu=self.mu,
+            weights=weights,
+            points=points if over_landmarks else None,
         )
         return Residuals(found, nonconvexity(kernel, points) is None)
 
     def _require_fitted_classes(self, y):
         """Raise unless labels of positive weight are those of the fit."""
-        if len(y) != self.expansion_.shape[0] or not np.array_equal(np.unique(y), self.classes_):
+        every = hasattr(self, "trace_error_") or len(y) == self.expansion_.shape[0]
+        if not every or not np.array_equal(np.unique(y), self.classes_):
             raise ValueError(
                 f"y has {len(y)} labels of positive weight, {np.unique(y).tolist()}, but KernelFisher was fitted on "
                 f"{self.expansion_.shape[0]} of the classes {self.classes_.tolist()}; give y and sample_weight as in "

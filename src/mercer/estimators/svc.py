@@ -1,11 +1,15 @@
 """SVC: support vector classification with any kernel, one-vs-one or one-vs-rest."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators._classifier import SupportVectorClassifier
+from mercer.estimators._landmarks import landmark_features, store_trace_error
 from mercer.estimators._svm import check_C, name_mean
+from mercer.expansion import features
 from mercer.solvers.svm import one_vs_one
 
 
@@ -41,19 +45,29 @@ class SVC(SupportVectorClassifier, BaseEstimator):
     max_iter : int
         Largest number of pairs of variables optimised for each binary classifier; -1 for 100 n, and at least ten
         million. Of a linear kernel on 1 000 points or more the largest number of Newton steps.
+    landmarks : int or points, optional
+        Number of training points to select, or points (row indices for a precomputed kernel), whose features span the
+        normals. All training points span them when left out, or when there are no more than the number.
+    rule : {"randomly_pivoted", "greedy", "leverage", "k_means", "uniform"}
+        Rule that selects a number of landmarks, see `maps.select_landmarks`.
     memory : str or int
-        Bytes that kernel values may take, for all binary classifiers together.
+        Bytes that kernel values may take, for all binary classifiers together; with landmarks the coordinates.
+    random_state : int, RandomState or None
+        Seed of the selection of landmarks.
 
     Attributes
     ----------
     classes_ : array (c,)
     support_ : int array (n_sv,)
-        Training rows that are support vectors of any binary classifier, each once, sorted by class.
+        Training rows that are support vectors of any binary classifier, each once, sorted by class; only without
+        landmarks.
     support_vectors_ : points (n_sv)
+        With landmarks these.
     n_support_ : int array (c,)
-        Number of support vectors of each class.
+        Number of support vectors of each class; only without landmarks.
     dual_coef_ : array (n_sv, m), or (n_sv, c - 1) for pairs of three classes or more
-        y_i alpha_i; column k of a row of class i belongs to the pair of i and the k-th other class.
+        y_i alpha_i; column k of a row of class i belongs to the pair of i and the k-th other class. With landmarks
+        their coefficients (n_sv, m) in the normals.
     coef_ : array (m, d)
         Normals of a linear kernel; AttributeError for other kernels.
     intercept_ : array (m,)
@@ -63,6 +77,10 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         Objectives, gap and largest violation at the solution; ``mercer.certify`` recomputes it.
     n_iter_ : int array (m,)
         Number of pairs optimised.
+    restricted_dual_ : dict
+        Solution of the dual, training ``rows`` and their y_i alpha_i ``coef`` (k, m); only with landmarks.
+    trace_error_ : float
+        Share of the sum of k(x, x) that the landmarks do not span; only with landmarks.
     kernel_ : Kernel
         The kernel with its parameters resolved.
     class_weight_ : array (c,)
@@ -78,6 +96,9 @@ class SVC(SupportVectorClassifier, BaseEstimator):
     one-vs-rest. Solutions are refined by Newton steps where that takes at most a fifth of the fit, and always up to 500
     points and two classes: a weight of 2 then equals a repeated row at any ``tol``, otherwise to ``tol``. For
     probabilities use `mercer.SVCCV` with ``calibration``, or scikit-learn's ``CalibratedClassifierCV``.
+
+    With m landmarks the normals are in their span: a linear machine on the n x m coordinates of the points there, which
+    are stored in float64; n m kernel values. The certificate is that of this problem, not of the one over all points.
 
     References
     ----------
@@ -98,6 +119,10 @@ class SVC(SupportVectorClassifier, BaseEstimator):
     """
 
     C: float = 1.0
+    _: KW_ONLY
+    landmarks: Any = None
+    rule: str = "randomly_pivoted"
+    random_state: Any = None
 
     def fit(self, X, y, sample_weight=None):
         """Fit the classifier to training points.
@@ -118,8 +143,31 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         self._check_parameters()
         check_C(self.C)
         problem = self._problem(X, y, sample_weight)
-        self._fit_duals(problem, self._duals(problem))
+        for name in ("support_", "n_support_", "restricted_dual_"):
+            vars(self).pop(name, None)
+        onto, error = landmark_features(self, features(problem.kernel, problem.points)), None
+        if onto is None:
+            self._fit_duals(problem, self._duals(problem))
+        else:
+            error = self._fit_restricted(problem, onto)
+        store_trace_error(self, error)
         return self
+
+    def _fit_restricted(self, problem, onto):
+        """Solve the problem over landmarks, store the solutions, and return the trace error."""
+        linear, basis, error = restricted.linear_problem(problem, onto, self.memory)
+        duals = self._duals(linear)
+        with self._training(linear) as options:
+            rows = options.rows(linear.kernel, linear.points, duals)
+            solutions = one_vs_one.solve_duals(rows, duals, linear.binary, options)
+        restricted.store(self, problem, linear, basis, duals, solutions, rows.error)
+        self._prepare()
+        return error
+
+    def _recomputed(self, problem):
+        if "restricted_dual_" in vars(self):
+            return restricted.recomputed(self, problem, self._duals(problem))
+        return super()._recomputed(problem)
 
     def _duals(self, problem):
         """Return the duals of all binary classifiers."""

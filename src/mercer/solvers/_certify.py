@@ -86,13 +86,14 @@ def certify(model, X, y=None, sample_weight=None):
 
     Support vector machines give objectives, their gap and the largest violation of the optimality conditions. Other
     models give residuals, 0 up to rounding where the model is the solution; float32 coefficients leave the rounding of
-    float32.
+    float32. The certificate of a model over landmarks is that of the problem in their span.
 
     * `KernelRidge`, for each target: the normal equations over the points z_j of the expansion (all x_i without
       landmarks), :math:`|K_{zx} W (y - K_{xz} a) - \alpha K_{zz} a| \,/\, |K_{zx} W y|`.
     * `KernelPCA`, for each component: the eigenpair and the scores y_k of the training points, recomputed, :math:`|s_k
       y_k - \lambda_k v_k| \,/\, \lambda_1` with s_k = lambda_k^(1/2), whitened lambda_k / n^(1/2). Where ``expansion_``
-      and ``intercept_`` are those of v_k it is :math:`|H K H v_k - \lambda_k v_k| \,/\, \lambda_1`.
+      and ``intercept_`` are those of v_k it is :math:`|H K H v_k - \lambda_k v_k| \,/\, \lambda_1`. With landmarks as
+      for `KernelMap`, and at least :math:`||y_k|^2 - \lambda_k| \,/\, \lambda_1`.
     * `KernelMap`, for each axis with coefficients a_k: the eigenpair lambda_k = 1 / |a_k|^2, v_k = a_k / |a_k|, as for
       `KernelPCA`, with H = I when not centred. With landmarks z: the generalised eigenpair of the coordinates y_k of
       the training points, :math:`|K_{zx} y_k - |y_k|^2 K_{zz} a_k| \,/\, |a_k|` over the largest :math:`|K_{zx} y_k|
@@ -102,8 +103,8 @@ def certify(model, X, y=None, sample_weight=None):
       :math:`|k_j - Z z_j| \,/\, \max_i |k_i|`. The negative part of an indefinite kernel remains.
     * `KernelFisher`, for each direction: the largest of three. With scores y_i, class means M and s = 1 + 1 / lambda:
       the eigenproblem, :math:`|w_i y_i + \mu a_i - s w_i M_{c(i)}| \,/\, |s w_i M_{c(i)}|`; the means of the classes;
-      the scale :math:`\sum_c \pi_c M_c^2 = \lambda`. Rounding amounts to about eps lambda_1 / mu, with the largest
-      eigenvalue lambda_1 of K.
+      the scale :math:`\sum_c \pi_c M_c^2 = \lambda`. With landmarks z K_zx multiplies the first, and K_zz a_i.
+      Rounding amounts to about eps lambda_1 / mu, with the largest eigenvalue lambda_1 of K.
     * `PCAL1`, for each direction: the distance to the next step of the sign iteration, :math:`|w - X's \,/\, |X's||`
       with s = sign(X w), over the centred rows without their parts along the directions before; of joint directions,
       the length of a column of W - U V' with X' sign(X W) = U S V'. Where ``mean_`` shifts scores by a larger share of

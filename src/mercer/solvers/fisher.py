@@ -3,17 +3,25 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
 
 from mercer._common import check_positive, check_weights, warn
-from mercer._compute.points import widened
+from mercer._compute.memory import require_memory
+from mercer._compute.points import take_points, widened
 from mercer.expansion import Expansion
+from mercer.gram import Gram
 from mercer.least_squares import is_rounding, matrix_name, solve
+from mercer.linalg import cholesky
 from mercer.linalg.operators import Centred, InnerProducts, Weighted
+from mercer.solvers.ridge import orthonormal_basis
 
 # Directions after the first are kept if they separate by this many times the rounding, and a warning follows if
 # rounding is this share of the first.
 _RESOLVED, _INACCURATE = 32, 0.01
+# Points whose coordinates are in memory at a time.
+_ROWS = 1024
 
 
 @dataclass(frozen=True)
@@ -22,6 +30,7 @@ class Discriminants:
 
     ``intercept`` (m,) takes the mean of all points to 0, ``eigenvalues`` (m,) are the scatter between classes over the
     regularised scatter within, descending, and ``means`` (C, m) those of the classes, of the last one not negative.
+    ``trace_error`` is the share of the weighted sum of k(x_i, x_i) outside of the span of landmarks.
     """
 
     expansion: Expansion
@@ -29,6 +38,7 @@ class Discriminants:
     eigenvalues: np.ndarray
     means: np.ndarray
     residual: float
+    trace_error: float | None = None
 
 
 def discriminants(phi, classes, mu, weights=None, *, n=None, memory="1GB", random_state=None):
@@ -67,19 +77,80 @@ def discriminants(phi, classes, mu, weights=None, *, n=None, memory="1GB", rando
     return Discriminants(phi @ A.astype(dtype), intercept, between / within, means, solved.residual)
 
 
-def residuals(psi, intercept, eigenvalues, means, priors, *, classes, mu, weights):
+def restricted(phi, onto, classes, mu, weights=None, *, n=None, memory="1GB"):
+    """Return the directions of ``discriminants`` in the span of other vectors; stores nothing of size n.
+
+    In coordinates F = Q'Phi with class means M about the mean: w = Q L^-T U n^(1/2) and lambda = s^2 with L L' = S_W +
+    mu I and L^-1 M' diag(n_c)^(1/2) = U diag(s) V'.
+    """
+    check_positive("mu", mu)
+    weights = check_weights("weights", weights, len(phi))
+    sizes = _sizes(classes, weights)
+    require_memory(24 * len(onto) ** 2, memory, f"three matrices of order {len(onto)}, the number of landmarks,",
+                   "fewer landmarks")  # fmt: skip
+    Q, total = orthonormal_basis(onto, memory), sizes.sum()
+    centres, within, spanned = _class_moments(Q, phi.points, np.asarray(classes), weights, sizes)
+    centre = sizes @ centres / total
+    A = (centres - centre).T * np.sqrt(sizes)
+    S = within + mu * np.eye(len(Q))
+    L = cholesky.jittered(S, "the regularised scatter within classes")[0]
+    U, s, _ = np.linalg.svd(scipy.linalg.solve_triangular(L, A, lower=True), full_matrices=False)
+    norms = np.asarray(phi.norms(), np.float64) ** 2
+    eps = float(np.finfo(np.float64).eps)
+    noise = eps * (len(phi) + len(phi) ** 0.5 * float(np.max(weights * norms)) / mu)
+    # the roots of the sizes are in the null space
+    s = s[: len(sizes) - 1]
+    kept = _resolved(s**2 / (1 + s**2), noise, mu, len(phi), n)
+    eigenvalues = s[kept] ** 2
+    _warn_rounded(noise * (1 + 1 / eigenvalues[0]), mu)
+    B = np.sqrt(total) * scipy.linalg.solve_triangular(L, U[:, kept], lower=True, trans="T")
+    means = (centres - centre) @ B
+    sign = np.where(means[-1] < 0, -1, 1)
+    given = (S @ B) * eigenvalues
+    residual = float(np.linalg.norm(A @ (A.T @ B) - given) / np.linalg.norm(given))
+    dtype = InnerProducts(phi).dtype
+    expansion = Expansion(Q.kernel, Q.points, (Q.coef @ (sign * B)).astype(dtype))
+    outside = float(np.clip(1 - spanned / (weights @ norms), 0.0, 1.0))
+    intercept, means = (-centre @ (sign * B)).astype(dtype), (sign * means).astype(dtype)
+    return Discriminants(expansion, intercept, eigenvalues, means, residual, outside)
+
+
+def _class_moments(Q, points, classes, weights, sizes):
+    """Return class means (C, r) and scatter within classes (r, r) of coordinates, and the sum of their squares."""
+    r = len(Q)
+    # subtracting the mean of the landmarks first avoids cancellation
+    shift = np.asarray(Q(widened(Q.points)), np.float64).mean(axis=0)
+    sums, scatter = np.zeros((len(sizes), r)), np.zeros((r, r))
+    for rows in gen_batches(len(weights), _ROWS):
+        F = np.asarray(Q(widened(take_points(points, rows))), np.float64) - shift
+        weighted = weights[rows, None] * F
+        np.add.at(sums, classes[rows], weighted)
+        scatter += F.T @ weighted
+    total = sums.sum(axis=0)
+    spanned = float(np.trace(scatter) + 2 * shift @ total + sizes.sum() * (shift @ shift))
+    means = sums / sizes[:, None]
+    return means + shift, scatter - sums.T @ means, spanned
+
+
+def residuals(psi, intercept, eigenvalues, means, priors, *, classes, mu, weights, points=None):
     """Return the largest relative residual of three equations of each direction (m,).
 
     With scores y_i = psi(x_i) + b, the mean M of their class and s = 1 + 1 / lambda they are: the eigenproblem
     w_i y_i + mu a_i = s w_i M, the means themselves, and the scale sum_c prior_c M_c^2 = lambda.
     """
-    w, scores, shrink = weights[:, None], psi(psi.points) + intercept, 1 + 1 / eigenvalues
+    w, shrink = weights[:, None], 1 + 1 / eigenvalues
+    scores = psi(psi.points if points is None else points) + intercept
     sizes = np.bincount(classes, weights=weights)[:, None]
     found = np.zeros(means.shape)
     np.add.at(found, classes, w * scores / sizes[classes])
     given = shrink * w * means[classes]
     tiny = np.finfo(np.float64).tiny
-    system = np.linalg.norm(w * scores + mu * psi.coef - given, axis=0) / np.linalg.norm(given, axis=0).clip(tiny)
+    errors, ridge = w * scores - given, mu * psi.coef
+    if points is not None:
+        # inner products with the landmarks
+        rows = Gram(psi.kernel, psi.points, points)
+        errors, given, ridge = rows @ errors, rows @ given, mu * psi(psi.points)
+    system = np.linalg.norm(errors + ridge, axis=0) / np.linalg.norm(given, axis=0).clip(tiny)
     centres = np.sqrt(np.sum(sizes * (found - means) ** 2, axis=0) / np.sum(sizes * means**2, axis=0).clip(tiny))
     scale = np.abs(priors @ means**2 / eigenvalues - 1)
     return np.max([system, centres, scale], axis=0)
@@ -103,14 +174,19 @@ def _separating(G, noise, mu, classes, n):
     within, V = np.linalg.eigh((G + G.T) / 2)
     # classes that are separated entirely leave rounding of either sign
     within = within.clip(np.finfo(np.float64).eps)
-    if 1 - within[0] <= len(classes) * np.finfo(np.float64).eps:
+    kept = _resolved(1 - within, noise, mu, len(classes), n)
+    return within[kept], V[:, kept]
+
+
+def _resolved(shares, noise, mu, n_points, n):
+    """Return the numbers of the first n directions with shares lambda / (1 + lambda), descending, above rounding."""
+    if not len(shares) or shares[0] <= n_points * np.finfo(np.float64).eps:
         raise ValueError(
-            f"no discriminant: the means of the {len(G) + 1} classes are equal up to rounding. The points are "
+            f"no discriminant: the means of the {len(shares) + 1} classes are equal up to rounding. The points are "
             f"constant, or mu = {mu!r} is far above their variance, weighted by sample_weight; give points that "
             "differ, or a smaller mu."
         )
-    kept = np.append(0, 1 + np.flatnonzero(1 - within[1:] > _RESOLVED * noise))[:n]
-    return within[kept], V[:, kept]
+    return np.append(0, 1 + np.flatnonzero(shares[1:] > _RESOLVED * noise))[:n]
 
 
 def _warn_rounded(error, mu):

@@ -1,0 +1,84 @@
+"""Support vector machines over landmarks: a linear machine on coordinates in the span of their features."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from mercer._compute.memory import require_memory
+from mercer._compute.points import count_points, widened
+from mercer.estimators._accuracy import conclude
+from mercer.estimators._base import in_float64
+from mercer.estimators._svm import certified_kernel
+from mercer.expansion import features
+from mercer.kernels.dot import Linear
+from mercer.solvers._certify import Certificate, total
+from mercer.solvers.ridge import orthonormal_basis
+from mercer.solvers.svm.dual import certificate
+
+
+def linear_problem(problem, onto, memory):
+    """Return the problem on coordinates F = Q'Phi (k, r), the orthonormal vectors Q, and the trace error.
+
+    The normal of the machine over the landmarks is Q times that of the linear machine on F.
+    """
+    n, m = count_points(problem.points), len(onto)
+    require_memory(8 * m * (n + 3 * m), memory, f"coordinates of {n} points over {m} landmarks",
+                   "fewer landmarks, or a larger memory")  # fmt: skip
+    basis = orthonormal_basis(onto, memory)
+    F = np.ascontiguousarray(basis(problem.points), np.float64)
+    square = float(np.sum(problem.kernel.diag(problem.points), dtype=np.float64))
+    outside = 1 - float(np.einsum("ij,ij->", F, F)) / square if square > 0 else 0.0
+    return replace(problem, kernel=Linear(), points=F), basis, float(np.clip(outside, 0.0, 1.0))
+
+
+def store(model, problem, linear, basis, duals, solutions, error):
+    """Store the solutions of the linear problem as coefficients of the landmarks, and the certificate."""
+    coef = _signed(linear, duals, solutions)
+    model.classes_, model.class_weight_, model.kernel_ = problem.classes, problem.class_weight, problem.kernel
+    model.support_vectors_ = basis.points
+    model.dual_coef_ = (basis.coef @ (linear.points.T @ coef)).astype(problem.dtype)
+    model.intercept_ = np.array([each.bias for each in solutions]).astype(problem.dtype)
+    model.n_iter_ = np.array([each.n_iter for each in solutions])
+    used = np.flatnonzero(coef.any(axis=1))
+    # the solution of the dual, for certificates
+    model.restricted_dual_ = {"rows": problem.rows[used], "coef": coef[used]}
+    conclude(model, linear, duals, solutions, model.tol, error, lambda: recomputed(model, problem, duals),
+             points=linear.points)  # fmt: skip
+    if problem.dtype == np.float32:
+        # stored in a type in which it was not solved
+        model.certificate_ = recomputed(model, problem, duals)
+
+
+def recomputed(model, problem, duals):
+    """Return the certificate of the stored coefficients in float64: primal of the landmarks, dual of the rows.
+
+    With w of the landmarks and v = F'b of the dual, objectives are |w|^2 / 2 + losses of w, and those of b with |v|^2;
+    `certificate` takes <v, w> for both squares.
+    """
+    kernel, points, landmarks = certified_kernel(model, problem), widened(problem.points), model.support_vectors_
+    psi = in_float64(kernel, landmarks, model.dual_coef_)
+    basis = orthonormal_basis(features(kernel, widened(landmarks)), model.memory)
+    F, values = np.asarray(basis(points), np.float64), np.asarray(psi(points), np.float64)
+    W, coef = basis.inner(psi), np.zeros((len(problem.rows), len(duals)))
+    coef[problem.places(model.restricted_dual_["rows"])] = model.restricted_dual_["coef"]
+    parts = []
+    for k, dual in enumerate(duals):
+        own, bias = coef[dual.points, k], float(model.intercept_[k])
+        found = certificate(dual, own, dual.target - values[dual.points, k], bias, np.finfo(problem.dtype).eps)
+        v, w = F[dual.points].T @ own, W[:, k]
+        parts.append(
+            Certificate(
+                found.primal + 0.5 * float(w @ (w - v)),
+                found.dual + 0.5 * float(v @ (w - v)),
+                max(found.kkt, float(np.abs(values[dual.points, k] - F[dual.points] @ v).max())),
+            )
+        )
+    return total(parts)
+
+
+def _signed(linear, duals, solutions):
+    """Return the coefficients of all points in all duals (k, m)."""
+    coef = np.zeros((count_points(linear.points), len(duals)))
+    for k, (dual, solution) in enumerate(zip(duals, solutions, strict=True)):
+        coef[dual.points, k] = solution.coef
+    return coef
