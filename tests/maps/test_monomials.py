@@ -21,6 +21,32 @@ def test_dot_products_are_powers_of_dot_products(make, n_variables, degree, glob
     np.testing.assert_allclose(products @ products.T, expected, atol=1e-12 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("make", [ordered_monomials, unordered_monomials])
+@pytest.mark.parametrize("coef0", [0.3, 2.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_with_a_constant_dot_products_are_those_of_the_inhomogeneous_kernel(make, coef0, dtype, global_random_seed):
+    X = np.random.default_rng(global_random_seed).standard_normal((12, 3)).astype(dtype)
+    expected = mc.Polynomial(4, 1.0, coef0)(X.astype(np.float64))
+    products = make(X, 4, coef0=coef0)
+    assert products.dtype == dtype
+    tolerance = (1e-5 if dtype == np.float32 else 1e-12) * np.abs(expected).max()
+    np.testing.assert_allclose(products @ products.T, expected, atol=tolerance)
+
+
+@pytest.mark.parametrize(("n_variables", "degree"), [(1, 4), (2, 3), (6, 4)])
+def test_the_inhomogeneous_number_is_that_of_all_degrees_up_to_d(n_variables, degree):
+    found = monomial_count(n_variables, degree, inhomogeneous=True)
+    assert found == 1 + sum(monomial_count(n_variables, each) for each in range(1, degree + 1))
+    X = np.ones((2, n_variables))
+    assert found == unordered_monomials(X, degree, coef0=1.0).shape[1]
+    assert found == PolynomialFeatures(degree).fit(X).n_output_features_
+
+
+def test_a_negative_constant_is_refused():
+    with pytest.raises(ValueError, match="coef0 = -1.0 must be at least 0"):
+        unordered_monomials(np.ones((2, 2)), 2, coef0=-1.0)
+
+
 @pytest.mark.parametrize(("n_variables", "degree"), [(1, 4), (2, 3), (4, 2), (6, 4)])
 def test_their_number_is_that_of_the_formula_and_of_scikit_learn(n_variables, degree):
     X = np.random.default_rng(0).uniform(1, 2, (3, n_variables))

@@ -1,11 +1,11 @@
-"""Monomial features: all products of d entries of a point; their dot product is (x.z)^d."""
+"""Monomial features: all products of d entries of a point; their dot product is (x.z + c)^d."""
 
 import math
 from itertools import chain, combinations_with_replacement
 
 import numpy as np
 
-from mercer._common import check_integer
+from mercer._common import check_flag, check_integer, check_number
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_rows
 
@@ -13,13 +13,15 @@ from mercer._compute.points import as_rows
 _HIGH = 64
 
 
-def monomial_count(n_variables, degree):
+def monomial_count(n_variables, degree, inhomogeneous=False):
     """Return the number of different monomials of a degree, (N + d - 1)! / (d! (N - 1)!).
 
     Parameters
     ----------
     n_variables : int
     degree : int
+    inhomogeneous : bool
+        Count the monomials of all degrees up to d, those of (x.z + c)^d: (N + d)! / (d! N!).
 
     Returns
     -------
@@ -38,10 +40,11 @@ def monomial_count(n_variables, degree):
     """
     check_integer("n_variables", n_variables)
     check_integer("degree", degree)
-    return math.comb(n_variables + degree - 1, degree)
+    check_flag("inhomogeneous", inhomogeneous)
+    return math.comb(n_variables + degree - (not inhomogeneous), degree)
 
 
-def ordered_monomials(X, degree, *, memory="1GB"):
+def ordered_monomials(X, degree, *, coef0=0.0, memory="1GB"):
     """Return all ordered products x_i1 ... x_id of the entries of each point.
 
     Parameters
@@ -49,13 +52,16 @@ def ordered_monomials(X, degree, *, memory="1GB"):
     X : array (n, N)
     degree : int
         d, at least 1.
+    coef0 : float
+        c, at least 0; above 0, sqrt(c) is one more variable.
     memory : str or int
         Memory budget of the products.
 
     Returns
     -------
     array (n, N^d)
-        With dot products (x.z)^d. Column i_1 N^(d-1) + ... + i_d is the product above, with indices from 0.
+        With dot products (x.z + c)^d, N + 1 in place of N if c > 0. Column
+        i_1 N^(d-1) + ... + i_d is the product above, with indices from 0.
 
     Raises
     ------
@@ -75,7 +81,7 @@ def ordered_monomials(X, degree, *, memory="1GB"):
     >>> ordered_monomials(np.array([[2.0, 3.0]]), 2)
     array([[4., 6., 6., 9.]])
     """
-    X = _dense_rows(X)
+    X = _variables(X, coef0)
     check_integer("degree", degree)
     n, N = X.shape
     # two tables of products are in memory at a time
@@ -88,7 +94,7 @@ def ordered_monomials(X, degree, *, memory="1GB"):
     return _finite(products, degree)
 
 
-def unordered_monomials(X, degree, *, memory="1GB"):
+def unordered_monomials(X, degree, *, coef0=0.0, memory="1GB"):
     r"""Return the different monomials of each point, times the square roots of their multinomial coefficients.
 
     .. math:: \sqrt{d! / (e_1! \cdots e_N!)}\; x_1^{e_1} \cdots x_N^{e_N}, \qquad e_1 + \dots + e_N = d
@@ -98,13 +104,15 @@ def unordered_monomials(X, degree, *, memory="1GB"):
     X : array (n, N)
     degree : int
         d, at least 1.
+    coef0 : float
+        c, at least 0; above 0, sqrt(c) is one more variable.
     memory : str or int
         Memory budget of the monomials and their indices.
 
     Returns
     -------
     array (n, (N + d - 1)! / (d! (N - 1)!))
-        With dot products (x.z)^d.
+        With dot products (x.z + c)^d, N + 1 in place of N if c > 0.
 
     Raises
     ------
@@ -124,7 +132,7 @@ def unordered_monomials(X, degree, *, memory="1GB"):
     >>> unordered_monomials(np.array([[2.0, 3.0]]), 2)
     array([[4.  , 8.49, 9.  ]])
     """
-    X = _dense_rows(X)
+    X = _variables(X, coef0)
     n, N = X.shape
     count = monomial_count(N, degree)
     # two tables of products, and for each monomial its indices and multinomial coefficient
@@ -144,11 +152,17 @@ def unordered_monomials(X, degree, *, memory="1GB"):
     return _finite(products, degree)
 
 
-def _dense_rows(X):
+def _variables(X, coef0):
+    """Return dense rows, with the square root of coef0 as one more column unless it is 0."""
     X = as_rows(X)
     if hasattr(X, "tocsr"):
         raise TypeError("X must be dense for monomials; pass X.toarray().")
-    return X
+    check_number("coef0", coef0)
+    if coef0 < 0:
+        raise ValueError(f"coef0 = {coef0!r} must be at least 0; its square root is a variable.")
+    if not coef0:
+        return X
+    return np.column_stack([X, np.full(len(X), math.sqrt(coef0), X.dtype)])
 
 
 def _require(X, count, each, what, memory):
@@ -158,5 +172,7 @@ def _require(X, count, each, what, memory):
 
 def _finite(products, degree):
     if not np.isfinite(products).all():
-        raise ValueError(f"products of degree {degree} overflow {products.dtype}; scale X (StandardScaler) first.")
+        raise ValueError(
+            f"products of degree {degree} overflow {products.dtype}; scale X (StandardScaler) and lower coef0."
+        )
     return products
