@@ -4,7 +4,7 @@ import sys as _sys
 from importlib import import_module as _import_module
 
 from mercer import capacity, estimators, invariance, kernels, learning, manifold, maps, regularisation
-from mercer.compression import compress
+from mercer.compression import compress, from_expansion
 from mercer.definiteness import check_kernel, make_positive
 from mercer.estimators import *  # noqa: F403
 from mercer.expansion import Expansion, features, mean, mmd, sqdist
@@ -52,6 +52,7 @@ __all__ = [
     "combine",
     "compress",
     "features",
+    "from_expansion",
     "graphs",
     "hsic_test",
     "invariance",

@@ -75,5 +75,5 @@ def test_the_model_of_one_vector_is_of_the_same_class(model):
     assert type(small) is mc.SVC
     assert small.expansion_.shape == (1, 1)
     assert small.predict(X).shape == (30,)
-    with pytest.raises(TypeError, match="compress cannot take"):
+    with pytest.raises(TypeError, match="cannot be written with other vectors"):
         with_one_vector(mc.Gaussian(1.0))

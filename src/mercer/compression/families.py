@@ -53,8 +53,27 @@ def read(model, n_features=None):
     _register_peers()
     reader = read.dispatch(type(model))
     if reader is read.dispatch(object):
-        raise TypeError(f"compress cannot take {type(model).__module__}.{type(model).__name__}; it takes {SUPPORTED}.")
+        raise TypeError(
+            f"{type(model).__module__}.{type(model).__name__} cannot be written with other vectors; give one of: "
+            f"{SUPPORTED}."
+        )
     return reader(model, n_features)
+
+
+def read_last(model, n_features=None):
+    """Return the final step of a model in Mercer's class, and a function that puts such an estimator in its place."""
+    model = getattr(model, "best_estimator_", model)
+    if not hasattr(model, "steps"):
+        return read(model, n_features), lambda estimator: estimator
+    check_is_fitted(model)
+    (name, last), others = model.steps[-1], model.steps[:-1]
+
+    def replaced(estimator):
+        pipeline = copy.copy(model)
+        pipeline.steps = [*others, (name, estimator)]
+        return pipeline
+
+    return read(last, n_features), replaced
 
 
 def _own(model, _n_features=None):
@@ -152,6 +171,11 @@ def _components(estimator: KernelPCA, psi):
     estimator._n_features_out = len(psi)  # noqa: SLF001 - scikit-learn names the outputs by it
     mu = getattr(estimator, "mean_", None)
     if mu is not None and mu.points is not psi.points:
+        if mu.kernel != psi.kernel:
+            raise ValueError(
+                f"expansion has the kernel {psi.kernel!r}, but the mean of KernelPCA has {mu.kernel!r}; give vectors "
+                "of the same feature space."
+            )
         # the mean, from which pre-images are computed, is projected onto the span of the new vectors
         best = solve(InnerProducts(features(psi.kernel, psi.points)), mu(psi.points), 0.0)
         estimator.mean_ = Expansion(psi.kernel, psi.points, best.coef.astype(psi.coef.dtype))

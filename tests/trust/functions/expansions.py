@@ -92,6 +92,13 @@ EXPANSIONS = [
         neighbours=("function", lambda: np.copy),
     ),
     call(
+        "from_expansion",
+        lambda expansion, intercept, like: mc.from_expansion(expansion, intercept, like).decision_function(NEW),
+        expansion=PSI,
+        intercept=valid("list of values", np.array([0.5])),
+        like=SVC,
+    ),
+    call(
         "svc_path",
         mc.svc_path,
         X=ROWS,

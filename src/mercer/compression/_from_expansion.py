@@ -1,0 +1,99 @@
+"""from_expansion: return a fitted model of a given class over other vectors."""
+
+import numpy as np
+
+from mercer._compute.points import as_columns, take_points
+from mercer.compression import families
+from mercer.expansion import require_expansion
+
+
+def from_expansion(expansion, intercept, like):
+    r"""Return a fitted model whose outputs are ``expansion(X) + intercept``, of the class of another model.
+
+    .. math:: f_j(x) = \langle \phi(x), \psi_j \rangle + b_j
+
+    Whatever changes the expansion of a model, such as ``reduce`` or arithmetic on its vectors, gives a model again.
+
+    Parameters
+    ----------
+    expansion : Expansion
+        As many vectors as the model has columns: one for each binary classifier, target or component.
+    intercept : float or array (m,)
+        One number for each vector; a number is that of all.
+    like : estimator, pipeline, str or path
+        Fitted model, as in ``compress``: it gives the class, parameters, labels and names of columns. It is not
+        changed.
+
+    Returns
+    -------
+    estimator or Pipeline
+        Mercer's estimator of the name of ``like``. Of a pipeline only the final step is replaced. The kernel is that of
+        ``expansion``, which may differ from that of ``like``.
+
+    Raises
+    ------
+    TypeError
+        If ``expansion`` is not an Expansion, or its kernel takes points of another kind than ``like``; for a model that
+        ``compress`` does not take.
+    ValueError
+        For another number of vectors, intercepts or features than those of ``like``, and for numbers that are not
+        finite; for KernelPCA, whose mean lies in the feature space of its kernel, with another kernel.
+    NotFittedError
+        If ``like`` is not fitted.
+
+    Notes
+    -----
+    Points and coefficients are not copied. `save` stores the model. `certify` refuses it with a ValueError: it was not
+    fitted, so that it has no optimality conditions.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> X, y = np.array([[0.0], [0.1], [2.0], [2.1]]), np.array([0, 0, 1, 1])
+    >>> model = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, y)
+    >>> answer = mc.reduce(model.expansion_, 2)
+    >>> small = mc.from_expansion(answer.expansion, model.intercept_, like=model)
+    >>> small, small.predict(X)
+    (SVC(kernel=Gaussian(gamma=1.0)), array([0, 0, 1, 1]))
+    """
+    require_expansion("expansion", expansion)
+    model, replaced = families.read_last(like)
+    _require_fitting(expansion, model)
+    made = families.with_vectors(model, expansion, _intercepts(intercept, len(expansion)))
+    if made.kernel_ != model.kernel_:
+        made.kernel = made.kernel_
+    return replaced(made)
+
+
+def _intercepts(intercept, m):
+    """Return one finite intercept for each of m vectors."""
+    values = np.asarray(as_columns(np.atleast_1d(intercept), "intercept"), np.float64)
+    if values.shape not in ((1,), (m,)):
+        raise ValueError(
+            f"intercept has shape {values.shape}, but expansion has {m} vectors; give one number for each, "
+            f"shape ({m},)."
+        )
+    return np.broadcast_to(values, (m,)).copy()
+
+
+def _require_fitting(psi, model):
+    """Raise unless an expansion has the columns of a model and its kernel takes the points of the model."""
+    known, name = model.expansion_, type(model).__name__
+    if len(psi) != len(known):
+        raise ValueError(
+            f"expansion has {len(psi)} vectors, but {name} has {len(known)} columns of outputs; give one vector for "
+            "each."
+        )
+    kinds = [each.kernel.tags.points for each in (psi, known)]
+    if kinds[0] != kinds[1] and "any" not in kinds:
+        raise TypeError(
+            f"expansion has the kernel {psi.kernel!r} on {kinds[0]}, but {name} was fitted on {kinds[1]}; give an "
+            f"expansion over points like those of {name}."
+        )
+    try:
+        # a new point of a given matrix is a row of it
+        indices = kinds[0] == "indices"
+        psi(np.zeros((1, model.n_features_in_)) if indices else take_points(known.points, slice(0, 1)))
+    except (TypeError, ValueError) as error:
+        error.add_note(f"Raised by expansion at a point of like, a {name}; give an expansion that takes its points.")
+        raise
