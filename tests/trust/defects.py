@@ -289,6 +289,7 @@ BY_KIND = {
     "number": _NUMBER + _NONE + _TINY + _HUGE,
     "share": _SHARE + _NONE,
     "rate": [d for d in [*_SHARE, *_NONE] if d.name != "zero"],
+    "confidence or none": [*_SHARE, _is("one", 1.0)],
     "confidence": [*_SHARE, *_NONE, _is("one", 1.0)],
     "count": [*_WHOLE, *_NONE, _is("zero", 0)],
     "count or zero": [*_WHOLE, *_NONE],
@@ -435,6 +436,7 @@ BY_KIND = {
     # values on a grid of any shape
     "grid": [d for d in VALUES if d.name not in ("one_too_few", "one_too_many", "three_dimensions")],
     "values": VALUES,
+    "value or values": [d for d in VALUES if d.name != "number"],
     "matrix or factors": [d for d in ROWS if not d.name.startswith(("csr", "frame", "one_dimension"))],
     # labels of data that a model is tested on, which may be of one class
     "known labels or none": [d for d in LABELS if d.name not in ("one_class", "none")],

@@ -57,7 +57,11 @@ def from_expansion(expansion, intercept, like):
     (SVC(kernel=Gaussian(gamma=1.0)), array([0, 0, 1, 1]))
     """
     require_expansion("expansion", expansion)
-    model, replaced = families.read_last(like)
+    try:
+        model, replaced = families.read_last(like)
+    except Exception as error:
+        error.add_note("Raised by like, which must be a fitted model that compress takes.")
+        raise
     _require_fitting(expansion, model)
     made = families.with_vectors(model, expansion, _intercepts(intercept, len(expansion)))
     if made.kernel_ != model.kernel_:
@@ -67,8 +71,8 @@ def from_expansion(expansion, intercept, like):
 
 def _intercepts(intercept, m):
     """Return one finite intercept for each of m vectors."""
-    values = np.asarray(as_columns(np.atleast_1d(intercept), "intercept"), np.float64)
-    if values.shape not in ((1,), (m,)):
+    values = np.asarray(as_columns(intercept, "intercept"), np.float64)
+    if values.shape not in ((), (m,)):
         raise ValueError(
             f"intercept has shape {values.shape}, but expansion has {m} vectors; give one number for each, "
             f"shape ({m},)."

@@ -57,15 +57,20 @@ class CompressionReport:
         |psi_j - psi'_j| / |psi_j| in feature space. It may be large for a model fitted to outputs on data, because of
         directions without data.
     measured : Measured or None
-        Scores on the data that the compressed model was fitted to; None without data.
+        Scores on the data that the compressed model was fitted to, or on the rows held out; None without data.
     reason : str
         The reason for the number of vectors.
+    score : str
+        Name of the score: "accuracy", "agreement" or "R^2".
+    held_out : bool
+        Whether the scores are on rows that were held out.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mercer.compression import CompressionReport
     >>> print(CompressionReport(2639, 250, np.array([0.3, 0.1]), None, "n_vectors = 250"))
+    10.6 times smaller, relative error 0.3 in feature space
     2639 vectors before, 250 after (10.6 times fewer kernel evaluations): n_vectors = 250
     relative error in feature space: 0.3 at worst, 0.2 in the mean over 2 vectors
     """
@@ -75,6 +80,22 @@ class CompressionReport:
     relative_error: np.ndarray
     measured: Measured | None
     reason: str
+    score: str = "score"
+    held_out: bool = False
+
+    @property
+    def verdict(self):
+        """One line: how much smaller the model is, and the scores before and after with their paired difference."""
+        smaller = f"{self.vectors_before / self.vectors_after:.3g} times smaller, "
+        if (seen := self.measured) is None:
+            return f"{smaller}relative error {self.relative_error.max():.2g} in feature space"
+        unit, scale, digits = ("", 1, 4) if self.score == "R^2" else (" %", 100, 1)
+        before, after, difference, error = (
+            f"{scale * value:.{digits}f}"
+            for value in (seen.score_before, seen.score_after, -seen.loss, seen.standard_error_of_loss)
+        )
+        rows = f"{seen.rows} {'held-out' if self.held_out else 'given'} rows"
+        return f"{smaller}{self.score} {before}{unit} -> {after}{unit} on {rows} (difference {difference} +- {error})"
 
     @property
     def evaluations_saved(self):
@@ -85,6 +106,7 @@ class CompressionReport:
         factor = self.vectors_before / self.vectors_after
         error, m = self.relative_error, len(self.relative_error)
         lines = [
+            self.verdict,
             f"{self.vectors_before} vectors before, {self.vectors_after} after "
             f"({factor:.1f} times fewer kernel evaluations): {self.reason}",
             f"relative error in feature space: {error.max():.2g} at worst, {error.mean():.2g} in the mean over "
@@ -92,7 +114,8 @@ class CompressionReport:
         ]
         if (seen := self.measured) is not None:
             lines += [
-                f"score on the {seen.rows} rows given: {seen.score_before:.4f} before, {seen.score_after:.4f} after "
+                f"score on the {seen.rows} rows {'held out' if self.held_out else 'given'}: "
+                f"{seen.score_before:.4f} before, {seen.score_after:.4f} after "
                 f"(standard error {seen.standard_error:.4f}; of the difference {seen.standard_error_of_loss:.4f})",
                 f"changed predictions: {100 * seen.changed:.2f} %",
             ]
@@ -122,6 +145,13 @@ def measure(before, after, X, y=None):
     n = len(lost[0])
     scores = [1 - each.mean() for each in lost]
     return Measured(n, *scores, _standard_error(lost[1]), _standard_error(lost[1] - lost[0]), float(np.mean(moved)))
+
+
+def score_name(model, labelled):
+    """Return the name of the score of a model in reports, with or without labels."""
+    if is_classifier(model) and labelled:
+        return "accuracy"
+    return "agreement" if is_classifier(model) or is_outlier_detector(model) else "R^2"
 
 
 def answers(model, X):

@@ -91,9 +91,9 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
     >>> len(answer.history), len(answer.at(2).expansion.points)
     (4, 2)
     """
-    method = choose_method(method, _NAMES, Method, "Construct()")
+    method = check_reduction(method)
     target = Target(psi)
-    check_limits(n_vectors, "tol", tol)
+    check_limits(n_vectors, "tol", tol, method)
     method.require(psi)
     target = _without_zeros(target)
     n, tol = count_points(target.points), float(tol or 0.0)
@@ -114,9 +114,14 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
     return _result(trace, method, reason)
 
 
-def check_limits(n_vectors, name, value):
-    """Raise unless the number of vectors or a share in [0, 1) of the error or score is given."""
-    if n_vectors is None and value is None:
+def check_reduction(method):
+    """Return the method for a string or a record, or raise an error that lists the strings."""
+    return choose_method(method, _NAMES, Method, "Construct()")
+
+
+def check_limits(n_vectors, name, value, method=None):
+    """Raise unless the number of vectors, or a share in [0, 1) of the error or score, or a method with one is given."""
+    if n_vectors is None and value is None and not getattr(method, "fixes_size", False):
         raise ValueError(f"n_vectors and {name} are both None; give at least one of them.")
     if n_vectors is not None:
         check_integer("n_vectors", n_vectors)

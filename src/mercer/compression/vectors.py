@@ -1,0 +1,95 @@
+"""Reduced sets of the vectors of a model: all columns together, or each column alone."""
+
+import numbers
+
+import numpy as np
+
+from mercer._compute.points import join_points, take_points
+from mercer.expansion import Expansion, sqdist
+from mercer.reduction import reduce
+
+
+def is_share(n_vectors):
+    """Return whether a number of vectors is a share of them, in (0, 1)."""
+    real = isinstance(n_vectors, numbers.Real) and not isinstance(n_vectors, numbers.Integral)
+    return bool(real and 0 < n_vectors < 1)
+
+
+class Vectors:
+    """The vectors of a model and their reduced sets by a method of `reduce`, each computed once.
+
+    ``size`` is the number of distinct vectors, and ``most`` the largest number that a limit allows to be left.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.compression.vectors import Vectors
+    >>> psi = mc.Expansion(mc.Linear(), np.eye(3), np.array([[3.0, 0.0], [0.0, 2.0], [1.0, 1.0]]))
+    >>> Vectors(psi, mc.Greedy(), shared=False).reduced(1).coef
+    array([[3., 0.],
+           [0., 2.]])
+    """
+
+    def __init__(self, psi, method, shared=True, callback=None):
+        self.psi, self.method, self.shared, self.callback = psi, method, shared, callback
+        used = np.asarray(psi.coef) != 0
+        self.size = max(1, int(np.count_nonzero(used.any(axis=1))))
+        self.most = self.size if shared else max(1, int(used.sum(axis=0).max()))
+        self._found = {}
+
+    def allows_all(self, n_vectors):
+        """Return whether a number of vectors leaves the model as it is."""
+        return n_vectors is not None and not is_share(n_vectors) and n_vectors >= self.most
+
+    def number(self, n_vectors, size=None):
+        """Return a number of vectors, also for a share of a number of them, by default of ``most``."""
+        return max(1, round(n_vectors * (size or self.most))) if is_share(n_vectors) else n_vectors
+
+    def reduced(self, n_vectors):
+        """Return the reduced set with a number or a share of the vectors, or with None the number of the method."""
+        if n_vectors not in self._found:
+            if self.shared:
+                self._found[n_vectors] = self._reduced(self.psi, self.number(n_vectors))
+            else:
+                parts = [self._column(j) for j in range(len(self.psi))]
+                self._found[n_vectors] = _joined(
+                    [self._reduced(part, self.number(n_vectors, len(part.coef))) for part in parts], self.psi.kernel
+                )
+        return self._found[n_vectors]
+
+    def relative_error(self, chi):
+        """Return |psi_j - chi_j| / |psi_j| (m,)."""
+        # a reduced set may be over a kernel that contains the features of that of psi
+        psi = Expansion(chi.kernel, self.psi.points, self.psi.coef)
+        left, size = np.sqrt(sqdist(psi, chi, paired=True)), self.psi.norms()
+        return np.where(size > 0, left / np.where(size > 0, size, 1), 0)
+
+    def _reduced(self, psi, n_vectors):
+        def progress(done, _error):
+            if self.callback is not None:
+                self.callback(done, n_vectors)
+
+        return reduce(psi, n_vectors=n_vectors, method=self.method, callback=progress).expansion
+
+    def _column(self, j):
+        """Return column j over its own points."""
+        rows = np.flatnonzero(self.psi.coef[:, j])
+        rows = rows if len(rows) else np.arange(1)
+        return Expansion(self.psi.kernel, take_points(self.psi.points, rows), self.psi.coef[rows, j : j + 1])
+
+
+def _joined(parts, original):
+    """Return expansions of one vector as one expansion, each column over its own points; equal points are one."""
+    # the kernel of a part that was not reduced may be a restriction of that of the others
+    kernel = next((part.kernel for part in parts if part.kernel != original), original)
+    points = join_points([kernel.admit(part.points, "points") for part in parts])
+    edges = np.cumsum([0, *(len(part.coef) for part in parts)])
+    coef = np.zeros((edges[-1], len(parts)), np.result_type(*(part.coef for part in parts)))
+    for j, part in enumerate(parts):
+        coef[edges[j] : edges[j + 1], j] = part.coef[:, 0]
+    if not isinstance(points, np.ndarray):
+        return Expansion(kernel, points, coef)
+    distinct, place = np.unique(points, axis=0, return_inverse=True)
+    sums = np.zeros((len(distinct), len(parts)), coef.dtype)
+    np.add.at(sums, place.ravel(), coef)
+    return Expansion(kernel, distinct, sums)

@@ -1,0 +1,191 @@
+"""Compression by a method of reduce: thresholds, rows held out, shares, given matrices and objects."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+import mercer as mc
+from mercer.compression.report import measure
+
+KERNEL = mc.Gaussian(0.5)
+
+
+def _data(seed, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(150, 2)).astype(dtype)
+    return X, np.digitize((X**2).sum(axis=1), [0.8, 2.2])
+
+
+def _squared_hinge(values, signs):
+    return np.sum(np.maximum(0, 1 - signs * values)[signs != 0] ** 2, axis=0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize("method", ["greedy", mc.Construct(), mc.Refine(max_iter=5), mc.Pivoted()], ids=str)
+def test_the_vectors_are_those_of_reduce_and_the_threshold_is_optimal_on_the_rows(method, dtype, global_random_seed):
+    X, y = _data(global_random_seed, dtype)
+    model = mc.SVC(kernel=KERNEL, multi_class="ovr").fit(X, y)
+    kept = mc.compress(model, X, y, n_vectors=8, method=method, threshold="none")
+    small = mc.compress(model, X, y, n_vectors=8, method=method)
+    expected = mc.reduce(model.expansion_, 8, method=method)
+    for each in (kept, small):
+        np.testing.assert_array_equal(each.expansion_.points, expected.expansion.points)
+        np.testing.assert_array_equal(each.expansion_.coef, expected.expansion.coef)
+        np.testing.assert_allclose(each.report_.relative_error, expected.relative_error, rtol=1e-2)
+    np.testing.assert_array_equal(kept.intercept_, model.intercept_)
+    signs = np.where(y[:, None] == model.classes_, 1.0, -1.0)
+    values = small.expansion_(X).astype(np.float64)
+    least = np.sum(_squared_hinge(values + small.intercept_, signs))
+    for step in 1e-3 * np.vstack([np.eye(3), -np.eye(3)]):
+        assert np.sum(_squared_hinge(values + small.intercept_ + step, signs)) > least
+    assert least < np.sum(_squared_hinge(values + kept.intercept_, signs))
+
+
+def test_a_share_is_that_of_the_vectors_of_the_model():
+    X, y = _data(0)
+    model = mc.SVC(kernel=KERNEL).fit(X, y > 0)
+    n = model.expansion_.shape[0]
+    for method in (None, "greedy"):
+        assert mc.compress(model, X, y > 0, n_vectors=0.2, method=method).expansion_.shape[0] == round(0.2 * n)
+
+
+def test_each_classifier_may_have_its_own_vectors():
+    X, y = _data(1)
+    model = mc.SVC(kernel=KERNEL, multi_class="ovr").fit(X, y)
+    small = mc.compress(model, X, y, n_vectors=4, method=mc.Construct(), shared=False)
+    assert np.count_nonzero(small.expansion_.coef, axis=0).tolist() == [4, 4, 4]
+    assert small.report_.vectors_after == 12
+    np.testing.assert_allclose(small.decision_function(X), small.expansion_(X) + small.intercept_, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", [None, "greedy"])
+def test_rows_held_out_are_in_no_fit_and_the_report_is_on_them(method, global_random_seed):
+    X, y = _data(global_random_seed)
+    model = mc.SVC(kernel=KERNEL).fit(X, y)
+    small = mc.compress(model, X, y, n_vectors=9, method=method, holdout=0.3, random_state=0)
+    report = small.report_
+    assert (report.held_out, report.measured.rows) == (True, 45)
+    # the rows of the report are those whose labels change nothing but the report
+    inside = []
+    for i in range(0, 150, 10):
+        other = y.copy()
+        other[i] = (y[i] + 1) % 3
+        again = mc.compress(model, X, other, n_vectors=9, method=method, holdout=0.3, random_state=0)
+        same = np.array_equal(again.intercept_, small.intercept_)
+        assert same == (again.report_.measured != report.measured) or not same
+        inside.append(not same)
+    assert 0 < sum(inside) < 15
+    assert report.verdict in str(report)
+    assert "on 45 held-out rows" in report.verdict
+
+
+def test_the_report_of_held_out_rows_is_the_measure_of_these_rows():
+    X, y = _data(3)
+    model = mc.SVC(kernel=KERNEL).fit(X, y)
+    small = mc.compress(model, X, y, n_vectors=9, method="greedy", holdout=0.2, random_state=1)
+    order = np.random.default_rng(np.random.RandomState(1).randint(2**31 - 1)).permutation(150)
+    out = np.sort(order[:30])
+    assert small.report_.measured == measure(model, small, X[out], y[out])
+    rest = mc.compress(model, np.delete(X, out, axis=0), np.delete(y, out), n_vectors=9, method="greedy")
+    np.testing.assert_array_equal(rest.intercept_, small.intercept_)
+
+
+def test_a_given_matrix_gives_the_same_model_as_its_kernel():
+    X, y = _data(2)
+    rows, given = (mc.SVC(kernel=kernel, multi_class="ovr", tol=1e-9) for kernel in (KERNEL, "precomputed"))
+    rows.fit(X, y)
+    given.fit(KERNEL(X), y)
+    for options in ({}, {"method": mc.Pivoted()}, {"method": mc.Eigenvector(), "holdout": 0.4}):
+        options |= {"n_vectors": 12, "random_state": 0}
+        expected = mc.compress(rows, X, y, **{"method": "greedy"} | options)
+        small = mc.compress(given, KERNEL(X), y, **options)
+        assert small.expansion_.shape == (12, 3)
+        np.testing.assert_allclose(small.decision_function(KERNEL(X)), expected.decision_function(X), atol=1e-5)
+        assert small.report_.verdict == expected.report_.verdict
+    assert mc.compress(given, n_vectors=12).report_.measured is None
+
+
+def test_a_given_matrix_has_no_new_points():
+    X, y = _data(2)
+    given = mc.SVC(kernel="precomputed").fit(KERNEL(X), y)
+    with pytest.raises(TypeError, match="use a method that selects points"):
+        mc.compress(given, KERNEL(X), y, n_vectors=3, method="construct")
+
+
+def test_strings_keep_their_accuracy_with_few_of_them():
+    rng = np.random.default_rng(0)
+    words = ["".join(word) for word in rng.choice(list("abcd"), (300, 8))]
+    y = np.array([word.count("a") + word.count("ab") > 2 for word in words])
+    model = mc.SVC(kernel=mc.Normalized(mc.strings.BlendedSpectrum(2))).fit(words, y)
+    known = set(model.support_vectors_)
+    for method in (None, "greedy", mc.Pivoted()):
+        small = mc.compress(model, words, y, n_vectors=0.15, method=method, holdout=0.3)
+        assert set(small.support_vectors_) < known
+        assert small.report_.measured.score_after > 0.8
+        assert small.report_.score == "accuracy"
+
+
+def test_the_loss_may_limit_a_method():
+    X, y = _data(5)
+    model = mc.SVC(kernel=KERNEL).fit(X, y > 0)
+    small = mc.compress(model, X, y > 0, max_loss=0.05, method=mc.Construct(), random_state=0)
+    assert small.report_.vectors_after < small.report_.vectors_before / 2
+    assert small.score(X, y > 0) > 0.93 * model.score(X, y > 0)
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [(mc.SVR(kernel=KERNEL), "R^2"), (mc.KernelRidge(kernel=KERNEL), "R^2"), (mc.KernelPCA(2, kernel=KERNEL), "R^2"),
+     (mc.OneClassSVM(kernel=KERNEL), "agreement")],
+)  # fmt: skip
+def test_other_families_take_methods(model, name):
+    X, _ = _data(6)
+    y = np.sin(2 * X[:, 0])
+    supervised = name == "R^2" and hasattr(model, "predict")
+    model = model.fit(X, y) if supervised else model.fit(X)
+    small = mc.compress(model, X, y if supervised else None, n_vectors=15, method=mc.Construct(), holdout=0.2)
+    assert small.report_.score == name
+    assert small.report_.measured.score_after > 0.9
+    if supervised:
+        whole = mc.compress(model, X, y, n_vectors=15, method=mc.Construct())
+        assert np.mean(y - whole.predict(X)) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"threshold": "test"}, ValueError, "threshold = 'test' must be one of"),
+        ({"method": "best"}, ValueError, "method = 'best' must be one of"),
+        ({"method": mc.Greedy}, TypeError, "must be a string or a record"),
+        ({"holdout": 1.0}, ValueError, "holdout = 1.0 must be below 1"),
+        ({"holdout": 0}, ValueError, "holdout = 0 must be above 0"),
+        ({"shared": False}, ValueError, "shared is False, but method is None; give a method"),
+        ({"shared": 1, "method": "greedy"}, TypeError, "shared must be True or False"),
+        ({"neighbours": np.copy, "method": "greedy"}, ValueError, "neighbours is given, but method"),
+        ({"n_vectors": None}, ValueError, "n_vectors and max_loss are both None"),
+        ({"n_vectors": None, "method": "greedy"}, ValueError, "n_vectors and max_loss are both None"),
+        ({"n_vectors": 1.0}, TypeError, "n_vectors must be a whole number"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, error, message):
+    X, y = _data(0)
+    model = mc.SVC(kernel=KERNEL).fit(X, y > 0)
+    with pytest.raises(error, match=message):
+        mc.compress(model, X, y > 0, **({"n_vectors": 3} | options))
+    with pytest.raises(TypeError, match="X is None, but holdout is given"):
+        mc.compress(model, n_vectors=3, holdout=0.5)
+    with pytest.raises(ValueError, match="X has 1 row, but holdout = 0.5 needs at least 2"):
+        mc.compress(model, X[:1], y[:1] > 0, n_vectors=3, holdout=0.5)
+
+
+def test_a_tenth_of_the_vectors_of_digits_lose_little_on_held_out_rows():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600] / 16, y[:600]
+    model = mc.SVC(10.0, kernel=mc.Gaussian(0.3), multi_class="ovr").fit(X[:300], y[:300])
+    small = mc.compress(model, X[300:], y[300:], n_vectors=0.2, holdout=0.5, random_state=0)
+    seen = small.report_.measured
+    assert seen.loss < 0.05
+    assert small.report_.verdict.startswith("5.")
+    assert f"{100 * seen.score_before:.1f} % -> {100 * seen.score_after:.1f} % on 150 held-out rows" in (
+        small.report_.verdict
+    )
