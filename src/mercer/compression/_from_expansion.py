@@ -1,5 +1,7 @@
 """from_expansion: return a fitted model of a given class over other vectors."""
 
+import numbers
+
 import numpy as np
 
 from mercer._compute.points import as_columns, take_points
@@ -71,13 +73,14 @@ def from_expansion(expansion, intercept, like):
 
 def _intercepts(intercept, m):
     """Return one finite intercept for each of m vectors."""
-    values = np.asarray(as_columns(intercept, "intercept"), np.float64)
-    if values.shape not in ((), (m,)):
+    values = [intercept] * m if isinstance(intercept, numbers.Real) else intercept
+    values = np.asarray(as_columns(values, "intercept"), np.float64)
+    if values.shape != (m,):
         raise ValueError(
             f"intercept has shape {values.shape}, but expansion has {m} vectors; give one number for each, "
             f"shape ({m},)."
         )
-    return np.broadcast_to(values, (m,)).copy()
+    return values
 
 
 def _require_fitting(psi, model):
