@@ -26,8 +26,8 @@ class Vectors:
     >>> from mercer.compression.vectors import Vectors
     >>> psi = mc.Expansion(mc.Linear(), np.eye(3), np.array([[3.0, 0.0], [0.0, 2.0], [1.0, 1.0]]))
     >>> Vectors(psi, mc.Greedy(), shared=False).reduced(1).coef
-    array([[3., 0.],
-           [0., 2.]])
+    array([[0., 2.],
+           [3., 0.]])
     """
 
     def __init__(self, psi, method, shared=True, callback=None):
