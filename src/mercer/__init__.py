@@ -18,7 +18,7 @@ from mercer.least_squares import lstsq
 from mercer.permutation_tests import hsic_test, mmd_test
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, Search, preimage, ray
 from mercer.projection import project
-from mercer.reduction import L1, Construct, Eigenvector, Greedy, MaxNorm, Merge, Pivoted, Refine, reduce
+from mercer.reduction import L1, Construct, Eigenvector, Exhaustive, Greedy, MaxNorm, Merge, Pivoted, Refine, reduce
 from mercer.solvers._certify import certify
 
 __version__ = "0.1.0"
@@ -31,6 +31,7 @@ __all__ = [
     "Distances",
     "Eigenvector",
     "Exact",
+    "Exhaustive",
     "Expansion",
     "FixedPoint",
     "Gradient",

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from sklearn.linear_model import lars_path_gram
+from sklearn.linear_model import Lasso, lars_path_gram
 from tests.reduction.test_greedy import least_error
 from tests.reduction.test_greedy import problem as random_terms
 
@@ -89,3 +89,65 @@ def test_defaults_are_those_documented_and_four_matrices_must_fit_into_the_memor
     with pytest.raises(MemoryError, match="4 matrices of 6 x 6 points"):
         reduce(psi, 2, method=L1(memory=1151))
     assert len(reduce(psi, 2, method=L1(memory=1152)).sizes) == 2
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+def test_a_given_penalty_keeps_the_support_of_scikit_learns_lasso(weighted, dtype, global_random_seed):
+    kernel, X, coef = random_terms(global_random_seed, n=25, m=1, gamma=2.0)
+    X, coef = X.astype(dtype), coef.astype(dtype)
+    K, c = kernel(X.astype(np.float64)), point_weights(coef.astype(np.float64), weighted)
+    # |psi - sum b phi|^2 + penalty c'|b| over rows of a square root of K, whose columns are divided by c
+    values, vectors = np.linalg.eigh(K)
+    F = (vectors * np.sqrt(np.maximum(values, 0))).T
+    for penalty in (0.3, 1.0):
+        theirs = Lasso(penalty / (2 * 25), fit_intercept=False, tol=1e-13, max_iter=10**6).fit(F / c, F @ coef[:, 0])
+        answer = reduce(mc.Expansion(kernel, X, coef), method=L1(weighted, penalty=penalty, gap=1e-9))
+        support = X[np.abs(theirs.coef_) > 1e-9]
+        assert {tuple(x) for x in answer.expansion.points} == {tuple(x) for x in support}
+        # smaller sets keep the largest terms
+        first = np.argmax(np.abs(theirs.coef_))
+        np.testing.assert_array_equal(answer.at(1).expansion.points[0], X[first])
+
+
+def test_a_smaller_penalty_keeps_more_points_and_sizes_still_bound_them():
+    kernel, X, coef = random_terms(7, n=40, m=2)
+    psi = mc.Expansion(kernel, X, coef)
+    sizes = [len(reduce(psi, method=L1(penalty=each)).expansion.points) for each in (1e3, 1.0, 0.1, 1e-3)]
+    assert sizes == sorted(sizes)
+    # beyond the largest useful penalty the first point of the path is left
+    assert sizes[0] == 1
+    weights = [point_weights(column[:, None], True) for column in coef.T]
+    first = np.argmax(np.max(np.abs(kernel(X) @ coef) / np.transpose(weights), axis=1))
+    np.testing.assert_array_equal(reduce(psi, method=L1(penalty=1e3)).expansion.points, X[[first]])
+    assert len(reduce(psi, 3, method=L1(penalty=0.1)).expansion.points) == 3 < sizes[2]
+    assert reduce(psi, tol=0.5, method=L1(penalty=1e-3)).relative_error.max() <= 0.5
+
+
+def test_a_penalty_that_keeps_all_points_gives_the_same_vector():
+    psi = mc.Expansion(mc.Linear(), np.eye(3), np.array([[3.0], [2.0], [1.0]]))
+    answer = reduce(psi, method=L1(penalty=1e-6, weighted=False))
+    np.testing.assert_allclose(answer.expansion(np.eye(3)), psi(np.eye(3)), atol=1e-12)
+
+
+def test_a_penalty_that_is_not_positive_is_refused_by_name():
+    with pytest.raises(ValueError, match="penalty = 0 must be above 0"):
+        L1(penalty=0)
+    psi = mc.features(mc.Gaussian(1.0), np.arange(6.0)[:, None])
+    with pytest.raises(ValueError, match="n_vectors and tol are both None"):
+        reduce(psi, method=L1())
+
+
+def test_columns_of_a_model_are_reduced_by_one_penalty():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = np.digitize((X**2).sum(axis=1), [0.8, 2.2])
+    model = mc.SVC(kernel=mc.Gaussian(0.5), multi_class="ovr").fit(X, y)
+    small = mc.compress(model, X, y, method=L1(penalty=0.5), shared=False)
+    psi = model.expansion_
+    for j in range(3):
+        rows = np.flatnonzero(psi.coef[:, j])
+        column = mc.Expansion(psi.kernel, psi.points[rows], psi.coef[rows, j : j + 1])
+        own = reduce(column, method=L1(penalty=0.5)).expansion
+        assert np.count_nonzero(small.expansion_.coef[:, j]) == len(own.points)
+        np.testing.assert_allclose(small.expansion_[:, [j]](X), own(X), atol=1e-9)

@@ -4,6 +4,7 @@ from mercer.reduction._reduce import reduce
 from mercer.reduction.base import Method, Reduction, Stage, Target
 from mercer.reduction.construct import Construct
 from mercer.reduction.eigenvector import Eigenvector
+from mercer.reduction.exhaustive import Exhaustive
 from mercer.reduction.greedy import Greedy
 from mercer.reduction.l1 import L1
 from mercer.reduction.max_norm import MaxNorm
@@ -14,6 +15,7 @@ from mercer.reduction.refine import Refine
 __all__ = [
     "Construct",
     "Eigenvector",
+    "Exhaustive",
     "Greedy",
     "L1",
     "MaxNorm",

@@ -9,6 +9,7 @@ from mercer.preimages.base import choose_method
 from mercer.reduction.base import Method, Reduction, Target
 from mercer.reduction.construct import Construct
 from mercer.reduction.eigenvector import Eigenvector
+from mercer.reduction.exhaustive import Exhaustive
 from mercer.reduction.greedy import Greedy
 from mercer.reduction.l1 import L1
 from mercer.reduction.max_norm import MaxNorm
@@ -22,6 +23,7 @@ _NAMES = {
     "merge": Merge,
     "refine": Refine,
     "eigenvector": Eigenvector,
+    "exhaustive": Exhaustive,
     "greedy": Greedy,
     "l1": L1,
     "max_norm": MaxNorm,
@@ -46,10 +48,11 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
         Maximum number of points of the reduced set. With n or more, psi is returned unchanged.
     tol : float, optional
         Relative error |psi_j - psi'_j| / |psi_j| at which to stop, for every column. At least one of ``n_vectors`` and
-        ``tol`` is needed; the run ends when the first of them is reached.
+        ``tol`` is needed, unless the method fixes the number of points as ``L1(penalty=0.1)`` does; the run ends when
+        the first of them is reached.
     method : str or Method
         Reduced set construction: "construct", "merge" or "refine". Reduced set selection: "greedy", "eigenvector",
-        "l1", "max_norm" or "pivoted". Or a record with options such as ``Construct(starts=5)``.
+        "l1", "max_norm", "pivoted" or "exhaustive". Or a record with options such as ``Construct(starts=5)``.
     callback : callable, optional
         ``callback(n_vectors, relative_error)`` is called after every set of points; if it returns True the run ends.
 
@@ -102,14 +105,15 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
     if not target.squares.any():
         expansion, relative_error = best(target, take_points(target.original.points, np.arange(1)))
         return Reduction(expansion, relative_error, np.array([1]), np.zeros(1), None, "psi is 0")
-    limit = n - 1 if n_vectors is None else n_vectors
+    fixed = n_vectors is None and getattr(method, "fixes_size", False)
+    limit = n_vectors or (n if fixed else n - 1)
     trace = Trace(target)
     try:
         reason = trace.run(method.find(target, limit, tol), limit, tol, callback)
     except KeyboardInterrupt as stop:
         stop.reduction = _result(trace, method, "interrupted") if trace.stages else None
         raise
-    if n_vectors is None and not trace.reached(tol):
+    if n_vectors is None and not fixed and not trace.reached(tol):
         return _unchanged(target.original, f"tol = {tol:.3g} was not reached with fewer points: {reason}")
     return _result(trace, method, reason)
 

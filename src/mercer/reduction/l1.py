@@ -1,18 +1,22 @@
 """L1: reduced set selection by a Lasso in feature space for each column."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from mercer.reduction.path import SparsePath
+from mercer._common import check_positive
+from mercer.reduction.path import SparsePath, growing, solution
 from mercer.reduction.row_sparse import RowSparse, point_weights
 
 
+@dataclass(frozen=True)
 class L1(SparsePath):
     r"""Reduced set selection (RSS): the points with coefficients in the solutions of one Lasso problem per column.
 
     .. math:: \min_b \; \left|\psi_j - \sum_i b_i\,\phi(x_i)\right|^2 + \lambda \sum_i c_{ij} |b_i|
 
     over the points at which psi_j has coefficients. One lambda for all columns decreases along a path until the union
-    of the supports has the requested size; the coefficients of each set are re-optimised.
+    of the supports has the requested size, or it is given; the coefficients of each set are re-optimised.
 
     Parameters
     ----------
@@ -23,6 +27,9 @@ class L1(SparsePath):
         Relative duality gap to which each problem is solved.
     memory : str or int
         Memory budget for four n x n matrices.
+    penalty : float, optional
+        lambda. ``reduce`` then needs neither ``n_vectors`` nor ``tol``: the set is the support of the solution, or the
+        first point of the path if that is empty. Smaller sets of the history keep the largest terms of the penalty.
 
     Notes
     -----
@@ -45,6 +52,29 @@ class L1(SparsePath):
     >>> reduce(psi, 2, method=L1()).expansion.points.ravel().tolist()
     [0.0, 3.0]
     """
+
+    penalty: float | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.penalty is not None:
+            check_positive("penalty", self.penalty)
+
+    @property
+    def fixes_size(self):
+        """Whether the penalty determines the number of points."""
+        return self.penalty is not None
+
+    def find(self, target, n_vectors, tol):
+        """Yield the supports along the path, or the sets up to the support for a given penalty."""
+        if self.penalty is None:
+            yield from super().find(target, n_vectors, tol)
+            return
+        problems = self.problems(self.matrix(target), target.coef)
+        terms = solution(problems, self.penalty, self.gap)
+        if not terms.any():
+            terms[np.argmax(np.max([problem.entering for problem in problems], axis=0))] = 1.0
+        yield from growing(target, terms)
 
     def problems(self, K, coef):
         """Return a problem for each column."""

@@ -20,13 +20,21 @@ def sparse_path(target, problems, gap, n_vectors):
     The support is the union over the problems, which share one lambda and are solved to a relative duality gap.
     """
     coefs = [None] * len(problems)
+    largest = max(problem.largest for problem in problems)
+    yield from path(target, largest, lambda penalty: solution(problems, penalty, gap, coefs), n_vectors)
 
-    def terms(penalty):
-        for i, problem in enumerate(problems):
-            coefs[i] = problem.solve(penalty, gap, coefs[i]).coef
-        return np.max([problem.terms(coef) for problem, coef in zip(problems, coefs, strict=True)], axis=0)
 
-    yield from path(target, max(problem.largest for problem in problems), terms, n_vectors)
+def solution(problems, penalty, gap, coefs=None):
+    """Return the largest penalty term of each point (n,) over the problems; ``coefs`` is a start, then the solution."""
+    coefs = [None] * len(problems) if coefs is None else coefs
+    for i, problem in enumerate(problems):
+        coefs[i] = problem.solve(penalty, gap, coefs[i]).coef
+    return np.max([problem.terms(coef) for problem, coef in zip(problems, coefs, strict=True)], axis=0)
+
+
+def growing(target, terms):
+    """Yield sets that grow to a support, the largest term first."""
+    yield from _growing(target, np.empty(0, dtype=np.intp), terms)
 
 
 def path(target, largest, solve, n_vectors):
@@ -109,5 +117,8 @@ class SparsePath:
 
     def find(self, target, n_vectors, tol):
         """Yield the supports along the path."""
-        K = gram(target, self.memory, 4).astype(np.float64, copy=False)
-        yield from sparse_path(target, self.problems(K, target.coef), self.gap, n_vectors)
+        yield from sparse_path(target, self.problems(self.matrix(target), target.coef), self.gap, n_vectors)
+
+    def matrix(self, target):
+        """Return the Gram matrix in float64."""
+        return gram(target, self.memory, 4).astype(np.float64, copy=False)

@@ -101,8 +101,14 @@ class RowSparse:
     @property
     def largest(self):
         """The smallest lambda at which B = 0 is the minimiser."""
-        rows = self._usable
-        return float((2 * np.abs(self._values[rows]).sum(axis=1) / self.weights[rows]).max(initial=0))
+        return float(self.entering.max(initial=0))
+
+    @property
+    def entering(self):
+        """The lambda (n,) below which B = 0 violates the constraint of a point."""
+        found, rows = np.zeros(len(self.weights)), self._usable
+        found[rows] = 2 * np.abs(self._values[rows]).sum(axis=1) / self.weights[rows]
+        return found
 
     def terms(self, coef):
         """Return the terms c_i max_j |B_ij| of the penalty (n,); 0 for points that are not kept."""
