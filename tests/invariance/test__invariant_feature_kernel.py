@@ -43,6 +43,28 @@ def test_components_are_orthonormal_eigenvectors_of_the_tangent_covariance(kerne
     np.testing.assert_allclose(mu.sum(), psi.norms() ** 2 @ np.repeat(weights, 2) / weights.sum(), rtol=1e-6)
 
 
+def test_components_do_not_depend_on_the_length_of_tangents_and_a_single_tangent_has_one():
+    kernel, T = mc.Gaussian(0.3), tangents(X[:8], LINES)
+    U, mu = tangent_components(tangent_features(kernel, X[:8], T))
+    V, nu = tangent_components(tangent_features(kernel, X[:8], 1e-4 * T))
+    np.testing.assert_allclose(nu, 1e-8 * mu, rtol=1e-8)
+    np.testing.assert_allclose(abs(U.inner(V)), np.eye(len(mu)), atol=1e-5)
+    single = tangent_features(kernel, X[:1], T[:1, :1])
+    assert tangent_components(single)[1] == pytest.approx(single.norms() ** 2)
+
+
+def test_24_bytes_for_each_pair_of_tangents_are_enough():
+    psi = tangent_features(mc.Linear(), X, tangents(X, LINES))
+    assert len(tangent_components(psi, memory=24 * 40**2)[1]) == 4
+    with pytest.raises(MemoryError, match="inner products of 40 tangents"):
+        tangent_components(psi, memory=24 * 40**2 - 1)
+
+
+def test_the_default_weight_is_a_tenth_of_invariance():
+    found = invariant_feature_kernel(mc.Linear(), X, LINES)
+    np.testing.assert_array_equal(found.weights, invariant_feature_kernel(mc.Linear(), X, LINES, 0.9).weights)
+
+
 def test_weights_are_those_of_the_formula_and_small_lambda_changes_less_along_new_tangents():
     kernel, Z = mc.Gaussian(0.05), RNG.normal(size=(10, 4))
     changes = []

@@ -60,6 +60,20 @@ def test_the_covariance_is_the_weighted_mean_of_outer_products_added_over_transf
     np.testing.assert_allclose(tangent_covariance(X, [rotation, growth], weights), expected, rtol=1e-12, atol=1e-12)
 
 
+def test_a_transformation_may_move_a_single_column_and_round_at_0():
+    rows = np.array([[0.0, 2.0], [1.0, 0.0], [3.0, 1.0]])
+
+    def first(X, t, error=1e-6):
+        return X + np.array([t + error, 0.0])
+
+    np.testing.assert_allclose(tangents(rows, first)[:, 0], [[1.0, 0.0]] * 3, rtol=1e-9)
+    np.testing.assert_allclose(tangent_covariance(rows, first), np.diag([1.0, 0.0]), rtol=1e-9)
+    # an error of 1e-4 of the largest value is the largest that counts as rounding
+    assert tangents(rows, lambda X, t: first(X, t, 2.9e-4)).shape == (3, 1, 2)
+    with pytest.raises(ValueError, match="must return X at t = 0, but its rows differ by 0.00031 there"):
+        tangents(rows, lambda X, t: first(X, t, 3.1e-4))
+
+
 def test_a_transformation_sees_all_rows_of_a_block_at_once():
     seen = []
 

@@ -97,6 +97,12 @@ def test_a_failed_fit_changes_nothing():
     assert {**vars(found), "transforms": LINES} == before
 
 
+def test_the_default_weight_is_that_of_the_map_and_of_the_kernel():
+    components = InvariantMap(LINES, 0.9).fit(X).components_
+    np.testing.assert_array_equal(InvariantMap(LINES).fit(X).components_, components)
+    np.testing.assert_allclose(invariant_kernel(mc.Linear(), X, LINES).A, components, rtol=1e-12, atol=1e-15)
+
+
 @pytest.mark.parametrize("weight", [0.0, -0.1, 1.5])
 def test_weights_outside_of_0_to_1_are_refused(weight):
     for call in (

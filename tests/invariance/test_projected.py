@@ -99,6 +99,17 @@ def test_models_with_it_are_fitted_stored_and_inverted(dtype, tmp_path):
     assert mc.preimage(mc.mean(mc.features(found, X))).points.shape == (1, 3)
 
 
+def test_directions_may_be_orthonormal_up_to_the_rounding_of_float32_and_the_worst_pair_is_named():
+    found, _, _ = made(mc.Gaussian(0.3))
+    U, ones = found.directions, found.weights
+    bent = np.eye(len(U))
+    bent[2, 4] = 1e-6
+    assert len(Projected(found.kernel, U @ bent, ones).directions) == len(U)
+    bent[2, 4] = 1e-3
+    with pytest.raises(ValueError, match=r"orthonormal, but <u_2, u_4> = 0.001"):
+        Projected(found.kernel, U @ bent, ones)
+
+
 def test_bad_arguments_are_refused():
     found, X, _ = made(mc.Gaussian(0.3))
     kernel, U = found.kernel, found.directions

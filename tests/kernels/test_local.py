@@ -73,6 +73,12 @@ def test_a_model_of_local_kernels_is_stored(tmp_path):
     assert small.score(X, y) >= model.score(X, y) - 0.1
 
 
+def test_patches_have_a_width_of_9_by_default():
+    X = np.random.default_rng(0).normal(size=(3, 144))
+    np.testing.assert_array_equal(mc.Local(mc.Linear(), (12, 12))(X), mc.Local(mc.Linear(), (12, 12), 9)(X))
+    assert abs(mc.Local(mc.Gaussian(1.0), (12, 12))(X) - mc.Local(mc.Gaussian(1.0), (12, 12), 7)(X)).max() > 1e-3
+
+
 def test_it_is_cloned_in_estimators():
     model = mc.SVC(kernel=mc.Normalized(mc.Local(mc.Polynomial(2), (2, 3), 3) ** 2))
     assert clone(model).kernel == model.kernel

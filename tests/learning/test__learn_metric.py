@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 import mercer as mc
+from mercer.learning import _learn_metric
 from mercer.learning._learn_metric import gradient_outer_product
 
 RIDGE = mc.KernelRidge(0.01, kernel=mc.Gaussian("scale"))
@@ -123,6 +124,33 @@ def test_a_base_kernel_that_is_mapped_already_keeps_its_map():
     expected = B @ M @ B
     np.testing.assert_allclose(N, 4 * expected / np.trace(expected), rtol=1e-6, atol=1e-9)
     assert mapped.kernel.kernel == mc.Mapped(mc.Gaussian(0.3), B)
+
+
+def test_the_metric_does_not_depend_on_the_scale_of_the_targets():
+    X, y = data(0)
+    model = mc.learn_metric(RIDGE, X, y, 2)
+    for factor in (1e-5, 1e5):
+        np.testing.assert_allclose(mc.learn_metric(RIDGE, X, factor * y, 2).kernel.A, model.kernel.A, atol=1e-7)
+
+
+def test_the_default_is_5_metrics_and_so_6_fits():
+    fits = []
+
+    class Counted(mc.KernelRidge):
+        def fit(self, X, y):
+            fits.append(len(X))
+            return super().fit(X, y)
+
+    mc.learn_metric(Counted(0.01, kernel=mc.Gaussian("scale")), *data(0))
+    assert fits == [80] * 6
+
+
+def test_the_outer_product_does_not_depend_on_blocks(monkeypatch):
+    X, y = data(0)
+    model = clone(RIDGE).fit(X, y)
+    expected = gradient_outer_product(model, X)
+    monkeypatch.setattr(_learn_metric, "_BLOCK", 3 * len(X) * 4)
+    np.testing.assert_allclose(gradient_outer_product(model, X), expected, rtol=1e-12, atol=1e-14)
 
 
 def test_directions_without_gradient_stay_without_length_at_small_powers():

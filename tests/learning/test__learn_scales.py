@@ -41,6 +41,33 @@ def test_descent_raises_the_alignment_and_a_regression_has_scales():
     assert kernel.A.argmax() == 3
 
 
+def test_rules_are_those_of_columns_of_variance_1_and_the_default_of_C_is_1():
+    X, y, _ = ball(2, n=60, d=6)
+    units = np.array([1e-3, 1.0, 1e4, 7.0, 1.0, 30.0])
+    found = mc.learn_scales(mc.Gaussian("scale"), X * units, y, method="span", max_iter=3)
+    assert found.kernel.gamma == pytest.approx(mc.Gaussian("scale").resolve(X / X.std(axis=0)).gamma)
+    np.testing.assert_array_equal(
+        found.A, mc.learn_scales(mc.Gaussian("scale"), X * units, y, method="span", C=1.0, max_iter=3).A
+    )
+
+
+def test_a_factor_is_at_most_exp_7_for_a_column_of_variance_1():
+    # the alignment with a square grows with the share of the square in (1 + gamma x z)^2
+    X = np.random.default_rng(0).normal(size=(40, 1))
+    found = mc.learn_scales(mc.Polynomial(2, 1e-4, 1.0), X, X[:, 0] ** 2)
+    assert np.log(found.A * X.std()) == pytest.approx(7)
+
+
+def test_the_range_of_C_is_that_of_C_times_the_mean_of_the_diagonal():
+    X, y, _ = ball(0, n=20, d=6)
+    kernel = 100.0 * mc.Gaussian("scale")
+    for C in (0.9e-10, 1.1e6):
+        with pytest.raises(ValueError, match=r"must be between 1e-10 and 1e\+06, by mean k\(x, x\)"):
+            mc.learn_scales(kernel, X, y, method="span", C=C, max_iter=1)
+    for C in (1.1e-10, 0.9e6):
+        assert np.isfinite(mc.learn_scales(kernel, X, y, method="span", C=C, max_iter=1).A).all()
+
+
 def test_bad_input_is_refused():
     X, y, _ = ball(0, n=20, d=6)
     with pytest.raises(TypeError, match="learn_scales needs a gradient"):
