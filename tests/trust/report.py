@@ -112,6 +112,13 @@ def miss_list(outcomes):
     return "".join(blocks) or "<p class=good>None.</p>"
 
 
+def _mutated(found):
+    if not found["number"]:
+        return "None was tried."
+    refused = "Each is" if not found["failures"] else f"All but {len(found['failures']):,} are"
+    return f"{refused} refused, or read as an independent reader reads it."
+
+
 def page(found):
     """Return the page of a summary."""
     same = found["same_probes"]
@@ -142,7 +149,7 @@ def page(found):
         "<h2>Injected faults</h2><p>After each: the error is the right one, no estimator is half fitted, the earlier "
         "file is there, no temporary file is left, and the next call gives the earlier answer.</p>",
         table(list(found["faults"].items()), "fault"),
-        "<h2>Mutated model files</h2><p>Each is refused, or read as an independent reader reads it.</p>",
+        f"<h2>Mutated model files</h2><p>{_mutated(found['mutations'])}</p>",
         "<ul>" + "".join(f"<li>{html.escape(each)}</li>" for each in found["mutations"]["failures"]) + "</ul>",
         "<h2>Not run</h2><ul>" + "".join(f"<li>{html.escape(each)}</li>" for each in found["not_run"]) + "</ul>",
         "<h2>Misses of Mercer</h2>",

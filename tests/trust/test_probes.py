@@ -65,6 +65,27 @@ def test_a_process_that_crashes_or_hangs_is_an_outcome():
     slow.close()
 
 
+def test_waiting_for_a_processor_is_no_hang_until_it_takes_four_times_the_limit(monkeypatch):
+    child, spent = pool.Child(), iter([0.0, *([0.1] * 50)])
+    monkeypatch.setattr(child, "used", lambda: next(spent))
+    kind, evidence = child.answer(0.2)
+    assert kind == "hang"
+    assert 4 * 0.2 <= float(evidence.split()[-2]) < 1.6
+    child.close()
+
+
+def test_a_process_that_has_used_its_limit_is_a_hang_at_once(monkeypatch):
+    child = pool.Child()
+    # it has imported everything
+    assert 0.5 < child.used() < 1000
+    spent = iter([0.0, 0.3])
+    monkeypatch.setattr(child, "used", lambda: next(spent))
+    kind, evidence = child.answer(0.2)
+    assert kind == "hang"
+    assert 0.2 <= float(evidence.split()[-2]) < 0.8
+    child.close()
+
+
 def test_data_are_exact_under_shifts_and_scales_by_powers_of_two():
     for values in (data.X, data.NEW, data.TARGETS):
         np.testing.assert_array_equal((values + 2.0**35) - 2.0**35, values)

@@ -51,6 +51,13 @@ def test_causes_ignore_names_and_numbers():
     assert len(grouped(pair)) == 1
 
 
+def test_the_page_says_whether_files_were_mutated_and_how_many_failed():
+    found = made()
+    assert "All but 1 are refused" in report.page(found)
+    assert "None was tried." in report.page(found | {"mutations": {"number": 0, "failures": []}})
+    assert "<p>Each is refused" in report.page(found | {"mutations": {"number": 10, "failures": []}})
+
+
 def test_the_page_is_one_file_with_all_misses(tmp_path):
     found = made()
     report.write(tmp_path / "trust", found)
