@@ -1,12 +1,14 @@
 """Least squares: scikit-learn's ridge regression, minimum norm, and a certificate on every route."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 
 import mercer as mc
-from mercer.least_squares import is_rounding, lstsq, solve
+from mercer.least_squares import is_rounding, lstsq, preconditioner_rank, solve
 from mercer.linalg.operators import InnerProducts
 
 rng = np.random.default_rng(0)
@@ -109,6 +111,21 @@ def test_cholesky_needs_memory_for_the_matrix_and_its_factor(memory, route, capl
     with caplog.at_level("INFO", logger="mercer"):
         lstsq(PHI, Y, 0.1, memory=memory)
     assert f"{route}: relative residual" in caplog.text
+
+
+def test_the_rank_of_the_preconditioner_follows_the_memory(monkeypatch):
+    assert [preconditioner_rank(10_000, b) for b in (10**9, 10**8, 10**6)] == [1000, 833, 139]
+    assert preconditioner_rank(10**6, 10**9) == 83
+    assert preconditioner_rank(10**8, 10**6) == 1
+    monkeypatch.setattr("mercer.least_squares._LEAST_MEMORY", 1)
+    onto, y = mc.features(mc.Gaussian(0.5), np.random.default_rng(0).standard_normal((2500, 3))), np.ones(2500)
+    for memory in (4 * 10**6, 12 * 10**6):
+        tracemalloc.start()
+        lstsq(onto, y, 1.0, memory=memory, random_state=0)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        # tiles of products, up to 2 MB, are beside the factor
+        assert 0.5 * memory < peak < 1.2 * memory + 2e6
 
 
 def test_a_ridge_below_m_eps_of_the_squared_norm_counts_as_none():

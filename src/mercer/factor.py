@@ -67,7 +67,8 @@ def svd(phi, n, centre=True, *, memory="1GB", random_state=None):
     Notes
     -----
     Dense LAPACK for at most 2 000 vectors or n >= m / 8, O(m^3). Otherwise block Lanczos from the components of evenly
-    spaced vectors, about eight lazy products of m^2 kernel values each. Eigenvalues below m eps max(lambda_max, 8 max
+    spaced vectors, about eight products with the matrix, which is stored where it fits the budget, in the type of the
+    points; beyond it each product evaluates m^2 kernel values. Eigenvalues below m eps max(lambda_max, 8 max
     |phi_i|^2) are cut. The vectors U are orthonormal to about eps (s_1 / s_n)^2.
 
     References
@@ -90,12 +91,21 @@ def svd(phi, n, centre=True, *, memory="1GB", random_state=None):
     return phi @ (pairs.vectors / s), s
 
 
-def eigenpairs(phi, n, centre=True, *, name="n", memory="1GB", random_state=None):
+def inner_products(phi, n, memory):
+    """Return the matrix of inner products, in memory where n eigenpairs take many products with it and it fits."""
+    inner = InnerProducts(phi, memory)
+    return inner if n is None or lanczos.is_dense(len(phi), n) else inner.stored()
+
+
+def eigenpairs(phi, n, centre=True, *, inner=None, name="n", memory="1GB", random_state=None):
     """Return the leading eigenpairs of the (centred) matrix of inner products, cut to its numerical rank.
 
-    Parameters, errors and warnings as for ``svd``; ``name`` is the parameter of the user that holds n.
+    Parameters, errors and warnings as for ``svd``; ``name`` is the parameter of the user that holds n, ``inner`` the
+    matrix of `inner_products`.
     """
-    m, inner = len(phi), InnerProducts(phi, memory)
+    if n is not None:
+        check_integer(name, n)
+    m, inner = len(phi), inner_products(phi, n, memory) if inner is None else inner
     norm = float(np.max(np.asarray(inner.diagonal(), np.float64)))
     message = (
         f"no variance: the {m} vectors are {'equal' if centre else 'zero'} up to rounding under the kernel "

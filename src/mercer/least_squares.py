@@ -22,8 +22,11 @@ logger = logging.getLogger(__name__)
 _TOL = {"float64": 1e-8, "float32": 1e-4}
 # Negative eigenvalues within this share of the largest, times the number of vectors, may be rounding.
 _NEGATIVE = 8 * float(np.finfo(np.float32).eps)
-# Number of pivots of the preconditioner over the square root of the number of vectors.
-_PIVOTS = 10
+# Largest number of pivots of the preconditioner over the square root of the number of vectors, and the bytes that a
+# pivot takes for each vector: its column of the factor, and a share of the block of columns that is added to it.
+_PIVOTS, _BYTES = 10, 12
+# Bytes of the factor that no budget forbids; the tiles of a product take as many.
+_LEAST_MEMORY = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,8 @@ def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
     Notes
     -----
     Cholesky with one step of refinement, O(m^3), where two m x m matrices fit into the budget. Otherwise conjugate
-    gradients, preconditioned by a randomly pivoted Cholesky factor of rank 10 sqrt(m), m^2 kernel values per step.
+    gradients, m^2 kernel values per step, preconditioned by a randomly pivoted Cholesky factor of rank 10 sqrt(m), or
+    of as many pivots as the budget (at least 16 MB) holds.
 
     References
     ----------
@@ -122,7 +126,7 @@ def solve(inner, Y, ridge, *, name="the matrix", memory="1GB", random_state=None
         return _minimum_norm(inner.dense(), Y, ridge, name)
     if 16 * m * m <= memory:
         return _direct(inner.dense(), Y, ridge, name)
-    return _iterative(inner, Y, ridge, random_state)
+    return _iterative(inner, Y, ridge, memory, random_state)
 
 
 def is_rounding(ridge, inner):
@@ -168,8 +172,13 @@ def _direct(M, Y, ridge, name):
     return Solved(A, _certify(Y, M @ A, _TOL["float64"], "Cholesky"), Y)
 
 
-def _iterative(inner, Y, ridge, random_state):
-    part = cholesky.randomly_pivoted(inner, int(_PIVOTS * inner.shape[0] ** 0.5), random_state)
+def preconditioner_rank(m, memory):
+    """Return the number of pivots of the preconditioner of m vectors: 10 sqrt(m), or as many as the memory holds."""
+    return max(1, min(int(_PIVOTS * m**0.5), max(memory, _LEAST_MEMORY) // (_BYTES * m)))
+
+
+def _iterative(inner, Y, ridge, memory, random_state):
+    part = cholesky.randomly_pivoted(inner, preconditioner_rank(inner.shape[0], memory), random_state)
     shifted = Shifted(inner, ridge)
     tol = _TOL["float32" if inner.dtype == np.float32 else "float64"]
     A, steps = cg.solve(shifted, Y, cg.low_rank_plus_ridge(part.factor, ridge), tol=tol / 2)

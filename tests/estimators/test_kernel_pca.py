@@ -23,6 +23,7 @@ SETTINGS = [
     mc.KernelPCA(2, kernel=mc.Gaussian("median") + mc.Linear(), preimage=mc.Gradient(max_iter=5)),
     mc.KernelPCA(3, kernel=mc.Normalized(mc.Polynomial(2)), memory="200MB", random_state=0),
     mc.KernelPCA(2, kernel="rbf", landmarks=5, random_state=0),
+    mc.KernelPCA(0.9, kernel="rbf"),
     mc.KernelPCA(kernel="poly", landmarks=6, rule="leverage", whiten=True, random_state=0),
 ]
 
@@ -438,3 +439,36 @@ def test_more_components_than_the_rank_of_the_landmarks_are_cut_with_a_warning(p
     with pytest.warns(UserWarning, match="n_components = 9 exceeds the rank . of the projections onto the landmarks"):
         model = mc.KernelPCA(9, kernel=mc.Gaussian(0.3), landmarks=points[:6]).fit(points)
     assert model.n_components_ == len(model.expansion_) <= 6
+
+
+@pytest.mark.parametrize("landmarks", [None, 20])
+def test_a_share_of_the_variance_selects_the_number_of_components(points, landmarks):
+    options = {"kernel": mc.Gaussian(0.3), "landmarks": landmarks, "random_state": 0}
+    every = mc.KernelPCA(**options).fit(points)
+    held = np.cumsum(every.explained_variance_ratio_)
+    for share in (0.2, 0.5):
+        model = mc.KernelPCA(share, **options).fit(points)
+        assert model.n_components_ == np.argmax(held >= share) + 1
+        np.testing.assert_allclose(
+            model.transform(points), every.transform(points)[:, : model.n_components_], atol=1e-9
+        )
+
+
+def test_a_share_beyond_the_span_of_landmarks_is_a_warning(points):
+    with pytest.warns(UserWarning, match="n_components = 0.99 is a share of the variance above 0.*more landmarks"):
+        model = mc.KernelPCA(0.99, kernel=mc.Gaussian(0.3), landmarks=points[:5]).fit(points)
+    assert model.n_components_ >= 4
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-9), (np.float32, 1e-4)])
+def test_the_stored_matrix_gives_the_components_of_lazy_products(dtype, error, monkeypatch, global_random_seed):
+    monkeypatch.setattr("mercer.linalg.eigh.DENSE_ORDER", 200)
+    points = np.random.default_rng(global_random_seed).standard_normal((500, 3)).astype(dtype)
+    n_bytes = 500 * 500 * np.dtype(dtype).itemsize
+    models = [mc.KernelPCA(4, kernel=mc.Gaussian(0.2), memory=b, random_state=0).fit(points)
+              for b in (n_bytes, n_bytes - 1)]  # fmt: skip
+    stored, lazy = models
+    np.testing.assert_allclose(stored.eigenvalues_, lazy.eigenvalues_, rtol=error)
+    np.testing.assert_allclose(stored.transform(points), aligned(lazy.transform(points), stored.transform(points)),
+                               atol=10 * error)  # fmt: skip
+    assert stored.residuals_.max() < (1e-11 if dtype == np.float64 else 1e-5)

@@ -172,9 +172,12 @@ def test_the_rank_is_the_most_pivots_also_where_columns_are_stored_anew(kind):
 
 @pytest.mark.parametrize("rank", [50, 100, 300])
 def test_memory_for_the_factor_doubles_and_ends_at_the_rank(rank):
-    partial = cholesky._Partial(K, rank, None)
-    held = set()
-    for i in range(rank):
-        partial.add(np.array([i]), np.zeros(1))
-        held.add(len(partial._rows))
-    assert sorted(held) == {50: [50], 100: [64, 100], 300: [64, 130, 262, 300]}[rank]
+    for given in (True, False):
+        partial = cholesky._Partial(K if given else K[:rank, :rank], rank if given else None, None)
+        held = set()
+        for i in range(rank):
+            partial.add(np.array([i]), np.zeros(1))
+            held.add(len(partial._rows))
+        # a given number is allocated once: growing would need two arrays
+        expected = [rank] if given else {50: [50], 100: [64, 100], 300: [64, 130, 262, 300]}[rank]
+        assert sorted(held) == expected

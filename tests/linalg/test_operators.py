@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.linalg.operators import Centred, InnerProducts, Negated, Shifted, Weighted, centred, epsilon
+from mercer.linalg.operators import Centred, InnerProducts, Negated, Shifted, Stored, Weighted, centred, epsilon
 
 rng = np.random.default_rng(0)
 X, SCALE = rng.standard_normal((30, 3)), rng.integers(0, 4, 30).astype(float)
@@ -21,6 +21,8 @@ CASES = {
         Weighted(InnerProducts(PHI @ COEF), 2 + SCALE[:20]),
         np.diag(2 + SCALE[:20]) @ COEF.T @ K @ COEF @ np.diag(2 + SCALE[:20]),
     ),
+    "stored": (InnerProducts(PHI).stored(), K),
+    "centred stored": (Centred(InnerProducts(PHI).stored()), UNIFORM @ K @ UNIFORM),
     "centred": (Centred(InnerProducts(PHI)), UNIFORM @ K @ UNIFORM),
     "centred with weights": (Centred(InnerProducts(PHI), W), H @ K @ H.T),
     "centred Gram": (Centred(mc.Gram(KERNEL, X)), UNIFORM @ K @ UNIFORM),
@@ -132,3 +134,20 @@ def test_the_matrix_of_float32_points_is_that_of_the_same_numbers_in_float64():
         found = InnerProducts(narrow)
         assert found.dtype == np.float32
         np.testing.assert_allclose(found.dense(), exact, atol=1e-14 * abs(exact).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_matrix_is_stored_where_it_fits_and_saves_kernel_values(dtype):
+    phi = mc.features(KERNEL, X.astype(dtype))
+    n_bytes = 900 * np.dtype(dtype).itemsize
+    assert isinstance(InnerProducts(phi, n_bytes).stored(), Stored)
+    stored, lazy = InnerProducts(phi, n_bytes).stored(), InnerProducts(phi, n_bytes - 1)
+    assert lazy.stored() is lazy
+    assert stored.dtype == dtype
+    V = rng.standard_normal((30, 3))
+    np.testing.assert_allclose(stored @ V, K @ V, atol=1e-13 if dtype == np.float64 else 1e-5)
+    given = mc.features(mc.Precomputed().resolve(K), np.arange(30))
+    counts = mc.features(mc.strings.Spectrum(2), ["abab", "bcbc"])
+    for other in (mc.features(KERNEL, X) @ COEF, given, counts):
+        inner = InnerProducts(other)
+        assert inner.stored() is inner

@@ -44,3 +44,28 @@ def test_residuals_are_those_of_the_eigenvalue_equation():
         expected = np.linalg.norm(H @ KERNEL(X) @ H @ V - V * values, axis=0) / values[0]
         np.testing.assert_allclose(residuals, expected, rtol=1e-12, atol=1e-14)
         assert (residuals > 1e-3).all() if moved else (residuals < 1e-14).all()
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9, 0.95, 1 - 1e-15])
+@pytest.mark.parametrize("whiten", [False, True])
+def test_a_share_is_held_by_the_smallest_number_of_components(share, whiten):
+    found = pca.components(PHI, share, whiten)
+    k = len(found.pairs.values)
+    assert k == min(np.searchsorted(np.cumsum(VALUES), share * VALUES.sum()) + 1, 39)
+    np.testing.assert_allclose(found.expansion.norms(), pca.components(PHI, k, whiten).expansion.norms(), rtol=1e-12)
+
+
+def test_a_share_of_many_points_is_found_by_more_and_more_components(monkeypatch):
+    monkeypatch.setattr("mercer.linalg.eigh.DENSE_ORDER", 100)
+    monkeypatch.setattr("mercer.solvers.pca._LEAST", 3)
+    points = np.random.default_rng(1).standard_normal((300, 3))
+    phi = mc.features(mc.Gaussian(0.05), points)
+    values = np.linalg.eigvalsh((np.eye(300) - 1 / 300) @ phi.inner(phi) @ (np.eye(300) - 1 / 300))[::-1]
+    for share in (0.5, 0.9, 0.999):
+        k = np.searchsorted(np.cumsum(values), share * values.sum()) + 1
+        np.testing.assert_allclose(pca.components(phi, share).pairs.values, values[:k], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("share", "count"), [(0.4, 1), (0.5, 1), (0.51, 2), (0.8, 3), (0.99, 3)])
+def test_the_fewest_values_that_hold_a_share(share, count):
+    assert pca.fewest(np.array([5.0, 2.0, 1.0]), share, 10.0) == count

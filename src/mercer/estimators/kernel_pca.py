@@ -8,7 +8,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import check_integer
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
 from mercer.estimators._landmarks import has_given_landmarks, landmark_features, store_trace_error
@@ -34,8 +33,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
 
     Parameters
     ----------
-    n_components : int, optional
-        Number of components; all with a positive eigenvalue when left out.
+    n_components : int or float, optional
+        Number of components; all with a positive eigenvalue when left out. A float between 0 and 1 is a share of the
+        variance: the smallest number of components whose eigenvalues hold that share of the trace.
     kernel : Kernel, {"linear", "rbf", "poly", "sigmoid", "precomputed"} or callable
         Kernel. Bandwidth rules are resolved on the training data. A callable takes two blocks of points.
     whiten : bool
@@ -50,7 +50,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         Pre-image method of ``inverse_transform`` and ``denoise``: "auto", "fixed_point", "gradient", "distances",
         "learned", "exact", or a record such as ``FixedPoint(max_iter=500)``.
     memory : str or int
-        Memory limit, in bytes, of a stored Gram matrix. Beyond it products are lazy.
+        Memory limit, in bytes, of a stored Gram matrix. Beyond it each product of the iterative solver evaluates it.
     random_state : int, RandomState or None
         Seed of the starting vectors of the iterative eigensolver, and of the selection of landmarks.
 
@@ -86,9 +86,10 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
 
     Notes
     -----
-    Dense LAPACK, O(n^3) and n^2 values, for n <= 2 000 or n_components >= n / 8; otherwise block Lanczos on lazy
-    products, O(n^2) kernel values per step and O(n n_components) memory. An indefinite kernel is cut to its positive
-    part with a warning that gives lambda_min / lambda_max.
+    Dense LAPACK, O(n^3) and n^2 values, for n <= 2 000 or n_components >= n / 8; otherwise block Lanczos on the matrix,
+    stored where it fits the memory limit (in float32 for rows in float32), or on lazy products, O(n^2) kernel values
+    per step and O(n n_components) memory. An indefinite kernel is cut to its positive part with a warning that gives
+    lambda_min / lambda_max.
 
     With m landmarks the components are those of the projections P phi(x) onto the span of the landmarks: n m kernel
     values, O(n m^2 + m^3) and no n x n matrix. The eigenvalues are those of the scatter of the projections, at most the
@@ -114,7 +115,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     array([1., 1.])
     """
 
-    n_components: int | None = None
+    n_components: float | None = None
     _: KW_ONLY
     kernel: Any = "linear"
     whiten: bool = False
@@ -134,8 +135,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         -------
         self
         """
-        if self.n_components is not None:
-            check_integer("n_components", self.n_components)
+        pca.check_components(self.n_components)
         kernel, points = self._training_points(X)
         warn_degenerate(kernel, points)
 

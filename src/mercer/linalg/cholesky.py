@@ -6,6 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from mercer._common import check_integer, check_number, warn
+from mercer._compute.memory import allocate
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import epsilon
 
@@ -87,7 +88,8 @@ class _Partial:
         self.trace, self.lost = self.diagonal.sum(), 0.0
         self.floor = max(n * epsilon(gram), tol or 0.0) * self.diagonal.max()
         # columns of the factor are stored as rows, so that a block of them is contiguous
-        self._rows = np.empty((min(self.rank, 64), n))
+        # a given rank is usually reached: no second array while it grows, and no page before it is written
+        self._rows = np.empty((min(self.rank, 64), n)) if rank is None else allocate((self.rank, n), np.float64)
         self.pivots = np.empty(0, dtype=np.intp)
         self._drop_rounding()
 
@@ -135,7 +137,7 @@ class _Partial:
 
     def result(self):
         left = self.diagonal.sum() + self.lost
-        return PartialCholesky(self.factor.copy(), self.pivots, float(left / self.trace) if self.trace > 0 else 0.0)
+        return PartialCholesky(self.factor, self.pivots, float(left / self.trace) if self.trace > 0 else 0.0)
 
 
 def _eliminate(H, bounds):

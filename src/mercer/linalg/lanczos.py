@@ -26,11 +26,16 @@ def leading(operator, k, start=None, *, random_state=None):
     """
     # the dense solver does not use it
     random_state = generator(random_state)
-    if operator.shape[0] <= eigh.DENSE_ORDER or 8 * k >= operator.shape[0]:
+    if is_dense(operator.shape[0], k):
         operator = operator.dense()
         return operator, eigh.dense(operator, k)
     start = None if start is None else start(k)
     return operator, lanczos(operator, k, start=start, random_state=random_state)
+
+
+def is_dense(n, k):
+    """Return whether k eigenpairs of an operator of order n are those of the dense solver."""
+    return n <= eigh.DENSE_ORDER or 8 * k >= n
 
 
 def lanczos(operator, k, *, start=None, tol=None, max_products=200, random_state=None):

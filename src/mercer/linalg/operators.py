@@ -17,8 +17,9 @@ from functools import cached_property
 
 import numpy as np
 
-from mercer._compute.memory import require_memory
-from mercer._compute.namespace import namespace_of
+from mercer._compute.array import product
+from mercer._compute.memory import parse_memory, require_memory
+from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.points import widened
 
 
@@ -44,6 +45,18 @@ class InnerProducts:
         rows, columns = _positions(index, len(self._phi))
         return self._phi[:, rows].inner(self._phi[:, columns])
 
+    def stored(self):
+        """Return these inner products with their matrix in memory, where it fits the budget and saves kernel values.
+
+        Not for coefficients, features, or a matrix that is given.
+        """
+        phi, m = self._phi, len(self._phi)
+        lazy = phi.coef is not None or phi.kernel.explicit or phi.kernel.tags.points == "indices"
+        needed = m * m * np.dtype(self.dtype).itemsize
+        if lazy or namespace_of(phi.points) is not NUMPY or needed > parse_memory(self._memory):
+            return self
+        return Stored(np.asarray(phi.inner(phi)))
+
     def dense(self):
         """Return the matrix in float64, symmetric to the last bit."""
         m = len(self._phi)
@@ -62,6 +75,30 @@ class InnerProducts:
         M = xp.astype(M, xp.float64)
         # features give a symmetric matrix; coefficients leave rounding
         return M if phi.coef is None else (M + M.T) / 2
+
+
+class Stored:
+    """A symmetric matrix in memory, in the type of the points: products in that type, summed in float64."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, matrix):
+        self._matrix = matrix
+        self.shape, self.dtype = matrix.shape, matrix.dtype
+
+    def __matmul__(self, V):
+        return product(self._matrix, V, self.dtype)
+
+    def diagonal(self):
+        """Return the diagonal (n,)."""
+        return self._matrix.diagonal()
+
+    def __getitem__(self, index):
+        return self._matrix[np.ix_(*_positions(index, self.shape[0]))]
+
+    def dense(self):
+        """Return a copy of the matrix in float64."""
+        return self._matrix.astype(np.float64)
 
 
 class Weighted:

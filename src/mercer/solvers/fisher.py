@@ -15,7 +15,7 @@ from mercer.gram import Gram
 from mercer.least_squares import is_rounding, matrix_name, solve
 from mercer.linalg import cholesky
 from mercer.linalg.operators import Centred, InnerProducts, Weighted
-from mercer.solvers.ridge import orthonormal_basis
+from mercer.solvers.ridge import orthonormal_basis, restricted_bytes
 
 # Directions after the first are kept if they separate by this many times the rounding, and a warning follows if
 # rounding is this share of the first.
@@ -86,8 +86,12 @@ def restricted(phi, onto, classes, mu, weights=None, *, n=None, memory="1GB"):
     check_positive("mu", mu)
     weights = check_weights("weights", weights, len(phi))
     sizes = _sizes(classes, weights)
-    require_memory(24 * len(onto) ** 2, memory, f"three matrices of order {len(onto)}, the number of landmarks,",
-                   "fewer landmarks")  # fmt: skip
+    require_memory(
+        restricted_bytes(len(onto)),
+        memory,
+        f"discriminants over {len(onto)} landmarks",
+        "fewer landmarks, or more memory=",
+    )
     Q, total = orthonormal_basis(onto, memory), sizes.sum()
     centres, within, spanned = _class_moments(Q, phi.points, np.asarray(classes), weights, sizes)
     centre = sizes @ centres / total

@@ -1,13 +1,18 @@
 """Kernel principal components: the eigenproblem H K H a = lambda a, and the vectors of feature space that follow."""
 
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 
 import numpy as np
 
-from mercer._common import warn
+from mercer._common import check_integer, warn
 from mercer.expansion import Expansion, mean, squares
-from mercer.factor import eigenpairs
+from mercer.factor import eigenpairs, inner_products
+from mercer.linalg import lanczos
 from mercer.linalg.eigh import Eigenpairs
+
+# Components that are computed first where a share of the variance is wanted.
+_LEAST = 32
 
 
 @dataclass(frozen=True)
@@ -24,39 +29,82 @@ class Components:
     total: float
 
 
+def check_components(n):
+    """Raise unless n is None, a whole number of at least 1, or a share of the variance above 0 and below 1."""
+    if n is not None and not _is_share(n):
+        check_integer("n_components", n)
+
+
 def components(phi, n, whiten=False, *, memory="1GB", random_state=None):
     """Return the n leading components of the features of points, all when n is None.
 
-    u_k = sum_i v_ik phi_i / lambda_k^(1/2) has norm 1; whitened it is divided by (lambda_k / len(phi))^(1/2), the
-    standard deviation of the scores.
+    A share n in (0, 1) is that of the trace of HKH which the smallest number of components holds. u_k = sum_i v_ik
+    phi_i / lambda_k^(1/2) has norm 1; whitened it is divided by (lambda_k / len(phi))^(1/2), the standard deviation of
+    the scores.
     """
-    pairs = eigenpairs(phi, n, name="n_components", memory=memory, random_state=random_state)
+    check_components(n)
+    m, centre = len(phi), mean(phi)
+    # a share may need many components, which are computed some at a time
+    least = min(_LEAST, m) if _is_share(n) else n
+    inner = inner_products(phi, least, memory)
+    # <mu, phi_i>: one product with the Gram matrix serves the trace and the intercept
+    values = np.asarray(inner @ centre.coef, np.float64)[:, 0]
+    total = float(np.sum(squares(phi), dtype=np.float64)) - values.sum()
+    options = {"inner": inner, "name": "n_components", "memory": memory, "random_state": random_state}
+    pairs = _holding(phi, n, least, total, options) if _is_share(n) else eigenpairs(phi, n, **options)
     dtype = pairs.vectors.dtype
     scale = np.sqrt(pairs.values).astype(dtype)
     if whiten:
-        scale = scale * (scale / np.sqrt(len(phi)).astype(dtype))
-    expansion, centre = phi @ (pairs.vectors / scale), mean(phi)
-    # <mu, phi_i>: one product with the Gram matrix serves the trace and the intercept
-    values = centre(centre.points)[:, 0].astype(np.float64)
-    trace = float(np.sum(squares(phi), dtype=np.float64))
-    intercept = -(values @ expansion.coef).astype(dtype)
-    return Components(pairs, expansion, intercept, centre, trace - values.sum())
+        scale = scale * (scale / np.sqrt(m).astype(dtype))
+    expansion = phi @ (pairs.vectors / scale)
+    return Components(pairs, expansion, -(values @ expansion.coef).astype(dtype), centre, total)
+
+
+def _is_share(n):
+    return isinstance(n, Real) and not isinstance(n, Integral) and 0 < n < 1
+
+
+def _holding(phi, share, least, total, options):
+    """Return the fewest leading eigenpairs that hold a share of a sum; twice as many are computed until they do."""
+    m, k = len(phi), least
+    while not lanczos.is_dense(m, k):
+        pairs = eigenpairs(phi, k, **options)
+        if len(pairs.values) < k or pairs.values.sum() >= share * total:
+            return _cut(pairs, fewest(pairs.values, share, total))
+        k *= 2
+    pairs = eigenpairs(phi, None, **options)
+    return _cut(pairs, fewest(pairs.values, share, total))
+
+
+def fewest(values, share, total):
+    """Return the smallest number of eigenvalues, descending, that hold a share of a sum; all where none do."""
+    return min(int(np.searchsorted(np.cumsum(values), share * total)) + 1, len(values))
+
+
+def _cut(pairs, k):
+    return replace(pairs, values=pairs.values[:k], vectors=pairs.vectors[:, :k], residuals=pairs.residuals[:k])
 
 
 def restricted(basis, origin, pairs, n, whiten=False, *, n_points, total):
-    """Return the n leading of the principal axes of projections onto the span of landmarks, all when n is None.
+    """Return the n leading of the principal axes of projections onto the span of landmarks, as for ``components``.
 
     ``basis`` are the axes, ``pairs`` the eigenpairs of the scatter of n_points projections about their mean ``origin``.
     """
     rank = len(pairs.values)
+    if _is_share(n):
+        held = float(pairs.values.sum()) / total
+        if held < n:
+            warn(
+                f"n_components = {n} is a share of the variance above {held:.3g}, that of the span of the landmarks; "
+                f"all {rank} components are returned; give more landmarks."
+            )
+        n = fewest(pairs.values, n, total)
     if n is not None and n > rank:
         warn(f"n_components = {n} exceeds the rank {rank} of the projections onto the landmarks; {rank} are returned.")
-    kept = slice(0, n)
-    values, expansion = pairs.values[kept], basis[:, kept]
+    pairs, expansion = _cut(pairs, n), basis[:, slice(0, n)]
     if whiten:
-        coef = expansion.coef / np.sqrt(values / n_points).astype(expansion.coef.dtype)
+        coef = expansion.coef / np.sqrt(pairs.values / n_points).astype(expansion.coef.dtype)
         expansion = Expansion(expansion.kernel, expansion.points, coef)
-    pairs = replace(pairs, values=values, vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept])
     return Components(pairs, expansion, -origin.inner(expansion)[0], origin, total)
 
 

@@ -68,7 +68,8 @@ def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB"):
     """
     check_alpha(alpha)
     m = len(onto)
-    require_memory(24 * m * m, memory, f"three matrices of order {m}, the number of landmarks,", "fewer landmarks")
+    needed = restricted_bytes(m)
+    require_memory(needed, memory, f"ridge over {m} landmarks", "fewer landmarks, or a larger memory=")
     Q = orthonormal_basis(onto, memory)
     inner, root = _weighted(phi, weights, memory)
     N, right = _normal_equations(Q, phi.points, root, root * np.asarray(Y, np.float64).reshape(len(root), -1))
@@ -85,6 +86,15 @@ def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB"):
     total = float(np.sum(inner.diagonal(), dtype=np.float64))
     outside = float(np.clip(1 - np.trace(N) / total, 0.0, 1.0)) if total > 0 else 0.0
     return Ridge(psi, residual, posterior, outside)
+
+
+def restricted_bytes(m):
+    """Return the largest number of bytes that ``restricted`` takes beyond the points of m landmarks.
+
+    All eigenvectors of a matrix by LAPACK take ten matrices of order m, beside which there is a basis, and a tile of
+    coordinates.
+    """
+    return 8 * m * (11 * m + 3 * _ROWS)
 
 
 def orthonormal_basis(onto, memory):
