@@ -23,6 +23,8 @@ SETTINGS = [
     KernelRidge(kernel=mc.Matern(length=2.0), memory="1kB"),
     KernelRidge(kernel=mc.Gaussian("scale") + mc.Linear(), landmarks=1000, rule="greedy"),
     KernelRidge(0.0, kernel="poly"),
+    KernelRidge(0.1, kernel="rbf", tune="loo"),
+    KernelRidge(0.1, kernel=mc.Matern(2.0), tune="marginal_likelihood"),
 ]
 
 
@@ -297,3 +299,49 @@ def test_bad_parameters_are_named(sample, parameters, error, message):
 def test_bad_weights_are_refused(sample, weights, message):
     with pytest.raises(ValueError, match=message):
         KernelRidge().fit(sample[0], sample[1], weights)
+
+
+@pytest.mark.parametrize("tune", ["loo", "marginal_likelihood"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_tuned_models_predict_better_from_a_bad_start_and_certify(tune, dtype, global_random_seed):
+    draw = np.random.default_rng(global_random_seed)
+    points = draw.uniform(-3, 3, (200, 2)).astype(dtype)
+    targets = (np.sin(2 * points[:, 0]) + 0.1 * draw.normal(size=200)).astype(dtype)
+    start = mc.Mapped(mc.Gaussian(20.0), np.ones(2))
+    plain = KernelRidge(1.0, kernel=start).fit(points[:100], targets[:100])
+    tuned = KernelRidge(1.0, kernel=start, tune=tune).fit(points[:100], targets[:100])
+    assert tuned.score(points[100:], targets[100:]) > 0.9 > plain.score(points[100:], targets[100:])
+    # the fit is that of the tuned numbers
+    again = KernelRidge(tuned.alpha_, kernel=tuned.kernel_).fit(points[:100], targets[:100])
+    np.testing.assert_array_equal(again.predict(points), tuned.predict(points))
+    assert mc.certify(tuned, points[:100], targets[:100]).residuals.max() < 1e-4
+    assert tuned.kernel is start
+
+
+def test_the_standard_deviation_is_that_of_a_gaussian_process(sample):
+    X, Y, _, _ = sample
+    model = KernelRidge(0.1, kernel=mc.Gaussian(0.3)).fit(X, Y[:, 0])
+    theirs = GaussianProcessRegressor(RBF(np.sqrt(1 / 0.6)), alpha=0.1, optimizer=None).fit(X, Y[:, 0])
+    new = X[:7] + 0.3
+    values, deviations = model.predict(new, return_std=True)
+    expected, their_deviations = theirs.predict(new, return_std=True)
+    np.testing.assert_allclose(values, expected, atol=1e-10)
+    np.testing.assert_allclose(deviations, their_deviations, atol=1e-8)
+
+
+def test_tuning_refuses_landmarks_and_other_names(sample):
+    X, Y, _, _ = sample
+    with pytest.raises(ValueError, match="landmarks = 5 must be None with tune"):
+        KernelRidge(0.1, kernel="rbf", tune="loo", landmarks=5).fit(X, Y)
+    with pytest.raises(ValueError, match="tune = 'gcv' must be one of"):
+        KernelRidge(0.1, kernel="rbf", tune="gcv").fit(X, Y)
+
+
+def test_a_tuned_model_survives_its_file(sample, tmp_path):
+    X, Y, _, _ = sample
+    model = KernelRidge(0.1, kernel="rbf", tune="marginal_likelihood").fit(X, Y)
+    mc.save(model, tmp_path / "model")
+    read = mc.load(tmp_path / "model")
+    np.testing.assert_array_equal(read.predict(X), model.predict(X))
+    assert (read.alpha_, read.kernel_, read.tune) == (model.alpha_, model.kernel_, "marginal_likelihood")
+    np.testing.assert_array_equal(read.variance(X[:3]), model.variance(X[:3]))

@@ -108,7 +108,11 @@ MERCER = [
     Spec(mc.NuSVR, "reals", {"nu": _p("share", 0.4), "C": C, **SOLVER}),
     Spec(mc.OneClassSVM, None, {"nu": _p("share", 0.3), **SOLVER}),
     Spec(mc.SVDD, None, {"C": _p("positive, infinite or none", None), **SOLVER}),
-    Spec(mc.KernelRidge, "reals", {"alpha": _p("nonnegative", 0.1), "kernel": KERNEL, **LANDMARKS}),
+    Spec(
+        mc.KernelRidge,
+        "reals",
+        {"alpha": _p("nonnegative", 0.1), "kernel": KERNEL, "tune": _p("choice or none", None), **LANDMARKS},
+    ),
     Spec(
         mc.KernelPCA,
         None,

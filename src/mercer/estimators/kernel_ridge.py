@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import check_weights, refuse_large
+from mercer._common import check_choice, check_flag, check_weights, refuse_large
 from mercer._compute.points import take_points
 from mercer._compute.targets import as_real_targets
 from mercer.definiteness.convexity import nonconvexity, warn_nonconvex
@@ -16,6 +16,7 @@ from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator, check_lengths, in_float64
 from mercer.estimators._landmarks import landmark_features, store_trace_error, uses_all_points
 from mercer.expansion import features
+from mercer.learning.tuning import METHODS, tune_ridge
 from mercer.solvers import ridge
 from mercer.solvers._certify import Residuals
 
@@ -42,6 +43,10 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         solutions to search. All training points span them when left out, or when there are no more than the number.
     rule : {"randomly_pivoted", "greedy", "leverage", "k_means", "uniform"}
         Rule that selects a number of landmarks, see `maps.select_landmarks`.
+    tune : {"marginal_likelihood", "loo"}, optional
+        Choose the bandwidth and the regularisation by descent from those given: by the largest marginal likelihood of
+        the Gaussian process, which also scales the kernel, or by the smallest leave-one-out error. The kernel needs a
+        gradient; with ``Mapped(kernel, scales)`` each column gets a scale. O(n^3) for each step; not with landmarks.
     memory : str or int
         Memory limit, in bytes, of stored matrices. Beyond it, and without landmarks, products are lazy.
     random_state : int, RandomState or None
@@ -60,7 +65,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     trace_error_ : float
         Share of the sum of k(x, x) that the landmarks do not span; only with landmarks.
     kernel_ : Kernel
-        Kernel with resolved bandwidth.
+        Kernel with resolved or tuned bandwidth.
+    alpha_ : float or array
+        ``alpha``, or its tuned value.
     posterior_ : Expansion
         Vectors R with posterior variance k(x, x) - R(x) R(x)'. With landmarks ``fit`` computes them, otherwise the
         first access does, in O(n^3).
@@ -80,7 +87,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     References
     ----------
     Saunders, Gammerman, Vovk, *Ridge regression learning algorithm in dual variables*, ICML (1998).
-    Rasmussen, Williams, *Gaussian processes for machine learning* (2006), eq. (2.25), (2.26), (5.12).
+    Rasmussen, Williams, *Gaussian processes for machine learning* (2006), eq. (2.25), (2.26), (5.9), (5.12).
 
     Examples
     --------
@@ -90,6 +97,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     >>> model = KernelRidge(1e-3, kernel=mc.Gaussian(0.5)).fit(X, np.sin(X.ravel()))
     >>> model.predict([[1.5]]).round(2), model.variance([[1.5], [100.0]]).round(2)
     (array([1.]), array([0., 1.]))
+    >>> tuned = KernelRidge(1e-3, kernel=mc.Gaussian(5.0), tune="loo").fit(X, np.sin(X.ravel()))
+    >>> tuned.kernel_.gamma < 1.0
+    True
     """
 
     alpha: Any = 1.0
@@ -97,6 +107,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     kernel: Any = "linear"
     landmarks: Any = None
     rule: str = "randomly_pivoted"
+    tune: str | None = None
     memory: str | int = "1GB"
     random_state: Any = None
 
@@ -117,22 +128,29 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         self
         """
         ridge.check_alpha(self.alpha)
+        check_choice("tune", self.tune, (None, *METHODS))
         y, weights = self._check_targets(X, y, sample_weight)
         kernel, points = self._training_points(X, weights)
+        targets, alpha = y.reshape(len(y), -1), self.alpha
+        if self.tune is not None:
+            if self.landmarks is not None:
+                raise ValueError(f"landmarks = {self.landmarks!r:.40} must be None with tune; tune on fewer points.")
+            kernel, alpha = tune_ridge(kernel, alpha, points, targets, weights, self.tune, self.memory)
 
-        phi, targets = features(kernel, points), y.reshape(len(y), -1)
+        phi = features(kernel, points)
         onto = landmark_features(self, phi, weights)
         if onto is None:
             options = {"memory": self.memory, "random_state": self.random_state}
-            found = ridge.ridge(phi, targets, self.alpha, weights, **options)
+            found = ridge.ridge(phi, targets, alpha, weights, **options)
         else:
-            found = ridge.restricted(phi, onto, targets, self.alpha, weights, memory=self.memory)
+            found = ridge.restricted(phi, onto, targets, alpha, weights, memory=self.memory)
 
         coef = found.expansion.coef
-        self.kernel_, self.expansion_, self.residual_ = kernel, found.expansion, found.residual
+        self.kernel_, self.alpha_ = kernel, alpha
+        self.expansion_, self.residual_ = found.expansion, found.residual
         self.dual_coef_ = coef[:, 0] if y.ndim == 1 else coef
         self.intercept_ = np.zeros(coef.shape[1], coef.dtype)
-        self._asked = (self.alpha, self.memory, targets, weights)
+        self._asked = (alpha, self.memory, targets, weights)
         store_trace_error(self, found.trace_error)
         self.__dict__.pop("posterior_", None)
         if found.posterior is not None:
@@ -155,25 +173,31 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _evidence(self, phi, weights):
         """Return the evidence that the problem is not convex; None where only positive eigenvalues are used."""
-        if not uses_all_points(self, len(phi)) or ridge.has_minimum_norm(phi, self.alpha, weights):
+        if not uses_all_points(self, len(phi)) or ridge.has_minimum_norm(phi, self.alpha_, weights):
             return None
         points = phi.points if weights is None else take_points(phi.points, np.flatnonzero(weights))
         return nonconvexity(phi.kernel, points, centre=False)
 
-    def predict(self, X):
+    def predict(self, X, return_std=False):
         """Predict the targets of new points.
 
         Parameters
         ----------
         X : points (n_test)
             For "precomputed" their kernel values with the training points (n_test, n).
+        return_std : bool
+            Return the standard deviations of the Gaussian process too, without the noise.
 
         Returns
         -------
         array (n_test,) or (n_test, n_targets)
+        array (n_test,)
+            Only with ``return_std``: the square roots of ``variance(X)``, equal for all targets.
         """
-        X = self._new_points(X)
-        return self._like_targets(self.expansion_(X) + self.intercept_)
+        check_flag("return_std", return_std)
+        points = self._new_points(X)
+        values = self._like_targets(self.expansion_(points) + self.intercept_)
+        return (values, np.sqrt(self.variance(X))) if return_std else values
 
     def variance(self, X):
         """Return the posterior variance of the Gaussian process at new points, without the noise.
@@ -219,7 +243,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         y, weights = self._check_targets(X, y, sample_weight)
         psi = in_float64(kernel, points if self.landmarks is None else self.expansion_.points, self.expansion_.coef)
         targets = y.reshape(len(y), -1)
-        found = ridge.normal_residuals(psi, points, targets, self.alpha, weights)
+        found = ridge.normal_residuals(psi, points, targets, self.alpha_, weights)
         return Residuals(found, self._evidence(features(kernel, points), weights) is None)
 
     def _like_targets(self, values):

@@ -1,0 +1,162 @@
+"""Scales of columns, size of the kernel and ridge of kernel ridge regression, by likelihood or leave-one-out error."""
+
+import numpy as np
+import scipy.linalg
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._common import check_positive, refuse_large, warn
+from mercer._compute.memory import require_memory
+from mercer._compute.points import as_dense_rows
+from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
+from mercer.kernels.base import require_gradient
+
+METHODS = ("marginal_likelihood", "loo")
+# Bounds of the logarithms of the scales; of the ridge as a share of the mean of k(x, x).
+_RANGE, _LEAST = np.log(1e5), 1e-6
+# The exponent of a common scale s of all columns in a parameter of a kernel: k(s x, s z).
+_POWERS = {
+    Gaussian: ("gamma", 2),
+    Cauchy: ("gamma", 2),
+    Laplacian: ("gamma", 1),
+    Matern: ("length", -1),
+    RationalQuadratic: ("length", -1),
+}
+# Least ridge in roundings of a kernel value.
+_ROUNDINGS = 1e4
+# Largest number of steps.
+_STEPS = 200
+# Kernel values in a block of rows of the gradient.
+_BLOCK = 1 << 21
+
+
+def tune_ridge(kernel, alpha, X, Y, weights, method, memory):
+    """Return the kernel and the ridge with the largest marginal likelihood or the smallest leave-one-out error.
+
+    The columns have one scale each if the kernel is ``Mapped(kernel, scales)``, otherwise one in common. The likelihood
+    also determines the size of the kernel, in closed form; the error does not depend on it.
+    """
+    check_positive("alpha", alpha)
+    require_gradient(kernel, f'KernelRidge(tune="{method}")', "use tune=None")
+    X = as_dense_rows(X, "X")
+    # below, rounding of kernel values decides
+    least = np.log(max(_LEAST, _ROUNDINGS * np.finfo(X.dtype).eps))
+    X = X.astype(np.float64)
+    refuse_large("X", X)
+    X, Y, w = _distinct(X, np.asarray(Y, np.float64), weights)
+    needed = 5 * 8 * len(X) ** 2
+    require_memory(
+        needed, memory, f"tuning on {len(X)} points", "fewer points, and fit all with the kernel_ and alpha_"
+    )
+    size = float(np.mean(kernel.diag(X)))
+    if not (Y.any() and size > 0):
+        # any scale gives the same predictions, or there is no kernel
+        return kernel, float(alpha)
+    own = isinstance(kernel, Mapped) and not callable(kernel.A) and kernel.A.ndim == 1 and kernel.A.dtype.kind == "f"
+    inner, first = (kernel.kernel, np.asarray(kernel.A, np.float64)) if own else (kernel, np.ones(X.shape[1]))
+    start = np.append(np.zeros(len(first) if own else 1), np.log(alpha / size))
+    bounds = [(-_RANGE, _RANGE)] * (len(start) - 1) + [(least, _RANGE)]
+    start[-1] = np.clip(start[-1], *bounds[-1])
+    criterion = _likelihood if method == "marginal_likelihood" else _left_out
+
+    def objective(logs):
+        U = X * (first * np.exp(logs[:-1]))
+        value, W, by_ridge, _ = criterion(inner, U, Y, w, size * np.exp(logs[-1]))
+        by_scales = _by_scales(inner, U, W)
+        return value, np.append(by_scales if own else by_scales.sum(), by_ridge)
+
+    options = {"ftol": 1e-14, "gtol": 1e-8, "maxiter": _STEPS, "maxfun": 2 * _STEPS}
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    # rounding of the objective ends the search too
+    if found.nit >= _STEPS:
+        warn(
+            f'tune="{method}" has not reached its optimum after {_STEPS} steps; start nearer to it.', ConvergenceWarning
+        )
+    # digits beyond a thousandth are rounding of the sums
+    logs = np.round(found.x, 3)
+    scales, ridge = first * np.exp(logs[:-1]), size * float(np.exp(logs[-1]))
+    factor = criterion(inner, X * scales, Y, w, ridge)[-1]
+    tuned = Mapped(inner, scales) if own else _with_scale(inner, scales)
+    return (tuned if factor == 1 else factor * tuned), float(factor * ridge)
+
+
+def _distinct(X, Y, weights):
+    """Return the different observations and their weights: repetitions, which say nothing of the noise, add up."""
+    rows, inverse = np.unique(np.hstack([X, Y]), axis=0, return_inverse=True)
+    w = np.bincount(inverse.ravel(), weights, minlength=len(rows)).astype(np.float64)
+    kept = rows[w > 0]
+    return kept[:, : X.shape[1]], kept[:, X.shape[1] :], w[w > 0]
+
+
+def _with_scale(kernel, scales):
+    """Return k(s x, s z) for one scale of all columns."""
+    name, power = _POWERS.get(type(kernel), (None, 0))
+    if name is None:
+        return Mapped(kernel, scales)
+    params = kernel.get_params(deep=False)
+    return type(kernel)(**params | {name: float(params[name] * scales[0] ** power)})
+
+
+def _likelihood(kernel, X, Y, w, ridge):
+    r"""Return the negative log marginal likelihood of k times its best size v, up to a constant, and its derivatives.
+
+    .. math:: \tfrac{tn}2 \log v + \tfrac t2 \log|C|, \qquad
+        C = K + \lambda \, \mathrm{diag}(1 / w), \quad v = \mathrm{tr}(Y' C^{-1} Y) / (tn)
+
+    for t targets; a weight divides the variance of the noise of an observation. The derivatives are those in the kernel
+    matrix (n, n) and in the logarithm of the ridge lambda; the last result is v.
+    """
+    inverse, half_log, A = _solved(kernel, X, Y, w, ridge)
+    fit = float(np.sum(Y * A))
+    value = 0.5 * Y.size * np.log(fit / Y.size) + Y.shape[1] * half_log
+    W = inverse
+    W *= 0.5 * Y.shape[1]
+    W -= (0.5 * Y.size / fit) * (A @ A.T)
+    return value, W, ridge * np.sum(np.diag(W) / w), fit / Y.size
+
+
+def _left_out(kernel, X, Y, w, ridge):
+    r"""Return half the logarithm of the weighted squared leave-one-out error, and its derivatives as `_likelihood`.
+
+    .. math:: r_i = a_i / (C^{-1})_{ii}, \qquad a = C^{-1} Y
+    """
+    inverse, _, A = _solved(kernel, X, Y, w, ridge)
+    q = np.diag(inverse)
+    R = A / q[:, None]
+    error = float(np.sum(w[:, None] * R**2))
+    # derivatives of half the log error in a and in q
+    by_a = w[:, None] * R / q[:, None] / error
+    by_q = -np.sum(by_a * R, axis=1)
+    solved = inverse @ by_a
+    W = -(inverse * by_q) @ inverse - 0.5 * (solved @ A.T + A @ solved.T)
+    return 0.5 * np.log(error), W, ridge * np.sum(np.diag(W) / w), 1.0
+
+
+def _solved(kernel, X, Y, w, ridge):
+    """Return C^-1 (n, n), log|C| / 2, and C^-1 Y, with C = K + ridge diag(1 / w)."""
+    C = np.array(kernel(X), np.float64)
+    C[np.diag_indices_from(C)] += ridge / w
+    try:
+        L = scipy.linalg.cholesky(C, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            f"tune needs a positive definite matrix, but that of {kernel!r} and a ridge of {ridge:.3g} is not; use "
+            "tune=None, or a kernel of mercer.make_positive."
+        ) from None
+    A = scipy.linalg.cho_solve((L, True), Y, check_finite=False)
+    half_log = float(np.sum(np.log(np.diag(L))))
+    inverse, _ = scipy.linalg.lapack.dpotri(L, lower=1, overwrite_c=1)
+    # dpotri leaves the upper triangle as it was
+    inverse = np.tril(inverse)
+    inverse += np.tril(inverse, -1).T
+    return inverse, half_log, A
+
+
+def _by_scales(kernel, U, W):
+    """Return the derivatives (d,) in the log scales of the columns, from those in the symmetric kernel matrix."""
+    found, step = np.zeros(U.shape[1]), max(1, _BLOCK // len(U))
+    for start in range(0, len(U), step):
+        rows = slice(start, start + step)
+        # both arguments of the kernel move, hence the factor 2
+        found += 2 * np.sum(kernel.vjp(U[rows], U, W[rows]) * U[rows], axis=0)
+    return found

@@ -1,0 +1,164 @@
+"""Tuning of ridge regression: derivatives, weights as repetitions, refits without a point, scikit-learn's."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+import mercer as mc
+from mercer.learning.tuning import _by_scales, _left_out, _likelihood, _with_scale, tune_ridge
+
+CRITERIA = [_likelihood, _left_out]
+KERNELS = [mc.Gaussian(0.3), mc.Matern(1.5, 2.5), mc.Polynomial(2, 0.5, 1.0), mc.Gaussian(0.2) + 0.3 * mc.Linear()]
+
+
+def _data(seed, n=30, d=3, noise=0.1):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (n, d))
+    Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] * X[:, 0]]) + noise * rng.normal(size=(n, 2))
+    return X, Y, rng.integers(1, 4, n).astype(float)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("factor", [0.4, 1.0])
+def test_derivatives_are_those_of_differences(criterion, kernel, factor, global_random_seed):
+    X, Y, w = _data(global_random_seed)
+    w, ridge, h = factor * w, 0.2, 1e-5
+
+    def value(scales, ridge):
+        return criterion(kernel, X * scales, Y, w, ridge)[0]
+
+    _, W, by_ridge, _ = criterion(kernel, X, Y, w, ridge)
+    ones = np.ones(3)
+    moves = [np.where(np.arange(3) == c, np.exp(h), 1.0) for c in range(3)]
+    expected = [(value(s, ridge) - value(1 / s, ridge)) / (2 * h) for s in moves]
+    assert _by_scales(kernel, X, W) == pytest.approx(expected, rel=1e-5, abs=1e-6)
+    assert by_ridge == pytest.approx(
+        (value(ones, ridge * np.exp(h)) - value(ones, ridge / np.exp(h))) / (2 * h), rel=1e-5
+    )
+
+
+@pytest.mark.parametrize("method", ["loo", "marginal_likelihood"])
+def test_a_weight_equals_that_number_of_repetitions(method, global_random_seed):
+    X, Y, w = _data(global_random_seed)
+    w[3] = 0
+    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(len(X)), w.astype(int)))
+    weighted = tune_ridge(mc.Gaussian(0.3), 0.2, X, Y, w, method, "1GB")
+    repeated = tune_ridge(mc.Gaussian(0.3), 0.2, X[rows], Y[rows], None, method, "1GB")
+    assert weighted == repeated
+
+
+@pytest.mark.parametrize("method", ["loo", "marginal_likelihood"])
+def test_twice_all_weights_double_the_ridge_only(method, global_random_seed):
+    X, Y, w = _data(global_random_seed)
+    kernel, ridge = tune_ridge(mc.Gaussian(0.3), 0.2, X, Y, w, method, "1GB")
+    other, double = tune_ridge(mc.Gaussian(0.3), 0.4, X, Y, 2 * w, method, "1GB")
+    assert double == pytest.approx(2 * ridge, rel=2e-3)
+    np.testing.assert_allclose(other(X), kernel(X), rtol=3e-3, atol=1e-3)
+
+
+def test_the_leave_one_out_error_is_that_of_refits(global_random_seed):
+    X, Y, w = _data(global_random_seed, n=12)
+    kernel, ridge, errors = mc.Gaussian(0.3), 0.2, []
+    for i in range(len(X)):
+        rest = np.delete(np.arange(len(X)), i)
+        model = mc.KernelRidge(ridge, kernel=kernel).fit(X[rest], Y[rest], w[rest])
+        errors.append(w[i] * np.sum((Y[i] - model.predict(X[i : i + 1])) ** 2))
+    assert _left_out(kernel, X, Y, w, ridge)[0] == pytest.approx(0.5 * np.log(np.sum(errors)), rel=1e-8)
+
+
+def test_the_likelihood_is_that_of_scikit_learn(global_random_seed):
+    X, Y, _ = _data(global_random_seed)
+    y, gamma, ridge = Y[:, :1], 0.3, 0.2
+    value, _, _, size = _likelihood(mc.Gaussian(gamma), X, y, np.ones(len(X)), ridge)
+    kernel = ConstantKernel(size) * RBF(np.sqrt(1 / (2 * gamma))) + WhiteKernel(size * ridge)
+    theirs = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y[:, 0]).log_marginal_likelihood_value_
+    n = len(X)
+    # the constant: N log(2 pi) / 2 + N / 2
+    assert -value - n / 2 * np.log(2 * np.pi) - n / 2 == pytest.approx(theirs, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("own", [False, True], ids=["one scale", "a scale for each column"])
+def test_the_optimum_is_that_of_scikit_learn(seed, own):
+    X, Y, _ = _data(seed, n=60, d=2)
+    start = ConstantKernel(1.0) * RBF(np.ones(2) if own else 1.0) + WhiteKernel(0.1)
+    with warnings.catch_warnings():
+        # of length scales at their bounds
+        warnings.simplefilter("ignore")
+        theirs = GaussianProcessRegressor(start).fit(X, Y[:, 0])
+    kernel = mc.Mapped(mc.Gaussian(0.5), np.ones(2)) if own else mc.Gaussian(0.5)
+    tuned, ridge = tune_ridge(kernel, 0.1, X, Y[:, :1], None, "marginal_likelihood", "1GB")
+    inner = tuned.kernel
+    ours = inner.A if own else np.sqrt(2 * inner.gamma)
+    product, white = theirs.kernel_.k1, theirs.kernel_.k2
+    assert tuned.factor == pytest.approx(product.k1.constant_value, rel=0.02)
+    # length scales of a thousand and more are infinite
+    assert np.minimum(1 / ours, 1e3) == pytest.approx(np.minimum(product.k2.length_scale, 1e3), rel=0.02)
+    assert ridge == pytest.approx(white.noise_level, rel=0.02)
+
+
+@pytest.mark.parametrize("method", ["loo", "marginal_likelihood"])
+def test_no_neighbour_of_the_optimum_is_better(method, global_random_seed):
+    X, Y, w = _data(global_random_seed, n=60, d=2, noise=0.5)
+    tuned, ridge = tune_ridge(mc.Matern(1.0, 2.5), 0.1, X, Y, w, method, "1GB")
+    criterion = _likelihood if method == "marginal_likelihood" else _left_out
+    factor = 1.0 if method == "loo" else tuned.factor
+    kernel = tuned if method == "loo" else tuned.kernel
+    best = criterion(kernel, X, Y, w, ridge / factor)[0]
+    for scale in (0.9, 1.1):
+        assert criterion(_with_scale(kernel, np.full(2, scale)), X, Y, w, ridge / factor)[0] > best
+        assert criterion(kernel, X, Y, w, scale * ridge / factor)[0] > best
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        mc.Gaussian(0.4),
+        mc.Cauchy(0.4),
+        mc.Laplacian(0.4),
+        mc.Matern(0.7, 1.5),
+        mc.RationalQuadratic(0.7, 2.0),
+        mc.Linear(),
+    ],
+    ids=repr,
+)
+def test_a_scale_of_the_columns_is_one_of_the_kernel(kernel):
+    X = _data(0)[0]
+    np.testing.assert_allclose(_with_scale(kernel, np.full(3, 1.7))(X), kernel(1.7 * X), rtol=1e-12)
+
+
+def test_columns_that_say_nothing_get_small_scales():
+    X, Y, _ = _data(1, n=120, d=6)
+    tuned, _ = tune_ridge(mc.Mapped(mc.Gaussian(0.5), np.ones(6)), 0.1, X, Y, None, "marginal_likelihood", "1GB")
+    scales = tuned.kernel.A
+    assert scales[:2].min() > 5 * scales[2:].max()
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda X, y: tune_ridge(mc.Gaussian(1.0), 0.0, X, y, None, "loo", "1GB"),
+            ValueError,
+            "alpha = 0.0 must be above 0",
+        ),
+        (
+            lambda X, y: tune_ridge(mc.Gaussian(1.0), 0.1, X, y, None, "loo", "1kB"),
+            MemoryError,
+            "tuning on 30 points needs",
+        ),
+        (lambda X, y: tune_ridge(mc.Sigmoid(1.0, 0.0), 1e-6, X, y, None, "loo", "1GB"), ValueError, "make_positive"),
+        (
+            lambda X, y: tune_ridge(mc.strings.Spectrum(2), 0.1, X, y, None, "loo", "1GB"),
+            TypeError,
+            r"KernelRidge\(tune=.loo.\) needs a gradient.*use tune=None",
+        ),
+    ],
+)
+def test_errors_name_the_argument(call, error, message):
+    with pytest.raises(error, match=message):
+        call(*_data(0)[:2])
