@@ -472,3 +472,46 @@ def test_the_stored_matrix_gives_the_components_of_lazy_products(dtype, error, m
     np.testing.assert_allclose(stored.transform(points), aligned(lazy.transform(points), stored.transform(points)),
                                atol=10 * error)  # fmt: skip
     assert stored.residuals_.max() < (1e-11 if dtype == np.float64 else 1e-5)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+@pytest.mark.parametrize("landmarks", [None, 30])
+def test_the_score_is_minus_the_squared_distance_to_the_components(whiten, landmarks, global_random_seed):
+    draw = np.random.default_rng(global_random_seed)
+    points, new = draw.normal(size=(60, 3)), draw.normal(size=(20, 3))
+    kernel = mc.Gaussian(0.3)
+    model = mc.KernelPCA(4, kernel=kernel, whiten=whiten, landmarks=landmarks, random_state=0).fit(points)
+    phi = mc.features(kernel, new)
+    expected = -mc.sqdist(phi, model.reconstruct(model.transform(new)), paired=True)
+    np.testing.assert_allclose(model.score_samples(new), expected, atol=1e-10)
+    assert model.score(new) == pytest.approx(expected.mean(), abs=1e-10)
+    if landmarks is not None:
+        return
+    # over the training points, the eigenvalues left out
+    K = kernel(points)
+    left = np.trace(K) - K.sum() / 60 - model.eigenvalues_.sum()
+    assert model.score(points) == pytest.approx(-left / 60, rel=1e-9)
+
+
+def test_with_a_linear_kernel_the_score_is_the_reconstruction_error_of_pca(global_random_seed):
+    draw = np.random.default_rng(global_random_seed)
+    points, new = draw.normal(size=(60, 5)), draw.normal(size=(20, 5))
+    theirs = PCA(2).fit(points)
+    errors = np.sum((new - theirs.inverse_transform(theirs.transform(new))) ** 2, axis=1)
+    np.testing.assert_allclose(mc.KernelPCA(2).fit(points).score_samples(new), -errors, atol=1e-10)
+
+
+def test_novel_points_have_the_lowest_scores(global_random_seed):
+    draw = np.random.default_rng(global_random_seed)
+    angles = draw.uniform(0, 2 * np.pi, 200)
+    ring = np.column_stack([np.cos(angles), np.sin(angles)]) + 0.05 * draw.normal(size=(200, 2))
+    # inside the ring, where a density of one bump is high
+    novel = 0.1 * draw.normal(size=(30, 2))
+    model = mc.KernelPCA(20, kernel=mc.Gaussian(2.0)).fit(ring[:150])
+    assert model.score_samples(novel).max() < np.median(model.score_samples(ring[150:]))
+
+
+def test_rows_of_a_given_matrix_have_no_score():
+    K = mc.Gaussian(0.5)(np.arange(12.0).reshape(6, 2))
+    with pytest.raises(ValueError, match="no values of new points"):
+        mc.KernelPCA(2, kernel="precomputed").fit(K).score_samples(K[:2])

@@ -262,6 +262,45 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         coordinates = self.coordinates_
         return coordinates.preimages(coordinates(X), self.preimage if method is None else method, start=X)
 
+    def score_samples(self, X):
+        """Return minus the squared distance of phi(x) to the components, a score of novelty: low for unlike points.
+
+        Parameters
+        ----------
+        X : points (n_test)
+
+        Returns
+        -------
+        array (n_test,)
+            -|phi(x) - mu - sum_k y_k u_k|^2, at most 0. Its mean over the training points is minus the sum of the
+            eigenvalues left out, divided by n.
+
+        Raises
+        ------
+        ValueError
+            For rows of a precomputed kernel, which do not contain k(x, x).
+
+        References
+        ----------
+        Hoffmann, *Kernel PCA for novelty detection*, Pattern Recognition 40 (2007).
+        """
+        return -(self.coordinates_.residual(self._new_points(X)) ** 2)
+
+    def score(self, X, y=None):
+        """Return the mean of ``score_samples``: minus the mean squared reconstruction distance in feature space.
+
+        Parameters
+        ----------
+        X : points (n_test)
+        y : ignored
+
+        Returns
+        -------
+        float
+            Comparable between numbers of components of one kernel; kernels differ in their distances.
+        """
+        return float(np.mean(self.score_samples(X), dtype=np.float64))
+
     def __mercer_certify__(self, X, y, sample_weight):
         """Return the relative residuals of the eigenpairs, or of the axes over landmarks, from the training points."""
         refuse_weights(self, sample_weight)
