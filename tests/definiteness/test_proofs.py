@@ -23,6 +23,7 @@ PROVED = [
     mc.Polynomial(2, 1.0, 0.0),
     mc.Gaussian(0.5),
     mc.Laplacian(0.5),
+    mc.Periodic(2.0),
     mc.Local(mc.Polynomial(2, 0.5, 1.0), (1, 3), 1),
     mc.Matern(1.0, 0.5),
     mc.Matern(1.0, 2.5),

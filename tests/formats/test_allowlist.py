@@ -124,6 +124,7 @@ STORED = {
     "Normalized": "kernel",
     "OnColumns": "kernel columns",
     "OnFeatures": "kernel inner",
+    "Periodic": "period length",
     "Overlap": "",
     "Polynomial": "degree gamma coef0",
     "Power": "kernel degree",

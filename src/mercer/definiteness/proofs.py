@@ -80,6 +80,7 @@ for _kind, _known in {
     kernels.Laplacian: _proved(
         "a product over coordinates of exp(-gamma |x - z|), whose Fourier transform is positive"
     ),
+    kernels.Periodic: _proved("a Gaussian of the points (cos, sin) of the phases of the coordinates"),
     kernels.Chi2: _proved("exp(-gamma s) of a conditionally negative definite s (Schoenberg 1938)", _HISTOGRAMS),
     kernels.Intersection: _proved("min(x, z) is the integral of [t < x] [t < z] over t > 0", _HISTOGRAMS),
     kernels.Constant: _proved("one constant feature"),

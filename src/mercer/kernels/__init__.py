@@ -12,6 +12,7 @@ from mercer.kernels.local import Local
 from mercer.kernels.mapped import Mapped
 from mercer.kernels.on_columns import OnColumns, on_columns
 from mercer.kernels.on_features import OnFeatures
+from mercer.kernels.periodic import Periodic
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, Radial, RationalQuadratic
 
@@ -37,6 +38,7 @@ __all__ = [
     "Normalized",
     "OnColumns",
     "OnFeatures",
+    "Periodic",
     "Polynomial",
     "Power",
     "Precomputed",

@@ -48,6 +48,7 @@ def all_calls():
         mc.Laplacian: {"gamma": rule},
         mc.Cauchy: {"gamma": rule},
         mc.Chi2: {"gamma": rule},
+        mc.Periodic: {"period": positive, "length": positive},
         mc.Matern: {"length": rule, "nu": ("positive", lambda: 1.5)},
         mc.RationalQuadratic: {"length": rule, "alpha": positive},
         mc.Polynomial: {"degree": COUNT, "gamma": rule, "coef0": number},
