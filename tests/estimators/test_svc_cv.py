@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import f1_score
 from sklearn.model_selection import (
     GridSearchCV,
@@ -399,3 +399,16 @@ def test_probabilities_of_few_points_come_from_exact_values_and_cause_no_warning
         warnings.simplefilter("error")
         coarse, fine = (SVCCV(Cs=[1.0, 1e4], cv=3, calibration="sigmoid", tol=tol).fit(X, y) for tol in (1e-3, 1e-9))
     np.testing.assert_allclose(coarse.held_out_values_, fine.held_out_values_, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.timeout(60)
+def test_a_tolerance_below_rounding_ends_with_the_scores_of_an_accurate_search():
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((60, 2))
+    labels = np.sign(points[:, 0] + 0.5 * rng.standard_normal(60))
+    tiny, accurate = (mc.SVCCV(kernel=mc.Gaussian(0.5), tol=tol) for tol in (1e-300, 1e-10))
+    with pytest.warns(ConvergenceWarning, match="above tol = 1e-300"):
+        tiny.fit(points, labels)
+    accurate.fit(points, labels)
+    np.testing.assert_array_equal(tiny.cv_results_["mean_test_score"], accurate.cv_results_["mean_test_score"])
+    np.testing.assert_allclose(tiny.decision_function(points), accurate.decision_function(points), atol=1e-5)

@@ -16,6 +16,8 @@ from mercer.estimators._search import GridSearch
 from mercer.estimators.svc import SVC
 from mercer.solvers.svm.one_vs_one import class_values, decide, duals_of, is_paired
 
+# A relative duality gap below this is rounding.
+_ROUNDED = 1e-14
 # Up to so many points of a binary classifier, decision values for probabilities have this accuracy, whatever ``tol``.
 _FEW, _ACCURATE = 500, 1e-9
 
@@ -188,7 +190,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     def _solve(self, problem, kernels, folds, Cs):
         upper = problem.upper_bounds(1.0)
         duals = duals_of(problem.binary, upper)
-        gap, tol = self.tol, self.tol
+        gap, tol = max(self.tol, _ROUNDED), self.tol
         if self.calibration is not None:
             # probabilities need accurate decision values; of few points they cost little: weights equal repetitions
             few = max(len(dual.coef) for dual in duals) <= _FEW
