@@ -172,3 +172,23 @@ def test_kernels_of_rows_and_of_row_indices_do_not_join():
     for make in (lambda: mc.Precomputed() + mc.Linear(), lambda: mc.FeatureMap(np.square) * mc.Precomputed()):
         with pytest.raises(ValueError, match=r"must take the same kind of points, got .*'indices'.*on_columns"):
             make()
+
+
+FORMULAS = {
+    "0.5 * Gaussian(gamma=0.2) + Polynomial(degree=3, gamma=1.0, coef0=1.0) * Cauchy(gamma=0.1)": (
+        0.5 * mc.Gaussian(0.2) + mc.Polynomial(3) * mc.Cauchy(0.1)
+    ),
+    "(Linear() + 1.0) ** 2": (mc.Linear() + 1.0) ** 2,
+    "Linear() + (Gaussian(gamma=1.0) + 2.0)": mc.Sum(mc.Linear(), mc.Gaussian(1.0) + 2.0),
+    "Linear() * (0.5 * (Linear() * Gaussian(gamma=1.0)))": mc.Linear() * mc.Scaled(mc.Linear() * mc.Gaussian(1.0), 0.5),
+    "2.0 * (3.0 * Linear())": mc.Scaled(mc.Scaled(mc.Linear(), 3.0), 2.0),
+    "(Linear() ** 2) ** 3": mc.Power(mc.Power(mc.Linear(), 2), 3),
+    "(0.5 * Linear()) ** 2 * (Linear() * Linear())": (0.5 * mc.Linear()) ** 2 * mc.Product(mc.Linear(), mc.Linear()),
+    "Linear() + Constant(value=0.0)": mc.Sum(mc.Linear(), mc.Constant(0.0)),
+}
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_kernels_print_as_formulas_that_python_reads_back(formula):
+    assert repr(FORMULAS[formula]) == formula
+    assert eval(formula, vars(mc)) == FORMULAS[formula]

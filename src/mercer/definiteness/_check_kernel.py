@@ -70,7 +70,7 @@ def check_kernel(k, X=None):
     >>> report.positive_semidefinite, report.witness.coef, round(report.square, 3)
     (False, array([[1.]]), -0.757)
     >>> print(mc.check_kernel(mc.Gaussian(1.0) * mc.Linear()))
-    Product(left=Gaussian(gamma=1.0), right=Linear())
+    Gaussian(gamma=1.0) * Linear()
       positive semidefinite
       + proved for all rows: a product of positive semidefinite kernels (Schur)
         + proved for all rows: exp(-gamma s) of s = |x - z|^2 is completely monotone (Schoenberg 1938)

@@ -128,7 +128,7 @@ def load(path, memory="1GB"):
     >>> path = os.path.join(tempfile.mkdtemp(), "kernel.mercer")
     >>> mc.save(mc.Gaussian(0.5) + 1, path)
     >>> mc.load(path)
-    Sum(left=Gaussian(gamma=0.5), right=Constant(value=1.0))
+    Gaussian(gamma=0.5) + 1.0
     """
     path = as_path(path)
     # opening a pipe would block

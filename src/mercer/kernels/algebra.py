@@ -55,6 +55,11 @@ class Composite(Kernel):
         return points
 
 
+def _within(kernel, *kinds):
+    """Return the formula of a kernel, in parentheses if it is of one of the kinds."""
+    return f"({kernel!r})" if isinstance(kernel, kinds) else repr(kernel)
+
+
 def _common_kind(kinds):
     """Return the kind of points that all kinds of ``Tags.points`` admit, or None."""
     return next((kind for kind in _ADMITTED if all(kind in _ADMITTED[each] for each in kinds)), None)
@@ -168,6 +173,10 @@ class Sum(_Pair):
     array([[2.]])
     """
 
+    def __repr__(self):
+        constant = isinstance(self.right, Constant) and self.right.value
+        return f"{self.left!r} + {repr(float(constant)) if constant else _within(self.right, Sum)}"
+
     @property
     def explicit(self):
         """Whether both kernels have explicit features."""
@@ -202,6 +211,9 @@ class Product(_Pair):
     array([[4.]])
     """
 
+    def __repr__(self):
+        return f"{_within(self.left, Sum)} * {_within(self.right, Sum, Product, Scaled)}"
+
     @staticmethod
     def _combine(left, right):
         return left * right
@@ -233,6 +245,9 @@ class Scaled(_Transformed):
     """
 
     factor: float = 1.0
+
+    def __repr__(self):
+        return f"{float(self.factor)!r} * {_within(self.kernel, Sum, Product, Scaled)}"
 
     def __post_init__(self):
         super().__post_init__()
@@ -274,6 +289,9 @@ class Power(_Transformed):
     """
 
     degree: int = 2
+
+    def __repr__(self):
+        return f"{_within(self.kernel, Sum, Product, Scaled, Power)} ** {self.degree}"
 
     def __post_init__(self):
         super().__post_init__()

@@ -143,7 +143,7 @@ def unmapped(kernel):
     >>> import numpy as np, mercer as mc
     >>> from mercer.kernels.forms import unmapped
     >>> unmapped(2 * mc.Mapped(mc.Gaussian(1.0), np.array([3.0])))
-    (Scaled(kernel=Gaussian(gamma=1.0), factor=2.0), array([3.]))
+    (2.0 * Gaussian(gamma=1.0), array([3.]))
     """
     if isinstance(kernel, Mapped) and not callable(kernel.A):
         return kernel.kernel, kernel.A
