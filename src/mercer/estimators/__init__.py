@@ -1,5 +1,6 @@
 """Estimators with the interface of scikit-learn: fit validates, resolves the kernel, solves and stores."""
 
+from mercer.estimators._plan import plan
 from mercer.estimators._svc_path import svc_path
 from mercer.estimators.kernel_fisher import KernelFisher
 from mercer.estimators.kernel_map import KernelMap
@@ -36,6 +37,7 @@ __all__ = [
     "NuSVR",
     "Nystroem",
     "OneClassSVM",
+    "plan",
     "svc_path",
     "VirtualSupportVectors",
 ]

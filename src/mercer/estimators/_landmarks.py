@@ -3,6 +3,7 @@
 import numpy as np
 
 from mercer._common import check_integer
+from mercer.estimators._plan import require_plan
 from mercer.expansion import features
 from mercer.maps import select_landmarks
 from mercer.maps._select_landmarks import check_rule
@@ -14,11 +15,15 @@ def uses_all_points(model, n):
 
 
 def landmark_features(model, phi, weights=None):
-    """Return the features of the landmarks of an estimator, no point of weight 0; None where all points span them."""
+    """Return the features of the landmarks of an estimator, no point of weight 0; None where all points span them.
+
+    Raise a MemoryError where the fit takes more than the memory of the estimator.
+    """
     check_rule("rule", model.rule)
     number = np.isscalar(model.landmarks)
     if number:
         check_integer("landmarks", model.landmarks)
+    require_plan(model, len(phi))
     if uses_all_points(model, len(phi)):
         return None
     if number and weights is not None:

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer._compute.memory import require_memory
 from mercer._compute.points import count_points, widened
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import in_float64
@@ -21,9 +20,6 @@ def linear_problem(problem, onto, memory):
 
     The normal of the machine over the landmarks is Q times that of the linear machine on F.
     """
-    n, m = count_points(problem.points), len(onto)
-    require_memory(8 * m * (n + 3 * m), memory, f"coordinates of {n} points over {m} landmarks",
-                   "fewer landmarks, or a larger memory")  # fmt: skip
     basis = orthonormal_basis(onto, memory)
     F = np.ascontiguousarray(basis(problem.points), np.float64)
     square = float(np.sum(problem.kernel.diag(problem.points), dtype=np.float64))

@@ -8,11 +8,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import relative_tolerance
+from mercer._common import check_integer, relative_tolerance
 from mercer._compute.points import count_points
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
 from mercer.estimators._landmarks import store_trace_error
+from mercer.estimators._plan import require_plan
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import extend, recentred, residuals, select_landmarks, spectral
@@ -124,7 +125,10 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         """
         relative_tolerance(self.tol)
         check_rule("rule", self.rule)
+        if np.isscalar(self.landmarks):
+            check_integer("landmarks", self.landmarks)
         kernel, points = self._training_points(X)
+        require_plan(self, count_points(points))
         phi, options = features(kernel, points), {"memory": self.memory, "random_state": self.random_state}
         if self.landmarks is None:
             warn_degenerate(kernel, points)

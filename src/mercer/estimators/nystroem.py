@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from mercer._common import check_integer, warn
 from mercer._compute.points import count_points
 from mercer.estimators._base import KernelTransformer, in_float64, refuse_weights
+from mercer.estimators._plan import require_plan
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import residuals, select_landmarks, spectral
@@ -100,6 +101,7 @@ class Nystroem(KernelTransformer, BaseEstimator):
             raise TypeError(f"landmarks = {self.landmarks!r} must be a rule or points; n_components is their number.")
         wanted = self.landmarks if given else self.n_components
         kernel, points = self._training_points(X)
+        require_plan(self, count_points(points))
         landmarks = select_landmarks(kernel, points, wanted, self.landmarks, self.random_state)
         warn_degenerate(kernel, points)
 

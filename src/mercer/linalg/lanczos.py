@@ -38,6 +38,16 @@ def is_dense(n, k):
     return n <= eigh.DENSE_ORDER or 8 * k >= n
 
 
+def block_width(k):
+    """Return the number of columns of a product for k eigenpairs."""
+    return min(max(k + 8, _LEAST_BLOCK), _MOST_BLOCK)
+
+
+def basis_size(k):
+    """Return the largest number of vectors of the basis for k eigenpairs; their products with the operator are kept."""
+    return max(8 * block_width(k), 2 * k + 4 * block_width(k))
+
+
 def lanczos(operator, k, *, start=None, tol=None, max_products=200, random_state=None):
     """Return the k leading eigenpairs of a symmetric operator, also indefinite, by block Lanczos with thick restarts.
 
@@ -57,7 +67,7 @@ def lanczos(operator, k, *, start=None, tol=None, max_products=200, random_state
     """
     n = eigh.order(operator, k)
     check_integer("max_products", max_products)
-    width = min(max(k + 8, _LEAST_BLOCK), _MOST_BLOCK)
+    width = block_width(k)
     xp = namespace_of(np.empty(0) if start is None else start)
     if max(3 * width, 2 * k) >= n:
         logger.info("%d eigenpairs of order %d: the dense solver takes over from Lanczos", k, n)
@@ -69,7 +79,7 @@ def lanczos(operator, k, *, start=None, tol=None, max_products=200, random_state
         # at least four random columns, in case the start is orthogonal to a leading eigenvector
         first = xp.concat([xp.astype(start, xp.float64), first[:, : max(4, width - start.shape[1])]], axis=1)
     basis = Basis(first)
-    limit = max(8 * width, 2 * k + 4 * width)
+    limit = basis_size(k)
     history = []
     for products in range(1, max_products + 1):
         basis.multiply(operator)

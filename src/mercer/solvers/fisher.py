@@ -90,7 +90,7 @@ def restricted(phi, onto, classes, mu, weights=None, *, n=None, memory="1GB"):
         restricted_bytes(len(onto)),
         memory,
         f"discriminants over {len(onto)} landmarks",
-        "fewer landmarks, or more memory=",
+        "fewer landmarks, or a larger memory=",
     )
     Q, total = orthonormal_basis(onto, memory), sizes.sum()
     centres, within, spanned = _class_moments(Q, phi.points, np.asarray(classes), weights, sizes)

@@ -91,10 +91,9 @@ def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB"):
 def restricted_bytes(m):
     """Return the largest number of bytes that ``restricted`` takes beyond the points of m landmarks.
 
-    All eigenvectors of a matrix by LAPACK take ten matrices of order m, beside which there is a basis, and a tile of
-    coordinates.
+    All eigenvectors of a matrix by LAPACK take ten matrices of order m, beside which there is a basis.
     """
-    return 8 * m * (11 * m + 3 * _ROWS)
+    return 88 * m * m
 
 
 def orthonormal_basis(onto, memory):

@@ -114,6 +114,7 @@ EXPANSIONS = [
             lambda: mc.KernelRidge(kernel=KERNEL).fit(X, np.column_stack([data.TARGETS, data.TWO, data.THREE])),
         ),
     ),
+    call("plan", lambda n, d: mc.plan(mc.KernelRidge(kernel=KERNEL), n, d).bytes, n=COUNT, d=COUNT),
     call(
         "svc_path",
         mc.svc_path,

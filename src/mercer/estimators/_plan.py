@@ -1,0 +1,274 @@
+"""plan: the route, the memory and about the time of a fit, before anything is allocated."""
+
+import functools
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer._common import check_integer
+from mercer._compute.memory import human_bytes, parse_memory, require_memory
+from mercer._compute.points import count_points
+from mercer.gram import Gram
+from mercer.kernels.shorthand import as_kernel
+from mercer.least_squares import preconditioner_rank
+from mercer.linalg import eigh, lanczos
+
+# Matrices that LAPACK takes for all eigenvectors, and for a few or a Cholesky factor, the matrix included.
+_ALL, _FEW = 10, 3
+# Products of Lanczos, and steps of conjugate gradients, that are typical; both depend on the data.
+_PRODUCTS, _STEPS = 10, 100
+# Points whose coordinates are in memory at a time, and arrays of their size.
+_ROWS, _TILES = 4096, 2
+# Bytes of tiles that no budget forbids.
+_SMALL_MEMORY = 1 << 24
+# Orders of the calibration.
+_POINTS, _ORDER, _SMALL = 1024, 768, 256
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a fit takes.
+
+    Attributes
+    ----------
+    seconds : float
+        About the processor time of this machine, in wall-clock seconds without other processes.
+    bytes : int
+        Largest memory beside the interpreter and the points.
+    route : str
+        "dense": a matrix and its factorisation; "stored": a matrix and products with it; "lazy": kernel values are
+        evaluated where they are needed; "landmarks": nothing of size n x n.
+    reason : str
+        Why this route, and how sure the numbers are.
+    """
+
+    seconds: float
+    bytes: int
+    route: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Need:
+    """Route, memory and operations: kernel ``values``, ``flops`` of products, and ``cubes`` n^3 of eigenproblems.
+
+    ``matrices`` are the bytes of those that a rule or a tile does not decide, all of them for None.
+    """
+
+    route: str
+    bytes: int
+    reason: str
+    values: float
+    flops: float = 0.0
+    cubes: float = 0.0
+    matrices: int | None = None
+
+
+def plan(estimator, n, d):
+    """Return the route, the memory and about the time of the fit of an estimator to n points of d features.
+
+    Parameters
+    ----------
+    estimator : KernelPCA, KernelRidge, KernelFisher, KernelMap, SVC or Nystroem
+        Not fitted; its parameters decide, ``memory`` among them.
+    n, d : int
+        Numbers of points, in float64, and of their features.
+
+    Returns
+    -------
+    Plan
+        With ``seconds``, ``bytes``, ``route`` and ``reason``. Nothing of the size of the problem is allocated.
+
+    Raises
+    ------
+    TypeError
+        For other estimators, and for kernels on points that are not rows.
+
+    Notes
+    -----
+    The first call for a kernel and a d measures kernel values, a matrix product and an eigenproblem, a tenth of a
+    second; the process keeps the results. The number of steps of iterative solvers depends on the data: ``reason``
+    says where ``seconds`` assumes one. The bytes are those that a MemoryError of ``fit`` names.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> found = mc.plan(mc.KernelPCA(16, kernel=mc.Gaussian(0.1)), 10_000, 20)
+    >>> found.route, round(found.bytes / 1e6)
+    ('stored', 831)
+    >>> mc.plan(mc.KernelPCA(16, kernel=mc.Gaussian(0.1), memory="300MB"), 10_000, 20).route
+    'lazy'
+    """
+    check_integer("n", n)
+    check_integer("d", d)
+    need, kernel = need_of(estimator, n), as_kernel(estimator.kernel)
+    if kernel.tags.points not in ("rows", "any", "rows or objects", "indices"):
+        raise TypeError(
+            f"plan needs a kernel on rows of d features, got {type(kernel).__name__}; time a fit on a part of the data."
+        )
+    per_value, per_flop, per_cube = _rates(kernel, d)
+    seconds = need.values * per_value + need.flops * per_flop + need.cubes * per_cube
+    return Plan(float(seconds), int(need.bytes), need.route, need.reason)
+
+
+def require_plan(model, n):
+    """Raise a MemoryError unless the memory of an estimator holds what its fit to n points takes."""
+    need = need_of(model, n)
+    budget, matrices = parse_memory(model.memory), need.bytes if need.matrices is None else need.matrices
+    # tiles and what a rule holds are small beside the points, unless they are many
+    exceeds = matrices > budget or need.bytes > max(budget, _SMALL_MEMORY)
+    if need.route in ("dense", "landmarks") and exceeds:
+        what = f"{type(model).__name__} of {n} points ({need.reason})"
+        fewer = "fewer landmarks, rule='uniform'" if need.route == "landmarks" else "landmarks="
+        require_memory(need.bytes, model.memory, what, f"{fewer}, or a larger memory=")
+
+
+def need_of(model, n):
+    """Return what the fit of an estimator to n points takes."""
+    name = next((cls.__name__ for cls in type(model).__mro__ if cls.__name__ in _NEEDS), None)
+    if isinstance(model, type) or name is None:
+        raise TypeError(f"estimator must be one of {', '.join(_NEEDS)}, got {model!r:.60}.")
+    return _NEEDS[name](model, n)
+
+
+# --- one function an estimator ----------------------------------------------------------------------------------------
+
+
+def _kernel_pca(model, n):
+    m, k, memory = _number(model.landmarks), model.n_components, parse_memory(model.memory)
+    if m is not None and m < n or _is_given(model.landmarks):
+        return _over_landmarks(model.rule, n, m, _ALL + 2)
+    if k is None or lanczos.is_dense(n, k if k >= 1 else 1):
+        every = k is None or k < 1 or 8 * k >= n
+        return _dense(
+            n, _ALL if every else _FEW, f"n = {n} is at most {eigh.DENSE_ORDER}, or most components are wanted"
+        )
+    k = k if k >= 1 else 32
+    width, basis = lanczos.block_width(k), 16 * n * lanczos.basis_size(k)
+    flops = _PRODUCTS * (2.0 * n * n * width + 4.0 * n * lanczos.basis_size(k) * width)
+    assumed = f"seconds assume {_PRODUCTS} products"
+    if 8 * n * n <= memory:
+        return Need(
+            "stored",
+            8 * n * n + basis,
+            f"the matrix fits memory = {human_bytes(memory)}; {assumed}",
+            2.0 * n * n,
+            flops,
+        )
+    reason = f"the matrix of {human_bytes(8 * n * n)} exceeds memory = {human_bytes(memory)}; {assumed}"
+    return Need("lazy", basis, reason, (_PRODUCTS + 1.0) * n * n, flops)
+
+
+def _least_squares(model, n):
+    m, memory = _number(model.landmarks), parse_memory(model.memory)
+    if m is not None and m < n or _is_given(model.landmarks):
+        return _over_landmarks(model.rule, n, m, _ALL + 1)
+    if not getattr(model, "alpha", 1.0):
+        return _dense(n, _ALL, "alpha = 0 needs all eigenvectors")
+    if 16 * n * n <= memory:
+        need = _dense(n, _FEW, f"two matrices fit memory = {human_bytes(memory)}")
+        return Need(need.route, need.bytes, need.reason, float(n) ** 2, float(n) ** 3 / 3)
+    r = preconditioner_rank(n, memory)
+    reason = f"two matrices exceed memory = {human_bytes(memory)}; seconds assume {_STEPS} steps"
+    return Need("lazy", 12 * n * r + 48 * n, reason, (_STEPS + 1.0) * n * n + n * r, 6.0 * n * r * r)
+
+
+def _kernel_map(model, n):
+    m = _number(model.landmarks)
+    if model.landmarks is None:
+        return _dense(n, _ALL, "landmarks = None needs all eigenvectors")
+    return _over_landmarks(model.rule, n, min(m, n), _ALL + 2)
+
+
+def _nystroem(model, n):
+    given = not isinstance(model.landmarks, str)
+    m = min(_number(model.landmarks) if given else model.n_components, n)
+    held, values, flops = _selection("given" if given else model.landmarks, n, m)
+    own, reason = 8 * _ALL * m * m, f"{m} landmarks span the features"
+    return Need("landmarks", max(own, held), reason, values + float(m) ** 2, flops, float(m) ** 3, own)
+
+
+def _svc(model, n):
+    m, memory = _number(model.landmarks), parse_memory(model.memory)
+    if m is not None and m < n or _is_given(model.landmarks):
+        need = _over_landmarks(model.rule, n, m, _ALL)
+        coordinates = 8 * m * (6 * n + m)
+        return replace(need, bytes=max(need.bytes, coordinates), matrices=None, cubes=float(m) ** 3)
+    whole = 4 * n * n
+    values = "the number of kernel rows depends on the data: seconds assume half of them"
+    if whole <= memory:
+        return Need("stored", whole, f"all kernel values fit memory = {human_bytes(memory)}; {values}", n * n / 2.0)
+    return Need("lazy", memory, f"kernel values exceed memory = {human_bytes(memory)}; {values}, twice", float(n) ** 2)
+
+
+_NEEDS = {
+    "KernelPCA": _kernel_pca,
+    "KernelRidge": _least_squares,
+    "KernelFisher": _least_squares,
+    "KernelMap": _kernel_map,
+    "SVC": _svc,
+    "Nystroem": _nystroem,
+}
+
+
+def _dense(n, matrices, reason):
+    return Need("dense", 8 * matrices * n * n, reason, 2.0 * n * n, 0.0, float(n) ** 3)
+
+
+def _over_landmarks(rule, n, m, matrices):
+    """Return what a model over m landmarks takes: the eigenproblems of two matrices of order m, and coordinates."""
+    held, values, flops = _selection(rule, n, m)
+    own, reason = 8 * matrices * m * m, f"{m} landmarks span the solution"
+    n_bytes = max(own, 8 * m * (_FEW * m + _TILES * min(n, _ROWS)), held)
+    return Need("landmarks", n_bytes, reason, values + n * m, flops + 4.0 * n * m * m, 2.0 * m**3, own)
+
+
+def _selection(rule, n, m):
+    """Return bytes, kernel values and operations of the selection of m landmarks by a rule."""
+    match rule:
+        case "randomly_pivoted" | "greedy" | "pivoted":
+            return 12 * n * m, float(n * m), 2.0 * n * m * m
+        case "leverage":
+            return 8 * _TILES * min(n, _ROWS) * m, 2.0 * n * m, 4.0 * n * m * m
+        case "k_means":
+            return 16 * n, 20.0 * n * m, 0.0
+        case _:
+            return 0, 0.0, 0.0
+
+
+def _number(landmarks):
+    """Return the number of landmarks, None for none."""
+    return landmarks if landmarks is None or np.isscalar(landmarks) else count_points(landmarks)
+
+
+def _is_given(landmarks):
+    return landmarks is not None and not np.isscalar(landmarks)
+
+
+# --- calibration ------------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=64)
+def _rates(kernel, d):
+    """Return seconds per kernel value in a product, per operation of a product, and per n^3 of an eigenproblem."""
+    rng = np.random.default_rng(0)
+    A, S = rng.standard_normal((_ORDER, _ORDER)), rng.standard_normal((_SMALL, _SMALL))
+    S = S + S.T
+    flop = _shortest(lambda: A @ A) / (2.0 * _ORDER**3)
+    cube = _shortest(lambda: eigh.dense(S, _SMALL)) / _SMALL**3
+    if kernel.tags.points == "indices":
+        return flop, flop, cube
+    X, V = np.abs(rng.standard_normal((_POINTS, d))), rng.standard_normal((_POINTS, 16))
+    gram = Gram(kernel.resolve(X), X)
+    return _shortest(lambda: gram @ V) / _POINTS**2, flop, cube
+
+
+def _shortest(call):
+    """Return the seconds of the fastest of three calls; the first one may compile."""
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)

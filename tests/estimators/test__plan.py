@@ -1,0 +1,133 @@
+"""plan: routes follow the memory, bytes are those that a fit takes and errors name, times grow as the work does."""
+
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer._compute.memory import human_bytes
+from mercer.estimators import _plan
+
+KERNEL = mc.Gaussian(0.2)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n", "route"),
+    [
+        (mc.KernelPCA(16), 2000, "dense"),
+        (mc.KernelPCA(16), 10_000, "stored"),
+        (mc.KernelPCA(0.5), 10_000, "stored"),
+        (mc.KernelPCA(16), 20_000, "lazy"),
+        (mc.KernelPCA(16, memory="300MB"), 10_000, "lazy"),
+        (mc.KernelPCA(16, landmarks=500), 10_000, "landmarks"),
+        (mc.KernelPCA(16, landmarks=2000), 2000, "dense"),
+        (mc.KernelRidge(), 7000, "dense"),
+        (mc.KernelRidge(), 8000, "lazy"),
+        (mc.KernelRidge(0.0), 8000, "dense"),
+        (mc.KernelRidge(landmarks=np.ones((9, 2))), 5, "landmarks"),
+        (mc.KernelFisher(), 8000, "lazy"),
+        (mc.KernelMap(), 8000, "dense"),
+        (mc.KernelMap(landmarks=9), 8000, "landmarks"),
+        (mc.SVC(), 10_000, "stored"),
+        (mc.SVC(), 100_000, "lazy"),
+        (mc.SVC(landmarks=100), 100_000, "landmarks"),
+        (mc.Nystroem(), 100_000, "landmarks"),
+    ],
+)
+def test_routes_follow_the_memory_and_the_parameters(estimator, n, route):
+    found = mc.plan(estimator, n, 3)
+    assert found.route == route
+    assert found.reason
+    assert found.bytes > 0
+    assert 0 < found.seconds < 1e6
+
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((5000, 5))
+Y = (X[:, 0] > 0).astype(int)
+FITS = [
+    (mc.KernelPCA(10, kernel=KERNEL), 1500),
+    (mc.KernelPCA(kernel=KERNEL), 1000),
+    (mc.KernelPCA(5, kernel=KERNEL), 2500),
+    (mc.KernelRidge(0.1, kernel=KERNEL), 1500),
+    (mc.KernelRidge(0.0, kernel=KERNEL), 1000),
+    (mc.KernelFisher(kernel=KERNEL), 1500),
+    (mc.KernelMap(KERNEL), 1000),
+    (mc.KernelPCA(5, kernel=KERNEL, landmarks=800, rule="uniform"), 2500),
+    (mc.KernelRidge(0.1, kernel=KERNEL, landmarks=800, rule="uniform"), 2500),
+    (mc.KernelFisher(kernel=KERNEL, mu=0.1, landmarks=800, rule="uniform"), 2500),
+    (mc.KernelMap(KERNEL, landmarks=800, rule="uniform"), 2500),
+    (mc.Nystroem(KERNEL, n_components=800), 2500),
+    (mc.SVC(kernel=KERNEL, landmarks=400, rule="uniform"), 5000),
+]
+
+
+@pytest.mark.filterwarnings("ignore:.*exceeds the numerical rank")
+@pytest.mark.parametrize(("estimator", "n"), FITS, ids=lambda each: repr(each)[:60])
+def test_a_fit_takes_the_bytes_of_its_plan(estimator, n):
+    found = mc.plan(estimator, n, 5)
+    tracemalloc.start()
+    estimator.fit(X[:n], Y[:n])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # a stored matrix is a mapping of pages, which is not traced
+    peak += 8 * n * n if found.route == "stored" else 0
+    assert 0.85 < peak / found.bytes < 1.15
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        mc.KernelPCA(kernel=KERNEL, memory="1MB"),
+        mc.KernelRidge(0.0, kernel=KERNEL, memory="1MB"),
+        mc.KernelMap(KERNEL, memory="1MB"),
+        mc.Nystroem(KERNEL, n_components=300, memory="1MB"),
+        mc.KernelRidge(kernel=KERNEL, landmarks=300, memory="1MB"),
+        mc.KernelFisher(kernel=KERNEL, landmarks=300, memory="1MB"),
+        mc.SVC(kernel=KERNEL, landmarks=300, memory="1MB"),
+    ],
+    ids=lambda each: repr(each)[:60],
+)
+def test_errors_name_the_bytes_of_the_plan(estimator):
+    needed = mc.plan(estimator, 500, 5).bytes
+    with pytest.raises(MemoryError, match=f"{type(estimator).__name__} of 500 points .*needs {human_bytes(needed)}, "):
+        estimator.fit(X[:500], Y[:500])
+    estimator.set_params(memory=needed).fit(X[:500], Y[:500])
+
+
+def test_twice_the_points_take_the_time_of_the_operations():
+    for estimator, factor in ((mc.KernelPCA(4, kernel=KERNEL, memory="1MB"), 4), (mc.KernelMap(KERNEL), 8),
+                              (mc.KernelMap(KERNEL, landmarks=10), 2)):  # fmt: skip
+        seconds = [mc.plan(estimator, n, 5).seconds for n in (200_000, 400_000)]
+        assert seconds[1] / seconds[0] == pytest.approx(factor, rel=0.1)
+
+
+def test_the_calibration_is_short_and_kept():
+    _plan._rates.cache_clear()
+    start = time.process_time()
+    first = mc.plan(mc.SVC(kernel=KERNEL), 10**9, 7)
+    assert time.process_time() - start < 5
+    assert mc.plan(mc.SVC(kernel=KERNEL), 10**9, 7) == first
+    assert _plan._rates.cache_info().hits == 1
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n", "d", "error", "message"),
+    [
+        (mc.SVR(), 5, 2, TypeError, "estimator must be one of KernelPCA, KernelRidge, .* got SVR"),
+        (mc.SVC, 5, 2, TypeError, "estimator must be one of"),
+        (mc.SVC(), 0, 2, ValueError, "n = 0 must be at least 1"),
+        (mc.SVC(), 5, 2.5, TypeError, "d must be a whole number"),
+        (mc.SVC(kernel=mc.strings.Spectrum(2)), 5, 2, TypeError, "plan needs a kernel on rows .* got Spectrum"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(estimator, n, d, error, message):
+    with pytest.raises(error, match=message):
+        mc.plan(estimator, n, d)
+
+
+def test_a_given_matrix_costs_no_kernel_values():
+    given, computed = (mc.plan(mc.KernelRidge(kernel=k, memory="1kB"), 5000, 200) for k in ("precomputed", KERNEL))
+    assert given.seconds < computed.seconds
