@@ -131,3 +131,8 @@ def test_what_cannot_be_planned_is_refused(estimator, n, d, error, message):
 def test_a_given_matrix_costs_no_kernel_values():
     given, computed = (mc.plan(mc.KernelRidge(kernel=k, memory="1kB"), 5000, 200) for k in ("precomputed", KERNEL))
     assert given.seconds < computed.seconds
+
+
+def test_many_features_are_extrapolated_and_not_allocated():
+    few, many = (mc.plan(mc.KernelRidge(kernel=KERNEL, memory="1kB"), 10**6, d).seconds for d in (10**5, 10**12))
+    assert many / few == pytest.approx(1e7, rel=0.2)

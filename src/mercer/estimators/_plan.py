@@ -23,7 +23,7 @@ _ROWS, _TILES = 4096, 2
 # Bytes of tiles that no budget forbids.
 _SMALL_MEMORY = 1 << 24
 # Orders of the calibration.
-_POINTS, _ORDER, _SMALL = 1024, 768, 256
+_POINTS, _ORDER, _SMALL, _FEATURES = 1024, 768, 256, 2048
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,9 @@ def plan(estimator, n, d):
         raise TypeError(
             f"plan needs a kernel on rows of d features, got {type(kernel).__name__}; time a fit on a part of the data."
         )
-    per_value, per_flop, per_cube = _rates(kernel, d)
+    # beyond many features the time of a value is proportional to them
+    per_value, per_flop, per_cube = _rates(kernel, min(d, _FEATURES))
+    per_value *= max(1.0, d / _FEATURES)
     seconds = need.values * per_value + need.flops * per_flop + need.cubes * per_cube
     return Plan(float(seconds), int(need.bytes), need.route, need.reason)
 
