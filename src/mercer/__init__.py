@@ -18,7 +18,19 @@ from mercer.least_squares import lstsq
 from mercer.permutation_tests import hsic_test, mmd_test
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, Search, preimage, ray
 from mercer.projection import project
-from mercer.reduction import L1, Construct, Eigenvector, Exhaustive, Greedy, MaxNorm, Merge, Pivoted, Refine, reduce
+from mercer.reduction import (
+    L1,
+    Construct,
+    Eigenvector,
+    Exhaustive,
+    Greedy,
+    MaxNorm,
+    Merge,
+    Pivoted,
+    Refine,
+    VariableWidths,
+    reduce,
+)
 from mercer.solvers._certify import certify
 
 __version__ = "0.1.0"
@@ -45,6 +57,7 @@ __all__ = [
     "Pivoted",
     "Refine",
     "Search",
+    "VariableWidths",
     "alignment",
     "as_expansion",
     "capacity",

@@ -31,6 +31,7 @@ PROVED = [
     mc.Cauchy(2.0),
     mc.Chi2(1.0),
     mc.Intersection(),
+    mc.VariableWidthGaussian(0.5, 3),
     mc.Constant(2.0),
     mc.Exp(mc.Linear()),
     mc.Normalized(mc.Polynomial(2)),

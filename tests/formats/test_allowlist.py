@@ -143,6 +143,7 @@ STORED = {
     "TangentFeatures": "kernel points directions coef",
     "Tanimoto": "",
     "Thickening": "shape background",
+    "VariableWidthGaussian": "gamma n_features",
     "WeightedDegree": "degree",
     "WeisfeilerLehman": "iterations",
     "Words": "analyzer ngrams lowercase stop_words binary",

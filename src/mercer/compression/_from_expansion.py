@@ -66,8 +66,6 @@ def from_expansion(expansion, intercept, like):
         raise
     _require_fitting(expansion, model)
     made = families.with_vectors(model, expansion, _intercepts(intercept, len(expansion)))
-    if made.kernel_ != model.kernel_:
-        made.kernel = made.kernel_
     return replaced(made)
 
 

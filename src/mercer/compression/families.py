@@ -19,6 +19,7 @@ from mercer.estimators.virtual_support_vectors import VirtualSupportVectors
 from mercer.expansion import Expansion, features, mean
 from mercer.formats import as_expansion
 from mercer.formats.libsvm import read_model, svm_type, text_of
+from mercer.kernels.variable_width import extends
 from mercer.least_squares import solve
 from mercer.linalg.operators import InnerProducts
 from mercer.solvers.svm import one_vs_one
@@ -144,6 +145,8 @@ def with_vectors(estimator, expansion, intercept):
     """Return a copy of Mercer's estimator with another expansion and intercept (m,)."""
     estimator = copy.copy(estimator)
     psi = Expansion(expansion.kernel, expansion.points, expansion.dense_coef()) if expansion.coef is None else expansion
+    if getattr(estimator, "kernel_", psi.kernel) != psi.kernel:
+        estimator.kernel = psi.kernel
     estimator.kernel_ = psi.kernel
     estimator.intercept_ = np.asarray(intercept, psi.coef.dtype)
     _write(estimator, psi)
@@ -171,6 +174,8 @@ def _components(estimator: KernelPCA, psi):
     estimator._n_features_out = len(psi)  # noqa: SLF001 - scikit-learn names the outputs by it
     mu = getattr(estimator, "mean_", None)
     if mu is not None and mu.points is not psi.points:
+        if extends(psi.kernel, mu.kernel):
+            mu = Expansion(psi.kernel, mu.points, mu.coef)
         if mu.kernel != psi.kernel:
             raise ValueError(
                 f"expansion has the kernel {psi.kernel!r}, but the mean of KernelPCA has {mu.kernel!r}; give vectors "

@@ -91,6 +91,7 @@ for _kind, _known in {
     strings.Subsequence: _proved("an inner product of weights of subsequences", _STRINGS),
     strings.WeightedDegree: _proved("an inner product of weighted indicators of substrings at positions", _STRINGS),
     strings.Words: _proved("an inner product of counts of words", _STRINGS),
+    kernels.VariableWidthGaussian: _proved("an inner product of Gaussian functions in the space of one of them"),
     kernels.EmpiricalMap: _proved("an inner product of kernel values", "all points that the inner kernel takes"),
     sequences.GlobalAlignment: _proved(
         "a sum over alignments of products of w g / (2 - w g), with w g a positive semidefinite kernel (Cuturi 2011)",

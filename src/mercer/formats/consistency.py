@@ -13,6 +13,7 @@ from mercer.formats import allowlist
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.kernels import Conformal, Kernel, Precomputed
 from mercer.kernels.base import require_resolved
+from mercer.kernels.variable_width import without_widths
 from mercer.maps.coordinates import Coordinates
 from mercer.solvers.svm.one_vs_one import is_packed
 
@@ -127,7 +128,10 @@ def _(model: BaseEstimator):
         require_resolved(model.kernel_)
     for name, layout in _LAYOUTS[type(model).__name__].items():
         if name in state and state[name] is not None:
-            _require_layout(name, state[name], layout, sizes)
+            value = state[name]
+            points = "*" in layout and len(getattr(value, "shape", ())) == 2
+            value = without_widths(state.get("kernel_"), value) if points else value
+            _require_layout(name, value, layout, sizes)
     if "classes_" in state:
         require(len(model.classes_) > 1, "classes_ must have at least 2 classes")
     _FURTHER.get(type(model).__name__, lambda _: None)(model)
@@ -146,7 +150,8 @@ def _require_layout(name, value, layout, sizes):
     """Check one attribute against its layout; new letters are added to ``sizes``."""
     if isinstance(value, Expansion):
         shape = value.shape
-        width = value.points.shape[1] if value.kernel.tags.points == "rows" else sizes.get("d")
+        rows = value.kernel.tags.points == "rows"
+        width = without_widths(value.kernel, value.points).shape[1] if rows else sizes.get("d")
         require(width == sizes.get("d", width), f"the points of {name} have {width} columns, not {sizes.get('d')}")
     elif "*" in layout:
         require(hasattr(value, "shape") or isinstance(value, (list, Table)), f"{name} must be points")
@@ -251,5 +256,5 @@ def _stored_point(model):
     for block in blocks:
         points = block.points if points is None and isinstance(block, Expansion) else points
     if points is not None and count_points(points) and model.kernel_.tags.points != "indices":
-        return take_points(points, slice(0, 1))
+        return without_widths(model.kernel_, take_points(points, slice(0, 1)))
     return np.zeros((1, model.n_features_in_)) if "n_features_in_" in state else None

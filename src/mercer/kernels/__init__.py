@@ -15,6 +15,7 @@ from mercer.kernels.on_features import OnFeatures
 from mercer.kernels.periodic import Periodic
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, Radial, RationalQuadratic
+from mercer.kernels.variable_width import VariableWidthGaussian
 
 __all__ = [
     "Cauchy",
@@ -49,5 +50,6 @@ __all__ = [
     "Sigmoid",
     "Sum",
     "Tags",
+    "VariableWidthGaussian",
     "on_columns",
 ]

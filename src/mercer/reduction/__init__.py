@@ -11,6 +11,7 @@ from mercer.reduction.max_norm import MaxNorm
 from mercer.reduction.merge import Merge
 from mercer.reduction.pivoted import Pivoted
 from mercer.reduction.refine import Refine
+from mercer.reduction.variable_widths import VariableWidths
 
 __all__ = [
     "Construct",
@@ -26,5 +27,6 @@ __all__ = [
     "Refine",
     "Stage",
     "Target",
+    "VariableWidths",
     "reduce",
 ]

@@ -17,11 +17,13 @@ from mercer.reduction.merge import Merge
 from mercer.reduction.pivoted import Pivoted
 from mercer.reduction.refine import Refine
 from mercer.reduction.trace import Trace, best
+from mercer.reduction.variable_widths import VariableWidths
 
 _NAMES = {
     "construct": Construct,
     "merge": Merge,
     "refine": Refine,
+    "variable_widths": VariableWidths,
     "eigenvector": Eigenvector,
     "exhaustive": Exhaustive,
     "greedy": Greedy,
@@ -51,8 +53,9 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
         ``tol`` is needed, unless the method fixes the number of points as ``L1(penalty=0.1)`` does; the run ends when
         the first of them is reached.
     method : str or Method
-        Reduced set construction: "construct", "merge" or "refine". Reduced set selection: "greedy", "eigenvector",
-        "l1", "max_norm", "pivoted" or "exhaustive". Or a record with options such as ``Construct(starts=5)``.
+        Reduced set construction: "construct", "merge", "refine" or "variable_widths". Reduced set selection: "greedy",
+        "eigenvector", "l1", "max_norm", "pivoted" or "exhaustive". Or a record with options such as
+        ``Construct(starts=5)``.
     callback : callable, optional
         ``callback(n_vectors, relative_error)`` is called after every set of points; if it returns True the run ends.
 
@@ -107,6 +110,8 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
         return Reduction(expansion, relative_error, np.array([1]), np.zeros(1), None, "psi is 0")
     fixed = n_vectors is None and getattr(method, "fixes_size", False)
     limit = n_vectors or (n if fixed else n - 1)
+    # a reduced set may be over another kernel, whose features contain those of psi
+    target = Target(method.embed(target.original)) if hasattr(method, "embed") else target
     trace = Trace(target)
     try:
         reason = trace.run(method.find(target, limit, tol), limit, tol, callback)
@@ -114,7 +119,7 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
         stop.reduction = _result(trace, method, "interrupted") if trace.stages else None
         raise
     if n_vectors is None and not fixed and not trace.reached(tol):
-        return _unchanged(target.original, f"tol = {tol:.3g} was not reached with fewer points: {reason}")
+        return _unchanged(psi, f"tol = {tol:.3g} was not reached with fewer points: {reason}")
     return _result(trace, method, reason)
 
 

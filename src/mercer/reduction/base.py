@@ -127,6 +127,9 @@ class Method(Protocol):
 
     A method only proposes sets of points. `reduce` computes the best coefficients and the error of every set, stops at
     the requested size or error, stores the history and calls the callback.
+
+    A method whose reduced sets are over another kernel also has ``embed(psi)``, which returns psi over that kernel; it
+    is the target of ``find``.
     """
 
     def require(self, psi: Expansion) -> None:

@@ -77,7 +77,7 @@ class Exhaustive:
         count = math.comb(n, size)
         if count > self.limit:
             raise ValueError(
-                f"n_vectors = {size} of {n} points gives {count} subsets, more than limit = {self.limit:g}; use "
+                f"n_vectors = {size} of {n} points gives {count} subsets, more than limit = {self.limit!r}; use "
                 "Exhaustive with a larger limit, fewer vectors, or method='greedy'."
             )
 

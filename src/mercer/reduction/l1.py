@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._common import check_positive
-from mercer.reduction.path import SparsePath, growing, solution
+from mercer.reduction.path import SparsePath, growing, solution_at
 from mercer.reduction.row_sparse import RowSparse, point_weights
 
 
@@ -29,7 +29,8 @@ class L1(SparsePath):
         Memory budget for four n x n matrices.
     penalty : float, optional
         lambda. ``reduce`` then needs neither ``n_vectors`` nor ``tol``: the set is the support of the solution, or the
-        first point of the path if that is empty. Smaller sets of the history keep the largest terms of the penalty.
+        first point of the path if that is empty. A lambda below 1e-7 of the least one that keeps no point counts as
+        that share. Smaller sets of the history keep the largest terms of the penalty.
 
     Notes
     -----
@@ -71,7 +72,7 @@ class L1(SparsePath):
             yield from super().find(target, n_vectors, tol)
             return
         problems = self.problems(self.matrix(target), target.coef)
-        terms = solution(problems, self.penalty, self.gap)
+        terms = solution_at(problems, self.penalty, self.gap)
         if not terms.any():
             terms[np.argmax(np.max([problem.entering for problem in problems], axis=0))] = 1.0
         yield from growing(target, terms)

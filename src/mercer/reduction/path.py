@@ -1,5 +1,6 @@
 """The regularisation path of a sparse problem: the points it keeps as the penalty decreases, in sets of every size."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,16 @@ def solution(problems, penalty, gap, coefs=None):
     for i, problem in enumerate(problems):
         coefs[i] = problem.solve(penalty, gap, coefs[i]).coef
     return np.max([problem.terms(coef) for problem, coef in zip(problems, coefs, strict=True)], axis=0)
+
+
+def solution_at(problems, penalty, gap):
+    """Return the terms (n,) for one penalty, by decreasing penalties; one below the end of the path is its end."""
+    largest, coefs = max(problem.largest for problem in problems), [None] * len(problems)
+    penalty = max(penalty, _LAST * largest)
+    steps = max(1, math.ceil(math.log(max(largest / penalty, 1), 1 / _STEP)))
+    for each in np.geomspace(max(penalty, largest), penalty, steps + 1)[1:]:
+        terms = solution(problems, each, gap, coefs)
+    return terms
 
 
 def growing(target, terms):

@@ -16,7 +16,7 @@ from mercer.reduction.trace import Trace, best
 
 # Ridge on the Gram matrix of the points, as a share of its mean diagonal: without it the coefficients of points that
 # approach each other diverge. It changes the minimum by the square of this share.
-_RIDGE = 1e-10
+RIDGE = 1e-10
 _TINY = np.finfo(float).tiny
 
 
@@ -112,16 +112,16 @@ class Captured:
         """Return the value and its gradient (s, d) at points Z (s, d)."""
         kernel, points, shared = self.kernel, Points(Z), self.target.psi.prepared
         K = kernel(Z)
-        K[np.diag_indices_from(K)] += _RIDGE * np.trace(K) / len(K)
+        K[np.diag_indices_from(K)] += RIDGE * np.trace(K) / len(K)
         B = self.target.psi(Z)
-        A = _solve(K, B)
+        A = solve_symmetric(K, B)
         backend = pick_backend(kernel, points, shared)
         gradient = backend.vjp(kernel, points, points, lambda rows: A[rows] @ A.T)
         gradient -= backend.vjp(kernel, points, shared, lambda rows: A[rows] @ self.coef)
         return -np.einsum("ij,ij->", A, B), 2 * gradient
 
 
-def _solve(K, B):
+def solve_symmetric(K, B):
     """Solve a symmetric system, by Cholesky unless the kernel is indefinite."""
     try:
         return scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), B)

@@ -190,6 +190,7 @@ METHODS = (
             mc.Merge: {"steps": COUNT, "memory": MEMORY},
             mc.Pivoted: {"aimed": FLAG},
             mc.Refine: {"max_iter": COUNT, "tol": POSITIVE, "start": valid("choice", mc.Greedy())},
+            mc.VariableWidths: {"max_iter": COUNT, "tol": POSITIVE, "start": valid("choice", mc.Greedy())},
         }.items()
     ]
 )

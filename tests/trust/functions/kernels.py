@@ -36,6 +36,13 @@ def _repaired():
         kernel=K,
         columns=valid("identifier", (0, 2)),
     )
+    yield call(
+        "VariableWidthGaussian",
+        lambda gamma, n_features: mc.VariableWidthGaussian(gamma, n_features)(NEW),
+        gamma=WIDTH,
+        n_features=COUNT,
+    )
+    yield call("VariableWidthGaussian.call", lambda X: mc.VariableWidthGaussian(1.0, 3)(X, NEW), X=SOME)
     yield call("on_columns", lambda kernel: mc.on_columns(kernel, [0, 2])(NEW), kernel=K)
 
 

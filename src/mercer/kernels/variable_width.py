@@ -1,0 +1,146 @@
+"""VariableWidthGaussian, inner products of Gaussian functions of several widths in the space of one Gaussian kernel."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer._common import check_integer, check_positive
+from mercer._compute.namespace import namespace_of
+from mercer._compute.points import Points
+from mercer._compute.tile import Tile
+from mercer.kernels.base import Kernel, Tags, refuse_infinite
+from mercer.kernels.radial import Gaussian
+
+
+@dataclass(frozen=True, eq=False)
+class VariableWidthGaussian(Kernel):
+    r"""Inner products of Gaussian functions of several widths, in the space of the Gaussian kernel of width s.
+
+    With :math:`g_a(u) = \exp(-|u|^2 / (2 a^2))` in d variables and :math:`2 s^2 = 1 / \gamma`,
+
+    .. math:: k((x, a), (z, b)) = \langle g_a(\cdot - x), g_b(\cdot - z) \rangle
+        = \Big(\frac{a^2 b^2}{s^2 t^2}\Big)^{d/2} \exp\Big(-\frac{|x - z|^2}{2 t^2}\Big), \qquad t^2 = a^2 + b^2 - s^2
+
+    for :math:`2 a^2 > s^2` and :math:`2 b^2 > s^2`; narrower functions are not in the space. For b = s it is
+    :math:`g_a(x - z)`, so that an expansion is a sum of Gaussian functions, each with the width of its point.
+
+    Parameters
+    ----------
+    gamma : float
+        Inverse squared width of the space, 1 / (2 s^2).
+    n_features : int
+        d. Points are rows (x, a) with d + 1 columns; rows with d columns get the width s.
+
+    Raises
+    ------
+    ValueError
+        For a width of at most s / sqrt(2), and for another number of columns.
+
+    Notes
+    -----
+    Widths are not coordinates of data, so that methods that move points, such as pre-images, do not apply; only
+    ``reduce`` with ``VariableWidths`` optimises them.
+
+    References
+    ----------
+    Schoelkopf, Mika, Burges, Knirsch, Mueller, Raetsch, Smola, *Input space versus feature space in kernel-based
+    methods*, IEEE TNN 10 (1999), section VII: Gaussian functions of several widths in one reduced set.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> kernel = mc.VariableWidthGaussian(gamma=0.5, n_features=1)
+    >>> wide = mc.Expansion(kernel, np.array([[0.0, 3.0]]), np.ones((1, 1)))
+    >>> np.allclose(wide(np.array([[1.5]])), np.exp(-(1.5**2) / (2 * 3.0**2)))
+    True
+    """
+
+    gamma: float
+    n_features: int
+    positive_semidefinite = True
+
+    def __post_init__(self):
+        check_positive("gamma", self.gamma)
+        check_integer("n_features", self.n_features)
+
+    @property
+    def tags(self):
+        """Positive semidefinite, on dense rows; without gradient for users, as steps may leave the widths allowed."""
+        return Tags(True, differentiable=False)
+
+    def admit(self, points, name):
+        points, d = super().admit(points, name), self.n_features
+        if points.shape[1] not in (d, d + 1):
+            raise ValueError(
+                f"{name} has {points.shape[1]} columns; it must have n_features = {d}, or {d + 1} with the width of "
+                "each point in the last."
+            )
+        xp = namespace_of(points)
+        if points.shape[1] == d:
+            width = xp.full_like(points[:, :1], 0.5**0.5 / self.gamma**0.5)
+            return xp.concat([points, width], axis=1)
+        a = points[:, d]
+        narrow = xp.nonzero(~((a > 0) & (self._relative(a) > 0.5)))[0]
+        if narrow.shape[0]:
+            i = int(narrow[0])
+            raise ValueError(
+                f"{name} has the width {float(a[i]):.6g} in row {i}; widths must be above {0.5 / self.gamma**0.5:.6g}, "
+                "the width of the kernel over sqrt(2); give a larger one."
+            )
+        return points
+
+    def evaluate(self, tile):
+        s, t, excess = self._pairs(tile)
+        with np.errstate(over="ignore"):
+            values = tile.xp.exp(self.n_features / 2 * tile.xp.log1p(excess) - self.gamma * s / t)
+        return refuse_infinite(self, values)
+
+    def diagonal(self, points):
+        A, xp = self._relative(self._widths(points)), points.xp
+        with np.errstate(over="ignore"):
+            return refuse_infinite(self, xp.exp(self.n_features / 2 * xp.log1p((A - 1) ** 2 / (2 * A - 1))))
+
+    def gradient(self, tile, W):
+        xp, a = tile.xp, self._widths(tile.X)
+        s, t, _ = self._pairs(tile)
+        Q = W * self.evaluate(tile)
+        X, Z = (self._rows(points).container for points in (tile.X, tile.Z))
+        R = 2 * self.gamma * Q / t
+        in_rows = R @ Z - xp.sum(R, axis=1)[:, None] * X
+        slope = self.n_features / 2 * (1 / self._relative(a)[:, None] - 1 / t) + self.gamma * s / (t * t)
+        in_widths = 4 * self.gamma * a * xp.sum(Q * slope, axis=1)
+        return xp.concat([in_rows, in_widths[:, None]], axis=1)
+
+    def diagonal_gradient(self, points, w):
+        a = self._widths(points)
+        A = self._relative(a)
+        slope = w * self.diagonal(points) * 4 * self.gamma * a * self.n_features * (1 / A - 1 / (2 * A - 1))
+        return points.xp.concat([points.xp.zeros_like(points.container[:, :-1]), slope[:, None]], axis=1)
+
+    def _pairs(self, tile):
+        """Return |x - z|^2, t^2 / s^2, and a^2 b^2 / (s^2 t^2) - 1, which is exact near 0 (n, m)."""
+        A, B = (self._relative(self._widths(points)) for points in (tile.X, tile.Z))
+        t = (A[:, None] + B[None, :]) - 1
+        excess = (A[:, None] - 1) * (B[None, :] - 1) / t
+        return Tile(self._rows(tile.X), self._rows(tile.Z), tile.offset).sqdist, t, excess
+
+    def _relative(self, a):
+        """Return a^2 / s^2, without overflow of a^2."""
+        return 2 * (self.gamma**0.5 * a) ** 2
+
+    def _widths(self, points):
+        return points.container[:, self.n_features]
+
+    def _rows(self, points):
+        """Return the points without their widths, computed once."""
+        return points.memo((self, "rows"), lambda: Points(points.container[:, : self.n_features]))
+
+
+def extends(kernel, other):
+    """Return whether a kernel has the features of another, a Gaussian kernel, and those of other widths beside them."""
+    return type(kernel) is VariableWidthGaussian and type(other) is Gaussian and kernel.gamma == other.gamma
+
+
+def without_widths(kernel, points):
+    """Return points (n, d) of a kernel without the column of their widths, if they have one."""
+    return points[:, : kernel.n_features] if type(kernel) is VariableWidthGaussian else points

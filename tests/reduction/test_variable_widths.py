@@ -1,0 +1,161 @@
+"""VariableWidths: exact gradients, exact recovery, errors below one width, and reduced sets that are models."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mercer as mc
+from mercer.reduction.base import Target
+from mercer.reduction.variable_widths import Captured
+
+
+def _psi(seed, d, n=60, m=2, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    X, coef = rng.normal(size=(n, d)).astype(dtype), rng.normal(size=(n, m)).astype(dtype)
+    return mc.Expansion(mc.Gaussian(1.0 / d), X, coef)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_the_objective_is_the_projection_and_its_gradients_are_those_of_differences(d, global_random_seed):
+    rng, psi = np.random.default_rng(global_random_seed), _psi(global_random_seed, d)
+    square = d / 2
+    captured = Captured(psi.points, psi.coef, square)
+    Z, A = rng.normal(size=(4, d)), square * (0.7 + rng.random(4))
+    value, in_points, in_squares = captured(Z, A)
+    kernel = mc.VariableWidthGaussian(1.0 / d, d)
+    points = np.column_stack([Z, np.sqrt(A)])
+    target = mc.Expansion(kernel, psi.points, psi.coef)
+    projection = mc.project(target, mc.features(kernel, points))
+    assert -value == pytest.approx(np.sum(projection.norms() ** 2), rel=1e-7)
+    step = 1e-6
+    for i in range(4):
+        for k in range(d):
+            move = np.zeros((4, d))
+            move[i, k] = step
+            slope = (captured(Z + move, A)[0] - captured(Z - move, A)[0]) / (2 * step)
+            assert in_points[i, k] == pytest.approx(slope, rel=1e-5, abs=1e-6)
+        move = np.zeros(4)
+        move[i] = step
+        slope = (captured(Z, A + move)[0] - captured(Z, A - move)[0]) / (2 * step)
+        assert in_squares[i] == pytest.approx(slope, rel=1e-5, abs=1e-6)
+
+
+def test_two_functions_of_other_widths_are_recovered():
+    # psi is the combination of narrow functions that is nearest to two wide ones
+    kernel = mc.VariableWidthGaussian(4.0, 1)
+    wide = mc.Expansion(kernel, np.array([[-1.0, 0.9], [1.2, 0.6]]), np.array([[1.0], [-0.7]]))
+    grid = np.linspace(-4, 4, 80)[:, None]
+    psi = mc.project(wide, mc.features(kernel, grid))
+    psi = mc.Expansion(mc.Gaussian(4.0), grid, psi.coef)
+    found = mc.reduce(psi, 2, method=mc.VariableWidths(max_iter=500, tol=1e-14))
+    points = found.expansion.points[np.argsort(found.expansion.points[:, 0])]
+    np.testing.assert_allclose(points, wide.points, atol=1e-2)
+    assert found.history[-1] < 1e-2
+    assert mc.reduce(psi, 2, method="refine").history[-1] > 0.3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize("d", [1, 2, 8])
+@pytest.mark.parametrize("start", [mc.Construct(), mc.Greedy(), mc.Refine(mc.Greedy())], ids=repr)
+def test_the_error_is_at_most_that_of_one_width_from_the_same_start(d, dtype, start, global_random_seed):
+    psi = _psi(global_random_seed, d, dtype=dtype)
+    options = {"max_iter": 60, "tol": 1e-8}
+    several = mc.reduce(psi, 5, method=mc.VariableWidths(start, **options))
+    one = mc.reduce(psi, 5, method=start if isinstance(start, mc.Refine) else mc.Refine(start, **options))
+    assert several.history[-1] <= one.history[-1] * (1 + 1e-6)
+    assert several.history[-1] < 0.999 * one.history[-1] or isinstance(start, mc.Refine)
+    chi = several.expansion
+    assert chi.kernel == mc.VariableWidthGaussian(1.0 / d, d)
+    assert chi.points.shape == (5, d + 1)
+    assert chi.points.dtype == chi.coef.dtype == dtype
+
+
+def test_the_error_is_the_distance_in_the_space_and_the_values_are_sums_of_gaussians(global_random_seed):
+    psi = _psi(global_random_seed, 2)
+    answer = mc.reduce(psi, 4, method="variable_widths")
+    chi = answer.expansion
+    same = mc.Expansion(chi.kernel, psi.points, psi.coef)
+    np.testing.assert_allclose(
+        answer.relative_error, np.sqrt(mc.sqdist(same, chi, paired=True)) / psi.norms(), rtol=1e-6
+    )
+    X = np.random.default_rng(1).normal(size=(7, 2))
+    distance = ((X[:, None] - chi.points[:, :2]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(chi(X), np.exp(-distance / (2 * chi.points[:, 2] ** 2)) @ chi.coef, rtol=1e-10)
+    # smaller sets of the history have one width
+    assert np.allclose(answer.at(2).expansion.points[:, 2], 1.0)
+
+
+def test_many_dimensions_neither_overflow_nor_lose_points(global_random_seed):
+    psi = _psi(global_random_seed, 200, n=40, m=1)
+    answer = mc.reduce(psi, 6, method=mc.VariableWidths(max_iter=30))
+    assert np.isfinite(answer.expansion.coef).all()
+    assert np.count_nonzero(answer.expansion.coef) == 6
+    assert answer.history[-1] <= mc.reduce(psi, 6, method="refine").history[-1] * (1 + 1e-6)
+
+
+def test_with_as_many_vectors_as_points_psi_is_unchanged():
+    psi = _psi(0, 2, n=5)
+    assert mc.reduce(psi, 5, method=mc.VariableWidths()).expansion is psi
+    target = Target(mc.VariableWidths().embed(psi))
+    np.testing.assert_allclose(target.squares, psi.norms() ** 2, rtol=1e-12)
+
+
+def test_sparse_points_give_the_same_reduced_set():
+    psi = _psi(1, 3)
+    sparse = mc.Expansion(psi.kernel, sp.csr_matrix(psi.points), psi.coef)
+    dense, found = (mc.reduce(each, 3, method="variable_widths") for each in (psi, sparse))
+    np.testing.assert_allclose(found.history, dense.history, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [mc.SVC(kernel=mc.Gaussian(0.5)), mc.KernelRidge(kernel=mc.Gaussian(0.5)), mc.KernelPCA(2, kernel=mc.Gaussian(0.5)),
+     mc.OneClassSVM(kernel=mc.Gaussian(0.5))], ids=lambda model: type(model).__name__,
+)  # fmt: skip
+def test_models_of_several_widths_predict_and_are_stored(model, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = None if hasattr(model, "transform") or hasattr(model, "nu") else ((X**2).sum(axis=1) > 1.5).astype(float)
+    model = model.fit(X, y)
+    small = mc.compress(model, X, y, n_vectors=6, method=mc.VariableWidths())
+    answer = small.transform if hasattr(small, "transform") else getattr(small, "decision_function", small.predict)
+    values = small.expansion_(X) + small.intercept_
+    np.testing.assert_allclose(np.reshape(answer(X), values.shape), values, atol=1e-12)
+    assert small.expansion_.points.shape == (6, 3)
+    assert small.kernel == small.expansion_.kernel
+    assert small.report_.relative_error.max() < 1
+    mc.save(small, tmp_path / "model")
+    loaded = mc.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.expansion_(X) + loaded.intercept_, values)
+    chi = mc.reduce(model.expansion_, 6, method=mc.VariableWidths()).expansion
+    again = mc.from_expansion(chi, small.intercept_, like=model)
+    np.testing.assert_allclose(again.expansion_(X) + again.intercept_, values, atol=1e-9)
+
+
+def test_each_classifier_may_have_its_own_points_and_widths():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = np.digitize((X**2).sum(axis=1), [0.8, 2.2])
+    model = mc.SVC(kernel=mc.Gaussian(0.5), multi_class="ovr").fit(X, y)
+    few = int(np.count_nonzero(model.expansion_.coef, axis=0).min())
+    small = mc.compress(model, X, y, n_vectors=few, method=mc.VariableWidths(max_iter=5), shared=False)
+    # the column with the fewest vectors is kept, over points of the width of the kernel
+    assert small.expansion_.points.shape[1] == 3
+    assert small.report_.relative_error.min() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (mc.Laplacian(1.0), "VariableWidths needs a Gaussian kernel, got Laplacian"),
+        (mc.Linear(), "use method='refine'"),
+    ],
+)
+def test_other_kernels_are_refused(kernel, message):
+    psi = mc.features(kernel, np.eye(3)) @ np.ones(3)
+    with pytest.raises(TypeError, match=message):
+        mc.reduce(psi, 2, method=mc.VariableWidths())
+    with pytest.raises(TypeError, match="must be a record such as"):
+        mc.VariableWidths(start="construct")
+    with pytest.raises(ValueError, match="max_iter = 0 must be at least 1"):
+        mc.VariableWidths(max_iter=0)
