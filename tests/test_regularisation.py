@@ -7,7 +7,7 @@ from scipy.integrate import quad
 from scipy.special import j0
 
 import mercer as mc
-from mercer.regularisation import energy, penalise, penalty, spectral_density, transform
+from mercer.regularisation import energy, penalise, penalty, spectral_density, transform, with_penalty
 
 SMOOTH = [
     mc.Gaussian(0.7),
@@ -228,3 +228,108 @@ def test_sparse_frequencies_equal_dense_ones():
 def test_values_on_a_grid_must_be_finite_real_numbers(values, error):
     with pytest.raises(error, match="values"):
         mc.regularisation.penalise(mc.Gaussian(0.5), values, 0.1)
+
+
+# --- penalties of other norms ----------------------------------------------------------------------------------------
+
+
+def _training(seed, dtype=np.float64, d=1, n=12):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, size=(n, d)).astype(dtype)
+    return X, np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=n).astype(dtype)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+def test_products_of_derivatives_are_their_integrals(order):
+    kernel, X = mc.Gaussian(0.8), np.array([[-0.5], [0.2], [1.1]])
+    # k D^+ k at the training points, whose inverse is K^-1 D K^-1
+    K = kernel(X)
+    found = K @ np.linalg.inv(with_penalty(kernel, X, order)(X)) @ K
+
+    def derivative(x, z):
+        u = x - z
+        values = [1.0, -1.6 * u, 2.56 * u**2 - 1.6, -4.096 * u**3 + 7.68 * u]
+        return values[order] * np.exp(-0.8 * u**2)
+
+    for i in range(3):
+        for j in range(3):
+            expected = quad(lambda x, i=i, j=j: derivative(x, X[i, 0]) * derivative(x, X[j, 0]), -12, 12, limit=200)[0]
+            assert found[i, j] == pytest.approx(expected, rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.5), mc.Laplacian(0.7), mc.Polynomial(2)], **ids)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
+def test_the_kernel_matrix_as_penalty_gives_the_same_kernel_and_model(kernel, dtype, global_random_seed):
+    X, y = _training(global_random_seed, dtype, d=2)
+    same = with_penalty(kernel, X, kernel(X))
+    tolerance = 1e3 * np.finfo(dtype).eps
+    np.testing.assert_allclose(same(X), kernel(X), rtol=tolerance, atol=tolerance * np.abs(kernel(X)).max())
+    ridge, again = (mc.KernelRidge(0.1, kernel=each).fit(X, y) for each in (kernel, same))
+    np.testing.assert_allclose(again.predict(X), ridge.predict(X), atol=1e4 * np.finfo(dtype).eps)
+    machine, other = (mc.SVC(kernel=each, tol=1e-6).fit(X, y > 0) for each in (kernel, same))
+    np.testing.assert_array_equal(machine.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_ridge_regression_minimises_the_error_plus_the_penalty(order, global_random_seed):
+    X, y = _training(global_random_seed)
+    kernel, alpha = mc.Gaussian(1.0), 0.3
+    model = mc.KernelRidge(alpha, kernel=with_penalty(kernel, X, order)).fit(X, y)
+    grid = np.linspace(-14, 14, 28001)
+    functions = kernel(grid[:, None], X)
+    for _ in range(order):
+        functions = np.gradient(functions, grid, axis=0)
+    D = functions.T @ functions * (grid[1] - grid[0])
+    K = kernel(X)
+
+    def objective(f):
+        a = np.linalg.lstsq(K, f, rcond=1e-12)[0]
+        return np.sum((y - K @ a) ** 2) + alpha * a @ D @ a
+
+    # normal equations of the sums of kernel functions
+    a = np.linalg.lstsq(np.vstack([K, np.sqrt(alpha) * np.linalg.cholesky(D + 1e-13 * np.eye(12)).T]),
+                        np.r_[y, np.zeros(12)], rcond=None)[0]  # fmt: skip
+    assert objective(model.predict(X)) == pytest.approx(np.sum((y - K @ a) ** 2) + alpha * a @ D @ a, rel=1e-3)
+
+
+def test_the_squared_norm_of_a_function_is_its_penalty(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, B = rng.normal(size=(6, 2)), rng.normal(size=(6, 6))
+    D, kernel = B @ B.T, mc.Laplacian(0.6)
+    found = with_penalty(kernel, X, D)
+    psi = mc.Expansion(found, X, rng.normal(size=(6, 1)))
+    a = np.linalg.solve(kernel(X), psi(X))
+    assert psi.norms()[0] ** 2 == pytest.approx((a.T @ D @ a)[0, 0], rel=1e-8)
+    Z, step = rng.normal(size=(2, 2)), 1e-6
+    for k in range(2):
+        move = np.eye(2)[k] * step
+        slope = (psi(Z + move) - psi(Z - move)) / (2 * step)
+        np.testing.assert_allclose(psi.gradient(Z)[:, 0, k], slope[:, 0], rtol=1e-5, atol=1e-7)
+
+
+def test_a_model_with_a_penalty_is_stored_and_strings_have_penalties_too(tmp_path):
+    X, y = _training(0)
+    model = mc.SVR(kernel=with_penalty(mc.Gaussian(1.0), X, 2)).fit(X, y)
+    mc.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(mc.load(tmp_path / "model").predict(X), model.predict(X))
+    words, kernel = ["aab", "abb", "bbb", "aba"], mc.strings.Spectrum(1)
+    np.testing.assert_allclose(with_penalty(kernel, words, kernel(words))(words), kernel(words), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "X", "D", "error", "message"),
+    [
+        (mc.Gaussian(1.0), np.eye(3), np.eye(2), ValueError, r"D has shape \(2, 2\), but X has 3 points"),
+        (mc.Gaussian(1.0), np.eye(2), np.array([[1.0, 2.0], [0.0, 1.0]]), ValueError, "D must be symmetric"),
+        (mc.Gaussian(1.0), np.eye(2), np.array([[1.0, 2.0], [2.0, 1.0]]), ValueError, "reach from -1 to 3"),
+        (mc.Gaussian(1.0), np.eye(2), np.zeros((2, 2)), ValueError, "D must be positive semidefinite and not 0"),
+        (mc.Gaussian(1.0), np.eye(2), 2, ValueError, "D = 2 is an order of derivative, but X has 2 features"),
+        (mc.Laplacian(1.0), np.ones((2, 1)), 1, TypeError, "needs a Gaussian kernel, got Laplacian"),
+        (mc.Gaussian(1.0), np.ones((2, 1)), -1, ValueError, "D = -1 must be at least 0"),
+        (mc.Gaussian(1.0), np.ones((2, 1)), 1.5, TypeError, "D must be a whole number"),
+        (mc.Gaussian("scale"), np.ones((2, 1)), 1, ValueError, "not resolved"),
+    ],
+)
+def test_what_is_no_penalty_is_refused(kernel, X, D, error, message):
+    with pytest.raises(error, match=message):
+        with_penalty(kernel, X, D)

@@ -162,6 +162,13 @@ MANIFOLD = [
         model=SVC,
         width=POSITIVE,
     ),
+    call(
+        "regularisation.with_penalty",
+        lambda kernel, X, D: mc.regularisation.with_penalty(kernel, X, D)(NEW),
+        kernel=K,
+        X=valid("rows", X[:3]),
+        D=valid("matrix", np.eye(3)),
+    ),
     call("regularisation.spectral_density", mc.regularisation.spectral_density, kernel=K, frequencies=SOME),
     # its inverse, 0 where the penalty is infinite because the density underflows
     call("regularisation.penalty", lambda **o: 1 / mc.regularisation.penalty(**o), kernel=K, frequencies=SOME),
