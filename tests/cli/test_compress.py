@@ -79,6 +79,7 @@ def test_libsvm_files_and_pipelines(folder, capsys):
     assert "this is a pipeline (StandardScaler, SVC)" in err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_max_loss_finds_the_size(capsys):
     code, out, _ = run("svm.model", "--data", "data.npz", "--max-loss", "0.2", "--vectors", "12", capsys=capsys)

@@ -65,6 +65,7 @@ def test_a_process_that_crashes_or_hangs_is_an_outcome():
     slow.close()
 
 
+@pytest.mark.slow
 def test_waiting_for_a_processor_is_no_hang_until_it_takes_four_times_the_limit(monkeypatch):
     child, spent = pool.Child(), iter([0.0, *([0.1] * 50)])
     monkeypatch.setattr(child, "used", lambda: next(spent))
@@ -74,6 +75,7 @@ def test_waiting_for_a_processor_is_no_hang_until_it_takes_four_times_the_limit(
     child.close()
 
 
+@pytest.mark.slow
 def test_a_process_that_has_used_its_limit_is_a_hang_at_once(monkeypatch):
     child = pool.Child()
     # it has imported everything

@@ -39,7 +39,7 @@ class BoundsDisplay:
     >>> X[:, 0] += 4 * y
     >>> display = BoundsDisplay.from_estimator(mc.SVC(kernel=mc.Gaussian(0.1)).fit(X, y), X, y)
     >>> len(display.bars_)
-    10
+    12
     """
 
     def __init__(self, bounds, *, truth=None, measured=""):
