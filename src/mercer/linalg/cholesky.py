@@ -126,7 +126,7 @@ class _Partial:
 
     def _reserve(self, size):
         if size > len(self._rows):
-            more = np.empty((min(self.rank, 2 * size) - len(self._rows), self._rows.shape[1]))
+            more = np.empty((min(self.rank, 2 * size) - len(self._rows), len(self.diagonal)))
             self._rows = np.concatenate([self._rows, more])
 
     def _drop_rounding(self):
