@@ -56,7 +56,7 @@ def low_rank_plus_ridge(factor, ridge):
     Diaz, Epperly, Frangella, Tropp, Webber, *Robust, randomized preconditioning for kernel ridge regression* (2023).
     """
     factor = np.asarray(factor, np.float64)
-    Q, R = scipy.linalg.qr(factor, mode="economic", overwrite_a=True, check_finite=False)  # pyright: ignore
+    Q, R = scipy.linalg.qr(factor, mode="economic", overwrite_a=True, check_finite=False)  # pyright: ignore[reportAssignmentType]
     U, s, _ = np.linalg.svd(R)
     shrink = 1 / (s[:, None] ** 2 + ridge) - 1 / ridge
 
