@@ -1,5 +1,7 @@
 """Scales of columns, size of the kernel and ridge of kernel ridge regression, by likelihood or leave-one-out error."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import scipy.linalg
 from scipy.optimize import minimize
@@ -8,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import check_positive, refuse_large, warn
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows
+from mercer._compute.threads import serial_blas
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
 from mercer.kernels.base import require_gradient
 
@@ -24,8 +27,12 @@ _POWERS = {
 }
 # Least ridge in roundings of a kernel value.
 _ROUNDINGS = 1e4
-# Largest number of steps.
-_STEPS = 200
+# Largest number of steps; relative change of the objective below which they end.
+_STEPS, _PRECISION = 200, 1e-10
+# Number of points below which one thread factorises faster.
+_SMALL = 1000
+# Order of the blocks that are mirrored.
+_TILE = 256
 # Kernel values in a block of rows of the gradient.
 _BLOCK = 1 << 21
 
@@ -65,8 +72,10 @@ def tune_ridge(kernel, alpha, X, Y, weights, method, memory):
         by_scales = _by_scales(inner, U, W)
         return value, np.append(by_scales if own else by_scales.sum(), by_ridge)
 
-    options = {"ftol": 1e-14, "gtol": 1e-8, "maxiter": _STEPS, "maxfun": 2 * _STEPS}
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    options = {"ftol": _PRECISION, "gtol": 1e-5, "maxiter": _STEPS, "maxfun": 2 * _STEPS}
+    # two threads wait for each other in small factorisations
+    with serial_blas() if len(X) < _SMALL else nullcontext():
+        found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     # rounding of the objective ends the search too
     if found.nit >= _STEPS:
         warn(
@@ -147,8 +156,10 @@ def _solved(kernel, X, Y, w, ridge):
     half_log = float(np.sum(np.log(np.diag(L))))
     inverse, _ = scipy.linalg.lapack.dpotri(L, lower=1, overwrite_c=1)
     # dpotri leaves the upper triangle as it was
-    inverse = np.tril(inverse)
-    inverse += np.tril(inverse, -1).T
+    for start in range(0, len(inverse), _TILE):
+        part = slice(start, start + _TILE)
+        inverse[part, part] = np.tril(inverse[part, part]) + np.tril(inverse[part, part], -1).T
+        inverse[part, start + _TILE :] = inverse[start + _TILE :, part].T
     return inverse, half_log, A
 
 
