@@ -7,6 +7,7 @@ import inspect
 import math
 import os
 import re
+import sys
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -18,6 +19,8 @@ from sphinx.util import logging
 import mercer
 
 HERE = Path(__file__).parent
+# sphinx-gallery imports gallery_style by name
+sys.path.insert(0, str(HERE))
 
 # --- the page of names: groups of modules, in the order of the layers ------------------------------------------------
 
@@ -129,6 +132,7 @@ version = release = mercer.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
@@ -147,6 +151,12 @@ sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
+    "within_subsection_order": "gallery_style.in_order",
+    "reset_modules": ("gallery_style.apply",),
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("mercer",),
+    # twice the pixels for screens that have them
+    "image_srcset": ["2x"],
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,

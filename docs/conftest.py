@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 # Sphinx runs it; the tests do not need Sphinx.
-collect_ignore = ["conf.py"]
+collect_ignore = ["conf.py", "gallery_style.py"]
 
 
 @pytest.fixture(autouse=True)

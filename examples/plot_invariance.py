@@ -18,13 +18,14 @@ transforms = invariance.image_transforms((8, 8))
 
 one = train[digits.target == 3][:1]
 T = invariance.tangents(one, transforms)[0]
-fig, axes = plt.subplots(2, 8, figsize=(10, 2.8), layout="constrained")
-for row in axes:
-    row[0].imshow(one.reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
+fig, axes = plt.subplots(4, 4, figsize=(5.6, 6), layout="constrained")
+upper, lower = axes[::2].ravel(), axes[1::2].ravel()
+for ax in (upper[0], lower[0]):
+    ax.imshow(one.reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
 for a, (name, move) in enumerate(transforms.items(), start=1):
-    axes[0, a].imshow(T[a - 1].reshape(8, 8), cmap="RdBu_r", vmin=-1, vmax=1)
-    axes[0, a].set_title(name, fontsize=9)
-    axes[1, a].imshow(move(one, 1.0).reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
+    upper[a].imshow(T[a - 1].reshape(8, 8), cmap="RdBu_r", vmin=-1, vmax=1)
+    upper[a].set_title(name)
+    lower[a].imshow(move(one, 1.0).reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
 for ax in axes.flat:
     ax.set(xticks=[], yticks=[])
 plt.show()
@@ -36,9 +37,9 @@ plt.show()
 shifts = {name: transforms[name] for name in ("down", "right")}
 found = invariance.InvariantMap(shifts, weight=0.1).fit(train)
 factors, directions = np.linalg.eigh(found.components_)
-fig, axes = plt.subplots(1, 10, figsize=(10, 1.5), layout="constrained")
-for j, ax in zip([0, 1, 2, 3, 4, 5, 6, 7, 40, 63], axes, strict=True):
+fig, axes = plt.subplots(2, 5, figsize=(5.6, 2.8), layout="constrained")
+for j, ax in zip([0, 1, 2, 3, 4, 5, 6, 7, 40, 63], axes.flat, strict=True):
     ax.imshow(directions[:, j].reshape(8, 8), cmap="RdBu_r", vmin=-0.4, vmax=0.4)
-    ax.set_title(f"{factors[j] / factors[-1]:.2f}", fontsize=9)
+    ax.set_title(f"{factors[j] / factors[-1]:.2f}")
     ax.set(xticks=[], yticks=[])
 plt.show()

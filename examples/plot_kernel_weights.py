@@ -25,16 +25,16 @@ found = {
     "svm": combination(kernels, X[train], y[train], method="svm", C=1.0),
 }
 
-fig, panels = plt.subplots(1, 2, figsize=(8, 3.2), sharey=True, layout="constrained")
+fig, panels = plt.subplots(2, 1, figsize=(5.6, 6.4), sharex=True, layout="constrained")
 for panel, (method, each) in zip(panels, found.items(), strict=True):
     shares = each.shares.reshape(len(gammas), 6)
     picture = panel.imshow(shares, cmap="Blues", vmin=0, vmax=shares.max())
     for (i, j), share in np.ndenumerate(shares):
         text, color = f"{share:.2f}" if share > 0.005 else "", "white" if share > shares.max() / 2 else "black"
-        panel.text(j, i, text, ha="center", va="center", fontsize=8, color=color)
+        panel.text(j, i, text, ha="center", va="center", color=color)
     score = mc.SVC(C=1.0, kernel=each.kernel).fit(X[train], y[train]).score(X[test], y[test])
-    panel.set(title=f"{method}: accuracy {score:.2f}", xlabel="column", yticks=range(len(gammas)), yticklabels=gammas)
-panels[0].set_ylabel("gamma")
+    panel.set(title=f"{method}: accuracy {score:.2f}", ylabel="gamma", yticks=range(len(gammas)), yticklabels=gammas)
+panels[1].set_xlabel("column")
 plt.show()
 
 # %%

@@ -3,8 +3,7 @@ A linear method in feature space
 ================================
 
 `Kernelized` runs any estimator of scikit-learn on coordinates of feature space. This example shows logistic
-regression, a decision tree and 3-means: in the plane (upper row) and in the feature space of a Gaussian kernel (lower
-row).
+regression, a decision tree and 3-means: in the plane (left) and in the feature space of a Gaussian kernel (right).
 """
 
 import matplotlib.pyplot as plt
@@ -25,15 +24,15 @@ methods = [
 grid = np.meshgrid(np.linspace(-1.6, 2.6, 80), np.linspace(-1.1, 1.6, 80))
 points = np.column_stack([axis.ravel() for axis in grid])
 
-fig, panels = plt.subplots(2, 3, figsize=(9, 5), sharex=True, sharey=True, layout="constrained")
-for column, method in zip(panels.T, methods, strict=True):
+fig, panels = plt.subplots(3, 2, figsize=(6, 7), sharex=True, sharey=True, layout="constrained")
+for row, method in zip(panels, methods, strict=True):
     kernelized = mc.Kernelized(method, mc.Gaussian(2.0), landmarks=20, random_state=0)
-    for panel, model in zip(column, [method, kernelized], strict=True):
+    for panel, model in zip(row, [method, kernelized], strict=True):
         panel.contourf(*grid, model.fit(X, y).predict(points).reshape(80, 80), 2, alpha=0.3)
         panel.scatter(*X.T, c=y, s=6)
-    column[0].set_title(type(method).__name__)
-panels[0, 0].set_ylabel("in the plane")
-panels[1, 0].set_ylabel("in feature space")
+    row[0].set_ylabel(type(method).__name__)
+panels[0, 0].set_title("in the plane")
+panels[0, 1].set_title("in feature space")
 plt.show()
 
 # %%

@@ -28,12 +28,13 @@ kernels = {
     "Gaussian of equal times": mc.Gaussian("median"),
     "global alignment": mc.sequences.GlobalAlignment(width=0.5),
 }
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
+figure, axes = plt.subplots(3, 1, figsize=(5.2, 8.4), layout="constrained")
 for x, kind in zip(X[:6], kinds, strict=False):
     axes[0].plot(x, color=f"C{kind}", linewidth=0.8)
 axes[0].set(title="three series of each kind", xlabel="time")
 for ax, (title, kernel) in zip(axes[1:], kernels.items(), strict=True):
     scores = mc.KernelPCA(2, kernel=kernel).fit_transform(X if "equal" in title else list(X))
-    ax.scatter(*scores.T, c=[f"C{kind}" for kind in kinds], s=14)
+    for kind, marker in enumerate("o^"):
+        ax.plot(*scores[kinds == kind].T, marker, markersize=4)
     ax.set_title(f"kernel PCA, {title}")
 plt.show()

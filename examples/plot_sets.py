@@ -24,11 +24,11 @@ for shift in shifts:
 kernel = mc.sets.MeanMap(mc.Gaussian(1.0))
 scores = mc.KernelPCA(1, kernel=kernel).fit_transform(bags)[:, 0]
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+figure, (top, bottom) = plt.subplots(2, 1, figsize=(5.2, 7), layout="constrained")
 for i in (0, -1):
-    left.scatter(*bags[i].T, s=8, label=f"distance {2 * shifts[i]:.1f}")
-left.set(title="two of the 40 bags", aspect="equal", ylim=(-6, 3))
-left.legend(loc="lower left")
-right.scatter(2 * shifts, scores, s=12)
-right.set(xlabel="distance of the clusters", ylabel="first component of the bags")
+    top.scatter(*bags[i].T, s=8, label=f"distance {2 * shifts[i]:.1f}")
+top.set(title="two of the 40 bags", aspect="equal", ylim=(-6, 3))
+top.legend(loc="lower left")
+bottom.scatter(2 * shifts, scores, s=12)
+bottom.set(xlabel="distance of the clusters", ylabel="first component of the bags")
 plt.show()

@@ -20,7 +20,7 @@ kernel = mc.Normalized(mc.strings.Subsequence(2, decay=0.6))
 pca = mc.KernelPCA(2, kernel=kernel).fit(words)
 coordinates = pca.transform(words)
 
-figure, ax = plt.subplots(figsize=(8, 6), layout="constrained")
+figure, ax = plt.subplots(figsize=(6, 5.4), layout="constrained")
 for i, family in enumerate(stems.values()):
     points = coordinates[6 * i : 6 * i + 6]
     ax.scatter(*points.T, color=f"C{i}", s=15)
