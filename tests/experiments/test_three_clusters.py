@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
+import mercer as mc
 from experiments import three_clusters as toy
 
 
@@ -23,11 +24,8 @@ def test_few_components_move_points_to_the_centres_and_more_describe_the_cluster
     assert max(errors) < toy.error(linear.inverse_transform(linear.transform(noisy)), centres)
 
 
-def test_tanh_spectra_are_as_published(drawn):
-    X = drawn[0]
-    known = {0.1: (-0.0025, 0.72), 1.0: (-0.26, 7.2), 5.0: (-4.3, 39.0), 10.0: (-8.3, 60.0)}
-    for gain, least, largest, shares in toy.tanh_spectra(X):
-        # they depend on the draw of the points by a few per cent
-        assert least == pytest.approx(known[gain][0], rel=0.3)
-        assert largest == pytest.approx(known[gain][1], rel=0.2)
-        assert (np.diff(shares) <= 0).all()
+def test_two_components_separate_the_clusters_and_later_ones_divide_them(drawn):
+    kpca = mc.KernelPCA(8, kernel=mc.Gaussian(10.0)).fit(drawn[0])
+    between = toy.shares_between(kpca.transform(drawn[0]), np.repeat(np.arange(3), toy.EACH))
+    assert between[:2].min() > 0.9
+    assert between[2:].max() < 0.1

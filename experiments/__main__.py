@@ -1,0 +1,123 @@
+"""Run all experiments and write a page: reproduction/index.html, and results.json with all numbers.
+
+Finished experiments are kept: a run that was interrupted continues where it stopped. QUICK=1 takes fewer draws and
+points, about ten minutes in all.
+
+Run: python -m experiments [names] [--quick] [--again] [--output reproduction]
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from experiments._page import document, shares
+
+# Experiments that print text and are not compared with published figures, with arguments of a quick run.
+PRINTED = {
+    "fisher_ida": ["--sets", "ida_heart", "--splits", "2"],
+    "span_rule": ["--sets", "ida_heart", "--splits", "2"],
+    "structured": ["--sets", "promoters", "--repeats", "1"],
+    "kernel_combination": ["--sets", "ida_waveform", "--splits", "1"],
+    "learned_metric": ["--sets", "abalone", "--rows", "300"],
+    "invariance_usps": None,
+    "invariance_mnist": None,
+    "interruption": ["--trials", "10", "--rows", "4000", "--memory-rows", "0"],
+    "compression": ["usps_kpca"],
+}
+FOLDER = Path(__file__).parent
+# Seconds after which an experiment is ended.
+LIMIT = 3600
+
+
+def names():
+    """Return the names of all scripts: those with published figures first."""
+    found = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
+    return [name for name in found if name not in PRINTED] + [name for name in found if name in PRINTED]
+
+
+def finished(path, quick):
+    """Return whether a file holds the results of a run of the wanted kind."""
+    try:
+        return json.loads(path.read_text())["quick"] == quick
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def run(name, output, quick):
+    """Run a script in a process of its own; return whether it wrote its results."""
+    command = [sys.executable, "-m", f"experiments.{name}"]
+    if name not in PRINTED:
+        command += ["--output", str(output), *(["--quick"] if quick else [])]
+    elif quick:
+        command += PRINTED[name]
+    started = time.monotonic()
+    with (output / f"{name}.log").open("w") as log:
+        try:
+            done = subprocess.run(command, cwd=FOLDER.parent, stdout=log, stderr=subprocess.STDOUT, timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            return False
+    if done.returncode == 0 and name in PRINTED:
+        write_printed(name, output, quick, time.monotonic() - started)
+    return done.returncode == 0
+
+
+def write_printed(name, output, quick, seconds):
+    """Write the text of a script as its results."""
+    lines = (FOLDER / f"{name}.py").read_text().split('"""')[1].strip().split("\n\n")
+    about = {"name": name, "title": lines[0].rstrip("."), "source": "not a published figure", "quick": quick}
+    about |= {"texts": [" ".join(lines[1].split())], "entries": [], "pictures": [], "seconds": seconds}
+    (output / f"{name}.json").write_text(json.dumps(about | {"output": (output / f"{name}.log").read_text()}, indent=1))
+
+
+def bar(done, most, text):
+    """Show the progress."""
+    width = 24 * done // most
+    end = "\r" if sys.stdout.isatty() else "\n"
+    print(f"[{'#' * width}{'.' * (24 - width)}] {done}/{most} {text:40}", end=end, flush=True)
+
+
+def write_page(output):
+    """Write results.json and index.html from the files of all experiments; return the shares of the tables."""
+    paths = [output / f"{name}.json" for name in names()]
+    experiments = [json.loads(path.read_text()) for path in paths if path.exists()]
+    records = [
+        {"source": each["source"], **record, "command": f"python -m experiments.{each['name']}"}
+        for each in experiments
+        for record in each["entries"]
+    ]
+    (output / "results.json").write_text(json.dumps(records, indent=1))
+    (output / "index.html").write_text(document(experiments, records))
+    return shares(records)
+
+
+def main():
+    """Run the experiments."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", default=[], choices=[[], *names()])
+    parser.add_argument("--quick", action="store_true", default=os.environ.get("QUICK") == "1")
+    parser.add_argument("--again", action="store_true", help="run finished experiments again")
+    parser.add_argument("--output", type=Path, default=Path("reproduction"))
+    options = parser.parse_args()
+    output = options.output.resolve()
+    output.mkdir(parents=True, exist_ok=True)
+    wanted = options.names or [name for name in names() if not (options.quick and PRINTED.get(name, ()) is None)]
+    failed, started = [], time.monotonic()
+    for i, name in enumerate(wanted):
+        bar(i, len(wanted), f"{name}, {time.monotonic() - started:.0f} s")
+        path = output / f"{name}.json"
+        if (options.again or not finished(path, options.quick)) and not run(name, output, options.quick):
+            failed.append(name)
+    bar(len(wanted), len(wanted), f"{time.monotonic() - started:.0f} s\n")
+    for (source, table), row in write_page(output).items():
+        print(f"{source}, {table}: {row['reproduced']} of {row['entries']} reproduced, {row['better']} better")
+    print(f"page: {output / 'index.html'}")
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}; see the files .log in {output}")
+
+
+if __name__ == "__main__":
+    main()
