@@ -31,14 +31,10 @@ FIRST = [
 ]
 
 
-def in_order(_folder):
-    """Return the sort key of the files of the gallery."""
-
-    def key(name):
-        topic = Path(name).stem.removeprefix("plot_")
-        return (FIRST.index(topic) if topic in FIRST else len(FIRST)), topic
-
-    return key
+def in_order(name):
+    """Return the sort key of a file of the gallery."""
+    topic = Path(name).stem.removeprefix("plot_")
+    return (FIRST.index(topic) if topic in FIRST else len(FIRST)), topic
 
 
 def apply(_gallery_conf, _name):

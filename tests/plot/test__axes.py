@@ -52,3 +52,12 @@ def test_a_lattice_has_rows_that_go_with_y():
     x, y, points = _axes.lattice((0.0, 1.0, -2.0, 2.0), 3)
     assert (list(x), list(y)) == ([0.0, 0.5, 1.0], [-2.0, 0.0, 2.0])
     assert points.reshape(3, 3, 2)[2, 0].tolist() == [0.0, 2.0]
+
+
+def test_a_box_is_a_tenth_wider_on_every_side():
+    assert np.allclose(_axes.box(np.array([[0.0, 1.0], [2.0, 3.0]])), (-0.2, 2.2, 0.8, 3.2))
+
+
+def test_points_of_space_are_no_points_of_the_plane():
+    with pytest.raises(ValueError, match=r"start has shape \(5, 3\)"):
+        _axes.plane("start", np.zeros((5, 3)))

@@ -41,6 +41,18 @@ def test_errors_of_compressed_models_stand_over_their_vectors_in_order():
     assert display.ax_.get_ylim()[0] == 0
 
 
+def test_models_of_one_size_share_a_mean_and_a_band_from_the_smallest_to_the_largest_error():
+    X = np.random.default_rng(1).normal(size=(120, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    full = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X[:60], y[:60])
+    small = [mc.compress(full, X[:60], y[:60], n_vectors=n, random_state=s) for n in (2, 3) for s in (0, 1)]
+    display = ReductionDisplay.from_estimators(small, X[60:], y[60:], ax=Figure().subplots())
+    errors = np.array([np.mean(model.predict(X[60:]) != y[60:]) for model in small]).reshape(2, 2)
+    np.testing.assert_allclose(display.errors, errors.mean(axis=1))
+    np.testing.assert_allclose(display.spread, [errors.min(axis=1), errors.max(axis=1)])
+    assert display.band_ is not None
+
+
 def test_errors_that_are_all_zero_are_drawn():
     display = ReductionDisplay(np.array([1, 2]), np.zeros(2)).plot(Figure().subplots())
     display.figure_.canvas.draw()

@@ -48,3 +48,18 @@ def lattice(region, n_grid):
     left, right, bottom, top = region
     x, y = np.linspace(left, right, n_grid), np.linspace(bottom, top, n_grid)
     return x, y, np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+
+
+def plane(name, X):
+    """Return points of the plane as an array (n, 2), or raise a ValueError."""
+    X = np.asarray(X)
+    if X.ndim != 2 or X.shape[1] != 2:
+        raise ValueError(f"{name} has shape {X.shape}; it must be (n, 2), points of the plane.")
+    return X
+
+
+def box(X):
+    """Return the bounding box (x_min, x_max, y_min, y_max), extended by a tenth on every side."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    margin = 0.1 * (high - low) + np.finfo(float).tiny
+    return low[0] - margin[0], high[0] + margin[0], low[1] - margin[1], high[1] + margin[1]

@@ -79,10 +79,8 @@ class KernelPCAContoursDisplay:
         ValueError
             Unless X has two columns.
         """
-        X = np.asarray(X)
-        if X.ndim != 2 or X.shape[1] != 2:
-            raise ValueError(f"X has shape {X.shape}; it must be (n, 2), points of the plane.")
-        x, y, scores = on_grid(estimator, _box(X) if region is None else region, n_grid)
+        X = _axes.plane("X", X)
+        x, y, scores = on_grid(estimator, _axes.box(X) if region is None else region, n_grid)
         return cls(x, y, scores, points=X, titles=titles).plot(ax, n_columns=n_columns)
 
     def plot(self, ax=None, *, n_columns=4, cmap="RdBu_r"):
@@ -131,10 +129,3 @@ def on_grid(estimator, region, n_grid):
     """Return x, y (n_grid,) and the scores (n_components, n_grid, n_grid) over a region; rows belong to y."""
     x, y, plane = _axes.lattice(region, n_grid)
     return x, y, np.asarray(estimator.transform(plane)).T.reshape(-1, n_grid, n_grid)
-
-
-def _box(X):
-    """Return the bounding box (x_min, x_max, y_min, y_max), extended by a tenth on every side."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    margin = 0.1 * (high - low) + np.finfo(float).tiny
-    return low[0] - margin[0], high[0] + margin[0], low[1] - margin[1], high[1] + margin[1]

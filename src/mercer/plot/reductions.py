@@ -18,6 +18,8 @@ class ReductionDisplay:
         Name in the legend.
     reference : float, optional
         Error of the uncompressed model, drawn as a dotted line.
+    spread : array (2, h), optional
+        Smallest and largest error of each number, drawn as a band.
     ylabel : str
     yscale : {"log", "linear"}
 
@@ -26,6 +28,7 @@ class ReductionDisplay:
     ax_ : Axes
     line_ : Line2D
     reference_ : Line2D or None
+    band_ : FillBetweenPolyCollection or None
     figure_ : Figure
 
     See Also
@@ -50,11 +53,12 @@ class ReductionDisplay:
     (2, True)
     """
 
-    def __init__(self, sizes, errors, *, name=None, reference=None, ylabel="relative error", yscale="log"):
+    def __init__(self, sizes, errors, *, name=None, reference=None, spread=None, ylabel="relative error", yscale="log"):
         self.sizes = sizes
         self.errors = errors
         self.name = name
         self.reference = reference
+        self.spread = spread
         self.ylabel = ylabel
         self.yscale = yscale
 
@@ -87,7 +91,8 @@ class ReductionDisplay:
         Parameters
         ----------
         estimators : sequence of estimators
-            Compressed by `mercer.compress`, with ``report_``; one model at different sizes.
+            Compressed by `mercer.compress`, with ``report_``; one model at different sizes. Of several models of one
+            size, such as those of other random states, the line is the mean error and a band the range.
         X : points (n)
             Preferably test points.
         y : array (n,)
@@ -101,11 +106,15 @@ class ReductionDisplay:
         ReductionDisplay
         """
         sizes = np.array([each.report_.vectors_after for each in estimators])
-        order = np.argsort(sizes)
         errors = np.array([1 - each.score(X, y) for each in estimators])
         reference = None if full is None else 1 - full.score(X, y)
-        display = cls(sizes[order], errors[order], name=name, reference=reference, ylabel="1 - score", yscale="linear")
-        return display.plot(ax, **line)
+        found = {size: errors[sizes == size] for size in np.unique(sizes)}
+        means = np.array([each.mean() for each in found.values()])
+        spread = None
+        if len(found) < len(sizes):
+            spread = np.array([[each.min(), each.max()] for each in found.values()]).T
+        options = {"reference": reference, "spread": spread, "ylabel": "1 - score", "yscale": "linear"}
+        return cls(np.array(list(found)), means, name=name, **options).plot(ax, **line)
 
     def plot(self, ax=None, **line):
         """Draw the errors against the sizes on a logarithmic scale.
@@ -124,6 +133,9 @@ class ReductionDisplay:
         ax = _axes.one(ax, (4.8, 3.2))
         line = {"marker": "o", "markersize": 3, "label": self.name} | line
         (self.line_,) = ax.plot(self.sizes, self.errors, **line)
+        self.band_ = None
+        if self.spread is not None:
+            self.band_ = ax.fill_between(self.sizes, *self.spread, color=self.line_.get_color(), alpha=0.25)
         self.reference_ = None
         if self.reference is not None:
             self.reference_ = ax.axhline(

@@ -1,0 +1,154 @@
+"""DecisionBoundaryDisplay: decision values over the plane, with the vectors of the model."""
+
+import numpy as np
+
+from mercer.plot import _axes
+
+_MARKERS = "o^sDvP*X"
+
+
+class DecisionBoundaryDisplay:
+    """Decision values of a classifier or a detector over the plane, with its support or reduced vectors.
+
+    Parameters
+    ----------
+    x, y : array (n_x,), (n_y,)
+        Coordinates of the grid.
+    values : array (n_y, n_x)
+        Decision values; with ``multiclass`` indices of classes.
+    vectors : array (m, 2), optional
+        Vectors of the model, drawn as rings.
+    points : array (n, 2), optional
+    labels : array (n,), optional
+        Classes of the points; each class has a marker and a colour of its own.
+    multiclass : bool
+    margins : bool
+        Draw dashed lines at the decision values -1 and 1.
+
+    Attributes
+    ----------
+    ax_ : Axes
+    surface_ : QuadContourSet
+    boundary_ : QuadContourSet or None
+        Lines at the decision values 0 and, with ``margins``, -1 and 1, or between the regions of classes; None where
+        the region contains none of them.
+    vectors_ : Line2D or None
+    figure_ : Figure
+
+    See Also
+    --------
+    DecisionBoundaryDisplay.from_estimator : Evaluate a fitted model, and draw.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.plot import DecisionBoundaryDisplay
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> svc = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, X[:, 0] * X[:, 1] > 0)
+    >>> small = mc.compress(svc, n_vectors=8)
+    >>> display = DecisionBoundaryDisplay.from_estimator(small, X, n_grid=20)
+    >>> display.values.shape, len(display.vectors)
+    ((20, 20), 8)
+    """
+
+    def __init__(self, x, y, values, *, vectors=None, points=None, labels=None, multiclass=False, margins=True):
+        self.x = x
+        self.y = y
+        self.values = values
+        self.vectors = vectors
+        self.points = points
+        self.labels = labels
+        self.multiclass = multiclass
+        self.margins = margins
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y=None, *, region=None, n_grid=100, ax=None):
+        """Evaluate a fitted model of two features on a grid, and draw.
+
+        Parameters
+        ----------
+        estimator : estimator
+            Fitted, with ``decision_function``, or with ``predict`` for more than two classes: SVC, OneClassSVM, SVDD, a
+            model of `mercer.compress`. The points of its ``expansion_`` are its vectors.
+        X : array (n, 2)
+            Points to draw.
+        y : array (n,), optional
+            Classes of the points.
+        region : (x_min, x_max, y_min, y_max), optional
+            Default: the bounding box of the points, extended by a tenth on every side.
+        n_grid : int
+            Grid points on each axis; the cost is n_grid^2 predictions.
+        ax : Axes, optional
+            As in `plot`.
+
+        Returns
+        -------
+        DecisionBoundaryDisplay
+
+        Raises
+        ------
+        ValueError
+            Unless X has two columns.
+        """
+        X = _axes.plane("X", X)
+        first, second, grid = _axes.lattice(_axes.box(X) if region is None else region, n_grid)
+        classes = getattr(estimator, "classes_", ())
+        multiclass = len(classes) > 2
+        values = np.searchsorted(classes, estimator.predict(grid)) if multiclass else estimator.decision_function(grid)
+        vectors = getattr(getattr(estimator, "expansion_", None), "points", None)
+        values = np.asarray(values, np.float64).reshape(n_grid, n_grid)
+        display = cls(first, second, values, vectors=vectors, points=X, labels=y)
+        display.multiclass, display.margins = multiclass, len(classes) > 0
+        return display.plot(ax)
+
+    def plot(self, ax=None, *, cmap=None):
+        """Draw decision values, boundary, points and vectors.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Default: a new figure.
+        cmap : str or Colormap, optional
+            Default: PuOr_r for decision values, cividis for regions of classes.
+
+        Returns
+        -------
+        self
+        """
+        ax = _axes.one(ax, (4.8, 4.0))
+        values = np.asarray(self.values)
+        if self.multiclass:
+            levels = np.arange(values.max() + 2) - 0.5
+            lines, options = levels, {"cmap": cmap or "cividis", "alpha": 0.5}
+        else:
+            # levels must increase also where all values are 0
+            reach = max(float(np.abs(values).max()), np.finfo(float).tiny)
+            levels = np.linspace(-reach, reach, 16)
+            lines = np.array([-1.0, 0.0, 1.0] if self.margins else [0.0])
+            options = {"cmap": cmap or "PuOr_r", "alpha": 0.6}
+        self.surface_ = ax.contourf(self.x, self.y, values, levels, **options)
+        lines = lines[(lines >= values.min()) & (lines <= values.max())]
+        styles = ["--" if abs(line) == 1 and not self.multiclass else "-" for line in lines]
+        self.boundary_ = None
+        if len(lines):
+            self.boundary_ = ax.contour(
+                self.x, self.y, values, lines, colors="black", linestyles=styles, linewidths=1.0
+            )
+        if self.points is not None:
+            self._draw_points(ax)
+        self.vectors_ = None
+        if self.vectors is not None:
+            (self.vectors_,) = ax.plot(
+                *np.asarray(self.vectors).T, "o", markersize=9, color="black", markerfacecolor="none", linestyle="none"
+            )
+        ax.set(xlim=(self.x[0], self.x[-1]), ylim=(self.y[0], self.y[-1]))
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_points(self, ax):
+        """Draw the points, each class with a marker of its own."""
+        labels = np.zeros(len(self.points)) if self.labels is None else np.asarray(self.labels)
+        for k, label in enumerate(np.unique(labels)):
+            chosen = self.points[labels == label]
+            marker = _MARKERS[k % len(_MARKERS)]
+            ax.plot(*chosen.T, marker, markersize=4, color=f"C{k}", markeredgecolor="white", markeredgewidth=0.5)

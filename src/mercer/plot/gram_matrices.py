@@ -1,0 +1,94 @@
+"""GramDisplay: a kernel matrix as an image, sorted by class."""
+
+import numpy as np
+
+from mercer.gram import Gram
+from mercer.plot import _axes
+
+
+class GramDisplay:
+    """A kernel matrix as an image; lines separate the classes.
+
+    Parameters
+    ----------
+    values : array (n, n)
+    boundaries : array, optional
+        Numbers of rows before each new class.
+
+    Attributes
+    ----------
+    ax_ : Axes
+    image_ : AxesImage
+    lines_ : list of Line2D
+        Two for each boundary.
+    figure_ : Figure
+
+    See Also
+    --------
+    GramDisplay.from_kernel : Compute the matrix of a kernel, and draw.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.plot import GramDisplay
+    >>> X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 3
+    >>> display = GramDisplay.from_kernel(mc.Gaussian("median"), X, y)
+    >>> display.values.shape, len(display.lines_)
+    ((30, 30), 4)
+    """
+
+    def __init__(self, values, *, boundaries=()):
+        self.values = values
+        self.boundaries = boundaries
+
+    @classmethod
+    def from_kernel(cls, kernel, X, y=None, *, memory="1GB", ax=None):
+        """Compute the matrix of a kernel on points, and draw it.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Rules of bandwidths are resolved on the points.
+        X : points (n)
+        y : array (n,), optional
+            Classes; the points are sorted by class.
+        memory : str or int
+            Limit of the matrix, as in `mercer.Gram`.
+        ax : Axes, optional
+            As in `plot`.
+
+        Returns
+        -------
+        GramDisplay
+        """
+        gram = Gram(kernel.resolve(X), X, memory=memory)
+        if y is None:
+            return cls(gram.dense()).plot(ax)
+        order = np.argsort(y, kind="stable")
+        counts = np.unique(y, return_counts=True)[1]
+        return cls(gram.dense()[np.ix_(order, order)], boundaries=np.cumsum(counts)[:-1]).plot(ax)
+
+    def plot(self, ax=None, *, cmap="cividis"):
+        """Draw the matrix and the boundaries of the classes.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Default: a new figure.
+        cmap : str or Colormap
+
+        Returns
+        -------
+        self
+        """
+        ax = _axes.one(ax, (4.6, 3.8))
+        self.image_ = ax.imshow(self.values, cmap=cmap, interpolation="nearest")
+        ax.figure.colorbar(self.image_, ax=ax, label="k(x, z)")
+        self.lines_ = [
+            draw(boundary - 0.5, color="white", linewidth=0.8)
+            for boundary in self.boundaries
+            for draw in (ax.axhline, ax.axvline)
+        ]
+        ax.set(xticks=[], yticks=[])
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,118 @@
+"""ParameterGridDisplay: scores of a search over C and gamma."""
+
+import numpy as np
+
+from mercer.plot import _axes
+
+
+class ParameterGridDisplay:
+    """Scores of a search over two parameters on logarithmic axes, as coloured cells.
+
+    Parameters
+    ----------
+    x, y : array (n_x,), (n_y,)
+        Values of the parameters, increasing.
+    scores : array (n_y, n_x)
+        Mean scores; NaN where the search has none.
+    names : (str, str)
+        Names of the parameters.
+    best : (float, float), optional
+        The parameters chosen, marked by a star.
+
+    Attributes
+    ----------
+    ax_ : Axes
+    cells_ : QuadMesh
+    best_ : Line2D or None
+    figure_ : Figure
+
+    See Also
+    --------
+    ParameterGridDisplay.from_estimator : Draw the results of a fitted search.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.plot import ParameterGridDisplay
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> search = mc.SVCCV(Cs=[0.1, 1.0, 10.0], gammas=[0.1, 1.0]).fit(X, X[:, 0] > 0)
+    >>> ParameterGridDisplay.from_estimator(search).scores.shape
+    (2, 3)
+    """
+
+    def __init__(self, x, y, scores, *, names=("C", "gamma"), best=None):
+        self.x = x
+        self.y = y
+        self.scores = scores
+        self.names = names
+        self.best = best
+
+    @classmethod
+    def from_estimator(cls, search, *, names=None, ax=None):
+        """Draw the mean scores of a fitted search over two parameters.
+
+        Parameters
+        ----------
+        search : SVCCV, SVRCV or GridSearchCV
+            Fitted.
+        names : (str, str), optional
+            Parameters of the two axes, as in ``best_params_``. Default: its two parameters, that of C first.
+        ax : Axes, optional
+            As in `plot`.
+
+        Returns
+        -------
+        ParameterGridDisplay
+
+        Raises
+        ------
+        ValueError
+            If the search has not two parameters and ``names`` does not choose them, or if several candidates have the
+            same values of both.
+        """
+        results = search.cv_results_
+        known = sorted(search.best_params_, key=lambda name: (name.rpartition("__")[2] != "C", name))
+        names = tuple(known if names is None else names)
+        if len(names) != 2 or not set(names) <= set(known):
+            raise ValueError(f"names = {names!r} must be two of the parameters of the search, {known}.")
+        columns = [np.asarray(results[f"param_{name}"], np.float64) for name in names]
+        (x, at_x), (y, at_y) = (np.unique(column, return_inverse=True) for column in columns)
+        scores = np.full((len(y), len(x)), np.nan)
+        scores[at_y, at_x] = results["mean_test_score"]
+        if len(set(zip(at_y, at_x, strict=True))) < len(at_x):
+            raise ValueError(f"several candidates have the same values of {names}; search over two parameters.")
+        best = tuple(float(search.best_params_[name]) for name in names)
+        return cls(x, y, scores, names=names, best=best).plot(ax)
+
+    def plot(self, ax=None, *, cmap="cividis"):
+        """Draw one cell for each pair of values, and a star at the best one.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Default: a new figure.
+        cmap : str or Colormap
+
+        Returns
+        -------
+        self
+        """
+        ax = _axes.one(ax, (5.0, 3.6))
+        self.cells_ = ax.pcolormesh(_edges(self.x), _edges(self.y), self.scores, cmap=cmap)
+        ax.figure.colorbar(self.cells_, ax=ax, label="mean score")
+        self.best_ = None
+        if self.best is not None:
+            (self.best_,) = ax.plot(
+                *self.best, "*", markersize=14, color="white", markeredgecolor="black", linestyle="none"
+            )
+        ax.set(xscale="log", yscale="log", xlabel=self.names[0], ylabel=self.names[1])
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _edges(values):
+    """Return the edges of cells whose geometric centres are the values."""
+    logs = np.log(np.asarray(values, np.float64))
+    steps = np.diff(logs) if len(logs) > 1 else np.ones(1)
+    inner = logs[:-1] + steps / 2 if len(logs) > 1 else np.empty(0)
+    return np.exp(np.concatenate([[logs[0] - steps[0] / 2], inner, [logs[-1] + steps[-1] / 2]]))
