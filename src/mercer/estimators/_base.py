@@ -2,6 +2,7 @@
 
 import functools
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from mercer._compute.points import as_rows, count_points, widened
 from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer._compute.table import as_table
 from mercer._compute.targets import refuse_targets
+from mercer.distributed import by_blocks
+from mercer.estimators._blocks import sample_rows
 from mercer.estimators._renamed import refuse_renamed
 from mercer.expansion import Expansion
 from mercer.kernels.base import with_params
@@ -125,6 +128,13 @@ class KernelEstimator(AllOrNothing):
             X = kernel.admit(X, "X")
         self._n_rows = count_points(X)
         return kernel, np.arange(count_points(X)) if kernel.tags.points == "indices" else X
+
+    def _sampled_points(self, blocks):
+        """Return the resolved kernel and a sample of rows that are not in memory, from which landmarks are taken."""
+        m = self.landmarks if isinstance(self.landmarks, Integral) else getattr(self, "n_components", None) or 0
+        found = self._training_points(sample_rows(blocks, m, self.random_state))
+        self._n_rows = blocks.shape[0]
+        return found
 
     def _new_points(self, X):
         """Return X, validated against the points of the fit."""
@@ -287,6 +297,7 @@ class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, Transf
     memory: str | int = "1GB"
     random_state: Any = None
 
+    @by_blocks
     def transform(self, X):
         """Return the coordinates of points, ``expansion_(X) + intercept_``.
 

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import check_choice, check_positive, check_weights
 from mercer._compute.points import take_points
+from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import as_labels
 from mercer.estimators._linear import is_linear, normals, require_linear
@@ -92,6 +93,7 @@ class SupportVectorClassifier(ClassificationProblem):
         require_linear(self)
         return self._normals().T
 
+    @by_blocks
     def decision_function(self, X):
         """Return the decision values of new points.
 
@@ -114,6 +116,7 @@ class SupportVectorClassifier(ClassificationProblem):
             return one_vs_one.class_values(values, c)
         return values
 
+    @by_blocks
     def predict(self, X):
         """Return the class of new points: that with most votes of pairs, the first of equals, or the largest value.
 

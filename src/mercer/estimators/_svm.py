@@ -21,6 +21,7 @@ from mercer._common import (
 from mercer._compute.points import as_vector, count_points, take_points, widened
 from mercer._compute.targets import as_real_targets
 from mercer.definiteness.convexity import nonconvexity
+from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import KernelEstimator, check_lengths, count_rows
 from mercer.estimators._linear import OneNormal, is_linear, normals
@@ -206,6 +207,7 @@ class Boundary(SingleOutput, OutlierMixin):
     def _problem(self, X, _y, sample_weight):
         return super()._problem(X, None, sample_weight)
 
+    @by_blocks
     def decision_function(self, X):
         """Return ``score_samples(X) - offset_`` of new points, positive inside.
 
@@ -219,6 +221,7 @@ class Boundary(SingleOutput, OutlierMixin):
         """
         return self.score_samples(X) - self.offset_
 
+    @by_blocks
     def predict(self, X):
         """Return 1 for points inside and -1 for those outside.
 
@@ -244,6 +247,7 @@ class RegressionProblem(SupportVectorEstimator, RegressorMixin):
 class Regression(OneNormal, SingleOutput, RegressionProblem):
     """Mixin of regression by one expansion and one intercept."""
 
+    @by_blocks
     def predict(self, X):
         """Return the values of new points.
 

@@ -10,14 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import check_integer, relative_tolerance
 from mercer._compute.points import count_points
+from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
+from mercer.estimators._blocks import landmarks_of, training_blocks
 from mercer.estimators._landmarks import store_trace_error
 from mercer.estimators._plan import require_plan
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import extend, recentred, residuals, select_landmarks, spectral
-from mercer.maps._onto_landmarks import moments, principal_coordinates
+from mercer.maps._onto_landmarks import Frame, Moments, frame_of, moments, principal_coordinates
 from mercer.maps._select_landmarks import check_rule
 from mercer.solvers._certify import Residuals
 
@@ -117,6 +119,10 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         ----------
         X : points (n)
             Rows, sparse rows where the kernel takes them, a square matrix for "precomputed", or a list of objects.
+            With landmarks also rows that are not in memory: a memory map, an HDF5 dataset, a Zarr array or a pyarrow
+            Table of numbers is read block by block, and a Dask array is summed on the scheduler of the user. Bandwidth
+            rules and a number of landmarks are then taken from a uniform sample of 20 000 rows, or of ten for each
+            landmark.
         y : ignored
 
         Returns
@@ -127,19 +133,33 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         check_rule("rule", self.rule)
         if np.isscalar(self.landmarks):
             check_integer("landmarks", self.landmarks)
+        blocks, options = training_blocks(self, X), {"memory": self.memory, "random_state": self.random_state}
+        if blocks is not None:
+            return self._fit_blocks(blocks, options)
         kernel, points = self._training_points(X)
         require_plan(self, count_points(points))
-        phi, options = features(kernel, points), {"memory": self.memory, "random_state": self.random_state}
-        if self.landmarks is None:
-            warn_degenerate(kernel, points)
-            coordinates, error = spectral(phi, self.centre, self.tol, **options), None
-        else:
+        phi = features(kernel, points)
+        if self.landmarks is not None:
             landmarks = select_landmarks(kernel, points, self.landmarks, self.rule, self.random_state)
             warn_degenerate(kernel, points)
-            found = moments(features(kernel, landmarks), phi, self.centre, **options)
-            coordinates, error = principal_coordinates(found, relative_tolerance(self.tol))[0], found.trace_error
-        store_trace_error(self, error)
-        self.kernel_, self.n_samples_seen_, self._extended = kernel, len(phi), False
+            return self._fit_moments(kernel, points, moments(features(kernel, landmarks), phi, self.centre, **options))
+        warn_degenerate(kernel, points)
+        return self._store_fit(kernel, points, spectral(phi, self.centre, self.tol, **options), len(phi), None)
+
+    def _fit_blocks(self, blocks, options):
+        """Find the coordinates of rows that are not in memory, over landmarks."""
+        kernel, sample = self._sampled_points(blocks)
+        warn_degenerate(kernel, sample)
+        frame = frame_of(landmarks_of(self, kernel, sample), self.centre, **options)
+        return self._fit_moments(kernel, sample, Moments(frame, blocks.total(Frame.sums, frame)))
+
+    def _fit_moments(self, kernel, points, found):
+        coordinates, _ = principal_coordinates(found, relative_tolerance(self.tol))
+        return self._store_fit(kernel, points, coordinates, found.n, found.trace_error)
+
+    def _store_fit(self, kernel, points, coordinates, n, trace_error):
+        store_trace_error(self, trace_error)
+        self.kernel_, self.n_samples_seen_, self._extended = kernel, n, False
         return self._store(coordinates, points)
 
     def partial_fit(self, X, y=None):
@@ -171,6 +191,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         store_trace_error(self, None)
         return self._store(coordinates, X)
 
+    @by_blocks
     def residual(self, X):
         """Return the distance of each point to the span in feature space.
 

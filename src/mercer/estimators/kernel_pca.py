@@ -8,14 +8,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
+from mercer.estimators._blocks import landmarks_of, training_blocks
 from mercer.estimators._landmarks import has_given_landmarks, landmark_features, store_trace_error
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.shorthand import as_kernel
 from mercer.maps import Coordinates, residuals
-from mercer.maps._onto_landmarks import moments, principal_coordinates
+from mercer.maps._onto_landmarks import Frame, Moments, frame_of, moments, principal_coordinates
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca
 from mercer.solvers._certify import Residuals
@@ -129,6 +131,10 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         ----------
         X : points (n)
             Rows, sparse rows where the kernel takes them, a square matrix for "precomputed", or a list of objects.
+            With landmarks also rows that are not in memory: a memory map, an HDF5 dataset, a Zarr array or a pyarrow
+            Table of numbers is read block by block, and a Dask array is summed on the scheduler of the user. Bandwidth
+            rules and a number of landmarks are then taken from a uniform sample of 20 000 rows, or of ten for each
+            landmark.
         y : ignored
 
         Returns
@@ -136,6 +142,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         self
         """
         pca.check_components(self.n_components)
+        blocks = training_blocks(self, X)
+        if blocks is not None:
+            return self._fit_blocks(blocks)
         kernel, points = self._training_points(X)
         warn_degenerate(kernel, points)
 
@@ -147,6 +156,14 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         self.eigenvectors_ = found.pairs.vectors
         vars(self).pop("_moments", None)
         return self._store(found, points, len(phi), None)
+
+    def _fit_blocks(self, blocks):
+        """Find the components of rows that are not in memory, over landmarks."""
+        self.kernel_, sample = self._sampled_points(blocks)
+        warn_degenerate(self.kernel_, sample)
+        onto = landmarks_of(self, self.kernel_, sample)
+        frame = frame_of(onto, memory=self.memory, random_state=self.random_state)
+        return self._fit_moments(Moments(frame, blocks.total(Frame.sums, frame)), sample)
 
     @available_if(has_given_landmarks)
     def partial_fit(self, X, y=None):
@@ -188,7 +205,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
                 "hold; fit again, or keep the model by pickle."
             )
         points = self._new_points(X)
-        found = self._moments.add(features(self.kernel_, points))
+        found = self._moments.add(points)
         self._n_rows = found.n
         return self._fit_moments(found, points)
 
@@ -262,6 +279,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         coordinates = self.coordinates_
         return coordinates.preimages(coordinates(X), self.preimage if method is None else method, start=X)
 
+    @by_blocks
     def score_samples(self, X):
         """Return minus the squared distance of phi(x) to the components, a score of novelty: low for unlike points.
 

@@ -12,8 +12,10 @@ from mercer._common import check_choice, check_flag, check_weights, refuse_large
 from mercer._compute.points import take_points
 from mercer._compute.targets import as_real_targets
 from mercer.definiteness.convexity import nonconvexity, warn_nonconvex
+from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator, check_lengths, in_float64
+from mercer.estimators._blocks import columns_of, landmarks_of, training_blocks
 from mercer.estimators._landmarks import landmark_features, store_trace_error, uses_all_points
 from mercer.expansion import features
 from mercer.learning.tuning import METHODS, tune_ridge
@@ -118,10 +120,14 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         ----------
         X : points (n)
             Rows, sparse rows where the kernel takes them, a square matrix for "precomputed", or a list of objects.
+            With landmarks also rows that are not in memory: a memory map, an HDF5 dataset, a Zarr array or a pyarrow
+            Table of numbers is read block by block, and a Dask array is summed on the scheduler of the user. Bandwidth
+            rules and a number of landmarks are then taken from a uniform sample of 20 000 rows, or of ten for each
+            landmark.
         y : array (n,) or (n, n_targets)
-            Targets.
+            Targets; a Dask array too where X is one.
         sample_weight : array (n,), optional
-            Weights, at least 0.
+            Weights, at least 0; a Dask array too where X is one.
 
         Returns
         -------
@@ -129,12 +135,15 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         """
         ridge.check_alpha(self.alpha)
         check_choice("tune", self.tune, (None, *METHODS))
-        y, weights = self._check_targets(X, y, sample_weight)
+        if self.tune is not None and self.landmarks is not None:
+            raise ValueError(f"landmarks = {self.landmarks!r:.40} must be None with tune; tune on fewer points.")
+        blocks = training_blocks(self, X)
+        if blocks is not None:
+            return self._fit_blocks(blocks, y, sample_weight)
+        y, weights = _checked_targets(X, y, sample_weight)
         kernel, points = self._training_points(X, weights)
         targets, alpha = y.reshape(len(y), -1), self.alpha
         if self.tune is not None:
-            if self.landmarks is not None:
-                raise ValueError(f"landmarks = {self.landmarks!r:.40} must be None with tune; tune on fewer points.")
             kernel, alpha = tune_ridge(kernel, alpha, points, targets, weights, self.tune, self.memory)
 
         phi = features(kernel, points)
@@ -145,31 +154,36 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         else:
             found = ridge.restricted(phi, onto, targets, alpha, weights, memory=self.memory)
 
-        coef = found.expansion.coef
-        self.kernel_, self.alpha_ = kernel, alpha
-        self.expansion_, self.residual_ = found.expansion, found.residual
-        self.dual_coef_ = coef[:, 0] if y.ndim == 1 else coef
-        self.intercept_ = np.zeros(coef.shape[1], coef.dtype)
         self._asked = (alpha, self.memory, targets, weights)
-        store_trace_error(self, found.trace_error)
-        self.__dict__.pop("posterior_", None)
-        if found.posterior is not None:
-            self.posterior_ = found.posterior
+        self._store(found, kernel, alpha, y.ndim)
         evidence = self._evidence(phi, weights)
         if evidence is not None:
             warn_nonconvex(type(self).__name__, evidence)
         warn_single_precision(self, points, "alpha")
         return self
 
-    def _check_targets(self, X, y, sample_weight):
-        """Return validated targets and weights, None for equal weights."""
-        y = as_real_targets(y, "KernelRidge")
-        check_lengths(X, y)
-        if sample_weight is None:
-            return y, None
-        weights = check_weights("sample_weight", sample_weight, len(y))
-        refuse_large("sample_weight", weights)
-        return y, weights
+    def _fit_blocks(self, blocks, y, sample_weight):
+        """Fit rows that are not in memory, over landmarks."""
+        y, weights = columns_of(blocks, y, sample_weight)
+        kernel, sample = self._sampled_points(blocks)
+        Q = ridge.orthonormal_basis(landmarks_of(self, kernel, sample), self.memory)
+        found = ridge.solve_restricted(Q, blocks.total(_normal_equations, Q, y, weights), self.alpha)
+        self._asked = (self.alpha, self.memory, None, None)
+        self._store(found, kernel, self.alpha, y.ndim)
+        warn_single_precision(self, sample, "alpha")
+        return self
+
+    def _store(self, found, kernel, alpha, n_dim):
+        """Store a solution for targets of one or two dimensions as fitted attributes."""
+        coef = found.expansion.coef
+        self.kernel_, self.alpha_ = kernel, alpha
+        self.expansion_, self.residual_ = found.expansion, found.residual
+        self.dual_coef_ = coef[:, 0] if n_dim == 1 else coef
+        self.intercept_ = np.zeros(coef.shape[1], coef.dtype)
+        store_trace_error(self, found.trace_error)
+        self.__dict__.pop("posterior_", None)
+        if found.posterior is not None:
+            self.posterior_ = found.posterior
 
     def _evidence(self, phi, weights):
         """Return the evidence that the problem is not convex; None where only positive eigenvalues are used."""
@@ -195,10 +209,14 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             Only with ``return_std``: the square roots of ``variance(X)``, equal for all targets.
         """
         check_flag("return_std", return_std)
-        points = self._new_points(X)
-        values = self._like_targets(self.expansion_(points) + self.intercept_)
+        values = self._values(X)
         return (values, np.sqrt(self.variance(X))) if return_std else values
 
+    @by_blocks
+    def _values(self, X):
+        return self._like_targets(self.expansion_(self._new_points(X)) + self.intercept_)
+
+    @by_blocks
     def variance(self, X):
         """Return the posterior variance of the Gaussian process at new points, without the noise.
 
@@ -233,14 +251,14 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         """Leave-one-out residuals, each target minus its prediction by a fit to all other points."""
         check_is_fitted(self)
         _, _, targets, _ = self._asked
-        if self.expansion_.shape[0] != len(targets) or len(self.posterior_) != len(targets):
+        if targets is None or self.expansion_.shape[0] != len(targets) or len(self.posterior_) != len(targets):
             raise AttributeError("loo_residuals_ needs all training points: fit with landmarks=None.")
         return self._like_targets(ridge.loo_residuals(self.expansion_, targets, self.posterior_))
 
     def __mercer_certify__(self, X, y, sample_weight):
         """Return the relative residuals of the normal equations in float64 from the training points."""
         kernel, points = self._certified_points(X)
-        y, weights = self._check_targets(X, y, sample_weight)
+        y, weights = _checked_targets(X, y, sample_weight)
         psi = in_float64(kernel, points if self.landmarks is None else self.expansion_.points, self.expansion_.coef)
         targets = y.reshape(len(y), -1)
         found = ridge.normal_residuals(psi, points, targets, self.alpha_, weights)
@@ -248,3 +266,20 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _like_targets(self, values):
         return values[:, 0] if self.dual_coef_.ndim == 1 else values
+
+
+def _checked_targets(X, y, sample_weight):
+    """Return validated targets and weights, None for equal weights."""
+    y = as_real_targets(y, "KernelRidge")
+    check_lengths(X, y)
+    if sample_weight is None:
+        return y, None
+    weights = check_weights("sample_weight", sample_weight, len(y))
+    refuse_large("sample_weight", weights)
+    return y, weights
+
+
+def _normal_equations(Q, rows, y, sample_weight):
+    """Return the normal equations of a block of rows."""
+    y, weights = _checked_targets(rows, y, sample_weight)
+    return ridge.normal_equations(Q, rows, y.reshape(len(y), -1), weights)

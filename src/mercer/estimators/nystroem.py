@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 
 from mercer._common import check_integer, warn
 from mercer._compute.points import count_points
+from mercer.distributed import as_blocks, by_blocks
 from mercer.estimators._base import KernelTransformer, in_float64, refuse_weights
 from mercer.estimators._plan import require_plan
 from mercer.expansion import features
@@ -87,6 +88,10 @@ class Nystroem(KernelTransformer, BaseEstimator):
         ----------
         X : points (n)
             Rows, sparse rows where the kernel takes them, a square matrix for "precomputed", or a list of objects.
+            Also rows that are not in memory: a memory map, an HDF5 dataset, a Zarr array or a pyarrow
+            Table of numbers is read block by block, and a Dask array is summed on the scheduler of the user. Bandwidth
+            rules and a number of landmarks are then taken from a uniform sample of 20 000 rows, or of ten for each
+            landmark.
         y : ignored
 
         Returns
@@ -100,7 +105,8 @@ class Nystroem(KernelTransformer, BaseEstimator):
         if given and isinstance(self.landmarks, Integral):
             raise TypeError(f"landmarks = {self.landmarks!r} must be a rule or points; n_components is their number.")
         wanted = self.landmarks if given else self.n_components
-        kernel, points = self._training_points(X)
+        blocks = as_blocks(X)
+        kernel, points = self._training_points(X) if blocks is None else self._sampled_points(blocks)
         require_plan(self, count_points(points))
         landmarks = select_landmarks(kernel, points, wanted, self.landmarks, self.random_state)
         warn_degenerate(kernel, points)
@@ -117,6 +123,7 @@ class Nystroem(KernelTransformer, BaseEstimator):
         self.n_components_ = self._n_features_out = len(basis)
         return self
 
+    @by_blocks
     def transform(self, X):
         """Return the features of points, ``expansion_(X)``.
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import gen_batches
 
 from mercer._common import check_flag, relative_tolerance
-from mercer._compute.points import take_points, widened
+from mercer._compute.points import count_points, take_points, widened
 from mercer.expansion import Expansion, require_same_kernel
 from mercer.linalg import eigh
 from mercer.linalg.operators import InnerProducts, epsilon
@@ -124,8 +124,31 @@ def trace_error(onto, phi, *, memory="1GB"):
 
 
 @dataclass(frozen=True)
-class Moments:
-    """Sums over n points of their coordinates c_i along an orthonormal ``basis``, minus ``shift``.
+class Sums:
+    """Sums over n points: of their coordinates minus a shift, ``total`` (r,), and of the products, ``scatter`` (r, r).
+
+    ``square`` and ``largest`` are the sum and the maximum of k(x_i, x_i).
+    """
+
+    n: int
+    total: np.ndarray
+    scatter: np.ndarray
+    square: float
+    largest: float
+
+    def __add__(self, other):
+        return Sums(
+            self.n + other.n,
+            self.total + other.total,
+            self.scatter + other.scatter,
+            self.square + other.square,
+            max(self.largest, other.largest),
+        )
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Orthonormal vectors in the span of landmarks, from which the coordinates of points are measured.
 
     Attributes
     ----------
@@ -135,91 +158,104 @@ class Moments:
         r vectors in their span, in float64: the constant part of a kernel cancels, and with it the digits of float32.
     shift : array (r,)
         The coordinates of the mean of the landmarks, which avoids cancellation; 0 when not centred.
-    n : int
-    total : array (r,)
-        The sum of c_i - shift.
-    scatter : array (r, r)
-        The sum of (c_i - shift)(c_i - shift)'.
-    square, largest : float
-        The sum and the maximum of k(x_i, x_i).
     centre : bool
     """
 
     onto: Expansion
     basis: Expansion
     shift: np.ndarray
-    n: int
-    total: np.ndarray
-    scatter: np.ndarray
-    square: float
-    largest: float
     centre: bool
+
+    def sums(self, points):
+        """Return the sums over points, _ROWS at a time."""
+        r = len(self.basis)
+        found = Sums(0, np.zeros(r), np.zeros((r, r)), 0.0, 0.0)
+        for rows in gen_batches(count_points(points), _ROWS):
+            part = take_points(points, rows)
+            C = np.asarray(self.basis(widened(part)), np.float64) - self.shift
+            squares = np.asarray(self.basis.kernel.diag(part), np.float64)
+            found += Sums(len(C), C.sum(axis=0), C.T @ C, float(squares.sum()), float(squares.max()))
+        return found
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean, scatter and variance of the projections of points onto the span of landmarks, from their sums."""
+
+    frame: Frame
+    sums: Sums
+
+    @property
+    def n(self):
+        """The number of points."""
+        return self.sums.n
 
     @property
     def mean(self):
         """The mean of the coordinates (r,), 0 when not centred."""
-        return self.shift + self.total / self.n if self.centre else self.shift
+        return self.frame.shift + self.sums.total / self.n if self.frame.centre else self.frame.shift
 
     @property
     def about_mean(self):
         """The scatter about the mean (r, r)."""
-        return self.scatter - np.outer(self.total, self.total) / self.n if self.centre else self.scatter
+        total, scatter = self.sums.total, self.sums.scatter
+        return scatter - np.outer(total, total) / self.n if self.frame.centre else scatter
 
     @property
     def variance(self):
         """The sum of the squared distances of phi(x_i) to the mean of the projections."""
         # rounding leaves differences of either sign
-        outside = max(self.square - self._spanned, 0.0)
+        outside = max(self.sums.square - self._spanned, 0.0)
         return float(np.trace(self.about_mean)) + outside
 
     @property
     def trace_error(self):
         """The share of the sum of k(x_i, x_i) that is outside of the span, from 0 to 1."""
-        return float(np.clip(1 - self._spanned / self.square, 0.0, 1.0)) if self.square > 0 else 0.0
+        square = self.sums.square
+        return float(np.clip(1 - self._spanned / square, 0.0, 1.0)) if square > 0 else 0.0
 
     @property
     def _spanned(self):
         """The sum of the squared norms of the projections."""
-        shift = self.shift
-        return float(np.trace(self.scatter) + 2 * shift @ self.total + self.n * (shift @ shift))
+        shift = self.frame.shift
+        return float(np.trace(self.sums.scatter) + 2 * shift @ self.sums.total + self.n * (shift @ shift))
 
-    def add(self, phi):
-        """Return the sums with the features of more points, _ROWS at a time."""
-        total, scatter = self.total.copy(), self.scatter.copy()
-        for rows in gen_batches(len(phi), _ROWS):
-            C = np.asarray(self.basis(widened(take_points(phi.points, rows))), np.float64) - self.shift
-            total += C.sum(axis=0)
-            scatter += C.T @ C
-        norms = np.asarray(phi.norms(), np.float64) ** 2
-        square, largest = self.square + float(norms.sum()), max(self.largest, float(norms.max()))
-        return replace(self, n=self.n + len(phi), total=total, scatter=scatter, square=square, largest=largest)
+    def add(self, points):
+        """Return the moments with more points."""
+        return Moments(self.frame, self.sums + self.frame.sums(points))
+
+
+def frame_of(onto, centre=True, *, memory="1GB", random_state=None):
+    """Return an orthonormal basis of the span of landmarks, and the coordinates of their mean."""
+    wide, cut = Expansion(onto.kernel, widened(onto.points), onto.coef), len(onto) * epsilon(InnerProducts(onto))
+    basis = spectral(wide, False, cut, memory=memory, random_state=random_state).basis
+    at_landmarks = np.asarray(basis(basis.points), np.float64)
+    return Frame(onto, basis, at_landmarks.mean(axis=0) if centre else np.zeros(len(basis)), centre)
 
 
 def moments(onto, phi, centre=True, *, memory="1GB", random_state=None):
-    """Return the sums of the coordinates of vectors in the span of landmarks."""
+    """Return the moments of the coordinates of vectors in the span of landmarks."""
     require_same_kernel(onto, phi, ("onto", "phi"))
-    wide, cut = Expansion(onto.kernel, widened(onto.points), onto.coef), len(onto) * epsilon(InnerProducts(onto))
-    basis = spectral(wide, False, cut, memory=memory, random_state=random_state).basis
-    r = len(basis)
-    shift = np.asarray(basis(basis.points), np.float64).mean(axis=0) if centre else np.zeros(r)
-    return Moments(onto, basis, shift, 0, np.zeros(r), np.zeros((r, r)), 0.0, 0.0, centre).add(phi)
+    frame = frame_of(onto, centre, memory=memory, random_state=random_state)
+    return Moments(frame, frame.sums(phi.points))
 
 
 def principal_coordinates(found, tol=0.0):
     """Return coordinates along the principal axes of sums, and the eigenpairs of their scatter above rounding."""
-    pairs = eigh.dense(found.about_mean, len(found.basis))
-    values, onto, dtype = pairs.values, found.onto, InnerProducts(found.onto).dtype
+    basis, onto = found.frame.basis, found.frame.onto
+    pairs = eigh.dense(found.about_mean, len(basis))
+    values, dtype = pairs.values, InnerProducts(onto).dtype
     # rounding errors of inner products are not variance
     rounding = found.n * float(np.finfo(dtype).eps)
-    kept = values > max(tol * values[0], rounding * max(values[0], 8 * found.largest))
+    kept = values > max(tol * values[0], rounding * max(values[0], 8 * found.sums.largest))
     if not kept.any():
         raise ValueError(
-            f"no variance: the projections of the {found.n} points onto the span of {found.basis.shape[0]} landmarks "
+            f"no variance: the projections of the {found.n} points onto the span of {basis.shape[0]} landmarks "
             "are equal up to rounding; give other landmarks or a smaller bandwidth."
         )
-    logger.info("%d coordinates of %d vectors over %d landmarks", int(kept.sum()), found.n, found.basis.shape[0])
+    logger.info("%d coordinates of %d vectors over %d landmarks", int(kept.sum()), found.n, basis.shape[0])
     pairs = replace(pairs, values=values[kept], vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept])
-    rounded = [(found.basis @ V).coef.astype(dtype) for V in (found.mean[:, None], pairs.vectors)]
-    exact = coordinates_about(*(Expansion(onto.kernel, found.basis.points, coef) for coef in rounded))
+    rounded = [(basis @ V).coef.astype(dtype) for V in (found.mean[:, None], pairs.vectors)]
+    exact = coordinates_about(*(Expansion(onto.kernel, basis.points, coef) for coef in rounded))
     origin, axes = (Expansion(onto.kernel, onto.points, coef) for coef in rounded)
     return Coordinates(axes, origin, exact.intercept.astype(dtype), exact.square), pairs

@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 from mercer._common import check_number, check_weights
 from mercer._compute.memory import require_memory
 from mercer._compute.points import count_points, take_points, widened
-from mercer.expansion import Expansion
+from mercer.expansion import Expansion, features
 from mercer.factor import svd
 from mercer.gram import Gram
 from mercer.least_squares import is_rounding, matrix_name, solve
@@ -68,23 +68,27 @@ def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB"):
     """
     check_alpha(alpha)
     m = len(onto)
-    needed = restricted_bytes(m)
-    require_memory(needed, memory, f"ridge over {m} landmarks", "fewer landmarks, or a larger memory=")
+    require_memory(restricted_bytes(m), memory, f"ridge over {m} landmarks", "fewer landmarks, or a larger memory=")
     Q = orthonormal_basis(onto, memory)
-    inner, root = _weighted(phi, weights, memory)
-    N, right = _normal_equations(Q, phi.points, root, root * np.asarray(Y, np.float64).reshape(len(root), -1))
+    Y = np.asarray(Y, np.float64)
+    weights = None if weights is None else check_weights("weights", weights, len(phi))
+    return solve_restricted(Q, normal_equations(Q, phi.points, Y.reshape(len(Y), -1), weights), alpha)
+
+
+def solve_restricted(Q, sums, alpha):
+    """Return the solution of ``restricted`` from its normal equations."""
+    N, right = sums.matrix, sums.right
     pairs = eigh.dense(N, len(N))
     kept = pairs.values > len(N) * np.finfo(np.float64).eps * max(pairs.values[0], 0.0)
     values, V = pairs.values[kept], pairs.vectors[:, kept]
     A = V @ ((V.T @ right) / (values + alpha)[:, None])
     residual = float(np.linalg.norm(N @ A + alpha * A - V @ (V.T @ right)) / max(np.linalg.norm(right), 1e-300))
-    logger.info("ridge over %d of %d landmarks: relative residual %.1e", len(Q), m, residual)
-    dtype = InnerProducts(phi).dtype
+    logger.info("ridge over %d of %d landmarks: relative residual %.1e", len(Q), Q.shape[0], residual)
+    dtype = InnerProducts(features(Q.kernel, Q.points)).dtype
     psi, posterior = (
         Expansion(Q.kernel, Q.points, (Q.coef @ B).astype(dtype)) for B in (A, V * np.sqrt(values / (values + alpha)))
     )
-    total = float(np.sum(inner.diagonal(), dtype=np.float64))
-    outside = float(np.clip(1 - np.trace(N) / total, 0.0, 1.0)) if total > 0 else 0.0
+    outside = float(np.clip(1 - np.trace(N) / sums.square, 0.0, 1.0)) if sums.square > 0 else 0.0
     return Ridge(psi, residual, posterior, outside)
 
 
@@ -107,14 +111,28 @@ def orthonormal_basis(onto, memory):
     return Expansion(onto.kernel, onto.points, U.coef[:, s**2 > least * s[0] ** 2])
 
 
-def _normal_equations(Q, points, root, targets):
-    """Return F S^2 F' and F S targets, summed over tiles of points in float64."""
-    N, right = np.zeros((len(Q), len(Q))), np.zeros((len(Q), targets.shape[1]))
-    for rows in gen_batches(len(root), _ROWS):
-        F = root[rows] * np.asarray(Q(take_points(points, rows)), np.float64)
-        N += F.T @ F
-        right += F.T @ targets[rows]
-    return N, right
+@dataclass(frozen=True)
+class NormalEquations:
+    """Sums over points: ``matrix`` F S^2 F', ``right`` F S^2 Y, and ``square`` sum_i w_i k(x_i, x_i), in float64."""
+
+    matrix: np.ndarray
+    right: np.ndarray
+    square: float
+
+    def __add__(self, other):
+        return NormalEquations(self.matrix + other.matrix, self.right + other.right, self.square + other.square)
+
+
+def normal_equations(Q, points, Y, weights=None):
+    """Return the normal equations of ``restricted`` for targets (n, p), summed over tiles of points."""
+    found = NormalEquations(np.zeros((len(Q), len(Q))), np.zeros((len(Q), Y.shape[1])), 0.0)
+    root = np.ones(len(Y)) if weights is None else np.sqrt(weights)
+    for rows in gen_batches(len(Y), _ROWS):
+        part, scale = take_points(points, rows), root[rows, None]
+        F = scale * np.asarray(Q(part), np.float64)
+        squares = scale[:, 0] ** 2 * np.asarray(Q.kernel.diag(part), np.float64)
+        found += NormalEquations(F.T @ F, F.T @ (scale * Y[rows]), float(squares.sum()))
+    return found
 
 
 def posterior(phi, alpha, weights=None, *, memory="1GB"):

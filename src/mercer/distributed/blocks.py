@@ -1,0 +1,128 @@
+"""as_blocks, by_blocks: rows of memory maps, HDF5, Zarr and Arrow that are read block by block, and Dask arrays."""
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer._compute.points import as_rows
+
+# Bytes of the rows that are in memory at a time.
+_BLOCK = 1 << 25
+# Least number of rows in a block.
+_ROWS = 4096
+
+
+def as_blocks(X):
+    """Return the rows of X as blocks, or None where X is in memory.
+
+    Blocks have ``shape`` and ``dtype``, and the methods ``take(rows)``, the array of rows with given sorted numbers;
+    ``total(function, shared, *columns)``, the sum of ``function(shared, rows, *columns)`` in a fixed order; and
+    ``apply(function, shared)``, the values ``function(shared, rows)`` of all rows.
+
+    Raises
+    ------
+    ValueError
+        For another number of dimensions than 2, and for Dask arrays of unknown chunk sizes or with chunks of columns.
+    """
+    if hasattr(X, "__dask_graph__"):
+        # Dask stays an optional import
+        from mercer.distributed.dask_blocks import dask_blocks
+
+        return dask_blocks(X)
+    if hasattr(X, "to_batches"):
+        X = _Arrow(X)
+    elif not (isinstance(X, np.memmap) or _is_chunked(X)):
+        return None
+    if len(X.shape) != 2:
+        raise ValueError(f"X must have 2 dimensions, rows and columns, got shape {X.shape}; Reshape your data.")
+    return DiskBlocks(X)
+
+
+def by_blocks(method):
+    """Return a method of points that takes rows on disk block by block, and returns Dask arrays for Dask arrays."""
+
+    @functools.wraps(method)
+    def applied(self, X):
+        blocks = as_blocks(X)
+        return method(self, X) if blocks is None else blocks.apply(method, self)
+
+    return applied
+
+
+def _is_chunked(X):
+    """Return whether X is an HDF5 dataset or a Zarr array, which state the chunks that they are stored in."""
+    return (
+        hasattr(X, "chunks") and hasattr(X, "shape") and hasattr(X, "dtype") and not hasattr(X, "__array_interface__")
+    )
+
+
+@dataclass(frozen=True)
+class DiskBlocks:
+    """Rows on disk: anything with ``shape``, ``dtype`` and slices of rows."""
+
+    rows: Any
+
+    @property
+    def shape(self):
+        """Numbers of rows and columns."""
+        return tuple(self.rows.shape)
+
+    def take(self, rows):
+        """Return the rows of given numbers, sorted; blocks without any are not read."""
+        parts = [
+            _read(self.rows, part)[wanted - part.start] for part in self._parts() if len(wanted := _of(part, rows))
+        ]
+        return np.concatenate(parts)
+
+    def total(self, function, shared, *columns):
+        """Return the sum over blocks of ``function(shared, rows, *columns)``; columns have length n or are None."""
+        found = None
+        for part in self._parts():
+            value = function(shared, _read(self.rows, part), *(c if c is None else c[part] for c in columns))
+            found = value if found is None else found + value
+        return found
+
+    def apply(self, function, shared):
+        """Return the values ``function(shared, rows)`` of all rows, an array (n,) or (n, p)."""
+        found = None
+        for part in self._parts():
+            values = function(shared, _read(self.rows, part))
+            if found is None:
+                found = np.empty((self.shape[0], *values.shape[1:]), values.dtype)
+            found[part] = values
+        return found
+
+    def _parts(self):
+        """Return the slices of rows of each block, of whole chunks where the rows are stored in chunks."""
+        n, d = self.shape
+        size = max(_ROWS, _BLOCK // max(1, 8 * d))
+        chunk = (getattr(self.rows, "chunks", None) or (1,))[0]
+        size = -(-size // chunk) * chunk
+        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+class _Arrow:
+    """Columns of numbers of a pyarrow Table as rows."""
+
+    def __init__(self, table):
+        self.table, self.shape = table, (table.num_rows, table.num_columns)
+
+    def __getitem__(self, rows):
+        part = self.table.slice(rows.start, rows.stop - rows.start)
+        return np.column_stack([column.to_numpy() for column in part.columns])
+
+
+def _of(part, rows):
+    """Return the numbers of sorted rows that are in a slice."""
+    return rows[slice(*np.searchsorted(rows, [part.start, part.stop]))]
+
+
+def _read(rows, part):
+    return validated(np.asarray(rows[part]), part.start)
+
+
+def validated(rows, start):
+    """Return a block of rows in float32 or float64, or raise an error that says where the block starts."""
+    return as_rows(rows, f"X[{start}:{start + len(rows)}]")

@@ -1,0 +1,110 @@
+"""Dask arrays as blocks of rows: pure tasks on the scheduler of the user, summed as a tree in a fixed order."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import dask
+import numpy as np
+
+from mercer.distributed.blocks import validated
+
+# Sums that one task of the tree adds.
+_FAN_IN = 8
+
+
+def dask_blocks(X):
+    """Return the rows of a Dask array, or of a Dask table, whose lengths are computed."""
+    if hasattr(X, "to_dask_array"):
+        X = X.to_dask_array(lengths=True)
+    if X.ndim != 2:
+        raise ValueError(f"X must have 2 dimensions, rows and columns, got shape {X.shape}; Reshape your data.")
+    if np.isnan(X.shape[0]):
+        raise ValueError("X has chunks of unknown size; call X.compute_chunk_sizes() first.")
+    if len(X.chunks[1]) > 1:
+        raise ValueError(f"X has {len(X.chunks[1])} chunks of columns, which must be one; use X.rechunk({{1: -1}}).")
+    return DaskBlocks(X)
+
+
+@dataclass(frozen=True)
+class DaskBlocks:
+    """Rows of a Dask array with one chunk of columns; see ``as_blocks``."""
+
+    array: Any
+
+    @property
+    def shape(self):
+        """Numbers of rows and columns."""
+        return self.array.shape
+
+    def take(self, rows):
+        """Return the rows of given numbers, sorted; blocks without any are not computed."""
+        cuts = np.searchsorted(rows, self._starts)
+        inside = [rows[i:j] - start for i, j, start in zip(cuts, cuts[1:], self._starts, strict=False)]
+        parts = [_take(*block, wanted) for block, wanted in zip(self._delayed(), inside, strict=True) if len(wanted)]
+        return np.concatenate(dask.compute(*parts))
+
+    def total(self, function, shared, *columns):
+        """Return the sum over blocks of ``function(shared, rows, *columns)``; columns have length n or are None.
+
+        Columns may be Dask arrays. ``shared`` is one node of the graph, so that a lost worker loses nothing.
+        """
+        columns = [self._split(column) for column in columns]
+        blocks, shared = self._delayed(), dask.delayed(shared, traverse=False)
+        parts = [_value(function, shared, *block, *own) for block, *own in zip(blocks, *columns, strict=True)]
+        while len(parts) > 1:
+            parts = [_sum(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
+        return _compute(parts[0])
+
+    def apply(self, function, shared):
+        """Return the values ``function(shared, rows)`` as a Dask array, computed when it is."""
+        like = function(shared, np.ones((1, self.shape[1])))
+        options = {"function": function, "shared": dask.delayed(shared, traverse=False), "meta": like[:0]}
+        if like.ndim == 1:
+            return self.array.map_blocks(_values, drop_axis=1, dtype=like.dtype, **options)
+        return self.array.map_blocks(_values, chunks=(self.array.chunks[0], (like.shape[1],)), **options)
+
+    @property
+    def _starts(self):
+        """The first row of each block, and n."""
+        return np.concatenate([[0], np.cumsum(self.array.chunks[0])])
+
+    def _delayed(self):
+        """Return the block and its first row, for each block."""
+        return list(zip(self.array.to_delayed()[:, 0], self._starts[:-1].tolist(), strict=True))
+
+    def _split(self, column):
+        """Return the part of a column for each block, None for each where there is no column."""
+        if column is None:
+            return [None] * self.array.numblocks[0]
+        if hasattr(column, "__dask_graph__"):
+            column = column.rechunk({0: self.array.chunks[0]})
+            return column.to_delayed().reshape(self.array.numblocks[0], -1)[:, 0].tolist()
+        return np.split(column, self._starts[1:-1])
+
+
+def _compute(value):
+    # landmarks and coefficients travel in the graph, because scattered data are lost with their worker
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+        return value.compute()
+
+
+@dask.delayed(pure=True)
+def _take(rows, start, wanted):
+    return validated(np.asarray(rows), start)[wanted]
+
+
+@dask.delayed(pure=True)
+def _value(function, shared, rows, start, *columns):
+    return function(shared, validated(np.asarray(rows), start), *columns)
+
+
+@dask.delayed(pure=True)
+def _sum(parts):
+    found = parts[0]
+    for part in parts[1:]:
+        found = found + part
+    return found
+
+
+def _values(rows, function, shared):
+    return function(shared, validated(np.asarray(rows), 0))

@@ -1,0 +1,52 @@
+"""Estimators over landmarks on rows that are not in memory: kernel and landmarks are those of a sample."""
+
+import numpy as np
+from sklearn.utils.random import sample_without_replacement
+
+from mercer._compute.targets import refuse_targets
+from mercer.distributed import as_blocks
+from mercer.estimators._landmarks import landmark_features
+from mercer.expansion import features
+
+# Rows that bandwidth rules and landmarks are taken from, and their least number for each landmark.
+_SAMPLE, _EACH = 20_000, 10
+
+
+def training_blocks(model, X):
+    """Return the blocks of rows that are not in memory; None where they are, and where all of them span the model."""
+    return None if model.landmarks is None else as_blocks(X)
+
+
+def columns_of(blocks, y, sample_weight):
+    """Return targets and weights of blocks, which are Dask arrays or arrays; None for no weights."""
+    columns = [y, sample_weight]
+    for i, name in enumerate(("y", "sample_weight")):
+        column = columns[i]
+        if column is None and name == "sample_weight":
+            continue
+        if not hasattr(column, "__dask_graph__"):
+            refuse_targets(column, name)
+            columns[i] = column = np.asarray(column)
+        elif hasattr(column, "to_dask_array"):
+            columns[i] = column = column.to_dask_array(lengths=True)
+        if column.shape[0] != blocks.shape[0]:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {blocks.shape[0]} rows, {name} has "
+                f"{column.shape[0]}; give as many."
+            )
+    return columns
+
+
+def sample_rows(blocks, m, random_state):
+    """Return a uniform sample of rows, from which m landmarks are taken."""
+    n = blocks.shape[0]
+    size = min(n, max(_SAMPLE, _EACH * m))
+    seed = 0 if random_state is None else random_state
+    return blocks.take(np.sort(sample_without_replacement(n, size, random_state=seed)))
+
+
+def landmarks_of(model, kernel, sample):
+    """Return the features of the landmarks of an estimator, taken from a sample."""
+    phi = features(kernel, sample)
+    found = landmark_features(model, phi)
+    return phi if found is None else found

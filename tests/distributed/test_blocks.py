@@ -1,0 +1,94 @@
+"""as_blocks: each row of an array on disk is read once, in its place, whatever the container and the size of blocks."""
+
+import numpy as np
+import pytest
+
+from mercer.distributed import as_blocks, by_blocks
+from mercer.distributed import blocks as module
+
+h5py, zarr, pyarrow = (pytest.importorskip(name) for name in ("h5py", "zarr", "pyarrow"))
+X = np.random.default_rng(0).standard_normal((1000, 3))
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(module, "_ROWS", 70)
+    monkeypatch.setattr(module, "_BLOCK", 1)
+
+
+def memory_map(path, rows):
+    stored = np.memmap(path / "rows", rows.dtype, "w+", shape=rows.shape)
+    stored[:] = rows
+    return stored
+
+
+def hdf5(path, rows):
+    return h5py.File(path / "rows.h5", "w").create_dataset("X", data=rows, chunks=(30, 1))
+
+
+def zarr_array(path, rows):
+    stored = zarr.open_array(str(path / "rows.zarr"), mode="w", shape=rows.shape, chunks=(90, 3), dtype=rows.dtype)
+    stored[:] = rows
+    return stored
+
+
+def arrow(_, rows):
+    return pyarrow.table({f"c{j}": rows[:, j] for j in range(rows.shape[1])})
+
+
+CONTAINERS = [memory_map, hdf5, zarr_array, arrow]
+
+
+def sums(shared, rows, *columns):
+    return np.array([shared * rows.sum(), len(rows), *(column.sum() for column in columns)])
+
+
+@pytest.mark.parametrize("stored", CONTAINERS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
+def test_blocks_hold_each_row_once_in_its_place(stored, dtype, tmp_path):
+    rows = (100 * X).astype(dtype)
+    blocks = as_blocks(stored(tmp_path, rows))
+    assert blocks.shape == rows.shape
+    wanted = np.array([0, 69, 70, 71, 555, 999])
+    np.testing.assert_array_equal(blocks.take(wanted), rows[wanted])
+    assert blocks.take(wanted).dtype == (np.float32 if dtype == np.float32 else np.float64)
+    np.testing.assert_array_equal(blocks.apply(lambda shared, part: shared * part[:, 1], 2.0), 2.0 * rows[:, 1])
+    found = blocks.total(sums, 2.0, np.arange(1000.0))
+    np.testing.assert_allclose(found, [2 * rows.sum(dtype=float), 1000, 999 * 500], rtol=1e-5)
+
+
+def test_blocks_are_whole_chunks(tmp_path):
+    sizes = []
+    as_blocks(hdf5(tmp_path, X)).apply(lambda _, rows: sizes.append(len(rows)) or rows, None)
+    assert set(sizes[:-1]) == {90}
+    assert sum(sizes) == 1000
+
+
+@pytest.mark.parametrize("X", [X, X.tolist(), None, "text", [["a"]]])
+def test_rows_in_memory_are_no_blocks(X):
+    assert as_blocks(X) is None
+
+
+@pytest.mark.parametrize("stored", CONTAINERS)
+def test_entries_that_are_not_finite_are_refused_with_their_block(stored, tmp_path):
+    rows = X.copy()
+    rows[100, 1] = np.nan
+    with pytest.raises(ValueError, match=r"X\[\d+:\d+\] contains NaN at \(\d+, 1\)"):
+        as_blocks(stored(tmp_path, rows)).total(sums, 1.0)
+
+
+def test_other_numbers_of_dimensions_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"2 dimensions.*\(1000,\)"):
+        as_blocks(memory_map(tmp_path, X[:, 0]))
+
+
+def test_methods_take_blocks_as_they_take_rows(tmp_path):
+    class Scaled:
+        @by_blocks
+        def scaled(self, X):
+            assert len(X) <= 100 or X is not stored
+            return 3 * X
+
+    stored = memory_map(tmp_path, X)
+    np.testing.assert_array_equal(Scaled().scaled(stored), 3 * X)
+    np.testing.assert_array_equal(Scaled().scaled(X), 3 * X)

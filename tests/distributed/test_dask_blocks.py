@@ -1,0 +1,113 @@
+"""Dask arrays as blocks: lazy values, and sums that are bit-equal after a worker is killed."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.distributed import as_blocks
+from mercer.estimators import KernelMap, KernelRidge, Nystroem
+
+da = pytest.importorskip("dask.array")
+rng = np.random.default_rng(0)
+X = rng.standard_normal((900, 3))
+Y = np.column_stack([np.sin(X[:, 0]), X[:, 1]])
+K = mc.Gaussian(0.3)
+
+
+def test_blocks_of_a_dask_array_are_its_rows():
+    blocks = as_blocks(da.from_array(X, chunks=(200, 3)))
+    wanted = np.array([0, 199, 200, 201, 899])
+    np.testing.assert_array_equal(blocks.take(wanted), X[wanted])
+    column = np.arange(900.0)
+    for given in (column, da.from_array(column, chunks=77)):
+        found = blocks.total(lambda shared, rows, c: shared * rows.T @ c, 2.0, given)
+        np.testing.assert_allclose(found, 2 * X.T @ column, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "method"),
+    [
+        (lambda: KernelRidge(1e-3, kernel=K, landmarks=X[:40]), "predict"),
+        (lambda: KernelRidge(1e-3, kernel=K, landmarks=X[:40]), "variance"),
+        (lambda: mc.KernelPCA(4, kernel=K, landmarks=X[:40]), "transform"),
+        (lambda: mc.KernelPCA(4, kernel=K, landmarks=X[:40]), "score_samples"),
+        (lambda: KernelMap(K, landmarks=X[:40]), "residual"),
+        (lambda: Nystroem(K, landmarks=X[:40]), "transform"),
+    ],
+)
+def test_estimators_of_dask_arrays_equal_those_of_rows_in_memory(make, method):
+    rows, targets = da.from_array(X, chunks=(250, 3)), da.from_array(Y, chunks=(300, 2))
+    found, expected = make().fit(rows, targets), make().fit(X, Y)
+    values = getattr(found, method)(rows)
+    assert isinstance(values, da.Array)
+    expected = getattr(expected, method)(X)
+    assert values.shape == expected.shape
+    assert values.dtype == expected.dtype
+    # axes have a sign
+    np.testing.assert_allclose(np.abs(values.compute()), np.abs(expected), atol=1e-6)
+
+
+def test_labels_of_dask_arrays_are_lazy_too():
+    labels = np.where(X[:, 0] > 0, "right", "left")
+    model = mc.SVC(kernel=K).fit(X, labels)
+    found = model.predict(da.from_array(X, chunks=(250, 3)))
+    assert isinstance(found, da.Array)
+    np.testing.assert_array_equal(found.compute(), model.predict(X))
+
+
+def test_weights_may_be_dask_arrays():
+    weights = rng.integers(0, 3, 900).astype(float)
+    make = lambda: KernelRidge(1e-2, kernel=K, landmarks=X[:30])  # noqa: E731
+    rows = da.from_array(X, chunks=(250, 3))
+    found = make().fit(rows, Y[:, 0], da.from_array(weights, chunks=100))
+    np.testing.assert_allclose(found.predict(X), make().fit(X, Y[:, 0], weights).predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (da.from_array(X, chunks=(250, 2)), r"2 chunks of columns.*rechunk"),
+        (da.from_array(X[:, 0], chunks=250), r"2 dimensions.*\(900,\)"),
+        (da.from_array(X, chunks=(250, 3))[da.from_array(X[:, 0] > 0, chunks=250)], "compute_chunk_sizes"),
+    ],
+)
+def test_other_chunks_are_refused_before_anything_is_computed(X, message):
+    with pytest.raises(ValueError, match=message):
+        mc.KernelPCA(2, kernel=K, landmarks=5).fit(X)
+
+
+def test_entries_that_are_not_finite_name_their_block():
+    bad = X.copy()
+    bad[500, 1] = np.inf
+    with pytest.raises(ValueError, match=r"X\[500:750\] contains infinity at \(0, 1\)"):
+        KernelRidge(kernel=K, landmarks=X[:5]).fit(da.from_array(bad, chunks=(250, 3)), Y)
+
+
+def test_targets_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="X has 900 rows, y has 899"):
+        KernelRidge(kernel=K, landmarks=X[:5]).fit(da.from_array(X, chunks=(250, 3)), Y[:-1])
+
+
+def test_a_killed_worker_changes_no_bit(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    flag = tmp_path / "killed"
+
+    def rows(block):
+        # the first task that sees the row 700 kills its worker
+        if block[0, 0] == X[700, 0] and not flag.exists():
+            flag.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return block
+
+    model = KernelRidge(1e-3, kernel=K, landmarks=X[:40])
+    array = da.from_array(X, chunks=(100, 3))
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+        undisturbed = model.fit(array, Y).dual_coef_
+        assert not flag.exists()
+        disturbed = model.fit(array.map_blocks(rows, meta=np.empty((0, 3))), Y).dual_coef_
+    assert flag.exists()
+    np.testing.assert_array_equal(undisturbed, disturbed)
