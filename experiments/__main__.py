@@ -20,6 +20,8 @@ from experiments._page import document, shares
 PRINTED = {
     "fisher_ida": ["--sets", "ida_heart", "--splits", "2"],
     "span_rule": ["--sets", "ida_heart", "--splits", "2"],
+    "outliers": ["--toy-only", "--draws", "5"],
+    "usps_preimages": None,
     "structured": ["--sets", "promoters", "--repeats", "1"],
     "kernel_combination": ["--sets", "ida_waveform", "--splits", "1"],
     "learned_metric": ["--sets", "abalone", "--rows", "300"],

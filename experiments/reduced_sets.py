@@ -21,7 +21,7 @@ import numpy as np
 
 import mercer as mc
 from experiments._report import Entry, Picture, Statement, main, panels
-from experiments.usps_features import digits
+from experiments._usps import digits
 
 SOURCE = "Schoelkopf et al., IEEE TNN 10 (1999), Tables II to IV, Fig. 9"
 NUMBERS = [219, 91, 316, 309, 288, 340, 213, 206, 304, 250]

@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 
 import mercer as mc
 from experiments._report import Entry, Picture, main, panels
-from mercer import datasets
+from experiments._usps import digits
 
 SOURCE = "Schoelkopf, Smola, Mueller, Neural Computation 10 (1998), Table 1"
 COSTS = [1.0, 10.0, 100.0]
@@ -35,14 +35,6 @@ PUBLISHED = {
     2048: [None, 4.9, 4.2, 4.1, 4.0, 4.3, 4.4],
 }
 REASON = "the 3 000 digits of the paper are unknown; one test digit is 0.05 per cent, the standard error 0.45"
-
-
-def digits(smoothed):
-    """Return training digits, their labels, test digits and their labels."""
-    usps = datasets.load("usps")
-    images = [X.astype(float) for X in (usps.X_train, usps.X_test)]
-    train, test = [datasets.smooth(X) for X in images] if smoothed else images
-    return train, usps.y_train, test, usps.y_test
 
 
 def scores(degree, most, train, test, patterns=PATTERNS):

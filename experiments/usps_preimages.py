@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 import mercer as mc
-from experiments.usps_denoising import WIDTH, draw, error, gaussian
+from experiments._usps import WIDTH, draw, error, gaussian
 
 COMPONENTS = 512
 

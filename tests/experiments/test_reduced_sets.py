@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from experiments._usps import digits
 
 import mercer as mc
 from experiments import reduced_sets
@@ -11,7 +12,7 @@ from experiments import reduced_sets
 def few(data):
     """Six hundred training digits and as many test digits, and their classifiers."""
     data("usps")
-    train, y, test, y_test = reduced_sets.digits(smoothed=True)
+    train, y, test, y_test = digits(smoothed=True)
     parts = train[:600], y[:600], test[:600], y_test[:600]
     return parts, reduced_sets.trained(parts)
 
@@ -36,7 +37,7 @@ def test_rows_keep_the_wanted_number_of_vectors(few):
 @pytest.mark.timeout(900)
 def test_errors_of_constructed_sets_are_as_published(data):
     data("usps")
-    parts = reduced_sets.digits(smoothed=True)
+    parts = digits(smoothed=True)
     model = reduced_sets.trained(parts)
     for _, name, known, options in reduced_sets.rows(model, quick=False):
         if name in ("RSC-20", "RSC-50"):

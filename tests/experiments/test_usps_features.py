@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from experiments._usps import digits
 from sklearn.decomposition import PCA
 
 from experiments import usps_features
@@ -11,7 +12,7 @@ from experiments import usps_features
 def few(data):
     """Six hundred training digits and as many test digits, smoothed."""
     data("usps")
-    train, y, test, y_test = usps_features.digits(smoothed=True)
+    train, y, test, y_test = digits(smoothed=True)
     return train[:600], y[:600], test[:600], y_test[:600]
 
 
@@ -42,6 +43,6 @@ def test_few_components_of_degree_one_are_worse_than_many_of_degree_three(few):
 @pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
 def test_the_published_error_of_many_components_is_reached(data):
     data("usps")
-    [(_, C, error)] = usps_features.errors(4, usps_features.digits(smoothed=True), [2048])
+    [(_, C, error)] = usps_features.errors(4, digits(smoothed=True), [2048])
     assert C in usps_features.COSTS
     assert error < 4.7

@@ -1,0 +1,126 @@
+"""Sets that a hyperplane separates only after a feature map, and the perceptron's two forms.
+
+One dimension with (x, x^2); a disc in a ring with (x1, x2^2, x1 x2), written with squares of both coordinates; the map
+(sin x2, exp(x2 + x1), x1, x2^tan(x1)); m points in m - 1 dimensions; angles of a truck in polar coordinates. A set is
+separable if the perceptron ends without mistakes. The perceptron in the feature space makes the same mistakes with the
+vector w (primal) and with coefficients of the kernel (dual).
+
+Run: python -m experiments.feature_maps
+"""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+import mercer as mc
+from experiments._report import Picture, Statement, main, panels
+
+SOURCE = "Poczos, Introduction to machine learning, kernel methods (slides)"
+
+
+def constant(X):
+    """Append a coordinate 1, so that hyperplanes need not pass through the origin."""
+    return np.column_stack([X, np.ones(len(X))])
+
+
+def parabola(X):
+    return constant(np.column_stack([X[:, 0], X[:, 0] ** 2]))
+
+
+def conic(X):
+    return constant(np.column_stack([X[:, 0], X[:, 0] ** 2, X[:, 1] ** 2, X[:, 0] * X[:, 1]]))
+
+
+def wild(X):
+    return constant(np.column_stack([np.sin(X[:, 1]), np.exp(X[:, 1] + X[:, 0]), X[:, 0], X[:, 1] ** np.tan(X[:, 0])]))
+
+
+def polar(X):
+    return constant(np.column_stack([np.hypot(*X.T), np.arctan2(X[:, 1], X[:, 0])]))
+
+
+def sets(rng):
+    """Return for each name points, signs and the map that separates them."""
+    line = np.linspace(-2, 2, 40)[:, None]
+    disc = rng.normal(size=(120, 2))
+    disc = disc[np.abs(np.hypot(*disc.T) - 1) > 0.15]
+    curved = rng.uniform(0.1, [1.4, 3.0], (200, 2))
+    values = wild(curved) @ np.array([3.0, -0.01, 0.3, 0.001, -2.2])
+    curved, values = curved[np.abs(values) > 0.1], values[np.abs(values) > 0.1]
+    angle, radius = rng.uniform(-2.5, 2.5, 150), rng.uniform(0.5, 2.0, 150)
+    keep = np.abs(radius - 1.2 - 0.2 * angle) > 0.1
+    truck = (radius * np.stack([np.cos(angle), np.sin(angle)])).T[keep]
+    return {
+        "(x, x^2)": (line, np.sign(np.abs(line[:, 0]) - 1.01), parabola),
+        "conic": (disc, np.sign(np.hypot(*disc.T) - 1), conic),
+        "sin, exp, tan": (curved, np.sign(values), wild),
+        "polar coordinates": (truck, np.sign(radius - 1.2 - 0.2 * angle)[keep], polar),
+    }
+
+
+def separable(X, signs, passes=20_000):
+    """Return whether the perceptron separates rows by a hyperplane through the origin."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = mc.KernelPerceptron("linear", max_iter=passes).fit(X, signs)
+    return bool(model.margin_[0] > 0)
+
+
+def primal(F, signs):
+    """Return w and the rows of all mistakes, in order."""
+    w, mistakes, clean = np.zeros(F.shape[1]), [], False
+    while not clean:
+        clean = True
+        for j, (x, y) in enumerate(zip(F, signs, strict=True)):
+            if y * (w @ x) <= 0:
+                w, clean = w + y * x, False
+                mistakes.append(j)
+    return w, mistakes
+
+
+def picture(found):
+    figure, axes = panels(2, 2, 4.6)
+    for ax, (name, (X, signs, phi)) in zip(axes.flat, found.items(), strict=True):
+        model = mc.SVC(np.inf, kernel=mc.FeatureMap(phi)).fit(X, signs)
+        if X.shape[1] == 1:
+            ax.scatter(X[:, 0], X[:, 0] ** 2, c=signs, cmap="coolwarm", s=6)
+            ax.axhline(1.0, color="0.5")
+        else:
+            ends = [np.linspace(*(side.min(), side.max()), 120) for side in X.T]
+            grid = np.meshgrid(*ends)
+            values = model.decision_function(np.column_stack([side.ravel() for side in grid]))
+            ax.contour(*grid, values.reshape(grid[0].shape), [0], colors="0.5")
+            ax.scatter(*X.T, c=signs, cmap="coolwarm", s=6)
+        ax.set_title(name)
+    return figure
+
+
+def experiment(_quick):
+    rng = np.random.default_rng(0)
+    found = sets(rng)
+    yield "Each set is separable by a hyperplane after its feature map, and not before."
+    yield Picture(lambda: picture(found), "The sets; lines are where the maximum margin hyperplane meets them.")
+    for name, (X, signs, phi) in found.items():
+        before, after = separable(constant(X), signs, 300), separable(phi(X), signs)
+        yield Statement("Feature maps", f"{name}: not separable after the map", "S", not after, 0)
+        yield Statement("Feature maps", f"{name}: separable before the map", "S", before, 0)
+    missed = 0
+    for m in range(2, 12):
+        X = constant(rng.normal(size=(m, m - 1)))
+        labelled = [np.where((code >> np.arange(m)) & 1, 1.0, -1.0) for code in rng.integers(1, 2**m - 1, 5)]
+        missed += sum(not separable(X, signs) for signs in labelled if len(set(signs)) == 2)
+    yield Statement("Feature maps", "m points in m - 1 dimensions: labels without a hyperplane", "S", missed, 0)
+    X, signs, phi = found["(x, x^2)"]
+    w, mistakes = primal(phi(X), signs)
+    model = mc.KernelPerceptron(mc.FeatureMap(phi), max_iter=100_000).fit(X, signs)
+    counts = np.zeros(len(X))
+    np.add.at(counts, model.support_[model.mistakes_[0].rows], 1)
+    difference = np.abs(counts - np.bincount(mistakes, minlength=len(X))).sum()
+    yield Statement("Perceptron", "mistakes of the dual run that the primal run does not make", "S", difference, 0)
+    away = np.abs(model.decision_function(X) - phi(X) @ w).max()
+    yield Statement("Perceptron", "largest difference of primal and dual outputs", "S", away, 1e-9)
+
+
+if __name__ == "__main__":
+    main(experiment, SOURCE)
