@@ -116,8 +116,14 @@ def refuse_large(name, values):
 
 def check_weights(name, weights, n):
     """Return the weights of n points in float64 (n,): ones for None, n times the same for a number; or raise."""
-    if weights is None:
-        return np.ones(n)
+    weights = np.ones(n) if weights is None else as_weights(name, weights, n)
+    if not weights.any():
+        raise ValueError(f"{name} must not all be zero; give at least one point a positive weight.")
+    return weights
+
+
+def as_weights(name, weights, n):
+    """Return the weights of a part of the points, which may all be zero, see ``check_weights``."""
     if np.ma.is_masked(weights):
         raise TypeError(f"{name} must not be a masked array; fill or drop its masked entries first.")
     try:
@@ -139,8 +145,6 @@ def check_weights(name, weights, n):
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(bad):
         raise ValueError(f"{name}[{bad[0]}] = {weights[bad[0]]} must be finite and at least 0.")
-    if not weights.any():
-        raise ValueError(f"{name} must not all be zero; give at least one point a positive weight.")
     return weights
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._compute.points import as_rows
+from mercer._compute.points import as_rows, count_points, take_points
 
 # Bytes of the rows that are in memory at a time.
 _BLOCK = 1 << 25
@@ -101,6 +101,26 @@ class DiskBlocks:
         chunk = (getattr(self.rows, "chunks", None) or (1,))[0]
         size = -(-size // chunk) * chunk
         return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """Points in memory as one block, of any kind."""
+
+    points: Any
+
+    @property
+    def shape(self):
+        """The number of points."""
+        return (count_points(self.points),)
+
+    def take(self, rows):
+        """Return the points of given numbers."""
+        return take_points(self.points, rows)
+
+    def total(self, function, shared, *columns):
+        """Return ``function(shared, points, *columns)``."""
+        return function(shared, self.points, *columns)
 
 
 class _Arrow:

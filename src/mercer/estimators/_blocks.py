@@ -17,24 +17,20 @@ def training_blocks(model, X):
     return None if model.landmarks is None else as_blocks(X)
 
 
-def columns_of(blocks, y, sample_weight):
-    """Return targets and weights of blocks, which are Dask arrays or arrays; None for no weights."""
-    columns = [y, sample_weight]
-    for i, name in enumerate(("y", "sample_weight")):
-        column = columns[i]
-        if column is None and name == "sample_weight":
-            continue
-        if not hasattr(column, "__dask_graph__"):
-            refuse_targets(column, name)
-            columns[i] = column = np.asarray(column)
-        elif hasattr(column, "to_dask_array"):
-            columns[i] = column = column.to_dask_array(lengths=True)
-        if column.shape[0] != blocks.shape[0]:
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: X has {blocks.shape[0]} rows, {name} has "
-                f"{column.shape[0]}; give as many."
-            )
-    return columns
+def column_of(blocks, values, name, check):
+    """Return one value or row for each row of blocks, checked: a Dask array, or an array in memory."""
+    if hasattr(values, "to_dask_array"):
+        values = values.to_dask_array(lengths=True)
+    lazy = hasattr(values, "__dask_graph__")
+    if not lazy:
+        refuse_targets(values, name)
+        values = np.asarray(values)
+    if values.shape[0] != blocks.shape[0]:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {blocks.shape[0]} rows, {name} has "
+            f"{values.shape[0]}; give as many."
+        )
+    return values.map_blocks(check, dtype=np.float64) if lazy else check(values)
 
 
 def sample_rows(blocks, m, random_state):

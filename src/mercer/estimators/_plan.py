@@ -13,11 +13,12 @@ from mercer.gram import Gram
 from mercer.kernels.shorthand import as_kernel
 from mercer.least_squares import preconditioner_rank
 from mercer.linalg import eigh, lanczos
+from mercer.solvers import landmark_ridge
 
 # Matrices that LAPACK takes for all eigenvectors, and for a few or a Cholesky factor, the matrix included.
 _ALL, _FEW = 10, 3
 # Products of Lanczos, and steps of conjugate gradients, that are typical; both depend on the data.
-_PRODUCTS, _STEPS = 10, 100
+_PRODUCTS, _STEPS, _LANDMARK_STEPS = 10, 100, 25
 # Points whose coordinates are in memory at a time, and arrays of their size.
 _ROWS, _TILES = 4096, 2
 # Bytes of tiles that no budget forbids.
@@ -140,7 +141,7 @@ def need_of(model, n):
 def _kernel_pca(model, n):
     m, k, memory = _number(model.landmarks), model.n_components, parse_memory(model.memory)
     if m is not None and m < n or _is_given(model.landmarks):
-        return _over_landmarks(model.rule, n, m, _ALL + 2)
+        return _over_landmarks(_rule(model), n, m, _ALL + 2)
     if k is None or lanczos.is_dense(n, k if k >= 1 else 1):
         every = k is None or k < 1 or 8 * k >= n
         return _dense(
@@ -165,7 +166,7 @@ def _kernel_pca(model, n):
 def _least_squares(model, n):
     m, memory = _number(model.landmarks), parse_memory(model.memory)
     if m is not None and m < n or _is_given(model.landmarks):
-        return _over_landmarks(model.rule, n, m, _ALL + 1)
+        return _over_landmarks(_rule(model), n, m, _ALL + 1)
     if not getattr(model, "alpha", 1.0):
         return _dense(n, _ALL, "alpha = 0 needs all eigenvectors")
     if 16 * n * n <= memory:
@@ -176,11 +177,22 @@ def _least_squares(model, n):
     return Need("lazy", 12 * n * r + 48 * n, reason, (_STEPS + 1.0) * n * n + n * r, 6.0 * n * r * r)
 
 
+def _ridge(model, n):
+    need, m = _least_squares(model, n), _number(model.landmarks)
+    if need.route != "landmarks" or need.matrices <= parse_memory(model.memory):
+        return need
+    own = landmark_ridge.stored_bytes(m)
+    held, values, flops = _selection(_rule(model), n, m)
+    reason = f"{m} landmarks span the solution; seconds assume {_LANDMARK_STEPS} steps"
+    steps = float(n) * m * _LANDMARK_STEPS
+    return Need("landmarks", max(own, held), reason, values + steps, flops + 4.0 * steps + 8.0 * m**3, 0.0, own)
+
+
 def _kernel_map(model, n):
     m = _number(model.landmarks)
     if model.landmarks is None:
         return _dense(n, _ALL, "landmarks = None needs all eigenvectors")
-    return _over_landmarks(model.rule, n, min(m, n), _ALL + 2)
+    return _over_landmarks(_rule(model), n, min(m, n), _ALL + 2)
 
 
 def _nystroem(model, n):
@@ -194,7 +206,7 @@ def _nystroem(model, n):
 def _svc(model, n):
     m, memory = _number(model.landmarks), parse_memory(model.memory)
     if m is not None and m < n or _is_given(model.landmarks):
-        need = _over_landmarks(model.rule, n, m, _ALL)
+        need = _over_landmarks(_rule(model), n, m, _ALL)
         coordinates = 8 * m * (6 * n + m)
         return replace(need, bytes=max(need.bytes, coordinates), matrices=None, cubes=float(m) ** 3)
     whole = 4 * n * n
@@ -206,7 +218,7 @@ def _svc(model, n):
 
 _NEEDS = {
     "KernelPCA": _kernel_pca,
-    "KernelRidge": _least_squares,
+    "KernelRidge": _ridge,
     "KernelFisher": _least_squares,
     "KernelMap": _kernel_map,
     "SVC": _svc,
@@ -242,6 +254,11 @@ def _selection(rule, n, m):
 def _number(landmarks):
     """Return the number of landmarks, None for none."""
     return landmarks if landmarks is None or np.isscalar(landmarks) else count_points(landmarks)
+
+
+def _rule(model):
+    """Return the rule that selects the landmarks of an estimator, "given" where they are points."""
+    return "given" if _is_given(model.landmarks) else model.rule
 
 
 def _is_given(landmarks):

@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import check_choice, check_flag, check_weights, refuse_large
+from mercer._common import as_weights, check_choice, check_flag, check_weights, refuse_large
 from mercer._compute.points import take_points
 from mercer._compute.targets import as_real_targets
 from mercer.definiteness.convexity import nonconvexity, warn_nonconvex
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator, check_lengths, in_float64
-from mercer.estimators._blocks import columns_of, landmarks_of, training_blocks
+from mercer.estimators._blocks import column_of, landmarks_of, training_blocks
 from mercer.estimators._landmarks import landmark_features, store_trace_error, uses_all_points
 from mercer.expansion import features
 from mercer.learning.tuning import METHODS, tune_ridge
@@ -148,11 +148,11 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
         phi = features(kernel, points)
         onto = landmark_features(self, phi, weights)
+        options = {"memory": self.memory, "random_state": self.random_state}
         if onto is None:
-            options = {"memory": self.memory, "random_state": self.random_state}
             found = ridge.ridge(phi, targets, alpha, weights, **options)
         else:
-            found = ridge.restricted(phi, onto, targets, alpha, weights, memory=self.memory)
+            found = ridge.restricted(phi, onto, targets, alpha, weights, **options)
 
         self._asked = (alpha, self.memory, targets, weights)
         self._store(found, kernel, alpha, y.ndim)
@@ -164,10 +164,12 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _fit_blocks(self, blocks, y, sample_weight):
         """Fit rows that are not in memory, over landmarks."""
-        y, weights = columns_of(blocks, y, sample_weight)
+        y, weights = column_of(blocks, y, "y", _block_targets), sample_weight
+        if weights is not None:
+            weights = column_of(blocks, weights, "sample_weight", _block_weights)
         kernel, sample = self._sampled_points(blocks)
-        Q = ridge.orthonormal_basis(landmarks_of(self, kernel, sample), self.memory)
-        found = ridge.solve_restricted(Q, blocks.total(_normal_equations, Q, y, weights), self.alpha)
+        onto, options = landmarks_of(self, kernel, sample), {"memory": self.memory, "random_state": self.random_state}
+        found = ridge.over_landmarks(blocks, onto, y, self.alpha, weights, **options)
         self._asked = (self.alpha, self.memory, None, None)
         self._store(found, kernel, self.alpha, y.ndim)
         warn_single_precision(self, sample, "alpha")
@@ -214,7 +216,8 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     @by_blocks
     def _values(self, X):
-        return self._like_targets(self.expansion_(self._new_points(X)) + self.intercept_)
+        points = self._new_points(X)
+        return self._like_targets(self.expansion_(points) + self.intercept_)
 
     @by_blocks
     def variance(self, X):
@@ -243,7 +246,9 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
 
     def _posterior(self):
         check_is_fitted(self)
-        alpha, memory, _, weights = self._asked
+        alpha, memory, targets, weights = self._asked
+        if targets is None or len(targets) != self.expansion_.shape[0]:
+            ridge.require_posterior(self.expansion_.shape[0], memory)
         return ridge.posterior(features(self.kernel_, self.expansion_.points), alpha, weights, memory=memory)
 
     @property
@@ -279,7 +284,12 @@ def _checked_targets(X, y, sample_weight):
     return y, weights
 
 
-def _normal_equations(Q, rows, y, sample_weight):
-    """Return the normal equations of a block of rows."""
-    y, weights = _checked_targets(rows, y, sample_weight)
-    return ridge.normal_equations(Q, rows, y.reshape(len(y), -1), weights)
+def _block_targets(y):
+    return as_real_targets(y, "KernelRidge")
+
+
+def _block_weights(sample_weight):
+    """Return the validated weights of a block of points."""
+    weights = as_weights("sample_weight", sample_weight, len(sample_weight))
+    refuse_large("sample_weight", weights)
+    return weights

@@ -11,14 +11,16 @@ import scipy.linalg
 from sklearn.utils import gen_batches
 
 from mercer._common import check_number, check_weights
-from mercer._compute.memory import require_memory
+from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import count_points, take_points, widened
+from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features
 from mercer.factor import svd
 from mercer.gram import Gram
 from mercer.least_squares import is_rounding, matrix_name, solve
 from mercer.linalg import cholesky, eigh
 from mercer.linalg.operators import InnerProducts, Weighted
+from mercer.solvers import landmark_ridge
 
 logger = logging.getLogger(__name__)
 
@@ -60,23 +62,31 @@ def has_minimum_norm(phi, alpha, weights=None):
     return is_rounding(alpha, _weighted(phi, weights, "1GB")[0])
 
 
-def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB"):
-    """Return the minimiser of ``ridge`` in the span of other vectors, and its posterior; stores nothing of size n.
+def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB", random_state=None):
+    """Return the minimiser of ``ridge`` in the span of other vectors, and its posterior; stores nothing of size n."""
+    Y = np.asarray(Y, np.float64)
+    weights = None if weights is None else check_weights("weights", weights, len(phi))
+    return over_landmarks(InMemory(phi.points), onto, Y, alpha, weights, memory=memory, random_state=random_state)
+
+
+def over_landmarks(blocks, onto, Y, alpha, weights=None, *, memory="1GB", random_state=None):
+    """Return the solution of ``restricted`` for blocks of points: directly, or by steps beyond the memory limit.
 
     With orthonormal Q and F = Q'Phi: psi = Q (N + alpha I)^-1 F S^2 Y, N = F S^2 F' = V diag(nu) V', and the posterior
-    R = Q V diag(nu / (nu + alpha))^(1/2) (Quinonero-Candela and Rasmussen, JMLR 6, 2005, eq. 20).
+    R = Q V diag(nu / (nu + alpha))^(1/2) (Quinonero-Candela and Rasmussen, JMLR 6, 2005, eq. 20). Steps have none.
     """
     check_alpha(alpha)
     m = len(onto)
-    require_memory(restricted_bytes(m), memory, f"ridge over {m} landmarks", "fewer landmarks, or a larger memory=")
-    Q = orthonormal_basis(onto, memory)
-    Y = np.asarray(Y, np.float64)
-    weights = None if weights is None else check_weights("weights", weights, len(phi))
-    return solve_restricted(Q, normal_equations(Q, phi.points, Y.reshape(len(Y), -1), weights), alpha)
+    if restricted_bytes(m) <= parse_memory(memory):
+        Q = orthonormal_basis(onto, memory)
+        return _direct(Q, blocks.total(normal_equations, Q, Y, weights), alpha)
+    needed = landmark_ridge.stored_bytes(m)
+    require_memory(needed, memory, f"ridge over {m} landmarks", "fewer landmarks, or a larger memory=")
+    return Ridge(*landmark_ridge.solve(onto, blocks, Y, alpha, weights, random_state))
 
 
-def solve_restricted(Q, sums, alpha):
-    """Return the solution of ``restricted`` from its normal equations."""
+def _direct(Q, sums, alpha):
+    """Return the solution of ``over_landmarks`` from its normal equations."""
     N, right = sums.matrix, sums.right
     pairs = eigh.dense(N, len(N))
     kept = pairs.values > len(N) * np.finfo(np.float64).eps * max(pairs.values[0], 0.0)
@@ -92,8 +102,14 @@ def solve_restricted(Q, sums, alpha):
     return Ridge(psi, residual, posterior, outside)
 
 
+def require_posterior(m, memory):
+    """Raise a MemoryError unless the memory holds the direct solution over m landmarks, which has the posterior."""
+    needed = restricted_bytes(m)
+    require_memory(needed, memory, f"the posterior over {m} landmarks", "fewer landmarks, or a larger memory= in fit")
+
+
 def restricted_bytes(m):
-    """Return the largest number of bytes that ``restricted`` takes beyond the points of m landmarks.
+    """Return the largest number of bytes that the direct ``over_landmarks`` takes beyond the points of m landmarks.
 
     All eigenvectors of a matrix by LAPACK take ten matrices of order m, beside which there is a basis.
     """
@@ -124,7 +140,8 @@ class NormalEquations:
 
 
 def normal_equations(Q, points, Y, weights=None):
-    """Return the normal equations of ``restricted`` for targets (n, p), summed over tiles of points."""
+    """Return the normal equations of ``over_landmarks``, summed over tiles of points."""
+    Y = Y.reshape(len(Y), -1)
     found = NormalEquations(np.zeros((len(Q), len(Q))), np.zeros((len(Q), Y.shape[1])), 0.0)
     root = np.ones(len(Y)) if weights is None else np.sqrt(weights)
     for rows in gen_batches(len(Y), _ROWS):

@@ -1,0 +1,138 @@
+"""Ridge regression over many landmarks by conjugate gradients: one matrix of the order of the landmarks.
+
+The vectors psi = sum_j b_j phi(z_j) that minimise sum_i w_i (psi(x_i) - Y_i)^2 + alpha |psi|^2 solve
+(K_zx W K_xz + alpha K_zz) B = K_zx W Y. Rudi, Carratino, Rosasco, *FALKON: an optimal large scale kernel method*, NIPS
+30 (2017); Diaz, Epperly, Frangella, Tropp, Webber, *Robust, randomized preconditioning for kernel ridge regression*
+(2023).
+"""
+
+import logging
+
+import numpy as np
+from scipy.linalg import blas, lapack
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
+from sklearn.utils.random import sample_without_replacement
+
+from mercer._common import warn
+from mercer._compute.points import count_points, take_points
+from mercer.expansion import Expansion
+from mercer.linalg import cg
+from mercer.linalg.operators import InnerProducts, epsilon
+
+logger = logging.getLogger(__name__)
+
+# Largest relative residual of the linear system, and the number of steps.
+_TOL, _STEPS = 1e-6, 200
+# Kernel values in memory at a time; products take copies of them.
+_VALUES = 1 << 21
+# Points of the preconditioner for each landmark.
+_SAMPLE = 8
+# Jitter of the preconditioner, times eps, the order and the mean of the diagonal; it does not change the solution.
+_JITTER = 1.0
+
+
+def stored_bytes(m):
+    """Return the number of bytes that ``solve`` takes beyond the points: a matrix of order m, and kernel values."""
+    return 8 * m * m + 24 * _VALUES
+
+
+def solve(onto, blocks, Y, alpha, weights=None, random_state=None):
+    """Return the vectors over landmarks for the columns of Y, and the relative residual of their linear system.
+
+    ``blocks`` are those of the points, see ``as_blocks``; each step takes their kernel values with the landmarks once.
+    Beyond the points one matrix of order m is stored. Warns where the residual exceeds 1e-6.
+    """
+    right, total = blocks.total(_right, onto, Y, weights)
+    size = min(blocks.shape[0], _SAMPLE * len(onto))
+    rows = np.sort(sample_without_replacement(blocks.shape[0], size, random_state=random_state))
+    own = None if weights is None else np.asarray(weights[rows])
+    precondition = preconditioner(onto, blocks.take(rows), own, total, alpha)
+    system = _System(onto, blocks, Y, alpha, weights)
+    B, steps = cg.solve(system, right, precondition, tol=_TOL / 2, max_iter=_STEPS)
+    error = np.linalg.norm(right - system @ B, axis=0) / np.maximum(np.linalg.norm(right, axis=0), 1e-300)
+    residual = float(error.max())
+    logger.info("ridge over %d landmarks by %d steps: relative residual %.1e", len(onto), steps, residual)
+    if residual > _TOL:
+        warn(
+            f"ridge over {len(onto)} landmarks left a relative residual of {residual:.1e} after {steps} steps of "
+            f"conjugate gradients, tol = {_TOL:.0e}; use a larger alpha, or a larger memory= for the direct solver.",
+            ConvergenceWarning,
+        )
+    return Expansion(onto.kernel, onto.points, B.astype(InnerProducts(onto).dtype)), residual
+
+
+class _System:
+    """The operator B -> (K_zx W K_xz + alpha K_zz) B."""
+
+    def __init__(self, onto, blocks, Y, alpha, weights):
+        self._onto, self._blocks, self._alpha, self._columns = onto, blocks, alpha, (Y, weights)
+
+    def __matmul__(self, B):
+        found, _ = self._blocks.total(_product, (self._onto, B), *self._columns)
+        for rows in _tiles(self._onto, len(self._onto)):
+            found[rows] += self._alpha * (_values(self._onto, self._onto.points, rows) @ B)
+        return found
+
+
+class _Pair(tuple):
+    """An array and a number that are added entry by entry."""
+
+    def __add__(self, other):
+        return _Pair(a + b for a, b in zip(self, other, strict=True))
+
+
+def _right(onto, points, Y, weights=None):
+    """Return K_zx W Y, and the sum of the weights."""
+    Y, w = _columns(Y, weights)
+    found = np.zeros((len(onto), Y.shape[1]))
+    for rows in _tiles(onto, count_points(points)):
+        found += _values(onto, points, rows).T @ (w[rows] * Y[rows])
+    return _Pair((found, float(w.sum())))
+
+
+def _product(shared, points, Y, weights=None):
+    """Return K_zx W K_xz B, and the sum of the weights."""
+    onto, B = shared
+    _, w = _columns(Y, weights)
+    found = np.zeros(B.shape)
+    for rows in _tiles(onto, count_points(points)):
+        K = _values(onto, points, rows)
+        found += K.T @ (w[rows] * (K @ B))
+    return _Pair((found, float(w.sum())))
+
+
+def _columns(Y, weights):
+    return Y.reshape(len(Y), -1), np.ones((len(Y), 1)) if weights is None else weights[:, None]
+
+
+def _tiles(onto, n):
+    return gen_batches(n, max(1, _VALUES // len(onto)))
+
+
+def _values(onto, points, rows):
+    """Return the kernel values of some points with the landmarks in float64."""
+    return np.asarray(onto(take_points(points, rows)), np.float64)
+
+
+def preconditioner(onto, sample, weights, total, alpha):
+    """Return the function R -> P^-1 R of P = s K_zq W K_qz + alpha K_zz + jitter I, from a sample of q points.
+
+    s is the sum of all weights, ``total``, over that of the sample. Diaz, Epperly, Frangella, Tropp, Webber (2023),
+    with points drawn where they take random combinations.
+    """
+    m, w = len(onto), np.ones(count_points(sample)) if weights is None else weights
+    scale = total / max(w.sum(), np.finfo(np.float64).tiny)
+    F = np.zeros((m, m), order="F")
+    for rows in _tiles(onto, len(w)):
+        K = np.sqrt(w[rows, None] * scale) * _values(onto, sample, rows)
+        F = blas.dsyrk(1.0, K.T, beta=1.0, c=F, lower=1, overwrite_c=1)
+    for rows in _tiles(onto, m):
+        F[rows] += alpha * _values(onto, onto.points, rows)
+    np.fill_diagonal(F, F.diagonal() + _JITTER * m * epsilon(InnerProducts(onto)) * float(F.diagonal().mean()))
+    _, failed = lapack.dpotrf(F, lower=1, overwrite_a=1, clean=0)
+    if failed:
+        raise ValueError(
+            f"the kernel matrix of {m} landmarks is indefinite; use a positive semidefinite kernel, or make_positive."
+        )
+    return lambda R: lapack.dpotrs(F, R, lower=1)[0]

@@ -1,0 +1,81 @@
+"""Ridge over landmarks by conjugate gradients: the direct solution, whatever the blocks, weights and ridge."""
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import mercer as mc
+from mercer.distributed import InMemory
+from mercer.distributed.blocks import DiskBlocks
+from mercer.estimators import KernelRidge
+from mercer.solvers import landmark_ridge, ridge
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((900, 3))
+Y = np.column_stack([np.sin(X[:, 0]), X[:, 1]]) + 0.1 * rng.standard_normal((900, 2))
+WEIGHTS = rng.integers(0, 3, 900).astype(float)
+K = mc.Gaussian(0.3)
+ONTO = mc.features(K, X[:60])
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize("alpha", [1.0, 1e-3])
+@pytest.mark.parametrize("blocks", [InMemory, DiskBlocks])
+def test_steps_end_at_the_direct_solution(blocks, alpha, weights, monkeypatch):
+    monkeypatch.setattr(landmark_ridge, "_VALUES", 60 * 37)
+    monkeypatch.setattr("mercer.distributed.blocks._ROWS", 250)
+    monkeypatch.setattr("mercer.distributed.blocks._BLOCK", 1)
+    psi, residual = landmark_ridge.solve(ONTO, blocks(X), Y, alpha, weights)
+    direct = ridge.restricted(mc.features(K, X), ONTO, Y, alpha, weights).expansion
+    assert residual < 1e-6
+    assert ridge.normal_residuals(psi, X, Y, alpha, weights).max() == pytest.approx(residual, rel=1e-3)
+    np.testing.assert_allclose(psi(X), direct(X), atol=1e-4)
+
+
+def test_few_steps_are_enough_because_of_the_preconditioner(monkeypatch):
+    """Without it steps end far from the solution."""
+    monkeypatch.setattr(landmark_ridge, "_STEPS", 40)
+    _, residual = landmark_ridge.solve(ONTO, InMemory(X), Y, 1e-3)
+    assert residual < 1e-6
+    monkeypatch.setattr(landmark_ridge, "preconditioner", lambda *_: lambda R: R)
+    with pytest.warns(ConvergenceWarning, match="relative residual of .* after [0-9]+ steps"):
+        landmark_ridge.solve(ONTO, InMemory(X), Y, 1e-3)
+
+
+def test_the_preconditioner_of_all_points_is_the_inverse_of_the_system():
+    phi = mc.features(K, X)
+    M = ONTO.inner(phi)
+    system = (M * WEIGHTS) @ M.T + 0.5 * ONTO.inner(ONTO)
+    P = landmark_ridge.preconditioner(ONTO, X, WEIGHTS, WEIGHTS.sum(), 0.5)
+    R = rng.standard_normal((60, 2))
+    np.testing.assert_allclose(system @ P(R), R, atol=1e-5)
+
+
+def test_indefinite_kernels_are_refused():
+    with pytest.raises(ValueError, match="60 landmarks is indefinite"):
+        landmark_ridge.solve(mc.features(mc.Sigmoid(5.0, -3.0), X[:60]), InMemory(X), Y, 1e4)
+
+
+def test_estimators_take_steps_where_the_direct_solution_exceeds_the_memory(monkeypatch):
+    monkeypatch.setattr(landmark_ridge, "_VALUES", 60 * 37)
+    options = {"kernel": K, "landmarks": X[:60]}
+    needed = landmark_ridge.stored_bytes(60)
+    assert needed < ridge.restricted_bytes(60)
+    direct, model = KernelRidge(1e-2, **options).fit(X, Y), KernelRidge(1e-2, memory=needed, **options).fit(X, Y)
+    np.testing.assert_allclose(model.predict(X), direct.predict(X), atol=1e-4)
+    assert 0 < model.residual_ < 1e-6
+    assert not hasattr(model, "trace_error_")
+    with pytest.raises(MemoryError, match=r"posterior over 60 landmarks needs .*memory= in fit"):
+        model.variance(X)
+    with pytest.raises(MemoryError, match="fewer landmarks"):
+        KernelRidge(1e-2, memory=needed - 1, **options).fit(X, Y)
+    found = mc.plan(KernelRidge(1e-2, memory=needed, **options), 900, 3)
+    assert (found.route, found.bytes) == ("landmarks", needed)
+    assert "steps" in found.reason
+
+
+def test_rows_in_float32_give_coefficients_in_float32():
+    rows = X.astype(np.float32)
+    psi, residual = landmark_ridge.solve(mc.features(K, rows[:60]), InMemory(rows), Y, 1.0)
+    assert psi.coef.dtype == np.float32
+    assert residual < 1e-6
