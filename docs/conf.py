@@ -178,7 +178,8 @@ html_theme_options = {
     "footer_end": [],
 }
 html_sidebars = {
-    page: [] for page in ("index", "guide", "design", "extending", "troubleshooting", "api/index", "gallery/*")
+    page: []
+    for page in ("index", "coming_from", "theory", "design", "extending", "troubleshooting", "api/index", "gallery/*")
 }
 
 # --- reStructuredText reads |x| as a substitution and eigenvalues_ as a link; docstrings mean neither ----------------
@@ -206,11 +207,13 @@ def escape(_app, _what, _name, _obj, _options, lines):
 
 # \tfrac12 is a half; docutils reads 12 as the numerator
 DIGITS = re.compile(r"(\\t?frac) *(\d)(\d)")
+# docutils knows \Bigl and \Bigr, but not \Big
+SIZES = re.compile(r"\\[bB]igg?(?![a-zA-Z])")
 
 
 def visit_formula(self, node):
     block = node.tagname == "math_block"
-    text = DIGITS.sub(r"\1{\2}{\3}", node.astext()).replace(r"\dots", r"\ldots")
+    text = SIZES.sub("", DIGITS.sub(r"\1{\2}{\3}", node.astext())).replace(r"\dots", r"\ldots")
     try:
         formula = latex2mathml.tex2mathml(text, as_block=block)
     except MathError as error:
