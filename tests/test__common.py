@@ -15,6 +15,7 @@ from mercer._common import (
     CallbackSupportMixin,
     check_choice,
     check_fraction,
+    check_function,
     check_integer,
     check_number,
     check_positive,
@@ -276,3 +277,10 @@ def test_whole_numbers_may_have_a_largest():
     check_integer("n", 5, most=5)
     with pytest.raises(ValueError, match="n = 6 must be at most 5"):
         check_integer("n", 6, most=5)
+
+
+def test_a_function_or_none_is_taken():
+    for value in (None, len, lambda: 0):
+        check_function("callback", value)
+    with pytest.raises(TypeError, match="callback must be a function, or None, got 'print' of type str"):
+        check_function("callback", "print")

@@ -170,3 +170,19 @@ def test_negative_eigenvalues_that_the_solution_of_minimum_norm_leaves_out_cause
     for dtype in (np.float32, np.float64):
         rows = X[:40, :2].astype(dtype)
         lstsq(mc.features(mc.Precomputed(rows @ rows.T), np.arange(40)), Y[:40], 0.0)
+
+
+def test_a_saddle_point_of_an_indefinite_matrix_causes_a_warning_with_the_evidence():
+    K, y, ridge = np.diag([2.0, 1.0, -0.5]), np.ones(3), 1.0
+    phi = mc.features(mc.Precomputed(K), np.arange(3))
+
+    def objective(a):
+        return ((K @ a - y) ** 2).sum() + ridge * a @ K @ a
+
+    with pytest.warns(UserWarning, match=r"not convex: .* inner products of 3 vectors .* between -0\.5 and 2"):
+        a = lstsq(phi, y, ridge).coef[:, 0]
+    np.testing.assert_allclose((K + ridge * np.eye(3)) @ a, y, rtol=1e-14)
+    assert objective(a + [0.0, 0.0, 0.1]) < objective(a) < objective(a + [0.1, 0.0, 0.0])
+    # two of the vectors span a space of positive eigenvalues
+    found = lstsq(phi @ np.eye(3)[:, :2], y[:2], ridge)
+    np.testing.assert_allclose(found.coef[:, 0], [1 / 3, 1 / 2, 0.0], rtol=1e-14)

@@ -58,6 +58,12 @@ def check_instance(name, value, kind, example):
         raise TypeError(f"{name} must be {example}, got {found}.")
 
 
+def check_function(name, value):
+    """Raise unless ``value`` is None or can be called."""
+    if not (value is None or callable(value)):
+        raise TypeError(f"{name} must be a function, or None, got {value!r:.60} of type {type(value).__name__}.")
+
+
 def check_flag(name, value):
     """Raise unless ``value`` is True or False."""
     if not isinstance(value, (bool, np.bool_)):

@@ -13,6 +13,7 @@ from mercer._compute.points import as_columns
 from mercer.expansion import require_expansion
 from mercer.factor import require_numpy
 from mercer.linalg import cg, cholesky, eigh
+from mercer.linalg.convexity import negative_part, warn_nonconvex
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import InnerProducts, Shifted, epsilon
 
@@ -78,6 +79,8 @@ def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
     -----
     ConvergenceWarning
         When the relative residual exceeds 1e-8 (float32: 1e-4). Otherwise it is logged.
+    UserWarning
+        When M has negative eigenvalues above -ridge: the solution of the linear system is then a saddle point.
 
     Notes
     -----
@@ -102,7 +105,18 @@ def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
     require_numpy(phi, "phi")
     inner = InnerProducts(phi, memory)
     solved = solve(inner, Y, ridge, name=matrix_name(phi), memory=memory, random_state=random_state)
+    evidence = None if is_rounding(ridge, inner) else _nonconvexity(phi)
+    if evidence is not None:
+        warn_nonconvex("lstsq", evidence)
     return phi @ solved.coef.astype(inner.dtype)
+
+
+def _nonconvexity(phi):
+    """Return the evidence that the inner products of a block have a negative eigenvalue; None if there is none."""
+    if phi.kernel.tags.positive_semidefinite:
+        return None
+    name = "the matrix of inner products of {} vectors"
+    return negative_part(lambda rows: phi[:, rows].inner(phi[:, rows]), len(phi), name)
 
 
 def matrix_name(phi):

@@ -40,6 +40,7 @@ DENSE = {
     "records": (np.zeros(3, [("a", float)]), TypeError, "got records"),
     "complex": (ROWS + 0j, ValueError, "Complex data not supported"),
     "word": ([[1.0, "word"]], ValueError, r"X\[0, 1\] of type str must be a number: could not convert"),
+    "beyond float64": ([[10**400, 1]], ValueError, r"X\[0, 0\] of type int must be at most 1\.8e308"),
     "object": (
         np.array([[1.0, {}]], object),
         TypeError,

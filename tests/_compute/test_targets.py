@@ -1,6 +1,7 @@
 """Targets that cannot be read are refused by all estimators with the name y, and without their data."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import Ridge
@@ -15,10 +16,12 @@ BAD = {
     "dict": ({"a": 1}, TypeError, "got an object of type dict"),
     "sparse": (sp.csr_matrix(np.ones((6, 1))), TypeError, r"got a sparse matrix of shape \(6, 1\)"),
     "three dimensions": (np.zeros((6, 1, 1)), ValueError, r"y must have one dimension, .* got shape \(6, 1, 1\)"),
-    "masked": (np.ma.masked_equal([0, 1, 2, 0, 1, 0], 2), TypeError, "y must not be a masked array; drop the rows"),
+    "masked": (np.ma.masked_equal([0, 1, 2, 0, 1, 0], 2), TypeError, "y must not be a masked array or have missing"),
+    "pandas missing": (pd.array([0, 1, None, 0, 1, 0], "Int64"), TypeError, "or have missing entries; drop the rows"),
     "number": (3.5, TypeError, "got an object of type float"),
     "missing": (np.array(["a", None] * 3, object), ValueError, r"y\[1\] = None must be a label"),
     "mixed": (np.array(["a", 1] * 3, object), TypeError, "labels of one type, got 3 texts of type str among 6"),
+    "mixed list": (["a", 1] * 3, TypeError, "labels of one type, got 3 texts of type str among 6"),
     "nan": (np.array([0, 1, np.nan, 0, 1, 0]), ValueError, r"Input y contains NaN\. y\[2\] = nan must be finite"),
     "infinity": (np.array([0, 1, np.inf, 0, 1, 0]), ValueError, r"y\[2\] = inf must be finite"),
 }
@@ -53,6 +56,12 @@ def test_functions_of_fitted_models_refuse_the_same_targets(bad):
         options = {"n_vectors": 2} if call is mc.compress else {}
         with pytest.raises(error, match=message):
             call(fitted, X, y, **options)
+
+
+@pytest.mark.parametrize("estimator", [mc.SVR, mc.NuSVR, mc.KernelRidge, mc.SVRCV], ids=lambda e: e.__name__)
+def test_whole_numbers_beyond_float64_are_refused(estimator):
+    with pytest.raises(ValueError, match=r"numbers of at most 1\.8e308, the largest float64"):
+        estimator().fit(X, [10**400, 1, 2, 3, 4, 5])
 
 
 def test_certificates_of_regressions_read_y_as_the_fit_does():

@@ -106,6 +106,11 @@ def test_more_than_2_to_the_n_balls_are_no_bound(model):
     assert covering_bound(model, PolynomialDecay(1.01)).value == np.inf
 
 
+def test_a_decay_that_is_too_slow_to_sum_is_named(model):
+    with pytest.raises(ValueError, match=r"decay = ExponentialDecay\(rate=1e-12, .* is too slow for a bound"):
+        covering_bound(model, ExponentialDecay(1e-12))
+
+
 def test_a_number_is_no_law_of_decay(model):
     with pytest.raises(TypeError, match="decay must be an ExponentialDecay"):
         covering_bound(model, 2.0)

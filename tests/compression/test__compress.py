@@ -291,6 +291,8 @@ def test_neighbours_lower_the_error_between_the_data():
         ({"X": None, "y": None, "max_loss": 0.1}, TypeError, "X is None, but max_loss is given"),
         ({"neighbours": lambda X: X[:-1]}, ValueError, "119 rows for the 120 rows"),
         ({"neighbours": 3}, TypeError, "neighbours must be a function"),
+        ({"neighbours": lambda X: X * np.nan}, ValueError, r"neighbours\(X\)\[0, 0\] = nan must be finite"),
+        ({"callback": "print"}, TypeError, "callback must be a function, or None, got 'print'"),
         ({"y": np.full(120, 7)}, ValueError, r"y\[0\] = .*must be one of the classes"),
         ({"y": np.zeros(7, bool)}, ValueError, "X has 120 rows, y has 7"),
         ({"X": np.zeros((120, 3))}, ValueError, "3 features, but the model has 2"),

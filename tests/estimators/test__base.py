@@ -397,6 +397,19 @@ def test_dates_are_no_numbers(estimator):
         (fitted.transform if hasattr(fitted, "transform") else fitted.predict)(dates)
 
 
+@pytest.mark.parametrize("estimator", [mc.SVC(), mc.KernelRidge(), mc.KernelPCA()], ids=lambda e: type(e).__name__)
+def test_tables_with_two_columns_of_one_name_or_sparse_columns_without_zeros_are_refused(estimator):
+    twice = pd.DataFrame(ROWS, columns=["a", "b", "a"])
+    with pytest.raises(ValueError, match="X must have columns of different names, got 'a' 2 times"):
+        estimator.fit(twice, LABELS)
+    filled = pd.DataFrame(ROWS, columns=list("abc")).astype(pd.SparseDtype(float))
+    with pytest.raises(ValueError, match="column 'a' of X must have the fill value 0, got nan"):
+        estimator.fit(filled, LABELS)
+    zeros = filled.astype(pd.SparseDtype(float, 0.0))
+    dense, sparse = (clone(estimator).fit(table, LABELS) for table in (filled.sparse.to_dense(), zeros))
+    np.testing.assert_allclose(mc.as_expansion(sparse).expansion.norms(), mc.as_expansion(dense).expansion.norms())
+
+
 @pytest.mark.parametrize("estimator", [mc.SVR(), mc.NuSVR(), mc.KernelRidge()], ids=lambda e: type(e).__name__)
 def test_dates_are_no_targets(estimator):
     with pytest.raises(TypeError, match=r"y must hold labels or numbers, got dtype datetime64\[D\]"):

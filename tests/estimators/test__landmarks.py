@@ -134,6 +134,33 @@ def test_errors_name_the_argument_and_the_bound(name, params, error, message, sa
         clone(MODELS[name]).set_params(**params).fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("landmarks", "message"),
+    [
+        (b"1", "landmarks must be a whole number, got b'1'"),
+        (object(), "landmarks must be a list or an array.* got object"),
+        ([1.0], r"landmarks must have two dimensions .* got shape \(1,\)"),
+    ],
+)
+@pytest.mark.parametrize("name", MODELS)
+def test_landmarks_are_checked_before_any_kernel_matrix(name, landmarks, message, sample):
+    def kernel(A, B):
+        # a few points show whether it is symmetric
+        assert len(A) * len(B) < 200, "a kernel matrix was computed"
+        return A @ B.T
+
+    X, y, _ = sample
+    with pytest.raises((TypeError, ValueError), match=message):
+        clone(MODELS[name]).set_params(landmarks=landmarks, kernel=kernel).fit(X, y)
+
+
+def test_landmarks_of_a_given_matrix_are_row_indices(sample):
+    X = sample[0]
+    for landmarks, message in (([0.5, 1.5], "row indices between 0 and 49"), (X, r"got shape \(50, 3\)")):
+        with pytest.raises(ValueError, match=f"landmarks must be row indices.*{message.split('indices')[-1]}"):
+            mc.KernelRidge(kernel="precomputed", landmarks=landmarks).fit(X @ X.T, X[:, 0])
+
+
 def test_a_number_that_is_not_below_the_number_of_points_means_all_of_them():
     assert [uses_all_points(mc.KernelRidge(landmarks=m), 5) for m in (None, 4, 5, 6)] == [True, False, True, True]
     assert not uses_all_points(mc.KernelRidge(landmarks=np.ones((9, 1))), 5)

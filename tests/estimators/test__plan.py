@@ -120,6 +120,12 @@ def test_the_calibration_is_short_and_kept():
         (mc.SVC, 5, 2, TypeError, "estimator must be one of"),
         (mc.SVC(), 0, 2, ValueError, "n = 0 must be at least 1"),
         (mc.SVC(), 5, 2.5, TypeError, "d must be a whole number"),
+        (mc.KernelPCA("mle"), 5, 2, TypeError, "n_components must be a whole number, got 'mle'"),
+        (mc.KernelPCA(2, landmarks="many"), 5, 2, TypeError, "landmarks must be a whole number, got 'many'"),
+        (mc.KernelFisher(landmarks=object()), 5, 2, TypeError, "landmarks must be a list or an array"),
+        (mc.KernelRidge("big"), 5, 2, TypeError, "alpha must be a number, got 'big'"),
+        (mc.Nystroem(landmarks=None), 5, 2, TypeError, "landmarks must be a list or an array.* got None"),
+        (mc.Nystroem(n_components=None), 5, 2, TypeError, "n_components must be a whole number, got None"),
         (mc.SVC(kernel=mc.strings.Spectrum(2)), 5, 2, TypeError, "plan needs a kernel on rows .* got Spectrum"),
     ],
 )

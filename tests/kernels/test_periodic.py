@@ -68,6 +68,7 @@ def test_a_season_is_continued_beyond_the_data(tmp_path):
     [
         (lambda: mc.Periodic(0.0), "period = 0.0 must be above 0"),
         (lambda: mc.Periodic([1.0, -2.0]), r"period\[1\] = -2.0 must be above 0"),
+        (lambda: mc.Periodic([]), r"period = \[\] must hold one number"),
         (lambda: mc.Periodic(1.0, 1e-200), "length = 1e-200 must be between"),
         (lambda: mc.Periodic([1.0, 2.0])(X), "must have 3 numbers, one for each feature of X"),
     ],

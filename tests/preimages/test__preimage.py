@@ -129,6 +129,19 @@ def test_wrong_arguments_are_refused_with_a_remedy(make, error, message):
         make()
 
 
+@pytest.mark.parametrize("find", [preimage, mc.ray])
+def test_vectors_whose_squared_distances_overflow_are_refused(find):
+    phi = mc.features(mc.Gaussian(1.0), X)
+    large, plain = find(phi[:, :1] @ np.full((1, 1), 1e149)), find(phi[:, :1])
+    assert np.isfinite(large.sqdist).all()
+    np.testing.assert_allclose(large.points, plain.points, atol=1e-6)
+    with pytest.raises(ValueError, match=r"coef\[0, 0\] = 1e\+153 must be at most 1e\+150"):
+        find(phi[:, :1] @ np.full((1, 1), 1e153))
+    linear = mc.features(mc.Linear(), np.array([[1e90]]))
+    with pytest.raises(ValueError, match=r"psi\(points\)\[0, 0\] = 1e\+160 must be at most"):
+        find(linear @ np.full((1, 1), 1e-20))
+
+
 def test_reasons_are_counted_the_most_frequent_first():
     found = Found(X[:5], np.array([True, False, False, False, False]), np.zeros(5, int), ("", "a", "b", "b", "a"))
     assert explain("why", found) == "why. 4 of 5 did not converge: 2: a; 2: b"

@@ -108,6 +108,7 @@ def test_the_callback_is_called_after_every_set_and_can_end_the_run():
         ({"tol": float("nan")}, ValueError, "tol = nan must be finite"),
         ({"n_vectors": 3, "method": "magic"}, ValueError, "method = 'magic' must be one of"),
         ({"n_vectors": 3, "method": First}, TypeError, "method = .* must be a string or a record"),
+        ({"n_vectors": 3, "callback": 5}, TypeError, "callback must be a function, or None, got 5"),
         ({"n_vectors": 3, "psi": X}, TypeError, "psi must be an Expansion"),
     ],
 )

@@ -59,6 +59,15 @@ def test_a_negative_square_is_refused_with_its_column():
         _ = Target(psi).squares
 
 
+def test_a_norm_whose_fourth_power_overflows_is_refused():
+    phi = mc.features(mc.Gaussian(1.0), X)
+    for size in (1e70, -1e70):
+        result = mc.reduce(phi @ np.full((len(X), 1), size), 2)
+        np.testing.assert_allclose(result.relative_error, mc.reduce(phi @ np.ones((len(X), 1)), 2).relative_error)
+    with pytest.raises(ValueError, match="psi has the squared norm .* at most 1e\\+150"):
+        mc.reduce(phi @ np.full((len(X), 1), 1e80), 2)
+
+
 @pytest.mark.parametrize("size", [1, 4, 9])
 def test_one_run_gives_the_reduced_set_of_every_size(size):
     psi = mc.Expansion(mc.Gaussian(0.5), X, C)

@@ -81,6 +81,8 @@ def _check_entries(array, name):
             float(value)
         except TypeError as error:
             raise TypeError(f"{where} must be a number: {error}; {_ENCODE}.") from None
+        except OverflowError:
+            raise ValueError(f"{where} must be at most 1.8e308, the largest float64; scale {name}.") from None
         except ValueError:
             raise ValueError(f"{where} must be a number: could not convert string to float; {_ENCODE}.") from None
 

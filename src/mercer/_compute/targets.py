@@ -8,7 +8,7 @@ from mercer._common import refuse_large
 def refuse_targets(y, name="y"):
     """Raise unless y can hold one label or value for each row; the data are not shown."""
     if np.ma.is_masked(y):
-        raise TypeError(f"{name} must not be a masked array; drop the rows of its masked entries first.")
+        raise TypeError(f"{name} must not be a masked array or have missing entries; drop the rows of those first.")
     try:
         array = np.asarray(y)
     except ValueError:
@@ -28,8 +28,9 @@ def refuse_targets(y, name="y"):
         raise TypeError(f"{name} must hold labels or numbers, got dtype {array.dtype}; convert them first.")
     if array.dtype.kind == "f":
         _refuse_nonfinite(array, name)
-    if array.dtype.kind == "O":
-        _refuse_mixed(array, name)
+    if array.dtype.kind == "O" or (array.dtype.kind in "US" and isinstance(y, (list, tuple))):
+        # NumPy makes texts of numbers beside texts
+        _refuse_mixed(np.asarray(y, dtype=object), name)
 
 
 def as_real_targets(y, model):
@@ -39,6 +40,10 @@ def as_real_targets(y, model):
     refuse_targets(y)
     try:
         values = np.asarray(y, np.float64)
+    except OverflowError:
+        raise ValueError(
+            "y must hold numbers of at most 1.8e308, the largest float64; divide y by a constant."
+        ) from None
     except (TypeError, ValueError):
         kind = np.asarray(y).dtype
         raise ValueError(

@@ -92,7 +92,10 @@ def covering_bound(model, decay, *, confidence=0.95, bound=1.0):
 def _log_balls(decay, bound, radius, most):
     """Return a bound of the log number of balls that cover the functions; infinity above ``most``."""
     log_counts = np.geomspace(1e-2, most, _COUNTS)
-    log_radii = log_feature_entropy_number(decay, log_counts, bound)
+    try:
+        log_radii = log_feature_entropy_number(decay, log_counts, bound)
+    except ValueError as error:
+        raise ValueError(f"decay = {decay} is too slow for a bound: {error}") from None
     best = np.inf
     for share in _SHARES:
         # intervals of a radius cover [-1, 1]

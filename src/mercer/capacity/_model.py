@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from mercer._common import check_instance
 from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.targets import as_real_targets, refuse_targets
-from mercer.definiteness.convexity import nonconvexity
 from mercer.expansion import Expansion
+from mercer.linalg.convexity import nonconvexity
 from mercer.solvers.svm.one_vs_one import class_signs
 
 # A coefficient is at its upper bound when the relative difference is below this.

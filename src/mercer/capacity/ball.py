@@ -6,8 +6,8 @@ import numpy as np
 
 from mercer._common import check_positive
 from mercer.capacity._spectrum import mapped
-from mercer.definiteness.convexity import nonconvexity, warn_nonconvex
 from mercer.expansion import Expansion
+from mercer.linalg.convexity import nonconvexity, warn_nonconvex
 from mercer.solvers.svm import solve_dual
 from mercer.solvers.svm.dual import smallest_ball_dual
 from mercer.solvers.svm.workspace import Options

@@ -1,10 +1,11 @@
 """compress: return a fitted kernel model with few vectors that approximates it."""
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from mercer._common import check_choice, check_flag, check_fraction
-from mercer._compute.points import take_points
+from mercer._common import check_choice, check_flag, check_fraction, check_function
+from mercer._compute.points import refuse_nonfinite, take_points
 from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer.compression import families
 from mercer.compression.task import Task
@@ -130,6 +131,7 @@ def compress(
     check_limits(1 if is_share(n_vectors) else n_vectors, "max_loss", max_loss, method)
     _check_options(method, shared, threshold, holdout, neighbours)
     _check_data(X, y=y, max_loss=max_loss, holdout=holdout, neighbours=neighbours)
+    check_function("callback", callback)
     model = getattr(model, "best_estimator_", model)
     copies = [] if neighbours is None else _copies(neighbours, X)
     if len(getattr(model, "steps", ())) > 1:
@@ -137,6 +139,9 @@ def compress(
         before = model[:-1]
         X = None if X is None else before.transform(X)
         copies = [before.transform(each) for each in copies]
+    for each in copies:
+        if getattr(getattr(each, "dtype", None), "kind", "") == "f" and not sp.issparse(each):
+            refuse_nonfinite(each, "neighbours(X)")
     model, replaced = families.read_last(model, _width(X))
     selects = not model.kernel_.tags.differentiable
     if method is None and (selects or X is None or threshold == "none"):
@@ -163,9 +168,7 @@ def _check_data(X, **given):
             raise TypeError(f"X is None, but {name} is given; give X, the data that {name} belongs to.")
     if X is not None:
         refuse_container(X, "X")
-    neighbours = given["neighbours"]
-    if neighbours is not None and not callable(neighbours):
-        raise TypeError(f"neighbours must be a function of X, got {type(neighbours).__name__}.")
+    check_function("neighbours", given["neighbours"])
 
 
 def _copies(neighbours, X):

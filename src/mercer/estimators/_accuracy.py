@@ -7,8 +7,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import warn
 from mercer._compute.points import count_points, take_points, widened
-from mercer.definiteness.convexity import warn_nonconvex
 from mercer.estimators._base import in_float64
+from mercer.linalg.convexity import warn_nonconvex
 from mercer.solvers._certify import total
 from mercer.solvers.svm.correction import is_doubtful
 from mercer.solvers.svm.dual import joined

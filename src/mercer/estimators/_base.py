@@ -1,6 +1,7 @@
 """Mixins of all estimators: atomic fits, kernel parameters, validated points, and transforms to coordinates."""
 
 import functools
+from collections import Counter
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -20,6 +21,7 @@ from mercer._compute.table import as_table
 from mercer._compute.targets import refuse_targets
 from mercer.distributed import by_blocks
 from mercer.estimators._blocks import sample_rows
+from mercer.estimators._landmarks import check_landmarks
 from mercer.estimators._renamed import refuse_renamed
 from mercer.expansion import Expansion
 from mercer.kernels.base import with_params
@@ -127,7 +129,9 @@ class KernelEstimator(AllOrNothing):
             # before a solver takes parts of them, so that errors name the place in X
             X = kernel.admit(X, "X")
         self._n_rows = count_points(X)
-        return kernel, np.arange(count_points(X)) if kernel.tags.points == "indices" else X
+        points = np.arange(count_points(X)) if kernel.tags.points == "indices" else X
+        check_landmarks(self, kernel, points)
+        return kernel, points
 
     def _sampled_points(self, blocks):
         """Return the resolved kernel and a sample of rows that are not in memory, from which landmarks are taken."""
@@ -201,6 +205,7 @@ class KernelEstimator(AllOrNothing):
 def validated_rows(model, X, reset, **options):
     """Return rows validated by scikit-learn, float32 or float64; errors name the entry that no estimator can read."""
     refuse_unreadable(X, "X")
+    _refuse_columns(X)
     options |= {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
     try:
         # a long double may become infinite in float64, which is refused
@@ -210,6 +215,19 @@ def validated_rows(model, X, reset, **options):
         if str(error).startswith("Input X contains"):
             as_rows(X)
         raise
+
+
+def _refuse_columns(X):
+    """Raise for a table whose columns share a name, or are sparse without a fill value of 0."""
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return
+    for name, times in Counter(X.columns).items():
+        if times > 1:
+            raise ValueError(f"X must have columns of different names, got {name!r} {times} times; rename them.")
+    for name, dtype in zip(X.columns, X.dtypes, strict=True):
+        fill = getattr(dtype, "fill_value", 0)
+        if fill != 0:
+            raise ValueError(f"column {name!r} of X must have the fill value 0, got {fill}; give X.sparse.to_dense().")
 
 
 def count_rows(X):

@@ -6,7 +6,18 @@ from mercer._common import check_integer
 from mercer.estimators._plan import require_plan
 from mercer.expansion import features
 from mercer.maps import select_landmarks
-from mercer.maps._select_landmarks import check_rule
+from mercer.maps._select_landmarks import check_rule, given_landmarks
+
+
+def check_landmarks(model, kernel, points):
+    """Raise unless the landmarks of an estimator are None, a number, the name of a rule, or points of its kind."""
+    if hasattr(model, "rule"):
+        check_rule("rule", model.rule)
+    found = getattr(model, "landmarks", None)
+    if found is not None and not np.isscalar(found):
+        given_landmarks(kernel, points, found)
+    elif found is not None and hasattr(model, "rule"):
+        check_integer("landmarks", found)
 
 
 def uses_all_points(model, n):
@@ -19,14 +30,10 @@ def landmark_features(model, phi, weights=None):
 
     Raise a MemoryError where the fit takes more than the memory of the estimator.
     """
-    check_rule("rule", model.rule)
-    number = np.isscalar(model.landmarks)
-    if number:
-        check_integer("landmarks", model.landmarks)
     require_plan(model, len(phi))
     if uses_all_points(model, len(phi)):
         return None
-    if number and weights is not None:
+    if np.isscalar(model.landmarks) and weights is not None:
         phi = phi[:, np.flatnonzero(weights)]
     found = select_landmarks(phi.kernel, phi.points, model.landmarks, model.rule, model.random_state)
     return features(phi.kernel, found)

@@ -9,11 +9,14 @@ import numpy as np
 from mercer._common import check_integer
 from mercer._compute.memory import human_bytes, parse_memory, require_memory
 from mercer._compute.points import count_points
+from mercer._compute.readable import refuse_container
 from mercer.gram import Gram
 from mercer.kernels.shorthand import as_kernel
 from mercer.least_squares import preconditioner_rank
 from mercer.linalg import eigh, lanczos
 from mercer.solvers import landmark_ridge
+from mercer.solvers.pca import check_components
+from mercer.solvers.ridge import check_alpha
 
 # Matrices that LAPACK takes for all eigenvectors, and for a few or a Cholesky factor, the matrix included.
 _ALL, _FEW = 10, 3
@@ -139,6 +142,7 @@ def need_of(model, n):
 
 
 def _kernel_pca(model, n):
+    check_components(model.n_components)
     m, k, memory = _number(model.landmarks), model.n_components, parse_memory(model.memory)
     if m is not None and m < n or _is_given(model.landmarks):
         return _over_landmarks(_rule(model), n, m, _ALL + 2)
@@ -167,7 +171,9 @@ def _least_squares(model, n):
     m, memory = _number(model.landmarks), parse_memory(model.memory)
     if m is not None and m < n or _is_given(model.landmarks):
         return _over_landmarks(_rule(model), n, m, _ALL + 1)
-    if not getattr(model, "alpha", 1.0):
+    alpha = getattr(model, "alpha", 1.0)
+    check_alpha(alpha)
+    if not alpha:
         return _dense(n, _ALL, "alpha = 0 needs all eigenvectors")
     if 16 * n * n <= memory:
         need = _dense(n, _FEW, f"two matrices fit memory = {human_bytes(memory)}")
@@ -197,7 +203,11 @@ def _kernel_map(model, n):
 
 def _nystroem(model, n):
     given = not isinstance(model.landmarks, str)
-    m = min(_number(model.landmarks) if given else model.n_components, n)
+    if given:
+        refuse_container(model.landmarks, "landmarks")
+    else:
+        check_integer("n_components", model.n_components)
+    m = min(count_points(model.landmarks) if given else model.n_components, n)
     held, values, flops = _selection("given" if given else model.landmarks, n, m)
     own, reason = 8 * _ALL * m * m, f"{m} landmarks span the features"
     return Need("landmarks", max(own, held), reason, values + float(m) ** 2, flops, float(m) ** 3, own)
@@ -253,6 +263,10 @@ def _selection(rule, n, m):
 
 def _number(landmarks):
     """Return the number of landmarks, None for none."""
+    if np.isscalar(landmarks):
+        check_integer("landmarks", landmarks)
+    elif landmarks is not None:
+        refuse_container(landmarks, "landmarks")
     return landmarks if landmarks is None or np.isscalar(landmarks) else count_points(landmarks)
 
 

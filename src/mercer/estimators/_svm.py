@@ -20,7 +20,6 @@ from mercer._common import (
 )
 from mercer._compute.points import as_vector, count_points, take_points, widened
 from mercer._compute.targets import as_real_targets
-from mercer.definiteness.convexity import nonconvexity
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import KernelEstimator, check_lengths, count_rows
@@ -28,6 +27,7 @@ from mercer.estimators._linear import OneNormal, is_linear, normals
 from mercer.expansion import Expansion
 from mercer.gram import Gram, kept_product, prepare_product
 from mercer.kernels.bandwidth import warn_degenerate
+from mercer.linalg.convexity import nonconvexity
 from mercer.solvers.svm import solve_dual
 from mercer.solvers.svm.bias import inner_bias
 from mercer.solvers.svm.dual import Infeasible, certificate

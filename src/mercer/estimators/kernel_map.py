@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import check_integer, relative_tolerance
+from mercer._common import relative_tolerance
 from mercer._compute.points import count_points
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_axes
@@ -20,7 +20,6 @@ from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import extend, recentred, residuals, select_landmarks, spectral
 from mercer.maps._onto_landmarks import Frame, Moments, frame_of, moments, principal_coordinates
-from mercer.maps._select_landmarks import check_rule
 from mercer.solvers._certify import Residuals
 
 
@@ -130,9 +129,6 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         self
         """
         relative_tolerance(self.tol)
-        check_rule("rule", self.rule)
-        if np.isscalar(self.landmarks):
-            check_integer("landmarks", self.landmarks)
         blocks, options = training_blocks(self, X), {"memory": self.memory, "random_state": self.random_state}
         if blocks is not None:
             return self._fit_blocks(blocks, options)

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from mercer._common import as_weights, check_choice, check_flag, check_weights, refuse_large
 from mercer._compute.points import take_points
 from mercer._compute.targets import as_real_targets
-from mercer.definiteness.convexity import nonconvexity, warn_nonconvex
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator, check_lengths, in_float64
@@ -19,6 +18,7 @@ from mercer.estimators._blocks import column_of, landmarks_of, training_blocks
 from mercer.estimators._landmarks import landmark_features, store_trace_error, uses_all_points
 from mercer.expansion import features
 from mercer.learning.tuning import METHODS, tune_ridge
+from mercer.linalg.convexity import nonconvexity, warn_nonconvex
 from mercer.solvers import ridge
 from mercer.solvers._certify import Residuals
 

@@ -1,9 +1,9 @@
 """Nystroem: features whose dot products approximate kernel values, from a few landmarks."""
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Integral
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from mercer._common import check_integer, warn
@@ -102,7 +102,7 @@ class Nystroem(KernelTransformer, BaseEstimator):
         given = not isinstance(self.landmarks, str)
         if not given:
             check_rule("landmarks", self.landmarks)
-        if given and isinstance(self.landmarks, Integral):
+        elif self.landmarks is None or np.isscalar(self.landmarks):
             raise TypeError(f"landmarks = {self.landmarks!r} must be a rule or points; n_components is their number.")
         wanted = self.landmarks if given else self.n_components
         blocks = as_blocks(X)

@@ -55,6 +55,8 @@ class Periodic(Kernel):
             check_positive("period", self.period)
             return
         periods = as_vector(self.period, "period")
+        if not len(periods):
+            raise ValueError("period = [] must hold one number above 0 for each feature.")
         bad = np.flatnonzero(~(periods > 0))
         if len(bad):
             raise ValueError(f"period[{bad[0]}] = {periods[bad[0]]} must be above 0.")

@@ -8,12 +8,12 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import check_choice, check_fraction, check_integer, check_positive, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points
-from mercer.definiteness.convexity import nonconvexity
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.learning.aligned import aligned_weights
 from mercer.learning.centred import class_codes, inner_products, target_columns, variances
 from mercer.learning.margin import Objective, margin_weights, matrices_of
 from mercer.learning.weighted import weighted_sum
+from mercer.linalg.convexity import nonconvexity
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.workspace import Options
 

@@ -5,6 +5,7 @@ import numpy as np
 from mercer import landmarks as rules
 from mercer._common import check_choice, check_integer
 from mercer._compute.points import as_rows, count_points, take_points
+from mercer._compute.readable import refuse_container
 from mercer.kernels.base import require_kernel
 from mercer.linalg.generator import generator
 
@@ -56,8 +57,17 @@ def select_landmarks(kernel, X, landmarks, rule="randomly_pivoted", random_state
     X = kernel.admit(X, "X")
     if np.isscalar(landmarks):
         return _select(kernel, X, landmarks, rule, random_state)
+    return given_landmarks(kernel, X, landmarks)
+
+
+def given_landmarks(kernel, X, landmarks):
+    """Return a copy of landmarks in the type of the points X, or raise unless they are points of the same kind."""
+    refuse_container(landmarks, "landmarks")
     if kernel.tags.points == "indices":
-        return np.array(landmarks)
+        rows = np.array(landmarks)
+        if rows.ndim != 1:
+            raise ValueError(f"landmarks must be row indices, of one dimension, got shape {rows.shape}.")
+        return kernel.admit(rows, "landmarks")
     if not _are_rows(X):
         return kernel.admit(landmarks, "landmarks")
     points = as_rows(landmarks, "landmarks", X.dtype)

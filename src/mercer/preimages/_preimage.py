@@ -86,7 +86,7 @@ def preimage(psi, method="auto", start=None):
         return _search(psi, method, start)
     psi64 = checked_psi(psi)
     method, why = method_for(psi.kernel, method, _NAMES, Method)
-    values = psi64(psi64.points)
+    values = own_values(psi64)
     start = dense_rows(psi64, nearest(psi64, values, 1)[0]) if start is None else checked_start(psi64, start)
     found = method.find(psi64, start)
     points = found.points.astype(psi.points.dtype)
@@ -136,6 +136,15 @@ def checked_psi(psi):
         )
     coef = None if psi.coef is None else psi.coef.astype(np.float64)
     return Expansion(psi.kernel, points.astype(np.float64), coef)
+
+
+def own_values(psi):
+    """Return psi(psi.points), or raise a ValueError if squared distances would overflow."""
+    values = psi(psi.points)
+    for name, factor in (("coef", psi.coef), ("psi(points)", values)):
+        if factor is not None:
+            refuse_large(name, factor)
+    return values
 
 
 def checked_start(psi, start):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.preimages._preimage import checked_psi, checked_start, explain, method_for
+from mercer.preimages._preimage import checked_psi, checked_start, explain, method_for, own_values
 from mercer.preimages.descent import dense_rows
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
@@ -95,7 +95,7 @@ def ray(psi, start=None, method="auto"):
     method, why = method_for(psi.kernel, method, _NAMES, FixedPoint | Gradient)
     if method.pull:
         raise ValueError(f"pull = {method.pull!r} must be 0: the objective of a ray contains no distance to pull on.")
-    values = psi64(psi64.points)
+    values = own_values(psi64)
     start = _largest_quotient(psi64, values) if start is None else checked_start(psi64, start)
     found = _find(psi64, method, start)
     points = found.points.astype(psi.points.dtype)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mercer._common import check_integer, check_number
+from mercer._common import check_function, check_integer, check_number
 from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
 from mercer.preimages.base import choose_method
@@ -98,6 +98,7 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
     (4, 2)
     """
     method = check_reduction(method)
+    check_function("callback", callback)
     target = Target(psi)
     check_limits(n_vectors, "tol", tol, method)
     method.require(psi)

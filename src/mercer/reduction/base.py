@@ -13,6 +13,9 @@ from mercer.expansion import Expansion
 from mercer.kernels.base import require_gradient
 from mercer.preimages.objective import squared_norms
 
+# Largest squared norm of a vector.
+_LARGEST = 1e150
+
 
 class Target:
     """The m vectors to approximate, over n points, in float64, with the values that every method needs.
@@ -85,6 +88,11 @@ class Target:
             raise ValueError(
                 f"vector {j} of psi has the negative squared norm {squares[j]:.3g} under the indefinite kernel "
                 f"{self.kernel!r}, so its distance to a reduced set is not defined; use a positive semidefinite kernel."
+            )
+        if squares.max(initial=0) > _LARGEST:
+            raise ValueError(
+                f"psi has the squared norm {squares.max():.3g}, which must be at most {_LARGEST:.0e}, since methods "
+                "square it; divide coef by a constant."
             )
         return np.maximum(squares, 0)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.definiteness.convexity import nonconvexity
+from mercer.linalg.convexity import nonconvexity
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 

@@ -20,19 +20,31 @@ def nonconvexity(kernel, points, centre=True):
     that is known not to be positive semidefinite counts as evidence. O(m^3), and nothing for a proved kernel.
     """
     known, n = kernel.tags.positive_semidefinite, count_points(points)
-    if known or n < 2:
+
+    def values(rows):
+        return kernel(widened(take_points(points, rows)))
+
+    matrix = "centred kernel matrix" if centre else "kernel matrix"
+    return None if known else negative_part(values, n, f"the {matrix} of {{}} training points", known, centre)
+
+
+def negative_part(values, n, name, known=None, centre=False):
+    """Return the evidence that a symmetric matrix of order n, or H times it times H, has a negative eigenvalue.
+
+    ``values(rows)`` returns a principal submatrix, whose order ``name`` has a place for; ``known`` is False for a
+    kernel that is known not to be positive semidefinite.
+    """
+    if n < 2:
         return None
     rows = np.arange(n) if n <= _TRIED else np.unique(np.linspace(0, n - 1, _TRIED).astype(int))
-    values = np.asarray(kernel(widened(take_points(points, rows))))
-    K = values.astype(np.float64)
+    block = np.asarray(values(rows))
+    K = block.astype(np.float64)
     K = (K + K.T) / 2
     spectrum = scipy.linalg.eigvalsh(centred(K) if centre else K)
     # centring leaves the rounding of values that are equal
     size = max(float(np.abs(spectrum).max()), float(np.abs(K).max()))
-    if spectrum[0] < -_ROUNDINGS * len(rows) * float(np.finfo(values.dtype).eps) * size:
-        matrix = "centred kernel matrix" if centre else "kernel matrix"
-        ends = f"between {spectrum[0]:.3g} and {spectrum[-1]:.3g}"
-        return f"the {matrix} of {len(rows)} training points has eigenvalues {ends}"
+    if spectrum[0] < -_ROUNDINGS * len(rows) * float(np.finfo(block.dtype).eps) * size:
+        return f"{name.format(len(rows))} has eigenvalues between {spectrum[0]:.3g} and {spectrum[-1]:.3g}"
     return "the kernel is known not to be positive semidefinite" if known is False and n > _TRIED else None
 
 
