@@ -21,7 +21,7 @@ def few(data):
 def test_rows_keep_the_wanted_number_of_vectors(few):
     parts, model = few
     mean = reduced_sets.vectors(model).mean()
-    for _, name, _, options in reduced_sets.rows(model, quick=True):
+    for _, name, _, options in reduced_sets.rows(model, quick=False):
         if name in ("RSS-50", "RSC-10"):
             small = mc.compress(model, *parts[:2], shared=False, **options)
             left = reduced_sets.vectors(small)

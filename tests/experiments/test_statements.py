@@ -6,7 +6,9 @@ import pytest
 from experiments._report import collect
 
 
-@pytest.mark.parametrize("name", ["seven_points", "feature_maps", "surface", "mean_shift", "polynomial_components"])
+@pytest.mark.parametrize(
+    "name", ["seven_points", "feature_maps", "surface", "mean_shift", "polynomial_components", "equivalences"]
+)
 def test_every_number_of_an_experiment_is_reproduced(name):
     found = collect(importlib.import_module(f"experiments.{name}").experiment, quick=True, show=str)
     assert found["entries"]
