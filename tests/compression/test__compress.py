@@ -365,10 +365,13 @@ def test_the_callback_gets_the_number_of_passes_and_its_maximum(with_data):
     model, calls = mc.SVC(kernel=mc.Gaussian(1.0)).fit(X, y), []
     data = (X, y) if with_data else ()
     mc.compress(model, *data, n_vectors=3, random_state=0, callback=lambda *counts: calls.append(counts))
-    done, most = np.transpose(calls)
-    assert done.tolist() == list(range(1, len(calls) + 1))
-    assert (most == most[0]).all()
-    assert done[-1] <= most[0]
+    starts = [i for i, (done, _) in enumerate(calls) if done == 1]
+    # with data, two short fits select the noise of the last one
+    assert len(starts) == (3 if with_data else 1)
+    for fit in np.split(np.array(calls), starts[1:]):
+        assert fit[:, 0].tolist() == list(range(1, len(fit) + 1))
+        assert (fit[:, 1] == fit[0, 1]).all()
+        assert fit[-1, 0] <= fit[0, 1]
 
 
 def test_an_exception_of_the_callback_ends_the_run():

@@ -16,10 +16,12 @@ KERNELS = [
 ]
 
 
-def _margins(kernel, X, F, U, Z, B, b, weight, ridge):
+def _margins(kernel, X, F, U, Z, B, b, weight, ridge, inside=False):
     S = kernel(X, Z) @ B + b
-    violation = np.maximum(0, 1 - U * S)
-    return np.sum(abs(U) * (weight * (F - S) ** 2 + violation**2)) / len(X) + ridge * np.sum(B**2)
+    losses = weight * (F - S) ** 2 + np.maximum(0, 1 - U * S) ** 2
+    if inside:
+        losses = np.where(np.abs(F) < 1, (F - S) ** 2, losses)
+    return np.sum(abs(U) * losses) / len(X) + ridge * np.sum(B**2)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
@@ -35,17 +37,20 @@ def test_least_squares_is_that_of_lapack_and_its_gradient_that_of_differences(ke
     assert abs((around[0] - around[1]) / (2 * h) - np.sum(slope * step)) < 2e-3 * scale
 
 
+@pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_the_objective_with_margins_has_the_gradients_of_differences(kernel, global_random_seed):
+def test_the_objective_with_margins_has_the_gradients_of_differences(kernel, inside, global_random_seed):
     rng, X, F, U, Z, B = problem(global_random_seed)
     U[:50], U[40:90, 0], U[80:99, 1] = 0, 0, 0
     b, weight, ridge, h = rng.normal(size=2), 0.3, 1e-2, 1e-6
-    value, *slopes = Objective(kernel, X, F, U).margins(Z, B, b, weight, ridge)
-    assert value == pytest.approx(_margins(kernel, X, F, U, Z, B, b, weight, ridge), rel=1e-5)
+    data = Objective(kernel, X, F, U, inside)
+    value, *slopes = data.margins(Z, B, b, weight, ridge)
+    assert value == pytest.approx(_margins(kernel, X, F, U, Z, B, b, weight, ridge, inside), rel=1e-5)
+    assert data.loss(Z, B, b, weight) == pytest.approx(_margins(kernel, X, F, U, Z, B, b, weight, 0, inside), rel=1e-5)
     steps = [rng.normal(size=each.shape) for each in (Z, B, b)]
     around = [
-        _margins(kernel, X, F, U, Z + s * h * steps[0], B + s * h * steps[1], b + s * h * steps[2], weight, ridge)
-        for s in (1, -1)
+        _margins(kernel, X, F, U, *moved, weight, ridge, inside)
+        for moved in ([x + s * h * step for x, step in zip((Z, B, b), steps, strict=True)] for s in (1, -1))
     ]
     along = sum(np.sum(slope * step) for slope, step in zip(slopes, steps, strict=True))
     scale = sum(np.linalg.norm(slope) * np.linalg.norm(step) for slope, step in zip(slopes, steps, strict=True))
@@ -74,6 +79,27 @@ def test_errors_are_counted_for_the_classifiers_that_concern_a_row(global_random
     np.testing.assert_array_equal(counts[~close], np.sum(U * S < 0, axis=1)[~close])
 
 
+def test_the_loss_without_signs_is_the_mean_square(global_random_seed):
+    rng, X, F, _, Z, B = problem(global_random_seed)
+    b, kernel = rng.normal(size=2), mc.Gaussian(0.3)
+    expected = np.sum((kernel(X, Z) @ B + b - F) ** 2) / len(X)
+    assert Objective(kernel, X, F).loss(Z, B, b, 0.1) == pytest.approx(expected, rel=1e-6)
+
+
 def test_descend_finds_the_bottom_of_a_bowl():
     found = descend(lambda v: (float(v @ v), 2 * v), np.array([3.0, -4.0]), 20)
     np.testing.assert_allclose(found, 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("passes", [0, 1, 7])
+def test_descend_evaluates_no_more_often_than_it_may(passes):
+    calls, found = [], []
+
+    def rosenbrock(v):
+        found.append(100 * (v[1] - v[0] ** 2) ** 2 + (1 - v[0]) ** 2)
+        slope = np.array([-400 * v[0] * (v[1] - v[0] ** 2) - 2 * (1 - v[0]), 200 * (v[1] - v[0] ** 2)])
+        return found[-1], slope
+
+    best = descend(rosenbrock, np.array([-1.2, 1.0]), passes, lambda: calls.append(1))
+    assert len(found) == len(calls) == passes
+    assert not passes or rosenbrock(best)[0] == min(found)

@@ -3,6 +3,8 @@
 Sums over tiles are in float32 on all threads, the equations for the coefficients in float64.
 """
 
+import contextlib
+
 import numpy as np
 import scipy.linalg
 from scipy.linalg import solve_triangular
@@ -23,9 +25,12 @@ _FLAT = 1e-3
 
 
 class Objective:
-    """Objectives over points and coefficients on rows with outputs F (n, m), and signs (n, m) or None, in tiles."""
+    """Objectives over points and coefficients on rows with outputs F (n, m), and signs (n, m) or None, in tiles.
 
-    def __init__(self, kernel, X, outputs, signs=None):
+    With ``inside`` outputs in (-1, 1) count fully: there `margins` asks for the outputs, elsewhere for the signs.
+    """
+
+    def __init__(self, kernel, X, outputs, signs=None, inside=False):
         self.kernel, self.shape = kernel, outputs.shape
         concerned = np.ones((len(X), 1), bool) if signs is None else signs != 0
         self.concerned = concerned.sum(axis=1).mean()
@@ -41,6 +46,7 @@ class Objective:
         self._F32 = [outputs[rows].astype(np.float32) for rows in cuts]
         self._F64 = [outputs[rows] for rows in cuts]
         self._signs = None if signs is None else [np.asarray(signs[rows], np.float32) for rows in cuts]
+        self._inside = [(np.abs(F) < 1) & inside for F in self._F32]
 
     def fit_outputs(self, Z, passes, callback=None):
         """Return points (p, d) that minimise the least-squares objective from Z."""
@@ -105,7 +111,8 @@ class Objective:
     def margins(self, Z, B, b, weight, ridge):
         """Return the margin objective per row, and its gradients in Z, B and b.
 
-        ``weight`` is that of a squared difference of outputs against a squared violation of the margin.
+        ``weight`` is that of a squared difference of outputs against a squared violation of the margin; it is 1, and
+        the violation does not count, at outputs that count fully.
         """
         Z32, B32, b32 = (each.astype(np.float32) for each in (Z, B, b))
         sums = [None] * len(self._points)
@@ -115,9 +122,11 @@ class Objective:
             K, part, U = self.kernel.evaluate(tile), B32[:, columns], self._signs[i][:, columns]
             S = K.T @ part + b32[columns]
             error = S - self._F32[i][:, columns]
-            violation = np.maximum(1 - U * S, 0)
-            D = 2 * (weight * error - U * violation)
-            value = weight * np.sum(error * error, dtype=np.float64) + np.sum(violation * violation, dtype=np.float64)
+            inside = self._inside[i][:, columns]
+            violation = np.where(inside, 0, np.maximum(1 - U * S, 0))
+            D = np.where(inside, 1, np.float32(weight)) * error
+            value = np.sum(D * error, dtype=np.float64) + np.sum(violation * violation, dtype=np.float64)
+            D = 2 * (D - U * violation)
             sums[i] = value, self.kernel.gradient(tile, part @ D.T), K @ D, D.sum(axis=0, dtype=np.float64)
 
         run_tasks(task, len(sums))
@@ -127,6 +136,13 @@ class Objective:
             slope_B[:, columns] += sums[i][2]
             slope_b[columns] += sums[i][3]
         return float(value) / n + ridge * np.sum(B * B), slope / n, slope_B / n + 2 * ridge * B, slope_b / n
+
+    def loss(self, Z, B, b, weight):
+        """Return the margin objective per row without its ridge, or the squared differences if there are no signs."""
+        if self._signs is not None:
+            return self.margins(Z, B, b, weight, 0.0)[0]
+        S = (np.asarray(self.kernel(X, Z)) @ B + b for X in self._X64)
+        return _total(np.sum(np.square(each - F)) for each, F in zip(S, self._F64, strict=True)) / self.shape[0]
 
     def count_errors(self, Z, B, b):
         """Return how many binary classifiers that concern a row give it the wrong sign (n,)."""
@@ -185,6 +201,10 @@ class Objective:
         return _RIDGE * float(np.mean(K * K))
 
 
+class _Spent(Exception):
+    """All evaluations of a descent are used."""
+
+
 def descend(objective, start, passes, callback=None, least=None):
     """Return the lowest point that L-BFGS finds in ``passes`` evaluations; 0 returns the start.
 
@@ -192,9 +212,12 @@ def descend(objective, start, passes, callback=None, least=None):
     """
     if not passes:
         return start
-    best = [np.inf, start]
+    best, left = [np.inf, start], iter(range(passes))
 
     def watched(v):
+        # a line search of scipy may go beyond its own limit
+        if next(left, None) is None:
+            raise _Spent
         value, gradient = objective(v)
         if value < best[0]:
             best[:] = value, v.copy()
@@ -204,7 +227,8 @@ def descend(objective, start, passes, callback=None, least=None):
 
     options = {"maxiter": passes, "maxfun": passes, "maxcor": _MEMORY, "ftol": 1e-12, "gtol": 1e-12}
     bounds = None if least is None else Bounds(least, np.inf)
-    minimize(watched, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    with contextlib.suppress(_Spent):
+        minimize(watched, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return best[1]
 
 

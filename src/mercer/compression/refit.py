@@ -13,10 +13,10 @@ from mercer import landmarks
 from mercer.compression.objective import Objective
 
 # Kernel values per pass over the data; with more, a subset of the rows is used.
-_VALUES = 1 << 24
+VALUES = 1 << 24
 # Weights mu of squared differences of outputs against squared violations of the margin: the first one, unless the
 # second has fewer held-out errors by this many standard errors.
-_WEIGHT, _LOW_WEIGHT, _STANDARD_ERRORS = 0.1, 0.01, 2.0
+_WEIGHT, LOW_WEIGHT, _STANDARD_ERRORS = 0.1, 0.01, 2.0
 # Passes of the comparison of the weights, for each weight and on half of the rows, as a share of the second descent.
 _TRIAL = 1 / 8
 # Most and fewest passes over the data of each descent, and the multiplications that limit their number in between.
@@ -35,7 +35,19 @@ class Refit:
 
 
 def refit(
-    kernel, start, X, outputs, signs=None, *, copies=1, scale=None, passes=None, random_state=None, callback=None
+    kernel,
+    start,
+    X,
+    outputs,
+    signs=None,
+    *,
+    labelled=True,
+    copies=1,
+    scale=None,
+    passes=None,
+    share=1.0,
+    random_state=None,
+    callback=None,
 ):
     r"""Return few points and coefficients whose outputs on data approximate given ones.
 
@@ -50,6 +62,9 @@ def refit(
     two short descents on half of the rows compare the errors of both weights on the other half, and 0.01 is used if
     its errors are fewer by two standard errors.
 
+    If the signs are no labels but those of the outputs, mu is 0.01, and an output in (-1, 1) has the loss
+    :math:`(F_{ij} - S_{ij})^2` alone: with a margin, the place where S changes sign would depend on single rows.
+
     Parameters
     ----------
     start : array (p, d)
@@ -57,6 +72,8 @@ def refit(
     X, outputs : array (n, d), (n, m)
         Data, with neighbours, and the outputs F to approximate.
     signs : array (n, m), optional
+    labelled : bool
+        Whether the signs are those of labels, which the outputs may contradict.
     copies : int
         X consists of that many stacked copies of the same rows, which are held out together.
     scale : array (m,), optional
@@ -64,6 +81,8 @@ def refit(
     passes : (int, int), optional
         Most passes over the data in the first and the second descent. Default: 120 and 180, or fewer so that a descent
         takes 3.4e11 multiplications (3.4e11 per 1e7 kernel values of a pass if these are more), but at least 16 and 24.
+    share : float
+        Share of the default passes, at least one in each descent.
     random_state : int, RandomState, Generator or None
         For the subset of rows and the held-out rows.
     callback : callable, optional
@@ -93,9 +112,9 @@ def refit(
     scale = np.ones(outputs.shape[1]) if scale is None else scale
     rows = _drawn(len(X), len(start), random_state)
     part = Objective(kernel, X[rows], outputs[rows] / scale)
-    whole = None if signs is None else Objective(kernel, X, outputs / scale, signs)
-    passes = _affordable(part, whole, start) if passes is None else passes
-    trial = int(_TRIAL * passes[1])
+    whole = None if signs is None else Objective(kernel, X, outputs / scale, signs, inside=not labelled)
+    passes = [int(np.ceil(share * each)) for each in _affordable(part, whole, start)] if passes is None else passes
+    trial = int(_TRIAL * passes[1]) if labelled else 0
     done, most = itertools.count(1), sum(passes) + 2 * trial
 
     def progress():
@@ -105,7 +124,7 @@ def refit(
     Z = part.fit_outputs(start, passes[0], progress)
     B, b = part.coefficients(Z)
     if whole is not None and passes[1]:
-        weight = _WEIGHT
+        weight = _WEIGHT if labelled else LOW_WEIGHT
         if trial and len(X) > copies:
             held = _held_out(len(X), copies, random_state)
             halves = [Objective(kernel, X[rows], outputs[rows] / scale, signs[rows]) for rows in (~held, held)]
@@ -123,15 +142,15 @@ def _held_out(n, copies, random_state):
 
 def _select_weight(seen, held, copies, start, passes, callback):
     """Return the weight mu with fewer errors on held-out rows."""
-    first, low = (seen.fit_margins(*start, weight, passes, callback) for weight in (_WEIGHT, _LOW_WEIGHT))
+    first, low = (seen.fit_margins(*start, weight, passes, callback) for weight in (_WEIGHT, LOW_WEIGHT))
     # copies of a row are not independent
     gain = (held.count_errors(*first) - held.count_errors(*low)).reshape(copies, -1).sum(axis=0)
     better = gain.sum() > _STANDARD_ERRORS * np.sqrt(np.sum(gain**2))
-    return _LOW_WEIGHT if better else _WEIGHT
+    return LOW_WEIGHT if better else _WEIGHT
 
 
 def _drawn(n, p, random_state):
-    most = max(_VALUES // p, 4 * p, 256)
+    most = max(VALUES // p, 4 * p, 256)
     return slice(None) if n <= most else landmarks.uniform(np.empty((n, 1)), most, random_state)
 
 

@@ -9,6 +9,7 @@ from sklearn.utils.validation import column_or_1d
 from mercer._compute.points import as_rows, count_points, take_points
 from mercer._compute.targets import refuse_targets
 from mercer.compression import families
+from mercer.compression.noise import refit_at_noise
 from mercer.compression.refit import refit
 from mercer.compression.report import CompressionReport, measure, score_name
 from mercer.compression.starts import starts
@@ -164,24 +165,23 @@ class Task:
     def _fitted(self, n_vectors, rows):
         """Return new vectors and an intercept that approximate the outputs on some rows."""
         psi, blocks = self.psi, [each[rows] for each in self.blocks]
-        signs = None if self.signs is None else self.signs[rows]
-        start = starts(blocks[0], self.outputs[0][rows], signs, n_vectors, psi, self.seed)
         F = np.concatenate([each[rows] for each in self.outputs])
-        found = refit(
-            psi.kernel,
-            start,
-            np.concatenate(blocks),
-            F,
-            None if signs is None else np.tile(signs, (len(blocks), 1)),
-            copies=len(blocks),
-            scale=self._scale(F),
-            random_state=self.seed,
-            callback=self.callback,
-        )
+        signs = None if self.signs is None else self.signs[rows]
+        start = starts(blocks[0], F[: len(rows)], signs, n_vectors, psi, self.seed)
+        options = {"scale": self._scale(F), "random_state": self.seed, "callback": self.callback}
+        if len(blocks) == 1:
+            found = refit_at_noise(psi.kernel, start, blocks[0], self._answers, **options)
+        else:
+            signs = None if signs is None else np.tile(signs, (len(blocks), 1))
+            found = refit(psi.kernel, start, np.concatenate(blocks), F, signs, copies=len(blocks), **options)
         dtype = np.float32 if psi.coef.dtype == np.float32 else np.float64
         points = found.points.astype(getattr(psi.points, "dtype", dtype))
         chi = Expansion(psi.kernel, points, found.coef.astype(dtype))
         return chi, found.intercept
+
+    def _answers(self, X):
+        """Return the outputs of the model on rows, and the signs of its predictions or None."""
+        return np.asarray(as_expansion(self.model)(X)), self._signs(X, None)
 
     def _scale(self, F):
         """Return the unit of each column: 1 for decision values, one for all coordinates, one for each target."""

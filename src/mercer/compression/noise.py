@@ -1,0 +1,90 @@
+"""Fit of few vectors to a model at few rows, with noisy copies of the rows.
+
+The model gives its outputs at any point. With few rows for each free number, moved vectors meet the outputs at the rows
+and miss those between them; with noise that the data do not have, they meet outputs that no data need.
+"""
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from mercer import landmarks
+from mercer.compression.objective import Objective
+from mercer.compression.refit import LOW_WEIGHT, VALUES, refit
+
+# Equations wanted for each free number, and most copies of the rows.
+_EQUATIONS, _COPIES = 10, 5
+# Neighbours that give the distance of a row to other rows, and most rows among which they are searched.
+_NEAR, _AMONG = 5, 4096
+# Levels of the noise. They are compared on every fourth row, with a third of the passes.
+_LEVELS, _HELD, _TRIAL = (0.5, 1.0), 4, 1 / 3
+
+
+def refit_at_noise(kernel, start, X, answers, *, scale, random_state, callback=None):
+    r"""Return `refit` at rows X (n, d) and, where they are few, at noisy copies of them; ``answers(X)`` gives outputs
+    and signs.
+
+    A row has normal noise of standard deviation :math:`\lambda r / \sqrt d`, with r its mean distance to the 5 nearest
+    rows. The level :math:`\lambda` of 1/2 or 1 is that with the smallest loss on rows held out of a shorter fit: at
+    outputs in (-1, 1) the squared difference, elsewhere the violation of the margin.
+    """
+    options = {"labelled": False, "scale": scale, "random_state": random_state, "callback": callback}
+    outputs, signs = answers(X)
+    columns = outputs.shape[1] if signs is None else np.abs(signs).sum(axis=1).mean()
+    copies = wanted_copies(len(X), len(start), X.shape[1], columns)
+    held = np.arange(len(X)) % _HELD == 0
+    if not copies or held.all():
+        return refit(kernel, start, X, outputs, signs, **options)
+    sizes, losses = spread(X, random_state), []
+    unseen = Objective(kernel, X[held], outputs[held] / scale, None if signs is None else signs[held], inside=True)
+
+    def noisy(X, deviations):
+        found = with_noise(X, deviations, copies, random_state)
+        return np.maximum(found, 0) if kernel.tags.nonnegative else found
+
+    for level in _LEVELS:
+        seen = noisy(X[~held], level * sizes[~held])
+        found = refit(kernel, start, seen, *answers(seen), share=_TRIAL, **options)
+        losses.append(unseen.loss(found.points, found.coef / scale, found.intercept / scale, LOW_WEIGHT))
+    rows = noisy(X, _LEVELS[int(np.argmin(losses))] * sizes)
+    return refit(kernel, start, rows, *answers(rows), **options)
+
+
+def wanted_copies(rows, vectors, features, columns):
+    """Return how many noisy copies of some rows are drawn for moved vectors, so that there are ten equations a number.
+
+    A row gives one equation for each of its columns; a vector has ``features`` coordinates and ``columns``
+    coefficients.
+
+    Examples
+    --------
+    >>> from mercer.compression.noise import wanted_copies
+    >>> wanted_copies(400, 5, 21, 1), wanted_copies(100_000, 5, 21, 1)
+    (2, 0)
+    """
+    wanted = min(_EQUATIONS * vectors * (features / columns + 1), VALUES / vectors)
+    return int(np.clip(np.ceil(wanted / rows) - 1, 0, _COPIES))
+
+
+def spread(X, random_state):
+    """Return the mean distance of each row to its nearest rows over sqrt(d), (n, 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.compression.noise import spread
+    >>> spread(np.array([[0.0], [1.0], [3.0]]), 0).ravel()
+    array([2. , 1.5, 2.5])
+    """
+    n, d = X.shape
+    some = X[landmarks.uniform(np.empty((n, 1)), min(n, _AMONG), random_state)]
+    # the first is the row itself
+    near = NearestNeighbors(n_neighbors=min(_NEAR + 1, len(some))).fit(some).kneighbors(X)[0][:, 1:]
+    return near.mean(axis=1, keepdims=True) / np.sqrt(d)
+
+
+def with_noise(X, deviations, copies, seed):
+    """Return rows followed by copies of them with normal noise of standard deviations (n, 1); without copies for 0."""
+    if not np.any(deviations):
+        return X
+    noise = np.random.default_rng(seed).standard_normal((copies, *X.shape)) * deviations
+    return np.concatenate([X, (X + noise).reshape(-1, X.shape[1]).astype(X.dtype)])

@@ -1,0 +1,70 @@
+"""Noise: copies of rows have the deviations asked for, and few rows are compressed with smaller errors between them."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.compression.noise import refit_at_noise, spread, wanted_copies, with_noise
+from mercer.compression.refit import refit
+
+
+def test_copies_of_rows_have_the_deviations_asked_for(global_random_seed):
+    X = np.random.default_rng(global_random_seed).normal(size=(4, 5)).astype(np.float32)
+    deviations = np.array([[0.0], [0.1], [1.0], [4.0]])
+    found = with_noise(X, deviations, 4000, global_random_seed)
+    assert found.dtype == X.dtype
+    np.testing.assert_array_equal(found[:4], X)
+    noise = found[4:].reshape(4000, 4, 5) - X
+    np.testing.assert_allclose(noise.std(axis=(0, 2)), deviations[:, 0], rtol=0.03)
+    assert np.abs(noise.mean(axis=(0, 2))[1:] / deviations[1:, 0]).max() < 0.05
+    assert with_noise(X, 0 * deviations, 3, 0) is X
+
+
+def test_the_spread_is_the_mean_distance_to_the_five_nearest_rows(global_random_seed):
+    X = np.random.default_rng(global_random_seed).normal(size=(50, 3))
+    distances = np.sort(np.linalg.norm(X[:, None] - X, axis=2), axis=1)
+    np.testing.assert_allclose(spread(X, 0)[:, 0], distances[:, 1:6].mean(axis=1) / np.sqrt(3))
+    assert spread(X[:2], 0)[:, 0] == pytest.approx(2 * [np.linalg.norm(X[0] - X[1]) / np.sqrt(3)])
+    assert spread(np.vstack([X] * 100), 0).max() == 0
+
+
+@pytest.mark.parametrize("rows", [50, 400, 3000, 10**6])
+def test_copies_give_ten_equations_for_each_free_number_unless_they_are_five(rows):
+    vectors, features, columns = 10, 21, 2
+    copies = wanted_copies(rows, vectors, features, columns)
+    numbers = vectors * (features + columns)
+    assert copies == 5 or (copies + 1) * rows * columns >= 10 * numbers
+    assert copies == 0 or copies * rows * columns < 10 * numbers
+    # a pass over many vectors has no room for copies
+    assert wanted_copies(rows, 10**5, features, columns) == (3 if rows == 50 else 0)
+
+
+def test_few_rows_with_noise_give_smaller_errors_at_other_rows(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, test = rng.normal(size=(100, 15)), rng.normal(size=(2000, 15))
+    kernel, B = mc.Gaussian(0.1), rng.normal(size=(60, 1))
+    Z = rng.normal(size=(60, 15))
+
+    def outputs(points):
+        return kernel(points, Z) @ B
+
+    def answers(points):
+        F = outputs(points)
+        return F, np.where(F > 0, 1.0, -1.0)
+
+    start, scale = X[:8], np.ones(1)
+    noisy = refit_at_noise(kernel, start, X, answers, scale=scale, random_state=0)
+    plain = refit(kernel, start, X, *answers(X), labelled=False, random_state=0)
+    errors = [
+        np.mean(np.square(kernel(test, each.points) @ each.coef + each.intercept - outputs(test)))
+        for each in (noisy, plain)
+    ]
+    assert errors[0] < 0.4 * errors[1], errors
+
+
+def test_enough_rows_are_fitted_without_noise():
+    X = np.linspace(-3, 3, 500)[:, None]
+    F = mc.Gaussian(1.0)(X, np.array([[0.3]]))
+    kernel, start = mc.Gaussian(1.0), np.array([[0.6]])
+    found = refit_at_noise(kernel, start, X, lambda _points: (F, None), scale=np.ones(1), random_state=0)
+    np.testing.assert_array_equal(found.points, refit(kernel, start, X, F, labelled=False).points)
