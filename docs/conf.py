@@ -203,6 +203,18 @@ def escape(_app, _what, _name, _obj, _options, lines):
     lines[:] = "\n\n".join(paragraphs).split("\n")
 
 
+# --- Sphinx would show the arguments of the metaclass, which refuses names of scikit-learn ---------------------------
+
+
+def signature(_app, what, _name, thing, _options, arguments, _result):
+    """Return the signature of a class without annotations; None keeps that of Sphinx."""
+    if what != "class" or not arguments:
+        return None
+    found = inspect.signature(thing)
+    plain = [each.replace(annotation=inspect.Parameter.empty) for each in found.parameters.values()]
+    return str(found.replace(parameters=plain, return_annotation=inspect.Signature.empty)), None
+
+
 # --- formulas as MathML, which needs no script and no network --------------------------------------------------------
 
 # \tfrac12 is a half; docutils reads 12 as the numerator
@@ -235,6 +247,7 @@ def trim(_app, _docname, source):
 def setup(app):
     """Connect the functions above; `escape` runs after numpydoc (priority 500)."""
     app.connect("autodoc-process-docstring", escape, priority=900)
+    app.connect("autodoc-process-signature", signature)
     app.connect("source-read", trim)
     app.add_html_math_renderer("mathml", (visit_formula, None), (visit_formula, None))
     app.add_css_file("mercer.css")
