@@ -3,7 +3,8 @@ Principal components despite outliers
 =====================================
 
 `PCAL1` maximises the sum of absolute scores instead of squared scores, so single points have less influence. A few
-wrong measurements turn the first component of PCA; that of PCA-L1 stays near the component of the clean data.
+wrong measurements turn the first component of PCA; that of PCA-L1 stays near the component of the clean data, until
+there are too many of them.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Virtual support vectors
 =======================
 
 A shifted digit is the same digit. `VirtualSupportVectors` fits a support vector machine, shifts its support vectors by
-one pixel in four directions, and fits again. With few training digits the error on new digits falls; the bars are
+half a pixel in four directions, and fits again. With few training digits the error on new digits falls; the bars are
 standard deviations over five draws.
 """
 
