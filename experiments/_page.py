@@ -1,6 +1,7 @@
 """The page of all experiments: one HTML file that loads nothing from elsewhere."""
 
 import html
+from types import NoneType
 
 import numpy as np
 
@@ -22,7 +23,7 @@ body { margin: 0 auto; padding: 1rem 1rem 4rem; max-width: 46rem; background: va
 h1 { font-size: 1.6rem; line-height: 1.2; margin: 0.5rem 0 }
 h2 { font-size: 1.15rem; line-height: 1.3; margin: 3rem 0 0.5rem; scroll-margin-top: 1rem }
 a { color: var(--link) }
-nav ol { padding-left: 1.4rem; columns: 20rem; font-size: 0.92rem }
+nav ol { padding-left: 1.4rem; columns: 18rem; column-gap: 2rem; font-size: 0.92rem }
 figure { margin: 1rem 0 }
 img { display: block; width: 100%; max-width: 40rem; height: auto }
 figcaption, .soft { color: var(--soft); font-size: 0.9rem }
@@ -41,10 +42,13 @@ pre { overflow-x: auto; font-size: 0.78rem; line-height: 1.4; overflow-wrap: nor
 
 
 def shares(records):
-    """Return for each published table the counted entries, and how many of them are reproduced or better."""
+    """Return for each published table the counted numbers, and how many of them are reproduced or better.
+
+    Statements are not counted: their limits are ours.
+    """
     tables = {}
     for record in records:
-        if record["published"] is not None and record["tag"] in COUNTED:
+        if not isinstance(record["published"], (str, NoneType)) and record["tag"] in COUNTED:
             row = tables.setdefault((record["source"], record["table"]), {"entries": 0, REPRODUCED: 0, BETTER: 0})
             row["entries"] += 1
             if record["verdict"] in row:
@@ -78,6 +82,8 @@ def _summary(records):
         rows.append([name, row["entries"], row[REPRODUCED], row[BETTER]])
     mean = [np.mean([100 * row[kind] / row["entries"] for row in tables.values()]) for kind in (REPRODUCED, BETTER)]
     rows.append(["<b>mean over tables, per cent</b>", "", f"<b>{mean[0]:.0f}</b>", f"<b>{mean[1]:.0f}</b>"])
+    statements = [record for record in records if isinstance(record["published"], str)]
+    hold = sum(record["verdict"] == REPRODUCED for record in statements)
     missed = [record for record in records if record["verdict"] == MISSED]
     lines = "".join(
         f"<li>{_escape(record['table'])}, {_escape(record['entry'])}: {number(record['ours'])} instead of "
@@ -85,10 +91,11 @@ def _summary(records):
         for record in missed
     )
     table = _table(["published", "entries", "reproduced", "better"], rows)
-    note = "Entries whose published number was read in a source or is remembered without doubt (tags S, S2, M-hi)."
+    note = "Published numbers that were read in a source or are remembered without doubt (tags S, S2, M-hi)."
     return (
-        f"<p>Of these entries, each table weighted equally, {mean[0]:.0f} % are reproduced and another {mean[1]:.0f} % "
-        f"are better.</p><details><summary>Tables</summary><p class=soft>{note}</p>{table}</details>"
+        f"<p>Of these numbers, each table weighted equally, {mean[0]:.0f} % are reproduced and another {mean[1]:.0f} % "
+        f"are better; {hold} of {len(statements)} published statements hold.</p>"
+        f"<details><summary>Tables</summary><p class=soft>{note}</p>{table}</details>"
         f"<details><summary>{len(missed)} numbers that are not reproduced, and why</summary><ul>{lines}</ul></details>"
     )
 

@@ -49,6 +49,11 @@ def test_shares_count_numbers_that_were_read_or_are_remembered_without_doubt():
     assert found["a", "Table II"] == {"entries": 1, "reproduced": 1, "better": 0}
 
 
+def test_shares_do_not_count_statements_and_numbers_without_a_published_one():
+    others = [{**records("S", ["reproduced"])[0], "published": value} for value in ("at most 1", None)]
+    assert _page.shares(others) == {}
+
+
 def experiment(quick):
     yield "One < two."
     yield Entry("Table I", "x & y", 2.0, "S", [1.0, 3.0] if quick else 5.0)
