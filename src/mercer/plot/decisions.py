@@ -97,9 +97,8 @@ class DecisionBoundaryDisplay:
         values = np.searchsorted(classes, estimator.predict(grid)) if multiclass else estimator.decision_function(grid)
         vectors = getattr(getattr(estimator, "expansion_", None), "points", None)
         values = np.asarray(values, np.float64).reshape(n_grid, n_grid)
-        display = cls(first, second, values, vectors=vectors, points=X, labels=y)
-        display.multiclass, display.margins = multiclass, len(classes) > 0
-        return display.plot(ax)
+        options = {"labels": y, "multiclass": multiclass, "margins": len(classes) > 0}
+        return cls(first, second, values, vectors=vectors, points=X, **options).plot(ax)
 
     def plot(self, ax=None, *, cmap=None):
         """Draw decision values, boundary, points and vectors.
