@@ -1,11 +1,26 @@
-"""Denoisers of digits that Mercer is compared with."""
+"""Denoisers of digits: linear and kernel PCA, and methods that Mercer is compared with."""
 
 import numpy as np
-from sklearn.decomposition import KernelPCA
+from sklearn.decomposition import PCA, KernelPCA
 from sklearn.linear_model import Ridge
 from sklearn.neural_network import MLPRegressor
 
+import mercer as mc
 from experiments._usps import WIDTH
+
+
+def linear_answers(train, noisy, components):
+    """Return the reconstructions of linear PCA for numbers of components."""
+    pca = PCA(min(max(components), train.shape[1]), svd_solver="full").fit(train)
+    scores, order = pca.transform(noisy), np.arange(pca.n_components_)
+    return {m: pca.inverse_transform(np.where(order < m, scores, 0)) for m in components}
+
+
+def kernel_answers(pca, noisy, components):
+    """Return fixed-point pre-images of the projections, started at the noisy digits."""
+    scores, order = pca.transform(noisy), np.arange(pca.n_components_)
+    kept = {m: pca.reconstruct(np.where(order < m, scores, 0)) for m in components}
+    return {m: mc.preimage(psi, "fixed_point", start=noisy).points for m, psi in kept.items()}
 
 
 def posterior_mean(name, train, noisy):

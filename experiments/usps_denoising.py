@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 import mercer as mc
+from experiments._denoisers import kernel_answers, linear_answers
 from experiments._report import Entry, Picture, main, panels
 from experiments._usps import WIDTH, draw, error, gaussian, speckle
 from mercer import datasets
@@ -30,20 +31,6 @@ PUBLISHED = {"Gaussian": (1.6, 32, 512, 8.0), "speckle": (1.2, 32, 256, None)}
 
 
 NOISES = {"Gaussian": gaussian, "speckle": partial(speckle, p=0.2)}
-
-
-def linear_answers(train, noisy, components):
-    """Return the reconstructions of linear PCA for numbers of components."""
-    pca = PCA(min(max(components), train.shape[1]), svd_solver="full").fit(train)
-    scores, order = pca.transform(noisy), np.arange(pca.n_components_)
-    return {m: pca.inverse_transform(np.where(order < m, scores, 0)) for m in components}
-
-
-def kernel_answers(pca, noisy, components):
-    """Return fixed-point pre-images of the projections, started at the noisy digits."""
-    scores, order = pca.transform(noisy), np.arange(pca.n_components_)
-    kept = {m: pca.reconstruct(np.where(order < m, scores, 0)) for m in components}
-    return {m: mc.preimage(psi, "fixed_point", start=noisy).points for m, psi in kept.items()}
 
 
 def selected(train, noise):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from experiments._denoisers import kernel_answers, linear_answers
 from experiments._usps import draw, error, gaussian, speckle
 
 import mercer as mc
-from experiments import usps_denoising as denoising
 from mercer import datasets
 
 
@@ -13,7 +13,7 @@ from mercer import datasets
 def test_linear_answers_with_all_components_are_the_digits(data):
     data("usps")
     train, clean = draw(0)
-    answers = denoising.linear_answers(train[::4], clean[::10], [16, 256, 1024])
+    answers = linear_answers(train[::4], clean[::10], [16, 256, 1024])
     np.testing.assert_allclose(answers[256], clean[::10], atol=1e-8)
     np.testing.assert_array_equal(answers[1024], answers[256])
     assert error(answers[16], clean[::10]) > 1
@@ -26,8 +26,8 @@ def test_kernel_pca_removes_more_noise_than_linear_pca(data):
     train, clean = datasets.smooth(train[::4]), datasets.smooth(clean[::10])
     noisy = gaussian(clean, np.random.default_rng(0))
     pca = mc.KernelPCA(256, kernel=mc.Gaussian(1 / 128)).fit(train)
-    kernel = denoising.kernel_answers(pca, noisy, [128, 256])
-    linear = denoising.linear_answers(train, noisy, [8, 16, 32, 64])
+    kernel = kernel_answers(pca, noisy, [128, 256])
+    linear = linear_answers(train, noisy, [8, 16, 32, 64])
     assert min(error(X, clean) for X in kernel.values()) < min(error(X, clean) for X in linear.values())
 
 
