@@ -186,3 +186,16 @@ def test_a_saddle_point_of_an_indefinite_matrix_causes_a_warning_with_the_eviden
     # two of the vectors span a space of positive eigenvalues
     found = lstsq(phi @ np.eye(3)[:, :2], y[:2], ridge)
     np.testing.assert_allclose(found.coef[:, 0], [1 / 3, 1 / 2, 0.0], rtol=1e-14)
+
+
+def test_rounding_that_the_smallest_kept_eigenvalues_multiply_causes_a_warning():
+    V, y = np.linalg.qr(rng.standard_normal((50, 50)))[0], rng.standard_normal(50)
+    for least, warned in ((2e-14, True), (1e-8, False)):
+        M = (V * np.geomspace(1.0, least, 50)) @ V.T
+        phi = mc.features(mc.Precomputed((M + M.T) / 2), np.arange(50))
+        if warned:
+            with pytest.warns(ConvergenceWarning, match=r"of 50 eigenvalues left a relative residual of \d"):
+                psi = lstsq(phi, y, 0.0)
+        else:
+            psi = lstsq(phi, y, 0.0)
+        assert (np.linalg.norm(M @ psi.coef[:, 0] - y) > 1e-4 * np.linalg.norm(y)) == warned

@@ -78,7 +78,7 @@ def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
     Warns
     -----
     ConvergenceWarning
-        When the relative residual exceeds 1e-8 (float32: 1e-4). Otherwise it is logged.
+        When the relative residual exceeds 1e-8 (float32, and over eigenvalues: 1e-4). Otherwise it is logged.
     UserWarning
         When M has negative eigenvalues above -ridge: the solution of the linear system is then a saddle point.
 
@@ -173,7 +173,8 @@ def _minimum_norm(M, Y, ridge, name):
     projected = V.T @ Y
     A = V @ (projected / (pairs.values[kept, None] + ridge))
     residual = _relative(projected - V.T @ (M @ A + ridge * A), Y)
-    logger.info("least squares over %d of %d eigenvalues: relative residual %.1e", kept.sum(), len(M), residual)
+    # the smallest eigenvalues that are kept multiply the rounding of M by up to 1 / (m eps)
+    _warn_residual(residual, _TOL["float32"], f"{kept.sum()} of {len(M)} eigenvalues")
     return Solved(A, residual, V @ projected)
 
 
@@ -201,6 +202,11 @@ def _iterative(inner, Y, ridge, memory, random_state):
 
 def _certify(Y, product, tol, route):
     residual = _relative(Y - product, Y)
+    _warn_residual(residual, tol, route)
+    return residual
+
+
+def _warn_residual(residual, tol, route):
     logger.info("least squares by %s: relative residual %.1e", route, residual)
     if residual > tol:
         warn(
@@ -208,7 +214,6 @@ def _certify(Y, product, tol, route):
             "ridge, or a larger memory= for the direct solver.",
             ConvergenceWarning,
         )
-    return residual
 
 
 def _relative(error, Y):

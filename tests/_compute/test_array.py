@@ -154,3 +154,14 @@ def test_any_number_of_tiles_makes_one_block(n):
     points = Points(X[:n])
     assert array.dense(mc.Gaussian(1.0), points, Points(Z)).shape == (n, 30)
     np.testing.assert_allclose(array.dense(mc.Gaussian(1.0), points, points), mc.Gaussian(1.0)(X[:n]), rtol=1e-12)
+
+
+def test_float32_values_of_a_given_matrix_meet_float64_coefficients_as_they_are():
+    K = (X @ X.T).astype(np.float32)
+    V = 1e7 * np.linalg.qr(K.astype(np.float64))[0][:, -1:]
+    psi = mc.Expansion(mc.Precomputed(K), np.arange(len(K)), V)
+    exact = K.astype(np.float64) @ V
+    # the sums cancel all but the last digits of float32
+    assert np.abs(exact).max() < 1e-4 * np.abs(V).max()
+    np.testing.assert_allclose(psi(K), exact, rtol=1e-6, atol=1e-6 * np.abs(exact).max())
+    assert psi(K).dtype == np.float32

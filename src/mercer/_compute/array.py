@@ -51,7 +51,9 @@ def matmul(kernel, X, Z, V, pieces=None, tile=Tile):
     With ``pieces``, q slices of the rows of Z: the products K(X, Z[piece]) @ V[piece] side by side (n, q p).
     """
     if not kernel.explicit:
-        return join_points([product(kernel.evaluate(each), V, X.dtype, pieces) for _, each in tiles(X, Z, tile)])
+        # coefficients of indices are float64, also for rows of float32 kernel values
+        products = [product(kernel.evaluate(each), V, Z.dtype, pieces) for _, each in tiles(X, Z, tile)]
+        return X.xp.astype(join_points(products), X.dtype, copy=False)
     if pieces is None:
         return X.xp.astype(kernel.multiply(X, Z, V), X.dtype, copy=False)
     products = [matmul(kernel, X, Z.take(piece), V[piece, :]) for piece in pieces]
