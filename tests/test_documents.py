@@ -54,6 +54,26 @@ def test_the_version_is_the_same_everywhere():
     version = tomllib.loads(_text(ROOT / "pyproject.toml"))["project"]["version"]
     assert mercer.__version__ == version
     assert re.search(rf"^## {re.escape(version)}\b", _text(ROOT / "CHANGELOG.md"), re.MULTILINE)
+    assert f"\nversion: {version}\n" in _text(ROOT / "CITATION.cff")
+
+
+def test_the_workflow_tests_the_python_versions_that_the_classifiers_name():
+    project = tomllib.loads(_text(ROOT / "pyproject.toml"))["project"]
+    versions = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    matrix = re.search(r"python: \[(.*)\]", _text(ROOT / ".github" / "workflows" / "tests.yml"))[1]
+    assert re.findall(r"3\.\d+", matrix) == versions
+    assert project["requires-python"] == f">={versions[0]}"
+
+
+def test_the_conda_recipe_takes_versions_and_requirements_from_the_project():
+    jinja2 = pytest.importorskip("jinja2")
+    project = tomllib.loads(_text(ROOT / "pyproject.toml"))["project"]
+    known = {"PYTHON": "python", "load_file_data": lambda *_, **__: {"project": project}}
+    recipe = jinja2.Template(_text(ROOT / ".github" / "conda" / "meta.yaml")).render(known)
+    stated = re.findall(r"^ +- (.*)", recipe, re.MULTILINE)
+    assert set(project["dependencies"]) <= set(stated)
+    assert f"mercer = {project['scripts']['mercer']}" in stated
+    assert f"version: {project['version']}" in recipe
 
 
 def _texts():
