@@ -2,6 +2,7 @@
 
 import sys as _sys
 from importlib import import_module as _import_module
+from typing import Any
 
 from mercer import capacity, estimators, invariance, kernels, learning, manifold, maps, regularisation
 from mercer.compression import compress, from_expansion
@@ -103,11 +104,11 @@ __all__.remove("Tags")
 _ON_DEMAND = ("datasets", "plot", "testing")
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name in _ON_DEMAND:
         return _import_module(f"mercer.{name}")
     raise AttributeError(f"module 'mercer' has no attribute {name!r}")
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *_ON_DEMAND})

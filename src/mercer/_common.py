@@ -1,11 +1,13 @@
-"""Checks of single arguments, warnings that name the user's line, and callbacks of iterative fits."""
+"""Checks of single arguments, types of arguments, warnings that name the user's line, callbacks of iterative fits."""
 
 import math
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -16,10 +18,26 @@ except ImportError:
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Empty class in place of the mixin of scikit-learn 1.9."""
 
-    def with_callbacks(method):
+    def with_callbacks(method: Any) -> Any:
         """Return the method, in place of the decorator of scikit-learn 1.9."""
         return method
 
+
+# What functions return for NumPy's arrays; arrays of other libraries give arrays of theirs.
+Array: TypeAlias = np.ndarray[Any, Any]
+Memory: TypeAlias = str | int
+Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+
+
+class ArrayLike(Protocol):
+    """An array or sparse matrix of any library, a table, a column of a table, or a list."""
+
+    def __getitem__(self, index: Any, /) -> Any:
+        """Return one entry, row, or part."""
+
+
+# Rows of numbers, or a list of objects for kernels on objects.
+PointsLike: TypeAlias = ArrayLike
 
 # Kinds of dtypes that become float64 without a word, and what to do. scikit-learn's checks look for the last words.
 _DATES = "; give numbers, such as the days since a date."
@@ -32,14 +50,14 @@ _LARGEST = 1e150
 _tear_down = with_callbacks(lambda _estimator: None)
 
 
-def check_positive(name, value):
+def check_positive(name: str, value: float) -> None:
     """Raise unless ``value`` is a finite number above 0."""
     check_number(name, value)
     if not value > 0:
         raise ValueError(f"{name} = {value!r} must be above 0.")
 
 
-def check_number(name, value):
+def check_number(name: str, value: float) -> None:
     """Raise unless ``value`` is a finite real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r} of type {type(value).__name__}.")
@@ -51,40 +69,40 @@ def check_number(name, value):
         raise ValueError(f"{name} = {value!r} must be finite.")
 
 
-def check_instance(name, value, kind, example):
+def check_instance(name: str, value: Any, kind: tuple[Any, Any, Any] | type[Any], example: str) -> None:
     """Raise a TypeError unless ``value`` is of a class; its content, which may be data, is not shown."""
     if not isinstance(value, kind):
         found = "None" if value is None else f"an object of type {type(value).__name__}"
         raise TypeError(f"{name} must be {example}, got {found}.")
 
 
-def check_function(name, value):
+def check_function(name: str, value: Any) -> None:
     """Raise unless ``value`` is None or can be called."""
     if not (value is None or callable(value)):
         raise TypeError(f"{name} must be a function, or None, got {value!r:.60} of type {type(value).__name__}.")
 
 
-def check_flag(name, value):
+def check_flag(name: str, value: bool) -> None:
     """Raise unless ``value`` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be True or False, got {value!r:.60} of type {type(value).__name__}.")
 
 
-def check_flags(record):
+def check_flags(record: Any) -> None:
     """Raise unless each field of a dataclass that is declared bool is True or False."""
     for field in fields(record) if is_dataclass(record) else ():
         if field.type in (bool, "bool"):
             check_flag(field.name, getattr(record, field.name))
 
 
-def check_fraction(name, value):
+def check_fraction(name: str, value: float) -> None:
     """Raise unless ``value`` is a number above 0 and below 1."""
     check_positive(name, value)
     if not value < 1:
         raise ValueError(f"{name} = {value!r} must be below 1; it is relative.")
 
 
-def relative_tolerance(tol, default=0.0):
+def relative_tolerance(tol: float | None, default: float = 0.0) -> float:
     """Return a tolerance relative to the largest value, ``default`` for None; raise unless it is in [0, 1)."""
     if tol is None:
         return default
@@ -94,13 +112,13 @@ def relative_tolerance(tol, default=0.0):
     return tol
 
 
-def check_choice(name, value, known):
+def check_choice(name: str, value: str | None, known: tuple[Any, ...]) -> None:
     """Raise unless a parameter is one of the known texts, or None where it is known."""
     if not (value is None or isinstance(value, str)) or value not in known:
         raise ValueError(f"{name} = {value!r} must be one of {known}.")
 
 
-def check_integer(name, value, least=1, most=None):
+def check_integer(name: str, value: int, least: int = 1, most: Any = None) -> None:
     """Raise unless ``value`` is a whole number of at least ``least``, and at most ``most``."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number, got {value!r} of type {type(value).__name__}.")
@@ -110,7 +128,7 @@ def check_integer(name, value, least=1, most=None):
         raise ValueError(f"{name} = {value!r} must be at most {most}.")
 
 
-def refuse_large(name, values):
+def refuse_large(name: str, values: Array) -> None:
     """Raise for a finite value whose square may overflow."""
     largest = np.unravel_index(np.argmax(np.abs(values)), values.shape) if values.size else ()
     if values.size and abs(values[largest]) > _LARGEST:
@@ -120,7 +138,7 @@ def refuse_large(name, values):
         )
 
 
-def check_weights(name, weights, n):
+def check_weights(name: str, weights: Any, n: int) -> Array:
     """Return the weights of n points in float64 (n,): ones for None, n times the same for a number; or raise."""
     weights = np.ones(n) if weights is None else as_weights(name, weights, n)
     if not weights.any():
@@ -128,7 +146,7 @@ def check_weights(name, weights, n):
     return weights
 
 
-def as_weights(name, weights, n):
+def as_weights(name: str, weights: Any, n: Any) -> Any:
     """Return the weights of a part of the points, which may all be zero, see ``check_weights``."""
     if np.ma.is_masked(weights):
         raise TypeError(f"{name} must not be a masked array; fill or drop its masked entries first.")
@@ -154,7 +172,7 @@ def as_weights(name, weights, n):
     return weights
 
 
-def warn(message, category=UserWarning):
+def warn(message: str, category: type[Any] = UserWarning) -> None:
     """Warn with the file and line of the first caller outside this package."""
     frame, level = sys._getframe(1), 2  # noqa: SLF001 - frames have no other access that is as fast
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mercer."):
@@ -163,7 +181,7 @@ def warn(message, category=UserWarning):
 
 
 @contextmanager
-def progress(estimator, name):
+def progress(estimator: Any, name: str) -> Iterator[Any]:
     """Yield ``step(i, **info)``, which reports iteration i to the estimator's callbacks; True asks to stop the fit.
 
     Each call is one task of scikit-learn, about 1 kB until the block ends; without callbacks it only returns False.

@@ -8,11 +8,12 @@ import itertools
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import check_number, check_positive
+from mercer._common import Array, check_number, check_positive
 from mercer._compute.points import as_dense_rows
 from mercer.formats.files import replacing
 from mercer.kernels.graphs import Graph
@@ -26,7 +27,7 @@ _OPENML = {
 }
 
 
-def load(name):
+def load(name: str) -> Any:
     """Load a data set from this machine.
 
     Parameters
@@ -73,7 +74,7 @@ def load(name):
     )
 
 
-def load_objects(name):
+def load_objects(name: str) -> Any:
     """Load a data set of graphs, strings or texts from this machine, as a list of objects.
 
     Parameters
@@ -133,7 +134,7 @@ def _graphs(arrays):
     return graphs
 
 
-def available():
+def available() -> list[str]:
     """Return the sorted names of the data sets on this machine.
 
     Examples
@@ -145,7 +146,7 @@ def available():
     return sorted({path.stem for folder in _folders() for path in folder.glob("*.npz")})
 
 
-def fetch(name):
+def fetch(name: str) -> Any:
     """Download a data set from OpenML to the cache and load it.
 
     Parameters
@@ -181,7 +182,7 @@ def fetch(name):
     return load(name)
 
 
-def smooth(images, width=0.75, background=-1.0):
+def smooth(images: Any, width: Any = 0.75, background: Any = -1.0) -> Array:
     """Smooth square images by a Gaussian, as in the experiments of 1999.
 
     Each row is an image and is convolved with the normalised, sampled density of a Gaussian; pixels outside of the

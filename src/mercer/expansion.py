@@ -1,13 +1,24 @@
 """Expansion: vectors of the feature space over shared points, with sums, products, inner products and distances."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
 import array_api_compat
 import numpy as np
 
-from mercer._common import check_flag, check_instance, check_weights
-from mercer._compute import pick_backend
+from mercer._common import Array, ArrayLike, PointsLike, check_flag, check_instance, check_weights
+from mercer._compute import html, pick_backend
 from mercer._compute.namespace import NUMPY, namespace_of, put_values
 from mercer._compute.points import as_columns, join_points, refuse_overflow, same_points
 from mercer.kernels.base import admit_beside, admit_pair, require_gradient, require_kernel
+
+if TYPE_CHECKING:
+    from mercer._compute.points import Points
+
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 
 class Expansion:
@@ -48,21 +59,23 @@ class Expansion:
     array([2.])
     """
 
-    __array_ufunc__ = None
+    prepared: Points
 
-    def __init__(self, kernel, points, coef=None):
+    __array_ufunc__: ClassVar[None] = None
+
+    def __init__(self, kernel: Kernel, points: PointsLike, coef: ArrayLike | None = None) -> None:
         require_kernel(kernel)
         self._kernel = kernel
         self.prepared, _ = admit_pair(kernel, points, points)
         self._coef = None if coef is None else _coefficient_block(coef, self.prepared)
 
     @property
-    def kernel(self):
+    def kernel(self) -> Kernel:
         """The kernel of the feature space."""
         return self._kernel
 
     @property
-    def points(self):
+    def points(self) -> Any:
         """The shared points (n), read-only."""
         points = self.prepared.container
         if not isinstance(points, np.ndarray):
@@ -70,24 +83,30 @@ class Expansion:
         return self.prepared.memo("view", lambda: _read_only(points))
 
     @property
-    def coef(self):
+    def coef(self) -> Array | None:
         """The coefficients (n, m), read-only; None for the identity."""
         return self._coef
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Numbers of points and of vectors (n, m)."""
         n = len(self.prepared)
         return n, n if self._coef is None else self._coef.shape[1]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.shape[1]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n, m = self.shape
         return f"Expansion({self._kernel!r}, {m} vector{'s' * (m != 1)} over {n} point{'s' * (n != 1)})"
 
-    def __call__(self, X):
+    def _repr_html_(self):
+        n, m = self.shape
+        coef = "the identity" if self._coef is None else f"{self._coef.dtype} ({n}, {m})"
+        facts = [("kernel", self._kernel), ("vectors", m), ("points", n), ("coefficients", coef)]
+        return html.table("Expansion", facts)
+
+    def __call__(self, X: PointsLike) -> Array:
         """Return <phi(x), psi_j> for every new point and vector.
 
         Parameters
@@ -100,7 +119,7 @@ class Expansion:
         """
         return _evaluate(self, *self._admit(X))
 
-    def inner(self, chi):
+    def inner(self, chi: Expansion) -> Array:
         """Return the inner products <psi_i, chi_j> with the vectors of another block.
 
         Parameters
@@ -120,13 +139,13 @@ class Expansion:
         values = _evaluate(chi, X, Z)
         return values if self._coef is None else _weigh_rows(self._coef, values)
 
-    def norms(self):
+    def norms(self) -> Array:
         """Return the norms |psi_j| (m,)."""
         xp, found = self.prepared.xp, squares(self)
         # rounding and indefinite kernels give negative squares
         return xp.sqrt(xp.where(found > 0, found, xp.zeros_like(found)))
 
-    def gradient(self, X):
+    def gradient(self, X: PointsLike) -> Array:
         """Return the gradients of <phi(x), psi_j> with respect to x, summed in float64.
 
         Parameters
@@ -155,7 +174,7 @@ class Expansion:
         columns = [backend.vjp(self._kernel, X, Z, weights(j)) for j in range(coef.shape[1])]
         return xp.astype(xp.stack(columns, axis=1), X.container.dtype, copy=False)
 
-    def __matmul__(self, C):
+    def __matmul__(self, C: Array) -> Expansion:
         """Return the block of the combinations sum_i C[i, j] psi_i; a vector C gives a block of one vector."""
         C = _columns(C, self.prepared, "C")
         n, m = self.shape
@@ -163,25 +182,25 @@ class Expansion:
             raise ValueError(f"C must have {m} rows in psi @ C, one for each vector; got shape {tuple(C.shape)}.")
         return self._over(C if self._coef is None else self._coef @ C)
 
-    def __add__(self, other):
+    def __add__(self, other: Expansion) -> Expansion:
         return self._combine(other, 1.0)
 
-    def __sub__(self, other):
+    def __sub__(self, other: Expansion) -> Expansion:
         return self._combine(other, -1.0)
 
-    def __neg__(self):
+    def __neg__(self) -> Expansion:
         return self * -1.0
 
-    def __mul__(self, factor):
+    def __mul__(self, factor: float) -> Expansion:
         """Return the vectors times a number, or vector j times factor[j]."""
         return self._over(self.dense_coef() * factor)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, divisor):
+    def __truediv__(self, divisor: Array | float) -> Expansion:
         return self * (1.0 / divisor)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: tuple[Any, ...]) -> Expansion:
         """Return some of the vectors, ``psi[:, j]``; a number j gives a block of one vector."""
         if not (isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None)):
             raise IndexError("an Expansion must be indexed by psi[:, j]; its vectors are the columns.")
@@ -203,7 +222,7 @@ class Expansion:
             return self.prepared, self.prepared
         return admit_beside(self._kernel, X, self.prepared)
 
-    def dense_coef(self):
+    def dense_coef(self) -> Array:
         """Return the coefficients (n, m), also where they are the identity."""
         if self._coef is not None:
             return self._coef
@@ -225,7 +244,7 @@ class Expansion:
         return Expansion(self._kernel, points, join_points([left, sign * right]))
 
 
-def features(kernel, X):
+def features(kernel: Kernel, X: PointsLike) -> Expansion:
     """Return the features of data, the block of phi(x_1), ..., phi(x_n).
 
     Parameters
@@ -249,7 +268,7 @@ def features(kernel, X):
     return Expansion(kernel, X)
 
 
-def squares(psi):
+def squares(psi: Expansion) -> Array:
     """Return <psi_j, psi_j> (m,), which an indefinite kernel makes negative."""
     if psi.coef is None:
         return psi.kernel.diagonal(psi.prepared)
@@ -259,7 +278,7 @@ def squares(psi):
     return xp.astype(found, values.dtype)
 
 
-def mean(phi, weights=None):
+def mean(phi: Expansion, weights: ArrayLike | None = None) -> Expansion:
     """Return the mean of the vectors of a block, sum_j w_j psi_j / sum_j w_j.
 
     Parameters
@@ -293,7 +312,7 @@ def mean(phi, weights=None):
     return phi @ phi.prepared.xp.asarray((shares / shares.sum())[:, None], dtype=phi.prepared.dtype)
 
 
-def sqdist(psi, chi, paired=False):
+def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
     """Return squared distances |psi_i - chi_j|^2 in feature space.
 
     Parameters
@@ -343,7 +362,7 @@ def _paired_feature_distances(psi, chi):
     return join_points(parts)
 
 
-def mmd(phi, chi):
+def mmd(phi: Expansion, chi: Expansion) -> float:
     """Return the maximum mean discrepancy |mean(phi) - mean(chi)|, biased and not squared.
 
     Parameters
@@ -428,12 +447,14 @@ def _weigh_rows(coef, values):
     return xp.astype(product, values.dtype, copy=False)
 
 
-def require_expansion(name, value):
+def require_expansion(name: str, value: Expansion) -> None:
     """Raise a TypeError unless an argument is an Expansion."""
     check_instance(name, value, Expansion, "an Expansion, such as mercer.features(kernel, X)")
 
 
-def require_same_kernel(psi, chi, names=("psi", "chi")):
+def require_same_kernel(
+    psi: Expansion, chi: Expansion, names: tuple[str, str] | tuple[Any, ...] = ("psi", "chi")
+) -> None:
     """Raise unless both are expansions, with equal kernels."""
     require_expansion(names[0], psi)
     require_expansion(names[1], chi)

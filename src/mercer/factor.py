@@ -1,11 +1,15 @@
 """Factorisations of a block of vectors of the feature space: singular value decomposition and QR."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 
-from mercer._common import check_flag, check_integer, relative_tolerance, warn
+from mercer._common import Array, Memory, Seed, check_flag, check_integer, relative_tolerance, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer.expansion import require_expansion
@@ -13,13 +17,21 @@ from mercer.linalg import cholesky, lanczos
 from mercer.linalg.operators import Centred, InnerProducts, centred, epsilon
 from mercer.linalg.smallest_eigenvalue import smallest
 
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
+    from mercer.linalg.eigh import Eigenpairs
+    from mercer.linalg.operators import Stored
+
 # Lanczos starts from at most this many vectors and at most a tenth: a tenth of the cost of one product.
 _START_POINTS, _START_SHARE, _START_TOL = 1_000, 10, 1e-3
 # Rounding error of a kernel value in eps |phi|^2; where all vectors are equal, centring leaves nothing else.
 _NOISE = 8
 
 
-def svd(phi, n, centre=True, *, memory="1GB", random_state=None):
+def svd(
+    phi: Expansion, n: int | None, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None
+) -> tuple[Expansion, Array]:
     r"""Return the n leading left singular vectors and singular values of a block: its principal components.
 
     .. math:: \Phi H = U \, \mathrm{diag}(s) \, V', \qquad U = \Phi V \mathrm{diag}(1/s), \qquad H = I - 11'/m
@@ -91,13 +103,22 @@ def svd(phi, n, centre=True, *, memory="1GB", random_state=None):
     return phi @ (pairs.vectors / s), s
 
 
-def inner_products(phi, n, memory):
+def inner_products(phi: Expansion, n: int | None, memory: Memory) -> InnerProducts | Stored:
     """Return the matrix of inner products, in memory where n eigenpairs take many products with it and it fits."""
     inner = InnerProducts(phi, memory)
     return inner if n is None or lanczos.is_dense(len(phi), n) else inner.stored()
 
 
-def eigenpairs(phi, n, centre=True, *, inner=None, name="n", memory="1GB", random_state=None):
+def eigenpairs(
+    phi: Expansion,
+    n: int | None,
+    centre: bool = True,
+    *,
+    inner: InnerProducts | None = None,
+    name: str = "n",
+    memory: Memory = "1GB",
+    random_state: Seed = None,
+) -> Eigenpairs:
     """Return the leading eigenpairs of the (centred) matrix of inner products, cut to its numerical rank.
 
     Parameters, errors and warnings as for ``svd``; ``name`` is the parameter of the user that holds n, ``inner`` the
@@ -123,7 +144,17 @@ def eigenpairs(phi, n, centre=True, *, inner=None, name="n", memory="1GB", rando
     return replace(pairs, vectors=vectors)
 
 
-def positive_eigenpairs(operator, n, kernel, *, name="n", norm=0.0, start=None, message, random_state=None):
+def positive_eigenpairs(
+    operator: Any,
+    n: int | None,
+    kernel: Kernel,
+    *,
+    name: str = "n",
+    norm: float = 0.0,
+    start: Callable[..., Any] | None = None,
+    message: str,
+    random_state: Seed = None,
+) -> Eigenpairs:
     """Return the n leading eigenpairs (all for None) with eigenvalues above m eps max(lambda_max, 8 norm).
 
     ``operator`` is a matrix of kernel values, ``norm`` their size where centring has cancelled it, ``start(k)`` returns
@@ -177,7 +208,7 @@ def _start(phi, count, centre):
     return np.asarray(phi.inner(some @ vectors), np.float64)
 
 
-def qr(phi, tol=None, *, memory="1GB"):
+def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> tuple[Expansion, Array]:
     r"""Return a rank-revealing QR factorisation of a block, phi = Q R with orthonormal vectors Q.
 
     From the pivoted Cholesky factor P'MP = F F' of the inner products, Q = phi[:, pivots] F_p^-T; a second
@@ -241,7 +272,7 @@ def qr(phi, tol=None, *, memory="1GB"):
     return phi @ coef, (L.T @ part.factor.T).astype(inner.dtype)
 
 
-def require_numpy(phi, name):
+def require_numpy(phi: Expansion, name: str) -> None:
     """Raise a TypeError when the points or coefficients of a block are arrays of another library than NumPy."""
     if namespace_of(*(a for a in (phi.points, phi.coef) if a is not None)) is not NUMPY:
         raise TypeError(f"{name} is over a {type(phi.points).__name__}; move its points to a NumPy array first.")

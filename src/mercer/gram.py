@@ -1,14 +1,25 @@
 """Gram: the lazy matrix of kernel values K(X, Z), with products that never store it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
 import array_api_compat
 import numpy as np
 
-from mercer._compute import pick_backend
-from mercer._compute.memory import parse_memory, require_memory
+from mercer._common import Array, Memory, PointsLike
+from mercer._compute import html, pick_backend
+from mercer._compute.memory import human_bytes, parse_memory, require_memory
 from mercer._compute.points import Points, as_columns, keep_points, refuse_overflow
 from mercer._compute.tile import Tile
 from mercer.kernels.base import admit_beside, admit_pair, require_kernel
 from mercer.kernels.transposed import Transposed
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
+# Largest number of rows and columns in the picture of a Gram.
+_SHOWN = 30
 
 
 class Gram:
@@ -44,9 +55,9 @@ class Gram:
     ((5, 5), True)
     """
 
-    __array_ufunc__ = None
+    __array_ufunc__: ClassVar[None] = None
 
-    def __init__(self, kernel, X, Z=None, memory="1GB"):
+    def __init__(self, kernel: Kernel, X: PointsLike, Z: PointsLike | None = None, memory: Memory = "1GB") -> None:
         require_kernel(kernel)
         self._kernel = kernel
         self._X, self._Z = admit_pair(kernel, X, X if Z is None else Z)
@@ -54,17 +65,17 @@ class Gram:
         self._backend = pick_backend(kernel, self._X, self._Z)
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns (n, m)."""
         return len(self._X), len(self._Z)
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         """Type of the values: the type of the points, float64 for points that are not numbers."""
         return self._X.dtype
 
     @property
-    def T(self):
+    def T(self) -> Any:
         """The transposed matrix K(Z, X), also lazy."""
         kernel = self._kernel
         if self._X is self._Z and kernel.tags.symmetric:
@@ -74,7 +85,7 @@ class Gram:
         transposed.__dict__ |= self.__dict__ | {"_kernel": kernel, "_X": self._Z, "_Z": self._X}
         return transposed
 
-    def diagonal(self):
+    def diagonal(self) -> Array:
         """Return k(x_i, x_i) (n,).
 
         Raises
@@ -86,7 +97,7 @@ class Gram:
             raise ValueError("Z must be X for a diagonal; this Gram has two sets of points.")
         return self._kernel.diagonal(self._X)
 
-    def dense(self):
+    def dense(self) -> Array:
         """Return the matrix (n, m).
 
         Raises
@@ -104,7 +115,7 @@ class Gram:
         )
         return self._backend.dense(self._kernel, self._X, self._Z)
 
-    def __matmul__(self, V):
+    def __matmul__(self, V: Array) -> Array:
         """Return K(X, Z) @ V for a vector (m,) or a block (m, p), without storing K."""
         V = as_columns(V, "V")
         m = self.shape[1]
@@ -115,20 +126,31 @@ class Gram:
             product = refuse_overflow(self._backend.matmul(self._kernel, self._X, self._Z, block), "V", V)
         return product[:, 0] if V.ndim == 1 else product
 
-    def __rmatmul__(self, V):
+    def __rmatmul__(self, V: Array) -> Any:
         """Return V @ K(X, Z) for a vector (n,) or a block (p, n)."""
         V = V if array_api_compat.is_array_api_obj(V) else np.asarray(V)
         return self.T @ V if V.ndim == 1 else (self.T @ V.T).T
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: tuple[Any, ...]) -> Array:
         """Return the block of rows I and columns J; each a slice, an integer, an array, or from ``np.ix_``."""
         if not isinstance(index, tuple) or len(index) != 2:
             raise IndexError("a Gram must be indexed by rows and columns, G[I, J].")
         rows, columns = (_positions(i, n) for i, n in zip(index, self.shape, strict=True))
         return self._kernel.evaluate(Tile(self._X.take(rows), self._Z.take(columns)))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Gram({self._kernel!r}, shape={self.shape})"
+
+    def _repr_html_(self):
+        facts = [("shape", self.shape), ("type", self.dtype), ("memory of dense()", human_bytes(self._memory))]
+        return html.table(f"Gram({self._kernel!r})", facts, self._picture())
+
+    def _picture(self):
+        """Return the picture of at most 30 evenly spaced rows and columns, for arrays of numbers."""
+        if not all(self.shape) or not all(isinstance(points.container, np.ndarray) for points in (self._X, self._Z)):
+            return ""
+        rows, columns = (np.linspace(0, n - 1, min(n, _SHOWN)).astype(int) for n in self.shape)
+        return html.heat_map(self[rows, columns], f"K(X, Z) at {len(rows)} rows and {len(columns)} columns")
 
 
 def _positions(index, n):
@@ -136,7 +158,7 @@ def _positions(index, n):
     return index if isinstance(index, slice) else np.ravel(np.arange(n)[np.asarray(index)])
 
 
-def kept_product(kernel, X, vectors, coef, pieces=None):
+def kept_product(kernel: Kernel, X: Any, vectors: Any, coef: Array, pieces: list[slice] | None = None) -> Array:
     """Return K(X, vectors) @ coef (n, p); norms and copies of a model's vectors are kept for the next call.
 
     With ``pieces``, q slices of the vectors: the products K(X, vectors[piece]) @ coef[piece] side by side (n, q p).
@@ -149,7 +171,7 @@ def kept_product(kernel, X, vectors, coef, pieces=None):
     return pick_backend(kernel, X, Z).matmul(kernel, X, Z, coef, pieces)
 
 
-def prepare_product(kernel, vectors, coef, pieces=None):
+def prepare_product(kernel: Kernel, vectors: Any, coef: Array, pieces: list[slice] | None = None) -> None:
     """Compute now what ``kept_product`` keeps, so that the first prediction does not wait for it."""
     if _can_keep(kernel, vectors):
         kept_product(kernel, vectors[:1], vectors, coef, pieces)

@@ -1,29 +1,36 @@
 """Selection of landmarks: uniform, cluster centres, pivots of the kernel matrix, and ridge leverage scores."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 from sklearn.utils import gen_batches
 
-from mercer._common import check_integer
+from mercer._common import Array, Seed, check_integer
 from mercer._compute.points import as_rows, count_points
 from mercer.gram import Gram
 from mercer.linalg import cholesky
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import epsilon
 
+if TYPE_CHECKING:
+    from mercer._compute.objects import Shared
+    from mercer.kernels.base import Kernel
+
 # Points whose kernel values with landmarks are in memory at a time.
 _ROWS = 4096
 
 
-def uniform(X, m, random_state=None):
+def uniform(X: Any, m: int, random_state: Seed = None) -> Array:
     """Return m different row numbers (m,), drawn uniformly without replacement, sorted."""
     n = _require_at_most(X, m)
     return np.sort(generator(random_state).choice(n, size=m, replace=False))
 
 
-def k_means(X, m, random_state=None):
+def k_means(X: Array, m: int, random_state: Seed = None) -> Array:
     """Return the m centres of k-means in input space (m, d): new points, for smooth kernels of Euclidean distance.
 
     One start of scikit-learn's Lloyd iteration, O(n m d) per step. Zhang, Tsang, Kwok, *Improved Nystroem low-rank
@@ -37,7 +44,7 @@ def k_means(X, m, random_state=None):
     return model.cluster_centers_.astype(X.dtype, copy=False)
 
 
-def greedy(kernel, X, m, tol=None):
+def greedy(kernel: Kernel, X: Shared | Array, m: int, tol: float | None = None) -> Array:
     """Return the row numbers of pivoted Cholesky: each point is the farthest from the span of those before it.
 
     At most m, in the order selected; fewer at a smaller numerical rank, or when no squared distance exceeds ``tol``
@@ -48,7 +55,7 @@ def greedy(kernel, X, m, tol=None):
     return cholesky.pivoted(Gram(kernel, X), m, tol).pivots
 
 
-def randomly_pivoted(kernel, X, m, random_state=None, tol=None):
+def randomly_pivoted(kernel: Kernel, X: Any, m: int, random_state: Seed = None, tol: float | None = None) -> Array:
     """Return the row numbers of randomly pivoted Cholesky, drawn by squared distance to the span of those before.
 
     At most m, as for ``greedy``. Chen, Epperly, Tropp, Webber, *Randomly pivoted Cholesky*, Comm. Pure Appl. Math. 78
@@ -58,7 +65,7 @@ def randomly_pivoted(kernel, X, m, random_state=None, tol=None):
     return cholesky.randomly_pivoted(Gram(kernel, X), m, random_state, tol).pivots
 
 
-def leverage(kernel, X, m, random_state=None):
+def leverage(kernel: Kernel, X: Shared | Array, m: int, random_state: Seed = None) -> Array:
     r"""Return m row numbers drawn by ridge leverage scores, sorted; fewer where fewer rows have a positive score.
 
     The scores l_i = (K (K + ridge I)^-1)_ii say how much a point adds to the others. They are estimated from a sample
@@ -95,7 +102,7 @@ def leverage(kernel, X, m, random_state=None):
     return np.sort(rng.choice(n, size=size, replace=False, p=scores / scores.sum()))
 
 
-def ridge_leverage(gram, rows, sample, weights, k):
+def ridge_leverage(gram: Gram, rows: Array, sample: Array, weights: Array, k: int) -> Array:
     """Return the leverage scores of some rows, estimated from a weighted sample: between 0 and 1.
 
     (k_ii - k_i' (K_ss + ridge diag(1 / w))^-1 k_i) / ridge, which is (K (K + ridge I)^-1)_ii where all points are the

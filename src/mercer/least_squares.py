@@ -1,13 +1,16 @@
 """Ridge regression on the vectors of an expansion, with the residual of the linear system."""
 
+from __future__ import annotations
+
 import logging
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import check_number, refuse_large, warn
+from mercer._common import Array, ArrayLike, Memory, Seed, check_number, refuse_large, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import as_columns
 from mercer.expansion import require_expansion
@@ -17,7 +20,10 @@ from mercer.linalg.convexity import negative_part, warn_nonconvex
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import InnerProducts, Shifted, epsilon
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+
+_logger = logging.getLogger(__name__)
 
 # Tolerances of the relative residual |Y - (M + ridge) A| / |Y|.
 _TOL = {"float64": 1e-8, "float32": 1e-4}
@@ -43,7 +49,9 @@ class Solved:
     fitted: np.ndarray
 
 
-def lstsq(phi, Y, ridge, *, memory="1GB", random_state=None):
+def lstsq(
+    phi: Expansion, Y: ArrayLike, ridge: float, *, memory: Memory = "1GB", random_state: Seed = None
+) -> Expansion:
     r"""Return the vectors psi that minimise sum_i (<psi, phi_i> - Y_i)^2 + ridge |psi|^2, one for each column of Y.
 
     .. math:: \psi = \Phi A, \qquad (M + \mathrm{ridge}\, I) A = Y, \qquad M = \Phi'\Phi
@@ -119,12 +127,14 @@ def _nonconvexity(phi):
     return negative_part(lambda rows: phi[:, rows].inner(phi[:, rows]), len(phi), name)
 
 
-def matrix_name(phi):
+def matrix_name(phi: Expansion) -> str:
     """Return the name in errors of the matrix of inner products of a block."""
     return f"the matrix of inner products with the kernel {phi.kernel!r}"
 
 
-def solve(inner, Y, ridge, *, name="the matrix", memory="1GB", random_state=None):
+def solve(
+    inner: Any, Y: Array, ridge: float, *, name: str = "the matrix", memory: Memory = "1GB", random_state: Seed = None
+) -> Solved:
     """Solve (M + ridge I) A = Y for a matrix of inner products or another operator with the protocol of operators.py.
 
     Routes, errors and warnings of ``lstsq``; ``name`` stands for M in errors.
@@ -143,7 +153,7 @@ def solve(inner, Y, ridge, *, name="the matrix", memory="1GB", random_state=None
     return _iterative(inner, Y, ridge, memory, random_state)
 
 
-def is_rounding(ridge, inner):
+def is_rounding(ridge: float, inner: Any) -> bool:
     """Return whether a ridge counts as none: at most m eps |phi|^2, where the solution of minimum norm is returned."""
     return ridge <= inner.shape[0] * np.finfo(np.float64).eps * float(np.max(inner.diagonal()))
 
@@ -187,7 +197,7 @@ def _direct(M, Y, ridge, name):
     return Solved(A, _certify(Y, M @ A, _TOL["float64"], "Cholesky"), Y)
 
 
-def preconditioner_rank(m, memory):
+def preconditioner_rank(m: int, memory: Memory) -> Any:
     """Return the number of pivots of the preconditioner of m vectors: 10 sqrt(m), or as many as the memory holds."""
     return max(1, min(int(_PIVOTS * m**0.5), max(memory, _LEAST_MEMORY) // (_BYTES * m)))
 
@@ -207,7 +217,7 @@ def _certify(Y, product, tol, route):
 
 
 def _warn_residual(residual, tol, route):
-    logger.info("least squares by %s: relative residual %.1e", route, residual)
+    _logger.info("least squares by %s: relative residual %.1e", route, residual)
     if residual > tol:
         warn(
             f"least squares by {route} left a relative residual of {residual:.1e}, tol = {tol:.0e}; use a larger "

@@ -1,10 +1,13 @@
 """Permutation tests with kernels: do two samples have one distribution, are two variables independent?"""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer._common import check_integer
+from mercer._common import PointsLike, Seed, check_integer
 from mercer._compute.compile import compiled
 from mercer._compute.memory import require_memory
 from mercer._compute.points import Points, join_points
@@ -13,6 +16,9 @@ from mercer.gram import Gram
 from mercer.kernels.base import matched
 from mercer.kernels.shorthand import as_kernel
 from mercer.linalg.generator import generator
+
+if TYPE_CHECKING:
+    from mercer.kernels.shorthand import KernelLike
 
 # Largest number of permutations: more resolve p-values that no data support.
 _MOST = 1_000_000
@@ -41,7 +47,9 @@ class PermutationTest:
     pvalue: float
 
 
-def mmd_test(X, Z, kernel="rbf", *, n_permutations=500, random_state=None):
+def mmd_test(
+    X: PointsLike, Z: PointsLike, kernel: KernelLike = "rbf", *, n_permutations: int = 500, random_state: Seed = None
+) -> PermutationTest:
     r"""Test whether two samples have one distribution, by the maximum mean discrepancy.
 
     .. math:: \mathrm{MMD}^2 = \Bigl|\frac1m \sum_i \phi(x_i) - \frac1n \sum_j \phi(z_j)\Bigr|^2 = w'Kw
@@ -110,7 +118,15 @@ def mmd_test(X, Z, kernel="rbf", *, n_permutations=500, random_state=None):
     return _result(observed, permuted, size * _eps(gram), np.sqrt(max(observed, 0.0)))
 
 
-def hsic_test(X, Y, kernel_x="rbf", kernel_y="rbf", *, n_permutations=500, random_state=None):
+def hsic_test(
+    X: PointsLike,
+    Y: PointsLike,
+    kernel_x: KernelLike = "rbf",
+    kernel_y: KernelLike = "rbf",
+    *,
+    n_permutations: int = 500,
+    random_state: Seed = None,
+) -> PermutationTest:
     r"""Test whether two paired variables are independent, by the Hilbert-Schmidt independence criterion.
 
     .. math:: \mathrm{HSIC} = \frac1{n^2} \operatorname{tr}(K H L H), \qquad H = I - \tfrac1n 11'

@@ -1,11 +1,18 @@
 """Orthogonal projection of vectors of the feature space onto the span of others."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mercer.expansion import require_same_kernel
 from mercer.factor import qr
 from mercer.linalg.operators import InnerProducts, epsilon
 
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
 
-def project(psi, onto, tol=None):
+
+def project(psi: Expansion, onto: Expansion, tol: float | None = None) -> Expansion:
     r"""Return the orthogonal projection of each vector of psi onto the span of the vectors of another block.
 
     .. math:: P \psi = Q Q'\psi, \qquad \mathrm{onto} = Q R

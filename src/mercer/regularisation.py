@@ -1,14 +1,17 @@
 """Regularisation by kernels: spectral densities, penalties and energies of functions, and penalties of other norms."""
 
+from __future__ import annotations
+
 from functools import singledispatch
 from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 from numpy.polynomial.hermite_e import hermeval
 from scipy.special import gammaln, kve
 
-from mercer._common import check_integer, check_positive, refuse_large
+from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, refuse_large
 from mercer._compute.points import as_columns, as_dense_rows, as_rows, count_points
 from mercer.expansion import require_expansion
 from mercer.kernels.algebra import Scaled, Sum
@@ -17,6 +20,9 @@ from mercer.kernels.coordinatewise import Laplacian
 from mercer.kernels.empirical_map import EmpiricalMap
 from mercer.kernels.mapped import Mapped, map_rows
 from mercer.kernels.radial import Cauchy, Gaussian, Matern, RationalQuadratic
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
 
 __all__ = ["energy", "penalise", "penalty", "spectral_density", "transform", "with_penalty"]
 
@@ -28,7 +34,7 @@ _MOST_DERIVATIVES = 8
 _LEAST_SPACING = 1e-150
 
 
-def spectral_density(kernel, frequencies):
+def spectral_density(kernel: Any, frequencies: ArrayLike) -> Array:
     r"""Return the Fourier transform of a translation-invariant kernel, which is nonnegative (Bochner).
 
     .. math:: \hat k(w) = \int_{\mathbb R^d} k(x) e^{-i w'x} dx, \qquad
@@ -83,7 +89,7 @@ def spectral_density(kernel, frequencies):
     return _density(kernel, frequencies)
 
 
-def penalty(kernel, frequencies):
+def penalty(kernel: Kernel, frequencies: ArrayLike) -> Array:
     r"""Return the weight :math:`1 / \hat k(w)` of a frequency in the squared norm of a function.
 
     .. math:: \|f\|^2 = \|P f\|^2 = (2 \pi)^{-d} \int \frac{|\hat f(w)|^2}{\hat k(w)} dw
@@ -110,7 +116,7 @@ def penalty(kernel, frequencies):
         return 1 / spectral_density(kernel, frequencies)
 
 
-def transform(psi, frequencies):
+def transform(psi: Expansion, frequencies: ArrayLike) -> Array:
     r"""Return the Fourier transforms of the functions x -> psi_j(x).
 
     .. math:: \hat{f_j}(w) = \hat k(w) \sum_i C_{ij} e^{-i w'x_i}
@@ -142,7 +148,7 @@ def transform(psi, frequencies):
     return _density(psi.kernel, frequencies)[:, None] * _spectrum(psi, frequencies)
 
 
-def energy(psi, frequencies):
+def energy(psi: Expansion, frequencies: ArrayLike) -> Array:
     r"""Return the contribution of each frequency to the squared norms of vectors of the feature space.
 
     .. math:: e_j(w) = (2 \pi)^{-d} \frac{|\hat{f_j}(w)|^2}{\hat k(w)}, \qquad \int e_j(w) dw = \|\psi_j\|^2
@@ -177,7 +183,7 @@ def energy(psi, frequencies):
     return density[:, None] * np.abs(_spectrum(psi, frequencies)) ** 2
 
 
-def penalise(kernel, values, spacing):
+def penalise(kernel: Kernel, values: ArrayLike, spacing: float) -> Array:
     r"""Apply the operator P*P, whose Green's function is the kernel, to a function sampled on a periodic grid.
 
     .. math:: \widehat{P^*P f}(w) = \hat f(w) / \hat k(w), \qquad P^*P\, k(\cdot - z) = \delta_z
@@ -233,7 +239,7 @@ def penalise(kernel, values, spacing):
     return np.fft.ifftn(np.fft.fftn(values) * weights).real
 
 
-def with_penalty(kernel, X, D):
+def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | int) -> Kernel:
     r"""Return the kernel with which models minimise another penalty |P f|^2 over sums of given kernel functions.
 
     .. math:: k'(x, z) = k(x, X)\, D^+ k(X, z), \qquad D_{ij} = \langle P k(x_i, \cdot), P k(x_j, \cdot) \rangle

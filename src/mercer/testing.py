@@ -24,7 +24,7 @@ from mercer.kernels.base import admit_pair, inner_kernels, with_params
 _LIBRARIES = ("torch", "array_api_strict")
 
 
-def check_kernel_implementation(kernel, X=None):
+def check_kernel_implementation(kernel: Kernel, X=None) -> None:
     """Check that a kernel obeys the laws of kernels, so that all other functions work with it.
 
     The laws are: symmetry, to the last bit when both arguments are the same points; ``diag`` equal to the diagonal; no
@@ -67,7 +67,7 @@ def check_kernel_implementation(kernel, X=None):
             law(kernel, as_rows(X, dtype=np.float64))
 
 
-def check_expansion_laws(psi, X=None):
+def check_expansion_laws(psi: Expansion, X=None) -> None:
     """Check that an expansion obeys the laws of a vector space with an inner product.
 
     The laws are: psi(x) = <phi(x), psi>; <psi C, chi> = C' <psi, chi> and its transpose; norms are those of the inner

@@ -3,6 +3,8 @@
 Only ``dense`` stores more than one tile of kernel values.
 """
 
+from typing import Any
+
 import array_api_compat
 import numpy as np
 
@@ -27,7 +29,7 @@ def row_step(m):
     return max(8, _TILE_BYTES // (8 * max(m, 1)) // 8 * 8)
 
 
-def dense(kernel, X, Z, tile=Tile):
+def dense(kernel, X, Z, tile=Tile) -> Any:
     """Return K(X, Z) (n, m), exactly symmetric if X is Z and the kernel is symmetric."""
     parts = [kernel.evaluate(each) for _, each in tiles(X, Z, tile)]
     K = parts[0] if len(parts) == 1 else join_points(parts)
@@ -45,7 +47,7 @@ def mirror(K):
     return xp.tril(K) + xp.tril(K, k=-1).T
 
 
-def matmul(kernel, X, Z, V, pieces=None, tile=Tile):
+def matmul(kernel, X, Z, V, pieces=None, tile=Tile) -> Any:
     """Return K(X, Z) @ V (n, p), summed in float64 over tiles of at most 512 columns.
 
     With ``pieces``, q slices of the rows of Z: the products K(X, Z[piece]) @ V[piece] side by side (n, q p).
@@ -78,7 +80,7 @@ def product(K, V, dtype, pieces=None):
     return xp.astype(total, dtype, copy=False)
 
 
-def vjp(kernel, X, Z, weights, tile=Tile):
+def vjp(kernel, X, Z, weights, tile=Tile) -> Any:
     """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), in float64.
 
     ``weights(rows)`` returns the rows of W of a slice, so that W is not stored.

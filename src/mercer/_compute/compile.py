@@ -10,6 +10,8 @@ import stat
 import sys
 import types
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 from mercer._compute.cache_file import checked_file
 
@@ -31,17 +33,17 @@ class compiled:  # noqa: N801 - a decorator
     copies it into compiled callers, whose loops are not vectorised otherwise.
     """
 
-    def __init__(self, function, *, flags=REORDER, inline=False):
+    def __init__(self, function: Callable[..., Any], *, flags: Any = REORDER, inline: bool = False) -> None:
         functools.update_wrapper(self, function)
         self._flags = flags
         self._inline = inline
 
-    def described(self):
+    def described(self) -> tuple[Any, ...]:
         """Return what the machine code depends on: an edit of this file, too."""
         return sys.modules[__name__], self.__wrapped__, self._flags, self._inline
 
     @functools.cached_property
-    def dispatcher(self):
+    def dispatcher(self) -> Any:
         """Return Numba's dispatcher of the function, for calls from Python."""
         # an edited function that this one calls is compiled again
         return dispatcher(self.__wrapped__, self._flags, cache=True, key=fingerprint(self))
@@ -55,7 +57,7 @@ class compiled:  # noqa: N801 - a decorator
         # Numba reads this attribute of names inside compiled code
         return self._part._numba_type_
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> Any:
         """Run the function, compiled for the types of the arguments."""
         return self.dispatcher(*args)
 

@@ -3,6 +3,8 @@
 A kernel that is a profile of one scalar runs in fused loops; other kernels combine tiles that come from these loops.
 """
 
+from typing import Any
+
 from mercer._compute import array, loops, windows
 from mercer._compute.profile import check_range, evaluate_profile, parameters
 from mercer._compute.tile import Tile
@@ -39,21 +41,21 @@ class CompiledTile(Tile):
         return self.centred
 
 
-def dense(kernel, X, Z):
+def dense(kernel, X, Z) -> Any:
     """Return K(X, Z) (n, m), exactly symmetric if X is Z."""
     if kernel.scalar is None:
         return array.dense(kernel, X, Z, CompiledTile)
     return loops.tile(*_formula(kernel, kernel.scalar, X, Z))
 
 
-def matmul(kernel, X, Z, V, pieces=None):
+def matmul(kernel, X, Z, V, pieces=None) -> Any:
     """Return K(X, Z) @ V (n, p), or the products of q pieces (n, q p), see ``array.matmul``."""
     if kernel.scalar is None:
         return array.matmul(kernel, X, Z, V, pieces, CompiledTile)
     return loops.matmul(*_formula(kernel, kernel.scalar, X, Z), V, pieces, Z.memo)
 
 
-def vjp(kernel, X, Z, weights):
+def vjp(kernel, X, Z, weights) -> Any:
     """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), see ``array.vjp``."""
     if kernel.scalar is None:
         return array.vjp(kernel, X, Z, weights, CompiledTile)

@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Sequence
+from typing import Any
 
 import array_api_compat
 
@@ -21,13 +22,13 @@ class Shared:
         The points that these were taken from, and their places.
     """
 
-    def __init__(self, block=None, values=None):
-        self.memo = {}
-        self.values = {} if values is None else values
-        self.block = None if block is None else (weakref.ref(block[0]), block[1])
+    def __init__(self, block: Any = None, values: Any = None) -> None:
+        self.memo: dict[Any, Any] = {}
+        self.values: dict[Any, Any] = {} if values is None else values
+        self.block: Any = None if block is None else (weakref.ref(block[0]), block[1])
 
 
-class Objects(Shared, list):
+class Objects(Shared, list[Any]):
     """List of points of any kind that cannot be changed.
 
     Parameters
@@ -39,11 +40,11 @@ class Objects(Shared, list):
         Values of each point computed before.
     """
 
-    def __init__(self, points=(), block=None, values=None):
+    def __init__(self, points: Any = (), block: Any = None, values: dict[Any, Any] | None = None) -> None:
         list.__init__(self, points)
         Shared.__init__(self, block, values)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         # a copy or a pickle holds the points only; computed values are computed again
         return Objects, (list(self),)
 
@@ -61,7 +62,7 @@ for _name in ("__setitem__", "__delitem__", "__iadd__", "__imul__"):
     setattr(Objects, _name, _refuse_change)
 
 
-def as_objects(X, name="X"):
+def as_objects(X: Any, name: str = "X") -> Any:
     """Return a list, an array along its first axis, or a Series as ``Objects``; errors show ``name``."""
     if isinstance(X, Objects):
         return X
@@ -86,7 +87,7 @@ def as_objects(X, name="X"):
     return points
 
 
-def holds_rows(X):
+def holds_rows(X: Any) -> Any:
     """Return whether X is a table, a sparse matrix, or an array of numbers of at most two dimensions."""
     if hasattr(X, "tocsr") or hasattr(X, "columns"):
         return True
@@ -95,11 +96,11 @@ def holds_rows(X):
     return len(X.shape) <= 2 and getattr(X.dtype, "kind", "f") in "fiubc"
 
 
-def plain(points):
+def plain(points: Any) -> Any:
     """Return points as a function of the user gets them: a list of objects, any other container as it is."""
     return list(points) if isinstance(points, Objects) else points
 
 
-def type_name(points):
+def type_name(points: Any) -> Any:
     """Return the name of the type of a container in errors."""
     return type(plain(points)).__name__

@@ -12,6 +12,7 @@ import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import Array
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.objects import Objects, Shared
 from mercer._compute.readable import refuse_unreadable
@@ -23,12 +24,12 @@ _COMPARED = 8
 _kept = {}
 
 
-def count_points(points):
+def count_points(points: Any) -> Any:
     """Return the number of points in a container."""
     return points.shape[0] if hasattr(points, "shape") else len(points)
 
 
-def take_points(points, rows):
+def take_points(points: Any, rows: Any) -> Any:
     """Return the points of a slice or of an integer array, in the same kind of container."""
     if isinstance(points, np.ndarray) or sp.issparse(points):
         return points[rows]
@@ -48,7 +49,7 @@ def take_points(points, rows):
     return Objects(taken, (points, rows), {key: take_points(value, rows) for key, value in points.values.items()})
 
 
-def join_points(parts):
+def join_points(parts: Any) -> Any:
     """Return one container with the points of a list of containers, in order."""
     if any(sp.issparse(part) for part in parts):
         return sp.vstack(parts, format="csr")
@@ -61,7 +62,7 @@ def join_points(parts):
     return Objects(joined) if isinstance(parts[0], Objects) else joined
 
 
-def same_points(left, right):
+def same_points(left: Any, right: Array) -> Any:
     """Return whether two containers are one, are views of the same memory, or are lists of the same objects."""
     if left is right:
         return True
@@ -73,14 +74,14 @@ def same_points(left, right):
     return views[0] == views[1]
 
 
-def widened(points):
+def widened(points: Any) -> Any:
     """Return rows of numbers in float64; other points unchanged."""
     if getattr(getattr(points, "dtype", None), "kind", "") == "f":
         return points.astype(np.float64)
     return points
 
 
-def as_rows(X, name="X", dtype=None) -> Any:
+def as_rows(X: Any, name: str = "X", dtype: Any = None) -> Any:
     """Return rows of numbers as a finite float32 or float64 array (n, d), or as CSR with sorted indices.
 
     Other types become float64, or ``dtype``; arrays of other libraries stay on their device. Errors show ``name``.
@@ -108,13 +109,13 @@ def as_rows(X, name="X", dtype=None) -> Any:
     return X
 
 
-def as_dense_rows(X, name):
+def as_dense_rows(X: Any, name: str) -> Any:
     """Return rows as ``as_rows`` does, sparse ones as an array."""
     X = as_rows(X, name)
     return X.toarray() if sp.issparse(X) else X
 
 
-def as_columns(values, name) -> Any:
+def as_columns(values: Array, name: str) -> Any:
     """Return finite real numbers, such as coefficients, as an array: float32 or float64, or of another library."""
     refuse_unreadable(values, name)
     if sp.issparse(values):
@@ -128,7 +129,7 @@ def as_columns(values, name) -> Any:
     return values
 
 
-def as_vector(values, name):
+def as_vector(values: Array, name: str) -> Any:
     """Return finite numbers as a float64 array (n,), or raise."""
     values = np.asarray(as_columns(values, name), np.float64)
     if values.ndim != 1:
@@ -136,7 +137,7 @@ def as_vector(values, name):
     return values
 
 
-def refuse_nonfinite(values, name):
+def refuse_nonfinite(values: Array, name: str) -> None:
     """Raise unless all entries of an array are finite; the message gives the first that is not."""
     xp = namespace_of(values)
     finite = xp.isfinite(values)
@@ -146,7 +147,7 @@ def refuse_nonfinite(values, name):
         raise ValueError(f"{name}[{place}] = {float(values[first])} must be finite; remove or replace such entries.")
 
 
-def refuse_overflow(values, name, factor):
+def refuse_overflow(values: Array, name: str, factor: Any) -> Any:
     """Return values computed of a finite factor, or raise a ValueError that names it if one of them overflows."""
     xp = namespace_of(values)
     if not bool(xp.all(xp.isfinite(values))):
@@ -194,18 +195,18 @@ def _refuse_nonfinite(X, name):
     raise ValueError(f"Input {name} contains {value} at {first}; remove or impute such rows first.")
 
 
-def common_dtype(*arrays):
+def common_dtype(*arrays: Any) -> Any:
     """Return float64 if one of the arrays is float64, else float32."""
     xp = np if any(sp.issparse(a) for a in arrays) else array_api_compat.array_namespace(*arrays)
     return xp.float64 if any(a.dtype == xp.float64 for a in arrays) else xp.float32
 
 
-def subtract_centre(X, centre, out):
+def subtract_centre(X: Any, centre: bool, out: Any) -> None:
     """Write the rows x - centre, subtracted in float64, to ``out``."""
     np.subtract(X, centre, out=out, dtype=np.float64, casting="same_kind")
 
 
-def sum_squares(X):
+def sum_squares(X: Any) -> Any:
     """Return the squared norms of rows, summed in float64."""
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
 
@@ -222,33 +223,33 @@ class Points:
         The points that these were taken from, and their places; not kept alive.
     """
 
-    def __init__(self, container, memo=None, block=None):
+    def __init__(self, container: Any, memo: dict[Any, Any] | None = None, block: Any = None) -> None:
         # kernels may admit points as a plain list
-        self.container = container = Objects(container) if type(container) is list else container
-        self._memo = {} if memo is None else memo
-        self.values = {}
-        self.block = None if block is None else (weakref.ref(block[0]), block[1])
+        self.container: Any = Objects(container) if type(container) is list else container
+        self._memo: Any = {} if memo is None else memo
+        self.values: dict[Any, Any] = {}
+        self.block: Any = None if block is None else (weakref.ref(block[0]), block[1])
         if isinstance(container, Shared):
             self._memo, self.values, self.block = container.memo, container.values, container.block
 
-    def __len__(self):
+    def __len__(self) -> int:
         return count_points(self.container)
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         # a pickle holds the container only; computed values are computed again
         return {"container": self.container, "_memo": {}, "values": {}, "block": None}
 
-    def take(self, rows):
+    def take(self, rows: Any) -> Any:
         """Return the points of a slice or of an integer array; they share values of each point, see ``per_point``."""
         return Points(take_points(self.container, rows), block=(self, rows))
 
-    def memo(self, key, compute):
+    def memo(self, key: str, compute: Any) -> Any:
         """Return ``compute()``, called once for each key."""
         if key not in self._memo:
             self._memo[key] = compute()
         return self._memo[key]
 
-    def per_point(self, key, compute):
+    def per_point(self, key: str, compute: Any) -> Any:
         """Return ``compute(points)``, one value or row for each point, which does not depend on the other points.
 
         It is called once for a block of points; points taken from the block get their rows of the values.
@@ -263,28 +264,28 @@ class Points:
         return self.values[key]
 
     @property
-    def xp(self):
+    def xp(self) -> Any:
         """Array namespace of the container; NumPy for sparse rows and objects."""
         return namespace_of(self.container)
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         """Floating type of kernel values at the points: float32 for float32 rows, else float64."""
         xp, dtype = self.xp, getattr(self.container, "dtype", None)
         narrow, wide = (np.dtype(xp.float32), np.dtype(xp.float64)) if xp is NUMPY else (xp.float32, xp.float64)
         return narrow if dtype == narrow else wide
 
-    def full(self, shape, value):
+    def full(self, shape: tuple[int, int], value: Any) -> Any:
         """Return an array of one value in the type and on the device of the points."""
         return self.xp.full(shape, value, dtype=self.dtype, device=getattr(self.container, "device", None))
 
     @property
-    def sparse(self):
+    def sparse(self) -> Any:
         """Whether the container is a sparse matrix."""
         return sp.issparse(self.container)
 
     @property
-    def centre(self):
+    def centre(self) -> Any:
         """Mean row in float64, which distances subtract; None for sparse rows."""
         return None if self.sparse else self.memo("centre", self._mean)
 
@@ -295,11 +296,11 @@ class Points:
         return xp.mean(xp.astype(self.container, xp.float64), axis=0)
 
     @cached_property
-    def contiguous(self):
+    def contiguous(self) -> Any:
         """The NumPy rows as a C-contiguous array."""
         return np.ascontiguousarray(self.container)
 
-    def about(self, centre):
+    def about(self, centre: bool) -> Any:
         """Return the rows x - centre, subtracted in float64, in the type of the rows."""
         if centre is None:
             return self.container
@@ -314,7 +315,7 @@ class Points:
             return rows
         return xp.astype(xp.astype(points, xp.float64) - centre, points.dtype)
 
-    def sqnorms(self, centre=None):
+    def sqnorms(self, centre: bool | None = None) -> Any:
         """Return |x - centre|^2 (n,), summed in float64; a ValueError if squared distances may overflow the type."""
         return self.memo(("sqnorms", id(centre)), lambda: (centre, self._sqnorms(centre)))[1]
 
@@ -344,7 +345,7 @@ def _largest(rows):
     return float(abs(rows).max()) if sp.issparse(rows) else float(namespace_of(rows).max(abs(rows)))
 
 
-def keep_points(array, admit):
+def keep_points(array: Array, admit: Any) -> Any:
     """Return ``Points`` of an array with the values computed of it in earlier calls; the first calls ``admit(array)``.
 
     The values live as long as the array; none of them may hold a reference to it.

@@ -3,11 +3,16 @@
 A kernel takes a tile and returns values. The parts of a composite kernel share the scalars, which are computed once.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import Array
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
 from mercer._compute.profile import check_range, evaluate_profile
 
@@ -29,27 +34,29 @@ class Tile:
         Points 0, 1, ... of X are points ``offset``, ``offset + 1``, ... of Z: such pairs have the distance 0.
     """
 
-    def __init__(self, X, Z, offset=None):
-        self.X, self.Z, self.offset = X, Z, offset
+    def __init__(self, X: Any, Z: Any, offset: int | None = None) -> None:
+        self.X: Any = X
+        self.Z: Any = Z
+        self.offset: int | None = offset
 
     @property
-    def xp(self):
+    def xp(self) -> Any:
         """Array namespace of the points."""
         return namespace_of(self.X.container, self.Z.container)
 
     @cached_property
-    def products(self):
+    def products(self) -> Any:
         """Inner products <x, z> (n, m)."""
         return _products(self.X.container, self.Z.container)
 
     @cached_property
-    def centred(self):
+    def centred(self) -> tuple[Any, ...]:
         """Rows of X and of Z minus the mean of Z, with smaller rounding errors; sparse rows stay as they are."""
         centre = None if self.X.sparse else self.Z.centre
         return self.X.about(centre), self.Z.about(centre)
 
     @cached_property
-    def sqdist(self):
+    def sqdist(self) -> Any:
         """Squared distances |x - z|^2 (n, m), at least 0, exactly 0 between a point and itself."""
         if self.X.sparse or self.Z.sparse:
             return self._sparse_sqdist()
@@ -74,7 +81,7 @@ class Tile:
             difference = xp.take(X, i, axis=0) - xp.take(Z, j, axis=0)
             put_values(s, i, j, xp.sum(difference * difference, axis=1))
 
-    def fill_diagonal(self, values, own):
+    def fill_diagonal(self, values: Array, own: Any) -> Any:
         """Set the values (n, m) of each point with itself to ``own``, a number or an array (n,), in place."""
         if self.offset is not None:
             rows = self.xp.arange(values.shape[0])
@@ -91,17 +98,17 @@ class Tile:
             s[part[:, 0], part[:, 1]] = np.einsum("ij,ij->i", difference, difference)
         return self.fill_diagonal(s, 0.0)
 
-    def radial(self, kernel, order=0):
+    def radial(self, kernel: Any, order: int = 0) -> Any:
         """Return the kernel's profile, or its derivative, of the squared distances (n, m)."""
         return evaluate_profile(kernel, self.sqdist, order)
 
-    def dot(self, kernel, order=0):
+    def dot(self, kernel: Any, order: int = 0) -> Any:
         """Return the kernel's profile, or its derivative, of the inner products (n, m); refuse an overflow first."""
         if order == 0:
             check_range(kernel, self.X, self.Z)
         return evaluate_profile(kernel, self.products, order)
 
-    def local(self, kernel, windows, order=0):
+    def local(self, kernel: Any, windows: Any, order: int = 0) -> Iterator[Any]:
         """Yield the weights (d,) of each patch of images and the profile (n, m), or its derivative, of its scalar."""
         xp, radial = self.xp, kernel.scalar == "radial"
         X, Z = self.centred if radial else (self.X.container, self.Z.container)
@@ -113,11 +120,11 @@ class Tile:
                 scalars = self.fill_diagonal(xp.where(scalars > 0, scalars, xp.zeros_like(scalars)), 0.0)
             yield weights, evaluate_profile(kernel, scalars, order)
 
-    def local_mean(self, kernel, windows):
+    def local_mean(self, kernel: Any, windows: Any) -> Any:
         """Return the mean (n, m) of the kernel's profile over all patches of images."""
         return sum(values for _, values in self.local(kernel, windows)) / windows.matrix.shape[0]
 
-    def local_gradient(self, kernel, windows, W):
+    def local_gradient(self, kernel: Any, windows: Any, W: Array) -> Any:
         """Return the gradient of sum_ij W_ij k(x_i, z_j) in x_i for the kernel of ``local_mean``."""
         xp, total = self.xp, 0.0
         X, Z = self.centred if kernel.scalar == "radial" else (self.X.container, self.Z.container)
@@ -127,7 +134,7 @@ class Tile:
             total = total + weights * pulled
         return total / windows.matrix.shape[0]
 
-    def coordinatewise(self, term):
+    def coordinatewise(self, term: Any) -> Any:
         """Return sum_k term(x_k, z_k) (n, m)."""
         xp = self.xp
         X, Z = self.X.container, self.Z.container

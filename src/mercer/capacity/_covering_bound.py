@@ -1,5 +1,7 @@
 """covering_bound: the bound of the error of a classifier without margin errors, from entropy numbers, a priori."""
 
+from typing import Any
+
 import numpy as np
 
 from mercer._common import check_positive
@@ -16,7 +18,7 @@ _SHARES = np.linspace(0.02, 0.98, 49)
 _COUNTS = 400
 
 
-def covering_bound(model, decay, *, confidence=0.95, bound=1.0):
+def covering_bound(model: Any, decay: Any, *, confidence: float = 0.95, bound: float = 1.0) -> Bound:
     r"""Return the bound of the error of a classifier without training errors, from entropy numbers of the feature map.
 
     .. math:: R \le \frac2n \left(\log_2 N(\gamma / 2) + \log_2 \frac{2}{\delta_j}\right)

@@ -1,5 +1,9 @@
 """dudley_bound: the margin bound of the error from Dudley's integral of covering numbers on the sample."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from mercer.capacity._model import require_model
@@ -7,11 +11,15 @@ from mercer.capacity._rademacher import margin_bound
 from mercer.capacity._spectrum import require_uncentred
 from mercer.capacity.covering import log_covering_number
 
+if TYPE_CHECKING:
+    from mercer.capacity._spectrum import Spectrum
+    from mercer.capacity.bound import Bound
+
 # Number of radii between the largest axis and its smallest share, on a logarithmic scale.
 _RADII, _SMALLEST = 200, 1e-6
 
 
-def dudley_bound(model, spectrum, *, confidence=0.95):
+def dudley_bound(model: Any, spectrum: Any, *, confidence: float = 0.95) -> Bound:
     r"""Return the margin bound of the error from Dudley's integral of the covering numbers on the sample.
 
     The Rademacher complexity of the functions of norm 1 is bounded by
@@ -73,7 +81,7 @@ def dudley_bound(model, spectrum, *, confidence=0.95):
     return margin_bound("Dudley", model, complexity(spectrum) + spectrum.n**-0.5, confidence)
 
 
-def complexity(spectrum):
+def complexity(spectrum: Spectrum) -> float:
     """Return a bound of the Rademacher complexity of the functions of norm 1 on the sample."""
     largest = float(np.sqrt(spectrum.values[0] / spectrum.n))
     radii = largest * np.geomspace(_SMALLEST, 1, _RADII)

@@ -1,13 +1,28 @@
 """Bound of the residual that kernel PCA leaves at new points."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from mercer._common import check_integer
+from mercer._common import Memory, PointsLike, Seed, check_integer
 from mercer.capacity._spectrum import mapped, spectrum
 from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
-def kpca_residual(kernel, X, n_components, *, confidence=0.95, memory="1GB", random_state=None):
+
+def kpca_residual(
+    kernel: Kernel,
+    X: PointsLike,
+    n_components: int,
+    *,
+    confidence: float = 0.95,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
+) -> Bound:
     r"""Return a bound of the expected squared distance of phi(x) to the span of leading uncentred components.
 
     .. math:: E |P^\perp \phi(x)|^2 \le \min_{1 \le l \le k}\left[\frac1n \sum_{i > l} \lambda_i

@@ -1,8 +1,11 @@
 """Leave-one-out error of support vector classifiers: the exact value, and bounds and heuristics from one fit."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import is_classifier
 
+from mercer._common import ArrayLike, Memory, PointsLike
 from mercer.capacity import _model
 from mercer.capacity.ball import smallest_ball
 from mercer.capacity.bound import Bound
@@ -13,7 +16,7 @@ from mercer.gram import Gram
 _BLOCK = 1 << 22
 
 
-def xi_alpha(model):
+def xi_alpha(model: Any) -> Bound:
     r"""Return Joachims' xi-alpha bound of the leave-one-out error, from slacks and coefficients.
 
     .. math:: \frac1n \left|\{i : 2 \alpha_i R_\Delta^2 + \xi_i \ge 1\}\right|, \qquad
@@ -48,7 +51,7 @@ def xi_alpha(model):
     return _count("xi-alpha", model, (model.coef != 0) & (2 * np.abs(model.coef) * spread + slack >= 1))
 
 
-def support_fraction(model):
+def support_fraction(model: Any) -> Bound:
     """Return the share of support vectors, a bound of the leave-one-out error.
 
     Leaving out any other point does not change the classifier, which classifies that point correctly.
@@ -77,7 +80,7 @@ def support_fraction(model):
     return _count("support vectors", model, model.coef != 0)
 
 
-def jaakkola_haussler(model):
+def jaakkola_haussler(model: Any) -> Bound:
     r"""Return Jaakkola and Haussler's estimate of the leave-one-out error.
 
     .. math:: \frac1n \sum_p \Psi(\alpha_p k(x_p, x_p) - y_p f(x_p)), \qquad \Psi(t) = [t > 0]
@@ -108,7 +111,7 @@ def jaakkola_haussler(model):
     return estimate("Jaakkola-Haussler", wrong, "a classifier without bias; this one has a bias")
 
 
-def opper_winther(model, *, memory="1GB"):
+def opper_winther(model: Any, *, memory: Memory = "1GB") -> Bound:
     r"""Return Opper and Winther's estimate of the leave-one-out error: the span rule for a classifier without bias.
 
     .. math:: \frac1n \sum_p \Psi\left(\frac{\alpha_p}{(K_{SV}^{-1})_{pp}} - y_p f(x_p)\right), \qquad \Psi(t) = [t > 0]
@@ -145,7 +148,7 @@ def opper_winther(model, *, memory="1GB"):
     return estimate("Opper-Winther", np.abs(model.coef) * spans > model.margins, assumption)
 
 
-def radius_margin(model, ball=None):
+def radius_margin(model: Any, ball: Any = None) -> Bound:
     r"""Return R^2 |w|^2 / n, the radius-margin estimate of the leave-one-out error.
 
     Parameters
@@ -179,7 +182,7 @@ def radius_margin(model, ball=None):
     return Bound("radius-margin", value, statement, "leave-one-out error", None, ("no slack",))
 
 
-def leave_one_out(fitted, X, y):
+def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike) -> float:
     """Return the exact leave-one-out error of a support vector classifier, by refits without each support vector.
 
     Other points need no refit: the classifier is the same without them.

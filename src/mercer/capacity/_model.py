@@ -1,17 +1,23 @@
 """Model: outputs, margins, coefficients and upper bounds of a fitted estimator at its training points."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._common import check_instance
+from mercer._common import Array, ArrayLike, PointsLike, check_instance
 from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.expansion import Expansion
 from mercer.linalg.convexity import nonconvexity
 from mercer.solvers.svm.one_vs_one import class_signs
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 # A coefficient is at its upper bound when the relative difference is below this.
 _AT_BOUND = 1e-6
@@ -63,23 +69,23 @@ class Model:
     coef: np.ndarray | None = None
     upper_bounds: np.ndarray | None = None
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.rows)
 
     @property
-    def margins(self):
+    def margins(self) -> Array:
         """Margins y_i f(x_i) (k,), above 0 for correctly classified points."""
         return self.targets * self.outputs
 
     @property
-    def on_margin(self):
+    def on_margin(self) -> Array:
         """Mask (k,) of the support vectors below their upper bound; they have y_i f(x_i) = 1."""
         require(self, "on_margin")
         size = np.abs(self.coef)
         return (size > 0) & (size < np.asarray(self.upper_bounds) * (1 - _AT_BOUND))
 
 
-def model(fitted, X, y, sample_weight=None):
+def model(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Model:
     """Return the `Model` of a regression or a classifier of two classes.
 
     Parameters
@@ -121,7 +127,7 @@ def model(fitted, X, y, sample_weight=None):
     return found[0]
 
 
-def models(fitted, X, y, sample_weight=None):
+def models(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> list[Model]:
     """Return one `Model` for each binary classifier of a fitted estimator, or the single one of a regression.
 
     Parameters
@@ -177,7 +183,7 @@ def models(fitted, X, y, sample_weight=None):
     return found
 
 
-def require_affine(fitted):
+def require_affine(fitted: Any) -> None:
     """Raise a TypeError unless an argument is a fitted estimator with outputs that are affine in the features."""
     is_class = isinstance(fitted, type)
     if is_class or not (hasattr(fitted, "expansion_") and hasattr(fitted, "intercept_")):
@@ -189,7 +195,7 @@ def require_affine(fitted):
         )
 
 
-def own_targets(fitted, y):
+def own_targets(fitted: Any, y: Array) -> Array:
     """Return the labels or values of a fitted classifier or regression as an array (n,), or raise."""
     if not is_classifier(fitted):
         return column_or_1d(as_real_targets(y, type(fitted).__name__))
@@ -197,24 +203,24 @@ def own_targets(fitted, y):
     return column_or_1d(y)
 
 
-def require_model(model):
+def require_model(model: Any) -> None:
     """Raise a TypeError unless an argument is a Model."""
     check_instance("model", model, Model, "a Model, from mercer.capacity.model(fitted, X, y)")
 
 
-def require(model, what):
+def require(model: Any, what: str) -> None:
     """Raise a TypeError unless coefficients and upper bounds of the model are known."""
     require_model(model)
     if model.coef is None or model.upper_bounds is None:
         raise TypeError(f"{what} needs a support vector machine with support_ and C (SVC, NuSVC, SVR).")
 
 
-def augmented(model):
+def augmented(model: Any) -> Model:
     """Return the model with its bias as a coordinate: kernel k + 1, squared norm |w|^2 + b^2, the same outputs."""
     return replace(model, diagonal=model.diagonal + 1, norm=float(np.hypot(model.norm, model.bias)), bias=0.0)
 
 
-def predict_left_out(fitted, kernel, X, y, train, rest):
+def predict_left_out(fitted: Any, kernel: Kernel, X: Array, y: Array, train: Array, rest: Array) -> Array:
     """Return the predictions at the points ``rest`` after a fit to the points ``train`` with the same kernel.
 
     X holds all points, or the matrix of a precomputed kernel.
@@ -234,7 +240,7 @@ def _require_convex(fitted, kernel, points):
         )
 
 
-def training_points(fitted, X):
+def training_points(fitted: Any, X: Any) -> tuple[Any, ...]:
     """Return the kernel, and the points in float64; row numbers for a precomputed kernel."""
     kernel = fitted.kernel_
     if kernel.tags.points == "indices":

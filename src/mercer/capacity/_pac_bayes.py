@@ -1,5 +1,7 @@
 """PAC-Bayes margin bound of the error."""
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfc, xlogy
@@ -11,7 +13,7 @@ from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
 _DISTANCES = 2.0 ** np.arange(-2, 10, 0.5)
 
 
-def pac_bayes(model, *, confidence=0.95):
+def pac_bayes(model: Any, *, confidence: float = 0.95) -> Bound:
     r"""Return the PAC-Bayes margin bound of the error.
 
     .. math:: \mathrm{kl}(\hat{Q_\mu} \| Q_\mu) \le \frac{\mu^2 / 2 + \ln((n + 1) / \delta)}{n}, \qquad

@@ -1,5 +1,7 @@
 """Rademacher complexity: the margin bound of the error, and the local complexities of a spectrum."""
 
+from typing import Any
+
 import numpy as np
 
 from mercer._common import check_positive
@@ -11,7 +13,7 @@ from mercer.capacity.bound import FIXED_KERNEL, Bound, check_confidence
 _OCTAVES = np.arange(-20, 21)
 
 
-def rademacher(model, *, confidence=0.95):
+def rademacher(model: Any, *, confidence: float = 0.95) -> Bound:
     r"""Return the margin bound of the error from the Rademacher complexity of balls of functions.
 
     .. math:: R \le \frac1n \left|\{i : y_i f(x_i) < \rho\}\right|
@@ -50,7 +52,7 @@ def rademacher(model, *, confidence=0.95):
     return margin_bound("Rademacher", model, float(np.sqrt(augmented(model).diagonal.sum())) / len(model), confidence)
 
 
-def margin_bound(name, model, complexity, confidence):
+def margin_bound(name: str, model: Any, complexity: float, confidence: float) -> Bound:
     """Return the margin bound from the complexity of the functions of norm 1 of the kernel k + 1."""
     delta = 1 - check_confidence(confidence)
     wide, n = augmented(model), len(model)
@@ -70,7 +72,7 @@ def margin_bound(name, model, complexity, confidence):
     return Bound(name, value, statement, "error", confidence, (FIXED_KERNEL,))
 
 
-def local_complexity(spectrum, r):
+def local_complexity(spectrum: Any, r: float) -> float:
     r"""Return a bound of the empirical Rademacher complexity of the functions f of norm 1 with mean f(x_i)^2 <= r.
 
     .. math:: E_\sigma \sup_f \frac1n \sum_i \sigma_i f(x_i)
@@ -103,7 +105,7 @@ def local_complexity(spectrum, r):
     return float(np.sqrt(2 / spectrum.n * (np.minimum(r, values / spectrum.n).sum() + rest / spectrum.n)))
 
 
-def local_rademacher(spectrum):
+def local_rademacher(spectrum: Any) -> Bound:
     r"""Return the fixed point of the local Rademacher complexity, a rate for the excess error of least squares.
 
     .. math:: r^* = \min_{0 \le h \le n} \left(\frac hn + \sqrt{\frac1n \sum_{i > h} \lambda_i / n}\right)

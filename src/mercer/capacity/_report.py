@@ -2,13 +2,14 @@
 
 import html
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import check_instance
+from mercer._common import ArrayLike, Memory, PointsLike, Seed, check_instance
 from mercer._compute.points import count_points
 from mercer._compute.targets import as_real_targets
 from mercer.capacity import _leave_one_out
@@ -63,7 +64,7 @@ class Report:
     truth: float | None = None
     measured: str = ""
 
-    def __str__(self):
+    def __str__(self) -> str:
         width = max((len(name) for name, _ in self.facts), default=0)
         lines = [self.title, "", *(f"  {name:{width}}  {value}" for name, value in self.facts)]
         if self.truth is not None:
@@ -86,7 +87,16 @@ class Report:
         return f"<h4>{_safe(self.title)}</h4><table><tbody>{facts}</tbody></table>{truth}{table}"
 
 
-def report(model_or_kernel, X, y=None, *, test=None, confidence=0.95, memory="1GB", random_state=None):
+def report(
+    model_or_kernel: Any,
+    X: PointsLike,
+    y: ArrayLike | None = None,
+    *,
+    test: Any = None,
+    confidence: float = 0.95,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
+) -> Report:
     """Compare all bounds of a fitted estimator with its true error, or describe the geometry of a kernel on data.
 
     Parameters

@@ -1,5 +1,7 @@
 """Sample compression bound of the error, from the number of support vectors."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import gammaln
 
@@ -7,7 +9,7 @@ from mercer.capacity._model import require
 from mercer.capacity.bound import Bound, check_confidence
 
 
-def sample_compression(model, *, confidence=0.95):
+def sample_compression(model: Any, *, confidence: float = 0.95) -> Bound:
     r"""Return the sample compression bound of the error, from the number of support vectors.
 
     .. math:: R \le 1 - \exp\left(-\frac{\ln \binom nd + \ln n + \ln(1 / \delta)}{n - d}\right)

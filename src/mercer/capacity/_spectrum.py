@@ -1,14 +1,21 @@
 """Spectrum of a kernel on data: eigenvalues, bounding box of the mapped points, effective dimension."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import check_flag, check_instance, check_positive
+from mercer._common import Array, Memory, PointsLike, Seed, check_flag, check_instance, check_positive
 from mercer.expansion import features, mean, squares
 from mercer.factor import eigenpairs
 from mercer.kernels.base import require_kernel
 from mercer.linalg.eigh import DENSE_ORDER
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
 
 # Default number of eigenvalues of a matrix that is too large for the dense solver.
 _LEADING = 50
@@ -56,7 +63,7 @@ class Spectrum:
     complete: bool
     residuals: np.ndarray
 
-    def mercer_sides(self, bound):
+    def mercer_sides(self, bound: float) -> Array:
         r"""Return the side lengths 2 C_k sqrt(lambda_j / n) that follow from a bound of the eigenfunctions.
 
         Parameters
@@ -78,7 +85,15 @@ class Spectrum:
         return 2 * bound * np.sqrt(self.values / self.n)
 
 
-def spectrum(kernel, X, n_values=None, *, centre=True, memory="1GB", random_state=None):
+def spectrum(
+    kernel: Kernel,
+    X: PointsLike,
+    n_values: int | None = None,
+    *,
+    centre: bool = True,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
+) -> Spectrum:
     r"""Return the leading eigenvalues of the (centred) Gram matrix, and the bounding box of the mapped points.
 
     Parameters
@@ -149,26 +164,26 @@ def spectrum(kernel, X, n_values=None, *, centre=True, memory="1GB", random_stat
     )
 
 
-def mapped(kernel, X):
+def mapped(kernel: Kernel, X: Array) -> Expansion:
     """Return the features of X under the resolved kernel; the points of a precomputed kernel are row numbers."""
     require_kernel(kernel)
     kernel = kernel.resolve(X)
     return features(kernel, np.arange(len(X)) if kernel.tags.points == "indices" else X)
 
 
-def require_spectrum(spectrum):
+def require_spectrum(spectrum: Spectrum) -> None:
     """Raise a TypeError unless an argument is a Spectrum."""
     check_instance("spectrum", spectrum, Spectrum, "a Spectrum, from mercer.capacity.spectrum(kernel, X)")
 
 
-def require_uncentred(spectrum):
+def require_uncentred(spectrum: Spectrum) -> None:
     """Raise a ValueError if the spectrum is that of the centred matrix."""
     require_spectrum(spectrum)
     if spectrum.centred:
         raise ValueError("spectrum must be of the uncentred Gram matrix; use spectrum(kernel, X, centre=False).")
 
 
-def effective_dimension(spectrum, ridge):
+def effective_dimension(spectrum: Any, ridge: float) -> tuple[float, float]:
     r"""Return a lower and an upper bound of the effective dimension d(ridge) = sum_j lambda_j / (lambda_j + ridge).
 
     Parameters

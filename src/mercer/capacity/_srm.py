@@ -1,10 +1,13 @@
 """Structural risk minimisation: the model with the smallest bound of a nested family."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin, clone
 
+from mercer._common import ArrayLike, PointsLike
 from mercer.capacity._model import model
 from mercer.capacity.bound import Bound, check_confidence
 from mercer.capacity.vc import vc_margin
@@ -39,13 +42,15 @@ class Choice:
 
     best: int
     model: object
-    models: tuple
+    models: tuple[Any, ...]
     bounds: tuple[Bound, ...]
     training_errors: np.ndarray
     confidence: float
 
 
-def srm(models, X, y, *, bound=vc_margin, confidence=0.95):
+def srm(
+    models: ArrayLike, X: PointsLike, y: ArrayLike, *, bound: Callable[..., Any] = vc_margin, confidence: float = 0.95
+) -> Choice:
     r"""Fit a nested family of models and return the one with the smallest bound: structural risk minimisation.
 
     Each of the k bounds is computed at confidence 1 - delta / k, so that all of them, including the one of the selected

@@ -1,16 +1,22 @@
 """Smallest enclosing ball of the mapped points in feature space."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer._common import check_positive
+from mercer._common import Memory, PointsLike, check_positive
 from mercer.capacity._spectrum import mapped
 from mercer.expansion import Expansion
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
 from mercer.solvers.svm import solve_dual
 from mercer.solvers.svm.dual import smallest_ball_dual
 from mercer.solvers.svm.workspace import Options
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Ball:
     least: float
 
 
-def smallest_ball(kernel, X, *, tol=1e-6, memory="1GB"):
+def smallest_ball(kernel: Kernel, X: PointsLike, *, tol: float = 1e-6, memory: Memory = "1GB") -> Ball:
     r"""Return the smallest ball of feature space that encloses all mapped points.
 
     .. math:: R^2 = \max_\beta \sum_i \beta_i k(x_i, x_i) - \beta'K\beta

@@ -45,17 +45,17 @@ class Bound:
     trivial: float = 1.0
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         """Either "bound" or "heuristic"."""
         return "heuristic" if self.confidence is None else "bound"
 
     @property
-    def vacuous(self):
+    def vacuous(self) -> bool:
         """True when the value is not below the trivial upper bound."""
         return not self.value < self.trivial
 
 
-def check_confidence(confidence):
+def check_confidence(confidence: float) -> float:
     """Return the confidence as a float, or raise unless it lies between 0 and 1."""
     check_number("confidence", confidence)
     if not 0 < confidence < 1:

@@ -1,11 +1,12 @@
 """Laws of eigenvalue decay: exponential, polynomial, listed, and a fit to a spectrum."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import gamma, gammaincc
 
-from mercer._common import check_instance, check_number, check_positive
+from mercer._common import Array, ArrayLike, check_instance, check_number, check_positive
 from mercer._compute.points import as_vector
 
 # Grid of powers p of exp(-a j^p) in the fit.
@@ -35,16 +36,16 @@ class ExponentialDecay:
     power: float = 1.0
     scale: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("rate", "power", "scale"):
             check_positive(name, getattr(self, name))
 
-    def log_values(self, j):
+    def log_values(self, j: Array) -> Array:
         """Return log lambda_j."""
         with np.errstate(over="ignore"):
             return np.log(self.scale) - self.rate * np.asarray(j, np.float64) ** self.power
 
-    def log_power_sum(self, t):
+    def log_power_sum(self, t: float) -> float:
         """Return an upper bound of log sum_j lambda_j^t."""
         j = np.arange(1.0, _TERMS + 1)
         # the tail is at most an integral, an incomplete gamma function
@@ -76,17 +77,17 @@ class PolynomialDecay:
     power: float
     scale: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_positive("scale", self.scale)
         check_number("power", self.power)
         if not self.power > 1:
             raise ValueError(f"power = {self.power!r} must be above 1; otherwise the sum of the eigenvalues diverges.")
 
-    def log_values(self, j):
+    def log_values(self, j: Array) -> Array:
         """Return log lambda_j."""
         return np.log(self.scale) - self.power * np.log(np.asarray(j, np.float64))
 
-    def log_power_sum(self, t):
+    def log_power_sum(self, t: float) -> float:
         """Return an upper bound of log sum_j lambda_j^t; infinity when the sum diverges."""
         q = t * self.power
         if q <= 1:
@@ -114,25 +115,25 @@ class ListedDecay:
 
     values: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         descending("values", self.values)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"ListedDecay({len(self.values)} values)"
 
-    def log_values(self, j):
+    def log_values(self, j: Array) -> Array:
         """Return log lambda_j, minus infinity beyond the list."""
         places, known = np.asarray(j, int) - 1, len(self.values)
         return np.where(
             places < known, np.log(np.asarray(self.values, np.float64))[np.minimum(places, known - 1)], -np.inf
         )
 
-    def log_power_sum(self, t):
+    def log_power_sum(self, t: float) -> float:
         """Return log sum_j lambda_j^t."""
         return float(np.log(np.sum(np.asarray(self.values, np.float64) ** t)))
 
 
-def descending(name, values):
+def descending(name: str, values: Array) -> Array:
     """Return positive numbers in descending order as a float64 array (k,), or raise."""
     values = as_vector(values, name)
     if not len(values):
@@ -145,13 +146,13 @@ def descending(name, values):
     return values
 
 
-def require_decay(name, value):
+def require_decay(name: str, value: Any) -> None:
     """Raise a TypeError unless an argument is a law of decay."""
     kinds = (ExponentialDecay, PolynomialDecay, ListedDecay)
     check_instance(name, value, kinds, "an ExponentialDecay, PolynomialDecay or ListedDecay")
 
 
-def estimate_decay(values):
+def estimate_decay(values: ArrayLike) -> Any:
     r"""Fit an exponential and a polynomial law to eigenvalues and return the better one.
 
     Least squares of log lambda_j on j^p, for the best p, and on log j; the law with the smaller n log(RSS / n) +

@@ -1,8 +1,11 @@
 """Entropy numbers of diagonal operators and of the feature map: the radius of n balls that cover the image."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from mercer._common import check_number, check_positive
+from mercer._common import Array, ArrayLike, check_number, check_positive
 from mercer._compute.points import as_vector
 from mercer.capacity.decay import ListedDecay, descending, require_decay
 
@@ -14,7 +17,7 @@ _MOST = 1 << 22
 _SHARES = np.linspace(0.02, 0.98, 49)
 
 
-def entropy_numbers(scales, n):
+def entropy_numbers(scales: ArrayLike, n: int | ArrayLike) -> tuple[Any, ...]:
     r"""Return bounds of the entropy number of a diagonal operator: the smallest radius of n balls that cover its image.
 
     .. math:: s \le \epsilon_n(D) \le 6 s, \qquad s = \sup_j n^{-1/j} (\sigma_1 \cdots \sigma_j)^{1/j}
@@ -50,7 +53,7 @@ def entropy_numbers(scales, n):
     return lower, _FACTOR * lower
 
 
-def log_entropy_number(scales, log_n):
+def log_entropy_number(scales: Any, log_n: float | ArrayLike) -> Array | float:
     r"""Return log s of ``entropy_numbers`` for scales that follow a law of decay, for any n.
 
     Parameters
@@ -81,7 +84,7 @@ def log_entropy_number(scales, log_n):
     return _finite(_Means(scales.log_values, log_n.max()).supremum(log_n, 1.0), log_n)
 
 
-def feature_entropy_number(decay, n, bound=1.0):
+def feature_entropy_number(decay: Any, n: int | ArrayLike, bound: float = 1.0) -> Array | float:
     r"""Return a bound of the entropy number of the operator that maps a ball onto a set that holds the mapped points.
 
     .. math:: \epsilon_n(A) \le \inf_a \sup_j 6 C_k
@@ -118,7 +121,7 @@ def feature_entropy_number(decay, n, bound=1.0):
     return np.exp(log_feature_entropy_number(decay, np.log(_counts(n)), bound))
 
 
-def log_feature_entropy_number(decay, log_n, bound=1.0):
+def log_feature_entropy_number(decay: Any, log_n: float | ArrayLike, bound: float = 1.0) -> Array | float:
     """Return the logarithm of ``feature_entropy_number`` for any n.
 
     Parameters
@@ -158,7 +161,7 @@ class _Means:
     Each is at the first j with log n / c < sum_(i <= j) log lambda_i - log lambda_(j + 1); these sums ascend in j.
     """
 
-    def __init__(self, log_values, needed):
+    def __init__(self, log_values: Callable[..., Any], needed: float) -> None:
         count = 256
         while True:
             j = np.arange(1, count + 2)
@@ -173,7 +176,7 @@ class _Means:
                 return
             count *= 4
 
-    def supremum(self, log_n, c):
+    def supremum(self, log_n: Array, c: float) -> Array:
         """Return the supremum for every log n; infinity when it lies beyond the computed eigenvalues."""
         place = np.searchsorted(self._turns, log_n / c, side="right")
         computed = place < len(self._turns)

@@ -1,9 +1,13 @@
 """Scorers for scikit-learn's searches that compute the leave-one-out score from one fit for each candidate."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import r2_score
 
+from mercer._common import Array, ArrayLike, PointsLike
 from mercer._compute.points import count_points
 from mercer._compute.targets import as_real_targets
 from mercer.capacity._model import own_targets, require_affine, training_points
@@ -30,7 +34,7 @@ class Resubstitution:
     True
     """
 
-    def split(self, X, y=None, groups=None):
+    def split(self, X: PointsLike, y: Any = None, groups: Any = None) -> Iterator[tuple[Array, Array]]:
         """Yield the indices of all rows twice: as training and as test set.
 
         Parameters
@@ -41,15 +45,17 @@ class Resubstitution:
         everything = np.arange(count_points(X))
         yield everything, everything
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(
+        self, X: Array | None = None, y: Array | None = None, groups: tuple[Array, Array] | None = None
+    ) -> int:
         """Return 1."""
         return 1
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "Resubstitution()"
 
 
-def span_score(estimator, X, y):
+def span_score(estimator: Any, X: PointsLike, y: ArrayLike) -> float:
     """Score a fitted support vector machine by the span rule: leave-one-out accuracy, or R^2 of a regression.
 
     A scorer for scikit-learn's searches, to be used with ``cv=Resubstitution()``: it needs the training points.
@@ -84,7 +90,7 @@ def span_score(estimator, X, y):
     return float(np.mean(y == predictions) if is_classifier(fitted) else r2_score(y, predictions))
 
 
-def ridge_score(estimator, X, y):
+def ridge_score(estimator: Any, X: PointsLike, y: ArrayLike) -> float:
     """Score a fitted kernel ridge regression by R^2 of its exact leave-one-out predictions.
 
     A scorer for scikit-learn's searches, to be used with ``cv=Resubstitution()``: it needs the training points.

@@ -1,9 +1,12 @@
 """Span rule: the leave-one-out error of a support vector machine from one fit."""
 
+from typing import Any
+
 import numpy as np
 import scipy.linalg
 from sklearn.base import is_classifier
 
+from mercer._common import Array, ArrayLike, Memory, PointsLike
 from mercer._compute.memory import require_memory
 from mercer._compute.points import count_points, take_points
 from mercer.capacity._model import models, own_targets, require, require_model
@@ -19,7 +22,7 @@ _BLOCK = 2048
 SAME_MARGIN = "a margin that keeps the same support vectors when a point is left out"
 
 
-def squared_spans(model, *, affine=True, memory="1GB"):
+def squared_spans(model: Any, *, affine: bool = True, memory: Memory = "1GB") -> Array:
     r"""Return the squared distance of every support vector to the span of the other ones on the margin.
 
     .. math:: S_p^2 = \min_\lambda \left|\phi(x_p) - \sum_{i \ne p} \lambda_i \phi(x_i)\right|^2
@@ -79,7 +82,7 @@ def squared_spans(model, *, affine=True, memory="1GB"):
     return spans
 
 
-def leave_one_out_outputs(model, *, memory="1GB"):
+def leave_one_out_outputs(model: Any, *, memory: Memory = "1GB") -> Array:
     r"""Return the span rule's estimate of f(x_p) after a fit without x_p, for every training point.
 
     .. math:: f^{(-p)}(x_p) \approx f(x_p) - b_p S_p^2
@@ -115,7 +118,9 @@ def leave_one_out_outputs(model, *, memory="1GB"):
     return model.outputs - model.coef * squared_spans(model, memory=memory)
 
 
-def leave_one_out_predictions(fitted, X, y, sample_weight=None, *, memory="1GB"):
+def leave_one_out_predictions(
+    fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, memory: Memory = "1GB"
+) -> Array:
     """Return the span rule's leave-one-out prediction of every training point: a class or a value.
 
     Parameters
@@ -152,7 +157,9 @@ def leave_one_out_predictions(fitted, X, y, sample_weight=None, *, memory="1GB")
     return fitted.classes_[decide(outputs, len(fitted.classes_), fitted.multi_class, fitted.break_ties)]
 
 
-def span_rule(fitted, X, y, sample_weight=None, *, memory="1GB"):
+def span_rule(
+    fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, memory: Memory = "1GB"
+) -> Bound:
     r"""Return the span rule's estimate of the leave-one-out error of a support vector classifier.
 
     .. math:: \frac1n \sum_p \Psi(\alpha_p S_p^2 - y_p f(x_p))
@@ -187,7 +194,7 @@ def span_rule(fitted, X, y, sample_weight=None, *, memory="1GB"):
     return estimate("span rule", wrong, SAME_MARGIN)
 
 
-def estimate(name, wrong, assumption):
+def estimate(name: str, wrong: Array, assumption: str) -> Bound:
     """Return the heuristic share of points that are misclassified when left out."""
     value = float(np.mean(wrong))
     statement = f"About {value:.1%} of the points are misclassified when left out."

@@ -1,5 +1,7 @@
 """Vapnik's VC bounds: confidence term, bound for a known VC dimension, and the dimension from a margin."""
 
+from typing import Any
+
 import numpy as np
 
 from mercer._common import check_integer, check_number, check_positive
@@ -8,7 +10,7 @@ from mercer.capacity.ball import smallest_ball
 from mercer.capacity.bound import Bound, check_confidence
 
 
-def vc_confidence(h, n, confidence=0.95):
+def vc_confidence(h: float, n: int, confidence: float = 0.95) -> float:
     r"""Return the term that Vapnik's bound adds to the training error.
 
     .. math:: \sqrt{\frac{h (\log(2 n / h) + 1) - \log(\eta / 4)}{n}}
@@ -46,7 +48,7 @@ def vc_confidence(h, n, confidence=0.95):
     return float(np.sqrt((h * (np.log(2.0 * n) - np.log(h) + 1) - np.log(eta / 4)) / n))
 
 
-def vc_bound(training_error, h, n, confidence=0.95):
+def vc_bound(training_error: float, h: int, n: int, confidence: float = 0.95) -> Bound:
     r"""Return Vapnik's bound of the error for a class of functions of known VC dimension.
 
     .. math:: R \le R_{emp} + \sqrt{\frac{h (\log(2 n / h) + 1) - \log(\eta / 4)}{n}}
@@ -88,7 +90,7 @@ def vc_bound(training_error, h, n, confidence=0.95):
     return Bound("VC", value, statement, "error", confidence, assumptions)
 
 
-def vc_margin(model, ball=None, *, confidence=0.95):
+def vc_margin(model: Any, ball: Any = None, *, confidence: float = 0.95) -> Bound:
     r"""Return Vapnik's bound with the VC dimension estimated from the margin, h = R^2 |w|^2 + 1.
 
     Points with a margin y_i f(x_i) below 1 count as errors.

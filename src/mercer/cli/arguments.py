@@ -3,6 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 import mercer
 from mercer.cli import compress, demo, info
@@ -12,7 +13,7 @@ from mercer.cli.tables import KINDS
 _MODEL = {"type": Path, "metavar": "MODEL", "help": "a file of mercer.save or a LIBSVM text model"}
 
 
-def parse(arguments):
+def parse(arguments: Any) -> tuple[Any, ...]:
     """Return the function ``run(options, progress)`` of a command and its options; None after printing the help."""
     parser = argparse.ArgumentParser(
         prog="mercer",

@@ -1,5 +1,9 @@
 """mercer compress: read a model file, compress the model, write it and report the loss."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from sklearn.base import is_classifier, is_outlier_detector
 
 from mercer._compute.memory import human_bytes
@@ -8,8 +12,11 @@ from mercer.cli.failure import Failure, naming
 from mercer.cli.output import Output
 from mercer.compression import compress
 
+if TYPE_CHECKING:
+    from mercer.solvers.svm.workspace import Options
 
-def run(options, progress):
+
+def run(options: Options, progress: Any) -> str:
     """Compress the model that the options name, write it, and return the report with the path on its last line."""
     progress(f"reading {options.model}")
     found = models.read(options.model)

@@ -1,6 +1,8 @@
 """Errors of commands, as one sentence for the user."""
 
 import contextlib
+from collections.abc import Iterator
+from typing import Any
 
 # Characters of the text of another library's error that are shown; it may hold a whole line of a file.
 _LONGEST = 100
@@ -11,7 +13,7 @@ class Failure(Exception):
 
 
 @contextlib.contextmanager
-def naming(place, remedy=""):
+def naming(place: Any, remedy: str = "") -> Iterator[Any]:
     """Turn errors of the block into a `Failure` whose message starts with a file or step and ends with a remedy.
 
     Examples

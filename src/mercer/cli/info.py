@@ -1,17 +1,24 @@
 """mercer info: describe a model file."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from mercer._compute.memory import human_bytes
 from mercer.cli import models, tables
 from mercer.formats import model_card
 
+if TYPE_CHECKING:
+    from mercer.solvers.svm.workspace import Options
 
-def run(options, progress):
+
+def run(options: Options, progress: Any) -> Any:
     """Return the description of the model file that the options name."""
     progress(f"reading {options.model}")
     return describe(models.read(options.model))
 
 
-def describe(found):
+def describe(found: Any) -> Any:
     """Return the facts about a ModelFile, one per line."""
     card, last = model_card(found.model), found.last
     facts = {"file": f"{found.path}, {human_bytes(found.size)}, {found.kind}", "model": card["model"]}

@@ -1,10 +1,13 @@
 """Model files that a command reads: Mercer's own or LIBSVM text models."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.points import take_points
 from mercer.cli.failure import Failure, naming
 from mercer.cli.inputs import require_file
@@ -26,28 +29,28 @@ class ModelFile:
     text: str | None = None
 
     @property
-    def source(self):
+    def source(self) -> Any:
         """The model as `mercer.compress` takes it: a text model as text, whose width follows the data."""
         return self.model if self.text is None else self.text
 
     @property
-    def last(self):
+    def last(self) -> Any:
         """The last step of a pipeline, or the model."""
         return self.model.steps[-1][1] if hasattr(self.model, "steps") else self.model
 
     @property
-    def n_features(self):
+    def n_features(self) -> int | None:
         """Columns of the data, the least possible number for a text model, or None for a kernel."""
         first = self.model.steps[0][1] if hasattr(self.model, "steps") else self.model
         return getattr(first, "n_features_in_", None)
 
     @property
-    def classes(self):
+    def classes(self) -> Array | None:
         """Array of classes, or None."""
         return getattr(self.last, "classes_", None)
 
 
-def read(path):
+def read(path: str | os.PathLike[str]) -> ModelFile:
     """Return the ModelFile at a path, or raise a Failure that names the path.
 
     Examples
@@ -84,7 +87,7 @@ def read(path):
     return ModelFile(path, TEXT_MODEL, size, model, text + "\n")
 
 
-def with_one_vector(source):
+def with_one_vector(source: Any) -> Any:
     """Return a model (of a pipeline its last step) with its first vector only, to try whether it can be written."""
     model = families.read(source.steps[-1][1] if hasattr(source, "steps") else source)
     psi = model.expansion_

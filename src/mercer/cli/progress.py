@@ -1,5 +1,7 @@
 """The progress of a command, on the terminal."""
 
+from typing import Any
+
 _WIDTH = 24
 
 
@@ -14,23 +16,23 @@ class Progress:
     working ...
     """
 
-    def __init__(self, stream):
+    def __init__(self, stream: Any) -> None:
         self._stream = stream
         self._terminal = stream.isatty()
         self._text = ""
 
-    def __call__(self, text):
+    def __call__(self, text: str) -> None:
         """Start a step."""
         self._text = text
         self._write(f"\r\x1b[2K{text} ..." if self._terminal else f"{text} ...\n")
 
-    def step(self, done, most):
+    def step(self, done: Any, most: int) -> None:
         """Draw a bar of the part that is done, on a terminal only."""
         if self._terminal:
             filled = _WIDTH * min(done, most) // max(most, 1)
             self._write(f"\r\x1b[2K{self._text} [{'#' * filled}{'.' * (_WIDTH - filled)}] {done} of {most}")
 
-    def end(self):
+    def end(self) -> None:
         """Clear the line."""
         if self._terminal:
             self._write("\r\x1b[2K")

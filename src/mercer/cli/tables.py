@@ -1,11 +1,14 @@
 """Tables of data that a command reads: rows of numbers with labels, from four kinds of files."""
 
+import os
 import zipfile
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import Array
 from mercer.cli.failure import Failure, naming
 from mercer.cli.inputs import require_arrays, require_file
 
@@ -24,7 +27,7 @@ class Table:
     y: np.ndarray | None
 
 
-def read_table(path, n_features, at_least=False):
+def read_table(path: str | os.PathLike[str], n_features: int, at_least: bool = False) -> Table:
     r"""Return the Table in a file, whose suffix states its kind (`KINDS`), or raise a Failure that names the file.
 
     A .csv with exactly ``n_features`` columns has no labels. With ``at_least`` the rows may have more features, because
@@ -123,7 +126,7 @@ def _libsvm(path, n_features, _at_least):
     return Table(X, y)
 
 
-def labels(y, classes, path):
+def labels(y: Array, classes: Array, path: str | os.PathLike[str]) -> Array:
     """Return labels y (n,) as classes of a model, where 3, 3.0 and "3" mean the same class; errors name ``path``.
 
     Examples
@@ -149,7 +152,7 @@ def labels(y, classes, path):
     return classes[np.array(codes)[places]]
 
 
-def targets(y, path):
+def targets(y: Any, path: str | os.PathLike[str]) -> Any:
     """Return regression targets y (n,) or (n, m) as finite floats; errors name ``path``."""
     with naming(path, "targets must be numbers"):
         y = np.asarray(y).astype(np.float64)
@@ -158,7 +161,7 @@ def targets(y, path):
     return y
 
 
-def listed(classes, most=8):
+def listed(classes: Array, most: int = 8) -> Any:
     """Return the classes as text, at most ``most`` of them."""
     words = [repr(each) for each in np.asarray(classes).tolist()]
     return ", ".join(words if len(words) <= most else [*words[: most - 1], f"... {words[-1]}"])

@@ -1,10 +1,13 @@
 """compress: return a fitted kernel model with few vectors that approximates it."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from mercer._common import check_choice, check_flag, check_fraction, check_function
+from mercer._common import ArrayLike, PointsLike, Seed, check_choice, check_flag, check_fraction, check_function
 from mercer._compute.points import refuse_nonfinite, take_points
 from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer.compression import families
@@ -15,20 +18,20 @@ from mercer.reduction._reduce import check_limits, check_reduction
 
 
 def compress(
-    model,
-    X=None,
-    y=None,
+    model: Any,
+    X: PointsLike | None = None,
+    y: ArrayLike | None = None,
     *,
-    n_vectors=None,
-    max_loss=None,
-    method=None,
-    shared=True,
-    threshold="train",
-    holdout=None,
-    neighbours=None,
-    random_state=None,
-    callback=None,
-):
+    n_vectors: int | float | None = None,
+    max_loss: float | None = None,
+    method: Any = None,
+    shared: bool = True,
+    threshold: str = "train",
+    holdout: float | None = None,
+    neighbours: Callable[..., Any] | None = None,
+    random_state: Seed = None,
+    callback: Callable[..., Any] | None = None,
+) -> Any:
     r"""Return a fitted kernel model over a reduced set: few vectors, shared by all columns of its expansion.
 
     Without data the expansion is approximated in feature space, as ``mc.reduce(psi, n_vectors)`` does. With data the

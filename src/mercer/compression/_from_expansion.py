@@ -1,15 +1,22 @@
 """from_expansion: return a fitted model of a given class over other vectors."""
 
+from __future__ import annotations
+
 import numbers
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import ArrayLike
 from mercer._compute.points import as_columns, take_points
 from mercer.compression import families
 from mercer.expansion import require_expansion
 
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
 
-def from_expansion(expansion, intercept, like):
+
+def from_expansion(expansion: Expansion, intercept: float | ArrayLike, like: Any) -> Any:
     r"""Return a fitted model whose outputs are ``expansion(X) + intercept``, of the class of another model.
 
     .. math:: f_j(x) = \langle \phi(x), \psi_j \rangle + b_j

@@ -3,11 +3,13 @@
 import copy
 import functools
 import os
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._common import Array
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.estimators.kernel_ridge import KernelRidge
 from mercer.estimators.nu_svc import NuSVC
@@ -37,7 +39,7 @@ _OF_COMPONENTS = ("eigenvalues_", "explained_variance_ratio_", "mean_")
 
 
 @functools.singledispatch
-def read(model, n_features=None):
+def read(model: Any, n_features: int | None = None) -> Any:
     """Return a fitted model as Mercer's estimator of its family, with its ``expansion_`` and ``intercept_``.
 
     ``model`` is an estimator, or the path or text of a LIBSVM model, whose number of features may be given. Attributes
@@ -61,7 +63,7 @@ def read(model, n_features=None):
     return reader(model, n_features)
 
 
-def read_last(model, n_features=None):
+def read_last(model: Any, n_features: int | None = None) -> tuple[Any, Any]:
     """Return the final step of a model in Mercer's class, and a function that puts such an estimator in its place."""
     model = getattr(model, "best_estimator_", model)
     if not hasattr(model, "steps"):
@@ -141,7 +143,7 @@ def _converted(own, model, params):
     return with_vectors(estimator, found.expansion, found.intercept)
 
 
-def with_vectors(estimator, expansion, intercept):
+def with_vectors(estimator: Any, expansion: Expansion, intercept: Array) -> Any:
     """Return a copy of Mercer's estimator with another expansion and intercept (m,)."""
     estimator = copy.copy(estimator)
     psi = Expansion(expansion.kernel, expansion.points, expansion.dense_coef()) if expansion.coef is None else expansion
@@ -186,7 +188,7 @@ def _components(estimator: KernelPCA, psi):
         estimator.mean_ = Expansion(psi.kernel, psi.points, best.coef.astype(psi.coef.dtype))
 
 
-def class_signs(estimator):
+def class_signs(estimator: Any) -> Array | None:
     """Return the sign of each class in each binary classifier (c, m): 1, -1, or 0; None for other estimators.
 
     Examples
@@ -202,6 +204,6 @@ def class_signs(estimator):
     return one_vs_one.class_signs(len(estimator.classes_), estimator.multi_class)
 
 
-def dense(points):
+def dense(points: Array) -> Array:
     """Return rows as a dense array: constructed vectors are not sparse."""
     return points.toarray() if sp.issparse(points) else np.asarray(points)

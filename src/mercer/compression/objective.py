@@ -3,16 +3,24 @@
 Sums over tiles are in float32 on all threads, the equations for the coefficients in float64.
 """
 
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 from scipy.linalg import solve_triangular
 from scipy.optimize import Bounds, minimize
 
+from mercer._common import Array, ArrayLike, PointsLike
 from mercer._compute.points import Points
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import Tile
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 # Rows per tile: with a few hundred vectors its values fit in the cache.
 _ROWS = 1024
@@ -30,7 +38,9 @@ class Objective:
     With ``inside`` outputs in (-1, 1) count fully: there `margins` asks for the outputs, elsewhere for the signs.
     """
 
-    def __init__(self, kernel, X, outputs, signs=None, inside=False):
+    def __init__(
+        self, kernel: Kernel, X: PointsLike, outputs: ArrayLike, signs: ArrayLike | None = None, inside: bool = False
+    ) -> None:
         self.kernel, self.shape = kernel, outputs.shape
         concerned = np.ones((len(X), 1), bool) if signs is None else signs != 0
         self.concerned = concerned.sum(axis=1).mean()
@@ -48,7 +58,7 @@ class Objective:
         self._signs = None if signs is None else [np.asarray(signs[rows], np.float32) for rows in cuts]
         self._inside = [(np.abs(F) < 1) & inside for F in self._F32]
 
-    def fit_outputs(self, Z, passes, callback=None):
+    def fit_outputs(self, Z: Array, passes: int, callback: Callable[..., Any] | None = None) -> Array:
         """Return points (p, d) that minimise the least-squares objective from Z."""
         ridge = self._ridge(Z)
 
@@ -57,7 +67,9 @@ class Objective:
 
         return descend(objective, Z.ravel(), passes, callback, self._lower(Z, 0)).reshape(Z.shape)
 
-    def fit_margins(self, Z, B, b, weight, passes, callback=None):
+    def fit_margins(
+        self, Z: Array, B: Array, b: Array, weight: float, passes: int, callback: Callable[..., Any] | None = None
+    ) -> tuple[Array, Array, Array]:
         """Return points, coefficients and intercepts that minimise `margins` from Z, B and b."""
         (p, d), m = Z.shape, len(b)
         # L^T B and scaled points have curvatures of similar size: coefficients of near points are correlated
@@ -79,7 +91,7 @@ class Objective:
         first = np.concatenate([(steep * Z).ravel(), (L.T @ B).ravel(), b])
         return split(descend(objective, first, passes, callback, self._lower(Z, len(first) - Z.size)))
 
-    def least_squares(self, Z, ridge):
+    def least_squares(self, Z: Array, ridge: float) -> tuple[float, Array, Array, Array]:
         """Return the least-squares objective per row, its gradient in Z, and the best coefficients B and b."""
         Z32 = Z.astype(np.float32)
         tiles = [None] * len(self._points)
@@ -108,7 +120,7 @@ class Objective:
         gradient = _total(each[1] for each in sums)
         return float(value) / n, gradient.reshape(p, -1) / n, B, b
 
-    def margins(self, Z, B, b, weight, ridge):
+    def margins(self, Z: Array, B: Array, b: Array, weight: float, ridge: float) -> tuple[float, Array, Array, Array]:
         """Return the margin objective per row, and its gradients in Z, B and b.
 
         ``weight`` is that of a squared difference of outputs against a squared violation of the margin; it is 1, and
@@ -137,14 +149,14 @@ class Objective:
             slope_b[columns] += sums[i][3]
         return float(value) / n + ridge * np.sum(B * B), slope / n, slope_B / n + 2 * ridge * B, slope_b / n
 
-    def loss(self, Z, B, b, weight):
+    def loss(self, Z: Any, B: Array, b: Array, weight: float) -> Any:
         """Return the margin objective per row without its ridge, or the squared differences if there are no signs."""
         if self._signs is not None:
             return self.margins(Z, B, b, weight, 0.0)[0]
         S = (np.asarray(self.kernel(X, Z)) @ B + b for X in self._X64)
         return _total(np.sum(np.square(each - F)) for each, F in zip(S, self._F64, strict=True)) / self.shape[0]
 
-    def count_errors(self, Z, B, b):
+    def count_errors(self, Z: Array, B: Array, b: Array) -> Array:
         """Return how many binary classifiers that concern a row give it the wrong sign (n,)."""
         Z32, B32, b32 = (each.astype(np.float32) for each in (Z, B, b))
         counts = np.empty(self.shape[0], int)
@@ -157,7 +169,7 @@ class Objective:
         run_tasks(task, len(self._rows))
         return counts
 
-    def coefficients(self, Z):
+    def coefficients(self, Z: Array) -> tuple[Array, Array]:
         """Return the best coefficients (p, m) and intercepts (m,) over points, in float64."""
         gram, mass, right = self._products(Z)
         n, total = self.shape[0], np.sum([F.sum(axis=0) for F in self._F64], axis=0)
@@ -205,7 +217,13 @@ class _Spent(Exception):
     """All evaluations of a descent are used."""
 
 
-def descend(objective, start, passes, callback=None, least=None):
+def descend(
+    objective: Callable[..., Any],
+    start: Array,
+    passes: int,
+    callback: Callable[..., Any] | None = None,
+    least: Array | None = None,
+) -> Array:
     """Return the lowest point that L-BFGS finds in ``passes`` evaluations; 0 returns the start.
 
     ``callback()`` is called after every evaluation; ``least`` (k,) are lower bounds.

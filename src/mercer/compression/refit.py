@@ -4,13 +4,21 @@ The distance in feature space also counts directions without data. Here the squa
 are minimised, with the coefficients eliminated by least squares; for classifiers, the violations of the margin follow.
 """
 
+from __future__ import annotations
+
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer import landmarks
+from mercer._common import ArrayLike, Seed
 from mercer.compression.objective import Objective
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 # Kernel values per pass over the data; with more, a subset of the rows is used.
 VALUES = 1 << 24
@@ -35,20 +43,20 @@ class Refit:
 
 
 def refit(
-    kernel,
-    start,
-    X,
-    outputs,
-    signs=None,
+    kernel: Kernel,
+    start: ArrayLike,
+    X: ArrayLike,
+    outputs: ArrayLike,
+    signs: ArrayLike | None = None,
     *,
-    labelled=True,
-    copies=1,
-    scale=None,
-    passes=None,
-    share=1.0,
-    random_state=None,
-    callback=None,
-):
+    labelled: bool = True,
+    copies: int = 1,
+    scale: ArrayLike | None = None,
+    passes: Any = None,
+    share: float = 1.0,
+    random_state: Seed = None,
+    callback: Callable[..., Any] | None = None,
+) -> Refit:
     r"""Return few points and coefficients whose outputs on data approximate given ones.
 
     .. math:: \min_{Z, B, b} \sum_i |F_i - k(x_i, Z) B - b|^2 + \lambda |B|^2

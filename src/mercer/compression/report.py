@@ -1,10 +1,13 @@
 """Reports of compressions: numbers of vectors, distances in feature space, scores and changed predictions."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
+from mercer._common import Array
+from mercer._compute import html
 from mercer.formats.allowlist import storable
 
 # A value or a row of coordinates counts as changed above this share of the standard deviation.
@@ -39,7 +42,7 @@ class Measured:
     changed: float
 
     @property
-    def loss(self):
+    def loss(self) -> float:
         """score_before - score_after."""
         return self.score_before - self.score_after
 
@@ -84,7 +87,7 @@ class CompressionReport:
     held_out: bool = False
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         """One line: how much smaller the model is, and the scores before and after with their paired difference."""
         smaller = f"{self.vectors_before / self.vectors_after:.3g} times smaller, "
         if (seen := self.measured) is None:
@@ -98,11 +101,15 @@ class CompressionReport:
         return f"{smaller}{self.score} {before}{unit} -> {after}{unit} on {rows} (difference {difference} +- {error})"
 
     @property
-    def evaluations_saved(self):
+    def evaluations_saved(self) -> Any:
         """Kernel evaluations saved per prediction."""
         return self.vectors_before - self.vectors_after
 
-    def __str__(self):
+    def _repr_html_(self):
+        first, *rest = str(self).splitlines()
+        return html.table(first, [line.split(": ", 1) if ": " in line else ("", line) for line in rest])
+
+    def __str__(self) -> str:
         factor = self.vectors_before / self.vectors_after
         error, m = self.relative_error, len(self.relative_error)
         lines = [
@@ -122,7 +129,7 @@ class CompressionReport:
         return "\n".join(lines)
 
 
-def measure(before, after, X, y=None):
+def measure(before: Any, after: Any, X: Array | None, y: Array | None = None) -> Measured:
     """Return the scores of two models of one class on the same rows.
 
     Without ``y``, and for estimators that are not supervised, the outputs of ``before`` are the truth.
@@ -147,14 +154,14 @@ def measure(before, after, X, y=None):
     return Measured(n, *scores, _standard_error(lost[1]), _standard_error(lost[1] - lost[0]), float(np.mean(moved)))
 
 
-def score_name(model, labelled):
+def score_name(model: Any, labelled: bool) -> str:
     """Return the name of the score of a model in reports, with or without labels."""
     if is_classifier(model) and labelled:
         return "accuracy"
     return "agreement" if is_classifier(model) or is_outlier_detector(model) else "R^2"
 
 
-def answers(model, X):
+def answers(model: Any, X: Array | None) -> Array:
     """Return the coordinates of a transformer, or the predictions of another estimator."""
     return model.transform(X) if hasattr(model, "transform") else model.predict(X)
 

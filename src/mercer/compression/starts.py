@@ -1,15 +1,23 @@
 """Starting points of a compression: k-means centres of each class, more for classes with rows near the margin."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from mercer import landmarks
+from mercer._common import Array
 from mercer.compression.families import dense
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
 
 # Largest number of rows per centre.
 _ROWS = 100
 
 
-def starts(X, outputs, signs, n_vectors, psi, seed):
+def starts(X: Array, outputs: Array, signs: Array | None, n_vectors: int, psi: Expansion, seed: int) -> Array:
     """Return starting points (n_vectors, d) for the vectors of a model, from rows X with outputs and signs or None.
 
     Every class gets a number in proportion to its rows within the margin of a binary classifier, at least one, from

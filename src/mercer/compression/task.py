@@ -1,11 +1,15 @@
 """One compression: a model, data, and the fits of vectors and intercepts to them."""
 
+from __future__ import annotations
+
 import copy
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.utils.validation import column_or_1d
 
+from mercer._common import ArrayLike, PointsLike, Seed
 from mercer._compute.points import as_rows, count_points, take_points
 from mercer._compute.targets import refuse_targets
 from mercer.compression import families
@@ -18,20 +22,42 @@ from mercer.expansion import Expansion
 from mercer.formats import as_expansion
 from mercer.linalg.generator import generator
 
+if TYPE_CHECKING:
+    from mercer.compression.vectors import Vectors
+
 _FOLDS = 3
 
 
 class Task:
     """A model in Mercer's class, data, and the values that all numbers of vectors share."""
 
-    def __init__(self, model, X, y, copies, vectors, threshold="train", holdout=None, random_state=None):
+    model: Any
+    vectors: Vectors
+    threshold: str
+    psi: Any
+    intercept: Any
+    callback: Any
+    y: Any
+    signs: Any
+
+    def __init__(
+        self,
+        model: Any,
+        X: PointsLike | None,
+        y: ArrayLike | None,
+        copies: list[Any],
+        vectors: Vectors,
+        threshold: str = "train",
+        holdout: float | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.model, self.vectors, self.threshold = model, vectors, threshold
         self.psi, self.intercept, self.callback = model.expansion_, model.intercept_, vectors.callback
         rng = generator(random_state)
         draw = rng.integers if isinstance(rng, np.random.Generator) else rng.randint
-        self.seed = int(draw(2**31 - 1))
-        self.held_out = holdout is not None
-        self.has_data = X is not None
+        self.seed: int = int(draw(2**31 - 1))
+        self.held_out: bool = holdout is not None
+        self.has_data: bool = X is not None
         if not self.has_data:
             return
         blocks = [self._rows(each) for each in [X, *copies]]
@@ -49,10 +75,10 @@ class Task:
             )
         signs = self._signs(X, y)
         rows, out = self._split(n, holdout)
-        self.blocks = [take_points(each, rows) for each in blocks]
-        self.outputs = [each[rows] for each in outputs]
+        self.blocks: list[Any] = [take_points(each, rows) for each in blocks]
+        self.outputs: list[Any] = [each[rows] for each in outputs]
         self.y, self.signs = (None if each is None else each[rows] for each in (y, signs))
-        self.reported = take_points(blocks[0], out), None if y is None else y[out]
+        self.reported: tuple[Any, ...] = take_points(blocks[0], out), None if y is None else y[out]
 
     @property
     def _selects(self):
@@ -96,7 +122,7 @@ class Task:
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
-    def answer(self, n_vectors, max_loss):
+    def answer(self, n_vectors: float, max_loss: Any) -> Any:
         """Return the model with a number of vectors, or with the fewest that lose at most a share of the score."""
         if self.vectors.allows_all(n_vectors):
             return self._unchanged(f"n_vectors = {n_vectors} allows all {self.vectors.most}")

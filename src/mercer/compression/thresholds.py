@@ -1,11 +1,17 @@
 """Intercepts of a reduced set that are the best ones on given rows."""
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import brentq
 from sklearn.base import is_outlier_detector, is_regressor
 
+from mercer._common import Array
 
-def fitted_intercepts(model, values, outputs, y=None, signs=None):
+
+def fitted_intercepts(
+    model: Any, values: Array, outputs: Array | None, y: Array | None = None, signs: Array | None = None
+) -> Array:
     """Return intercepts (m,) for the values (n, m) of a reduced set on rows with outputs (n, m) of the model.
 
     Classifiers have ``signs`` (n, m) and get the least squared hinge loss in each column. An outlier detector rejects
@@ -27,7 +33,7 @@ def fitted_intercepts(model, values, outputs, y=None, signs=None):
     return np.mean(truth - values, axis=0)
 
 
-def hinge_intercept(values, signs):
+def hinge_intercept(values: Array, signs: Array) -> float:
     r"""Return the constant b that minimises :math:`\sum_i \max(0, 1 - s_i (v_i + b))^2`; the middle of several.
 
     ``signs`` (n,) are 1 or -1, or 0 for rows that do not count. One sign only gives the nearest constant without loss.

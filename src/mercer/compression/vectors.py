@@ -1,15 +1,18 @@
 """Reduced sets of the vectors of a model: all columns together, or each column alone."""
 
 import numbers
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.points import join_points, take_points
 from mercer.expansion import Expansion, sqdist
 from mercer.reduction import reduce
 
 
-def is_share(n_vectors):
+def is_share(n_vectors: float) -> bool:
     """Return whether a number of vectors is a share of them, in (0, 1)."""
     real = isinstance(n_vectors, numbers.Real) and not isinstance(n_vectors, numbers.Integral)
     return bool(real and 0 < n_vectors < 1)
@@ -30,22 +33,29 @@ class Vectors:
            [3., 0.]])
     """
 
-    def __init__(self, psi, method, shared=True, callback=None):
+    psi: Expansion
+    method: Any
+    shared: bool
+    callback: Any
+
+    def __init__(
+        self, psi: Expansion, method: Any, shared: bool = True, callback: Callable[..., Any] | None = None
+    ) -> None:
         self.psi, self.method, self.shared, self.callback = psi, method, shared, callback
         used = np.asarray(psi.coef) != 0
-        self.size = max(1, int(np.count_nonzero(used.any(axis=1))))
-        self.most = self.size if shared else max(1, int(used.sum(axis=0).max()))
+        self.size: int = max(1, int(np.count_nonzero(used.any(axis=1))))
+        self.most: int = self.size if shared else max(1, int(used.sum(axis=0).max()))
         self._found = {}
 
-    def allows_all(self, n_vectors):
+    def allows_all(self, n_vectors: float) -> bool:
         """Return whether a number of vectors leaves the model as it is."""
         return n_vectors is not None and not is_share(n_vectors) and n_vectors >= self.most
 
-    def number(self, n_vectors, size=None):
+    def number(self, n_vectors: Any, size: int | None = None) -> int:
         """Return a number of vectors, also for a share of a number of them, by default of ``most``."""
         return max(1, round(n_vectors * (size or self.most))) if is_share(n_vectors) else n_vectors
 
-    def reduced(self, n_vectors):
+    def reduced(self, n_vectors: float) -> Expansion:
         """Return the reduced set with a number or a share of the vectors, or with None the number of the method."""
         if n_vectors not in self._found:
             if self.shared:
@@ -57,7 +67,7 @@ class Vectors:
                 )
         return self._found[n_vectors]
 
-    def relative_error(self, chi):
+    def relative_error(self, chi: Expansion) -> Array:
         """Return |psi_j - chi_j| / |psi_j| (m,)."""
         # a reduced set may be over a kernel that contains the features of that of psi
         psi = Expansion(chi.kernel, self.psi.points, self.psi.coef)

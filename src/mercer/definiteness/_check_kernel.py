@@ -1,8 +1,12 @@
 """check_kernel: proofs by formula, necessary conditions over the range of the data, numerical evidence on the data."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import PointsLike
 from mercer._compute.points import count_points
 from mercer.definiteness.evidence import asymmetry, find_witness, smallest_eigenpair, try_pairs
 from mercer.definiteness.profiles import examine
@@ -20,7 +24,7 @@ _METRICS = 1 << 20
 _ASYMMETRY = 1e-8
 
 
-def check_kernel(k, X=None):
+def check_kernel(k: Kernel | Callable[..., Any], X: PointsLike | None = None) -> KernelReport:
     r"""Check whether a function of two points is a positive semidefinite kernel.
 
     A kernel is symmetric and positive semidefinite: sum_ij c_i c_j k(x_i, x_j) >= 0 for all points and coefficients.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mercer._common import refuse_large
+from mercer._common import ArrayLike, PointsLike, refuse_large
 from mercer._compute.points import as_dense_rows, count_points
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.empirical_map import EmpiricalMap
@@ -33,7 +33,7 @@ class Repaired:
     kernel: Kernel | None = None
 
 
-def make_positive(kernel, how="clip", *, X=None):
+def make_positive(kernel: ArrayLike | Kernel, how: str = "clip", *, X: PointsLike | None = None) -> Repaired:
     r"""Return a positive semidefinite matrix or kernel near a symmetric one that is not.
 
     With the eigenvalues of the matrix of kernel values, K = U diag(lambda) U':

@@ -1,16 +1,24 @@
 """Numerical evidence on points: symmetry, smallest eigenvalue, and a vector with negative squared norm (witness)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from mercer._common import Array
 from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.linalg import eigh
 from mercer.linalg.smallest_eigenvalue import smallest
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+    from mercer.linalg.smallest_eigenvalue import Smallest
 
 # Number of evenly spaced points that are tested pair by pair when the dense solver does not take all.
 _TRIED = 1_000
@@ -28,7 +36,7 @@ class Pairs:
     K: np.ndarray
 
 
-def try_pairs(kernel, X):
+def try_pairs(kernel: Kernel, X: Array) -> Pairs:
     """Return the kernel values of all pairs of points; of 1 000 evenly spaced points when n >= 2 000."""
     n = count_points(X)
     if n < eigh.DENSE_ORDER:
@@ -37,19 +45,19 @@ def try_pairs(kernel, X):
     return Pairs(rows, np.asarray(kernel(take_points(X, rows))))
 
 
-def asymmetry(pairs):
+def asymmetry(pairs: Pairs) -> tuple[float, float]:
     """Return the largest ``|k(x, z) - k(z, x)|`` and the largest ``|k|``."""
     K = pairs.K.astype(np.float64, copy=False)
     return float(np.max(np.abs(K - K.T))), float(np.max(np.abs(K)))
 
 
-def smallest_eigenpair(kernel, X, pairs):
+def smallest_eigenpair(kernel: Kernel, X: Array, pairs: Pairs) -> Smallest:
     """Return the smallest eigenvalue of the symmetrised Gram matrix of all points, with its error and vector."""
     operator = pairs.K if len(pairs.rows) == count_points(X) else Gram(kernel, X)
     return smallest(operator, max_products=_PRODUCTS, random_state=0)
 
 
-def find_witness(kernel, X, pairs, vector):
+def find_witness(kernel: Kernel, X: Array, pairs: Pairs, vector: Array) -> tuple[Any, ...]:
     """Return an expansion over few points with a negative squared norm, and that norm in extended precision, or None.
 
     ``vector`` (n,) is an eigenvector of the smallest eigenvalue; points with large entries are tried first.

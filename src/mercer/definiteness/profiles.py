@@ -1,10 +1,18 @@
 """Necessary conditions on scalar kernels: signs of the derivatives of f(<x, z>) and of f(|x - z|^2)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer.definiteness.report import Statement
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 # Number of derivatives of a profile, of orders 0 to 4.
 _ORDERS = 5
@@ -14,7 +22,7 @@ _GRID = 200
 _ROUNDING = 1e-12
 
 
-def examine(kernel, X):
+def examine(kernel: Kernel, X: Array | None) -> list[Any]:
     """Return statements on a kernel f(<x, z>) or f(|x - z|^2) over the range of X; an empty list for other kernels.
 
     f(<x, z>) needs nonnegative Taylor coefficients at 0, and f, f', f' + r^2 f'' >= 0 at r^2 = |x|^2 (Burges 1999);

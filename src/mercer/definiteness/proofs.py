@@ -1,12 +1,18 @@
 """Proofs that a kernel is positive semidefinite for all points, by class and by closure rules."""
 
+from __future__ import annotations
+
 import functools
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from mercer import kernels
 from mercer.definiteness.report import Statement
 from mercer.kernels import graphs, sequences, sets, strings
 from mercer.kernels.base import inner_kernels
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 _STRINGS, _SETS, _BAGS, _GRAPHS = "all strings", "all sets", "all bags of vectors", "all graphs"
 _ROWS, _HISTOGRAMS, _ORIGIN = "all rows", "all nonnegative rows", "all sets with a neighbourhood of 0"
@@ -20,13 +26,13 @@ class Proof:
     statements: tuple[Statement, ...]
 
     @property
-    def where(self):
+    def where(self) -> str:
         """Set of points to which the proof applies."""
         return self.statements[0].where
 
 
 @functools.singledispatch
-def prove(kernel):
+def prove(kernel: Kernel) -> Any:
     r"""Return the proof or refutation of a resolved kernel; new kernel classes register a function of the kernel here.
 
     Examples
@@ -58,7 +64,7 @@ def _below(proof):
     return tuple(Statement(line.verdict, line.where, line.reason, line.depth + 1) for line in proof.statements)
 
 
-def closed(rule, kernel):
+def closed(rule: str, kernel: Kernel) -> Proof:
     """Return the proof of a kernel that is positive semidefinite when all its parts are."""
     parts = [prove(part) for part in inner_kernels(kernel).values()]
     below = tuple(line for part in parts for line in _below(part))

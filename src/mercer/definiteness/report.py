@@ -38,7 +38,7 @@ class Statement:
     reason: str
     depth: int = 0
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{'  ' * self.depth}{_MARKS[self.verdict]} {self.verdict} for {self.where}: {self.reason}"
 
 
@@ -78,7 +78,7 @@ class KernelReport:
     statements: tuple[Statement, ...]
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         """Verdict in one sentence."""
         on = f" on these {self.n_points} points" if self.n_points else ""
         if self.symmetric is False:
@@ -89,7 +89,7 @@ class KernelReport:
             return "positive semidefinite"
         return f"positive semidefinite or not: not refuted{on}" if self.n_points else "open: no proof is known"
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [_cut(repr(self.kernel), 160), f"  {self.verdict}"]
         lines += [f"  {name}: {value}" for name, value in self._facts()]
         return "\n".join([*lines, *(f"  {statement}" for statement in self.statements)])

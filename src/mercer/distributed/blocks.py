@@ -1,11 +1,13 @@
 """as_blocks, by_blocks: rows of memory maps, HDF5, Zarr and Arrow that are read block by block, and Dask arrays."""
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.points import as_rows, count_points, take_points
 
 # Bytes of the rows that are in memory at a time.
@@ -14,7 +16,7 @@ _BLOCK = 1 << 25
 _ROWS = 4096
 
 
-def as_blocks(X):
+def as_blocks(X: Any) -> Any:
     """Return the rows of X as blocks, or None where X is in memory.
 
     Blocks have ``shape`` and ``dtype``, and the methods ``take(rows)``, the array of rows with given sorted numbers;
@@ -40,7 +42,7 @@ def as_blocks(X):
     return DiskBlocks(X)
 
 
-def by_blocks(method):
+def by_blocks(method: str) -> Any:
     """Return a method of points that takes rows on disk block by block, and returns Dask arrays for Dask arrays."""
 
     @functools.wraps(method)
@@ -65,18 +67,18 @@ class DiskBlocks:
     rows: Any
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         """Numbers of rows and columns."""
         return tuple(self.rows.shape)
 
-    def take(self, rows):
+    def take(self, rows: Any) -> Any:
         """Return the rows of given numbers, sorted; blocks without any are not read."""
         parts = [
             _read(self.rows, part)[wanted - part.start] for part in self._parts() if len(wanted := _of(part, rows))
         ]
         return np.concatenate(parts)
 
-    def total(self, function, shared, *columns):
+    def total(self, function: Callable[..., Any], shared: bool, *columns: Any) -> Any:
         """Return the sum over blocks of ``function(shared, rows, *columns)``; columns have length n or are None."""
         found = None
         for part in self._parts():
@@ -84,7 +86,7 @@ class DiskBlocks:
             found = value if found is None else found + value
         return found
 
-    def apply(self, function, shared):
+    def apply(self, function: Callable[..., Any], shared: bool) -> Any:
         """Return the values ``function(shared, rows)`` of all rows, an array (n,) or (n, p)."""
         found = None
         for part in self._parts():
@@ -110,15 +112,15 @@ class InMemory:
     points: Any
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[Any, ...]:
         """The number of points."""
         return (count_points(self.points),)
 
-    def take(self, rows):
+    def take(self, rows: Any) -> Any:
         """Return the points of given numbers."""
         return take_points(self.points, rows)
 
-    def total(self, function, shared, *columns):
+    def total(self, function: Callable[..., Any], shared: bool, *columns: Any) -> Any:
         """Return ``function(shared, points, *columns)``."""
         return function(shared, self.points, *columns)
 
@@ -126,10 +128,10 @@ class InMemory:
 class _Arrow:
     """Columns of numbers of a pyarrow Table as rows."""
 
-    def __init__(self, table):
+    def __init__(self, table: Any) -> None:
         self.table, self.shape = table, (table.num_rows, table.num_columns)
 
-    def __getitem__(self, rows):
+    def __getitem__(self, rows: Any) -> Any:
         part = self.table.slice(rows.start, rows.stop - rows.start)
         return np.column_stack([column.to_numpy() for column in part.columns])
 
@@ -143,6 +145,6 @@ def _read(rows, part):
     return validated(np.asarray(rows[part]), part.start)
 
 
-def validated(rows, start):
+def validated(rows: Any, start: Array) -> Any:
     """Return a block of rows in float32 or float64, or raise an error that says where the block starts."""
     return as_rows(rows, f"X[{start}:{start + len(rows)}]")

@@ -1,5 +1,6 @@
 """Dask arrays as blocks of rows: pure tasks on the scheduler of the user, summed as a tree in a fixed order."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from mercer.distributed.blocks import validated
 _FAN_IN = 8
 
 
-def dask_blocks(X):
+def dask_blocks(X: Any) -> Any:
     """Return the rows of a Dask array, or of a Dask table, whose lengths are computed."""
     if hasattr(X, "to_dask_array"):
         X = X.to_dask_array(lengths=True)
@@ -32,18 +33,18 @@ class DaskBlocks:
     array: Any
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         """Numbers of rows and columns."""
         return self.array.shape
 
-    def take(self, rows):
+    def take(self, rows: Any) -> Any:
         """Return the rows of given numbers, sorted; blocks without any are not computed."""
         cuts = np.searchsorted(rows, self._starts)
         inside = [rows[i:j] - start for i, j, start in zip(cuts, cuts[1:], self._starts, strict=False)]
         parts = [_take(*block, wanted) for block, wanted in zip(self._delayed(), inside, strict=True) if len(wanted)]
         return np.concatenate(dask.compute(*parts))
 
-    def total(self, function, shared, *columns):
+    def total(self, function: Callable[..., Any], shared: bool, *columns: Any) -> Any:
         """Return the sum over blocks of ``function(shared, rows, *columns)``; columns have length n or are None.
 
         Columns may be Dask arrays. ``shared`` is one node of the graph, so that a lost worker loses nothing.
@@ -55,7 +56,7 @@ class DaskBlocks:
             parts = [_sum(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
         return _compute(parts[0])
 
-    def apply(self, function, shared):
+    def apply(self, function: Callable[..., Any], shared: bool) -> Any:
         """Return the values ``function(shared, rows)`` as a Dask array, computed when it is."""
         like = function(shared, np.ones((1, self.shape[1])))
         options = {"function": function, "shared": dask.delayed(shared, traverse=False), "meta": like[:0]}

@@ -1,17 +1,26 @@
 """The certificate of a fitted support vector estimator, and warnings where estimators are not accurate."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import warn
+from mercer._common import Array, warn
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._base import in_float64
 from mercer.linalg.convexity import warn_nonconvex
 from mercer.solvers._certify import total
 from mercer.solvers.svm.correction import is_doubtful
 from mercer.solvers.svm.dual import joined
+
+if TYPE_CHECKING:
+    from mercer.estimators._svm import Problem
+    from mercer.kernels.base import Kernel
+    from mercer.solvers.svm.dual import Dual, Solution
 
 # Certificates are recomputed if rounding may move values by more than this share of the tolerance.
 _NOTICED = 0.1
@@ -28,7 +37,17 @@ _HIDDEN_GAP = 0.5
 _SINGLE_ERROR = 1e-3
 
 
-def conclude(model, problem, duals, solutions, tol, error, recompute, ridge=0.0, points=None):
+def conclude(
+    model: Any,
+    problem: Problem,
+    duals: list[Dual],
+    solutions: list[Solution],
+    tol: float,
+    error: float,
+    recompute: Callable[..., Any],
+    ridge: float = 0.0,
+    points: Any = None,
+) -> None:
     """Store the certificate of stored solutions of duals, and warn if they are inaccurate or the kernel is indefinite.
 
     ``recompute()`` gives it if the ``error`` of kernel rows, sums of them, or storing coefficients and intercepts, may
@@ -76,7 +95,9 @@ def _reach(duals, solutions):
     return float(np.where(np.isfinite(span), span, 2 * np.abs(coef)).sum())
 
 
-def warn_inaccurate(model, worst, tol, largest, blurred=0.0, moved=0.0):
+def warn_inaccurate(
+    model: Any, worst: Solution, tol: float, largest: float, blurred: float = 0.0, moved: float = 0.0
+) -> None:
     """Warn if the violation of the worst solution exceeds the tolerance, or rounding of k(x, x) up to ``largest``.
 
     ``blurred`` is the rounding of targets, ``moved`` that of a stored intercept.
@@ -122,7 +143,7 @@ def _size(found, largest):
     return max(abs(found.primal), abs(found.dual), _ROUNDED * largest, np.finfo(np.float64).tiny)
 
 
-def warn_rounded(name, largest, size, tol):
+def warn_rounded(name: str, largest: float, size: float, tol: float) -> None:
     """Warn if the rounding of k(x, x) up to ``largest`` moves decision values by more than the tolerance.
 
     ``size`` is the norm of the coefficients.
@@ -137,7 +158,7 @@ def warn_rounded(name, largest, size, tol):
         )
 
 
-def warn_coarse(model, problem, scale, violation, tol):
+def warn_coarse(model: Any, problem: Problem, scale: float, violation: float, tol: float) -> None:
     """Warn if a violation, or rounding of kernel values up to ``scale``, is as large as distances of points."""
     if violation > tol:
         # `warn_inaccurate` warns
@@ -156,7 +177,7 @@ def warn_coarse(model, problem, scale, violation, tol):
         )
 
 
-def warn_single_precision(model, points, parameter):
+def warn_single_precision(model: Any, points: Any, parameter: str) -> None:
     """Warn if float32 moves a column of values at some points by more than a share of its size."""
     if model.expansion_.coef.dtype == np.float32:
         error, size = _single_errors(model, points)
@@ -164,7 +185,7 @@ def warn_single_precision(model, points, parameter):
         _warn_single(model, share, f"a larger {parameter} than {getattr(model, parameter)!r}")
 
 
-def warn_single_axes(model, points, lengths=1.0):
+def warn_single_axes(model: Any, points: Any, lengths: Array | float = 1.0) -> None:
     """Warn if float32 moves coordinates at some points by more than a share of the largest, along axes of lengths."""
     if model.expansion_.coef.dtype == np.float32:
         error, size = _single_errors(model, points)
@@ -190,7 +211,7 @@ def _warn_single(model, share, remedy):
         )
 
 
-def largest_value(kernel, points):
+def largest_value(kernel: Kernel, points: Any) -> float:
     """Return the largest size of k(x, x) at some points, 0 for none."""
     return float(np.abs(kernel.diag(points)).max()) if count_points(points) else 0.0
 

@@ -1,10 +1,12 @@
 """Mixins of all estimators: atomic fits, kernel parameters, validated points, and transforms to coordinates."""
 
+from __future__ import annotations
+
 import functools
 from collections import Counter
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn import config_context
@@ -12,7 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
 
-from mercer._common import check_flags
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Shared, as_objects, holds_rows
 from mercer._compute.points import as_rows, count_points, widened
@@ -31,6 +33,10 @@ from mercer.linalg.generator import generator
 from mercer.maps.coordinates import as_coordinates
 from mercer.preimages._preimage import check_method
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+    from mercer.kernels.shorthand import KernelLike
+
 # Methods that change an estimator, in whichever class they are defined; some share `_fit`.
 _FITS = {"fit", "partial_fit", "_fit"}
 
@@ -38,7 +44,7 @@ _FITS = {"fit", "partial_fit", "_fit"}
 class AllOrNothing:
     """Mixin of estimators whose attributes a failed or interrupted fit restores; it wraps the fits of each subclass."""
 
-    def __init_subclass__(cls, **options):
+    def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for name in _FITS & vars(cls).keys():
             # a method that depends on parameters is a descriptor, which calls another of these
@@ -72,12 +78,12 @@ class KernelEstimator(AllOrNothing):
 
     _doc_link_module = "mercer"
 
-    def __new__(cls, *_args, **params):
+    def __new__(cls, *_args: Any, **params: Any) -> Any:
         # before __init__, whose error would not say what to write instead
         refuse_renamed(cls, params)
         return super().__new__(cls)
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters; ``kernel__gamma`` and the like replace the kernel by one with other parameters.
 
         Parameters
@@ -98,14 +104,14 @@ class KernelEstimator(AllOrNothing):
             self.kernel = with_params(as_kernel(self.kernel), inner)
         return self
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         kernel = as_kernel(self.kernel).tags
         tags.input_tags.sparse = kernel.sparse
         tags.input_tags.pairwise = kernel.points == "indices"
         return tags
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         # scikit-learn's would compute all properties, which may take long or raise
         computed = (property, functools.cached_property)
         return [
@@ -202,7 +208,7 @@ class KernelEstimator(AllOrNothing):
             raise ValueError(f"Found X with 1 sample(s), but {type(self).__name__} needs a minimum of 2.")
 
 
-def validated_rows(model, X, reset, **options):
+def validated_rows(model: Any, X: Any, reset: bool, **options: Any) -> Any:
     """Return rows validated by scikit-learn, float32 or float64; errors name the entry that no estimator can read."""
     refuse_unreadable(X, "X")
     _refuse_columns(X)
@@ -230,13 +236,13 @@ def _refuse_columns(X):
             raise ValueError(f"column {name!r} of X must have the fill value 0, got {fill}; give X.sparse.to_dense().")
 
 
-def count_rows(X):
+def count_rows(X: Any) -> int:
     """Return the number of points of a container that is not yet validated."""
     refuse_container(X, "X")
     return _num_samples(X)
 
 
-def check_lengths(X, y):
+def check_lengths(X: Any, y: Array) -> int:
     """Return the number of rows of X, or raise unless y has as many."""
     n = count_rows(X)
     if n != _num_samples(y):
@@ -247,7 +253,7 @@ def check_lengths(X, y):
     return n
 
 
-def as_labels(X, y, model):
+def as_labels(X: Any, y: Array | list[int], model: Any) -> Any:
     """Return the labels of the rows of X as an array (n,), or raise; errors name the model."""
     if y is None:
         raise ValueError(f"{model} requires y to be passed, but the target y is None.")
@@ -259,7 +265,7 @@ def as_labels(X, y, model):
     return y
 
 
-def require_rows(model, n):
+def require_rows(model: Any, n: int) -> None:
     """Raise unless n is the number of rows that a model was fitted on."""
     name, fitted = type(model).__name__, getattr(model, "_n_rows", None)
     if fitted is None:
@@ -272,12 +278,12 @@ def require_rows(model, n):
         )
 
 
-def in_float64(kernel, points, coef):
+def in_float64(kernel: Kernel, points: Any, coef: Array) -> Expansion:
     """Return vectors with given coefficients over points, in float64."""
     return Expansion(kernel, widened(points), np.asarray(coef, np.float64))
 
 
-def inner_has(name):
+def inner_has(name: str) -> Any:
     """Return a check for ``available_if`` that raises the error of the wrapped estimator without such a method."""
 
     def check(self):
@@ -287,7 +293,7 @@ def inner_has(name):
     return check
 
 
-def refuse_weights(model, sample_weight):
+def refuse_weights(model: Any, sample_weight: Any) -> None:
     """Raise if sample weights are given for a model that is fitted without any."""
     if sample_weight is not None:
         raise ValueError(f"sample_weight must be None for {type(model).__name__}, whose fit takes no weights.")
@@ -311,12 +317,12 @@ def _refuse_underflow(X):
 class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Mixin of transformers to inner products with the vectors ``expansion_``, plus ``intercept_``."""
 
-    kernel: Any = "rbf"
-    memory: str | int = "1GB"
-    random_state: Any = None
+    kernel: KernelLike = "rbf"
+    memory: Memory = "1GB"
+    random_state: Seed = None
 
     @by_blocks
-    def transform(self, X):
+    def transform(self, X: PointsLike) -> Any:
         """Return the coordinates of points, ``expansion_(X) + intercept_``.
 
         Parameters
@@ -331,7 +337,7 @@ class KernelTransformer(KernelEstimator, ClassNamePrefixFeaturesOutMixin, Transf
         X = self._new_points(X)
         return self.expansion_(X) + self.intercept_
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
@@ -343,7 +349,7 @@ class CoordinateTransformer(KernelTransformer):
 
     preimage: Any = "auto"
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: ArrayLike) -> Array:
         """Return points whose features are nearest to the vectors with given coordinates, the mean included.
 
         Parameters

@@ -1,23 +1,31 @@
 """Estimators over landmarks on rows that are not in memory: kernel and landmarks are those of a sample."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
+from mercer._common import Array, Seed
 from mercer._compute.targets import refuse_targets
 from mercer.distributed import as_blocks
 from mercer.estimators._landmarks import landmark_features
 from mercer.expansion import features
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
 # Rows that bandwidth rules and landmarks are taken from, and their least number for each landmark.
 _SAMPLE, _EACH = 20_000, 10
 
 
-def training_blocks(model, X):
+def training_blocks(model: Any, X: Any) -> Any:
     """Return the blocks of rows that are not in memory; None where they are, and where all of them span the model."""
     return None if model.landmarks is None else as_blocks(X)
 
 
-def column_of(blocks, values, name, check):
+def column_of(blocks: Any, values: Array, name: str, check: Any) -> Any:
     """Return one value or row for each row of blocks, checked: a Dask array, or an array in memory."""
     if hasattr(values, "to_dask_array"):
         values = values.to_dask_array(lengths=True)
@@ -33,7 +41,7 @@ def column_of(blocks, values, name, check):
     return values.map_blocks(check, dtype=np.float64) if lazy else check(values)
 
 
-def sample_rows(blocks, m, random_state):
+def sample_rows(blocks: Any, m: int, random_state: Seed) -> Any:
     """Return a uniform sample of rows, from which m landmarks are taken."""
     n = blocks.shape[0]
     size = min(n, max(_SAMPLE, _EACH * m))
@@ -41,7 +49,7 @@ def sample_rows(blocks, m, random_state):
     return blocks.take(np.sort(sample_without_replacement(n, size, random_state=seed)))
 
 
-def landmarks_of(model, kernel, sample):
+def landmarks_of(model: Any, kernel: Kernel, sample: Any) -> Any:
     """Return the features of the landmarks of an estimator, taken from a sample."""
     phi = features(kernel, sample)
     found = landmark_features(model, phi)

@@ -1,28 +1,32 @@
 """Calibration: class probabilities from decision values, by curves fitted to those of held-out rows."""
 
+from typing import Any, Self
+
 import numpy as np
 from scipy.special import expit
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 
+from mercer._common import Array
+
 
 class _GivenValues(ClassifierMixin, BaseEstimator):
     """A classifier whose points are their decision values."""
 
-    def fit(self, values, y, sample_weight=None):
+    def fit(self, values: Array, y: Array, sample_weight: Any = None) -> Self:
         self.classes_ = np.unique(y)
         return self
 
-    def decision_function(self, values):
+    def decision_function(self, values: Array) -> Array:
         return values
 
-    def predict(self, values):
+    def predict(self, values: Array) -> Any:
         # scikit-learn asks for the method, and does not call it
         return self.decision_function(values)
 
 
-def fit_calibration(method, values, y, sample_weight):
+def fit_calibration(method: str, values: Array, y: Array, sample_weight: Any) -> list[Array]:
     """Return scikit-learn's calibration of decision values (n,) or (n, c): one array for each column.
 
     These are the slope and the offset (2, 1) of "sigmoid", or the values and probabilities (2, k) between which
@@ -37,7 +41,7 @@ def fit_calibration(method, values, y, sample_weight):
     return [np.array([each.X_thresholds_, each.y_thresholds_], np.float64) for each in fitted]
 
 
-def calibrated(method, curves, values):
+def calibrated(method: str, curves: list[Array], values: Array) -> Array:
     """Return the probabilities (n, c) of classes with decision values (n,) or (n, c): one-vs-rest, normalised."""
     columns = values.reshape(len(values), -1).T
     if method == "sigmoid":

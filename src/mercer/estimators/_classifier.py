@@ -1,12 +1,15 @@
 """Parts shared by SVC and NuSVC: the training problem of several classes, fitted attributes, predictions."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import check_choice, check_positive, check_weights
+from mercer._common import Array, PointsLike, check_choice, check_positive, check_weights
 from mercer._compute.points import take_points
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import conclude
@@ -25,6 +28,10 @@ from mercer.gram import kept_product, prepare_product
 from mercer.solvers._certify import total
 from mercer.solvers.svm import one_vs_one
 from mercer.solvers.svm.dual import certificate
+
+if TYPE_CHECKING:
+    from mercer.solvers._certify import Certificate
+    from mercer.solvers.svm.dual import Dual, Solution
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -66,7 +73,7 @@ class SupportVectorClassifier(ClassificationProblem):
     max_iter: int = -1
 
     @property
-    def margin_(self):
+    def margin_(self) -> Any:
         """Distances 1 / |w| from the boundaries to their margins (m,); to the nearest points if C is infinite."""
         norms = self.expansion_.norms()
         if hasattr(self, "certificate_") and not self.certificate_.convex:
@@ -76,7 +83,7 @@ class SupportVectorClassifier(ClassificationProblem):
         return 1 / norms
 
     @property
-    def expansion_(self):
+    def expansion_(self) -> Expansion:
         """The normals of all binary classifiers (an Expansion over ``support_vectors_``)."""
         check_is_fitted(self)
         coef = self.dual_coef_
@@ -85,7 +92,7 @@ class SupportVectorClassifier(ClassificationProblem):
         return Expansion(self.kernel_, self.support_vectors_, coef)
 
     @property
-    def coef_(self):
+    def coef_(self) -> Any:
         """The normals w (m, d) of a linear kernel, one for each binary classifier.
 
         Decision values of the binary classifiers are ``X @ coef_.T + intercept_``.
@@ -94,7 +101,7 @@ class SupportVectorClassifier(ClassificationProblem):
         return self._normals().T
 
     @by_blocks
-    def decision_function(self, X):
+    def decision_function(self, X: PointsLike) -> Array:
         """Return the decision values of new points.
 
         Parameters
@@ -117,7 +124,7 @@ class SupportVectorClassifier(ClassificationProblem):
         return values
 
     @by_blocks
-    def predict(self, X):
+    def predict(self, X: PointsLike) -> Array:
         """Return the class of new points: that with most votes of pairs, the first of equals, or the largest value.
 
         Parameters
@@ -182,7 +189,7 @@ class SupportVectorClassifier(ClassificationProblem):
         return one_vs_one.pair_values(np.hstack(products), len(self.classes_))
 
 
-def recomputed(model, problem, duals):
+def recomputed(model: Any, problem: Problem, duals: list[Dual]) -> Certificate:
     """Return the certificate of the stored coefficients in float64."""
     coef, support = stored_coefficients(model, problem)
     if one_vs_one.is_paired(len(model.classes_), model.multi_class):
@@ -194,14 +201,14 @@ def recomputed(model, problem, duals):
     return total(parts)
 
 
-def store(model, problem, duals, solutions, error):
+def store(model: Any, problem: Problem, duals: list[Dual], solutions: list[Solution], error: float) -> None:
     """Store the solutions of all binary duals as fitted attributes; ``error`` is that of the kernel rows."""
     store_coefficients(model, problem, [each.coef for each in solutions], [each.bias for each in solutions])
     model.n_iter_ = np.array([each.n_iter for each in solutions])
     conclude(model, problem, duals, solutions, model.tol, error, lambda: recomputed(model, problem, duals))
 
 
-def store_coefficients(model, problem, coefs, biases):
+def store_coefficients(model: Any, problem: Problem, coefs: list[Array], biases: list[float]) -> None:
     """Store the coefficients (k,) and biases of all binary classifiers as fitted attributes."""
     model.classes_, model.class_weight_, model.kernel_ = problem.classes, problem.class_weight, problem.kernel
     packed = one_vs_one.pack(coefs, problem.counts, model.multi_class)
@@ -214,7 +221,7 @@ def store_coefficients(model, problem, coefs, biases):
     model.intercept_ = np.array(biases).astype(problem.dtype)
 
 
-def class_weights(class_weight, classes, y, sample_weight):
+def class_weights(class_weight: dict[int, float] | str | None, classes: Array, y: Array, sample_weight: Array) -> Array:
     """Return the factor of C of each class; "balanced" counts samples by their weights."""
     if isinstance(class_weight, str) and class_weight == "balanced":
         counts = np.array([sample_weight[y == label].sum() for label in classes])

@@ -1,8 +1,12 @@
 """Landmarks of estimators: the features that span the solutions, and the share of the kernel matrix outside of them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from mercer._common import check_integer
+from mercer._common import Array, check_integer
 from mercer.estimators._plan import require_plan
 from mercer.expansion import features
 from mercer.maps import select_landmarks
@@ -20,12 +24,16 @@ def check_landmarks(model, kernel, points):
         check_integer("landmarks", found)
 
 
-def uses_all_points(model, n):
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+
+
+def uses_all_points(model: Any, n: int) -> bool:
     """Return whether all n points span the solutions: no landmarks, or a number that is not below n."""
     return model.landmarks is None or (np.isscalar(model.landmarks) and model.landmarks >= n)
 
 
-def landmark_features(model, phi, weights=None):
+def landmark_features(model: Any, phi: Expansion, weights: Array | None = None) -> Expansion | None:
     """Return the features of the landmarks of an estimator, no point of weight 0; None where all points span them.
 
     Raise a MemoryError where the fit takes more than the memory of the estimator.
@@ -39,7 +47,7 @@ def landmark_features(model, phi, weights=None):
     return features(phi.kernel, found)
 
 
-def has_given_landmarks(model):
+def has_given_landmarks(model: Any) -> bool:
     """Return True, or raise an AttributeError unless the landmarks are points; for ``available_if``."""
     if model.landmarks is None or np.isscalar(model.landmarks):
         raise AttributeError(
@@ -49,7 +57,7 @@ def has_given_landmarks(model):
     return True
 
 
-def store_trace_error(model, error):
+def store_trace_error(model: Any, error: float | None) -> None:
     """Store the share of the kernel matrix that landmarks do not span; None for a model without landmarks."""
     vars(model).pop("trace_error_", None)
     if error is not None:

@@ -1,8 +1,11 @@
 """The normals of models with a linear kernel, which predict without kernel values."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._common import Array
 from mercer.kernels.dot import Linear
 
 
@@ -10,18 +13,18 @@ class OneNormal:
     """Mixin of models with one normal."""
 
     @property
-    def coef_(self):
+    def coef_(self) -> Any:
         """The normal w (1, d) of a linear kernel: values without the intercept are ``X @ coef_[0]``."""
         require_linear(self)
         return normals(self.support_vectors_, self.dual_coef_).T
 
 
-def is_linear(model):
+def is_linear(model: Any) -> bool:
     """Whether the kernel of a fitted model is <x, z>, so that its values are those of the normals."""
     return isinstance(model.kernel_, Linear)
 
 
-def require_linear(model):
+def require_linear(model: Any) -> None:
     """Raise an AttributeError unless a model is fitted with a linear kernel."""
     check_is_fitted(model)
     if not is_linear(model):
@@ -30,6 +33,6 @@ def require_linear(model):
         )
 
 
-def normals(vectors, coef):
+def normals(vectors: Array, coef: Array) -> Array:
     """Return the normals sum_i coef_i x_i (d, m), summed in float64, in the type of the coefficients."""
     return (vectors.T @ coef.astype(np.float64)).astype(coef.dtype)

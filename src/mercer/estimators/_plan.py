@@ -3,6 +3,7 @@
 import functools
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class Need:
     matrices: int | None = None
 
 
-def plan(estimator, n, d):
+def plan(estimator: Any, n: int, d: int) -> Plan:
     """Return the route, the memory and about the time of the fit of an estimator to n points of d features.
 
     Parameters
@@ -118,7 +119,7 @@ def plan(estimator, n, d):
     return Plan(float(seconds), int(need.bytes), need.route, need.reason)
 
 
-def require_plan(model, n):
+def require_plan(model: Any, n: int) -> None:
     """Raise a MemoryError unless the memory of an estimator holds what its fit to n points takes."""
     need = need_of(model, n)
     budget, matrices = parse_memory(model.memory), need.bytes if need.matrices is None else need.matrices
@@ -130,7 +131,7 @@ def require_plan(model, n):
         require_memory(need.bytes, model.memory, what, f"{fewer}, or a larger memory=")
 
 
-def need_of(model, n):
+def need_of(model: Any, n: int) -> Need:
     """Return what the fit of an estimator to n points takes."""
     name = next((cls.__name__ for cls in type(model).__mro__ if cls.__name__ in _NEEDS), None)
     if isinstance(model, type) or name is None:

@@ -1,5 +1,7 @@
 """Parameters of scikit-learn's kernel estimators that Mercer spells otherwise, for the error of a wrong name."""
 
+from typing import Any
+
 # The remedy follows "SVC has no parameter gamma; ".
 REMEDIES = {
     "gamma": "it belongs to the kernel: kernel=mercer.Gaussian(gamma=...), or kernel__gamma in a search.",
@@ -23,7 +25,7 @@ REMEDIES = {
 }
 
 
-def refuse_renamed(cls, names, error=TypeError):
+def refuse_renamed(cls: type[Any], names: dict[Any, Any], error: type[Any] = TypeError) -> None:
     """Raise an error for the first name that is no parameter of a class, but one of scikit-learn's."""
     known = cls._get_param_names()
     for name in names:

@@ -1,9 +1,13 @@
 """Support vector machines over landmarks: a linear machine on coordinates in the span of their features."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Memory
 from mercer._compute.points import count_points, widened
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import in_float64
@@ -14,8 +18,14 @@ from mercer.solvers._certify import Certificate, total
 from mercer.solvers.ridge import orthonormal_basis
 from mercer.solvers.svm.dual import certificate
 
+if TYPE_CHECKING:
+    from mercer.estimators._svm import Problem
+    from mercer.expansion import Expansion
+    from mercer.reduction.subset import Independent
+    from mercer.solvers.svm.dual import Dual, Solution
 
-def linear_problem(problem, onto, memory):
+
+def linear_problem(problem: Problem, onto: Expansion, memory: Memory) -> tuple[Any, ...]:
     """Return the problem on coordinates F = Q'Phi (k, r), the orthonormal vectors Q, and the trace error.
 
     The normal of the machine over the landmarks is Q times that of the linear machine on F.
@@ -27,7 +37,15 @@ def linear_problem(problem, onto, memory):
     return replace(problem, kernel=Linear(), points=F), basis, float(np.clip(outside, 0.0, 1.0))
 
 
-def store(model, problem, linear, basis, duals, solutions, error):
+def store(
+    model: Any,
+    problem: Problem,
+    linear: Any,
+    basis: Independent,
+    duals: list[Dual],
+    solutions: list[Solution],
+    error: float,
+) -> None:
     """Store the solutions of the linear problem as coefficients of the landmarks, and the certificate."""
     coef = _signed(linear, duals, solutions)
     model.classes_, model.class_weight_, model.kernel_ = problem.classes, problem.class_weight, problem.kernel
@@ -45,7 +63,7 @@ def store(model, problem, linear, basis, duals, solutions, error):
         model.certificate_ = recomputed(model, problem, duals)
 
 
-def recomputed(model, problem, duals):
+def recomputed(model: Any, problem: Problem, duals: list[Dual]) -> Any:
     """Return the certificate of the stored coefficients in float64: primal of the landmarks, dual of the rows.
 
     With w of the landmarks and v = F'b of the dual, objectives are |w|^2 / 2 + losses of w, and those of b with |v|^2;

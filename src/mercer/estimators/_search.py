@@ -1,11 +1,13 @@
 """Parts shared by SVCCV and SVRCV: the grid of C and gamma, its scores in every fold, the best model."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sized
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -16,7 +18,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._common import check_integer, check_weights, warn
+from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_weights, warn
 from mercer.estimators._accuracy import largest_value, warn_rounded
 from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
 from mercer.kernels import bandwidth
@@ -25,6 +27,9 @@ from mercer.kernels.shorthand import as_kernel
 from mercer.solvers._certify import certify
 from mercer.solvers.svm.cells import cross_validate_cells
 from mercer.solvers.svm.cross_validation import Fold, cross_validate_kernels
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
 
 # Powers of 4 between which the values of gamma are spread around the median rule.
 _LOWEST, _HIGHEST = -2, 2
@@ -40,14 +45,16 @@ class GridSearch(SupportVectorEstimator):
     ``_outputs`` and ``_known_model`` (from decision values), ``_store_fold``, ``_scorer`` and ``_conclude``.
     """
 
-    Cs: Any = 10
-    gammas: Any = None
+    Cs: int | ArrayLike = 10
+    gammas: ArrayLike | None = None
     cv: Any = 5
     scoring: Any = None
     refit: bool = True
     cells: int | None = None
 
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(
+        self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
         """Score every C, and every gamma, in every fold, and fit a model with the best to all rows.
 
         Parameters
@@ -103,7 +110,7 @@ class GridSearch(SupportVectorEstimator):
         return self
 
     @available_if(lambda self: self.refit)
-    def predict(self, X):
+    def predict(self, X: PointsLike) -> Any:
         """Return the predictions of the best model for new points.
 
         Parameters
@@ -117,16 +124,16 @@ class GridSearch(SupportVectorEstimator):
         return self._fitted().predict(X)
 
     @property
-    def expansion_(self):
+    def expansion_(self) -> Expansion:
         """The normals of the best model."""
         return self._fitted().expansion_
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> Array:
         """The intercepts of the best model."""
         return self._fitted().intercept_
 
-    def __mercer_certify__(self, X, y, sample_weight):
+    def __mercer_certify__(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Return the certificate of the best model in float64 from the training points."""
         return certify(self._fitted(), X, y, sample_weight)
 
@@ -277,7 +284,7 @@ def _check_scoring(scoring):
         raise ValueError(f"scoring = {scoring!r:.60} must be one of sklearn.metrics.get_scorer_names(), or a callable.")
 
 
-def split(train, test, weights):
+def split(train: Array, test: Array, weights: Array) -> tuple[Array, ...]:
     """Return the rows of a split as indices, without those of weight 0; masks are taken too."""
     parts = (np.arange(len(weights))[part] for part in (train, test))
     return tuple(part[weights[part] > 0] for part in parts)
@@ -299,7 +306,7 @@ def _held_out(values, tests, n):
         return (total.T / times).T
 
 
-def results(Cs, gammas, scores, n_iter):
+def results(Cs: Array, gammas: list[Any], scores: Array, n_iter: Array) -> dict[Any, Any]:
     """Return the scores (folds, values of C, values of gamma) as GridSearchCV names and orders them."""
     names = {"C": Cs} if gammas[0] is None else {"C": Cs, "gamma": np.array(gammas)}
     grid = np.meshgrid(*names.values(), indexing="ij")

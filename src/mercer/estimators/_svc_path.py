@@ -1,10 +1,14 @@
 """svc_path: classifiers for many C, each started from its neighbour."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from mercer._common import Array, ArrayLike, Memory, PointsLike
 from mercer.estimators._classifier import ClassificationProblem, store
 from mercer.estimators._svm import check_positives, copy_validation
 from mercer.estimators.svc import SVC
@@ -13,8 +17,22 @@ from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.one_vs_one import duals_of
 from mercer.solvers.svm.path import solve_path, with_values
 
+if TYPE_CHECKING:
+    from mercer.kernels.shorthand import KernelLike
 
-def svc_path(X, y, Cs, *, kernel, tol=1e-3, class_weight=None, sample_weight=None, multi_class="ovo", memory="1GB"):
+
+def svc_path(
+    X: PointsLike,
+    y: ArrayLike,
+    Cs: ArrayLike,
+    *,
+    kernel: KernelLike,
+    tol: float = 1e-3,
+    class_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
+    multi_class: str = "ovo",
+    memory: Memory = "1GB",
+) -> list[Any]:
     """Return support vector classifiers for many C, each started from its neighbour.
 
     Parameters
@@ -64,7 +82,7 @@ def svc_path(X, y, Cs, *, kernel, tol=1e-3, class_weight=None, sample_weight=Non
 class _Path(ClassificationProblem, BaseEstimator):
     """The parameters that the classifiers of a path share."""
 
-    def models(self, X, y, Cs, sample_weight):
+    def models(self, X: Array, y: Array, Cs: Array, sample_weight: Any) -> list[Any]:
         """Return the fitted classifiers."""
         self._check_problem()
         problem = self._problem(X, y, sample_weight, "svc_path")

@@ -1,10 +1,12 @@
 """Parts shared by the support vector estimators: the training problem, checks, options of the solver, warnings."""
 
+from __future__ import annotations
+
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +14,11 @@ from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import (
+    Array,
+    ArrayLike,
     CallbackSupportMixin,
+    Memory,
+    PointsLike,
     check_integer,
     check_positive,
     check_weights,
@@ -32,6 +38,11 @@ from mercer.solvers.svm import solve_dual
 from mercer.solvers.svm.bias import inner_bias
 from mercer.solvers.svm.dual import Infeasible, certificate
 from mercer.solvers.svm.workspace import Options, SharedCallback
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+    from mercer.kernels.shorthand import KernelLike
+    from mercer.solvers._certify import Certificate
 
 # Attributes that validation of the training points sets.
 _VALIDATED = ("n_features_in_", "feature_names_in_", "_n_rows")
@@ -72,20 +83,20 @@ class Problem:
     targets: np.ndarray | None = None
 
     @cached_property
-    def evidence(self):
+    def evidence(self) -> Any:
         """Evidence that the duals are not convex, a text, or None; one for the models of a path."""
         return nonconvexity(self.kernel, self.points)
 
     @property
-    def dtype(self):
+    def dtype(self) -> type[Any]:
         """Type of coefficients: that of the points, float64 if they are not numbers."""
         return np.float32 if getattr(self.points, "dtype", None) == np.float32 else np.float64
 
-    def upper_bounds(self, C):
+    def upper_bounds(self, C: float) -> Array:
         """Return C times the weights of the points' classes and their own (k,)."""
         return C * np.repeat(self.class_weight, self.counts) * self.weights
 
-    def places(self, rows):
+    def places(self, rows: Array) -> Array:
         """Return the points that are some training rows (int array)."""
         place = np.full(self.rows.max() + 1, -1)
         place[self.rows] = np.arange(len(self.rows))
@@ -96,9 +107,9 @@ class Problem:
 class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
     """Mixin of estimators that solve duals of support vector machines."""
 
-    kernel: Any = "rbf"
+    kernel: KernelLike = "rbf"
     tol: float = 1e-3
-    memory: str | int = "1GB"
+    memory: Memory = "1GB"
 
     def _check_solver(self):
         check_positive("tol", self.tol)
@@ -132,7 +143,7 @@ class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
             except Infeasible as found:
                 raise ValueError(self._explain(problem, found)) from None
 
-    def __mercer_certify__(self, X, y, sample_weight):
+    def __mercer_certify__(self, X: Array, y: Array, sample_weight: Array | None) -> Certificate:
         """Return the certificate in float64 from the training points."""
         self._require_training_rows(X)
         problem = self._problem(X, y, sample_weight)
@@ -148,7 +159,7 @@ class SingleOutput(SupportVectorEstimator):
     max_iter: int = -1
 
     @property
-    def expansion_(self):
+    def expansion_(self) -> Expansion:
         """The normal (an Expansion of one vector over ``support_vectors_``)."""
         check_is_fitted(self)
         if not len(self.dual_coef_):
@@ -159,7 +170,7 @@ class SingleOutput(SupportVectorEstimator):
         return Expansion(self.kernel_, self.support_vectors_, self.dual_coef_)
 
     @property
-    def n_support_(self):
+    def n_support_(self) -> Any:
         """Number of support vectors (1,)."""
         check_is_fitted(self)
         return np.array([len(self.dual_coef_)])
@@ -208,7 +219,7 @@ class Boundary(SingleOutput, OutlierMixin):
         return super()._problem(X, None, sample_weight)
 
     @by_blocks
-    def decision_function(self, X):
+    def decision_function(self, X: PointsLike) -> Array:
         """Return ``score_samples(X) - offset_`` of new points, positive inside.
 
         Parameters
@@ -222,7 +233,7 @@ class Boundary(SingleOutput, OutlierMixin):
         return self.score_samples(X) - self.offset_
 
     @by_blocks
-    def predict(self, X):
+    def predict(self, X: PointsLike) -> Array:
         """Return 1 for points inside and -1 for those outside.
 
         Parameters
@@ -248,7 +259,7 @@ class Regression(OneNormal, SingleOutput, RegressionProblem):
     """Mixin of regression by one expansion and one intercept."""
 
     @by_blocks
-    def predict(self, X):
+    def predict(self, X: PointsLike) -> Array:
         """Return the values of new points.
 
         Parameters
@@ -293,7 +304,7 @@ class Regression(OneNormal, SingleOutput, RegressionProblem):
         return self._dual(problem)
 
 
-def centre_and_scale(y, upper, C):
+def centre_and_scale(y: Array, upper: Array, C: float) -> tuple[float, float]:
     """Return the mean of targets and a power of 2 near their standard deviation, 1 for equal targets.
 
     Raise a ValueError, which names C, if finite upper bounds are so much larger that rounding hides the loss.
@@ -313,7 +324,7 @@ def centre_and_scale(y, upper, C):
     return float(np.mean(y)), 2.0 ** np.floor(np.log2(spread))
 
 
-def regression_tolerance(tol, scale):
+def regression_tolerance(tol: float, scale: float) -> tuple[float, float]:
     """Return the tolerance for targets of a scale, and that for targets divided by it."""
     tol = min(tol, _SHARE * scale)
     return tol, max(tol / scale, _ATTAINABLE)
@@ -322,20 +333,20 @@ def regression_tolerance(tol, scale):
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
-def check_C(C):
+def check_C(C: float) -> None:
     """Raise unless C is a positive number, which may be infinite."""
     if not (isinstance(C, Real) and np.inf == C):
         check_positive("C", C)
 
 
-def check_share(name, value):
+def check_share(name: str, value: float) -> None:
     """Raise unless a share of the training points is in (0, 1]."""
     check_positive(name, value)
     if value > 1:
         raise ValueError(f"{name} = {value!r} must be at most 1: it is a share of the training points.")
 
 
-def check_positives(name, values):
+def check_positives(name: str, values: ArrayLike) -> Any:
     """Return a list of numbers as an array, or raise for the first that is not positive."""
     values = as_vector(values, name)
     if not len(values):
@@ -348,7 +359,7 @@ def check_positives(name, values):
 # --- fitted models ---------------------------------------------------------------------------------------------------
 
 
-def store_vectors(model, problem, coef):
+def store_vectors(model: Any, problem: Problem, coef: Array) -> None:
     """Store the coefficients (k,) of the points of a problem, and the support vectors, as fitted attributes."""
     used = np.flatnonzero(coef)
     model.kernel_ = problem.kernel
@@ -358,14 +369,14 @@ def store_vectors(model, problem, coef):
     prepare_product(problem.kernel, model.support_vectors_, model.dual_coef_)
 
 
-def copy_validation(source, model):
+def copy_validation(source: Any, model: Any) -> None:
     """Copy the attributes that validation of the training points sets."""
     for name in _VALIDATED:
         if hasattr(source, name):
             setattr(model, name, getattr(source, name))
 
 
-def stored_coefficients(model, problem):
+def stored_coefficients(model: Any, problem: Problem) -> tuple[Array, Array]:
     """Return the coefficients (k, m) that a fitted model stores for the points of a problem, and its support (int)."""
     support = problem.places(model.support_)
     coef = np.zeros((len(problem.rows), model.dual_coef_.shape[1]))
@@ -373,12 +384,12 @@ def stored_coefficients(model, problem):
     return coef, support
 
 
-def certified_kernel(model, problem):
+def certified_kernel(model: Any, problem: Problem) -> Any:
     """Return the kernel of a fitted model; a precomputed one is that of the matrix given with the problem."""
     return problem.kernel if problem.kernel.tags.points == "indices" else model.kernel_
 
 
-def kernel_product(kernel, points, coef, support):
+def kernel_product(kernel: Kernel, points: Array, coef: Array, support: Array) -> Array:
     """Return K coef (k, m) in float64; only the rows ``support`` of coef are not 0."""
     if not len(support):
         return np.zeros(coef.shape)
@@ -386,12 +397,12 @@ def kernel_product(kernel, points, coef, support):
     return np.asarray(Gram(kernel, points, take_points(points, support)) @ coef[support], np.float64)
 
 
-def like_vectors(X, vectors):
+def like_vectors(X: Array, vectors: Array) -> Any:
     """Return dense rows as sparse ones if the vectors are sparse."""
     return sp.csr_matrix(X) if sp.issparse(vectors) and not sp.issparse(X) else X
 
 
-def name_mean(problem, points, weights):
+def name_mean(problem: Problem, points: Array, weights: Array) -> str:
     """Name a weighted mean of points of positive weight: their number, labels and heaviest training rows."""
     used = np.flatnonzero(weights > 0)
     rows = ", ".join(map(str, problem.rows[points[used[np.argsort(-weights[used])[:3]]]]))

@@ -1,13 +1,15 @@
 """KernelFisher: kernel Fisher discriminant analysis, a transformer and a classifier."""
 
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.special
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from mercer._common import check_integer, check_positive, check_weights, refuse_large
+from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, check_weights, refuse_large
 from mercer._compute.points import take_points
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelTransformer, as_labels, in_float64
@@ -16,6 +18,10 @@ from mercer.expansion import features
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
 from mercer.solvers import fisher
 from mercer.solvers._certify import Residuals
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
 
 
 @dataclass(eq=False, repr=False)
@@ -99,10 +105,10 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
     n_components: int | None = None
     _: KW_ONLY
     mu: float = 1e-3
-    landmarks: Any = None
+    landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the directions.
 
         Parameters
@@ -133,9 +139,18 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
             found = fisher.restricted(phi, onto, numbers, self.mu, weights, **options)
 
         sizes = np.bincount(numbers, weights=weights)
+        self.kernel_: Kernel
+        self.classes_: Array
+        self.priors_: Array
         self.kernel_, self.classes_, self.priors_ = kernel, classes, sizes / sizes.sum()
+        self.means_: Array
+        self.eigenvalues_: Array
+        self.residual_: Any
         self.means_, self.eigenvalues_, self.residual_ = found.means, found.eigenvalues, found.residual
+        self.expansion_: Expansion
+        self.intercept_: Array
         self.expansion_, self.intercept_ = found.expansion, found.intercept
+        self.n_components_: int
         self.n_components_ = self._n_features_out = len(found.expansion)
         store_trace_error(self, found.trace_error)
         # landmarks span a space of positive eigenvalues
@@ -163,7 +178,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         refuse_large("sample_weight", weights)
         return y, weights
 
-    def __mercer_certify__(self, X, y, sample_weight):
+    def __mercer_certify__(self, X: Any, y: Array, sample_weight: Any) -> Residuals:
         """Return the relative residuals of the equations of the directions in float64 from the training points."""
         kernel, points = self._certified_points(X)
         y, weights = self._check_targets(X, y, sample_weight)
@@ -208,7 +223,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
                 "classes."
             )
 
-    def decision_function(self, X):
+    def decision_function(self, X: PointsLike) -> Array:
         """Return the decision values: logarithms of the class probabilities, up to a constant of each point.
 
         Parameters
@@ -223,7 +238,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         values = self._log_posteriors(X)
         return values[:, 1] - values[:, 0] if len(self.classes_) == 2 else values
 
-    def predict(self, X):
+    def predict(self, X: PointsLike) -> Array:
         """Predict the classes of new points.
 
         Parameters
@@ -237,7 +252,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         values = self._log_posteriors(X)
         return self.classes_[np.argmax(values, axis=1)]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: PointsLike) -> Array:
         """Return class probabilities, for Gaussian classes with one covariance along the directions.
 
         Parameters

@@ -1,14 +1,16 @@
 """KernelMap: coordinates of points in feature space, on which linear methods are kernel methods."""
 
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import relative_tolerance
+from mercer._common import Array, ArrayLike, PointsLike, relative_tolerance
 from mercer._compute.points import count_points
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_axes
@@ -21,6 +23,10 @@ from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import extend, recentred, residuals, select_landmarks, spectral
 from mercer.maps._onto_landmarks import Frame, Moments, frame_of, moments, principal_coordinates
 from mercer.solvers._certify import Residuals
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.shorthand import KernelLike
 
 
 @dataclass(eq=False, repr=False)
@@ -104,14 +110,14 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
     True
     """
 
-    kernel: Any = "rbf"
+    kernel: KernelLike = "rbf"
     _: KW_ONLY
     centre: bool = True
     tol: float | None = None
-    landmarks: Any = None
+    landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
 
-    def fit(self, X, y=None):
+    def fit(self, X: PointsLike, y: Any = None) -> Any:
         """Find the coordinates of feature space that the training points span.
 
         Parameters
@@ -158,7 +164,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         self.kernel_, self.n_samples_seen_, self._extended = kernel, n, False
         return self._store(coordinates, points)
 
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: PointsLike, y: Any = None) -> Any:
         """Add points: a point outside of the span adds the axis of its residual, and the origin moves to the new mean.
 
         Axes stay. The coordinates of earlier points are 0 along the new axes, and change along the others by the change
@@ -188,7 +194,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         return self._store(coordinates, X)
 
     @by_blocks
-    def residual(self, X):
+    def residual(self, X: PointsLike) -> Array:
         """Return the distance of each point to the span in feature space.
 
         Squared distances to training points in feature space are |y - y_i|^2 + residual^2.
@@ -209,7 +215,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         X = self._new_points(X)
         return self.coordinates_.residual(X)
 
-    def to_expansion(self, coef):
+    def to_expansion(self, coef: ArrayLike) -> Expansion:
         """Return the vectors of feature space that are the weights of linear models on the coordinates.
 
         Parameters
@@ -234,7 +240,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
             raise ValueError(f"coef must have shape (m, {self.n_components_}), got {coef.shape}.")
         return self.expansion_ @ coef.T
 
-    def __mercer_certify__(self, X, y, sample_weight):
+    def __mercer_certify__(self, X: Any, y: Array, sample_weight: Any) -> Residuals:
         """Return the relative residuals of the equations of the axes in float64, from the training points."""
         refuse_weights(self, sample_weight)
         kernel, points = self._certified_points(X)

@@ -1,13 +1,16 @@
 """KernelPCA: kernel principal component analysis, and denoising by pre-images."""
 
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._common import Array, ArrayLike, PointsLike
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
@@ -21,6 +24,14 @@ from mercer.maps._onto_landmarks import Frame, Moments, frame_of, moments, princ
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca
 from mercer.solvers._certify import Residuals
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.shorthand import KernelLike
 
 
 @dataclass(eq=False, repr=False)
@@ -119,12 +130,12 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
 
     n_components: float | None = None
     _: KW_ONLY
-    kernel: Any = "linear"
+    kernel: KernelLike = "linear"
     whiten: bool = False
-    landmarks: Any = None
+    landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
 
-    def fit(self, X, y=None):
+    def fit(self, X: PointsLike, y: Any = None) -> Any:
         """Find the components of the training points.
 
         Parameters
@@ -153,12 +164,13 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         if onto is not None:
             return self._fit_moments(moments(onto, phi, **options), points)
         found = pca.components(phi, self.n_components, self.whiten, **options)
-        self.eigenvectors_ = found.pairs.vectors
+        self.eigenvectors_: Array = found.pairs.vectors
         vars(self).pop("_moments", None)
         return self._store(found, points, len(phi), None)
 
     def _fit_blocks(self, blocks):
         """Find the components of rows that are not in memory, over landmarks."""
+        self.kernel_: Kernel
         self.kernel_, sample = self._sampled_points(blocks)
         warn_degenerate(self.kernel_, sample)
         onto = landmarks_of(self, self.kernel_, sample)
@@ -166,7 +178,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         return self._fit_moments(Moments(frame, blocks.total(Frame.sums, frame)), sample)
 
     @available_if(has_given_landmarks)
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: PointsLike, y: Any = None) -> Any:
         """Add points to those of earlier calls, over landmarks that are given as points.
 
         The result is that of one fit on the points of all calls, up to rounding. Bandwidth rules are resolved on the
@@ -220,15 +232,22 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
 
     def _store(self, found, points, n, trace_error):
         """Store components of n points as fitted attributes; warn if float32 moves the scores of some points."""
+        self.n_samples_: int
+        self.eigenvalues_: Array
+        self.residuals_: Array
         self.n_samples_, self.eigenvalues_, self.residuals_ = n, found.pairs.values, found.pairs.residuals
+        self.mean_: Expansion
+        self.expansion_: Expansion
+        self.intercept_: Array
         self.mean_, self.expansion_, self.intercept_ = found.mean, found.expansion, found.intercept
-        self.explained_variance_ratio_ = found.pairs.values / found.total
+        self.explained_variance_ratio_: Array = found.pairs.values / found.total
+        self.n_components_: int
         self.n_components_ = self._n_features_out = len(found.expansion)
         store_trace_error(self, trace_error)
         warn_single_axes(self, points, np.sqrt(found.pairs.values) if self.whiten else 1.0)
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and return the scores of the training points (n, n_components_).
 
         Without landmarks the kernel is not evaluated again.
@@ -241,13 +260,13 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         return (V * scale).astype(V.dtype)
 
     @property
-    def coordinates_(self):
+    def coordinates_(self) -> Coordinates:
         """Components and mean as a map from points to scores and back."""
         check_is_fitted(self)
         variances = self.eigenvalues_ / self.n_samples_ if self.whiten else None
         return Coordinates(self.expansion_, self.mean_, self.intercept_, variances=variances)
 
-    def reconstruct(self, scores):
+    def reconstruct(self, scores: ArrayLike) -> Expansion:
         """Return the vectors of feature space with given scores, mean included: mu + sum_k y_k u_k.
 
         Parameters
@@ -261,7 +280,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         """
         return self.coordinates_.vectors(as_coordinates(scores, "scores", self.n_components_))
 
-    def denoise(self, X, method=None):
+    def denoise(self, X: PointsLike, method: Any = None) -> Array:
         """Return points whose features are nearest to the projections of phi(x) onto the components, mean included.
 
         Parameters
@@ -280,7 +299,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         return coordinates.preimages(coordinates(X), self.preimage if method is None else method, start=X)
 
     @by_blocks
-    def score_samples(self, X):
+    def score_samples(self, X: PointsLike) -> Any:
         """Return minus the squared distance of phi(x) to the components, a score of novelty: low for unlike points.
 
         Parameters
@@ -304,7 +323,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         """
         return -(self.coordinates_.residual(self._new_points(X)) ** 2)
 
-    def score(self, X, y=None):
+    def score(self, X: PointsLike, y: Any = None) -> Any:
         """Return the mean of ``score_samples``: minus the mean squared reconstruction distance in feature space.
 
         Parameters
@@ -319,7 +338,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         """
         return float(np.mean(self.score_samples(X), dtype=np.float64))
 
-    def __mercer_certify__(self, X, y, sample_weight):
+    def __mercer_certify__(self, X: Any, y: Array | None, sample_weight: Any) -> Residuals:
         """Return the relative residuals of the eigenpairs, or of the axes over landmarks, from the training points."""
         refuse_weights(self, sample_weight)
         kernel, points = self._certified_points(X)

@@ -1,13 +1,15 @@
 """KernelPerceptron: Rosenblatt's perceptron in feature space, also averaged or voted."""
 
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import check_integer, warn
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_integer, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
 from mercer.estimators._base import KernelEstimator, as_labels, in_float64, refuse_weights
@@ -16,6 +18,13 @@ from mercer.gram import Gram
 from mercer.linalg.generator import generator
 from mercer.solvers import perceptron
 from mercer.solvers._certify import Residuals
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
+
+if TYPE_CHECKING:
+    from mercer.kernels.shorthand import KernelLike
 
 # Kernel values of a block of points that votes are computed for.
 _VOTES = 2**22
@@ -95,16 +104,16 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
     (array([0, 0, 1, 1]), True)
     """
 
-    kernel: Any = "rbf"
+    kernel: KernelLike = "rbf"
     _: KW_ONLY
     max_iter: int = 100
     averaged: bool = False
     voted: bool = False
     shuffle: bool = False
-    memory: str | int = "1GB"
-    random_state: Any = None
+    memory: Memory = "1GB"
+    random_state: Seed = None
 
-    def fit(self, X, y):
+    def fit(self, X: PointsLike, y: ArrayLike) -> Self:
         """Learn from scratch, in at most ``max_iter`` passes.
 
         Parameters
@@ -140,7 +149,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         self._store(take_points(points, support), runs, support, points, signs)
         return self
 
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X: PointsLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Learn from one more batch, presented once.
 
         Parameters
@@ -178,6 +187,8 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         if first:
             runs, support = self._learn(kernel, points, signs, 1)
             vectors = take_points(points, support)
+            self.kernel_: Kernel
+            self.classes_: Array
             self.kernel_, self.classes_, self._rows_seen = kernel, classes, 0
         else:
             old = self.expansion_.points
@@ -213,11 +224,15 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
 
     def _store(self, vectors, runs, support, points, signs):
         form = perceptron.averaged if self.averaged else perceptron.final
-        self.expansion_ = self._expansion(form, runs, vectors)
-        self.intercept_ = np.zeros(len(runs))
+        self.expansion_: Expansion = self._expansion(form, runs, vectors)
+        self.intercept_: Array = np.zeros(len(runs))
+        self.mistakes_: Array
+        self.support_: Array
         self.mistakes_, self.support_ = runs, support
-        self.n_mistakes_ = np.array([len(run.rows) for run in runs])
-        self.n_iter_ = max(run.n_iter for run in runs)
+        self.n_mistakes_: Array = np.array([len(run.rows) for run in runs])
+        self.n_iter_: Any = max(run.n_iter for run in runs)
+        self.margin_: Array
+        self.mistake_bound_: Array
         self.margin_, self.mistake_bound_ = perceptron.margins(self.expansion_, points, signs)
 
     def _expansion(self, form, runs, points):
@@ -229,7 +244,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         if self.averaged and self.voted:
             raise ValueError("averaged = True and voted = True exclude one another; set one of them to False.")
 
-    def decision_function(self, X):
+    def decision_function(self, X: PointsLike) -> Array:
         """Return the decision values <w, phi(x)>, or the votes in [-1, 1] when ``voted``.
 
         Parameters
@@ -244,7 +259,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         values = self._votes(self.expansion_, X) if self.voted else self.expansion_(X)
         return values[:, 0] if len(self.classes_) == 2 else values
 
-    def predict(self, X):
+    def predict(self, X: PointsLike) -> Array:
         """Predict the classes of new points: the largest decision value wins.
 
         Parameters
@@ -259,7 +274,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         values = self.decision_function(X)
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
-    def __mercer_certify__(self, X, y, sample_weight):
+    def __mercer_certify__(self, X: Array, y: Array, sample_weight: Any) -> Residuals:
         """Return the share of training points with y f(x) <= 0 for each binary classifier, f in float64."""
         refuse_weights(self, sample_weight)
         kernel, points = self._certified_points(X)

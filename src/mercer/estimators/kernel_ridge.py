@@ -1,14 +1,27 @@
 """KernelRidge: kernel ridge regression, its leave-one-out residuals, and the variance of a Gaussian process."""
 
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import as_weights, check_choice, check_flag, check_weights, refuse_large
+from mercer._common import (
+    Array,
+    ArrayLike,
+    Memory,
+    PointsLike,
+    Seed,
+    as_weights,
+    check_choice,
+    check_flag,
+    check_weights,
+    refuse_large,
+)
 from mercer._compute.points import take_points
 from mercer._compute.targets import as_real_targets
 from mercer.distributed import by_blocks
@@ -21,6 +34,14 @@ from mercer.learning.tuning import METHODS, tune_ridge
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
 from mercer.solvers import ridge
 from mercer.solvers._certify import Residuals
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
+
+
+if TYPE_CHECKING:
+    from mercer.kernels.shorthand import KernelLike
 
 
 @dataclass(eq=False, repr=False)
@@ -104,16 +125,16 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     True
     """
 
-    alpha: Any = 1.0
+    alpha: float | ArrayLike = 1.0
     _: KW_ONLY
-    kernel: Any = "linear"
-    landmarks: Any = None
+    kernel: KernelLike = "linear"
+    landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
     tune: str | None = None
-    memory: str | int = "1GB"
-    random_state: Any = None
+    memory: Memory = "1GB"
+    random_state: Seed = None
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Any:
         """Fit the model.
 
         Parameters
@@ -178,10 +199,14 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     def _store(self, found, kernel, alpha, n_dim):
         """Store a solution for targets of one or two dimensions as fitted attributes."""
         coef = found.expansion.coef
+        self.kernel_: Kernel
+        self.alpha_: Any
         self.kernel_, self.alpha_ = kernel, alpha
+        self.expansion_: Expansion
+        self.residual_: Any
         self.expansion_, self.residual_ = found.expansion, found.residual
-        self.dual_coef_ = coef[:, 0] if n_dim == 1 else coef
-        self.intercept_ = np.zeros(coef.shape[1], coef.dtype)
+        self.dual_coef_: Array = coef[:, 0] if n_dim == 1 else coef
+        self.intercept_: Array = np.zeros(coef.shape[1], coef.dtype)
         store_trace_error(self, found.trace_error)
         self.__dict__.pop("posterior_", None)
         if found.posterior is not None:
@@ -194,7 +219,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         points = phi.points if weights is None else take_points(phi.points, np.flatnonzero(weights))
         return nonconvexity(phi.kernel, points, centre=False)
 
-    def predict(self, X, return_std=False):
+    def predict(self, X: PointsLike, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Predict the targets of new points.
 
         Parameters
@@ -220,7 +245,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         return self._like_targets(self.expansion_(points) + self.intercept_)
 
     @by_blocks
-    def variance(self, X):
+    def variance(self, X: PointsLike) -> Array:
         """Return the posterior variance of the Gaussian process at new points, without the noise.
 
         Parameters
@@ -240,7 +265,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         return found
 
     @cached_property
-    def posterior_(self):
+    def posterior_(self) -> Any:
         """Vectors R with posterior variance k(x, x) - |R(x)|^2."""
         return self._posterior()
 
@@ -252,7 +277,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         return ridge.posterior(features(self.kernel_, self.expansion_.points), alpha, weights, memory=memory)
 
     @property
-    def loo_residuals_(self):
+    def loo_residuals_(self) -> Array:
         """Leave-one-out residuals, each target minus its prediction by a fit to all other points."""
         check_is_fitted(self)
         _, _, targets, _ = self._asked
@@ -260,7 +285,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             raise AttributeError("loo_residuals_ needs all training points: fit with landmarks=None.")
         return self._like_targets(ridge.loo_residuals(self.expansion_, targets, self.posterior_))
 
-    def __mercer_certify__(self, X, y, sample_weight):
+    def __mercer_certify__(self, X: Any, y: Array, sample_weight: Array | None) -> Residuals:
         """Return the relative residuals of the normal equations in float64 from the training points."""
         kernel, points = self._certified_points(X)
         y, weights = _checked_targets(X, y, sample_weight)

@@ -1,7 +1,9 @@
 """Kernelized: a scikit-learn estimator in the feature space of a kernel, fitted to coordinates of the points."""
 
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
@@ -10,12 +12,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from mercer._common import check_weights
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_weights
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.estimators._base import KernelEstimator, check_lengths, count_rows, inner_has
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import features
 from mercer.solvers._certify import certify
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.shorthand import KernelLike
 
 # Training points at which the output of an estimator is compared with an affine function.
 _PROBES = 100
@@ -107,16 +117,16 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
     """
 
     estimator: Any
-    kernel: Any = "rbf"
+    kernel: KernelLike = "rbf"
     _: KW_ONLY
     centre: bool = True
     tol: float | None = None
-    landmarks: Any = None
+    landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
-    memory: str | int = "1GB"
-    random_state: Any = None
+    memory: Memory = "1GB"
+    random_state: Seed = None
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Find coordinates and fit the wrapped estimator to them.
 
         Parameters
@@ -136,12 +146,12 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         return self
 
     @available_if(inner_has("fit_transform"))
-    def fit_transform(self, X, y=None, sample_weight=None):
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the result of the wrapped ``fit_transform``."""
         return _indexed(self._fit("fit_transform", X, y, sample_weight), X)
 
     @available_if(inner_has("fit_predict"))
-    def fit_predict(self, X, y=None, sample_weight=None):
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the result of the wrapped ``fit_predict``."""
         return self._fit("fit_predict", X, y, sample_weight)
 
@@ -168,6 +178,9 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         except Exception as error:
             error.add_note(f"Raised by estimator = {self.estimator!r:.80} on coordinates of X; see its parameters.")
             raise
+        self.map_: Any
+        self.kernel_: Kernel
+        self.estimator_: Any
         self.map_, self.kernel_, self.estimator_ = to_coordinates, to_coordinates.kernel_, inner
         return result
 
@@ -208,82 +221,82 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         return clone(self.estimator)
 
     @available_if(inner_has("predict"))
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Return the predictions of the wrapped estimator for points."""
         return self._apply("predict", X)
 
     @available_if(inner_has("predict_proba"))
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Any:
         """Return the probabilities (n_test, n_classes) of the wrapped classifier."""
         return self._apply("predict_proba", X)
 
     @available_if(inner_has("predict_log_proba"))
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms (n_test, n_classes) of the probabilities of the wrapped classifier."""
         return self._apply("predict_log_proba", X)
 
     @available_if(inner_has("decision_function"))
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Any:
         """Return the decision values of the wrapped estimator for points."""
         return self._apply("decision_function", X)
 
     @available_if(inner_has("score_samples"))
-    def score_samples(self, X):
+    def score_samples(self, X: Any) -> Any:
         """Return ``score_samples`` (n_test,) of the wrapped estimator for points."""
         return self._apply("score_samples", X)
 
     @available_if(inner_has("score"))
-    def score(self, X, y=None, sample_weight=None):
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Return the score of the wrapped estimator on points and targets."""
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self._apply("score", X, y, **weights)
 
     @available_if(inner_has("transform"))
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """Return the transform (n_test, m) of points by the wrapped estimator."""
         return _indexed(self._apply("transform", X), X)
 
     @available_if(inner_has("inverse_transform"))
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: Any) -> Any:
         """Return points (n_test, n_features_in_), the pre-images of the coordinates that the wrapped inverse gives."""
         check_is_fitted(self)
         return self.map_.inverse_transform(self.estimator_.inverse_transform(X))
 
     @available_if(inner_has("get_feature_names_out"))
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the columns of ``transform``; ``input_features`` is ignored."""
         check_is_fitted(self)
         return self.estimator_.get_feature_names_out()
 
     @available_if(inner_has("set_output"))
-    def set_output(self, *, transform=None):
+    def set_output(self, *, transform: Any = None) -> Self:
         """Set the container that ``transform`` returns, as in scikit-learn."""
         for inner in (self.estimator, getattr(self, "estimator_", self.estimator)):
             inner.set_output(transform=transform)
         return self
 
     @property
-    def classes_(self):
+    def classes_(self) -> Any:
         """Classes of the wrapped classifier."""
         return self._inner().classes_
 
     @property
-    def labels_(self):
+    def labels_(self) -> Any:
         """Cluster labels of the training points."""
         return self._inner().labels_
 
     @property
-    def offset_(self):
+    def offset_(self) -> Any:
         """Offset of the wrapped outlier detector."""
         return self._inner().offset_
 
     @property
-    def expansion_(self):
+    def expansion_(self) -> Expansion:
         """Vectors of feature space whose inner products with points are the output minus ``intercept_``."""
         return self.map_.expansion_ @ self._affine()[0]
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> Array:
         """Constants that are added to the inner products with ``expansion_``."""
         matrix, constant = self._affine()
         return self.map_.intercept_ @ matrix + constant
@@ -315,7 +328,7 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         Y = self.map_.coordinates_(points)
         return getattr(self.estimator_, method)(Y, *args, **kwargs)
 
-    def __mercer_certify__(self, X, y, sample_weight):
+    def __mercer_certify__(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Return the residuals of the coordinates in float64 from the training points."""
         points = self._require_training_rows(X)
         return certify(self.map_, points)
@@ -326,7 +339,7 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
             raise AttributeError("Kernelized is not fitted yet; call fit first.")
         return self.estimator_
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = get_tags(self.estimator)
         tags.input_tags = super().__sklearn_tags__().input_tags
         tags.array_api_support = False

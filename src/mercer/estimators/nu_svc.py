@@ -1,11 +1,12 @@
 """NuSVC: support vector classification with a prescribed share of margin errors."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer._common import refuse_large, warn
+from mercer._common import ArrayLike, PointsLike, refuse_large, warn
 from mercer.estimators._classifier import SupportVectorClassifier
 from mercer.estimators._svm import check_share
 
@@ -59,7 +60,7 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
 
     nu: float = 0.5
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the classifier to training points.
 
         Parameters

@@ -1,11 +1,12 @@
 """NuSVR: support vector regression with a prescribed share of points outside the epsilon-tube."""
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer._common import check_positive
+from mercer._common import ArrayLike, PointsLike, check_positive
 from mercer.estimators._svm import Regression, check_share
 from mercer.solvers.svm.dual import Dual
 
@@ -70,7 +71,7 @@ class NuSVR(Regression, BaseEstimator):
     _: KW_ONLY
     C: float = 1.0
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the function and the width of its tube to training points.
 
         Parameters
@@ -93,7 +94,7 @@ class NuSVR(Regression, BaseEstimator):
 
     def _store(self, problem, solution):
         super()._store(problem, solution)
-        self.epsilon_ = solution.epsilon
+        self.epsilon_: float = solution.epsilon
 
     def _dual(self, problem):
         return self._tube(problem, 0.0)

@@ -1,12 +1,14 @@
 """Nystroem: features whose dot products approximate kernel values, from a few landmarks."""
 
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer._common import check_integer, warn
+from mercer._common import Array, PointsLike, check_integer, warn
 from mercer._compute.points import count_points
 from mercer.distributed import as_blocks, by_blocks
 from mercer.estimators._base import KernelTransformer, in_float64, refuse_weights
@@ -16,6 +18,9 @@ from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import residuals, select_landmarks, spectral
 from mercer.maps._select_landmarks import check_rule
 from mercer.solvers._certify import Residuals
+
+if TYPE_CHECKING:
+    from mercer.kernels.shorthand import KernelLike
 
 
 @dataclass(eq=False, repr=False)
@@ -76,12 +81,12 @@ class Nystroem(KernelTransformer, BaseEstimator):
     True
     """
 
-    kernel: Any = "rbf"
+    kernel: KernelLike = "rbf"
     _: KW_ONLY
     n_components: int = 100
     landmarks: Any = "uniform"
 
-    def fit(self, X, y=None):
+    def fit(self, X: PointsLike, y: Any = None) -> Self:
         """Select the landmarks, and orthonormalise their features.
 
         Parameters
@@ -124,7 +129,7 @@ class Nystroem(KernelTransformer, BaseEstimator):
         return self
 
     @by_blocks
-    def transform(self, X):
+    def transform(self, X: PointsLike) -> Any:
         """Return the features of points, ``expansion_(X)``.
 
         Parameters
@@ -139,7 +144,7 @@ class Nystroem(KernelTransformer, BaseEstimator):
         X = self._new_points(X)
         return self.expansion_(X)
 
-    def __mercer_certify__(self, X, y, sample_weight):
+    def __mercer_certify__(self, X: Any, y: Array, sample_weight: Any) -> Residuals:
         """Return how far the features of each landmark are from its kernel values with the landmarks, in float64."""
         refuse_weights(self, sample_weight)
         kernel, _ = self._certified_points(X)

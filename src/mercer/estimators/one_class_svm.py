@@ -1,10 +1,12 @@
 """OneClassSVM: the half space of a feature space that contains most of the data, farthest from the origin."""
 
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from mercer._common import Array, ArrayLike, PointsLike
 from mercer.estimators._accuracy import conclude, warn_coarse
 from mercer.estimators._linear import OneNormal
 from mercer.estimators._svm import Boundary, check_share
@@ -71,7 +73,7 @@ class OneClassSVM(OneNormal, Boundary, BaseEstimator):
 
     nu: float = 0.5
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: PointsLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the boundary to training points.
 
         Parameters
@@ -93,13 +95,13 @@ class OneClassSVM(OneNormal, Boundary, BaseEstimator):
         tol = self.tol * max(float(scale), 1e-300) / max(1.0, total)
         solution, error = self._solve(problem, dual, tol, scale)
         self._store(problem, replace(solution, coef=total * solution.coef))
-        self.intercept_ = np.array([total * solution.bias], problem.dtype)
-        self.offset_ = -self.intercept_[0]
+        self.intercept_: Array = np.array([total * solution.bias], problem.dtype)
+        self.offset_: float = -self.intercept_[0]
         conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem))
         warn_coarse(self, problem, scale, solution.violation, tol)
         return self
 
-    def score_samples(self, X):
+    def score_samples(self, X: PointsLike) -> Array:
         """Return <w, phi(x)> of new points (n_test,).
 
         Parameters

@@ -1,10 +1,12 @@
 """PCAL1: principal component analysis by the L1 norm, which is robust against outliers."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import check_flag, check_integer, warn
+from mercer._common import Array, ArrayLike, Seed, check_flag, check_integer, warn
 from mercer.estimators._base import AllOrNothing, refuse_weights, require_rows, validated_rows
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca_l1
@@ -74,14 +76,22 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     array([[0.97, 0.24]])
     """
 
-    def __init__(self, n_components=None, *, greedy=True, n_init=10, max_iter=1000, random_state=None):
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        greedy: bool = True,
+        n_init: int = 10,
+        max_iter: int = 1000,
+        random_state: Seed = None,
+    ) -> None:
         self.n_components = n_components
         self.greedy = greedy
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Find the directions.
 
         Parameters
@@ -108,16 +118,20 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         kept = found.vectors.shape[1]
         if self.n_components is not None and kept < m:
             warn(f"n_components = {m} exceeds the rank {kept} of the centred rows; {kept} directions are returned.")
-        self.mean_ = mean.astype(X.dtype)
-        self.components_ = np.ascontiguousarray(found.vectors.T).astype(X.dtype)
+        self.mean_: Array = mean.astype(X.dtype)
+        self.components_: Array = np.ascontiguousarray(found.vectors.T).astype(X.dtype)
+        self.dispersions_: Array
+        self.residuals_: Array
         self.dispersions_, self.residuals_ = found.dispersions, found.residuals
+        self.n_ties_: int
+        self.history_: list[Any]
         self.n_ties_, self.history_ = found.ties, found.history
-        self.n_iter_ = max(len(objective) for objective in found.history)
+        self.n_iter_: Any = max(len(objective) for objective in found.history)
         self.n_components_ = self._n_features_out = kept
         self._n_rows = len(X)
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> Any:
         """Return the scores w_k'(x - mean).
 
         Parameters
@@ -132,7 +146,7 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         X = validated_rows(self, X, reset=False)
         return (X - self.mean_) @ self.components_.T
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: ArrayLike) -> Any:
         """Return the points mean + sum_k y_k w_k with given scores.
 
         Parameters
@@ -148,7 +162,7 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         scores = as_coordinates(X, "X", self.n_components_)
         return scores @ self.components_ + self.mean_
 
-    def __mercer_certify__(self, X, y, sample_weight):
+    def __mercer_certify__(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Return the distances from a fixed point of the iteration in float64 from the training rows."""
         check_is_fitted(self)
         refuse_weights(self, sample_weight)
@@ -157,7 +171,7 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         eps = np.finfo(self.components_.dtype).eps
         return Residuals(pca_l1.residuals(X, self.mean_, self.components_.T, self.greedy, eps))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

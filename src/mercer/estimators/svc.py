@@ -1,10 +1,11 @@
 """SVC: support vector classification with any kernel, one-vs-one or one-vs-rest."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Self
 
 from sklearn.base import BaseEstimator
 
+from mercer._common import ArrayLike, PointsLike, Seed
 from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators._classifier import SupportVectorClassifier
 from mercer.estimators._landmarks import landmark_features, store_trace_error
@@ -120,11 +121,11 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     C: float = 1.0
     _: KW_ONLY
-    landmarks: Any = None
+    landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
-    random_state: Any = None
+    random_state: Seed = None
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the classifier to training points.
 
         Parameters

@@ -1,20 +1,25 @@
 """SVCCV: support vector classification with C, and perhaps gamma, chosen by cross-validation."""
 
+from __future__ import annotations
+
 import functools
 from dataclasses import KW_ONLY, dataclass, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 
-from mercer._common import check_choice
+from mercer._common import Array, ArrayLike, PointsLike, check_choice
 from mercer.estimators._calibration import calibrated, fit_calibration
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
 from mercer.estimators._search import GridSearch
 from mercer.estimators.svc import SVC
 from mercer.solvers.svm.one_vs_one import class_values, decide, duals_of, is_paired
+
+if TYPE_CHECKING:
+    from mercer.kernels.shorthand import KernelLike
 
 # A relative duality gap below this is rounding.
 _ROUNDED = 1e-14
@@ -128,12 +133,12 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     (['C', 'gamma'], array([0, 1]))
     """
 
-    kernel: Any = "rbf"
+    kernel: KernelLike = "rbf"
     _: KW_ONLY
     calibration: str | None = None
 
     @available_if(lambda self: self.refit)
-    def decision_function(self, X):
+    def decision_function(self, X: PointsLike) -> Any:
         """Return the decision values of new points, as `SVC` does.
 
         Parameters
@@ -147,7 +152,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         return self._fitted().decision_function(X)
 
     @available_if(lambda self: self.refit and self.calibration is not None)
-    def predict_proba(self, X):
+    def predict_proba(self, X: PointsLike) -> Any:
         """Return the probabilities of the classes for new points.
 
         Parameters
@@ -210,27 +215,27 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         store_coefficients(model, problem, coefs, biases)
 
     def _conclude(self, problem, y, weights):
-        self.classes_ = problem.classes
+        self.classes_: Array = problem.classes
         if self.calibration is None:
             return
         rows = np.flatnonzero(weights > 0)
         given = None if (weights[rows] == 1).all() else weights[rows]
-        self.calibrators_ = fit_calibration(self.calibration, self.held_out_values_[rows], y[rows], given)
+        self.calibrators_: list[Any] = fit_calibration(self.calibration, self.held_out_values_[rows], y[rows], given)
 
 
 class _KnownValues(ClassifierMixin, BaseEstimator):
     """A classifier whose decision values at some points are known; new points are given by their indices."""
 
-    def __init__(self, values, classes, multi_class):
+    def __init__(self, values: ArrayLike, classes: ArrayLike, multi_class: str) -> None:
         self.values, self.classes_, self.multi_class = values, classes, multi_class
 
-    def decision_function(self, indices):
+    def decision_function(self, indices: slice) -> Array:
         values = self.values[indices]
         if len(self.classes_) == 2:
             return values[:, 0]
         return class_values(values, len(self.classes_)) if is_paired(len(self.classes_), self.multi_class) else values
 
-    def predict(self, indices):
+    def predict(self, indices: Array) -> Array:
         return self.classes_[decide(self.values[indices], len(self.classes_), self.multi_class)]
 
 

@@ -1,16 +1,22 @@
 """SVDD: support vector data description, the smallest ball of a feature space around the data."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer._common import warn
+from mercer._common import Array, ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
 from mercer.estimators._accuracy import conclude, warn_coarse
 from mercer.estimators._svm import Boundary, check_C
 from mercer.expansion import squares
 from mercer.solvers.svm.dual import certificate, smallest_ball_dual
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
 
 
 @dataclass(eq=False, repr=False)
@@ -75,7 +81,7 @@ class SVDD(Boundary, BaseEstimator):
 
     C: float | None = None
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: PointsLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the ball to training points.
 
         Parameters
@@ -100,18 +106,18 @@ class SVDD(Boundary, BaseEstimator):
         self._store(problem, solution)
         # negative for some kernels whose squared distances are not
         self._norm = float(squares(self.centre_)[0])
-        self.radius_ = float(np.sqrt(max(0.0, self._norm + 2 * solution.bias)))
-        self.offset_ = -(self.radius_**2)
+        self.radius_: float = float(np.sqrt(max(0.0, self._norm + 2 * solution.bias)))
+        self.offset_: float = -(self.radius_**2)
         conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem))
         warn_coarse(self, problem, scale, solution.violation, tol)
         return self
 
     @property
-    def centre_(self):
+    def centre_(self) -> Expansion:
         """The centre of the ball (an Expansion of one vector over ``support_vectors_``)."""
         return self.expansion_
 
-    def score_samples(self, X):
+    def score_samples(self, X: PointsLike) -> Array:
         """Return minus the squared distance of new points to the centre.
 
         Parameters

@@ -1,11 +1,12 @@
 """SVR: support vector regression with any kernel and one of three losses."""
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer._common import check_choice, check_number
+from mercer._common import ArrayLike, PointsLike, check_choice, check_number
 from mercer.estimators._svm import Regression, check_C, name_mean
 from mercer.solvers.svm.dual import Dual
 
@@ -80,7 +81,7 @@ class SVR(Regression, BaseEstimator):
     epsilon: float = 0.1
     loss: str = "epsilon"
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the function to training points.
 
         Parameters

@@ -1,17 +1,22 @@
 """SVRCV: support vector regression with C, and perhaps gamma, chosen by cross-validation."""
 
+from __future__ import annotations
+
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import check_scoring
 
-from mercer._common import check_number
+from mercer._common import Array, ArrayLike, check_number
 from mercer.estimators._search import GridSearch
 from mercer.estimators._svm import RegressionProblem, centre_and_scale, regression_tolerance, store_vectors
 from mercer.estimators.svr import SVR
 from mercer.solvers.svm.dual import Dual
+
+if TYPE_CHECKING:
+    from mercer.kernels.shorthand import KernelLike
 
 
 @dataclass(eq=False, repr=False)
@@ -83,7 +88,7 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
     (1.0, True)
     """
 
-    kernel: Any = "rbf"
+    kernel: KernelLike = "rbf"
     _: KW_ONLY
     epsilon: float = 0.1
 
@@ -133,8 +138,8 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
 class _KnownValues(RegressorMixin, BaseEstimator):
     """A model whose predictions at some points are known; new points are given by their indices."""
 
-    def __init__(self, values):
+    def __init__(self, values: ArrayLike) -> None:
         self.values = values
 
-    def predict(self, indices):
+    def predict(self, indices: Array) -> Array:
         return self.values[indices]

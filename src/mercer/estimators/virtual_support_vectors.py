@@ -1,7 +1,7 @@
 """VirtualSupportVectors: a support vector machine that is fitted again with moved copies of its support vectors."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
-from mercer._common import check_weights
+from mercer._common import Array, ArrayLike, PointsLike, check_weights
 from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import as_rows, count_points, join_points, take_points
 from mercer._compute.table import Table, as_table
@@ -82,7 +82,7 @@ class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
     estimator: Any
     moves: Any
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the estimator to training points, and again to its support vectors and their moved copies.
 
         Parameters
@@ -114,36 +114,39 @@ class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
         second = _fit(clone(inner), join_points([vectors, *copies]), targets, weights)
         if hasattr(first, "feature_names_in_"):
             second.feature_names_in_ = first.feature_names_in_
+        self.estimator_: Any
+        self.support_: Array
+        self.n_virtual_: int
         self.estimator_, self.support_, self.n_virtual_ = second, support, len(support) * len(copies)
         return self
 
     @available_if(inner_has("predict"))
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Return the predictions of the second fit for points."""
         return self._fitted().predict(X)
 
     @available_if(inner_has("predict_proba"))
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> Any:
         """Return the probabilities (n_test, n_classes) of the second fit."""
         return self._fitted().predict_proba(X)
 
     @available_if(inner_has("predict_log_proba"))
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms (n_test, n_classes) of the probabilities of the second fit."""
         return self._fitted().predict_log_proba(X)
 
     @available_if(inner_has("decision_function"))
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Any:
         """Return the decision values of the second fit for points."""
         return self._fitted().decision_function(X)
 
     @available_if(inner_has("score_samples"))
-    def score_samples(self, X):
+    def score_samples(self, X: Any) -> Any:
         """Return ``score_samples`` (n_test,) of the second fit for points."""
         return self._fitted().score_samples(X)
 
     @available_if(inner_has("score"))
-    def score(self, X, y=None, sample_weight=None):
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Return the score of the second fit on points and targets."""
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self._fitted().score(X, y, **weights)
@@ -152,12 +155,12 @@ class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.estimator_
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name in _SHOWN and "estimator_" in vars(self):
             return getattr(self.estimator_, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = get_tags(self.estimator)
         tags.array_api_support = False
         return tags

@@ -2,6 +2,7 @@
 
 import functools
 import os
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -26,7 +27,7 @@ _COMPOSITE = (Sum, Product, Scaled, Power, Exp, Mapped)
 
 
 @functools.singledispatch
-def as_expansion(fitted):
+def as_expansion(fitted: Any) -> Any:
     """Return a fitted model as an expansion and an intercept.
 
     Parameters

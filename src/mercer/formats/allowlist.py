@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import importlib
 import re
+from typing import Any
 
 from mercer import estimators, kernels
 from mercer.formats.fitted_expansion import FittedExpansion
@@ -63,7 +64,7 @@ _FITTED = re.compile(r"[A-Za-z][A-Za-z0-9_]*_")
 _PRIVATE = re.compile(r"_[a-z][a-z0-9_]*")
 
 
-def storable(record):
+def storable(record: Any) -> Any:
     """Allow a frozen dataclass in model files, under the name of its class, which must then stay; a decorator.
 
     Its fields hold arrays, numbers, strings, kernels, expansions, records, and tuples, lists and dicts of these.
@@ -73,12 +74,12 @@ def storable(record):
     return record
 
 
-def record_name(cls):
+def record_name(cls: type[Any]) -> str | None:
     """Return the name of a kernel or record class in files, or None; a subclass is another class."""
     return next((name for name, known in RECORDS.items() if known is cls), None)
 
 
-def estimator(name):
+def estimator(name: str) -> type[Any]:
     """Return the class of an estimator by its name in files, or raise a ValueError."""
     if name in ESTIMATORS:
         return ESTIMATORS[name]
@@ -87,18 +88,18 @@ def estimator(name):
     return getattr(importlib.import_module(f"sklearn.{SCIKIT_LEARN[name]}"), name)
 
 
-def listed_estimators():
+def listed_estimators() -> str:
     """Return the names of all estimators that a file may contain, for messages."""
     return f"{', '.join(ESTIMATORS)}; of scikit-learn Pipeline, {', '.join(SCIKIT_LEARN)}"
 
 
-def is_storable_estimator(thing):
+def is_storable_estimator(thing: Any) -> bool:
     """Return whether a file may contain an object as an estimator; a subclass is another class."""
     name = type(thing).__name__
     return (name in ESTIMATORS or name in SCIKIT_LEARN) and estimator(name) is type(thing)
 
 
-def is_fitted_attribute(cls, name):
+def is_fitted_attribute(cls: type[Any], name: str) -> bool:
     """Return whether a file may set an attribute: one that fits set and that the class itself does not define."""
     private = name == _OUTPUT or (_PRIVATE.fullmatch(name) and cls.__name__ not in SCIKIT_LEARN)
     if not (private or _FITTED.fullmatch(name)):
@@ -107,6 +108,6 @@ def is_fitted_attribute(cls, name):
     return defined is None or isinstance(defined, functools.cached_property)
 
 
-def field_names(record):
+def field_names(record: Any) -> list[Any]:
     """Return the names of the fields of a kernel or record."""
     return [field.name for field in dataclasses.fields(record)]

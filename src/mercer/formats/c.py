@@ -2,10 +2,11 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from mercer._common import check_choice, refuse_large
+from mercer._common import PointsLike, check_choice, refuse_large
 from mercer._compute.points import as_dense_rows
 from mercer.formats.c_quantised import QuantisedSource
 from mercer.formats.c_source import Source
@@ -46,7 +47,7 @@ class Exported:
     label_agreement: float | None = None
 
 
-def to_c(model, path, dtype="float64", prefix="model", X=None):
+def to_c(model: Any, path: Any, dtype: str = "float64", prefix: str = "model", X: PointsLike | None = None) -> Exported:
     r"""Write a fitted model as one C99 file that needs only the mathematics library and allocates no memory.
 
     .. math:: \text{scores}_j(x) = \sum_i A_{ij} k(x, z_i) + b_j

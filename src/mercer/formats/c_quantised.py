@@ -1,5 +1,7 @@
 """The C99 source of a model with vectors in 8 or 16 bits."""
 
+from typing import Any
+
 from mercer.formats.c_source import Source, loop, mapped
 from mercer.formats.quantised import Bytes
 from mercer.formats.tracing import ordered
@@ -52,7 +54,7 @@ static int16_t {0}_code(float t)
 class QuantisedSource(Source):
     """The C source of a Quantised model with codes of vectors."""
 
-    def __init__(self, model, prefix):
+    def __init__(self, model: Any, prefix: str) -> None:
         super().__init__(model.exported, prefix)
         self._model = model
         self._bytes = any(isinstance(each, Bytes) for each in model.vectors.values())

@@ -1,11 +1,17 @@
 """The C99 source of an exported model: tables of numbers, and functions for scores and labels."""
 
+from __future__ import annotations
+
 import textwrap
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer.formats.portable import view_of
 from mercer.formats.tracing import NORMS, PAIRS, folded
+
+if TYPE_CHECKING:
+    from mercer.formats.portable import MappedPoints, Portable
 
 # Operations in C, apart from functions of the same name; {f} is "f" for functions of float.
 _FORMS = {
@@ -32,7 +38,7 @@ _WIDTH = 100
 class Source:
     """The C source of a Portable model."""
 
-    def __init__(self, exported, prefix):
+    def __init__(self, exported: Portable, prefix: str) -> None:
         self._exported, self._prefix = exported, prefix
         self._real = _TYPES[exported.dtype.name]
         self._f = "f" if self._real == "float" else ""
@@ -42,7 +48,7 @@ class Source:
         # names that belong to a view end with its number
         self._views = [(f"{k}", key, view) for k, (key, view) in enumerate(exported.views.items())]
 
-    def text(self):
+    def text(self) -> str:
         """Return the whole file."""
         parts = [self._head(), *self._includes(), *self._tables(), *self._scores()]
         if self._exported.labels is not None:
@@ -184,7 +190,11 @@ class Source:
         return f"{kind} {self._prefix}_labels[{len(labels)}]"
 
     def _labels(self):
-        return [f"{self._table_of_labels()} = {{", *(f"    {_literal(each)}," for each in self._exported.labels), "};"]
+        return [
+            f"{self._table_of_labels()} = {{",
+            *(f"    {_literal(each)}," for each in self._exported.labels or ()),
+            "};",
+        ]
 
     def _predict(self):
         name, m, c = self._prefix, len(self._exported.intercept), len(self._exported.labels)
@@ -201,12 +211,12 @@ class Source:
         return [f"int {name}_predict(const {self._real} *x)", "{", *_indented(lines), "}"]
 
 
-def mapped(k, view):
+def mapped(k: str, view: MappedPoints) -> str:
     """Return the name of the point after the maps of view k."""
     return f"x{k}_{len(view.maps) - 1}" if view.maps else "x"
 
 
-def loop(i, n, *body, start=0):
+def loop(i: str, n: int, *body: Any, start: int | str = 0) -> list[str]:
     """Return the lines of a for loop over i = start, ..., n - 1."""
     head = f"for ({i} = {start}; {i} < {n}; {i}++)"
     return [head, *_indented(body)] if len(body) == 1 else [head + " {", *_indented(body), "}"]

@@ -1,6 +1,7 @@
 """Checks that the parts of a model read from a file fit together: sizes, kinds, ranges, and finite predictions."""
 
 import functools
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -53,14 +54,14 @@ _INTEGERS = ("support_", "n_support_", "n_mistakes_")
 _TABLES = ("feature_names_in_", "_sklearn_output_config")
 
 
-def require(true, message):
+def require(true: bool, message: str) -> None:
     """Raise a ValueError with the message unless a condition is true."""
     if not true:
         raise ValueError(message + ".")
 
 
 @functools.singledispatch
-def require_consistent(thing):
+def require_consistent(thing: Any) -> Any:
     """Return a kernel, record, expansion, estimator or pipeline, or raise if its parts contradict each other."""
     return thing
 

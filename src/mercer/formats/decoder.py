@@ -3,6 +3,7 @@
 import functools
 import inspect
 import math
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,11 +27,11 @@ class Decoder:
     Each kind of node has a method ``_read_<kind>``; there are no other kinds.
     """
 
-    def __init__(self, arrays):
+    def __init__(self, arrays: list[Any]) -> None:
         self.arrays = arrays
         self._depth = 0
 
-    def value(self, node):
+    def value(self, node: Any) -> Any:
         """Return the value of a node."""
         self._depth += 1
         require(self._depth <= DEEPEST, f"values are nested more than {DEEPEST} deep")
@@ -49,7 +50,7 @@ class Decoder:
         require(hasattr(self, name), f"{_short(kind)} is not a kind of value")
         return getattr(self, name)(content)
 
-    def fields(self, content):
+    def fields(self, content: dict[Any, Any]) -> dict[Any, Any]:
         """Return named values."""
         require(isinstance(content, dict), "fields must be named")
         return {name: self.value(node) for name, node in content.items()}
@@ -184,7 +185,7 @@ class Decoder:
         return require_consistent(Pipeline([(name, self.value(node)) for name, node in steps]))
 
 
-def shape_of(node):
+def shape_of(node: list[int]) -> tuple[Any, ...]:
     """Return the shape in a node, at most eight integers below 2^48, or raise a ValueError."""
     valid = isinstance(node, list) and len(node) <= 8 and all(type(size) is int and 0 <= size < 2**48 for size in node)
     require(valid, f"{_short(node)} is not a shape")

@@ -5,19 +5,26 @@ key that states its kind: ``array``, ``sparse``, ``objects``, ``scalar``, ``floa
 ``record``, ``partial``, ``expansion``, ``estimator`` or ``pipeline``.
 """
 
+from __future__ import annotations
+
 import functools
 import inspect
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.pipeline import Pipeline
 
+from mercer._common import Array
 from mercer._compute.objects import Objects
 from mercer._compute.table import Table
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
 from mercer.kernels.base import Kernel
+
+if TYPE_CHECKING:
+    from mercer._compute.objects import Shared
 
 # Far deeper than any model, and far from Python's recursion limit.
 DEEPEST = 100
@@ -49,14 +56,14 @@ class Encoder:
         Every container of points of input space.
     """
 
-    def __init__(self):
-        self.arrays = []
-        self.points = []
+    def __init__(self) -> None:
+        self.arrays: list[Any] = []
+        self.points: list[Any] = []
         self._serials = {}
         self._kept = []
         self._path = []
 
-    def node(self, value, name):
+    def node(self, value: Any, name: str) -> Any:
         """Return the node of a value, called ``name`` in error messages, or raise `Unstorable`."""
         self._path.append(name)
         if len(self._path) > DEEPEST:
@@ -66,11 +73,11 @@ class Encoder:
         finally:
             self._path.pop()
 
-    def refuse(self, reason):
+    def refuse(self, reason: str) -> Any:
         """Raise an error that names the place of the current value."""
         raise Unstorable(f"{'.'.join(self._path)}: {reason}")
 
-    def array(self, array):
+    def array(self, array: Array) -> int:
         """Return the serial number of a numeric array; views of the same memory share one."""
         place = array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str
         if place not in self._serials:
@@ -82,11 +89,11 @@ class Encoder:
             self.arrays.append(array.astype(array.dtype.newbyteorder("<"), order="K", copy=False))
         return self._serials[place]
 
-    def each(self, items):
+    def each(self, items: Shared | tuple[float, str, Array, Any]) -> list[Any]:
         """Return the nodes of the items of a list."""
         return [self.node(item, str(i)) for i, item in enumerate(items)]
 
-    def fields(self, values):
+    def fields(self, values: dict[Any, Any]) -> dict[Any, Any]:
         """Return the nodes of named values."""
         return {name: self.node(value, name) for name, value in values.items()}
 

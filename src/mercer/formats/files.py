@@ -6,7 +6,9 @@ import os
 import re
 import secrets
 import stat
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 try:
     import fcntl
@@ -31,7 +33,7 @@ class ModelFileError(ValueError):
     """
 
 
-def as_path(path):
+def as_path(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file, or raise unless it is text or a path that can be one."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path must be text or a pathlib.Path, got {path!r:.60} of type {type(path).__name__}.")
@@ -42,7 +44,7 @@ def as_path(path):
 
 
 @contextlib.contextmanager
-def replacing(path):
+def replacing(path: str | os.PathLike[str]) -> Iterator[Any]:
     """Open a binary file that becomes ``path`` when the block ends; an exception keeps the file that was there.
 
     The permissions of a replaced file are kept. A symbolic link is replaced, not followed; devices and pipes are

@@ -1,10 +1,12 @@
 """Fitted models as affine functions of features: an expansion and an intercept."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import Array
 from mercer.expansion import Expansion
 
 
@@ -29,7 +31,7 @@ class FittedExpansion:
     intercept: np.ndarray
     classes: np.ndarray | None = None
 
-    def __call__(self, X):
+    def __call__(self, X: Any) -> Array:
         """Return the decision values, predictions or coordinates of new points.
 
         Parameters
@@ -53,7 +55,7 @@ class PrecomputedColumns:
 
     n: int | None = None
 
-    def __call__(self, X, J):
+    def __call__(self, X: Any, J: Array) -> Any:
         """Return columns J of X, whose rows are kernel values with all n training points."""
         if np.ndim(X) != 2:
             raise ValueError(

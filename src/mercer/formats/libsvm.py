@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from mercer.expansion import Expansion
 from mercer.formats.files import ModelFileError, as_path
 from mercer.formats.fitted_expansion import FittedExpansion, PrecomputedColumns
-from mercer.kernels import FunctionKernel, Gaussian, Linear, Polynomial, Sigmoid
+from mercer.kernels import FunctionKernel, Gaussian, Kernel, Linear, Polynomial, Sigmoid
 from mercer.solvers.svm.one_vs_one import unpack
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?")
@@ -16,7 +16,7 @@ _INTEGER = re.compile(r"[+-]?\d{1,10}")
 _CLASSIFIERS = ("c_svc", "nu_svc")
 _SINGLE = ("one_class", "epsilon_svr", "nu_svr")
 # The class of each kernel type and the header lines that it needs.
-KERNELS = {
+KERNELS: dict[str, tuple[type[Kernel] | None, tuple[str, ...]]] = {
     "linear": (Linear, ()),
     "polynomial": (Polynomial, ("degree", "gamma", "coef0")),
     "rbf": (Gaussian, ("gamma",)),
@@ -29,7 +29,7 @@ _LARGEST_INDEX = 2**26
 _DENSE = 0.25
 
 
-def text_of(source):
+def text_of(source: str) -> str:
     """Return the text of a LIBSVM model given by its content (a string with a line break) or its path."""
     if isinstance(source, str) and "\n" in source:
         return source
@@ -40,7 +40,7 @@ def text_of(source):
         raise
 
 
-def read_model(text, n_features=None):
+def read_model(text: str, n_features: int | None = None) -> FittedExpansion:
     r"""Return the FittedExpansion of a LIBSVM text model; ``n_features`` defaults to its largest index.
 
     Classes keep the order of LIBSVM, except that the two classes of a binary model are swapped, so that positive
@@ -71,7 +71,7 @@ def read_model(text, n_features=None):
     return FittedExpansion(Expansion(header.kernel, points, coef), -np.array(header.rho), classes)
 
 
-def svm_type(text):
+def svm_type(text: str) -> str:
     r"""Return the ``svm_type`` of a LIBSVM text model.
 
     Examples
@@ -118,7 +118,7 @@ def _header(lines):
 class _Header:
     """The lines before SV, checked against each other: the words of each line by its key; ``end`` is the line of SV."""
 
-    def __init__(self, words):
+    def __init__(self, words: dict[str, list[str]]) -> None:
         self._words = words
         self._places = {key: number for number, key in enumerate(words, 1)}
         self.end = len(words) + 1

@@ -1,5 +1,7 @@
 """Writer of LIBSVM text models."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -25,7 +27,7 @@ _NAMES = {kind: (name, parameters) for name, (kind, parameters) in KERNELS.items
 _LARGEST = 2**31 - 1
 
 
-def write_libsvm(model, path):
+def write_libsvm(model: Any, path: Any) -> None:
     r"""Write a fitted support vector machine as a LIBSVM text model.
 
     Parameters

@@ -20,6 +20,7 @@ import math
 import os
 import re
 import stat
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +28,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from mercer._common import Array, Memory
 from mercer._compute.memory import human_bytes, require_memory
 from mercer._compute.points import count_points
 from mercer.expansion import Expansion
@@ -47,7 +49,7 @@ _TOP = (BaseEstimator, Pipeline, Kernel, Expansion, FittedExpansion)
 _INVALID = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, NotImplementedError)
 
 
-def save(model, path):
+def save(model: Any, path: Any) -> None:
     """Write a fitted model to a file that holds only data and can be read without executing anything.
 
     Parameters
@@ -90,7 +92,7 @@ def save(model, path):
             file.write(piece)
 
 
-def load(path, memory="1GB"):
+def load(path: Any, memory: Memory = "1GB") -> Any:
     """Read a model file that ``save`` wrote.
 
     Parameters
@@ -143,7 +145,7 @@ def load(path, memory="1GB"):
     return parse(content)
 
 
-def model_card(model):
+def model_card(model: Any) -> dict[Any, Any]:
     """Return the contents of a model, and how many training rows it reveals.
 
     Parameters
@@ -252,7 +254,7 @@ def _zeros(length):
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def parse(content):
+def parse(content: Array) -> Any:
     """Return the model in the bytes of a model file (uint8 array); its arrays are views of them."""
     start = content[:_START].tobytes()
     if start[: len(MAGIC)] != MAGIC:

@@ -1,6 +1,10 @@
 """Fitted models as ONNX graphs of standard operators, in float32 or float64."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -8,13 +12,16 @@ from mercer.formats.portable import portable, view_of
 from mercer.formats.tracing import NORMS, PAIRS, folded
 from mercer.solvers.svm.one_vs_one import class_signs
 
+if TYPE_CHECKING:
+    from mercer.formats.portable import Portable
+
 # Any runtime of this version or later has these operators.
 _OPSET = 15
 # Estimators of Mercer that skl2onnx can convert.
 _CONVERTED = ("SVC", "NuSVC", "SVCCV", "SVR", "NuSVR", "SVRCV", "OneClassSVM", "KernelRidge", "KernelPCA")
 
 
-def to_onnx(model, dtype="float32"):
+def to_onnx(model: Any, dtype: str = "float32") -> Any:
     r"""Return a fitted model as an ONNX graph of standard operators.
 
     .. math:: \text{scores}_j(x) = \sum_i A_{ij} k(x, z_i) + b_j
@@ -101,7 +108,7 @@ def _are_strings(exported):
 # --- in pipelines ----------------------------------------------------------------------------------------------------
 
 
-def register_onnx_converters():
+def register_onnx_converters() -> None:
     """Register converters with skl2onnx, so that a pipeline that ends in an estimator of Mercer becomes one graph.
 
     Outputs are those of `to_onnx`, in float64 for inputs of type ``DoubleTensorType`` and in float32 for others. The
@@ -177,14 +184,14 @@ def _convert(scope, operator, container):
 class _Graph:
     """Nodes and constants of a graph under construction; ``unique(name)`` returns a name not yet in the graph."""
 
-    def __init__(self, exported, unique=None):
+    def __init__(self, exported: Portable, unique: Callable[..., Any] | None = None) -> None:
         self._onnx = _require_onnx()
         self._exported = exported
         self.nodes = []
         self.constants = []
         self._unique = unique or (lambda name: f"{name}_{len(self.nodes) + len(self.constants)}")
 
-    def model(self, X):
+    def model(self, X: str) -> dict[str, str]:
         """Add the model and return the names of its outputs."""
         exported, types = self._exported, self._onnx.TensorProto
         K = self._kernel_values(X)
@@ -199,7 +206,7 @@ class _Graph:
         labels = np.array(exported.labels, object if _are_strings(exported) else np.int64)
         return {"label": self.add("Gather", labels, self._winner(scores), axis=0), "scores": scores}
 
-    def add(self, operator, *arguments, **attributes):
+    def add(self, operator: str, *arguments: Any, **attributes: Any) -> str:
         """Add a node and return the name of its output; arguments are names, or arrays that become constants."""
         names = [each if isinstance(each, str) else self._constant(each) for each in arguments]
         output = self._unique(operator.lower())

@@ -2,12 +2,14 @@
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.pipeline import Pipeline
 
+from mercer._common import Array
 from mercer._compute.memory import require_memory
 from mercer.formats._as_expansion import as_expansion
 from mercer.formats.fitted_expansion import FittedExpansion
@@ -37,9 +39,9 @@ class MappedPoints:
         Whether distances may be rounded in proportion to norms.
     """
 
-    maps: tuple
+    maps: tuple[Any, ...]
     points: np.ndarray
-    inputs: frozenset
+    inputs: frozenset[Any]
     smooth: bool
 
 
@@ -71,24 +73,24 @@ class Portable:
     title: str
     n_features: int
     expression: Symbol
-    views: dict
+    views: dict[Any, Any]
     coef: np.ndarray
     intercept: np.ndarray
     answer: str
-    labels: list | None
+    labels: list[Any] | None
 
-    def constant(self, values):
+    def constant(self, values: Array | float) -> Array | float:
         """Return numbers in the exported dtype; those out of range become its largest number, as in Mercer."""
         largest = float(np.finfo(self.dtype).max)
         return np.clip(np.asarray(values, np.float64), -largest, largest).astype(self.dtype)
 
 
-def view_of(symbol):
+def view_of(symbol: Symbol) -> tuple[Any, ...]:
     """Return the key of the MappedPoints that an input symbol uses."""
     return tuple(id(A) for A in symbol.maps)
 
 
-def portable(model, dtype):
+def portable(model: Any, dtype: str) -> Portable:
     """Return a fitted model as arithmetic, or raise for a model, kernel, label or dtype that exports do not support.
 
     ``model`` is anything that `as_expansion` reads or returns, or a search with a ``best_estimator_``.

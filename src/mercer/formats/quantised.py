@@ -1,11 +1,18 @@
 """Exported models with vectors in 8 or 16 bits: codes, scales and refitted coefficients, and the scores they give."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer.formats.portable import view_of
 from mercer.formats.tracing import NORMS, PAIRS, folded
+
+if TYPE_CHECKING:
+    from mercer.formats.portable import Portable
 
 # Largest codes of vectors and of coefficients.
 _CODE, _COEF = 127, 32767
@@ -42,7 +49,7 @@ class Exact:
     view: object
     dtype: str
 
-    def inputs(self, X):
+    def inputs(self, X: Array) -> dict[str, Array]:
         """Return the inputs of the kernel for mapped points X, by name."""
         return _inputs(X.astype(self.dtype), self.view.points.astype(self.dtype), self.view.inputs)
 
@@ -54,13 +61,13 @@ class Halves:
     view: object
     codes: np.ndarray = field(init=False, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         largest = float(abs(self.view.points).max(initial=0))
         if largest > _HALF:
             raise ValueError(f'the model has the number {largest:.3g}, and dtype="float16" ends at {_HALF}; scale X.')
         object.__setattr__(self, "codes", self.view.points.astype(np.float16))
 
-    def inputs(self, X):
+    def inputs(self, X: Array) -> dict[str, Array]:
         """Return the inputs of the kernel for mapped points X, by name."""
         return _inputs(X, self.codes.astype(np.float64), self.view.inputs)
 
@@ -86,7 +93,7 @@ class Bytes:
     centre: np.ndarray = field(init=False)
     limit: int = field(init=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         Z = self.view.points
         low, high = Z.min(axis=0), Z.max(axis=0)
         centre = (low + (high - low) / 2).astype(np.float32).astype(np.float64)
@@ -98,21 +105,21 @@ class Bytes:
             object.__setattr__(self, name, value)
 
     @property
-    def points(self):
+    def points(self) -> Any:
         """The vectors that the codes stand for (n, q)."""
         return self.centre + self.scale * self.codes
 
     @property
-    def norms(self):
+    def norms(self) -> Array:
         """Squared norms of the vectors from the centre (n,)."""
         return np.sum((self.scale * self.codes) ** 2, axis=1)
 
     @property
-    def shifts(self):
+    def shifts(self) -> Array:
         """Products <centre, z> (n,)."""
         return self.points @ self.centre
 
-    def inputs(self, X):
+    def inputs(self, X: Array) -> dict[str, Array]:
         """Return the inputs of the kernel for mapped points X, by name, as the C code computes them."""
         moved = X - self.centre
         u = moved * self.scale
@@ -140,16 +147,16 @@ class Quantised:
     """
 
     exported: object
-    vectors: dict
+    vectors: dict[Any, Any]
     coef: np.ndarray
     coef_codes: np.ndarray | None = None
     coef_scale: np.ndarray | None = None
 
-    def scores(self, X):
+    def scores(self, X: Array) -> Array:
         """Return the scores of points (n, m)."""
         return self.kernel(X) @ self.coef + self.exported.intercept
 
-    def kernel(self, X):
+    def kernel(self, X: Array) -> Array:
         """Return the kernel values of points and vectors."""
         found = {}
         for key, vectors in self.vectors.items():
@@ -167,12 +174,12 @@ class Quantised:
         return np.broadcast_to(values, (len(X), len(self.coef)))
 
 
-def uncoded(exported, dtype):
+def uncoded(exported: Portable, dtype: str) -> Quantised:
     """Return a model with vectors and points as numbers of a dtype."""
     return Quantised(exported, {key: Exact(view, dtype) for key, view in exported.views.items()}, exported.coef)
 
 
-def quantise(exported, kind, X, targets):
+def quantise(exported: Portable, kind: type[Any], X: Array, targets: Array) -> Quantised:
     """Return a model with vectors of a kind, Halves or Bytes, and coefficients in codes of 16 bits.
 
     The coefficients are refitted to the scores ``targets`` (n, m) of the points X if that lowers the sum of squared
@@ -196,7 +203,7 @@ def _coded(exported, vectors, coef):
     return Quantised(exported, vectors, codes * scale, codes, scale)
 
 
-def places(answer, scores):
+def places(answer: str, scores: Array) -> Array:
     """Return the index of the label of each row of scores, as the exported function does."""
     if answer in ("sign", "inlier"):
         return (scores[:, 0] > 0 if answer == "sign" else scores[:, 0] >= 0).astype(int)

@@ -1,6 +1,9 @@
 """Readers of scikit-learn's fitted kernel models, one per family."""
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +26,9 @@ from mercer.kernels.mapped import Mapped
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
 from mercer.solvers.svm.one_vs_one import unpack
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 # scikit-learn's kernel names: the class and its parameters.
 _KERNELS = {
@@ -127,7 +133,7 @@ def _process(model):
     return FittedExpansion(Expansion(kernel, model.X_train_, alpha * scale), intercept.astype(np.float64))
 
 
-def process_kernel(kernel):
+def process_kernel(kernel: Any) -> Kernel:
     """Return Mercer's form of a kernel of ``sklearn.gaussian_process``, or raise NotImplementedError."""
     if type(kernel) not in _PROCESS_KERNELS:
         raise NotImplementedError(f"{type(kernel).__name__} is not available in Mercer.")
@@ -167,5 +173,5 @@ _PROCESS_KERNELS = {
 }
 
 # `as_expansion` registers these on first use.
-READERS = dict.fromkeys((SVC, NuSVC, SVR, NuSVR, OneClassSVM), _support_vector_machine)
+READERS: dict[type[Any], Any] = dict.fromkeys((SVC, NuSVC, SVR, NuSVR, OneClassSVM), _support_vector_machine)
 READERS |= {KernelRidge: _ridge, KernelPCA: _components, GaussianProcessRegressor: _process}

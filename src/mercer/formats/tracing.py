@@ -1,22 +1,29 @@
 """Kernels as expressions for export, found by evaluating their profiles on symbols instead of arrays."""
 
+from __future__ import annotations
+
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.namespace import Namespace
 from mercer._compute.profile import evaluate_profile, parameters
 from mercer.kernels import Constant, Dot, Exp, Mapped, Normalized, Power, Product, Radial, Scaled, Sum
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 # Inputs of an expression: <x, z>, |x - z|^2, |x|^2 and |z|^2.
 PAIRS = ("dot", "sqdist")
 NORMS = ("sqnorm_x", "sqnorm_z")
 
 
-def _binary(operation):
+def _binary(operation: str) -> tuple[Callable[..., Symbol], Callable[..., Symbol]]:
     """Return the methods of an operation for the symbol on the left and on the right."""
     return (
         lambda self, other: Symbol(operation, (_symbol(self), _symbol(other))),
@@ -44,13 +51,13 @@ class Symbol:
     """
 
     operation: str
-    operands: tuple = ()
+    operands: tuple[Any, ...] = ()
     value: float = 0.0
-    maps: tuple = ()
+    maps: tuple[Any, ...] = ()
     smooth: bool = True
 
     # NumPy must leave arithmetic to the symbol
-    __array_ufunc__: ClassVar = None
+    __array_ufunc__: ClassVar[None] = None
 
     __add__, __radd__ = _binary("Add")
     __sub__, __rsub__ = _binary("Sub")
@@ -60,17 +67,17 @@ class Symbol:
     __mul__ = _binary("Mul")[0]
     __pow__ = _binary("Pow")[0]
 
-    def __rmul__(self, other):
+    def __rmul__(self, other: float) -> Symbol:
         # repeated squaring starts from 1
         return self if other == 1 else Symbol("Mul", (_symbol(other), self))
 
-    def __neg__(self):
+    def __neg__(self) -> Symbol:
         return Symbol("Neg", (self,))
 
-    def __abs__(self):
+    def __abs__(self) -> Any:
         return Symbol("Abs", (self,))
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise TypeError(
             "a profile that branches on the value of s cannot be exported; use xp.where(s > 0, a, b) instead of if."
         )
@@ -91,11 +98,11 @@ class _Symbols:
     maximum, minimum = (staticmethod(_binary(name)[0]) for name in ("Max", "Min"))
 
     @staticmethod
-    def where(condition, s, t):
+    def where(condition: Any, s: Any, t: float) -> Any:
         return Symbol("Where", (condition, _symbol(s), _symbol(t)))
 
     @staticmethod
-    def ones_like(_s):
+    def ones_like(_s: Any) -> float:
         return 1.0
 
 
@@ -103,7 +110,7 @@ _XP = Namespace(_Symbols)
 
 
 @functools.singledispatch
-def trace(kernel):
+def trace(kernel: Kernel) -> Any:
     """Return k(x, z) as an expression of <x, z>, |x - z|^2, |x|^2 and |z|^2, or raise a TypeError.
 
     Operands may be shared; `ordered` lists each once.
@@ -203,7 +210,7 @@ def _rewritten(symbol, change):
     return folded(symbol, lambda each, operands: change(replace(each, operands=tuple(operands))))
 
 
-def folded(symbol, function):
+def folded(symbol: Symbol, function: Callable[..., Any]) -> Array | str | None:
     """Return ``function(each, values of its operands)`` for an expression, computed once for each of its symbols."""
     known = {}
 
@@ -215,7 +222,7 @@ def folded(symbol, function):
     return value(symbol)
 
 
-def ordered(symbol):
+def ordered(symbol: Symbol) -> list[Symbol]:
     """Return the symbols of an expression, each once and after its operands.
 
     Examples

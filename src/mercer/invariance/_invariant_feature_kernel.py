@@ -1,8 +1,13 @@
 """invariant_feature_kernel: the kernel that scales back the directions of tangents in feature space."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from mercer._common import check_instance, check_weights
+from mercer._common import Array, ArrayLike, Memory, PointsLike, check_instance, check_weights
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows
 from mercer.invariance._tangent_features import TangentFeatures, in_float64, tangent_features
@@ -11,11 +16,16 @@ from mercer.invariance.invariant_map import check_weight
 from mercer.invariance.projected import Projected
 from mercer.kernels.base import require_kernel
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
 # Eigenvalues below this share of the largest are cut: their eigenvectors are rounding errors.
 _RANK = 1e-9
 
 
-def tangent_components(psi, sample_weight=None, *, memory="1GB"):
+def tangent_components(
+    psi: Any, sample_weight: ArrayLike | None = None, *, memory: Memory = "1GB"
+) -> tuple[TangentFeatures, Array]:
     r"""Return the principal components of tangents in feature space: kernel PCA of tangent features, not centred.
 
     .. math:: C = \frac{1}{\sum_i s_i} \sum_{ia} s_i\, \psi_{ia} \psi_{ia}', \qquad C u_j = \mu_j u_j
@@ -73,7 +83,16 @@ def tangent_components(psi, sample_weight=None, *, memory="1GB"):
     return psi @ (scale[:, None] * vectors[:, kept] / np.sqrt(values[kept])), values[kept]
 
 
-def invariant_feature_kernel(kernel, X, transforms, weight=0.9, sample_weight=None, *, step=None, memory="1GB"):
+def invariant_feature_kernel(
+    kernel: Kernel,
+    X: PointsLike,
+    transforms: ArrayLike | dict[Any, Any] | Callable[..., Any],
+    weight: float = 0.9,
+    sample_weight: ArrayLike | None = None,
+    *,
+    step: float | None = None,
+    memory: Memory = "1GB",
+) -> Kernel:
     r"""Return the kernel whose feature vectors are scaled back along tangents of the points in feature space.
 
     .. math:: k'(x, z) = k(x, z) - \sum_j w_j\, u_j(x)\, u_j(z), \qquad

@@ -1,11 +1,14 @@
 """tangent_features: derivatives of feature vectors along tangents of the points, as a block of vectors."""
 
+from __future__ import annotations
+
 import functools
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from mercer._common import check_instance
+from mercer._common import Array, ArrayLike, PointsLike, check_instance
 from mercer._compute.points import as_columns, as_dense_rows
 from mercer.expansion import Expansion
 from mercer.kernels import Kernel
@@ -52,7 +55,7 @@ class TangentFeatures:
     directions: np.ndarray
     coef: np.ndarray | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         require_kernel(self.kernel)
         points = admitted(self.kernel, self.points, "points")
         directions = as_columns(self.directions, "directions")
@@ -72,10 +75,10 @@ class TangentFeatures:
                 )
             object.__setattr__(self, "coef", coef)
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return self is other or (isinstance(other, TangentFeatures) and self._content == other._content)
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self._content)
 
     @functools.cached_property
@@ -83,14 +86,14 @@ class TangentFeatures:
         arrays = [np.empty(0) if each is None else each for each in (self.points, self.directions, self.coef)]
         return self.kernel, *((each.shape, each.dtype.str, each.tobytes()) for each in arrays)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.directions.shape[0] * self.directions.shape[1] if self.coef is None else self.coef.shape[1]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n, a, _ = self.directions.shape
         return f"TangentFeatures({self.kernel!r}, {len(self)} vectors over {a} tangents at each of {n} points)"
 
-    def __call__(self, X):
+    def __call__(self, X: PointsLike) -> Array:
         """Return <phi(x), chi_j>, derivatives of k(x, .), for every new point and vector.
 
         Parameters
@@ -107,7 +110,7 @@ class TangentFeatures:
         values = self._in_blocks(lambda rows: _slopes(self.kernel, wide[rows], self._planes), len(X), self.coef)
         return values.astype(X.dtype, copy=False)
 
-    def inner(self, chi):
+    def inner(self, chi: Any) -> Array:
         """Return the inner products <chi_i, chi'_j> with the vectors of another block.
 
         Parameters
@@ -128,7 +131,7 @@ class TangentFeatures:
         values = _weighed(self.coef, self._gram(chi))
         return values.astype(np.result_type(self.points, chi.points), copy=False)
 
-    def norms(self):
+    def norms(self) -> Array:
         """Return the norms |chi_j| (m,)."""
         if self.coef is None:
             single = [self._planes.take(slice(i, i + 1)) for i in range(len(self.points))]
@@ -138,7 +141,7 @@ class TangentFeatures:
         # rounding and indefinite kernels give negative squares
         return np.sqrt(np.maximum(squares, 0)).astype(self.points.dtype, copy=False)
 
-    def vjp(self, X, W):
+    def vjp(self, X: PointsLike, W: ArrayLike) -> Any:
         """Return the gradient of sum_ij W_ij <phi(x_i), chi_j> in every x_i, computed in float64.
 
         Parameters
@@ -166,7 +169,7 @@ class TangentFeatures:
 
         return self._in_blocks(gradients, len(X), None).astype(X.dtype, copy=False)
 
-    def __matmul__(self, C):
+    def __matmul__(self, C: Array | list[float]) -> TangentFeatures:
         """Return the block of the combinations sum_i C[i, j] chi_i; a vector C gives a block of one vector."""
         C = as_columns(C, "C")
         C = C[:, None] if C.ndim == 1 else C
@@ -191,7 +194,7 @@ class TangentFeatures:
         return _joined((function(rows) for rows in blocks), coef)
 
 
-def tangent_features(kernel, X, T):
+def tangent_features(kernel: Kernel, X: PointsLike, T: ArrayLike) -> TangentFeatures:
     r"""Return the derivatives of feature vectors along tangents, a block of vectors of the feature space.
 
     .. math:: \psi_{ia} = \frac{\partial}{\partial t}\Big|_{t = 0} \phi(x_i + t\, T_{ia}), \qquad
@@ -250,7 +253,7 @@ def _planes(psi):
     return Planes(psi.points.astype(np.float64, copy=False), psi.directions.astype(np.float64, copy=False))
 
 
-def in_float64(block):
+def in_float64(block: Any) -> Any:
     """Return tangent features or an expansion over the same points in float64."""
     points = block.points.astype(np.float64, copy=False)
     if isinstance(block, Expansion):

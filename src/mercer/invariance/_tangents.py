@@ -1,9 +1,17 @@
 """tangents and tangent_covariance: derivatives of transformed rows in the amount of the transformation."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from mercer._common import check_positive, check_weights
+from mercer._common import Array, ArrayLike, PointsLike, check_positive, check_weights
 from mercer._compute.points import as_dense_rows
+
+if TYPE_CHECKING:
+    from mercer.invariance.image_transforms import Flow
 
 # Step of central differences: their error is about its square.
 _STEP = np.finfo(np.float64).eps ** (1 / 3)
@@ -13,7 +21,9 @@ _TRIED, _UNMOVED = 8, 1e-4
 _ENTRIES = 2**22
 
 
-def tangents(X, transforms, step=None):
+def tangents(
+    X: PointsLike, transforms: ArrayLike | dict[Any, Any] | Callable[..., Any], step: float | None = None
+) -> Array:
     r"""Return the tangents of rows under transformations: derivatives in t at t = 0.
 
     .. math:: T_{ia} = \frac{\partial}{\partial t}\Big|_{t = 0} g_a(x_i, t)
@@ -59,7 +69,9 @@ def tangents(X, transforms, step=None):
     return found.astype(X.dtype, copy=False)
 
 
-def tangent_covariance(X, transforms, sample_weight=None, *, step=None):
+def tangent_covariance(
+    X: PointsLike, transforms: dict[str, Flow] | list[Any], sample_weight: ArrayLike | None = None, *, step: Any = None
+) -> Array:
     r"""Return the tangent covariance matrix of rows under transformations, the sum over the transformations.
 
     .. math:: C = \sum_a \frac{1}{\sum_i s_i} \sum_i s_i T_{ia} T_{ia}'
@@ -114,7 +126,7 @@ def tangent_covariance(X, transforms, sample_weight=None, *, step=None):
     return (total / weights.sum()).astype(X.dtype, copy=False)
 
 
-def named(transforms, name="transforms"):
+def named(transforms: dict[str, Flow] | list[Any], name: str = "transforms") -> dict[Any, Any]:
     """Return functions of a list or a dict, or a single function, by the texts that errors name them by."""
     if callable(transforms):
         transforms = [transforms]

@@ -1,13 +1,15 @@
 """image_transforms: transformations of images, such as translations and rotation, as functions g(X, t) of rows."""
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from mercer._common import check_integer, check_number
+from mercer._common import Array, check_integer, check_number
 from mercer._compute.points import as_dense_rows
 
 # Largest amount of a transformation, in pixels.
@@ -40,11 +42,11 @@ class Flow:
     array([[0., 1., 2.]])
     """
 
-    shape: tuple
-    velocity: tuple
+    shape: tuple[Any, ...]
+    velocity: tuple[Any, ...]
     background: float = 0.0
 
-    def __call__(self, X, t):
+    def __call__(self, X: Array, t: float) -> Array:
         """Return the images (n, d) moved by t."""
         _check_amount(t)
         X = as_images(X, self.shape)
@@ -52,7 +54,7 @@ class Flow:
         places = (scipy.linalg.expm(-float(t) * generator) @ _pixels(self.shape))[:2]
         return self._sampled(X, _interpolation(places, self.shape))
 
-    def derivative(self, X):
+    def derivative(self, X: Array) -> Array:
         """Return the derivatives (n, d) of the moved images in t at 0, exactly those of the interpolated images."""
         X = as_images(X, self.shape)
         speed = np.asarray(self.velocity) @ _pixels(self.shape)
@@ -83,23 +85,23 @@ class Thickening:
     array([[0. , 0.5, 1. , 0.5, 0. ]])
     """
 
-    shape: tuple
+    shape: tuple[Any, ...]
     background: float = 0.0
 
-    def __call__(self, X, t):
+    def __call__(self, X: Array, t: float) -> Array:
         """Return the images (n, d) with thickness changed by t."""
         _check_amount(t)
         X = as_images(X, self.shape)
         return (X + t * self.derivative(X)).astype(X.dtype, copy=False)
 
-    def derivative(self, X):
+    def derivative(self, X: Array) -> Array:
         """Return |grad x| (n, d), from central differences of pixels."""
         X = as_images(X, self.shape)
         slopes = [differences(X - self.background, self.shape, axis) for axis in (0, 1)]
         return np.hypot(*slopes).astype(X.dtype, copy=False)
 
 
-def image_transforms(shape, *, background=0.0):
+def image_transforms(shape: Any, *, background: float = 0.0) -> dict[str, Callable[..., Array]]:
     r"""Return named transformations of images, functions g(X, t) of rows with g(X, 0) = X.
 
     - ``"down"``, ``"right"``: translations;
@@ -163,7 +165,7 @@ def image_transforms(shape, *, background=0.0):
     return transforms | {"thickness": Thickening(shape, float(background))}
 
 
-def check_shape(shape):
+def check_shape(shape: tuple[int, int]) -> tuple[int, int]:
     """Return the shape of an image as a tuple, or raise."""
     try:
         rows, columns = shape
@@ -180,7 +182,7 @@ def _check_amount(t):
         raise ValueError(f"t = {t!r} must be at most {_FARTHEST:g} in size: it is measured in pixels.")
 
 
-def as_images(X, shape):
+def as_images(X: Array, shape: tuple[int, int]) -> Array:
     """Return rows of pixels, or raise where their number is not that of an image."""
     X = as_dense_rows(X, "X")
     if X.shape[1] != shape[0] * shape[1]:
@@ -191,7 +193,7 @@ def as_images(X, shape):
     return X
 
 
-def differences(X, shape, axis):
+def differences(X: Array, shape: tuple[int, int], axis: int) -> Array:
     """Return central differences (n, d) of images along an axis, with 0 outside of the image."""
     images = X.reshape(-1, *shape)
     padded = np.pad(images, [(0, 0), *((1, 1) if each == axis else (0, 0) for each in (0, 1))])

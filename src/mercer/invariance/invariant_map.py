@@ -1,18 +1,24 @@
 """InvariantMap, the linear map that makes distances insensitive to transformations, and ``invariant_kernel``."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import check_number
+from mercer._common import Array, ArrayLike, PointsLike, check_number
 from mercer.estimators._base import AllOrNothing, validated_rows
 from mercer.invariance._tangents import tangent_covariance
 from mercer.kernels import Mapped
 from mercer.kernels.base import require_kernel
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 
 @dataclass(eq=False, repr=False)
@@ -80,7 +86,7 @@ class InvariantMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     weight: float = 0.9
     step: float | None = None
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: PointsLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Compute the map from the tangents of training rows.
 
         Parameters
@@ -98,11 +104,11 @@ class InvariantMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         X = validated_rows(self, X, reset=True)
         covariance = tangent_covariance(X, self.transforms, sample_weight, step=self.step)
         self.covariance_ = covariance
-        self.components_ = inverse_root(covariance, self.weight).astype(X.dtype, copy=False)
+        self.components_: Array = inverse_root(covariance, self.weight).astype(X.dtype, copy=False)
         self._n_features_out = X.shape[1]
         return self
 
-    def transform(self, X):
+    def transform(self, X: PointsLike) -> Any:
         """Return the mapped rows B x (n_test, d).
 
         Parameters
@@ -117,7 +123,7 @@ class InvariantMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         X = validated_rows(self, X, reset=False)
         return X @ self.components_.astype(X.dtype, copy=False)
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: ArrayLike) -> Array:
         """Return the rows whose images are given, B^-1 x.
 
         Parameters
@@ -133,13 +139,21 @@ class InvariantMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         back = scipy.linalg.solve(self.components_.astype(np.float64), X.T.astype(np.float64), assume_a="pos")
         return np.ascontiguousarray(back.T, X.dtype)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-def invariant_kernel(kernel, X, transforms, weight=0.9, sample_weight=None, *, step=None):
+def invariant_kernel(
+    kernel: Kernel,
+    X: PointsLike,
+    transforms: ArrayLike | dict[Any, Any] | Callable[..., Any],
+    weight: float = 0.9,
+    sample_weight: ArrayLike | None = None,
+    *,
+    step: float | None = None,
+) -> Kernel:
     r"""Return the kernel k(B x, B z), which depends less on transformations of x and z.
 
     .. math:: B = ((1 - \lambda) C + \lambda I)^{-1/2}
@@ -187,7 +201,7 @@ def invariant_kernel(kernel, X, transforms, weight=0.9, sample_weight=None, *, s
     return Mapped(kernel, inverse_root(tangent_covariance(X, transforms, sample_weight, step=step), weight))
 
 
-def check_weight(weight):
+def check_weight(weight: float) -> None:
     """Raise unless the weight of the identity is above 0 and at most 1."""
     check_number("weight", weight)
     if not 0 < weight <= 1:
@@ -196,7 +210,7 @@ def check_weight(weight):
         )
 
 
-def inverse_root(covariance, weight):
+def inverse_root(covariance: Array, weight: float) -> Array:
     """Return ((1 - weight) C + weight I)^(-1/2) in float64, symmetric."""
     values, vectors = np.linalg.eigh(covariance.astype(np.float64))
     # C has no negative eigenvalues, but they may be rounded below 0

@@ -1,16 +1,23 @@
 """Projected, a kernel without a share of some directions of its feature space."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import check_instance
+from mercer._common import Array, check_instance
 from mercer._compute.points import as_vector
 from mercer.definiteness.proofs import closed, prove
 from mercer.expansion import Expansion
 from mercer.invariance._tangent_features import TangentFeatures, in_float64
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, refuse_infinite
+
+if TYPE_CHECKING:
+    from mercer._compute.tile import Tile
+    from mercer.kernels.base import Tags
 
 # Largest difference of the inner products of directions from the identity.
 _ORTHONORMAL = 1e-5
@@ -63,7 +70,7 @@ class Projected(Composite):
     directions: object
     weights: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         kinds = "TangentFeatures or an Expansion, a block of vectors"
         check_instance("directions", self.directions, (TangentFeatures, Expansion), kinds)
@@ -83,33 +90,33 @@ class Projected(Composite):
             raise ValueError(f"directions must have the kernel {self.kernel!r}, got {self.directions.kernel!r}.")
         _require_orthonormal(self.directions)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Projected(kernel={self.kernel!r}, {len(self.weights)} directions)"
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Properties of the inner kernel, on dense rows."""
         return replace(super().tags, points="rows", sparse=False)
 
-    def admit(self, points, name):
+    def admit(self, points: Array, name: str) -> Array:
         return self.kernel.admit(Kernel.admit(self, points, name), name)
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         left = self._removed(tile.X)
         # of one array NumPy computes half: exactly symmetric
         removed = left @ (left if tile.X is tile.Z else self._removed(tile.Z)).T
         values = self.kernel.evaluate(tile)
         return refuse_infinite(self, (values - removed).astype(values.dtype, copy=False))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Any) -> Any:
         values, removed = self.kernel.diagonal(points), np.square(self._removed(points)).sum(axis=1)
         return refuse_infinite(self, (values - removed).astype(values.dtype, copy=False))
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Any:
         weighted = (W @ self._removed(tile.Z)) * np.sqrt(self.weights)
         return self.kernel.gradient(tile, W) - _pulled(self.directions, tile.X.container, weighted)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Any, w: Array) -> Any:
         weighted = 2 * w[:, None] * self._removed(points) * np.sqrt(self.weights)
         return self.kernel.diagonal_gradient(points, w) - _pulled(self.directions, points.container, weighted)
 

@@ -1,16 +1,22 @@
 """Composite kernels: sums, products, multiples, powers, exponentials and normalised kernels."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mercer._common import check_integer, check_number, check_positive
+from mercer._common import Array, check_integer, check_number, check_positive
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Shared, as_objects
 from mercer._compute.table import as_table
 from mercer.kernels.base import Kernel, Tags, inner_kernels, refuse_infinite
+
+if TYPE_CHECKING:
+    from mercer._compute.points import Points
+    from mercer._compute.tile import Tile
 
 # Kind of points -> kinds that a kernel of it may be joined with, itself included; the widest first.
 _ADMITTED = {
@@ -28,14 +34,14 @@ _CONVERSIONS = {"objects": as_objects, "tables": as_table}
 class Composite(Kernel):
     """Base class of kernels with inner kernels, the fields of the type Kernel."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for field in fields(self):
             part = getattr(self, field.name)
-            if field.type is Kernel and not isinstance(part, Kernel):
+            if field.type in (Kernel, "Kernel") and not isinstance(part, Kernel):
                 raise TypeError(f"{field.name} of {type(self).__name__} must be a Kernel, got {part!r}.")
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """A property holds if all inner kernels have it; coordinates are nonnegative if one inner kernel needs it."""
         tags = [part.tags for part in inner_kernels(self).values()]
         return Tags(
@@ -47,7 +53,7 @@ class Composite(Kernel):
             symmetric=all(tag.symmetric for tag in tags),
         )
 
-    def admit(self, points, name):
+    def admit(self, points: Any, name: str) -> Any:
         # kernels of several kinds of points would take rows
         points = _CONVERSIONS.get(self.tags.points, lambda points, _: points)(points, name)
         for part in inner_kernels(self).values():
@@ -69,10 +75,10 @@ def _common_kind(kinds):
 class _Function(Composite):
     """Base class of kernels f(k1(x, z), ...) of their inner kernels, with f in ``_combine``."""
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return self._combined(lambda part: part.evaluate(tile))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return self._combined(lambda part: part.diagonal(points))
 
     def _combined(self, evaluate):
@@ -87,7 +93,7 @@ class _Pair(_Function):
     left: Kernel
     right: Kernel
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         kinds = {name: part.tags.points for name, part in inner_kernels(self).items()}
         if _common_kind(kinds.values()) is None:
@@ -103,10 +109,10 @@ class _Transformed(_Function):
 
     kernel: Kernel
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         return self.kernel.gradient(tile, W * self._slope(self.kernel.evaluate(tile)))
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Any, w: Array) -> Array:
         return self.kernel.diagonal_gradient(points, w * self._slope(self.kernel.diagonal(points)))
 
 
@@ -127,34 +133,34 @@ class Constant(Kernel):
     """
 
     value: float = 1.0
-    explicit: ClassVar = True
+    explicit: ClassVar[bool] = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_number("value", self.value)
         if self.value < 0:
             raise ValueError(f"value = {self.value!r} must be at least 0; add a constant of at least 0 to a kernel.")
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Positive semidefinite, on any points."""
         return Tags(positive_semidefinite=True, points="any", sparse=True)
 
-    def admit(self, points, name):
+    def admit(self, points: Array, name: str) -> Any:
         return points if hasattr(points, "shape") or isinstance(points, Shared) else as_objects(points, name)
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return tile.X.full((len(tile.X), len(tile.Z)), self.value)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return points.full((len(points),), self.value)
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Any, Z: Any, V: Array) -> Array:
         return X.full((len(X), 1), self.value) * X.xp.sum(V, axis=0)
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Any) -> Array:
         return tile.xp.zeros(tuple(tile.X.container.shape), dtype=tile.xp.float64)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return points.xp.zeros(tuple(points.container.shape), dtype=points.xp.float64)
 
 
@@ -173,26 +179,26 @@ class Sum(_Pair):
     array([[2.]])
     """
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         constant = isinstance(self.right, Constant) and self.right.value
         return f"{self.left!r} + {repr(float(constant)) if constant else _within(self.right, Sum)}"
 
     @property
-    def explicit(self):
+    def explicit(self) -> bool:
         """Whether both kernels have explicit features."""
         return self.left.explicit and self.right.explicit
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Any, Z: Any, V: Array) -> Array:
         return self.left.multiply(X, Z, V) + self.right.multiply(X, Z, V)
 
     @staticmethod
     def _combine(left, right):
         return left + right
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Any) -> Array:
         return self.left.gradient(tile, W) + self.right.gradient(tile, W)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return self.left.diagonal_gradient(points, w) + self.right.diagonal_gradient(points, w)
 
 
@@ -211,18 +217,18 @@ class Product(_Pair):
     array([[4.]])
     """
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{_within(self.left, Sum)} * {_within(self.right, Sum, Product, Scaled)}"
 
     @staticmethod
     def _combine(left, right):
         return left * right
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Any) -> Array:
         left, right = self.left.evaluate(tile), self.right.evaluate(tile)
         return self.left.gradient(tile, W * right) + self.right.gradient(tile, W * left)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         left, right = self.left.diagonal(points), self.right.diagonal(points)
         return self.left.diagonal_gradient(points, w * right) + self.right.diagonal_gradient(points, w * left)
 
@@ -246,28 +252,28 @@ class Scaled(_Transformed):
 
     factor: float = 1.0
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{float(self.factor)!r} * {_within(self.kernel, Sum, Product, Scaled)}"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_positive("factor", self.factor)
 
     @property
-    def explicit(self):
+    def explicit(self) -> bool:
         """Whether the kernel has explicit features."""
         return self.kernel.explicit
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Any, Z: Any, V: Array) -> Array:
         return self.factor * self.kernel.multiply(X, Z, V)
 
     def _combine(self, values):
         return self.factor * values
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         return self.factor * self.kernel.gradient(tile, W)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Any, w: Array) -> Array:
         return self.factor * self.kernel.diagonal_gradient(points, w)
 
 
@@ -290,10 +296,10 @@ class Power(_Transformed):
 
     degree: int = 2
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{_within(self.kernel, Sum, Product, Scaled, Power)} ** {self.degree}"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_integer("degree", self.degree)
 
@@ -349,11 +355,11 @@ class Normalized(Composite):
     kernel: Kernel
 
     @property
-    def explicit(self):
+    def explicit(self) -> bool:
         """Whether the kernel has explicit features."""
         return self.kernel.explicit
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         X_norms, Z_norms = self._inverse_norms(X)[:, None], self._inverse_norms(Z)[:, None]
         return X_norms * self.kernel.multiply(X, Z, Z_norms * V)
 
@@ -369,24 +375,24 @@ class Normalized(Composite):
         roots = xp.sqrt(xp.where(positive, squares, xp.ones_like(squares)))
         return xp.where(positive, 1 / roots, xp.zeros_like(squares))
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         X, Z = self._inverse_norms(tile.X), self._inverse_norms(tile.Z)
         values = self.kernel.evaluate(tile) * (X[:, None] * Z[None, :])
         # exactly 1 on the diagonal, without rounding
         return tile.fill_diagonal(values, tile.xp.where(X > 0, tile.xp.ones_like(X), X))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         inverse = self._inverse_norms(points)
         return points.xp.where(inverse > 0, points.xp.ones_like(inverse), inverse)
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         X, Z = self._inverse_norms(tile.X), self._inverse_norms(tile.Z)
         # with h = k(x, x)^(-1/2): dh = -h^3 / 2 dk(x, x)
         weighted = W * X[:, None] * Z[None, :]
         w = tile.xp.sum(weighted * self.kernel.evaluate(tile), axis=1) * X**2 / 2
         return self.kernel.gradient(tile, weighted) - self.kernel.diagonal_gradient(tile.X, w)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Any, w: Array) -> Array:
         return points.xp.zeros(tuple(points.container.shape), dtype=points.xp.float64)
 
 

@@ -1,6 +1,7 @@
 """Compiled sums over the global alignments of pairs of series, in logarithms."""
 
 import functools
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ _LOG_ZERO = -1e300
 
 
 @functools.cache
-def alignment_filler():
+def alignment_filler() -> Any:
     """Return the compiled function that writes the logarithms of the sums of pairs of series to a block."""
     combine = _combiner()
     align = _aligner(part(combine, inline=True))

@@ -1,14 +1,20 @@
 """Bandwidth rules "scale" and "median", checks of bandwidths, and the warning for unsuitable ones."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import check_positive, check_weights, warn
+from mercer._common import Array, check_positive, check_weights, warn
 from mercer._compute.points import Points, as_rows, count_points, take_points
 from mercer._compute.tile import Tile
 from mercer.kernels.base import inner_kernels
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 _MEDIAN_ROWS = 1000
 _DEGENERATE_ROWS = 64
@@ -16,7 +22,7 @@ _DEGENERATE_ROWS = 64
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-def check(name, value):
+def check(name: str, value: float) -> None:
     """Raise unless the parameter is a positive number, "scale" or "median"."""
     if isinstance(value, str):
         if value not in _RULES:
@@ -25,7 +31,7 @@ def check(name, value):
     check_positive(name, value)
 
 
-def check_length(value):
+def check_length(value: float | str) -> None:
     """Raise unless a length is a rule or a positive number whose square does not vanish."""
     check("length", value)
     if not isinstance(value, str) and float(value) < _TINY**0.5:
@@ -34,7 +40,7 @@ def check_length(value):
         )
 
 
-def gamma(value, X, sample_weight=None):
+def gamma(value: str, X: Array, sample_weight: Any = None) -> float:
     """Return an inverse squared width: a number as it is, or the result of a rule on rows X (n, d).
 
     "scale" is 1 / (d var X) over all entries; "median" is 1 / median |x_i - x_j|^2 over the pairs of at most 1 000
@@ -55,12 +61,12 @@ def gamma(value, X, sample_weight=None):
     return float(1 / spread)
 
 
-def length(value, X, sample_weight=None):
+def length(value: Any, X: Any, sample_weight: Any = None) -> Any:
     """Return a length scale: a number as it is, or gamma^(-1/2) for a rule."""
     return float(value) if not isinstance(value, str) else gamma(value, X, sample_weight) ** -0.5
 
 
-def warn_degenerate(kernel, X):
+def warn_degenerate(kernel: Kernel, X: Any) -> None:
     """Warn if the bandwidth of a kernel makes over 99 % of the pairs of at most 64 points X unrelated or equal.
 
     Unrelated: |k(x, z)| < 1e-300 sqrt(k(x, x) k(z, z)). Equal: |phi(x) - phi(z)|^2 <= 1e-12 max(k(x, x), k(z, z)), 1e-6
@@ -158,7 +164,7 @@ def _evenly_spaced(n, most):
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int))
 
 
-def weighted_median(values, weights):
+def weighted_median(values: Array, weights: Array) -> Any:
     """Return the weighted median, the mean of the two middle values if there are two."""
     order = np.argsort(values)
     values, total = values[order], np.cumsum(weights[order])

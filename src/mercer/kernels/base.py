@@ -1,11 +1,16 @@
 """Kernel, the base class of all kernels: the public verbs, the protocol of subclasses, checks and parameters."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._common import Array, ArrayLike, PointsLike
+from mercer._compute import html
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, as_objects, holds_rows
 from mercer._compute.points import Points, as_rows, common_dtype, join_points
@@ -87,15 +92,15 @@ class Kernel:
     0.5
     """
 
-    __array_ufunc__ = None
-    rules: ClassVar = {}
-    scalar: ClassVar = None
-    explicit: ClassVar = False
-    positive_semidefinite: ClassVar = None
+    __array_ufunc__: ClassVar[None] = None
+    rules: ClassVar[dict[str, Callable[..., float]]] = {}
+    scalar: ClassVar[str | None] = None
+    explicit: ClassVar[bool] = False
+    positive_semidefinite: ClassVar[bool | None] = None
 
     # --- for users --------------------------------------------------------------------------------------------------
 
-    def __call__(self, X, Z=None):
+    def __call__(self, X: PointsLike, Z: PointsLike | None = None) -> Array:
         """Return the kernel values k(x_i, z_j).
 
         Parameters
@@ -112,7 +117,7 @@ class Kernel:
         X, Z = admit_pair(self, X, X if Z is None else Z)
         return self.evaluate(Tile(X, Z, 0 if X is Z else None))
 
-    def diag(self, X):
+    def diag(self, X: PointsLike) -> Array:
         """Return k(x, x) for every point.
 
         Parameters
@@ -125,7 +130,7 @@ class Kernel:
         """
         return self.diagonal(admit_pair(self, X, X)[0])
 
-    def vjp(self, X, Z, W):
+    def vjp(self, X: PointsLike, Z: PointsLike, W: ArrayLike) -> Array:
         """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i, computed in float64.
 
         Parameters
@@ -154,7 +159,7 @@ class Kernel:
         gradient = self.gradient(Tile(wide[0], wide[1]), W)
         return xp.astype(gradient, X.container.dtype, copy=False)
 
-    def resolve(self, X, sample_weight=None):
+    def resolve(self, X: PointsLike, sample_weight: ArrayLike | None = None) -> Kernel:
         """Return the kernel with each rule, such as ``gamma="scale"``, replaced by its number on X.
 
         Parameters
@@ -174,11 +179,11 @@ class Kernel:
         return replace(self, **values)
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Properties known without data, a ``Tags``."""
         return Tags(self.positive_semidefinite, differentiable=type(self).gradient is not Kernel.gradient)
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, float]:
         """Return the fields by name; with ``deep`` also the fields of inner kernels, as ``left__gamma``.
 
         Parameters
@@ -195,15 +200,15 @@ class Kernel:
                 params |= {f"{name}__{key}": value for key, value in part.get_params().items()}
         return params
 
-    def __eq__(self, other):
+    def __eq__(self, other: Kernel | str) -> bool:
         return self is other or (type(self) is type(other) and self._content() == other._content())
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash((type(self), self._content()))
 
     # --- protocol of subclasses -------------------------------------------------------------------------------------
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Any) -> Array:
         """Return the values k(x_i, z_j) of a tile.
 
         Parameters
@@ -218,7 +223,7 @@ class Kernel:
         """
         raise NotImplementedError(f"{type(self).__name__} must define evaluate(tile), its values on a tile.")
 
-    def diagonal(self, points):
+    def diagonal(self, points: Any) -> Array:
         """Return k(x_i, x_i).
 
         Parameters
@@ -233,7 +238,7 @@ class Kernel:
         singles = [points.take(slice(i, i + 1)) for i in range(len(points))]
         return join_points([self.evaluate(Tile(one, one))[0] for one in singles])
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Any, Z: Any, V: ArrayLike) -> Array:
         """Return K(X, Z) @ V from features of the points, without kernel values; for ``explicit`` kernels.
 
         Parameters
@@ -248,7 +253,7 @@ class Kernel:
         """
         raise NotImplementedError(f"{type(self).__name__} has no explicit features.")
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Any, W: ArrayLike) -> Array:
         """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i, with the z_j fixed.
 
         Parameters
@@ -269,7 +274,7 @@ class Kernel:
         """
         raise TypeError(f"{type(self).__name__} has no gradient in its points.")
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Any, w: ArrayLike) -> Array:
         """Return the gradient of sum_i w_i k(x_i, x_i) in every x_i.
 
         Parameters
@@ -290,7 +295,7 @@ class Kernel:
         """
         raise TypeError(f"{type(self).__name__} has no gradient in its points.")
 
-    def admit(self, points, name):
+    def admit(self, points: PointsLike, name: str) -> Any:
         """Return validated points, by default those of the kind ``tags.points``: finite rows of numbers, or objects.
 
         Parameters
@@ -323,7 +328,7 @@ class Kernel:
             )
         return points
 
-    def unresolved(self):
+    def unresolved(self) -> tuple[str, Any] | None:
         """Return the first parameter that ``resolve`` replaces: its path, such as "left.gamma", and its value; or None.
 
         Returns
@@ -338,17 +343,23 @@ class Kernel:
                 return f"{field.name}.{inner[0]}", inner[1]
         return None
 
+    def _repr_html_(self):
+        tags, rule = self.tags, self.unresolved()
+        proved = {True: "yes", False: "no", None: "not proved"}[tags.positive_semidefinite]
+        facts = [*self.get_params(deep=False).items(), ("points", tags.points), ("positive semidefinite", proved)]
+        return html.table(self, facts if rule is None else [*facts, ("needs data for", rule[0])])
+
     def _content(self):
         return tuple(_hashable(getattr(self, field.name)) for field in fields(self))
 
 
-def inner_kernels(kernel):
+def inner_kernels(kernel: Kernel) -> dict[Any, Any]:
     """Return the fields of a kernel that are kernels, as a dict."""
     values = {field.name: getattr(kernel, field.name) for field in fields(kernel)}
     return {name: value for name, value in values.items() if isinstance(value, Kernel)}
 
 
-def admit_pair(kernel, X, Z):
+def admit_pair(kernel: Kernel, X: Any, Z: Any) -> tuple[Points, Points]:
     """Return two validated containers as ``Points`` of one floating type, one object for both if X is Z."""
     require_resolved(kernel)
     if X is Z:
@@ -358,13 +369,13 @@ def admit_pair(kernel, X, Z):
     return matched(kernel, X, Points(kernel.admit(Z, "Z")))
 
 
-def admit_beside(kernel, X, Z):
+def admit_beside(kernel: Kernel, X: Array, Z: Points) -> tuple[Points, Points]:
     """Return a validated container X and known ``Points`` Z as ``Points`` of one floating type."""
     require_resolved(kernel)
     return matched(kernel, kernel.admit(X, "X"), Z)
 
 
-def matched(kernel, X, Z):
+def matched(kernel: Kernel, X: Any, Z: Points) -> tuple[Points, Points]:
     """Return a validated container X and ``Points`` Z as ``Points`` of one kind and type, for any kernel."""
     X = _alike(kernel, X, Z.container)
     if any(len(getattr(points, "shape", ())) != 2 for points in (X, Z.container)) or kernel.tags.points == "indices":
@@ -384,7 +395,7 @@ def _alike(kernel, X, Z):
     return as_objects(X, "X") if isinstance(Z, Objects) else as_rows(X, "X")
 
 
-def require_resolved(kernel):
+def require_resolved(kernel: Kernel) -> None:
     """Raise a ValueError if a parameter is a rule."""
     if rule := kernel.unresolved():
         raise ValueError(
@@ -393,13 +404,15 @@ def require_resolved(kernel):
         )
 
 
-def require_gradient(kernel, caller="this operation", remedy="use a method that needs kernel values only"):
+def require_gradient(
+    kernel: Kernel, caller: str = "this operation", remedy: str = "use a method that needs kernel values only"
+) -> None:
     """Raise a TypeError that names the caller and a remedy unless the kernel has a gradient in its points."""
     if not kernel.tags.differentiable:
         raise TypeError(f"{caller} needs a gradient, but {kernel!r} has no gradient in its points; {remedy}.")
 
 
-def require_kernel(kernel):
+def require_kernel(kernel: Kernel) -> None:
     """Raise a TypeError unless ``kernel`` is a Kernel; the message tells what to use for names and functions."""
     if not isinstance(kernel, Kernel):
         shape = getattr(kernel, "shape", None)
@@ -411,7 +424,7 @@ def require_kernel(kernel):
         )
 
 
-def refuse_infinite(kernel, values):
+def refuse_infinite(kernel: Kernel, values: Array) -> Array:
     """Return the values of a kernel, or raise a ValueError if one of them is not finite."""
     xp = namespace_of(values)
     if not (math.isfinite(float(xp.max(values))) and math.isfinite(float(xp.min(values)))):
@@ -419,7 +432,7 @@ def refuse_infinite(kernel, values):
     return values
 
 
-def brief(array):
+def brief(array: Array) -> str:
     """Return the text of an array in the repr of a kernel: up to eight numbers, otherwise only the shape."""
     return repr(array) if np.size(array) <= _SHOWN else f"<array of shape {np.shape(array)}>"
 
@@ -434,7 +447,7 @@ def _hashable(value):
     return value
 
 
-def with_params(kernel, params):
+def with_params(kernel: Kernel, params: dict[Any, Any]) -> Kernel:
     """Return a kernel with some parameters replaced; ``left__gamma`` names a parameter of an inner kernel."""
     groups = {}
     for path, value in params.items():

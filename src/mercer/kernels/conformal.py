@@ -1,11 +1,20 @@
 """Conformal, the kernel c(x) k(x, z) c(z) with a factor for each point."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, refuse_infinite
+
+if TYPE_CHECKING:
+    from mercer._compute.points import Points
+    from mercer._compute.tile import Tile
+    from mercer.kernels.base import Tags
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +38,13 @@ class Conformal(Composite):
     kernel: Kernel
     c: object
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if not callable(self.c):
             raise TypeError(f"c must be a function of points, got {self.c!r}.")
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Properties of the inner kernel, dense rows, differentiable only if c has a gradient."""
         tags = super().tags
         return replace(tags, differentiable=tags.differentiable and hasattr(self.c, "gradient"), sparse=False)
@@ -43,27 +52,27 @@ class Conformal(Composite):
     def _slope(self, points):
         return points.memo((self, "slope"), lambda: self.c.gradient(points.container).reshape(points.container.shape))
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         X, Z = evaluate_factor(self, tile.X), evaluate_factor(self, tile.Z)
         with np.errstate(over="ignore", invalid="ignore"):
             return refuse_infinite(self, (X[:, None] * Z[None, :]) * self.kernel.evaluate(tile))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Any) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             return refuse_infinite(self, evaluate_factor(self, points) ** 2 * self.kernel.diagonal(points))
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         X, Z = evaluate_factor(self, tile.X), evaluate_factor(self, tile.Z)
         w = tile.xp.sum(W * self.kernel.evaluate(tile) * Z[None, :], axis=1)
         return self.kernel.gradient(tile, W * X[:, None] * Z[None, :]) + w[:, None] * self._slope(tile.X)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Any, w: Array) -> Array:
         c = evaluate_factor(self, points)
         of_factor = 2 * w * c * self.kernel.diagonal(points)
         return self.kernel.diagonal_gradient(points, w * c**2) + of_factor[:, None] * self._slope(points)
 
 
-def evaluate_factor(kernel, points):
+def evaluate_factor(kernel: Kernel, points: Points) -> Array:
     """Return the factors c(x) (n,) of ``Points``, computed once."""
     return points.memo((kernel, "c"), lambda: _compute_factor(kernel, points))
 

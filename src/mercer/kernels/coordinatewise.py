@@ -1,16 +1,24 @@
 """Coordinatewise kernels, functions of a sum over coordinates: Laplacian, Chi2, Intersection and their base class."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.namespace import Namespace, namespace_of
 from mercer._compute.profile import evaluate_profile
 from mercer.kernels.base import Kernel, Tags, refuse_infinite
 from mercer.kernels.dot import Linear
 from mercer.kernels.radial import Gaussian, InverseSquaredWidth
+
+if TYPE_CHECKING:
+    from mercer._compute.points import Points
+    from mercer._compute.tile import Tile
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,23 +38,23 @@ class Coordinatewise(Kernel):
 
     @staticmethod
     @abstractmethod
-    def term(xp, x, z, order=0):
+    def term(xp: Any, x: Array, z: Array, order: int = 0) -> None:
         """Return the term of a coordinate, or for order 1 its derivative in x."""
 
     @staticmethod
     @abstractmethod
-    def profile(xp, s, *params, order=0):
+    def profile(xp: Any, s: Any, *params: Any, order: int = 0) -> Any:
         """Return the order-th derivative of the profile at sums s."""
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return refuse_infinite(self, evaluate_profile(self, tile.coordinatewise(self.term)))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         with np.errstate(over="ignore"):
             own = points.xp.sum(self.term(Namespace(points.xp), points.container, points.container), axis=1)
         return refuse_infinite(self, evaluate_profile(self, own))
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         xp, X, Z = tile.xp, tile.X.container, tile.Z.container
         Q = W * evaluate_profile(self, tile.coordinatewise(self.term), order=1)
         math = Namespace(xp)
@@ -55,7 +63,7 @@ class Coordinatewise(Kernel):
         ]
         return xp.stack(columns, axis=1)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         # both arguments move: twice the derivative in the first argument
         math, X = Namespace(points.xp), points.container
         total = points.xp.sum(self.term(math, X, X), axis=1)
@@ -68,11 +76,11 @@ class _Histogram(Coordinatewise):
     """Base class of kernels on rows without negative numbers."""
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Positive semidefinite on rows without negative numbers."""
         return Tags(self.positive_semidefinite, nonnegative=True)
 
-    def admit(self, points, name):
+    def admit(self, points: Array, name: str) -> Any:
         points = super().admit(points, name)
         xp = namespace_of(points)
         if float(xp.min(points)) < 0:
@@ -100,10 +108,10 @@ class Laplacian(InverseSquaredWidth, Coordinatewise):
     np.float64(0.3679)
     """
 
-    positive_semidefinite: ClassVar = True
+    positive_semidefinite: ClassVar[bool | None] = True
 
     @staticmethod
-    def term(xp, x, z, order=0):
+    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Any:
         """Return |x - z|, or the sign of x - z (0 at the kink)."""
         if order == 0:
             return xp.abs(x - z)
@@ -113,7 +121,7 @@ class Laplacian(InverseSquaredWidth, Coordinatewise):
         return xp.where(x > z, one, zero) - xp.where(x < z, one, zero)
 
     # exp(-gamma s)
-    profile = staticmethod(Gaussian.profile)  # pyright: ignore[reportAssignmentType]
+    profile: ClassVar[Callable[..., Any]] = staticmethod(Gaussian.profile)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,12 +140,12 @@ class Chi2(InverseSquaredWidth, _Histogram):
     np.float64(0.1353)
     """
 
-    positive_semidefinite: ClassVar = True
+    positive_semidefinite: ClassVar[bool | None] = True
 
     gamma: float | str = 1.0
 
     @staticmethod
-    def term(xp, x, z, order=0):
+    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Any:
         """Return (x - z)^2 / (x + z), or its derivative 1 - 4 z^2 / (x + z)^2."""
         zero, one = xp.const(x, 0.0), xp.const(x, 1.0)
         total = x + z
@@ -149,7 +157,7 @@ class Chi2(InverseSquaredWidth, _Histogram):
         return xp.where(total > zero, one - xp.const(x, 4.0) * ratio * ratio, zero)
 
     # exp(-gamma s)
-    profile = staticmethod(Gaussian.profile)  # pyright: ignore[reportAssignmentType]
+    profile: ClassVar[Callable[..., Any]] = staticmethod(Gaussian.profile)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +171,10 @@ class Intersection(_Histogram):
     array([[1.5]])
     """
 
-    positive_semidefinite: ClassVar = True
+    positive_semidefinite: ClassVar[bool | None] = True
 
     @staticmethod
-    def term(xp, x, z, order=0):
+    def term(xp: Any, x: Array, z: Array, order: int = 0) -> Any:
         """Return min(x, z), or its derivative: 1 below z, 0 above, 1/2 at the kink."""
         if order == 0:
             return xp.where(x < z, x, z)
@@ -175,4 +183,4 @@ class Intersection(_Histogram):
         return xp.where(x < z, one, xp.where(x > z, zero, half))
 
     # s
-    profile = staticmethod(Linear.profile)  # pyright: ignore[reportAssignmentType]
+    profile: ClassVar[Callable[..., Any]] = staticmethod(Linear.profile)

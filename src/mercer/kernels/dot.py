@@ -1,13 +1,20 @@
 """Dot-product kernels, functions of s = <x, z>: Linear, Polynomial, Sigmoid and their base class."""
 
-from abc import abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from __future__ import annotations
 
-from mercer._common import check_integer, check_number
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mercer._common import Array, check_integer, check_number
 from mercer._compute.profile import check_range, evaluate_profile
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Tags
+
+if TYPE_CHECKING:
+    from mercer._compute.points import Points
+    from mercer._compute.tile import Tile
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,32 +36,32 @@ class Dot(Kernel):
     array([[81.]])
     """
 
-    scalar: ClassVar = "dot"
+    scalar: ClassVar[str | None] = "dot"
 
     @staticmethod
     @abstractmethod
-    def profile(xp, s, *params, order=0):
+    def profile(xp: Any, s: Any, *params: Any, order: int = 0) -> Any:
         """Return the order-th derivative at s, with the functions of ``xp``: for arrays and in compiled code."""
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Positive semidefinite if the class says so, on dense or sparse rows."""
         return Tags(self.positive_semidefinite, sparse=True)
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return tile.dot(self)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         check_range(self, points)
         return evaluate_profile(self, points.sqnorms())
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         # d/dx k = k'(s) z
         Z = tile.Z.container
         Q = W * tile.dot(self, order=1)
         return Q @ Z
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         slope = evaluate_profile(self, points.sqnorms(), order=1)
         X = points.container.toarray() if points.sparse else points.container
         return 2 * (w * slope)[:, None] * X
@@ -71,10 +78,10 @@ class Linear(Dot):
     array([[11.]])
     """
 
-    positive_semidefinite: ClassVar = True
+    positive_semidefinite: ClassVar[bool | None] = True
 
     @staticmethod
-    def profile(xp, s, order=0):
+    def profile(xp: Any, s: Any, order: int = 0) -> Any:
         """Return s, 1, 0, 0, ..."""
         if order == 0:
             return s
@@ -104,20 +111,20 @@ class Polynomial(Dot):
     degree: int = 3
     gamma: float | str = 1.0
     coef0: float = 1.0
-    rules: ClassVar = {"gamma": bandwidth.gamma}
+    rules: ClassVar[dict[str, Callable[..., float]]] = {"gamma": bandwidth.gamma}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("degree", self.degree)
         bandwidth.check("gamma", self.gamma)
         check_number("coef0", self.coef0)
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Positive semidefinite for coef0 >= 0, unknown otherwise."""
         return Tags(positive_semidefinite=True if self.coef0 >= 0 else None, sparse=True)
 
     @staticmethod
-    def profile(xp, s, degree, gamma, coef0, order=0):
+    def profile(xp: Any, s: Any, degree: int, gamma: float | str, coef0: float, order: int = 0) -> Any:
         """Return degree! / (degree - order)! gamma^order (gamma s + coef0)^(degree - order)."""
         left = degree - xp.const(s, order)
         # for orders above the degree the falling factorial is 0; the power must be finite
@@ -148,19 +155,19 @@ class Sigmoid(Dot):
 
     gamma: float | str = 1.0
     coef0: float = 0.0
-    rules: ClassVar = {"gamma": bandwidth.gamma}
+    rules: ClassVar[dict[str, Callable[..., float]]] = {"gamma": bandwidth.gamma}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         bandwidth.check("gamma", self.gamma)
         check_number("coef0", self.coef0)
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Not positive semidefinite."""
         return Tags(positive_semidefinite=False, sparse=True)
 
     @staticmethod
-    def profile(xp, s, gamma, coef0, order=0):
+    def profile(xp: Any, s: Any, gamma: float | str, coef0: float, order: int = 0) -> Any:
         """Return the order-th derivative (up to 4) of tanh(gamma s + coef0), a polynomial in the tanh."""
         one = xp.const(s, 1.0)
         t = xp.tanh(gamma * s + coef0)

@@ -1,14 +1,21 @@
 """EmpiricalMap, the inner product of kernel values with given points: the empirical kernel map of a kernel."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.points import Points, as_dense_rows, count_points
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, admit_beside, brief, refuse_infinite
 from mercer.kernels.mapped import like
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Tags
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +49,7 @@ class EmpiricalMap(Composite):
     points: object
     F: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         points, F = self.kernel.admit(self.points, "points"), np.asarray(as_dense_rows(self.F, "F"))
         if len(F) != count_points(points):
@@ -50,28 +57,28 @@ class EmpiricalMap(Composite):
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "F", F)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"EmpiricalMap(kernel={self.kernel!r}, {len(self.F)} points, F={brief(self.F)})"
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Positive semidefinite and symmetric, on the points that the inner kernel takes."""
         return replace(super().tags, positive_semidefinite=True, symmetric=True)
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         X = self._features(tile.X)
         with np.errstate(over="ignore", invalid="ignore"):
             return refuse_infinite(self, X @ (X if tile.Z is tile.X else self._features(tile.Z)).T)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         features = self._features(points)
         with np.errstate(over="ignore"):
             return refuse_infinite(self, points.xp.sum(features * features, axis=1))
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         return self._pull_back(tile.X, W @ self._features(tile.Z))
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Any, w: Array) -> Array:
         return self._pull_back(points, 2 * w[:, None] * self._features(points))
 
     def _features(self, points):

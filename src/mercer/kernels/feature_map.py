@@ -1,13 +1,20 @@
 """FeatureMap, the kernel <phi(x), phi(z)> of an explicit feature map."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import Array
 from mercer._compute.objects import Objects, plain
 from mercer.kernels.base import Kernel, Tags
+
+if TYPE_CHECKING:
+    from mercer._compute.points import Points
+    from mercer._compute.tile import Tile
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,29 +40,29 @@ class FeatureMap(Kernel):
 
     phi: object
     jacobian: object = None
-    explicit: ClassVar = True
+    explicit: ClassVar[bool] = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("phi", "jacobian"):
             value = getattr(self, name)
             if not (callable(value) or (name == "jacobian" and value is None)):
                 raise TypeError(f"{name} must be a function of points, got {value!r}.")
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Positive semidefinite, on rows or objects."""
         return Tags(True, points="rows or objects", sparse=True, differentiable=self.jacobian is not None)
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         X = evaluate_features(self, tile.X)
         values = X @ (X if tile.Z is tile.X else evaluate_features(self, tile.Z)).T
         return values.toarray() if sp.issparse(values) else values
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         features = evaluate_features(self, points)
         return features.power(2).sum(axis=1) if sp.issparse(features) else (features * features).sum(axis=1)
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         F = evaluate_features(self, Z)
         # sums over points in float64
         wide = F.astype(np.float64) if sp.issparse(F) else Z.xp.astype(F, Z.xp.float64, copy=False)
@@ -63,11 +70,11 @@ class FeatureMap(Kernel):
         F = evaluate_features(self, X)
         return F @ Z.xp.astype(weights, F.dtype, copy=False)
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         self._require_jacobian()
         return np.einsum("nD,nDd->nd", W @ evaluate_features(self, tile.Z), self.jacobian(tile.X.container))
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Any, w: Array) -> Array:
         self._require_jacobian()
         return 2 * np.einsum("n,nD,nDd->nd", w, evaluate_features(self, points), self.jacobian(points.container))
 
@@ -76,7 +83,7 @@ class FeatureMap(Kernel):
             raise TypeError("FeatureMap has no gradient; give jacobian=, a function X -> (n, D, d).")
 
 
-def evaluate_features(kernel, points):
+def evaluate_features(kernel: Kernel, points: Points) -> Array:
     """Return the features phi(x) (n, D) of ``Points``, computed once for a block and the points taken from it."""
     return points.per_point(kernel, lambda block: _checked(_mapped(kernel.phi, block.container), len(block)))
 

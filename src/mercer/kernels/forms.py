@@ -1,20 +1,27 @@
 """Kernels that are one function of |x - z|^2 or of <x, z>, composite ones included, and kernels behind linear maps."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from functools import singledispatch
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.namespace import namespace_of
 from mercer._compute.profile import evaluate_profile
 from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.base import inner_kernels
 from mercer.kernels.mapped import Mapped, map_rows
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
 _FUNCTIONS = (Exp, Normalized, Power, Product, Scaled, Sum)
 
 
-def form_of(kernel):
+def form_of(kernel: Kernel) -> str | None:
     """Return "radial" for k(x, z) = f(|x - z|^2), "dot" for k(x, z) = f(<x, z>), "constant", or None for other kernels.
 
     Multiples, powers, exponentials, sums and products of kernels of one form have it, and so does a normalised radial
@@ -37,7 +44,7 @@ def form_of(kernel):
     return None if form == "dot" and isinstance(kernel, Normalized) else form
 
 
-def evaluate_form(kernel, s, order=0):
+def evaluate_form(kernel: Kernel, s: Array, order: int = 0) -> Array:
     """Return the values of a kernel's function at an array s, or for ``order`` 1 its slopes."""
     with np.errstate(all="ignore"):
         return _value(kernel, s) if order == 0 else _slope(kernel, s)
@@ -135,7 +142,7 @@ def _(kernel: Product, s):
     return sum((_slope(a, s) * _value(b, s) for a, b in parts), namespace_of(s).zeros_like(s))
 
 
-def unmapped(kernel):
+def unmapped(kernel: Kernel) -> tuple[Any, ...]:
     """Return the kernel of mapped rows A x, and A, where all parts of a kernel are behind one linear map A; else None.
 
     Examples
@@ -160,19 +167,19 @@ def _same_map(A, B):
     return A.dtype.kind == B.dtype.kind and np.array_equal(A, B)
 
 
-def flat_kernel(kernel):
+def flat_kernel(kernel: Kernel) -> Kernel:
     """Return the kernel behind all linear maps of a kernel."""
     inner, A = unmapped(kernel)
     return kernel if A is None else flat_kernel(inner)
 
 
-def flatten(kernel, rows):
+def flatten(kernel: Kernel, rows: Array) -> tuple[Kernel, Array]:
     """Return the kernel behind all linear maps of a kernel, and the rows mapped by them."""
     inner, A = unmapped(kernel)
     return (kernel, rows) if A is None else flatten(inner, map_rows(A, rows))
 
 
-def pull_rows(A, mapped, rows):
+def pull_rows(A: Array, mapped: Any, rows: Any) -> Any:
     """Return the rows z nearest to ``rows`` with A z nearest to ``mapped``."""
     if A.dtype.kind == "f" and A.ndim == 1:
         return np.where(A != 0, mapped / np.where(A != 0, A, 1), rows)

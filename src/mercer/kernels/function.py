@@ -1,12 +1,19 @@
 """FunctionKernel, a kernel computed by a Python function of two blocks of points."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import Array
 from mercer._compute.objects import plain
 from mercer.kernels.base import Kernel, Tags
+
+if TYPE_CHECKING:
+    from mercer._compute.tile import Tile
 
 _BLOCKS = (
     "It gets two blocks of n and m points, as lists where the points are lists, and returns all n m values at once; "
@@ -37,16 +44,16 @@ class FunctionKernel(Kernel):
 
     function: object
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not callable(self.function):
             raise TypeError(f"function must be callable, got {self.function!r}.")
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Unknown definiteness and symmetry, rows or objects, no gradient."""
         return Tags(None, points="rows or objects", sparse=True, differentiable=False, symmetric=False)
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         X, Z = _copied(tile.X.container), _copied(tile.Z.container)
         expected = (len(tile.X), len(tile.Z))
         name = getattr(self.function, "__name__", repr(self.function))

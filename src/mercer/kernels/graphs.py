@@ -7,12 +7,13 @@ Edges have neither labels nor weights; a networkx graph with edges of either kin
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import shortest_path
 
-from mercer._common import check_integer, check_positive
+from mercer._common import Array, check_integer, check_positive
 from mercer.kernels.structured import (
     Counting,
     Features,
@@ -49,9 +50,9 @@ class Graph:
     """
 
     adjacency: sp.csr_array
-    labels: tuple | None = None
+    labels: tuple[Any, ...] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         adjacency = self.adjacency if sp.issparse(self.adjacency) else np.asarray(self.adjacency)
         if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1] or adjacency.dtype.kind not in "fiub":
             raise ValueError(
@@ -74,20 +75,20 @@ class Graph:
         require_hashable(labels, "labels")
         object.__setattr__(self, "labels", labels)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.adjacency.shape[0]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         edges = self.adjacency.nnz
         if not self.directed:
             edges = (edges + int(self.adjacency.diagonal().sum())) // 2
         kind = ["directed"] * self.directed + ["labelled"] * (self.labels is not None)
         return f"Graph({', '.join([f'{len(self)} nodes', f'{edges} edge' + 's' * (edges != 1), *kind])})"
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return type(other) is Graph and self._content == other._content  # noqa: SLF001
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return hash(self._content)
 
     @cached_property
@@ -95,7 +96,7 @@ class Graph:
         return len(self), self.adjacency.indptr.tobytes(), self.adjacency.indices.tobytes(), self.labels
 
     @cached_property
-    def directed(self):
+    def directed(self) -> bool:
         """Whether an edge has no edge in the other direction."""
         return (self.adjacency != self.adjacency.T).nnz > 0
 
@@ -187,7 +188,7 @@ class WeisfeilerLehman(_Graphs, Counting):
 
     iterations: int = 5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("iterations", self.iterations, least=0)
 
     def _compute_features(self, points):
@@ -219,13 +220,13 @@ def _neighbours(graphs, starts):
 class _Refined:
     """Columns of labels of all refinements; a label is a label before and the sorted labels of neighbours."""
 
-    def __init__(self, levels):
+    def __init__(self, levels: list[Any]) -> None:
         self.levels = levels
 
-    def __len__(self):
+    def __len__(self) -> int:
         return sum(map(len, self.levels))
 
-    def columns_of(self, other):
+    def columns_of(self, other: Any) -> Any:
         """Return the column here of each column of another vocabulary; -1 for unknown labels."""
         columns, before, start = [], [], 0
         for level, (known, asked) in enumerate(zip(self.levels, other.levels, strict=True)):
@@ -306,7 +307,7 @@ class Graphlets(_Graphs, Counting):
 
     size: int = 3
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("size", self.size, least=3)
         if self.size > 4:
             raise ValueError(f"size = {self.size} must be 3 or 4; larger subgraphs are not counted.")
@@ -357,7 +358,7 @@ class RandomWalk(_Graphs, Structured):
 
     decay: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_positive("decay", self.decay)
 
     def _checked(self, point, name):
@@ -377,6 +378,6 @@ class RandomWalk(_Graphs, Structured):
         X, Z = self._features(tile.X), self._features(tile.Z)
         return fill_pairs(tile, X.work(Z), lambda i, j, block: fill_walks(X, Z, i.start, j.start, self.decay, block))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Any) -> Array:
         X = self._features(points)
         return fill_diagonal(len(points), lambda i, j, block: fill_walks(X, X, i.start, j.start, self.decay, block))

@@ -1,11 +1,17 @@
 """Image, the base class of kernels k(g(x), g(z)) of other points that a function of the points returns."""
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mercer._common import Array
 from mercer._compute.points import Points, count_points
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel
+
+if TYPE_CHECKING:
+    from mercer._compute.tile import Tile
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,28 +23,28 @@ class Image(Composite):
 
     kernel: Kernel
 
-    def resolve(self, X, sample_weight=None):
+    def resolve(self, X: Array, sample_weight: Any = None) -> Kernel:
         """Return the kernel with the rules of the inner kernel resolved on the images of the points."""
         if self.unresolved() is None:
             return self
         return replace(self, kernel=self.kernel.resolve(self._image(self.admit(X, "X")), sample_weight))
 
     @property
-    def explicit(self):
+    def explicit(self) -> bool:
         """Whether the inner kernel has explicit features."""
         return self.kernel.explicit
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Any, Z: Any, V: Array) -> Array:
         return self.kernel.multiply(self._image_points(X), self._image_points(Z), V)
 
     def _image(self, points):
         """Return the images of a container of points, which the inner kernel takes."""
         raise NotImplementedError
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return self.kernel.evaluate(self._image_tile(tile))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return self.kernel.diagonal(self._image_points(points))
 
     def _image_tile(self, tile):

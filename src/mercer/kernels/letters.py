@@ -1,11 +1,15 @@
 """Strings as numbers, weights of their subsequences, and compiled comparisons of two strings letter by letter."""
 
+from __future__ import annotations
+
 import functools
 import itertools
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer._compute.threads import run_tasks
 from mercer.kernels.structured import Vocabulary
@@ -25,25 +29,25 @@ class CodedStrings:
     vocabulary: Vocabulary
 
     @functools.cached_property
-    def longest(self):
+    def longest(self) -> Any:
         """Length of the longest string."""
         return int(np.diff(self.ends).max())
 
     @functools.cached_property
-    def bit_planes(self):
+    def bit_planes(self) -> Any:
         """Bits of the codes of strings of one length, 64 positions in a number (n, planes, numbers)."""
         # the code after the last one, for unknown letters, differs from all letters
         codes = np.where(self.codes < 0, len(self.vocabulary), self.codes).reshape(len(self.ends) - 1, -1)
         planes = range(len(self.vocabulary).bit_length())
         return np.stack([pack_bits(codes >> p & 1) for p in planes], axis=1)
 
-    def take_rows(self, rows):
+    def take_rows(self, rows: Any) -> Any:
         """Return some of the strings."""
         each = np.split(self.codes, self.ends[1:-1])
         taken = each[rows] if isinstance(rows, slice) else [each[i] for i in rows]
         return CodedStrings(np.concatenate(taken), np.cumsum([0, *map(len, taken)]), self.vocabulary)
 
-    def recoded(self, other):
+    def recoded(self, other: CodedStrings) -> CodedStrings:
         """Return the strings in the codes of another block, with -1 for unknown letters."""
         if self.vocabulary is other.vocabulary:
             return self
@@ -51,7 +55,7 @@ class CodedStrings:
         return replace(self, codes=codes, vocabulary=other.vocabulary)
 
 
-def code_letters(points):
+def code_letters(points: Any) -> CodedStrings:
     """Return the ``CodedStrings`` of a block of strings."""
     letters = dict.fromkeys(letter for point in points for letter in point)
     vocabulary = Vocabulary({letter: code for code, letter in enumerate(letters)})
@@ -97,7 +101,7 @@ def _common_subsequences(s, t, length, decay):
     return total
 
 
-def subsequence_weights(strings, length, decay):
+def subsequence_weights(strings: CodedStrings, length: int, decay: float) -> Array:
     """Return the weights (n, letters^length) of all words of ``length`` letters as subsequences of each string."""
     letters, sizes = len(strings.vocabulary), np.diff(strings.ends)
     out = np.zeros((len(sizes), letters**length))
@@ -133,7 +137,7 @@ def _add_words(codes, ends, length, letters, decay, out):
                     words[codes[t] * size : (codes[t] + 1) * size] += decay * before[starts[p - 1] : starts[p]]
 
 
-def pack_bits(bits):
+def pack_bits(bits: Array) -> Array:
     """Return rows of bits as rows of 64-bit numbers, filled up by zeros."""
     padding = -bits.shape[1] % _BITS
     return np.packbits(np.pad(bits, ((0, 0), (0, padding))), axis=1, bitorder="little").view(np.uint64)

@@ -1,15 +1,23 @@
 """Local, the mean of a kernel of small patches over all places of an image."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import check_integer
+from mercer._common import Array, check_integer
 from mercer._compute.namespace import namespace_of
 from mercer._compute.profile import evaluate_profile
 from mercer._compute.windows import Windows
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, refuse_infinite
+
+if TYPE_CHECKING:
+    from mercer._compute.points import Points
+    from mercer._compute.tile import Tile
+    from mercer.kernels.base import Tags
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +67,10 @@ class Local(Composite):
     """
 
     kernel: Kernel
-    shape: tuple
+    shape: tuple[Any, ...]
     width: int = 9
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.kernel.scalar not in ("dot", "radial"):
             raise TypeError(
@@ -78,18 +86,18 @@ class Local(Composite):
             raise ValueError(f"width = {self.width!r} must be odd, so that a patch has a centre.")
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Properties of the inner kernel, on dense rows."""
         return replace(super().tags, points="rows", sparse=False)
 
-    def resolve(self, X, sample_weight=None):
+    def resolve(self, X: Any, sample_weight: Any = None) -> Kernel:
         """Return the kernel with the rules of the inner kernel resolved on rows divided by sqrt(d)."""
         if self.unresolved() is None:
             return self
         X = self.admit(X, "X")
         return replace(self, kernel=self.kernel.resolve(X / X.shape[1] ** 0.5, sample_weight))
 
-    def admit(self, points, name):
+    def admit(self, points: Array, name: str) -> Any:
         points = self.kernel.admit(Kernel.admit(self, points, name), name)
         pixels = self.shape[0] * self.shape[1]
         if points.shape[1] != pixels:
@@ -103,23 +111,23 @@ class Local(Composite):
     def _windows(self):
         return Windows(self.shape, self.width)
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             values = tile.local_mean(self.kernel, self._windows)
         values = refuse_infinite(self, values)
         return values if tile.offset is None else tile.fill_diagonal(values, self.diagonal(tile.X))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         if self.kernel.scalar == "radial":
             return self.kernel.diagonal(points)
         with np.errstate(over="ignore", invalid="ignore"):
             values = points.xp.mean(evaluate_profile(self.kernel, self._own(points)), axis=1)
         return refuse_infinite(self, values)
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         return tile.local_gradient(self.kernel, self._windows, W)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Any, w: Array) -> Array:
         if self.kernel.scalar == "radial":
             return self.kernel.diagonal_gradient(points, w)
         slopes = evaluate_profile(self.kernel, self._own(points), order=1) @ self._weights(points)

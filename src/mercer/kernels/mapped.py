@@ -1,17 +1,24 @@
 """Mapped, the kernel k(A x, A z) of mapped inputs: length scales, a linear map, some columns, or any function."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import array_api_compat
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import plain
 from mercer._compute.points import as_columns
 from mercer._compute.readable import refuse_unreadable
 from mercer.kernels.base import Kernel, brief
 from mercer.kernels.image import Image
+
+if TYPE_CHECKING:
+    from mercer._compute.tile import Tile
+    from mercer.kernels.base import Tags
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +54,7 @@ class Mapped(Image):
     A: object
     jacobian: object = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.jacobian is not None and not (callable(self.jacobian) and callable(self.A)):
             raise TypeError(f"jacobian must be a function of points, beside a function A, got {self.jacobian!r}.")
@@ -67,11 +74,11 @@ class Mapped(Image):
             raise TypeError("A must be floating if it is a linear map; an integer A is a list of columns.")
         object.__setattr__(self, "A", A)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Mapped(kernel={self.kernel!r}, A={self.A.__name__ if callable(self.A) else brief(self.A)})"
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Properties of the inner kernel, on dense rows, or for a function on rows or objects."""
         tags = replace(super().tags, sparse=False, nonnegative=False)
         if not callable(self.A):
@@ -82,7 +89,7 @@ class Mapped(Image):
     def _image(self, points):
         return self.A(plain(points)) if callable(self.A) else map_rows(self.A, points)
 
-    def admit(self, points, name):
+    def admit(self, points: Array | list[str], name: str) -> Any:
         points = Kernel.admit(self, points, name)
         if callable(self.A):
             return points
@@ -96,17 +103,17 @@ class Mapped(Image):
         self.kernel.admit(map_rows(self.A, points), f"A-mapped {name}")
         return points
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         try:
             return super().evaluate(tile)
         except ValueError as error:
             error.add_note("The points are images by A of Mapped.")
             raise
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         return self._pull_back(self.kernel.gradient(self._image_tile(tile), W), tile.X)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Any, w: Array) -> Array:
         return self._pull_back(self.kernel.diagonal_gradient(self._image_points(points), w), points)
 
     def _pull_back(self, G, points):
@@ -117,7 +124,7 @@ class Mapped(Image):
         return np.einsum("nq,nqd->nd", G, self.jacobian(points.container))
 
 
-def map_rows(A, X):
+def map_rows(A: Array, X: Array) -> Array:
     """Return the rows A x; a TypeError where A is a function."""
     if callable(A):
         raise TypeError("this needs a linear map, but Mapped has a function; map X by it before, and use its kernel.")
@@ -129,7 +136,7 @@ def map_rows(A, X):
     return X * A if A.ndim == 1 else X @ A.T
 
 
-def pull_back(A, G, d):
+def pull_back(A: Array, G: Array, d: int) -> Any:
     """Return gradients in x, of d features, from gradients G in A x: the rows A' g."""
     if A.dtype.kind != "f":
         A = np.eye(d)[A % d]
@@ -137,6 +144,6 @@ def pull_back(A, G, d):
     return G * A if A.ndim == 1 else G @ A
 
 
-def like(A, X, dtype):
+def like(A: Array, X: Array, dtype: Any) -> Array:
     """Return an array in the library and on the device of X."""
     return namespace_of(X).asarray(A.tolist(), dtype=dtype, device=array_api_compat.device(X))

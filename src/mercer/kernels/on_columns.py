@@ -1,15 +1,23 @@
 """OnColumns, a kernel of some columns of a table, and ``on_columns``, which makes it."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array, ArrayLike
 from mercer._compute.objects import Objects
 from mercer._compute.points import Points
 from mercer._compute.table import Table, as_table
 from mercer.kernels.base import Kernel
 from mercer.kernels.image import Image
+
+if TYPE_CHECKING:
+    from mercer._compute.objects import Shared
+    from mercer.kernels.base import Tags
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +39,9 @@ class OnColumns(Image):
            [6., 9.]])
     """
 
-    columns: tuple
+    columns: tuple[Any, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.columns, tuple) or not self.columns:
             raise TypeError(f"columns must be a tuple of names or positions, at least one, got {self.columns!r}.")
@@ -41,11 +49,11 @@ class OnColumns(Image):
             raise ValueError(f"kernel must take rows or objects, which {self.kernel!r} does not.")
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Properties of the inner kernel, on tables, without gradient."""
         return replace(super().tags, points="tables", sparse=False, differentiable=False, nonnegative=False)
 
-    def admit(self, points, name):
+    def admit(self, points: Shared | Array, name: str) -> Any:
         table = as_table(points, name)
         key = self, "admitted"
         if key not in table.memo:
@@ -76,7 +84,7 @@ class OnColumns(Image):
         return columns[0] if isinstance(columns[0], Objects) else Objects(columns[0])
 
 
-def on_columns(kernel, columns):
+def on_columns(kernel: Kernel, columns: str | int | ArrayLike) -> Kernel:
     """Return a kernel of some columns of a table.
 
     Sums and products of such kernels combine columns of text, numbers and other objects in one estimator, on a pandas

@@ -1,12 +1,20 @@
 """OnFeatures, a radial or dot-product kernel of the feature vectors of another kernel."""
 
-from dataclasses import dataclass, replace
+from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from mercer._common import Array
 from mercer._compute.points import Points, take_points
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, refuse_infinite
 from mercer.kernels.forms import evaluate_form, form_of
+
+if TYPE_CHECKING:
+    from mercer._compute.objects import Shared
+    from mercer.kernels.base import Tags
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +59,7 @@ class OnFeatures(Composite):
     kernel: Kernel
     inner: Kernel
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if form_of(self.kernel) not in ("radial", "dot"):
             raise ValueError(
@@ -60,15 +68,15 @@ class OnFeatures(Composite):
             )
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Properties of the inner kernel; positive semidefinite and differentiable if both kernels are."""
         both, inner = super().tags, self.inner.tags
         return replace(both, points=inner.points, sparse=inner.sparse, nonnegative=inner.nonnegative)
 
-    def admit(self, points, name):
+    def admit(self, points: list[str], name: str) -> Any:
         return self.inner.admit(points, name)
 
-    def resolve(self, X, sample_weight=None):
+    def resolve(self, X: list[str], sample_weight: Any = None) -> Kernel:
         """Return the kernel with the rules of both kernels resolved, those of the outer one on the feature vectors."""
         if self.unresolved() is None:
             return self
@@ -76,14 +84,14 @@ class OnFeatures(Composite):
         vectors = _FeatureVectors(inner, inner.admit(X, "X"))
         return replace(self, kernel=self.kernel.resolve(vectors, sample_weight), inner=inner)
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return refuse_infinite(self, evaluate_form(self.kernel, self._scalar(tile)))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Any) -> Array:
         own = _squared_norms(self.inner, points)
         return evaluate_form(self.kernel, own if self._dot else 0 * own)
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         slope = evaluate_form(self.kernel, self._scalar(tile), order=1)
         # an infinite slope at a kink counts as 0
         Q = W * tile.xp.where(tile.xp.isfinite(slope), slope, tile.xp.zeros_like(slope))
@@ -91,7 +99,7 @@ class OnFeatures(Composite):
             return self.inner.gradient(tile, Q)
         return self.inner.diagonal_gradient(tile.X, tile.xp.sum(Q, axis=1)) - 2 * self.inner.gradient(tile, Q)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Any, w: Array) -> Array:
         own = _squared_norms(self.inner, points)
         slope = evaluate_form(self.kernel, own, order=1) if self._dot else 0 * own
         return self.inner.diagonal_gradient(points, w * slope)
@@ -120,13 +128,13 @@ def _sqdist(kernel, tile):
 class _FeatureVectors:
     """Feature vectors of points, of which bandwidth rules use the distances."""
 
-    def __init__(self, kernel, container):
+    def __init__(self, kernel: Kernel, container: Shared) -> None:
         self.kernel, self.container = kernel, container
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(Points(self.container))
 
-    def sqdist(self, rows):
+    def sqdist(self, rows: Array) -> Array:
         """Return the squared distances between some of the vectors."""
         points = Points(take_points(self.container, rows))
         return _sqdist(self.kernel, Tile(points, points, 0))

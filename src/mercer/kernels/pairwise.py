@@ -1,6 +1,7 @@
 """Test that a kernel given by a user's function computes each value from its own pair of points."""
 
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from mercer.kernels.base import Kernel, inner_kernels
 _TRIED = 12
 
 
-def check_pairwise(kernel, points):
+def check_pairwise(kernel: Kernel, points: Any) -> None:
     """Raise a ValueError unless values on a sample are symmetric and do not depend on the other points of a block.
 
     Only kernels with a function of the user, or not proved positive semidefinite, are tried: others have a formula.

@@ -1,17 +1,22 @@
 """Periodic, a Gaussian kernel of phases: for seasons, angles and other quantities that repeat."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mercer._common import check_positive
+from mercer._common import Array, check_positive
 from mercer._compute.points import Points, as_vector
 from mercer.kernels.base import Kernel, brief
 from mercer.kernels.mapped import like
 from mercer.kernels.radial import Gaussian
+
+if TYPE_CHECKING:
+    from mercer._compute.tile import Tile
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +47,12 @@ class Periodic(Kernel):
     array([1.   , 0.135, 1.   ])
     """
 
-    positive_semidefinite: ClassVar = True
+    positive_semidefinite: ClassVar[bool | None] = True
 
     period: Any = 1.0
     length: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_positive("length", self.length)
         if not math.isfinite(0.5 / self.length / self.length) or not 0.5 / self.length / self.length:
             raise ValueError(f"length = {self.length!r} must be between 1e-150 and 1e150; scale the columns.")
@@ -62,14 +67,14 @@ class Periodic(Kernel):
             raise ValueError(f"period[{bad[0]}] = {periods[bad[0]]} must be above 0.")
         object.__setattr__(self, "period", periods)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Periodic(period={brief(self.period) if np.ndim(self.period) else self.period}, length={self.length})"
 
     @cached_property
     def _gaussian(self):
         return Gaussian(0.5 / self.length / self.length)
 
-    def admit(self, points, name):
+    def admit(self, points: Array, name: str) -> Any:
         points = super().admit(points, name)
         if np.ndim(self.period) and len(self.period) != points.shape[1]:
             raise ValueError(
@@ -77,16 +82,16 @@ class Periodic(Kernel):
             )
         return points
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return self._gaussian.evaluate(self._circles_of(tile))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Any) -> Array:
         return self._gaussian.diagonal(self._circles(points))
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         return self._pull_back(self._gaussian.gradient(self._circles_of(tile), W), tile.X)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Any, w: Array) -> Array:
         return points.xp.zeros_like(points.container) * w[:, None]
 
     def _circles_of(self, tile):

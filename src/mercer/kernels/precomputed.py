@@ -1,12 +1,19 @@
 """Precomputed, a kernel given by its matrix; its points are row indices."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import warn
+from mercer._common import Array, warn
 from mercer._compute.points import as_dense_rows
 from mercer.kernels.base import Kernel, Tags, brief, require_resolved
+
+if TYPE_CHECKING:
+    from mercer._compute.points import Points
+    from mercer._compute.tile import Tile
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +40,14 @@ class Precomputed(Kernel):
 
     matrix: np.ndarray | None = None
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "Precomputed()" if self.matrix is None else f"Precomputed(matrix={brief(self.matrix)})"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.matrix is not None:
             object.__setattr__(self, "matrix", _symmetric(self.matrix))
 
-    def resolve(self, X, sample_weight=None):
+    def resolve(self, X: Array, sample_weight: Any = None) -> Kernel:
         """Return the kernel of the square matrix X, symmetric up to rounding.
 
         Raises
@@ -51,11 +58,11 @@ class Precomputed(Kernel):
         return self if self.matrix is not None else type(self)(X)
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Unknown definiteness, row indices, no gradient."""
         return Tags(positive_semidefinite=None, points="indices", differentiable=False)
 
-    def admit(self, points, name):
+    def admit(self, points: Array, name: str) -> Any:
         require_resolved(self)
         n = len(self.matrix)
         if not hasattr(points, "shape"):
@@ -72,16 +79,16 @@ class Precomputed(Kernel):
             raise ValueError(f"{name} must be row indices between 0 and {n - 1}, or rows of {n} kernel values.")
         return points
 
-    def unresolved(self):
+    def unresolved(self) -> tuple[str, Any] | None:
         return ("matrix", None) if self.matrix is None else None
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         if len(tile.Z.container.shape) == 2:
             raise ValueError("Z must be training indices; Precomputed has no kernel values between two new points.")
         X = tile.X.container
         return X[:, tile.Z.container] if len(X.shape) == 2 else self.matrix[X][:, tile.Z.container]
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         if len(points.container.shape) == 2:
             raise ValueError("points must be training indices for k(x, x); Precomputed has no values of new points.")
         return self.matrix[points.container, points.container]

@@ -1,13 +1,20 @@
 """Radial kernels, functions of s = |x - z|^2: Gaussian, Matern, RationalQuadratic, Cauchy and their base class."""
 
-from abc import abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from __future__ import annotations
 
-from mercer._common import check_number, check_positive
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mercer._common import Array, check_number, check_positive
 from mercer._compute.profile import evaluate_profile
 from mercer.kernels import bandwidth
 from mercer.kernels.base import Kernel, Tags
+
+if TYPE_CHECKING:
+    from mercer._compute.points import Points
+    from mercer._compute.tile import Tile
 
 # Smallest alpha of RationalQuadratic; a smaller one gives 1 up to rounding.
 _LEAST_ALPHA = 1e-30
@@ -38,25 +45,25 @@ class Radial(Kernel):
            [0.5, 1. ]])
     """
 
-    scalar: ClassVar = "radial"
+    scalar: ClassVar[str | None] = "radial"
 
     @staticmethod
     @abstractmethod
-    def profile(xp, s, *params, order=0):
+    def profile(xp: Any, s: Any, *params: Any, order: int = 0) -> Any:
         """Return the order-th derivative at s, with the functions of ``xp``: for arrays and in compiled code."""
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Positive semidefinite if the class says so, on dense or sparse rows."""
         return Tags(self.positive_semidefinite, sparse=True)
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return tile.radial(self)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return evaluate_profile(self, points.full((len(points),), 0.0))
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         # d/dx k = 2 k'(s) (x - z); an infinite k' at a kink, x = z, counts as 0
         xp = tile.xp
         slope = tile.radial(self, order=1)
@@ -66,7 +73,7 @@ class Radial(Kernel):
             X = X.toarray()
         return 2 * (xp.sum(Q, axis=1)[:, None] * X - Q @ Z)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Points, w: Array) -> Array:
         return points.xp.zeros(tuple(points.container.shape), dtype=points.xp.float64)
 
 
@@ -75,9 +82,9 @@ class InverseSquaredWidth(Kernel):
     """Base class of kernels whose parameter is gamma, an inverse squared width."""
 
     gamma: float | str = "scale"
-    rules: ClassVar = {"gamma": bandwidth.gamma}
+    rules: ClassVar[dict[str, Callable[..., float]]] = {"gamma": bandwidth.gamma}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         bandwidth.check("gamma", self.gamma)
 
 
@@ -98,10 +105,10 @@ class Gaussian(InverseSquaredWidth, Radial):
            [0.6065, 1.    ]])
     """
 
-    positive_semidefinite: ClassVar = True
+    positive_semidefinite: ClassVar[bool | None] = True
 
     @staticmethod
-    def profile(xp, s, gamma, order=0):
+    def profile(xp: Any, s: Any, gamma: float | str, order: int = 0) -> Any:
         """Return (-gamma)^order exp(-gamma s)."""
         value = xp.exp(-gamma * s)
         for _ in range(order):
@@ -128,13 +135,13 @@ class Matern(Radial):
     np.float64(0.3679)
     """
 
-    positive_semidefinite: ClassVar = True
+    positive_semidefinite: ClassVar[bool | None] = True
 
     length: float | str = 1.0
     nu: float = 1.5
-    rules: ClassVar = {"length": bandwidth.length}
+    rules: ClassVar[dict[str, Callable[..., float]]] = {"length": bandwidth.length}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         bandwidth.check_length(self.length)
         check_number("nu", self.nu)
         if self.nu not in (0.5, 1.5, 2.5):
@@ -143,7 +150,7 @@ class Matern(Radial):
             )
 
     @staticmethod
-    def profile(xp, s, length, nu, order=0):
+    def profile(xp: Any, s: Any, length: int, nu: Any, order: int = 0) -> Any:
         """Return (-a / 2)^order c_nu u^p K_p(u) sqrt(2 / pi), a = 2 nu / length^2, u = sqrt(a s), p = nu - order."""
         one, two, three = xp.const(s, 1.0), xp.const(s, 2.0), xp.const(s, 3.0)
         zero, fifteen = xp.const(s, 0.0), xp.const(s, 15.0)
@@ -197,20 +204,20 @@ class RationalQuadratic(Radial):
     np.float64(0.3333)
     """
 
-    positive_semidefinite: ClassVar = True
+    positive_semidefinite: ClassVar[bool | None] = True
 
     length: float | str = 1.0
     alpha: float = 1.0
-    rules: ClassVar = {"length": bandwidth.length}
+    rules: ClassVar[dict[str, Callable[..., float]]] = {"length": bandwidth.length}
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         bandwidth.check_length(self.length)
         check_positive("alpha", self.alpha)
         if self.alpha < _LEAST_ALPHA:
             raise ValueError(f"alpha = {self.alpha!r} must be at least {_LEAST_ALPHA}: below, all values round to 1.")
 
     @staticmethod
-    def profile(xp, s, length, alpha, order=0):
+    def profile(xp: Any, s: Any, length: int, alpha: float, order: int = 0) -> Any:
         """Return the order-th derivative of (1 + b s)^-alpha, b = 1 / (2 alpha length^2)."""
         one, half = xp.const(s, 1.0), xp.const(s, 0.5)
         inverse = one / length
@@ -242,10 +249,10 @@ class Cauchy(InverseSquaredWidth, Radial):
     np.float64(0.5)
     """
 
-    positive_semidefinite: ClassVar = True
+    positive_semidefinite: ClassVar[bool | None] = True
 
     @staticmethod
-    def profile(xp, s, gamma, order=0):
+    def profile(xp: Any, s: Any, gamma: float | str, order: int = 0) -> Any:
         """Return order! (-gamma)^order (1 + gamma s)^-(order + 1)."""
         one = xp.const(s, 1.0)
         inverse = one / (one + gamma * s)

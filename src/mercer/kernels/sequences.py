@@ -1,15 +1,21 @@
 """Global alignment kernel of time series, and delay coordinates of one series."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import check_integer, check_positive, check_weights
+from mercer._common import Array, ArrayLike, check_integer, check_positive, check_weights
 from mercer._compute.points import as_rows
 from mercer.kernels.alignment import alignment_filler
 from mercer.kernels.bandwidth import length, weighted_median
 from mercer.kernels.structured import Structured, fill_diagonal, fill_pairs
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 __all__ = ["Embedding", "GlobalAlignment"]
 
@@ -61,7 +67,7 @@ class GlobalAlignment(Structured):
     band: int | None = None
     normalized: bool = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if isinstance(self.width, str) and self.width != "median":
             raise ValueError(f'width = {self.width!r} must be "median" or a positive number.')
         if self.width != "median":
@@ -69,10 +75,10 @@ class GlobalAlignment(Structured):
         if self.band is not None:
             check_integer("band", self.band)
 
-    def unresolved(self):
+    def unresolved(self) -> tuple[str, Any] | None:
         return ("width", self.width) if isinstance(self.width, str) else None
 
-    def resolve(self, X, sample_weight=None):
+    def resolve(self, X: Any, sample_weight: Any = None) -> Kernel:
         """Return the kernel with the median width of the series, each of which counts by its weight."""
         if self.unresolved() is None:
             return self
@@ -113,7 +119,7 @@ class GlobalAlignment(Structured):
             return tile.fill_diagonal(np.exp(logs), 1.0)
         return self._raised(logs)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Any) -> Array:
         return np.ones(len(points)) if self.normalized else self._raised(self._log_diagonal(points))
 
     def _log_diagonal(self, points):
@@ -148,11 +154,11 @@ class _Joined:
     ends: np.ndarray
 
     @property
-    def longest(self):
+    def longest(self) -> int:
         """Length of the longest series."""
         return int(np.diff(self.ends).max())
 
-    def take_rows(self, rows):
+    def take_rows(self, rows: Any) -> Any:
         """Return some of the series."""
         series = np.arange(len(self.ends) - 1)[rows]
         parts = [self.values[:, self.ends[i] : self.ends[i + 1]] for i in series]
@@ -186,10 +192,10 @@ class Embedding:
     array([3., 4., 5.])
     """
 
-    lags: int | tuple
+    lags: int | tuple[Any, ...]
     horizon: int = 1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("horizon", self.horizon)
         if not len(self._lags):
             raise ValueError(f"lags = {self.lags!r} must have at least one lag.")
@@ -203,7 +209,7 @@ class Embedding:
             return range(1, self.lags + 1)
         return np.asarray(self.lags).tolist()
 
-    def transform(self, x):
+    def transform(self, x: ArrayLike) -> Array:
         """Return the delay coordinates.
 
         Parameters
@@ -217,7 +223,7 @@ class Embedding:
         x, start, count = self._range(x)
         return np.stack([x[start - lag : start - lag + count] for lag in self._lags], axis=1)
 
-    def targets(self, x):
+    def targets(self, x: ArrayLike) -> Array:
         """Return the values that follow the rows of ``transform(x)``.
 
         Parameters

@@ -1,13 +1,17 @@
 """Kernels on sets of hashable members, on multisets, and on bags of vectors."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import Array
 from mercer._compute.array import tiles
 from mercer._compute.compile import compiled
 from mercer._compute.points import Points, as_rows
@@ -23,6 +27,9 @@ from mercer.kernels.structured import (
     require_hashable,
     weigh_features,
 )
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Tags
 
 __all__ = ["MeanMap", "MinMax", "Overlap", "Tanimoto"]
 
@@ -87,7 +94,7 @@ class Tanimoto(_Sets, Structured):
         X, Z = self._features(tile.X), self._features(tile.Z)
         return _ratio(inner_products(X, Z), _sizes(X.matrix), _sizes(Z.matrix))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Any) -> Array:
         return np.ones(len(points))
 
 
@@ -148,7 +155,7 @@ class MinMax(Structured):
         common = fill_pairs(tile, work, lambda i, j, block: _fill_minima(*arrays, i.start, j.start, block))
         return tile.fill_diagonal(_ratio(common, _sizes(X.matrix), _sizes(Z.matrix)), 1.0)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Any) -> Array:
         return np.ones(len(points))
 
 
@@ -197,22 +204,22 @@ class MeanMap(Structured):
 
     kernel: Kernel
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel of MeanMap must be a Kernel, got {self.kernel!r}.")
         if self.kernel.tags.points != "rows":
             raise ValueError(f"kernel of MeanMap must be a kernel on rows of numbers, got {self.kernel!r}.")
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Positive semidefinite if the kernel of the vectors is, on objects."""
         return replace(super().tags, positive_semidefinite=self.kernel.tags.positive_semidefinite)
 
-    def unresolved(self):
+    def unresolved(self) -> tuple[str, Any] | None:
         inner = self.kernel.unresolved()
         return inner and (f"kernel.{inner[0]}", inner[1])
 
-    def resolve(self, X, sample_weight=None):
+    def resolve(self, X: Any, sample_weight: Any = None) -> Kernel:
         """Return the kernel with the rules of the inner kernel resolved on the rows of all bags."""
         if self.unresolved() is None:
             return self
@@ -249,7 +256,7 @@ class MeanMap(Structured):
         out /= np.diff(Z.ends)
         return (out + out.T) / 2 if tile.X is tile.Z else out
 
-    def diagonal(self, points):
+    def diagonal(self, points: Any) -> Array:
         bags = (points.take(slice(i, i + 1)) for i in range(len(points)))
         return np.array([self.evaluate(Tile(bag, bag))[0, 0] for bag in bags])
 
@@ -261,14 +268,14 @@ class _Bags:
     rows: Points
     ends: np.ndarray
 
-    def take_rows(self, rows):
+    def take_rows(self, rows: Any) -> Any:
         """Return some of the bags."""
         taken = np.arange(len(self.ends) - 1)[rows]
         parts = [self.rows.container[self.ends[i] : self.ends[i + 1]] for i in taken]
         return _Bags(Points(np.concatenate(parts)), np.cumsum([0, *map(len, parts)]))
 
     @property
-    def average(self):
+    def average(self) -> Any:
         """Sparse matrix (n, rows) of the mean of each bag."""
         sizes = np.diff(self.ends)
         return sp.csr_array((np.repeat(1 / sizes, sizes), np.arange(len(self.rows)), self.ends))

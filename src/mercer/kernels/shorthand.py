@@ -1,10 +1,16 @@
 """Conversion of the argument ``kernel`` of an estimator: a kernel, one of five names, or a callable."""
 
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
 from mercer.kernels.base import Kernel
 from mercer.kernels.dot import Linear, Polynomial, Sigmoid
 from mercer.kernels.function import FunctionKernel
 from mercer.kernels.precomputed import Precomputed
 from mercer.kernels.radial import Gaussian
+
+# Kernels as estimators take them; a callable takes two blocks of points.
+KernelLike: TypeAlias = Kernel | str | Callable[..., Any]
 
 _NAMES = {
     "rbf": Gaussian("scale"),
@@ -15,7 +21,7 @@ _NAMES = {
 }
 
 
-def as_kernel(kernel, name="kernel"):
+def as_kernel(kernel: KernelLike, name: str = "kernel") -> Kernel:
     """Return the kernel for a Kernel, "rbf", "linear", "poly", "sigmoid", "precomputed", or a callable.
 
     Errors show ``name``.

@@ -4,12 +4,14 @@ A string is a ``str``, ``bytes``, or a list, tuple or one-dimensional array of h
 are a list of strings of one of these kinds.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mercer._common import check_integer, check_number
+from mercer._common import Array, check_integer, check_number
 from mercer.kernels.letters import (
     code_letters,
     fill_runs,
@@ -31,6 +33,10 @@ from mercer.kernels.structured import (
     require_hashable,
     squared_norms,
 )
+
+if TYPE_CHECKING:
+    from mercer._compute.points import Points
+    from mercer.kernels.base import Kernel
 
 # Largest number of words whose weights are computed for each string.
 _MOST_WORDS = 4096
@@ -94,7 +100,7 @@ class Spectrum(_Strings, Counting):
 
     length: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("length", self.length)
 
     def _compute_features(self, points):
@@ -128,7 +134,7 @@ class BlendedSpectrum(_Strings, Counting):
 
     length: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("length", self.length)
 
     def _compute_features(self, points):
@@ -171,13 +177,13 @@ class Mismatch(_Strings, Structured):
            [2., 2., 3.]])
     """
 
-    explicit: ClassVar = True
+    explicit: ClassVar[bool] = True
 
     length: int
     mismatches: int
-    alphabet: str | bytes | tuple | None = None
+    alphabet: str | bytes | tuple[Any, ...] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("length", self.length)
         check_integer("mismatches", self.mismatches, least=0)
         if self.mismatches >= self.length:
@@ -194,10 +200,10 @@ class Mismatch(_Strings, Structured):
         if not self.alphabet or len(set(self.alphabet)) < len(self.alphabet):
             raise ValueError(f"alphabet = {self.alphabet!r:.60} must have at least one letter, and each letter once.")
 
-    def unresolved(self):
+    def unresolved(self) -> tuple[str, Any] | None:
         return ("alphabet", None) if self.alphabet is None else None
 
-    def resolve(self, X, sample_weight=None):
+    def resolve(self, X: Any, sample_weight: Any = None) -> Kernel:
         """Return the kernel with the letters of X as alphabet, unless it has one."""
         if self.alphabet is not None:
             return self
@@ -226,11 +232,11 @@ class Mismatch(_Strings, Structured):
         values = multiply_features(rows, Z.words)
         return mirrored(values) if tile.X is tile.Z else values
 
-    def diagonal(self, points):
+    def diagonal(self, points: Any) -> Array:
         features = self._features(points)
         return squared_norms(features.words.matrix @ features.near.matrix)
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Any, Z: Any, V: Array) -> Array:
         X, Z = self._features(X), self._features(Z)
         left = [X.words.matrix, X.near.in_columns_of(Z.near)]
         return multiply_columns([*left, Z.near.matrix.T, Z.words.matrix.T], V)
@@ -256,7 +262,7 @@ class _NearWords:
     words: Features
     near: Features
 
-    def take_rows(self, rows):
+    def take_rows(self, rows: Any) -> Any:
         """Return the substrings of some of the strings."""
         return replace(self, words=self.words.take_rows(rows))
 
@@ -290,12 +296,12 @@ class Words(_Strings, Counting):
     """
 
     analyzer: str = "word"
-    ngrams: tuple = (1, 1)
+    ngrams: tuple[Any, ...] = (1, 1)
     lowercase: bool = True
-    stop_words: str | tuple | None = None
+    stop_words: str | tuple[Any, ...] | None = None
     binary: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.analyzer not in ("word", "char", "char_wb"):
             raise ValueError(f"analyzer = {self.analyzer!r} must be 'word', 'char' or 'char_wb'.")
         if not isinstance(self.ngrams, tuple) or len(self.ngrams) != 2:
@@ -337,7 +343,7 @@ class _Compared(_Strings, Structured):
         X, Z = self._features(tile.X), self._features(tile.Z)
         return fill_pairs(tile, self._work(X.longest, Z.longest), self._filler(X.recoded(Z), Z))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Any) -> Array:
         X = self._features(points)
         return fill_diagonal(len(points), self._filler(X, X))
 
@@ -381,7 +387,7 @@ class Subsequence(_Compared):
     length: int
     decay: float = 0.5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("length", self.length)
         check_number("decay", self.decay)
         if not 0 < self.decay <= 1:
@@ -394,7 +400,7 @@ class Subsequence(_Compared):
         rows = self._weights(tile.X) if X.vocabulary is Z.vocabulary else self._compute_weights(X.recoded(Z))
         return rows @ (rows if tile.X is tile.Z else self._weights(tile.Z)).T
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         if not self._few_words(self._features(points)):
             return super().diagonal(points)
         weights = self._weights(points)
@@ -446,7 +452,7 @@ class WeightedDegree(_Compared):
 
     degree: int
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("degree", self.degree)
 
     def _kind(self, point):

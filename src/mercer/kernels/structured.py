@@ -1,22 +1,30 @@
 """Structured, the base class of kernels on strings, sets, graphs and sequences; features and loops over pairs."""
 
+from __future__ import annotations
+
 import functools
 import itertools
 import operator
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import Array, ArrayLike
 from mercer._compute.compile import compiled
 from mercer._compute.loops import mirror
 from mercer._compute.objects import Objects, as_objects
 from mercer._compute.threads import run_tasks
 from mercer.kernels.base import Kernel, Tags
+
+if TYPE_CHECKING:
+    from mercer._compute.objects import Shared
+    from mercer._compute.points import Points
+    from mercer._compute.tile import Tile
 
 # Elementary steps of a compiled call, about 0.1 s, after which Ctrl-C is noticed.
 _STEPS = 30_000_000
@@ -33,11 +41,11 @@ class Structured(Kernel):
     _remedy: ClassVar[str] = ""
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Positive semidefinite, on objects, without gradient."""
         return Tags(positive_semidefinite=True, points="objects", differentiable=False)
 
-    def admit(self, points, name):
+    def admit(self, points: Shared | list[Any], name: str) -> Any:
         points = as_objects(points, name)
         key = type(self), self, "admitted"
         if key not in points.memo:
@@ -63,11 +71,11 @@ class Structured(Kernel):
         if left_kind != right_kind:
             raise ValueError(f"{left} is {left_kind}, but {right} is {right_kind}; {self._remedy}.")
 
-    def unresolved(self):
+    def unresolved(self) -> tuple[str, Any] | None:
         # strings among the parameters are values, not rules
         return None
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         self._require_comparable(tile.X, tile.Z)
         return self._values(tile)
 
@@ -92,21 +100,21 @@ class Structured(Kernel):
 class Counting(Structured):
     """Base class of kernels <phi(x), phi(z)> with sparse features, which ``_compute_features`` returns."""
 
-    explicit: ClassVar = True
+    explicit: ClassVar[bool] = True
 
     def _values(self, tile):
         return inner_products(self._features(tile.X), self._features(tile.Z))
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         return squared_norms(self._features(points).matrix)
 
-    def multiply(self, X, Z, V):
+    def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         self._require_comparable(X, Z)
         X, Z = self._features(X), self._features(Z)
         return multiply_columns([X.in_columns_of(Z), Z.matrix.T], V)
 
 
-def require_hashable(members, name):
+def require_hashable(members: Any, name: str) -> None:
     """Raise a TypeError that names the first member which is not hashable."""
     bad = next(((i, member) for i, member in enumerate(members) if not isinstance(member, Hashable)), None)
     if bad is not None:
@@ -116,7 +124,7 @@ def require_hashable(members, name):
         )
 
 
-def as_tokens(point, name):
+def as_tokens(point: Any, name: str) -> Any:
     """Return a one-dimensional array as a list of tokens, or raise a TypeError for floats; other points unchanged."""
     if not (isinstance(point, np.ndarray) and point.ndim == 1):
         return point
@@ -128,10 +136,10 @@ def as_tokens(point, name):
     return point.tolist()
 
 
-class Vocabulary(dict):
+class Vocabulary(dict[Any, int]):
     """Columns of features by their keys."""
 
-    def columns_of(self, other):
+    def columns_of(self, other: Vocabulary | list[Any]) -> Array:
         """Return the column here of each column of another vocabulary; -1 for unknown keys."""
         return np.fromiter((self.get(key, -1) for key in other), np.int64, len(other))
 
@@ -147,22 +155,25 @@ class Features:
         Of another block, to which the columns are compared.
     """
 
-    def __init__(self, matrix, vocabulary):
+    matrix: Array
+    vocabulary: Any
+
+    def __init__(self, matrix: ArrayLike, vocabulary: Any) -> None:
         self.matrix, self.vocabulary = matrix, vocabulary
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.matrix.shape[0]
 
-    def take_rows(self, rows):
+    def take_rows(self, rows: Array | slice) -> Features:
         """Return the features of some of the objects."""
         return Features(self.matrix[rows], self.vocabulary)
 
     @cached_property
-    def transposed(self):
+    def transposed(self) -> Any:
         """The transposed matrix (D, n) in CSR."""
         return self.matrix.T.tocsr()
 
-    def in_columns_of(self, other):
+    def in_columns_of(self, other: Features) -> Any:
         """Return the matrix of these features in the columns of other features; unknown features are left out."""
         if self.vocabulary is other.vocabulary:
             return self.matrix
@@ -175,7 +186,7 @@ class Features:
         return matrix
 
 
-def count_features(bags):
+def count_features(bags: Any) -> Features:
     """Return the features of objects, given as the keys of each: the number of times that a key occurs."""
     counter = itertools.count()
     vocabulary = defaultdict(counter.__next__)
@@ -186,7 +197,7 @@ def count_features(bags):
     return Features(add_up(np.ones(len(indices)), indices, ends, len(vocabulary)), Vocabulary(vocabulary))
 
 
-def weigh_features(mappings):
+def weigh_features(mappings: Any) -> Features:
     """Return the features of objects, given as mappings from keys to weights."""
     counted = count_features(mappings)
     # each key of a mapping is one entry, in the order of the mappings
@@ -196,19 +207,19 @@ def weigh_features(mappings):
     return Features(add_up(weights, columns, ends, len(counted.vocabulary)), counted.vocabulary)
 
 
-def add_up(values, indices, ends, width):
+def add_up(values: Array, indices: Array | list[int], ends: Array | list[int], width: int) -> Any:
     """Return a CSR matrix with sorted columns; values of row i at one column, up to ``ends[i + 1]``, are added."""
     matrix = sp.csr_array((values, np.array(indices, np.int64), np.array(ends, np.int64)), (len(ends) - 1, width))
     matrix.sum_duplicates()
     return matrix
 
 
-def inner_products(X, Z):
+def inner_products(X: Features, Z: Features) -> Array:
     """Return the inner products (n, m) of two blocks of features, exactly symmetric for one block."""
     return multiply_features(X.in_columns_of(Z), Z)
 
 
-def multiply_features(rows, Z):
+def multiply_features(rows: Any, Z: Features) -> Array:
     """Return rows Z' (n, m) for a CSR matrix of rows in the columns of the features Z; exactly symmetric for Z."""
     whole = rows is Z.matrix
     if _share(rows) * _share(Z.matrix) >= _DENSE_SHARE and max(rows.shape[0], len(Z)) * rows.shape[1] <= _DENSE_ENTRIES:
@@ -224,20 +235,20 @@ def multiply_features(rows, Z):
     return mirrored(out) if whole else out
 
 
-def multiply_columns(matrices, V):
+def multiply_columns(matrices: list[Any], V: Array) -> Array:
     """Return the product of sparse matrices and a block V (m, p), with intermediates of at most 2^24 entries."""
     step = max(1, _DENSE_ENTRIES // max(matrix.shape[0] for matrix in matrices))
     blocks = (V[:, j : j + step] for j in range(0, V.shape[1], step))
     return np.concatenate([functools.reduce(lambda B, A: A @ B, reversed(matrices), B) for B in blocks], axis=1)
 
 
-def mirrored(values):
+def mirrored(values: Array) -> Array:
     """Return values (n, n) with the lower triangle copied to the upper one, in place."""
     mirror(values, 0, len(values))
     return values
 
 
-def squared_norms(matrix):
+def squared_norms(matrix: Any) -> Array:
     """Return the squared norms of the rows of a sparse matrix."""
     squares = sp.csr_array((matrix.data**2, matrix.indices, matrix.indptr), matrix.shape)
     return squares @ np.ones(matrix.shape[1])
@@ -265,7 +276,7 @@ def _add_products(x_ptr, x_columns, x_values, z_ptr, z_columns, z_values, start,
                 out[i, z_columns[b]] += value * z_values[b]
 
 
-def fill_pairs(tile, work, fill):
+def fill_pairs(tile: Tile, work: float, fill: Callable[..., Any]) -> Array:
     """Return the values (n, m) of a tile, of which ``fill(rows, columns, block)`` writes a block, on several threads.
 
     ``work`` is the number of elementary steps of a pair. For one block of points with itself only blocks on and below
@@ -285,7 +296,7 @@ def fill_pairs(tile, work, fill):
     return mirrored(out) if whole else out
 
 
-def fill_diagonal(n, fill):
+def fill_diagonal(n: int, fill: Callable[..., Any]) -> Array:
     """Return the values (n,) of points with themselves, written by ``fill`` as in ``fill_pairs``."""
     out = np.empty(n)
     run_tasks(lambda i: fill(slice(i, i + 1), slice(i, i + 1), out[i : i + 1, None]), n)

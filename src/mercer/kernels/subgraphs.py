@@ -3,12 +3,15 @@
 import itertools
 from functools import cache
 from math import comb
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import Array
 
-def count_subgraphs(adjacencies, size):
+
+def count_subgraphs(adjacencies: list[Any], size: int) -> Array:
     """Return the numbers (n, forms) of sets of 3 or 4 nodes of each graph by the form of their subgraph.
 
     ``adjacencies`` are matrices of 0 and 1 in CSR; loops do not count. The numbers are Python integers.
@@ -40,7 +43,7 @@ def _contained(size):
 class _Neighbourhoods:
     """Numbers of neighbours and common neighbours of the nodes of several graphs without loops, as exact integers."""
 
-    def __init__(self, adjacencies):
+    def __init__(self, adjacencies: list[Any]) -> None:
         self.sizes = np.array([len(each.indptr) - 1 for each in adjacencies], object)
         self.starts = np.cumsum([0, *self.sizes], dtype=np.int64)
         joined = sp.block_diag(adjacencies, format="csr").astype(np.int64)
@@ -51,17 +54,17 @@ class _Neighbourhoods:
         self.at_edges = self.common * self.adjacency
         self.triangles_at = _row_sums(self.at_edges) // 2
 
-    def add(self, values):
+    def add(self, values: Array) -> Array:
         """Return the sums over the nodes of each graph."""
         return np.add.reduceat(values, self.starts[:-1])
 
     @property
-    def edges(self):
+    def edges(self) -> Array:
         """Numbers of edges of the graphs."""
         return self.add(self.degrees) // 2
 
     @property
-    def triangles(self):
+    def triangles(self) -> Array:
         """Numbers of triangles of the graphs."""
         return self.add(self.triangles_at) // 3
 

@@ -1,7 +1,9 @@
 """Transposed: a function of two points with its arguments exchanged."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from mercer._common import Array
 from mercer._compute.tile import Tile
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel
@@ -13,8 +15,8 @@ class Transposed(Composite):
 
     kernel: Kernel
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         return self.kernel.evaluate(Tile(tile.Z, tile.X)).T
 
-    def diagonal(self, points):
+    def diagonal(self, points: Any) -> Array:
         return self.kernel.diagonal(points)

@@ -1,15 +1,21 @@
 """VariableWidthGaussian, inner products of Gaussian functions of several widths in the space of one Gaussian kernel."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mercer._common import check_integer, check_positive
+from mercer._common import Array, check_integer, check_positive
 from mercer._compute.namespace import namespace_of
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, Tags, refuse_infinite
 from mercer.kernels.radial import Gaussian
+
+if TYPE_CHECKING:
+    from mercer._compute.objects import Shared
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,18 +63,18 @@ class VariableWidthGaussian(Kernel):
 
     gamma: float
     n_features: int
-    positive_semidefinite = True
+    positive_semidefinite: ClassVar[bool | None] = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_positive("gamma", self.gamma)
         check_integer("n_features", self.n_features)
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Positive semidefinite, on dense rows; without gradient for users, as steps may leave the widths allowed."""
         return Tags(True, differentiable=False)
 
-    def admit(self, points, name):
+    def admit(self, points: Array, name: str) -> Any:
         points, d = super().admit(points, name), self.n_features
         if points.shape[1] not in (d, d + 1):
             raise ValueError(
@@ -89,18 +95,18 @@ class VariableWidthGaussian(Kernel):
             )
         return points
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         s, t, excess = self._pairs(tile)
         with np.errstate(over="ignore"):
             values = tile.xp.exp(self.n_features / 2 * tile.xp.log1p(excess) - self.gamma * s / t)
         return refuse_infinite(self, values)
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         A, xp = self._relative(self._widths(points)), points.xp
         with np.errstate(over="ignore"):
             return refuse_infinite(self, xp.exp(self.n_features / 2 * xp.log1p((A - 1) ** 2 / (2 * A - 1))))
 
-    def gradient(self, tile, W):
+    def gradient(self, tile: Tile, W: Array) -> Array:
         xp, a = tile.xp, self._widths(tile.X)
         s, t, _ = self._pairs(tile)
         Q = W * self.evaluate(tile)
@@ -111,7 +117,7 @@ class VariableWidthGaussian(Kernel):
         in_widths = 4 * self.gamma * a * xp.sum(Q * slope, axis=1)
         return xp.concat([in_rows, in_widths[:, None]], axis=1)
 
-    def diagonal_gradient(self, points, w):
+    def diagonal_gradient(self, points: Any, w: Array) -> Array:
         a = self._widths(points)
         A = self._relative(a)
         slope = w * self.diagonal(points) * 4 * self.gamma * a * self.n_features * (1 / A - 1 / (2 * A - 1))
@@ -136,11 +142,11 @@ class VariableWidthGaussian(Kernel):
         return points.memo((self, "rows"), lambda: Points(points.container[:, : self.n_features]))
 
 
-def extends(kernel, other):
+def extends(kernel: Kernel, other: Kernel) -> bool:
     """Return whether a kernel has the features of another, a Gaussian kernel, and those of other widths beside them."""
     return type(kernel) is VariableWidthGaussian and type(other) is Gaussian and kernel.gamma == other.gamma
 
 
-def without_widths(kernel, points):
+def without_widths(kernel: Kernel, points: Shared | Array) -> Any:
     """Return points (n, d) of a kernel without the column of their widths, if they have one."""
     return points[:, : kernel.n_features] if type(kernel) is VariableWidthGaussian else points

@@ -1,9 +1,13 @@
 """Sums over common walks of pairs of graphs: compiled conjugate gradients and fixed points on product graphs."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer.kernels.structured import Vocabulary
 
@@ -28,19 +32,19 @@ class WalkGraphs:
     directed: np.ndarray
     vocabulary: Vocabulary
 
-    def labels_in(self, other):
+    def labels_in(self, other: WalkGraphs) -> Array:
         """Return the labels as columns of the vocabulary of another block; -1 for unknown labels."""
         if self.vocabulary is other.vocabulary:
             return self.labels
         return other.vocabulary.columns_of(self.vocabulary)[self.labels]
 
-    def work(self, other):
+    def work(self, other: WalkGraphs) -> float:
         """Return the expected number of elementary steps for a pair of graphs."""
         sizes = [(len(each.labels), len(each.columns), len(each.directed)) for each in (self, other)]
         (n, edges, graphs), (m, other_edges, other_graphs) = sizes
         return 2 * _EXPECTED * (n * other_edges + m * edges + n * m) / (graphs * other_graphs)
 
-    def take_rows(self, rows):
+    def take_rows(self, rows: Any) -> Any:
         """Return some of the graphs."""
         graphs = np.arange(len(self.directed))[rows]
         nodes = _join_ranges(self.starts[graphs], self.starts[graphs + 1])
@@ -59,7 +63,7 @@ def _join_ranges(starts, stops):
     return np.concatenate([np.arange(start, stop) for start, stop in zip(starts, stops, strict=True)]).astype(np.int64)
 
 
-def walk_graphs(adjacencies, labels):
+def walk_graphs(adjacencies: list[Any], labels: list[tuple[Any, Any]]) -> WalkGraphs:
     """Return ``WalkGraphs`` of adjacency matrices in CSR and the labels of their nodes."""
     names = dict.fromkeys(label for each in labels for label in each)
     vocabulary = Vocabulary({label: i for i, label in enumerate(names)})
@@ -74,7 +78,7 @@ def walk_graphs(adjacencies, labels):
     )
 
 
-def fill_walks(X, Z, i0, j0, decay, block):
+def fill_walks(X: WalkGraphs, Z: WalkGraphs, i0: int, j0: int, decay: float, block: Array) -> None:
     """Write the sums over common walks of graphs i0, i0 + 1, ... of X with j0, ... of Z to a block."""
     left = X.starts, X.labels_in(Z), X.ends, X.columns, X.directed
     _fill(left, (Z.starts, Z.labels, Z.ends, Z.columns, Z.directed), i0, j0, float(decay), block)

@@ -1,14 +1,22 @@
 """alignment: how well a kernel agrees with labels or targets, and its gradient in the scales of columns."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from mercer._common import Array, ArrayLike, PointsLike
 from mercer._compute.points import as_dense_rows
 from mercer.gram import Gram
 from mercer.kernels.base import require_gradient, require_kernel
 from mercer.learning.centred import centred_blocks, inner_products, rounding, target_columns
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
-def alignment(kernel, X, y):
+
+def alignment(kernel: Kernel, X: PointsLike, y: ArrayLike) -> float:
     r"""Return the centred alignment of a kernel with targets: the cosine between their centred matrices.
 
     .. math:: A = \frac{\langle H K H, H Y Y' H\rangle_F}{\|H K H\|_F \, \|H Y Y' H\|_F}, \qquad H = I - \tfrac1n 11'
@@ -56,7 +64,7 @@ def alignment(kernel, X, y):
     return _cosine(*inner_products([kernel], X, columns), columns, kernel, X)[0]
 
 
-def alignment_gradient(kernel, X, y):
+def alignment_gradient(kernel: Kernel, X: PointsLike, y: ArrayLike) -> Array:
     r"""Return the gradient of the alignment in the logarithms of the scales of the columns of X.
 
     .. math:: \left.\frac{\partial A(k(s \circ x, s \circ z))}{\partial \log s_c}\right|_{s = 1}
@@ -96,7 +104,7 @@ def alignment_gradient(kernel, X, y):
     return value_and_gradient(kernel, as_dense_rows(X, "X"), columns)[1]
 
 
-def value_and_gradient(kernel, X, columns):
+def value_and_gradient(kernel: Kernel, X: Array, columns: Array) -> tuple[float, Array]:
     """Return the alignment with centred columns (n, c), and its gradient in the log scales of the columns of X (d,)."""
     M, a = inner_products([kernel], X, columns)
     value, size = _cosine(M, a, columns, kernel, X)

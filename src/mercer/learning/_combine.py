@@ -5,7 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import check_choice, check_fraction, check_integer, check_positive, warn
+from mercer._common import (
+    ArrayLike,
+    Memory,
+    PointsLike,
+    check_choice,
+    check_fraction,
+    check_integer,
+    check_positive,
+    warn,
+)
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points
 from mercer.kernels.base import Kernel, require_kernel
@@ -56,7 +65,7 @@ class Combination:
     n_iter: int
 
 
-def combine(kernels, X, y, method="alignment", C=1.0):
+def combine(kernels: ArrayLike, X: PointsLike, y: ArrayLike, method: str = "alignment", C: float = 1.0) -> Kernel:
     r"""Return the sum of several kernels with nonnegative weights that are learned from labels.
 
     Kernels of useful points of view get weights, kernels of noise get none. Weights are such that the variance of the
@@ -118,7 +127,17 @@ def combine(kernels, X, y, method="alignment", C=1.0):
     return combination(kernels, X, y, method, C).kernel
 
 
-def combination(kernels, X, y, method="alignment", C=1.0, *, tol=1e-3, max_iter=100, memory="1GB"):
+def combination(
+    kernels: list[Kernel],
+    X: PointsLike,
+    y: ArrayLike,
+    method: str = "alignment",
+    C: float = 1.0,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = 100,
+    memory: Memory = "1GB",
+) -> Combination:
     """Return what `mercer.combine` returns, with weights, shares and the certificate.
 
     Parameters

@@ -1,10 +1,12 @@
 """learn_metric: refit an estimator with a metric of input space that is learned from its gradients."""
 
+from typing import Any
+
 import numpy as np
 import scipy.linalg
 from sklearn.base import clone
 
-from mercer._common import check_integer, check_positive
+from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive
 from mercer._compute.points import as_dense_rows
 from mercer.expansion import Expansion
 from mercer.kernels.base import require_gradient
@@ -19,7 +21,7 @@ _MOST_FITS = 1000
 _RANK = 1e-12
 
 
-def learn_metric(estimator, X, y, n_iter=5, *, power=1.0):
+def learn_metric(estimator: Any, X: PointsLike, y: ArrayLike, n_iter: int = 5, *, power: float = 1.0) -> Any:
     r"""Return an estimator fitted with a metric that is learned from the gradients of its own predictions.
 
     Each iteration fits the estimator, averages the outer products of the gradients of its m outputs f_j, and fits again
@@ -93,7 +95,7 @@ def learn_metric(estimator, X, y, n_iter=5, *, power=1.0):
     return model
 
 
-def gradient_outer_product(model, X):
+def gradient_outer_product(model: Any, X: Array) -> Array:
     """Return the average gradient outer product (d, d) of a fitted model, in float64.
 
     Equal rows are mapped once: the distance of a row to itself among the vectors is then 0, without rounding.

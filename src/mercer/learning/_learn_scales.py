@@ -1,9 +1,13 @@
 """learn_scales: a factor for each column of X by descent on the alignment or on the span rule."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.optimize import minimize
 
-from mercer._common import check_choice, check_integer, check_positive, refuse_large
+from mercer._common import ArrayLike, PointsLike, check_choice, check_integer, check_positive, refuse_large
 from mercer._compute.points import as_dense_rows, take_points
 from mercer.kernels.base import require_gradient, require_kernel
 from mercer.kernels.mapped import Mapped
@@ -11,11 +15,16 @@ from mercer.learning._alignment import value_and_gradient
 from mercer.learning.centred import class_codes, target_columns
 from mercer.learning.span import span_and_gradient
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
 # Largest change of the logarithm of a scale, and largest C mean k(x, x) or its inverse.
 _RANGE, _MOST = 7.0, 1e8
 
 
-def learn_scales(kernel, X, y, *, method="alignment", C=1.0, max_iter=100):
+def learn_scales(
+    kernel: Kernel, X: PointsLike, y: ArrayLike, *, method: str = "alignment", C: float = 1.0, max_iter: int = 100
+) -> Kernel:
     r"""Return a kernel with a learned factor for each column: automatic relevance determination.
 
     .. math:: k(s_1 x_1, ..., s_d x_d;\ s_1 z_1, ..., s_d z_d)

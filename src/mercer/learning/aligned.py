@@ -4,11 +4,13 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import nnls
 
+from mercer._common import Array
+
 # Added to the unit diagonal of the programme, so that equal kernels share their weight.
 _RIDGE = 1e-9
 
 
-def aligned_weights(M, a):
+def aligned_weights(M: Array, a: Array) -> Array:
     r"""Return nonnegative weights (p,) whose kernel has the largest alignment, up to their common factor.
 
     The programme over kernels of norm 1, with <K_k, K_l> in M (p, p) and <K_k, Y Y'> in a (p,), is

@@ -1,10 +1,19 @@
 """Centred kernel matrices H K H, a block of rows at a time, and their inner products."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
+from mercer._common import Array
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.gram import Gram
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 # Kernel values of all kernels in a block of rows.
 _BLOCK = 1 << 21
@@ -12,7 +21,7 @@ _BLOCK = 1 << 21
 _ROUNDINGS = 64
 
 
-def target_columns(y, n):
+def target_columns(y: Array | list[str], n: int) -> Array:
     """Return centred columns (n, c) of size at most 1: one for each class, or the values of a regression."""
     refuse_targets(y)
     y = np.asarray(y)
@@ -29,7 +38,7 @@ def target_columns(y, n):
     return columns / size
 
 
-def class_codes(y, method):
+def class_codes(y: Array | list[str], method: str) -> Array:
     """Return the classes of labels as whole numbers (n,); a ValueError for the values of a regression."""
     y = np.asarray(y)
     if y.ndim != 1 or type_of_target(y) not in ("binary", "multiclass"):
@@ -40,7 +49,7 @@ def class_codes(y, method):
     return np.unique(y, return_inverse=True)[1]
 
 
-def centred_blocks(kernels, X):
+def centred_blocks(kernels: list[Kernel], X: Array) -> Iterator[Any]:
     """Yield slices of rows and, for each kernel, those rows of H K H in float64, H = I - 11'/n."""
     grams = [Gram(kernel, X) for kernel in kernels]
     n = grams[0].shape[0]
@@ -55,7 +64,7 @@ def centred_blocks(kernels, X):
         )
 
 
-def variances(kernels, X):
+def variances(kernels: list[Kernel], X: Array) -> Array:
     """Return tr(H K H) / n of each kernel (p,), the variance of the points in feature space; 0 if it is rounding."""
     found = np.empty(len(kernels))
     for k, kernel in enumerate(kernels):
@@ -66,13 +75,13 @@ def variances(kernels, X):
     return found
 
 
-def rounding(gram):
+def rounding(gram: Gram) -> float:
     """Return the size up to which centred values of a kernel matrix are rounding."""
     eps = float(np.finfo(np.dtype(str(gram.dtype).rpartition(".")[2])).eps)
     return _ROUNDINGS * eps * float(np.abs(np.asarray(gram.diagonal(), np.float64)).max())
 
 
-def inner_products(kernels, X, columns):
+def inner_products(kernels: list[Kernel], X: Array, columns: Array) -> tuple[Array, Array]:
     """Return <H K_k H, H K_l H> (p, p) and <H K_k H, Y Y'> (p,) for centred columns Y (n, c), summed in float64."""
     p = len(kernels)
     M, a = np.zeros((p, p)), np.zeros(p)

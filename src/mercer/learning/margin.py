@@ -1,11 +1,15 @@
 """Weights of kernels by the margin: Newton steps on the objective of a support vector machine (multiple kernels)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 from scipy.optimize import nnls
 
+from mercer._common import Array, ArrayLike, Memory
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points
 from mercer.gram import Gram
@@ -13,6 +17,11 @@ from mercer.kernels import Precomputed
 from mercer.learning.weighted import weighted_sum
 from mercer.solvers.svm.one_vs_one import solve_duals, subproblems
 from mercer.solvers.svm.rows import PlainRows
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+    from mercer.solvers.svm.dual import Dual
+    from mercer.solvers.svm.workspace import Options
 
 # Shares below this one are 0.
 _LEAST = 1e-6
@@ -29,15 +38,15 @@ _SHORTER, _GAIN, _SHORTEST = 1 / 3, 1e-2, 1e-3
 class Stored:
     """Kernel matrices in memory."""
 
-    def __init__(self, kernels, points):
+    def __init__(self, kernels: list[Kernel], points: ArrayLike) -> None:
         self._matrices = [np.asarray(Gram(kernel, points, memory=2**62).dense(), np.float64) for kernel in kernels]
 
-    def rows(self, shares):
+    def rows(self, shares: Array) -> PlainRows:
         """Return the kernel rows of the weighted sum."""
         K = sum(share * K for share, K in zip(shares, self._matrices, strict=True) if share > 0)
         return PlainRows(Precomputed(K), np.arange(len(K)))
 
-    def products(self, B):
+    def products(self, B: Array) -> Array:
         """Return K_k @ B of each kernel (p, n, m)."""
         return np.stack([K @ B for K in self._matrices])
 
@@ -45,19 +54,19 @@ class Stored:
 class Lazy:
     """Kernel matrices that are never stored."""
 
-    def __init__(self, kernels, points):
+    def __init__(self, kernels: list[Kernel], points: Any) -> None:
         self._kernels, self._points = kernels, points
 
-    def rows(self, shares):
+    def rows(self, shares: Array) -> Any:
         """Return the kernel rows of the weighted sum."""
         return PlainRows(weighted_sum(self._kernels, shares), self._points)
 
-    def products(self, B):
+    def products(self, B: Array) -> Any:
         """Return K_k @ B of each kernel (p, n, m)."""
         return np.stack([np.asarray(Gram(kernel, self._points) @ B, np.float64) for kernel in self._kernels])
 
 
-def matrices_of(kernels, points, memory):
+def matrices_of(kernels: list[Kernel], points: Array, memory: Memory) -> Any:
     """Return the kernel matrices, stored if they and two more fit into the memory."""
     n = count_points(points)
     kind = Stored if 8 * (len(kernels) + 2) * n * n <= parse_memory(memory) else Lazy
@@ -87,8 +96,8 @@ class Point:
     primal: float
     lower: float
     slope: np.ndarray
-    duals: list
-    solutions: list
+    duals: list[Any]
+    solutions: list[Any]
     products: np.ndarray
     rows: object
 
@@ -96,13 +105,14 @@ class Point:
 class Objective:
     """Sum of the objectives of all pairs of classes as a function of the shares of the kernels."""
 
-    def __init__(self, matrices, counts, C, options):
-        self.binary = subproblems(counts, "ovo")
-        self.C, self.count, self._n = C, 0, int(np.sum(counts))
+    def __init__(self, matrices: Stored, counts: ArrayLike, C: float, options: Options) -> None:
+        self.binary: list[Any] = subproblems(counts, "ovo")
+        self.C, self._n = C, int(np.sum(counts))
+        self.count: int = 0
         self._matrices, self._options = matrices, options
-        self.start = [each.dual(np.full(self._n, C)) for each in self.binary]
+        self.start: list[Any] = [each.dual(np.full(self._n, C)) for each in self.binary]
 
-    def __call__(self, shares, duals):
+    def __call__(self, shares: Array, duals: list[Dual]) -> Point:
         """Return the point of some shares; the solver starts from the coefficients of the duals."""
         self.count += 1
         rows = self._matrices.rows(shares)
@@ -118,7 +128,7 @@ class Objective:
         lower = linear - float(squares.max()) / 2
         return Point(shares, primal, lower, -squares / 2, duals, solutions, products, rows)
 
-    def hessian(self, point):
+    def hessian(self, point: Point) -> Array:
         """Return the second derivatives of the objective in the shares (p, p), with the same free variables."""
         H = np.zeros((len(point.shares),) * 2)
         for m, (each, found) in enumerate(zip(self.binary, point.solutions, strict=True)):
@@ -135,7 +145,7 @@ class Objective:
         return (H + H.T) / 2
 
 
-def margin_weights(objective, p, tol, max_iter):
+def margin_weights(objective: Objective, p: int, tol: float, max_iter: int) -> tuple[Point, float]:
     r"""Return the point whose shares of p kernels minimise the objective J, and the best lower bound.
 
     .. math:: \min_{d \ge 0,\, \sum_k d_k = 1} J(d), \quad

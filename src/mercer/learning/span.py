@@ -1,19 +1,27 @@
 """Span rule of a support vector machine with squared loss, smoothed, and its gradient in the points."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.linalg
 from scipy.special import expit
 
+from mercer._common import Array
 from mercer.solvers.svm import solve_dual
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.one_vs_one import subproblems
 from mercer.solvers.svm.workspace import Options
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
 # Slope of the smoothed step, and the largest violation of the support vector machines.
 _SLOPE, _TOL = 5.0, 1e-5
 
 
-def span_and_gradient(kernel, X, counts, C):
+def span_and_gradient(kernel: Kernel, X: Array, counts: Array, C: float) -> tuple[float, Array]:
     r"""Return the smoothed span rule of all pairs of classes, and its gradient in the log scales of the columns (d,).
 
     X is sorted by class. Without x_p the classifier of a squared loss has the margin

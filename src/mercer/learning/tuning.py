@@ -1,18 +1,24 @@
 """Scales of columns, size of the kernel and ridge of kernel ridge regression, by likelihood or leave-one-out error."""
 
+from __future__ import annotations
+
 from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import check_positive, refuse_large, warn
+from mercer._common import Array, Memory, check_positive, refuse_large, warn
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows
 from mercer._compute.threads import serial_blas
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
 from mercer.kernels.base import require_gradient
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 METHODS = ("marginal_likelihood", "loo")
 # Bounds of the logarithms of the scales; of the ridge as a share of the mean of k(x, x).
@@ -37,7 +43,9 @@ _TILE = 256
 _BLOCK = 1 << 21
 
 
-def tune_ridge(kernel, alpha, X, Y, weights, method, memory):
+def tune_ridge(
+    kernel: Kernel, alpha: float, X: Array, Y: Array, weights: Array | None, method: str, memory: Memory
+) -> tuple[Kernel, float]:
     """Return the kernel and the ridge with the largest marginal likelihood or the smallest leave-one-out error.
 
     The columns have one scale each if the kernel is ``Mapped(kernel, scales)``, otherwise one in common. The likelihood

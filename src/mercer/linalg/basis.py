@@ -1,6 +1,14 @@
 """Orthonormal basis Q of a growing subspace, its image W = K Q, and the Ritz pairs of K in it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mercer._common import Array, ArrayLike
 from mercer._compute.namespace import namespace_of
+
+if TYPE_CHECKING:
+    from mercer.linalg.operators import Weighted
 
 
 class Basis:
@@ -9,7 +17,9 @@ class Basis:
     It starts as the span of the columns of ``start`` (n, p).
     """
 
-    def __init__(self, start):
+    values: Any
+
+    def __init__(self, start: ArrayLike) -> None:
         xp = self._xp = namespace_of(start)
         self._new = orthonormal(start)
         n = start.shape[0]
@@ -19,11 +29,11 @@ class Basis:
         self.values = self._Y = None
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Number of columns m."""
         return self._Q.shape[1]
 
-    def multiply(self, operator):
+    def multiply(self, operator: Weighted) -> None:
         """Multiply the newest columns by the operator, one product, and compute the Ritz pairs."""
         xp, new = self._xp, self._new
         image = xp.astype(operator @ new, xp.float64)
@@ -38,23 +48,23 @@ class Basis:
         self._W = xp.concat([self._W, image], axis=1)
         self.values, self._Y = ritz(self._H)
 
-    def residuals(self, count):
+    def residuals(self, count: int) -> Array:
         """Return K v - theta v of the leading Ritz pairs (n, at most count)."""
         Y = self._Y[:, :count]
         return self._W @ Y - (self._Q @ Y) * self.values[:count]
 
-    def pairs(self, count):
+    def pairs(self, count: int) -> tuple[Array, Array, Array]:
         """Return the leading Ritz values, their vectors V and K V."""
         Y = self._Y[:, :count]
         return self.values[:count], self._Q @ Y, self._W @ Y
 
-    def restart(self, count):
+    def restart(self, count: int) -> None:
         """Keep only the leading Ritz vectors."""
         self.values, self._Q, self._W = self.pairs(count)
         self._Y = self._xp.eye(self.size, dtype=self._xp.float64)
         self._H = self._Y * self.values
 
-    def extend(self, R):
+    def extend(self, R: Array) -> bool:
         """Add the directions of R outside the subspace; return whether there are any."""
         # the second projection removes the rounding errors of the first
         for _ in range(2):
@@ -63,14 +73,14 @@ class Basis:
         return R.shape[1] > 0
 
 
-def ritz(H):
+def ritz(H: Array) -> tuple[Array, Array]:
     """Return the eigenvalues, descending, and eigenvectors of a small matrix that is symmetric up to rounding."""
     xp = namespace_of(H)
     values, Y = xp.linalg.eigh((H + H.T) / 2)
     return xp.flip(values), xp.flip(Y, axis=1)
 
 
-def orthonormal(V):
+def orthonormal(V: Array) -> Array:
     """Return an orthonormal basis (n, r) of the columns of V (n, p), without directions below 1e-6 of the largest.
 
     From the eigenvectors of V'V with columns of unit norm, twice: only matrix products, faster than a tall QR.

@@ -1,10 +1,14 @@
 """Preconditioned conjugate gradients for several right-hand sides, and a preconditioner."""
 
+from typing import Any
+
 import numpy as np
 import scipy.linalg
 
+from mercer._common import Array
 
-def solve(operator, B, precondition, *, tol=1e-10, max_iter=1000):
+
+def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max_iter: int = 1000) -> tuple[Any, ...]:
     r"""Solve A X = B for a symmetric positive definite operator in float64, one product for all columns per step.
 
     .. math:: x_{t+1} = x_t + a p_t, \quad r_{t+1} = r_t - a A p_t, \quad p_{t+1} = M^{-1} r_{t+1} + b p_t
@@ -46,7 +50,7 @@ def _norms(A):
     return np.sqrt(_dots(A, A))
 
 
-def low_rank_plus_ridge(factor, ridge):
+def low_rank_plus_ridge(factor: Any, ridge: float) -> Any:
     r"""Return the function R -> (F F' + ridge I)^{-1} R for a factor F (n, r) and a positive ridge.
 
     .. math:: (F F' + \rho I)^{-1} R = U (s^2 + \rho)^{-1} U'R + (R - U U'R) / \rho, \qquad F = U diag(s) V',

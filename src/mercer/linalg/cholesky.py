@@ -1,14 +1,20 @@
 """Cholesky factors of positive semidefinite matrices: partial, with greedy or random pivots; complete, with jitter."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 
-from mercer._common import check_integer, check_number, warn
+from mercer._common import Array, check_integer, check_number, warn
 from mercer._compute.memory import allocate
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import epsilon
+
+if TYPE_CHECKING:
+    from mercer.gram import Gram
 
 # Largest jitter, as a share of the mean diagonal.
 _MOST_JITTER = 1e-6
@@ -33,7 +39,7 @@ class PartialCholesky:
     error: float
 
 
-def pivoted(gram, rank=None, tol=None):
+def pivoted(gram: Any, rank: int | None = None, tol: float | None = None) -> PartialCholesky:
     """Return a partial Cholesky factor; each pivot is the largest diagonal entry of the remainder, the first of ties.
 
     ``gram`` is an operator or array (n, n). Stops after ``rank`` pivots (n by default), or when no diagonal entry of
@@ -47,7 +53,7 @@ def pivoted(gram, rank=None, tol=None):
     return partial.result()
 
 
-def randomly_pivoted(gram, rank, rng=None, tol=None):
+def randomly_pivoted(gram: Gram, rank: int, rng: int | None = None, tol: float | None = None) -> PartialCholesky:
     """Return a partial Cholesky factor, pivots drawn with probability proportional to the diagonal of the remainder.
 
     Arguments as for ``pivoted``. Pivots are proposed in blocks and accepted by rejection sampling, which gives the
@@ -72,7 +78,7 @@ def randomly_pivoted(gram, rank, rng=None, tol=None):
 class _Partial:
     """A partial Cholesky factor that grows by blocks of pivots."""
 
-    def __init__(self, gram, rank, tol):
+    def __init__(self, gram: Any, rank: int | None, tol: float | None) -> None:
         n = gram.shape[0]
         if rank is not None:
             check_integer("rank", rank)
@@ -94,18 +100,18 @@ class _Partial:
         self._drop_rounding()
 
     @property
-    def size(self):
+    def size(self) -> int:
         return len(self.pivots)
 
     @property
-    def open(self):
+    def open(self) -> bool:
         return self.size < self.rank and self.diagonal.max() > 0
 
     @property
-    def factor(self):
+    def factor(self) -> Array:
         return self._rows[: self.size].T
 
-    def add(self, proposed, bounds):
+    def add(self, proposed: Array, bounds: Array) -> None:
         """Add those proposed pivots whose remaining diagonal exceeds their bound; always the first one."""
         F = self.factor
         H = np.asarray(self.gram[np.ix_(proposed, proposed)], np.float64) - F[proposed] @ F[proposed].T
@@ -135,7 +141,7 @@ class _Partial:
         self.lost += self.diagonal[noise].clip(0).sum()
         self.diagonal[noise] = 0
 
-    def result(self):
+    def result(self) -> PartialCholesky:
         left = self.diagonal.sum() + self.lost
         return PartialCholesky(self.factor, self.pivots, float(left / self.trace) if self.trace > 0 else 0.0)
 
@@ -151,7 +157,7 @@ def _eliminate(H, bounds):
     return kept, np.tril(np.column_stack(columns)[kept])
 
 
-def jittered(K, name="the matrix"):
+def jittered(K: Array, name: str = "the matrix") -> tuple[Array, float]:
     """Return L and the jitter of L L' = K + jitter I for an array that is positive definite up to rounding, O(n^3).
 
     The jitter is the first of 0 and eps trace(K) / n times 1, 10, 100, ... up to 1e-6 trace(K) / n that succeeds; a

@@ -1,5 +1,9 @@
 """Evidence that a problem is not convex: a change, of sum 0 or any, along which its objective curves the wrong way."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import scipy.linalg
 
@@ -7,13 +11,16 @@ from mercer._common import warn
 from mercer._compute.points import count_points, take_points, widened
 from mercer.linalg.operators import centred
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
 # Number of points up to which all take part; of more, as many that are evenly spaced.
 _TRIED = 500
 # Negative eigenvalues within this many roundings of the largest, times the number of points, are rounding.
 _ROUNDINGS = 16
 
 
-def nonconvexity(kernel, points, centre=True):
+def nonconvexity(kernel: Kernel, points: Any, centre: bool = True) -> Any:
     r"""Return the evidence that c'Kc < 0 for some c, of sum 0 with ``centre``, as a text; None if there is none.
 
     Eigenvalues of H K H, H = I - 11'/m, or of K decide on up to 500 points; of more points 500 are tried, and a kernel
@@ -48,7 +55,7 @@ def negative_part(values, n, name, known=None, centre=False):
     return "the kernel is known not to be positive semidefinite" if known is False and n > _TRIED else None
 
 
-def warn_nonconvex(name, evidence):
+def warn_nonconvex(name: str, evidence: str) -> None:
     """Warn that a problem has no certified optimum."""
     warn(
         f"{name} solved a problem that is not convex: {evidence}. The solution is a stationary point without gap or "

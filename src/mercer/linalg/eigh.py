@@ -3,16 +3,17 @@
 import logging
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import check_integer, warn
+from mercer._common import Array, check_integer, warn
 from mercer._compute.namespace import namespace_of
 from mercer.linalg.basis import orthonormal, ritz
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 # Largest order of a dense factorisation that is preferred to Lanczos; it takes seconds.
 DENSE_ORDER = 2_000
@@ -50,17 +51,17 @@ class Eigenpairs:
     products: int
 
     @property
-    def converged(self):
+    def converged(self) -> Array:
         """Whether each residual is at most ``tol`` (k,)."""
         return self.residuals <= self.tol
 
 
-def tolerance(n, dtype):
+def tolerance(n: int, dtype: type[Any]) -> float:
     """Return the tolerance of residuals for an operator of a type: 1e-13 sqrt(n), in float32 2 eps sqrt(n)."""
     return (2 * float(np.finfo(np.float32).eps) if "float32" in str(dtype) else 1e-13) * n**0.5
 
 
-def dense(K, k):
+def dense(K: Array, k: int) -> Eigenpairs:
     """Return the k leading eigenpairs of a symmetric array by LAPACK in float64, O(n^3) and two copies.
 
     The driver for a subset has a workspace linear in n. Where its vectors are not orthogonal or its residuals exceed
@@ -88,13 +89,13 @@ def dense(K, k):
         pairs = certified(values, Q @ Y, W @ Y, norm, K.dtype, tolerance(n, xp.float64), 1)
         if bool(xp.all(pairs.converged)):
             return pairs
-        logger.info("a dense eigensolver left residuals up to %.1e", float(xp.max(pairs.residuals)))
+        _logger.info("a dense eigensolver left residuals up to %.1e", float(xp.max(pairs.residuals)))
     if pairs is None:
         raise np.linalg.LinAlgError(f"no eigensolver found {k} independent eigenvectors of a matrix of order {n}.")
     return warned(pairs)
 
 
-def order(operator, k):
+def order(operator: Array, k: int) -> int:
     """Return the order n of an operator; raise unless it is square and k is from 1 to n."""
     n = operator.shape[0]
     if operator.shape[1] != n:
@@ -119,7 +120,7 @@ def _library(K, k):
     return xp.flip(xp.linalg.eigh(K)[1], axis=1)[:, :k]
 
 
-def certified(values, V, W, norm, dtype, tol, products):
+def certified(values: Array, V: Array, W: Array, norm: float, dtype: Any, tol: float, products: int) -> Eigenpairs:
     """Return eigenpairs with residuals |W - V diag(values)| / norm and signs, vectors in the type of the operator."""
     xp = namespace_of(V)
     residuals = xp.linalg.vector_norm(W - V * values, axis=0)
@@ -133,7 +134,7 @@ def certified(values, V, W, norm, dtype, tol, products):
     return Eigenpairs(values, V, residuals, float(norm), float(tol), products)
 
 
-def warned(pairs):
+def warned(pairs: Eigenpairs) -> Eigenpairs:
     """Return the eigenpairs; warn when residuals are above the tolerance."""
     xp = namespace_of(pairs.residuals)
     missed = int(xp.sum(xp.astype(~pairs.converged, xp.int64)))

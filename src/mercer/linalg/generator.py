@@ -1,10 +1,14 @@
 """Random number generator from a seed or a generator, never NumPy's global one."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import check_random_state
 
+from mercer._common import Seed
 
-def generator(random_state):
+
+def generator(random_state: Seed) -> Any:
     """Return a Generator or RandomState; None is seed 0, so that runs repeat."""
     if isinstance(random_state, np.random.Generator):
         return random_state

@@ -1,17 +1,24 @@
 """Leading eigenpairs of a symmetric operator by the block Lanczos iteration, or by LAPACK where its order is small."""
 
+from __future__ import annotations
+
 import logging
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import check_integer
+from mercer._common import Array, Seed, check_integer
 from mercer._compute.namespace import namespace_of
 from mercer.linalg import eigh
 from mercer.linalg.basis import Basis
 from mercer.linalg.generator import generator
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from mercer.linalg.eigh import Eigenpairs
+
+_logger = logging.getLogger(__name__)
 
 # Columns of a Lanczos product. Kernel values dominate its cost, so 16 columns cost little more than one.
 _LEAST_BLOCK, _MOST_BLOCK = 16, 48
@@ -19,7 +26,9 @@ _LEAST_BLOCK, _MOST_BLOCK = 16, 48
 _PATIENCE = 24
 
 
-def leading(operator, k, start=None, *, random_state=None):
+def leading(
+    operator: Any, k: int, start: Callable[..., Any] | None = None, *, random_state: Seed = None
+) -> tuple[Array, Eigenpairs]:
     """Return an operator, stored where the dense solver needs it, and its k leading eigenpairs.
 
     The dense solver for order at most 2 000 or k >= n / 8, otherwise Lanczos from the vectors ``start(k)``.
@@ -33,22 +42,24 @@ def leading(operator, k, start=None, *, random_state=None):
     return operator, lanczos(operator, k, start=start, random_state=random_state)
 
 
-def is_dense(n, k):
+def is_dense(n: int, k: int) -> bool:
     """Return whether k eigenpairs of an operator of order n are those of the dense solver."""
     return n <= eigh.DENSE_ORDER or 8 * k >= n
 
 
-def block_width(k):
+def block_width(k: int) -> int:
     """Return the number of columns of a product for k eigenpairs."""
     return min(max(k + 8, _LEAST_BLOCK), _MOST_BLOCK)
 
 
-def basis_size(k):
+def basis_size(k: int) -> int:
     """Return the largest number of vectors of the basis for k eigenpairs; their products with the operator are kept."""
     return max(8 * block_width(k), 2 * k + 4 * block_width(k))
 
 
-def lanczos(operator, k, *, start=None, tol=None, max_products=200, random_state=None):
+def lanczos(
+    operator: Any, k: int, *, start: Any = None, tol: Any = None, max_products: int = 200, random_state: Seed = None
+) -> Eigenpairs:
     """Return the k leading eigenpairs of a symmetric operator, also indefinite, by block Lanczos with thick restarts.
 
     The basis Q of the block Krylov space stays orthonormal, and W = K Q is kept as computed: the Ritz pairs of Q'W have
@@ -70,15 +81,12 @@ def lanczos(operator, k, *, start=None, tol=None, max_products=200, random_state
     width = block_width(k)
     xp = namespace_of(np.empty(0) if start is None else start)
     if max(3 * width, 2 * k) >= n:
-        logger.info("%d eigenpairs of order %d: the dense solver takes over from Lanczos", k, n)
+        _logger.info("%d eigenpairs of order %d: the dense solver takes over from Lanczos", k, n)
         return eigh.dense(operator @ xp.eye(n), k)
     tol = eigh.tolerance(n, operator.dtype) if tol is None else tol
     draw = generator(random_state).standard_normal
     first = xp.asarray(draw((n, width)), dtype=xp.float64)
-    if start is not None:
-        # at least four random columns, in case the start is orthogonal to a leading eigenvector
-        first = xp.concat([xp.astype(start, xp.float64), first[:, : max(4, width - start.shape[1])]], axis=1)
-    basis = Basis(first)
+    basis = Basis(first if start is None else _beside(xp, start, first, width))
     limit = basis_size(k)
     history = []
     for products in range(1, max_products + 1):
@@ -102,3 +110,8 @@ def lanczos(operator, k, *, start=None, tol=None, max_products=200, random_state
             break
     pairs = eigh.certified(*basis.pairs(k), scale, operator.dtype, tol, products)
     return eigh.warned(pairs)
+
+
+def _beside(xp, start, first, width):
+    """Return the start beside at least four random columns, in case it is orthogonal to a leading eigenvector."""
+    return xp.concat([xp.astype(start, xp.float64), first[:, : max(4, width - start.shape[1])]], axis=1)

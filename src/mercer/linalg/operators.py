@@ -13,10 +13,14 @@ Lanczos and conjugate gradients use ``shape``, ``dtype`` and ``@`` alone, so the
 ``Negated`` have only these.
 """
 
+from __future__ import annotations
+
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer._common import Array, ArrayLike, Memory
 from mercer._compute.array import product
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.namespace import NUMPY, namespace_of
@@ -26,26 +30,26 @@ from mercer._compute.points import widened
 class InnerProducts:
     """The matrix <psi_i, psi_j> of a block of m vectors of the feature space, an Expansion."""
 
-    __array_ufunc__ = None
+    __array_ufunc__: ClassVar[None] = None
 
-    def __init__(self, phi, memory="1GB"):
+    def __init__(self, phi: Any, memory: Memory = "1GB") -> None:
         self._phi, self._memory = phi, memory
-        self.shape = (len(phi), len(phi))
+        self.shape: tuple[Any, ...] = (len(phi), len(phi))
         dtypes = [str(getattr(array, "dtype", None)) for array in (phi.points, phi.coef)]
-        self.dtype = np.float32 if "float32" in dtypes[0] and "float64" not in dtypes[1] else np.float64
+        self.dtype: Any = np.float32 if "float32" in dtypes[0] and "float64" not in dtypes[1] else np.float64
 
-    def __matmul__(self, V):
+    def __matmul__(self, V: Array) -> Array:
         return self._phi.inner(self._phi @ V)
 
-    def diagonal(self):
+    def diagonal(self) -> Array:
         """Return the squared norms (m,)."""
         return self._phi.norms() ** 2
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: tuple[Any, ...]) -> Array:
         rows, columns = _positions(index, len(self._phi))
         return self._phi[:, rows].inner(self._phi[:, columns])
 
-    def stored(self):
+    def stored(self) -> Any:
         """Return these inner products with their matrix in memory, where it fits the budget and saves kernel values.
 
         Not for coefficients, features, or a matrix that is given.
@@ -57,7 +61,7 @@ class InnerProducts:
             return self
         return Stored(np.asarray(phi.inner(phi)))
 
-    def dense(self):
+    def dense(self) -> Array:
         """Return the matrix in float64, symmetric to the last bit."""
         m = len(self._phi)
         require_memory(
@@ -80,23 +84,26 @@ class InnerProducts:
 class Stored:
     """A symmetric matrix in memory, in the type of the points: products in that type, summed in float64."""
 
-    __array_ufunc__ = None
+    shape: Any
+    dtype: Any
 
-    def __init__(self, matrix):
+    __array_ufunc__: ClassVar[None] = None
+
+    def __init__(self, matrix: ArrayLike) -> None:
         self._matrix = matrix
         self.shape, self.dtype = matrix.shape, matrix.dtype
 
-    def __matmul__(self, V):
+    def __matmul__(self, V: Array) -> Any:
         return product(self._matrix, V, self.dtype)
 
-    def diagonal(self):
+    def diagonal(self) -> Any:
         """Return the diagonal (n,)."""
         return self._matrix.diagonal()
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: tuple[Any, ...]) -> Any:
         return self._matrix[np.ix_(*_positions(index, self.shape[0]))]
 
-    def dense(self):
+    def dense(self) -> Any:
         """Return a copy of the matrix in float64."""
         return self._matrix.astype(np.float64)
 
@@ -104,24 +111,27 @@ class Stored:
 class Weighted:
     """The operator S A S with S = diag(scale): inner products of vectors that are multiplied by numbers."""
 
-    __array_ufunc__ = None
+    shape: Any
+    dtype: Any
 
-    def __init__(self, operator, scale):
+    __array_ufunc__: ClassVar[None] = None
+
+    def __init__(self, operator: Any, scale: ArrayLike) -> None:
         self._operator, self._scale = operator, scale
         self.shape, self.dtype = operator.shape, operator.dtype
 
-    def __matmul__(self, V):
+    def __matmul__(self, V: Array) -> Array:
         return self._scale[:, None] * np.asarray(self._operator @ (self._scale[:, None] * V), np.float64)
 
-    def diagonal(self):
+    def diagonal(self) -> Array:
         """Return the squared norms of the multiplied vectors (n,)."""
         return self._scale**2 * np.asarray(self._operator.diagonal(), np.float64)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: tuple[Any, ...]) -> Any:
         rows, columns = _positions(index, self.shape[0])
         return self._scale[rows, None] * self._operator[rows, columns] * self._scale[columns]
 
-    def dense(self):
+    def dense(self) -> Array:
         """Return the matrix in float64."""
         M = self._operator.dense()
         M *= self._scale[:, None]
@@ -136,14 +146,17 @@ class Centred:
     are all 1 / n when left out.
     """
 
-    __array_ufunc__ = None
+    shape: Any
+    dtype: Any
 
-    def __init__(self, operator, weights=None):
+    __array_ufunc__: ClassVar[None] = None
+
+    def __init__(self, operator: Any, weights: ArrayLike | None = None) -> None:
         self._operator, self._weights = operator, weights
         self.shape, self.dtype = operator.shape, operator.dtype
 
     @cached_property
-    def means(self):
+    def means(self) -> Any:
         """The products with the weights, <psi_i, mean> (n,)."""
         n = self.shape[0]
         weights = np.full(n, 1 / n) if self._weights is None else self._weights
@@ -154,7 +167,7 @@ class Centred:
         """The squared norm of the mean."""
         return float(self.means.mean() if self._weights is None else self._weights @ self.means)
 
-    def __matmul__(self, V):
+    def __matmul__(self, V: Array) -> Any:
         xp, w = namespace_of(V), self._weights
         V = xp.astype(V, xp.float64)
         V = V - (xp.mean(V, axis=0) if w is None else w[:, None] * xp.sum(V, axis=0))
@@ -162,15 +175,15 @@ class Centred:
         product = xp.astype(product, xp.float64)
         return product - (xp.mean(product, axis=0) if w is None else w @ product)
 
-    def diagonal(self):
+    def diagonal(self) -> Array:
         """Return the squared distances to the mean (n,)."""
         return np.asarray(self._operator.diagonal(), np.float64) - 2 * self.means + self._square
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: tuple[Any, ...]) -> Any:
         rows, columns = _positions(index, self.shape[0])
         return self._operator[rows, columns] - self.means[rows, None] - self.means[columns] + self._square
 
-    def dense(self):
+    def dense(self) -> Array:
         """Return the matrix in float64."""
         M = self._operator.dense()
         if self._weights is None:
@@ -183,26 +196,32 @@ class Centred:
 class Shifted:
     """The operator A + shift I."""
 
-    def __init__(self, operator, shift):
+    shape: Any
+    dtype: Any
+
+    def __init__(self, operator: Any, shift: Any) -> None:
         self._operator, self._shift = operator, shift
         self.shape, self.dtype = operator.shape, operator.dtype
 
-    def __matmul__(self, V):
+    def __matmul__(self, V: Array) -> Any:
         return np.asarray(self._operator @ V, np.float64) + self._shift * V
 
 
 class Negated:
     """The operator -A, whose largest eigenvalues are the smallest of A."""
 
-    def __init__(self, operator):
+    shape: Any
+    dtype: Any
+
+    def __init__(self, operator: Any) -> None:
         self._operator = operator
         self.shape, self.dtype = operator.shape, operator.dtype
 
-    def __matmul__(self, V):
+    def __matmul__(self, V: Array) -> Any:
         return -(self._operator @ V)
 
 
-def centred(K):
+def centred(K: Array) -> Array:
     """Return H K H, H = I - 11'/n, of a symmetric array: a new array in float64, symmetric to the last bit.
 
     >>> import numpy as np
@@ -221,7 +240,7 @@ def centred(K):
     return K
 
 
-def epsilon(operator):
+def epsilon(operator: Any) -> float:
     """Return eps of the type of the values of an operator or array, float64 for types that are not floating."""
     return float(np.finfo(np.float32 if "float32" in str(operator.dtype) else np.float64).eps)
 

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
+from mercer._common import Array, Seed
 from mercer._compute.namespace import namespace_of
 from mercer.linalg import eigh, lanczos
 from mercer.linalg.operators import Negated, epsilon
@@ -32,7 +33,7 @@ class Smallest:
     vector: np.ndarray
 
 
-def smallest(operator, *, max_products=20, random_state=None):
+def smallest(operator: Array, *, max_products: int = 20, random_state: Seed = None) -> Smallest:
     """Return the smallest eigenvalue of a symmetric operator: dense and O(n^3) below order 2 000, else by Lanczos.
 
     Lanczos takes at most ``max_products`` products with blocks of 16 columns; ``error`` includes its residual. Below

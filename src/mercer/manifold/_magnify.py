@@ -1,16 +1,23 @@
 """Amari and Wu's conformal kernel, which magnifies volume near a decision boundary."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from mercer._common import check_positive
 from mercer.expansion import Expansion
 from mercer.kernels import Conformal, Gaussian
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
 # Smallest width, with a square above 0; the largest is its inverse.
 _SMALLEST = 1e-150
 
 
-def magnify(model, width):
+def magnify(model: Any, width: float) -> Kernel:
     r"""Return Amari and Wu's conformal kernel, which magnifies volume around the support vectors of a fitted model.
 
     .. math:: \tilde k(x, z) = c(x)\, k(x, z)\, c(z), \qquad c(x) = \sum_i \exp(-|x - x_i|^2 / (2 w^2))

@@ -1,11 +1,19 @@
 """Metric tensor of the surface phi(x), its inverse, and the Christoffel symbols."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from mercer._common import Array, Memory, PointsLike
 from mercer.manifold.tensors import inverse, pointwise
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
-def metric(k, X, *, memory="1GB"):
+
+def metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the metric tensor of the surface phi(x) in feature space, in the coordinates of input space.
 
     .. math:: g_{ab}(x) = \langle \partial_a \phi, \partial_b \phi \rangle
@@ -56,7 +64,7 @@ def metric(k, X, *, memory="1GB"):
     return pointwise(lambda jet, *_: jet.term(1, 1), k, X, (1, 1), 2, memory)
 
 
-def inverse_metric(k, X, *, memory="1GB"):
+def inverse_metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the inverse of the metric tensor, g^ab.
 
     Parameters
@@ -91,7 +99,7 @@ def inverse_metric(k, X, *, memory="1GB"):
     return pointwise(lambda jet, *at: inverse(jet.term(1, 1), *at), k, X, (1, 1), 2, memory)
 
 
-def christoffel(k, X, *, memory="1GB"):
+def christoffel(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the Christoffel symbols of the second kind.
 
     .. math:: \Gamma^a_{bc} = g^{ad} \langle \partial_d \phi, \partial_b \partial_c \phi \rangle

@@ -1,11 +1,19 @@
 """Curvature of the surface phi(x): Riemann tensor, Ricci tensor and scalar curvature."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from mercer._common import Array, Memory, PointsLike
 from mercer.manifold.tensors import inverse, pointwise
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
-def riemann(k, X, *, memory="1GB"):
+
+def riemann(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the Riemann curvature tensor, all indices lowered.
 
     .. math:: R_{abcd} = B_{ac,bd} - B_{ad,bc}, \quad
@@ -50,7 +58,7 @@ def riemann(k, X, *, memory="1GB"):
     return pointwise(lambda *chunk: _lowered(*chunk)[0], k, X, (2, 2), 4, memory)
 
 
-def ricci(k, X, *, memory="1GB"):
+def ricci(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the Ricci tensor.
 
     .. math:: R_{bd} = g^{ac} R_{abcd}
@@ -80,7 +88,7 @@ def ricci(k, X, *, memory="1GB"):
     return pointwise(lambda *chunk: _contracted(*chunk)[0], k, X, (2, 2), 2, memory)
 
 
-def scalar_curvature(k, X, *, memory="1GB"):
+def scalar_curvature(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the scalar curvature, positive for spheres.
 
     .. math:: R = g^{bd} R_{bd}

@@ -1,15 +1,21 @@
 """Lengths of curves on the surface phi(x), and geodesics from a point in a direction or between two points."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.integrate import DOP853, OdeSolution, quad_vec, solve_bvp
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import check_integer, check_positive, refuse_large, warn
+from mercer._common import ArrayLike, PointsLike, check_integer, check_positive, refuse_large, warn
 from mercer._compute.points import as_vector
 from mercer.manifold._metric import christoffel, metric
 from mercer.manifold.tensors import admitted
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 # Relative accuracy of lengths and of geodesics with given velocity, and their largest number of steps.
 _TOLERANCE, _STEPS = 1e-10, 400
@@ -53,7 +59,7 @@ class Geodesic:
 _NEGLIGIBLE = float(np.finfo(float).tiny)
 
 
-def length(k, points):
+def length(k: Kernel, points: PointsLike) -> float:
     r"""Return the length in feature space of the image of a polygon in input space.
 
     .. math:: \sum_i \int_0^1 \left( d_i'\, g(x_i + t d_i)\, d_i \right)^{1/2} dt, \quad d_i = x_{i+1} - x_i
@@ -99,7 +105,7 @@ def length(k, points):
     return total
 
 
-def geodesic(k, start, velocity, time=1.0, n_points=50):
+def geodesic(k: Kernel, start: ArrayLike, velocity: ArrayLike, time: float = 1.0, n_points: int = 50) -> Geodesic:
     r"""Return the geodesic from a point with a given initial velocity.
 
     .. math:: \ddot x^a = -\Gamma^a_{bc}\, \dot x^b \dot x^c
@@ -175,7 +181,7 @@ def geodesic(k, start, velocity, time=1.0, n_points=50):
     return _geodesic(k, times, values[:N].T, values[N:].T)
 
 
-def geodesic_between(k, start, end, n_points=50):
+def geodesic_between(k: Kernel, start: ArrayLike, end: ArrayLike, n_points: int = 50) -> Geodesic:
     """Return a geodesic between two points; the solver starts at the straight line in input space.
 
     Parameters

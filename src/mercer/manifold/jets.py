@@ -1,12 +1,17 @@
 """Jet: mixed partial derivatives of a function of two points, with sums, products and compositions."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, singledispatch
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+
+from mercer._common import Array
 
 # Letters of the indices of derivatives in x and in z, for einsum.
 _IN_X, _IN_Z = "abcd", "ijkl"
@@ -30,18 +35,18 @@ class Jet:
 
     shape: tuple[int, int]
     order: tuple[int, int]
-    terms: dict
+    terms: dict[Any, Any]
 
-    def term(self, p, q):
+    def term(self, p: int, q: int) -> Array:
         """Return the p-th derivative in x and q-th in z, an array (n, N, ..., N) with p + q + 1 indices."""
         n, N = self.shape
         return self.terms[p, q] if (p, q) in self.terms else np.zeros((n, *(N,) * (p + q)))
 
-    def __add__(self, other):
+    def __add__(self, other: Jet) -> Jet:
         shared = {key: value + other.terms[key] for key, value in self.terms.items() if key in other.terms}
         return Jet(self.shape, self.order, self.terms | other.terms | shared)
 
-    def __mul__(self, other):
+    def __mul__(self, other: Jet) -> Jet:
         terms = {}
         for key, splits in _leibniz(*self.order):
             parts = [
@@ -53,7 +58,7 @@ class Jet:
                 terms[key] = sum(parts[1:], parts[0])
         return Jet(self.shape, self.order, terms)
 
-    def scaled(self, factor):
+    def scaled(self, factor: Array) -> Jet:
         """Return the jet times a number, or times one number for each pair (n,)."""
         factor = np.asarray(factor, np.float64)
         terms = {
@@ -62,7 +67,7 @@ class Jet:
         }
         return Jet(self.shape, self.order, terms)
 
-    def compose(self, derivative: Callable):
+    def compose(self, derivative: Callable) -> Jet:
         """Return the jet of h(k(x, z)), sum_j h^(j)(k_0) / j! (k - k_0)^j; ``derivative(j)`` is h^(j)(k_0) (n,)."""
         step = Jet(self.shape, self.order, {key: value for key, value in self.terms.items() if key != (0, 0)})
         result, power = Jet(self.shape, self.order, {(0, 0): derivative(0)}), step
@@ -106,13 +111,13 @@ def _without(letters, removed):
 
 
 @singledispatch
-def constant(X, Z, order, value):  # noqa: ARG001 (planes need Z)
+def constant(X: Any, Z: Any, order: int, value: Any) -> Any:  # noqa: ARG001 (planes need Z)
     """Return the jet of a constant function at the pairs of rows of X and Z (n, N)."""
     return Jet(X.shape, order, {(0, 0): np.full(len(X), value)})
 
 
 @singledispatch
-def inner_product(X, Z, order):
+def inner_product(X: Any, Z: Any, order: int) -> Any:
     """Return the jet of <x, z> at the pairs of rows of X and Z (n, N)."""
     n, N = X.shape
     terms = {(0, 0): np.einsum("na,na->n", X, Z), (1, 0): Z, (0, 1): X, (1, 1): np.broadcast_to(np.eye(N), (n, N, N))}
@@ -120,7 +125,7 @@ def inner_product(X, Z, order):
 
 
 @singledispatch
-def squared_distance(X, Z, order):
+def squared_distance(X: Any, Z: Any, order: int) -> Any:
     """Return the jet of |x - z|^2 at the pairs of rows of X and Z (n, N)."""
     n, N = X.shape
     W = X - Z
@@ -131,13 +136,13 @@ def squared_distance(X, Z, order):
     return Jet((n, N), order, within(order, terms))
 
 
-def of_one_point(derivatives, shape, order, argument):
+def of_one_point(derivatives: list[Array], shape: tuple[int, int], order: tuple[int, int], argument: int) -> Jet:
     """Return the jet of c(x) (argument 0) or c(z) (argument 1) from c (n,), its gradient (n, N), Hessian, ..."""
     keys = [(j, 0) if argument == 0 else (0, j) for j in range(len(derivatives))]
     return Jet(shape, order, within(order, dict(zip(keys, derivatives, strict=True))))
 
 
-def on_diagonal(jet, order):
+def on_diagonal(jet: Jet, order: int) -> list[Any]:
     """Return h(x) = k(x, x) (n,), its gradient (n, N), ..., up to the given order, from the jet at pairs (x, x)."""
     return [
         sum(
@@ -148,6 +153,6 @@ def on_diagonal(jet, order):
     ]
 
 
-def within(order, terms):
+def within(order: tuple[int, int], terms: dict[Any, Array]) -> dict[Any, Array]:
     """Return the terms up to an order."""
     return {key: value for key, value in terms.items() if key[0] <= order[0] and key[1] <= order[1]}

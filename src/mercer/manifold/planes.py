@@ -1,9 +1,14 @@
 """Planes: points with directions, and the jets of kernels in the coordinates of the directions, at all pairs."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.kernels.mapped import map_rows
@@ -35,20 +40,20 @@ class Planes:
     points: np.ndarray
     directions: np.ndarray
 
-    def take(self, rows):
+    def take(self, rows: slice) -> Planes:
         """Return the planes of a slice or of an integer array."""
         return Planes(self.points[rows], self.directions[rows])
 
-    def mapped(self, A):
+    def mapped(self, A: Array) -> Any:
         """Return the images of the planes by a linear map."""
         (n, a, d), points = self.directions.shape, map_rows(A, self.points)
         return Planes(points, map_rows(A, self.directions.reshape(n * a, d)).reshape(n, a, points.shape[1]))
 
-    def along(self, gradients):
+    def along(self, gradients: Any) -> Any:
         """Return the derivatives (n, a) of functions with gradients (n, d) along the directions."""
         return np.einsum("nad,nd->na", self.directions, gradients)
 
-    def factors(self, other, order, function):
+    def factors(self, other: Any, order: int, function: Callable[..., Any]) -> Any:
         """Return the jet of c(x) c(z) at all pairs; ``function(points)`` returns c (n,) and its gradient (n, d)."""
         n, m, shape = len(self.points), len(other.points), _shape(self, other)
         values, slopes = function(self.points)

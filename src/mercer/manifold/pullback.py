@@ -1,19 +1,26 @@
 """Gradients of sums of kernel values and of their derivatives along directions: one rule for each class of kernels."""
 
+from __future__ import annotations
+
 from functools import singledispatch
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer import kernels
+from mercer._common import Array
 from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.kernels.mapped import map_rows, pull_back
 from mercer.manifold.planes import Planes
 from mercer.manifold.rules import jet, require_norms
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
 
 @singledispatch
-def pullback(kernel, X, Z, W, V) -> np.ndarray:  # noqa: ARG001 (arguments of the registered rules)
+def pullback(kernel: Kernel, X: Any, Z: Any, W: Array, V: Array) -> np.ndarray:  # noqa: ARG001 (arguments of the registered rules)
     """Return the gradients (n, d) of sum_j W_ij k(x_i, z_j) + sum_ja V_ija d/dt k(x_i, z_j + t S_ja) in x_i.
 
     X are float64 rows (n, d), Z ``Planes`` (m) with a directions each, W (n, m), V (n, m, a).

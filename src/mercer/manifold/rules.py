@@ -1,10 +1,14 @@
 """Jets of kernels: profiles by the chain rule, composite kernels by the rules of calculus."""
 
+from __future__ import annotations
+
 from functools import singledispatch
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer import kernels
+from mercer._common import Array
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer.expansion import Expansion
@@ -15,12 +19,15 @@ from mercer.kernels.mapped import map_rows, pull_back
 from mercer.manifold.jets import Jet, constant, inner_product, of_one_point, on_diagonal, squared_distance
 from mercer.manifold.planes import Planes
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
 # Largest number of pairs of points times N^order in a block of an expansion.
 _ENTRIES = 2**20
 
 
 @singledispatch
-def jet(kernel, X, Z, order) -> Jet:  # noqa: ARG001 (arguments of the registered rules)
+def jet(kernel: Kernel, X: Any, Z: Any, order: int) -> Jet:  # noqa: ARG001 (arguments of the registered rules)
     """Return the jet of a resolved kernel at the pairs of rows of X and Z; new kernel classes register a rule here.
 
     Examples
@@ -35,7 +42,7 @@ def jet(kernel, X, Z, order) -> Jet:  # noqa: ARG001 (arguments of the registere
     raise _without_derivatives(kernel)
 
 
-def require_rules(kernel):
+def require_rules(kernel: Kernel) -> None:
     """Raise a TypeError unless the kernel and all its parts have a rule."""
     if not isinstance(kernel, kernels.Kernel):
         raise TypeError(f"k must be a Kernel, got {kernel!r} of type {type(kernel).__name__}.")
@@ -151,7 +158,7 @@ def _inverse_norm_of_rows(kernel, X):
     return squares**-0.5, -0.5 * squares[:, None] ** -1.5 * slopes
 
 
-def require_norms(kernel, squares):
+def require_norms(kernel: Kernel, squares: Array) -> None:
     """Raise where k(x, x) of the inner kernel of a normalised one is not positive."""
     least = int(np.argmin(squares))
     if not squares[least] > 0:
@@ -202,7 +209,7 @@ def _feature_map(kernel, X, Z, order):
 
 
 @singledispatch
-def derivatives(c, X, order, kernel):
+def derivatives(c: Any, X: Any, order: int, kernel: Kernel) -> Any:
     """Return the factor c (n,) of a conformal kernel, its gradient (n, N) and Hessian (n, N, N), up to the order.
 
     Order 1 needs ``c.gradient(X)``, order 2 ``c.hessian(X)``; an Expansion has both.

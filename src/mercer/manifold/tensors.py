@@ -1,12 +1,21 @@
 """Evaluation of tensor fields at points: chunks within a memory budget, jets at x = z, inverses of metrics."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import Array, Memory
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_rows
 from mercer.kernels.base import require_resolved
 from mercer.manifold.rules import jet, require_rules
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 # Largest number of entries of all arrays of a chunk.
 _ENTRIES = 2**22
@@ -16,7 +25,9 @@ _COPIES = 8
 _ROUNDING = 64
 
 
-def pointwise(function, k, X, order, out, memory):
+def pointwise(
+    function: Callable[..., Any], k: Kernel, X: Array, order: tuple[int, int], out: Any, memory: Memory
+) -> Array:
     """Return ``function(jet, chunk, first, k)`` for all rows of X, chunk by chunk, in the type of X.
 
     The jet of k has the derivatives up to ``order`` at z = x in the rows of the chunk, the first one is X[first];
@@ -38,7 +49,7 @@ def pointwise(function, k, X, order, out, memory):
     return np.concatenate(parts).astype(X.dtype, copy=False)
 
 
-def admitted(k, X, name="X"):
+def admitted(k: Kernel, X: Array, name: str = "X") -> Array:
     """Return points as dense rows, or raise when the kernel has no derivatives or does not take them."""
     require_rules(k)
     require_resolved(k)
@@ -65,7 +76,7 @@ def _coincident(k, X, order):
     return found
 
 
-def scaled_eigh(g):
+def scaled_eigh(g: Array) -> tuple[Array, Array, Array]:
     """Return scale (n, N), and ascending eigenvalues and eigenvectors of g_ab / (scale_a scale_b).
 
     The scale is the square root of the diagonal, or 1 where it is 0; eigenvalues at rounding level are set to 0.
@@ -78,7 +89,7 @@ def scaled_eigh(g):
     return scale, values, vectors
 
 
-def require_positive(values, X, first, k, allow_singular=False):
+def require_positive(values: Array, X: Array, first: int, k: Kernel, allow_singular: bool = False) -> Any:
     """Raise a ValueError that names the first point whose metric is not positive definite (or semidefinite)."""
     least = values[:, 0]
     wrong = np.flatnonzero(least < 0 if allow_singular else least <= 0)
@@ -97,7 +108,7 @@ def require_positive(values, X, first, k, allow_singular=False):
     )
 
 
-def inverse(g, X, first, k):
+def inverse(g: Array, X: Array, first: int, k: Kernel) -> Array:
     """Return the inverses of metrics, or raise at the first singular one."""
     scale, values, vectors = scaled_eigh(g)
     require_positive(values, X, first, k)

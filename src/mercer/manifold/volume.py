@@ -1,12 +1,20 @@
 """Determinant of the metric, volume element, and density on the surface phi(x)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from mercer._common import Array, ArrayLike, Memory, PointsLike
 from mercer._compute.points import as_vector
 from mercer.manifold.tensors import admitted, pointwise, require_positive, scaled_eigh
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
-def determinant(k, X, *, memory="1GB"):
+
+def determinant(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     """Return the determinant of the metric tensor.
 
     Parameters
@@ -35,7 +43,7 @@ def determinant(k, X, *, memory="1GB"):
         return pointwise(lambda jet, *_: np.linalg.det(jet.term(1, 1)), k, X, (1, 1), 0, memory)
 
 
-def log_volume_element(k, X, *, memory="1GB"):
+def log_volume_element(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the logarithm of the volume element, log sqrt(det g), which neither overflows nor underflows.
 
     Parameters
@@ -68,7 +76,7 @@ def log_volume_element(k, X, *, memory="1GB"):
     return pointwise(_log_volume, k, X, (1, 1), 0, memory)
 
 
-def volume_element(k, X, *, memory="1GB"):
+def volume_element(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the volume element: the factor by which the feature map magnifies volume at each point.
 
     .. math:: \sqrt{\det g(x)}
@@ -104,7 +112,7 @@ def volume_element(k, X, *, memory="1GB"):
         return np.exp(log_volume_element(k, X, memory=memory))
 
 
-def density(k, X, p, *, memory="1GB"):
+def density(k: Kernel, X: PointsLike, p: ArrayLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the density on the surface of phi(x) when x has the density p in input space.
 
     .. math:: p_S(\phi(x)) = p(x) / \sqrt{\det g(x)}

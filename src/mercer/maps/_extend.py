@@ -1,18 +1,19 @@
 """Coordinates extended by new points: each one outside the span adds the axis of its residual."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from mercer._common import check_instance, check_integer, relative_tolerance
+from mercer._common import ArrayLike, PointsLike, check_instance, check_integer, relative_tolerance
 from mercer._compute.points import as_vector, join_points, take_points
 from mercer.expansion import Expansion, features
 from mercer.linalg import cholesky
 from mercer.maps.coordinates import Coordinates, as_coordinates
 
 
-def extend(coordinates, X, tol=None, most=None):
+def extend(coordinates: Any, X: PointsLike, tol: float | None = None, most: int | None = None) -> Coordinates:
     r"""Return coordinates with an additional axis for every direction of new points outside the span.
 
     .. math:: Y \leftarrow \begin{pmatrix} Y & y \\ 0 & y_{r+1} \end{pmatrix}
@@ -81,7 +82,7 @@ def extend(coordinates, X, tol=None, most=None):
     return _joined(coordinates, take_points(phi.points, rows), Y[rows], part.factor[rows], norms.dtype)
 
 
-def recentred(coordinates, shift):
+def recentred(coordinates: Any, shift: ArrayLike) -> Coordinates:
     """Return coordinates with the origin moved to the point of the subspace at ``shift``.
 
     Parameters

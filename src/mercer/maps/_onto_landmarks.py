@@ -1,25 +1,39 @@
 """Coordinates of many vectors in the span of landmarks, along the principal axes of their projections."""
 
+from __future__ import annotations
+
 import logging
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import gen_batches
 
-from mercer._common import check_flag, relative_tolerance
+from mercer._common import Array, Memory, Seed, check_flag, relative_tolerance
 from mercer._compute.points import count_points, take_points, widened
 from mercer.expansion import Expansion, require_same_kernel
 from mercer.linalg import eigh
 from mercer.linalg.operators import InnerProducts, epsilon
 from mercer.maps.coordinates import Coordinates, coordinates_about, spectral
 
-logger = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from mercer.linalg.eigh import Eigenpairs
+
+_logger = logging.getLogger(__name__)
 
 # Points whose coordinates are in memory at a time.
 _ROWS = 4096
 
 
-def onto_landmarks(onto, phi, centre=True, tol=None, *, memory="1GB", random_state=None):
+def onto_landmarks(
+    onto: Expansion,
+    phi: Expansion,
+    centre: bool = True,
+    tol: float | None = None,
+    *,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
+) -> Coordinates:
     """Return coordinates in the span of landmarks, along the principal axes of the projections of many vectors.
 
     Origin and axes are those of the projections. Where the landmarks span all vectors these are the spectral
@@ -76,7 +90,7 @@ def onto_landmarks(onto, phi, centre=True, tol=None, *, memory="1GB", random_sta
     return principal_coordinates(found, tol)[0]
 
 
-def trace_error(onto, phi, *, memory="1GB"):
+def trace_error(onto: Expansion, phi: Expansion, *, memory: Memory = "1GB") -> float:
     r"""Return the share of the squared norms of vectors that is outside of the span of landmarks.
 
     .. math:: \sum_i |\phi_i - P \phi_i|^2 \,/\, \sum_i |\phi_i|^2 = \mathrm{tr}(K - K_{nm} K_{mm}^{+} K_{mn}) \,/\,
@@ -136,7 +150,7 @@ class Sums:
     square: float
     largest: float
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         return Sums(
             self.n + other.n,
             self.total + other.total,
@@ -166,7 +180,7 @@ class Frame:
     shift: np.ndarray
     centre: bool
 
-    def sums(self, points):
+    def sums(self, points: Any) -> Any:
         """Return the sums over points, _ROWS at a time."""
         r = len(self.basis)
         found = Sums(0, np.zeros(r), np.zeros((r, r)), 0.0, 0.0)
@@ -186,30 +200,30 @@ class Moments:
     sums: Sums
 
     @property
-    def n(self):
+    def n(self) -> Any:
         """The number of points."""
         return self.sums.n
 
     @property
-    def mean(self):
+    def mean(self) -> Array:
         """The mean of the coordinates (r,), 0 when not centred."""
         return self.frame.shift + self.sums.total / self.n if self.frame.centre else self.frame.shift
 
     @property
-    def about_mean(self):
+    def about_mean(self) -> Array:
         """The scatter about the mean (r, r)."""
         total, scatter = self.sums.total, self.sums.scatter
         return scatter - np.outer(total, total) / self.n if self.frame.centre else scatter
 
     @property
-    def variance(self):
+    def variance(self) -> float:
         """The sum of the squared distances of phi(x_i) to the mean of the projections."""
         # rounding leaves differences of either sign
         outside = max(self.sums.square - self._spanned, 0.0)
         return float(np.trace(self.about_mean)) + outside
 
     @property
-    def trace_error(self):
+    def trace_error(self) -> float:
         """The share of the sum of k(x_i, x_i) that is outside of the span, from 0 to 1."""
         square = self.sums.square
         return float(np.clip(1 - self._spanned / square, 0.0, 1.0)) if square > 0 else 0.0
@@ -220,12 +234,12 @@ class Moments:
         shift = self.frame.shift
         return float(np.trace(self.sums.scatter) + 2 * shift @ self.sums.total + self.n * (shift @ shift))
 
-    def add(self, points):
+    def add(self, points: Any) -> Moments:
         """Return the moments with more points."""
         return Moments(self.frame, self.sums + self.frame.sums(points))
 
 
-def frame_of(onto, centre=True, *, memory="1GB", random_state=None):
+def frame_of(onto: Expansion, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None) -> Any:
     """Return an orthonormal basis of the span of landmarks, and the coordinates of their mean."""
     wide, cut = Expansion(onto.kernel, widened(onto.points), onto.coef), len(onto) * epsilon(InnerProducts(onto))
     basis = spectral(wide, False, cut, memory=memory, random_state=random_state).basis
@@ -233,14 +247,16 @@ def frame_of(onto, centre=True, *, memory="1GB", random_state=None):
     return Frame(onto, basis, at_landmarks.mean(axis=0) if centre else np.zeros(len(basis)), centre)
 
 
-def moments(onto, phi, centre=True, *, memory="1GB", random_state=None):
+def moments(
+    onto: Expansion, phi: Expansion, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None
+) -> Moments:
     """Return the moments of the coordinates of vectors in the span of landmarks."""
     require_same_kernel(onto, phi, ("onto", "phi"))
     frame = frame_of(onto, centre, memory=memory, random_state=random_state)
     return Moments(frame, frame.sums(phi.points))
 
 
-def principal_coordinates(found, tol=0.0):
+def principal_coordinates(found: Moments, tol: float = 0.0) -> tuple[Coordinates, Eigenpairs]:
     """Return coordinates along the principal axes of sums, and the eigenpairs of their scatter above rounding."""
     basis, onto = found.frame.basis, found.frame.onto
     pairs = eigh.dense(found.about_mean, len(basis))
@@ -253,7 +269,7 @@ def principal_coordinates(found, tol=0.0):
             f"no variance: the projections of the {found.n} points onto the span of {basis.shape[0]} landmarks "
             "are equal up to rounding; give other landmarks or a smaller bandwidth."
         )
-    logger.info("%d coordinates of %d vectors over %d landmarks", int(kept.sum()), found.n, basis.shape[0])
+    _logger.info("%d coordinates of %d vectors over %d landmarks", int(kept.sum()), found.n, basis.shape[0])
     pairs = replace(pairs, values=values[kept], vectors=pairs.vectors[:, kept], residuals=pairs.residuals[kept])
     rounded = [(basis @ V).coef.astype(dtype) for V in (found.mean[:, None], pairs.vectors)]
     exact = coordinates_about(*(Expansion(onto.kernel, basis.points, coef) for coef in rounded))

@@ -1,20 +1,33 @@
 """Landmarks of an estimator: selected by a rule where their number is given, validated where the points are given."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from mercer import landmarks as rules
-from mercer._common import check_choice, check_integer
+from mercer._common import PointsLike, Seed, check_choice, check_integer
 from mercer._compute.points import as_rows, count_points, take_points
 from mercer._compute.readable import refuse_container
 from mercer.kernels.base import require_kernel
 from mercer.linalg.generator import generator
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 RULES = ("randomly_pivoted", "greedy", "leverage", "k_means", "uniform")
 # The name of "greedy" in earlier model files.
 _EARLIER = "pivoted"
 
 
-def select_landmarks(kernel, X, landmarks, rule="randomly_pivoted", random_state=None):
+def select_landmarks(
+    kernel: Kernel,
+    X: PointsLike,
+    landmarks: int | PointsLike,
+    rule: str = "randomly_pivoted",
+    random_state: Seed = None,
+) -> Any:
     """Return landmarks, a few points whose features span most of what the features of all points span.
 
     Parameters
@@ -101,7 +114,7 @@ def _select(kernel, X, m, rule, random_state):
     return take_points(X, rows)
 
 
-def check_rule(name, rule):
+def check_rule(name: str, rule: str) -> None:
     """Raise unless a parameter is the name of a rule."""
     if not (isinstance(rule, str) and rule == _EARLIER):
         check_choice(name, rule, RULES)

@@ -2,17 +2,18 @@
 
 import logging
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from mercer._common import check_flag, relative_tolerance
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flag, relative_tolerance
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
 from mercer.expansion import Expansion, mean, require_expansion, squares
 from mercer.factor import eigenpairs, qr
 from mercer.preimages import preimage
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 # Pre-images that are searched at a time; the coefficients of their vectors are a matrix (n, this number).
 _BLOCK = 1024
@@ -59,7 +60,7 @@ class Coordinates:
     square: float | None = None
     variances: np.ndarray | None = None
 
-    def __call__(self, X):
+    def __call__(self, X: PointsLike) -> Array:
         """Return the coordinates of points.
 
         Parameters
@@ -72,7 +73,7 @@ class Coordinates:
         """
         return self.basis(X) + self.intercept
 
-    def residual(self, X):
+    def residual(self, X: PointsLike) -> Array:
         """Return the residual coordinate of each point, the distance of phi(x) to the affine subspace (lemma 5).
 
         With it squared distances to points of the subspace are those of feature space. Each point has another residual
@@ -99,7 +100,7 @@ class Coordinates:
         rest = square - np.einsum("ij,ij->i", coordinates, self._along_axes(coordinates), dtype=np.float64)
         return np.sqrt(np.maximum(rest, 0)).astype(coordinates.dtype)
 
-    def of(self, psi):
+    def of(self, psi: Expansion) -> Array:
         """Return the coordinates of vectors of feature space, <psi_j, pi_k>, without the origin (lemma 6).
 
         Parameters
@@ -113,7 +114,7 @@ class Coordinates:
         """
         return psi.inner(self.basis)
 
-    def vectors(self, Y):
+    def vectors(self, Y: ArrayLike) -> Expansion:
         """Return the vectors of feature space with given coordinates, mu + sum_k y_k pi_k.
 
         Parameters
@@ -133,7 +134,7 @@ class Coordinates:
         Y = as_coordinates(Y, "Y", len(self.basis))
         return self.basis @ self._along_axes(Y).T + self.origin
 
-    def preimages(self, Y, method="auto", start=None):
+    def preimages(self, Y: ArrayLike, method: Any = "auto", start: PointsLike | None = None) -> Array:
         """Return points whose features are nearest to the vectors with given coordinates.
 
         Parameters
@@ -164,7 +165,9 @@ class Coordinates:
         return Y if self.variances is None else Y * self.variances
 
 
-def spectral(phi, centre=True, tol=None, *, memory="1GB", random_state=None):
+def spectral(
+    phi: Expansion, centre: bool = True, tol: float | None = None, *, memory: Memory = "1GB", random_state: Seed = None
+) -> Coordinates:
     r"""Return coordinates in the whole span of a block of vectors, along its principal axes.
 
     .. math:: H K H = U \Lambda U', \qquad Y = \Lambda^{1/2} U', \qquad y = \Lambda^{-1/2} U' k(x)
@@ -224,12 +227,12 @@ def spectral(phi, centre=True, tol=None, *, memory="1GB", random_state=None):
     tol = relative_tolerance(tol)
     vectors, values = whole_spectrum(phi, centre, memory, random_state)
     kept = values > tol * values[0]
-    logger.info("%d coordinates of %d vectors", int(kept.sum()), len(phi))
+    _logger.info("%d coordinates of %d vectors", int(kept.sum()), len(phi))
     basis = phi @ (vectors[:, kept] / np.sqrt(values[kept]).astype(vectors.dtype))
     return coordinates_about(origin_of(phi, centre), basis)
 
 
-def triangular(phi, centre=True, tol=None, *, memory="1GB"):
+def triangular(phi: Expansion, centre: bool = True, tol: float | None = None, *, memory: Memory = "1GB") -> Coordinates:
     """Return coordinates in the span of a block by pivoted Cholesky, O(n r^2): a rotation of the spectral coordinates.
 
     The vectors are taken in the order of their distance to the span of those before; each adds the axis of its
@@ -273,7 +276,7 @@ def triangular(phi, centre=True, tol=None, *, memory="1GB"):
     return coordinates_about(origin_of(phi, centre), qr(centred, tol, memory=memory)[0])
 
 
-def project_on(Y, beta):
+def project_on(Y: ArrayLike, beta: ArrayLike) -> Array:
     """Return the coordinates of the projections onto the line along a vector, (y.beta / beta.beta) beta.
 
     Parameters
@@ -314,7 +317,7 @@ def project_on(Y, beta):
     return np.outer(Y @ unit, unit)
 
 
-def as_coordinates(Y, name, r):
+def as_coordinates(Y: Array | list[Array], name: str, r: int) -> Array:
     """Return coordinates on r axes as an array (m, r) with finite squared lengths, or raise."""
     Y = np.asarray(as_dense_rows(Y, name))
     if Y.shape[1] != r:
@@ -325,17 +328,17 @@ def as_coordinates(Y, name, r):
     return Y
 
 
-def coordinates_about(origin, basis):
+def coordinates_about(origin: Expansion, basis: Expansion) -> Coordinates:
     """Return the coordinates with an origin, one vector, and a basis."""
     return Coordinates(basis, origin, -origin.inner(basis)[0], float(squares(origin)[0]))
 
 
-def origin_of(phi, centre):
+def origin_of(phi: Expansion, centre: bool) -> Expansion:
     """Return the mean of the vectors of a block, or the vector 0 over its points."""
     return mean(phi) if centre else phi @ np.zeros((len(phi), 1), dtype=phi.prepared.dtype)
 
 
-def whole_spectrum(phi, centre, memory, random_state):
+def whole_spectrum(phi: Expansion, centre: bool, memory: Memory, random_state: Seed) -> tuple[Array, Array]:
     """Return the eigenvectors (n, r) of the (centred) inner products above rounding, and their eigenvalues."""
     require_matrix(len(phi), memory)
     pairs = eigenpairs(phi, None, centre, memory=memory, random_state=random_state)
@@ -344,7 +347,7 @@ def whole_spectrum(phi, centre, memory, random_state):
     return vectors, pairs.values
 
 
-def require_matrix(n, memory):
+def require_matrix(n: int, memory: Memory) -> None:
     """Raise a MemoryError that names landmarks when an n x n matrix exceeds the memory budget."""
     require_memory(
         8 * n * n,

@@ -1,13 +1,19 @@
 """Mercer map: numerical eigenfunctions of the integral operator of a kernel on a weighted sample."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer._common import check_positive, check_weights
+from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_positive, check_weights
 from mercer.expansion import Expansion, features
 from mercer.factor import positive_eigenpairs
 from mercer.linalg.operators import InnerProducts, Weighted
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 
 @dataclass(frozen=True)
@@ -38,11 +44,11 @@ class MercerMap:
     sup_error: float
 
     @property
-    def expansion(self):
+    def expansion(self) -> Expansion:
         """The map as orthonormal vectors of feature space, sqrt(lambda_j) psi_j; an Expansion."""
         return self.eigenfunctions * np.sqrt(self.values)
 
-    def __call__(self, X):
+    def __call__(self, X: PointsLike) -> Array:
         """Return the mapped points.
 
         Parameters
@@ -56,7 +62,16 @@ class MercerMap:
         return self.expansion(X)
 
 
-def mercer_map(kernel, X, n=None, *, weights=None, tol=None, memory="1GB", random_state=None):
+def mercer_map(
+    kernel: Kernel,
+    X: PointsLike,
+    n: int | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    tol: float | None = None,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
+) -> MercerMap:
     r"""Return the leading eigenvalues and eigenfunctions of f -> int k(., z) f(z) dmu(z), mu a weighted sample.
 
     .. math:: D K D v_j = \lambda_j v_j, \quad D = \mathrm{diag}(\sqrt{w}), \qquad

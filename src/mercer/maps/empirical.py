@@ -1,15 +1,23 @@
 """Empirical kernel map: kernel values with an evaluation set, whitened so that dot products are kernel values."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.linalg
 
-from mercer._common import check_flag
+from mercer._common import Array, ArrayLike, Memory, Seed, check_flag
 from mercer._compute.points import as_rows
 from mercer.expansion import require_expansion
 from mercer.maps.coordinates import coordinates_about, origin_of, whole_spectrum
 
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.maps.coordinates import Coordinates
 
-def whitened(phi, centre=False, *, memory="1GB", random_state=None):
+
+def whitened(phi: Expansion, centre: bool = False, *, memory: Memory = "1GB", random_state: Seed = None) -> Coordinates:
     r"""Return the empirical kernel map of an evaluation set, whitened: K^(-1/2) k(x).
 
     .. math:: \Phi_m(x) = K^{-1/2} (k(x, z_1), \dots, k(x, z_m))', \qquad \Phi_m(z_i)'\Phi_m(z_j) = k(z_i, z_j)
@@ -70,7 +78,7 @@ def whitened(phi, centre=False, *, memory="1GB", random_state=None):
     return coordinates_about(origin_of(phi, centre), phi @ root)
 
 
-def nonsymmetric_whitening(K):
+def nonsymmetric_whitening(K: ArrayLike) -> Array:
     r"""Return the whitening matrix of a nonsymmetric kernel, (K K')^(-1/4).
 
     .. math:: W = (K K')^{-1/4}, \qquad (W K)'(W K) = (K'K)^{1/2}

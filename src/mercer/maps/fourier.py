@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import Any
 
 import numpy as np
 
-from mercer._common import check_flag, check_integer
+from mercer._common import Array, Memory, PointsLike, Seed, check_flag, check_integer
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_rows
 from mercer.kernels.algebra import Constant, Normalized, Power, Product, Scaled, Sum
@@ -39,7 +40,7 @@ class FourierFeatures:
     frequencies: np.ndarray
     variance: float = 1.0
 
-    def __call__(self, X):
+    def __call__(self, X: PointsLike) -> Array:
         """Return the features of points.
 
         Parameters
@@ -59,7 +60,15 @@ class FourierFeatures:
         return np.concatenate([np.cos(phase), np.sin(phase)], axis=1) * np.sqrt(self.variance / m).astype(X.dtype)
 
 
-def random_fourier(kernel, n_features_in, m, *, orthogonal=False, memory="1GB", random_state=None):
+def random_fourier(
+    kernel: Any,
+    n_features_in: int,
+    m: int,
+    *,
+    orthogonal: bool = False,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
+) -> FourierFeatures:
     r"""Return random Fourier features of a stationary kernel: m frequencies drawn from its spectral density.
 
     .. math:: k(x - y) = v \int p(w) \cos(w'(x - y)) dw, \qquad w_1, \dots, w_m \sim p, \qquad v = k(0)

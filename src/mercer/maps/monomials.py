@@ -2,10 +2,11 @@
 
 import math
 from itertools import chain, combinations_with_replacement
+from typing import Any
 
 import numpy as np
 
-from mercer._common import check_flag, check_integer, check_number
+from mercer._common import Array, ArrayLike, Memory, check_flag, check_integer, check_number
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_rows
 
@@ -13,7 +14,7 @@ from mercer._compute.points import as_rows
 _HIGH = 64
 
 
-def monomial_count(n_variables, degree, inhomogeneous=False):
+def monomial_count(n_variables: int, degree: int, inhomogeneous: bool = False) -> int:
     """Return the number of different monomials of a degree, (N + d - 1)! / (d! (N - 1)!).
 
     Parameters
@@ -44,7 +45,7 @@ def monomial_count(n_variables, degree, inhomogeneous=False):
     return math.comb(n_variables + degree - (not inhomogeneous), degree)
 
 
-def ordered_monomials(X, degree, *, coef0=0.0, memory="1GB"):
+def ordered_monomials(X: ArrayLike, degree: int, *, coef0: float = 0.0, memory: Memory = "1GB") -> Any:
     """Return all ordered products x_i1 ... x_id of the entries of each point.
 
     Parameters
@@ -94,7 +95,7 @@ def ordered_monomials(X, degree, *, coef0=0.0, memory="1GB"):
     return _finite(products, degree)
 
 
-def unordered_monomials(X, degree, *, coef0=0.0, memory="1GB"):
+def unordered_monomials(X: ArrayLike, degree: int, *, coef0: float = 0.0, memory: Memory = "1GB") -> Array:
     r"""Return the different monomials of each point, times the square roots of their multinomial coefficients.
 
     .. math:: \sqrt{d! / (e_1! \cdots e_N!)}\; x_1^{e_1} \cdots x_N^{e_N}, \qquad e_1 + \dots + e_N = d

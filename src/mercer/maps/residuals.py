@@ -1,11 +1,19 @@
 """Residuals of the equations that orthonormal axes satisfy, as shares of the largest axis, from vectors in float64."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from mercer._common import Array
 from mercer.gram import Gram
 
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
 
-def of_eigenpairs(axes, intercept):
+
+def of_eigenpairs(axes: Expansion, intercept: Array) -> Array:
     """Return |y_k - lambda_k a_k| / |a_k| as shares of the largest lambda (m,), with lambda_k = 1 / |a_k|^2.
 
     y_k are the coordinates of the points of the axes; the residuals are those of H K H v_k = lambda_k v_k.
@@ -16,7 +24,7 @@ def of_eigenpairs(axes, intercept):
     return _shares(np.linalg.norm(errors, axis=0), inverse, lengths)
 
 
-def of_projections(axes, intercept, points, values=None):
+def of_projections(axes: Expansion, intercept: Array, points: Any, values: Array | None = None) -> Array:
     """Return |K_zx y_k - |y_k|^2 K_zz a_k| / |a_k| as shares of the largest |K_zx y_k| / |a_k| (m,).
 
     y_k are the coordinates of points x along axes a_k over landmarks z. The residuals vanish where the axes are
@@ -31,7 +39,7 @@ def of_projections(axes, intercept, points, values=None):
     return shares if values is None else np.maximum(shares, np.abs(squares - values) / np.max(values))
 
 
-def of_inner_products(axes, intercept, origin):
+def of_inner_products(axes: Expansion, intercept: Array, origin: Array) -> Array:
     """Return |<a_k, (a_l, mu)> - (delta_kl, -b_k)|, each divided by the lengths of its coefficients and |K| (m,)."""
     lengths = _lengths(axes)
     images = axes(axes.points)
@@ -43,7 +51,7 @@ def of_inner_products(axes, intercept, origin):
     return _shares(np.linalg.norm(errors, axis=1), np.linalg.norm(images, axis=0), lengths)
 
 
-def of_features(axes):
+def of_features(axes: Expansion) -> Array:
     """Return |k_j - Z z_j| / max_i |k_i| for each column k_j of K, with the features Z = K A of the points (n,)."""
     K = axes.kernel(axes.points)
     Z = K @ axes.coef

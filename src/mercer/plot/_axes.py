@@ -1,9 +1,13 @@
 """Axes of a display: new ones, a grid in place of one, or those given."""
 
+from typing import Any
+
 import numpy as np
 
+from mercer._common import Array
 
-def require():
+
+def require() -> None:
     """Raise a ModuleNotFoundError with the command that installs matplotlib unless it can be imported."""
     try:
         import matplotlib  # noqa: F401
@@ -13,7 +17,7 @@ def require():
         ) from error
 
 
-def grid(ax, rows, columns, panel):
+def grid(ax: Any, rows: int, columns: int, panel: tuple[float, float]) -> Array:
     """Return an array of axes (rows, columns): of a new figure (None), inside one axes, or from an array of axes.
 
     ``panel`` is the width and height of a panel of a new figure, in inches.
@@ -35,12 +39,12 @@ def grid(ax, rows, columns, panel):
     return ax.get_subplotspec().subgridspec(rows, columns).subplots(squeeze=False)
 
 
-def one(ax, size):
+def one(ax: Any, size: tuple[float, float]) -> Any:
     """Return the given axes, or the axes of a new figure of the given size in inches."""
     return grid(None, 1, 1, size)[0, 0] if ax is None else ax
 
 
-def lattice(region, n_grid):
+def lattice(region: tuple[Any, ...], n_grid: int) -> tuple[Array, Array, Array]:
     """Return x, y (n_grid,) and the points (n_grid^2, 2) of a grid over (x_min, x_max, y_min, y_max).
 
     x runs first, so that values reshaped to (n_grid, n_grid) have one row for each y.
@@ -50,7 +54,7 @@ def lattice(region, n_grid):
     return x, y, np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
 
 
-def plane(name, X):
+def plane(name: str, X: Any) -> Any:
     """Return points of the plane as an array (n, 2), or raise a ValueError."""
     X = np.asarray(X)
     if X.ndim != 2 or X.shape[1] != 2:
@@ -58,7 +62,7 @@ def plane(name, X):
     return X
 
 
-def box(X):
+def box(X: Any) -> tuple[Any, ...]:
     """Return the bounding box (x_min, x_max, y_min, y_max), extended by a tenth on every side."""
     low, high = X.min(axis=0), X.max(axis=0)
     margin = 0.1 * (high - low) + np.finfo(float).tiny

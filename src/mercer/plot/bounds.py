@@ -1,7 +1,12 @@
 """BoundsDisplay: bars of error bounds beside the true error."""
 
+from __future__ import annotations
+
+from typing import Any, Self
+
 import numpy as np
 
+from mercer._common import ArrayLike, PointsLike
 from mercer.capacity import report
 from mercer.plot import _axes
 
@@ -42,13 +47,18 @@ class BoundsDisplay:
     12
     """
 
-    def __init__(self, bounds, *, truth=None, measured=""):
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, bounds: ArrayLike, *, truth: float | None = None, measured: str = "") -> None:
         self.bounds = bounds
         self.truth = truth
         self.measured = measured
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, test=None, confidence=0.95, ax=None):
+    def from_estimator(
+        cls, estimator: Any, X: PointsLike, y: ArrayLike, *, test: Any = None, confidence: float = 0.95, ax: Any = None
+    ) -> BoundsDisplay:
         """Compute the report of a fitted classifier of two classes, and draw its bounds.
 
         Parameters
@@ -68,7 +78,7 @@ class BoundsDisplay:
         return cls.from_report(report(estimator, X, y, test=test, confidence=confidence), ax=ax)
 
     @classmethod
-    def from_report(cls, found, *, ax=None):
+    def from_report(cls, found: Any, *, ax: Any = None) -> BoundsDisplay:
         """Draw the bounds of a report.
 
         Parameters
@@ -82,7 +92,7 @@ class BoundsDisplay:
         """
         return cls(found.bounds, truth=found.truth, measured=found.measured).plot(ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw one bar for each bound, the first on top.
 
         Parameters
@@ -99,7 +109,7 @@ class BoundsDisplay:
         places = np.arange(len(bounds))
         # a vacuous bound may be infinite
         lengths = [one.trivial if one.vacuous else one.value for one in bounds]
-        self.bars_ = ax.barh(places, lengths, color="C0", edgecolor="white")
+        self.bars_: Any = ax.barh(places, lengths, color="C0", edgecolor="white")
         for bar, one in zip(self.bars_, bounds, strict=True):
             if one.kind == "heuristic":
                 bar.set(facecolor="white", edgecolor="C0", hatch="////")
@@ -118,7 +128,7 @@ class BoundsDisplay:
         ax.spines[["top", "right"]].set_visible(False)
         self.truth_ = None
         if self.truth is not None:
-            self.truth_ = ax.axvline(self.truth, color="C3", label=f"true: {self.truth:.3g} ({self.measured})")
+            self.truth_: Any = ax.axvline(self.truth, color="C3", label=f"true: {self.truth:.3g} ({self.measured})")
             ax.legend(handles=[self.truth_], frameon=False, loc="upper right")
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -1,7 +1,12 @@
 """KernelPCAContoursDisplay: contours of the scores of kernel principal components over the plane."""
 
+from __future__ import annotations
+
+from typing import Any, Self
+
 import numpy as np
 
+from mercer._common import Array, ArrayLike
 from mercer.plot import _axes
 
 
@@ -46,7 +51,15 @@ class KernelPCAContoursDisplay:
     ((4, 20, 20), 4)
     """
 
-    def __init__(self, x, y, scores, *, points=None, titles=None):
+    def __init__(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        scores: ArrayLike,
+        *,
+        points: ArrayLike | None = None,
+        titles: ArrayLike | None = None,
+    ) -> None:
         self.x = x
         self.y = y
         self.scores = scores
@@ -54,7 +67,17 @@ class KernelPCAContoursDisplay:
         self.titles = titles
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, region=None, n_grid=80, titles=None, ax=None, n_columns=4):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        *,
+        region: Any = None,
+        n_grid: int = 80,
+        titles: Any = None,
+        ax: Any = None,
+        n_columns: int = 4,
+    ) -> KernelPCAContoursDisplay:
         """Evaluate a fitted KernelPCA of two features on a grid, and draw.
 
         Parameters
@@ -83,7 +106,7 @@ class KernelPCAContoursDisplay:
         x, y, scores = on_grid(estimator, _axes.box(X) if region is None else region, n_grid)
         return cls(x, y, scores, points=X, titles=titles).plot(ax, n_columns=n_columns)
 
-    def plot(self, ax=None, *, n_columns=4, cmap="RdBu_r"):
+    def plot(self, ax: Any = None, *, n_columns: int = 4, cmap: Any = "RdBu_r") -> Self:
         """Draw one panel per component, each with its own colour scale, symmetric about 0.
 
         Parameters
@@ -101,16 +124,16 @@ class KernelPCAContoursDisplay:
         """
         n = len(self.scores)
         columns = min(n_columns, n)
-        self.axes_ = _axes.grid(ax, -(-n // columns), columns, (1.8, 1.7))
+        self.axes_: Array = _axes.grid(ax, -(-n // columns), columns, (1.8, 1.7))
         panels = self.axes_.ravel()
         titles = [str(k + 1) for k in range(n)] if self.titles is None else self.titles
-        self.contours_ = [
+        self.contours_: list[Any] = [
             self._panel(panel, values, title, cmap)
             for panel, values, title in zip(panels, self.scores, titles, strict=False)
         ]
         for panel in panels[n:]:
             panel.set_axis_off()
-        self.figure_ = panels[0].figure
+        self.figure_: Any = panels[0].figure
         return self
 
     def _panel(self, ax, values, title, cmap):
@@ -125,7 +148,7 @@ class KernelPCAContoursDisplay:
         return contours
 
 
-def on_grid(estimator, region, n_grid):
+def on_grid(estimator: Any, region: tuple[float, float, float, float], n_grid: int) -> tuple[Array, Array, Array]:
     """Return x, y (n_grid,) and the scores (n_components, n_grid, n_grid) over a region; rows belong to y."""
     x, y, plane = _axes.lattice(region, n_grid)
     return x, y, np.asarray(estimator.transform(plane)).T.reshape(-1, n_grid, n_grid)

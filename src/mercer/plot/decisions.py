@@ -1,7 +1,10 @@
 """DecisionBoundaryDisplay: decision values over the plane, with the vectors of the model."""
 
+from typing import Any, Self
+
 import numpy as np
 
+from mercer._common import ArrayLike
 from mercer.plot import _axes
 
 _MARKERS = "o^sDvP*X"
@@ -51,7 +54,22 @@ class DecisionBoundaryDisplay:
     ((20, 20), 8)
     """
 
-    def __init__(self, x, y, values, *, vectors=None, points=None, labels=None, multiclass=False, margins=True):
+    ax_: Any
+    figure_: Any
+    vectors_: Any
+
+    def __init__(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        values: ArrayLike,
+        *,
+        vectors: ArrayLike | None = None,
+        points: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        multiclass: bool = False,
+        margins: bool = True,
+    ) -> None:
         self.x = x
         self.y = y
         self.values = values
@@ -62,7 +80,16 @@ class DecisionBoundaryDisplay:
         self.margins = margins
 
     @classmethod
-    def from_estimator(cls, estimator, X, y=None, *, region=None, n_grid=100, ax=None):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        *,
+        region: Any = None,
+        n_grid: int = 100,
+        ax: Any = None,
+    ) -> Any:
         """Evaluate a fitted model of two features on a grid, and draw.
 
         Parameters
@@ -100,7 +127,7 @@ class DecisionBoundaryDisplay:
         options = {"labels": y, "multiclass": multiclass, "margins": len(classes) > 0}
         return cls(first, second, values, vectors=vectors, points=X, **options).plot(ax)
 
-    def plot(self, ax=None, *, cmap=None):
+    def plot(self, ax: Any = None, *, cmap: Any = None) -> Self:
         """Draw decision values, boundary, points and vectors.
 
         Parameters
@@ -125,12 +152,12 @@ class DecisionBoundaryDisplay:
             levels = np.linspace(-reach, reach, 16)
             lines = np.array([-1.0, 0.0, 1.0] if self.margins else [0.0])
             options = {"cmap": cmap or "PuOr_r", "alpha": 0.6}
-        self.surface_ = ax.contourf(self.x, self.y, values, levels, **options)
+        self.surface_: Any = ax.contourf(self.x, self.y, values, levels, **options)
         lines = lines[(lines >= values.min()) & (lines <= values.max())]
         styles = ["--" if abs(line) == 1 and not self.multiclass else "-" for line in lines]
         self.boundary_ = None
         if len(lines):
-            self.boundary_ = ax.contour(
+            self.boundary_: Any = ax.contour(
                 self.x, self.y, values, lines, colors="black", linestyles=styles, linewidths=1.0
             )
         if self.points is not None:

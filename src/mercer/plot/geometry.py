@@ -1,9 +1,17 @@
 """MetricDisplay and SurfaceDisplay: metric, volume element and curvature of a kernel over the plane."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
 from mercer import manifold
+from mercer._common import ArrayLike
 from mercer.plot import _axes
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 
 class MetricDisplay:
@@ -48,14 +56,25 @@ class MetricDisplay:
     49
     """
 
-    def __init__(self, centres, metric, *, radius=None, points=None):
+    def __init__(
+        self, centres: ArrayLike, metric: ArrayLike, *, radius: float | None = None, points: ArrayLike | None = None
+    ) -> None:
         self.centres = centres
         self.metric = metric
         self.radius = radius
         self.points = points
 
     @classmethod
-    def from_kernel(cls, kernel, region, *, n_grid=13, radius=None, points=None, ax=None):
+    def from_kernel(
+        cls,
+        kernel: Kernel,
+        region: tuple[int, int, int, int],
+        *,
+        n_grid: int = 13,
+        radius: Any = None,
+        points: Any = None,
+        ax: Any = None,
+    ) -> MetricDisplay:
         """Evaluate the metric of a kernel on a grid of the plane, and draw.
 
         Parameters
@@ -77,7 +96,7 @@ class MetricDisplay:
         _, _, centres = _axes.lattice(region, n_grid)
         return cls(centres, manifold.metric(kernel, centres), radius=radius, points=points).plot(ax)
 
-    def plot(self, ax=None, *, color="C0"):
+    def plot(self, ax: Any = None, *, color: str = "C0") -> Self:
         """Draw all ellipses in one axes.
 
         Parameters
@@ -91,23 +110,23 @@ class MetricDisplay:
         -------
         self
         """
-        self.ax_ = _axes.one(ax, (4.0, 4.0))
+        self.ax_: Any = _axes.one(ax, (4.0, 4.0))
         from matplotlib.collections import PolyCollection
 
         centres, axes = np.asarray(self.centres, np.float64), _half_axes(np.asarray(self.metric, np.float64))
         there = np.isfinite(axes).all(axis=(1, 2))
         spacing = _spacing(centres)
-        self.radius_ = _fitting(spacing, axes[there]) if self.radius is None else float(self.radius)
+        self.radius_: Any = _fitting(spacing, axes[there]) if self.radius is None else float(self.radius)
         t = np.linspace(0, 2 * np.pi, 49)
         circle = np.stack([np.cos(t), np.sin(t)])
         outlines = centres[there][:, None, :] + self.radius_ * np.swapaxes(axes[there] @ circle, 1, 2)
-        self.ellipses_ = PolyCollection(outlines, edgecolors=color, facecolors=(color, 0.15), linewidths=0.8)
+        self.ellipses_: Any = PolyCollection(outlines, edgecolors=color, facecolors=(color, 0.15), linewidths=0.8)
         if self.points is not None:
             self.ax_.plot(*np.asarray(self.points).T, ".", color="black", markersize=2)
         self.ax_.add_collection(self.ellipses_)
         (left, bottom), (right, top) = centres.min(axis=0) - spacing, centres.max(axis=0) + spacing
         self.ax_.set(aspect="equal", xlim=(left, right), ylim=(bottom, top), title="metric")
-        self.figure_ = self.ax_.figure
+        self.figure_: Any = self.ax_.figure
         return self
 
 
@@ -146,7 +165,15 @@ class SurfaceDisplay:
     ((20, 20), True)
     """
 
-    def __init__(self, x, y, log_volume, curvature, *, points=None):
+    def __init__(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        log_volume: ArrayLike,
+        curvature: ArrayLike,
+        *,
+        points: ArrayLike | None = None,
+    ) -> None:
         self.x = x
         self.y = y
         self.log_volume = log_volume
@@ -154,7 +181,9 @@ class SurfaceDisplay:
         self.points = points
 
     @classmethod
-    def from_kernel(cls, kernel, region, *, n_grid=60, points=None, ax=None):
+    def from_kernel(
+        cls, kernel: Kernel, region: tuple[int, int, int, int], *, n_grid: int = 60, points: Any = None, ax: Any = None
+    ) -> SurfaceDisplay:
         """Evaluate volume element and curvature of a kernel on a grid of the plane, and draw.
 
         Parameters
@@ -181,7 +210,7 @@ class SurfaceDisplay:
         shape = (n_grid, n_grid)
         return cls(x, y, log_volume.reshape(shape), curvature.reshape(shape), points=points).plot(ax)
 
-    def plot(self, ax=None, *, cmap="cividis", curvature_cmap="RdBu_r"):
+    def plot(self, ax: Any = None, *, cmap: Any = "cividis", curvature_cmap: Any = "RdBu_r") -> Self:
         """Draw the two images side by side.
 
         Parameters
@@ -195,7 +224,7 @@ class SurfaceDisplay:
         -------
         self
         """
-        self.axes_ = _axes.grid(ax, 1, 2, (4.0, 3.4))[0]
+        self.axes_: Any = _axes.grid(ax, 1, 2, (4.0, 3.4))[0]
         from matplotlib.colors import AsinhNorm
 
         curvature = np.ma.masked_invalid(self.curvature)
@@ -206,11 +235,11 @@ class SurfaceDisplay:
         norm, ticks = AsinhNorm(width, vmin=-reach, vmax=reach), np.array([width * reach, reach**2]) ** 0.5
         ticks = [*-ticks[::-1], 0.0, *ticks]
         volume = np.ma.masked_invalid(np.asarray(self.log_volume) / np.log(10))
-        self.images_ = [
+        self.images_: list[Any] = [
             self._panel(self.axes_[0], volume, "log10 of volume element", None, cmap=cmap),
             self._panel(self.axes_[1], curvature, "scalar curvature", ticks, cmap=curvature_cmap, norm=norm),
         ]
-        self.figure_ = self.axes_[0].figure
+        self.figure_: Any = self.axes_[0].figure
         return self
 
     def _panel(self, ax, values, title, ticks, **colours):

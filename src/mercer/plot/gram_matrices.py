@@ -1,9 +1,17 @@
 """GramDisplay: a kernel matrix as an image, sorted by class."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
+from mercer._common import ArrayLike, Memory, PointsLike
 from mercer.gram import Gram
 from mercer.plot import _axes
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 
 class GramDisplay:
@@ -37,12 +45,17 @@ class GramDisplay:
     ((30, 30), 4)
     """
 
-    def __init__(self, values, *, boundaries=()):
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, values: ArrayLike, *, boundaries: Any = ()) -> None:
         self.values = values
         self.boundaries = boundaries
 
     @classmethod
-    def from_kernel(cls, kernel, X, y=None, *, memory="1GB", ax=None):
+    def from_kernel(
+        cls, kernel: Kernel, X: PointsLike, y: ArrayLike | None = None, *, memory: Memory = "1GB", ax: Any = None
+    ) -> Any:
         """Compute the matrix of a kernel on points, and draw it.
 
         Parameters
@@ -68,7 +81,7 @@ class GramDisplay:
         counts = np.unique(y, return_counts=True)[1]
         return cls(gram.dense()[np.ix_(order, order)], boundaries=np.cumsum(counts)[:-1]).plot(ax)
 
-    def plot(self, ax=None, *, cmap="cividis"):
+    def plot(self, ax: Any = None, *, cmap: Any = "cividis") -> Self:
         """Draw the matrix and the boundaries of the classes.
 
         Parameters
@@ -82,9 +95,9 @@ class GramDisplay:
         self
         """
         ax = _axes.one(ax, (4.6, 3.8))
-        self.image_ = ax.imshow(self.values, cmap=cmap, interpolation="nearest")
+        self.image_: Any = ax.imshow(self.values, cmap=cmap, interpolation="nearest")
         ax.figure.colorbar(self.image_, ax=ax, label="k(x, z)")
-        self.lines_ = [
+        self.lines_: list[Any] = [
             draw(boundary - 0.5, color="white", linewidth=0.8)
             for boundary in self.boundaries
             for draw in (ax.axhline, ax.axvline)

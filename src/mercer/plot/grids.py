@@ -1,7 +1,10 @@
 """ParameterGridDisplay: scores of a search over C and gamma."""
 
+from typing import Any, Self
+
 import numpy as np
 
+from mercer._common import ArrayLike
 from mercer.plot import _axes
 
 
@@ -40,7 +43,19 @@ class ParameterGridDisplay:
     (2, 3)
     """
 
-    def __init__(self, x, y, scores, *, names=("C", "gamma"), best=None):
+    ax_: Any
+    figure_: Any
+    best_: Any
+
+    def __init__(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        scores: ArrayLike,
+        *,
+        names: tuple[Any, ...] = ("C", "gamma"),
+        best: Any = None,
+    ) -> None:
         self.x = x
         self.y = y
         self.scores = scores
@@ -48,7 +63,7 @@ class ParameterGridDisplay:
         self.best = best
 
     @classmethod
-    def from_estimator(cls, search, *, names=None, ax=None):
+    def from_estimator(cls, search: Any, *, names: Any = None, ax: Any = None) -> Any:
         """Draw the mean scores of a fitted search over two parameters.
 
         Parameters
@@ -84,7 +99,7 @@ class ParameterGridDisplay:
         best = tuple(float(search.best_params_[name]) for name in names)
         return cls(x, y, scores, names=names, best=best).plot(ax)
 
-    def plot(self, ax=None, *, cmap="cividis"):
+    def plot(self, ax: Any = None, *, cmap: Any = "cividis") -> Self:
         """Draw one cell for each pair of values, and a star at the best one.
 
         Parameters
@@ -98,7 +113,7 @@ class ParameterGridDisplay:
         self
         """
         ax = _axes.one(ax, (5.0, 3.6))
-        self.cells_ = ax.pcolormesh(_edges(self.x), _edges(self.y), self.scores, cmap=cmap)
+        self.cells_: Any = ax.pcolormesh(_edges(self.x), _edges(self.y), self.scores, cmap=cmap)
         ax.figure.colorbar(self.cells_, ax=ax, label="mean score")
         self.best_ = None
         if self.best is not None:

@@ -1,10 +1,17 @@
 """ImageGridDisplay: rows of small images, for example digits before and after denoising."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from mercer._common import Array, ArrayLike
 from mercer.plot import _axes
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
 
 
 class ImageGridDisplay:
@@ -40,13 +47,22 @@ class ImageGridDisplay:
     (2, (8, 44))
     """
 
-    def __init__(self, images, *, titles=None, signed=False):
+    def __init__(self, images: ArrayLike, *, titles: ArrayLike | None = None, signed: bool = False) -> None:
         self.images = images
         self.titles = titles
         self.signed = signed
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, clean=None, n_images=10, shape=None, ax=None):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        *,
+        clean: ArrayLike | None = None,
+        n_images: int = 10,
+        shape: Any = None,
+        ax: Any = None,
+    ) -> ImageGridDisplay:
         """Denoise images with a fitted KernelPCA, and draw the noisy ones above the denoised ones.
 
         Parameters
@@ -82,7 +98,15 @@ class ImageGridDisplay:
         return cls(images, titles=list(rows)).plot(ax)
 
     @classmethod
-    def from_expansion(cls, expansion, *, shape=None, n_columns=10, order=None, ax=None):
+    def from_expansion(
+        cls,
+        expansion: Expansion,
+        *,
+        shape: Any = None,
+        n_columns: int = 10,
+        order: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> ImageGridDisplay:
         """Draw the points of an expansion, for example those constructed by `mercer.reduce` or `mercer.compress`.
 
         Parameters
@@ -125,7 +149,7 @@ class ImageGridDisplay:
         images[: len(X)] = X.reshape(-1, height, width)
         return cls(images.reshape(rows, columns, height, width)).plot(ax)
 
-    def plot(self, ax=None, *, cmap=None):
+    def plot(self, ax: Any = None, *, cmap: Any = None) -> Self:
         """Draw one axes per row.
 
         Parameters
@@ -141,17 +165,17 @@ class ImageGridDisplay:
         """
         images = np.asarray(self.images)
         rows, columns = images.shape[:2]
-        self.axes_ = _axes.grid(ax, rows, 1, (0.55 * columns, 0.8))[:, 0]
+        self.axes_: Array = _axes.grid(ax, rows, 1, (0.55 * columns, 0.8))[:, 0]
         low, high = (-1.0, 1.0) if self.signed else (np.nanmin(images[0]), np.nanmax(images[0]))
         cmap = ("RdBu_r" if self.signed else "cividis") if cmap is None else cmap
-        self.strips_ = [
+        self.strips_: list[Any] = [
             axes.imshow(_strip(_scaled(row) if self.signed else row), cmap=cmap, vmin=low, vmax=high)
             for axes, row in zip(self.axes_, images, strict=True)
         ]
         for axes, title in zip(self.axes_, self.titles or [""] * rows, strict=True):
             axes.set_axis_off()
             axes.set_title(title, loc="left", pad=3)
-        self.figure_ = self.axes_[0].figure
+        self.figure_: Any = self.axes_[0].figure
         return self
 
 

@@ -1,11 +1,18 @@
 """PreImagePathsDisplay: the steps from starting points to pre-images in the plane."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from mercer._common import ArrayLike
 from mercer.plot import _axes
 from mercer.preimages import preimage
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
 
 
 class PreImagePathsDisplay:
@@ -43,12 +50,25 @@ class PreImagePathsDisplay:
     True
     """
 
-    def __init__(self, paths, *, points=None):
+    ends_: Any
+    ax_: Any
+    figure_: Any
+
+    def __init__(self, paths: ArrayLike, *, points: ArrayLike | None = None) -> None:
         self.paths = paths
         self.points = points
 
     @classmethod
-    def from_expansion(cls, psi, start, method="auto", *, points=None, n_steps=20, ax=None):
+    def from_expansion(
+        cls,
+        psi: Expansion,
+        start: ArrayLike,
+        method: Any = "auto",
+        *,
+        points: ArrayLike | None = None,
+        n_steps: int = 20,
+        ax: Any = None,
+    ) -> Any:
         """Search the pre-images of a block of vectors, and draw the steps.
 
         Parameters
@@ -87,7 +107,9 @@ class PreImagePathsDisplay:
         return cls(np.stack([start, *steps, found.points]), points=points).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, points=None, n_steps=20, ax=None):
+    def from_estimator(
+        cls, estimator: Any, X: ArrayLike, *, points: Any = None, n_steps: int = 20, ax: Any = None
+    ) -> Any:
         """Denoise points of the plane with a fitted KernelPCA, and draw the steps of the search.
 
         Parameters
@@ -105,7 +127,7 @@ class PreImagePathsDisplay:
         psi = estimator.reconstruct(estimator.transform(X))
         return cls.from_expansion(psi, X, estimator.preimage, points=points, n_steps=n_steps, ax=ax)
 
-    def plot(self, ax=None, *, color="C0"):
+    def plot(self, ax: Any = None, *, color: Any = "C0") -> Self:
         """Draw the points, one line for each search, and the points found.
 
         Parameters
@@ -122,7 +144,7 @@ class PreImagePathsDisplay:
         ax = _axes.one(ax, (4.4, 4.2))
         if self.points is not None:
             ax.plot(*np.asarray(self.points).T, ".", color="0.7", markersize=4, zorder=0)
-        self.lines_ = [
+        self.lines_: list[Any] = [
             ax.plot(*path.T, "-", marker=".", markersize=3, linewidth=1.0, color=color)[0]
             for path in np.swapaxes(self.paths, 0, 1)
         ]

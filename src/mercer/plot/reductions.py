@@ -1,7 +1,12 @@
 """ReductionDisplay: error of reduced sets against their number of vectors."""
 
+from __future__ import annotations
+
+from typing import Any, Self
+
 import numpy as np
 
+from mercer._common import ArrayLike, PointsLike
 from mercer.plot import _axes
 
 
@@ -53,7 +58,21 @@ class ReductionDisplay:
     (2, True)
     """
 
-    def __init__(self, sizes, errors, *, name=None, reference=None, spread=None, ylabel="relative error", yscale="log"):
+    line_: Any
+    ax_: Any
+    figure_: Any
+
+    def __init__(
+        self,
+        sizes: ArrayLike,
+        errors: ArrayLike,
+        *,
+        name: str | None = None,
+        reference: float | None = None,
+        spread: ArrayLike | None = None,
+        ylabel: str = "relative error",
+        yscale: str = "log",
+    ) -> None:
         self.sizes = sizes
         self.errors = errors
         self.name = name
@@ -63,7 +82,9 @@ class ReductionDisplay:
         self.yscale = yscale
 
     @classmethod
-    def from_reduction(cls, reduction, *, name=None, ax=None, **line):
+    def from_reduction(
+        cls, reduction: Any, *, name: str | None = None, ax: Any = None, **line: Any
+    ) -> ReductionDisplay:
         """Draw the history of a reduction: the relative error in feature space for every size.
 
         Parameters
@@ -85,7 +106,17 @@ class ReductionDisplay:
         return cls(reduction.sizes, reduction.history, name=name, ylabel=ylabel).plot(ax, **line)
 
     @classmethod
-    def from_estimators(cls, estimators, X, y, *, full=None, name=None, ax=None, **line):
+    def from_estimators(
+        cls,
+        estimators: ArrayLike,
+        X: PointsLike,
+        y: ArrayLike,
+        *,
+        full: Any = None,
+        name: str | None = None,
+        ax: Any = None,
+        **line: Any,
+    ) -> Any:
         """Draw the errors of compressed models on data against their numbers of vectors.
 
         Parameters
@@ -116,7 +147,7 @@ class ReductionDisplay:
         options = {"reference": reference, "spread": spread, "ylabel": "1 - score", "yscale": "linear"}
         return cls(np.array(list(found)), means, name=name, **options).plot(ax, **line)
 
-    def plot(self, ax=None, **line):
+    def plot(self, ax: Any = None, **line: Any) -> Self:
         """Draw the errors against the sizes on a logarithmic scale.
 
         Parameters
@@ -135,10 +166,10 @@ class ReductionDisplay:
         (self.line_,) = ax.plot(self.sizes, self.errors, **line)
         self.band_ = None
         if self.spread is not None:
-            self.band_ = ax.fill_between(self.sizes, *self.spread, color=self.line_.get_color(), alpha=0.25)
+            self.band_: Any = ax.fill_between(self.sizes, *self.spread, color=self.line_.get_color(), alpha=0.25)
         self.reference_ = None
         if self.reference is not None:
-            self.reference_ = ax.axhline(
+            self.reference_: Any = ax.axhline(
                 self.reference, linestyle=":", color=self.line_.get_color(), label="all vectors"
             )
         # a logarithmic scale cannot show an error of 0

@@ -1,9 +1,17 @@
 """SpectrumDisplay: eigenvalues of a kernel matrix, and side lengths of the bounding box of the mapped points."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
 
+from mercer._common import Array, PointsLike
 from mercer.capacity import spectrum
 from mercer.plot import _axes
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 
 class SpectrumDisplay:
@@ -35,11 +43,15 @@ class SpectrumDisplay:
     2
     """
 
-    def __init__(self, spectrum):
+    eigenvalues_: Array
+
+    def __init__(self, spectrum: Any) -> None:
         self.spectrum = spectrum
 
     @classmethod
-    def from_kernel(cls, kernel, X, n_values=None, *, ax=None, **options):
+    def from_kernel(
+        cls, kernel: Kernel, X: PointsLike, n_values: int | None = None, *, ax: Any = None, **options: Any
+    ) -> SpectrumDisplay:
         """Compute the spectrum of a kernel on points, and draw it.
 
         Parameters
@@ -58,7 +70,7 @@ class SpectrumDisplay:
         """
         return cls(spectrum(kernel, X, n_values, **options)).plot(ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> Self:
         """Draw the eigenvalues beside the side lengths.
 
         Parameters
@@ -71,7 +83,7 @@ class SpectrumDisplay:
         self
         """
         found = self.spectrum
-        self.axes_ = _axes.grid(ax, 1, 2, (3.6, 2.8))
+        self.axes_: Array = _axes.grid(ax, 1, 2, (3.6, 2.8))
         left, right = self.axes_[0]
         number = np.arange(1, len(found.values) + 1)
         (self.eigenvalues_,) = left.semilogy(number, found.values / found.n, ".-", color="C0")
@@ -79,7 +91,7 @@ class SpectrumDisplay:
         # a logarithmic scale cannot show a side of 0
         seen = np.where(found.sides > 0, found.sides, np.nan)
         bound = float(found.suprema.max())
-        self.sides_ = [
+        self.sides_: list[Any] = [
             *right.semilogy(number, seen, ".-", color="C0", label="of the points"),
             *right.semilogy(
                 number, found.mercer_sides(bound), "--", color="C1", label=f"eigenfunctions below {bound:.3g}"
@@ -87,5 +99,5 @@ class SpectrumDisplay:
         ]
         right.set(xlabel="j", title="side of the box")
         right.legend(frameon=False, loc="lower left")
-        self.figure_ = left.figure
+        self.figure_: Any = left.figure
         return self

@@ -1,11 +1,14 @@
 """preimage: check the arguments, run a pre-image method, and recompute the distances of its points."""
 
+from __future__ import annotations
+
 from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import refuse_large
+from mercer._common import Array, ArrayLike, refuse_large
 from mercer._compute.objects import Objects, as_objects, type_name
 from mercer._compute.points import as_rows, take_points
 from mercer.expansion import Expansion
@@ -20,6 +23,11 @@ from mercer.preimages.learned import Learned
 from mercer.preimages.objective import paired_values, squared_norms
 from mercer.preimages.search import Search
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+    from mercer.preimages.base import Found
+    from mercer.preimages.descent import Iterative
+
 _NAMES = {
     "auto": None,
     "fixed_point": FixedPoint,
@@ -31,7 +39,7 @@ _NAMES = {
 }
 
 
-def preimage(psi, method="auto", start=None):
+def preimage(psi: Expansion, method: Any = "auto", start: ArrayLike | None = None) -> PreImage:
     """Return points z_j whose features are near the vectors of a block: small |psi_j - phi(z_j)|^2.
 
     Most vectors of a feature space are not phi(z) for any z (section IV of the paper), so an approximate pre-image is
@@ -119,7 +127,7 @@ def _search(psi, method, start):
     return PreImage(found.points, np.maximum(distance, 0), found.converged, found.n_iter, method, explain(why, found))
 
 
-def checked_psi(psi):
+def checked_psi(psi: Expansion) -> Expansion:
     """Return an expansion over rows of numbers in float64, or raise a TypeError."""
     if not isinstance(psi, Expansion):
         raise TypeError(f"psi must be an Expansion, such as features(kernel, X) @ coef; got {type(psi).__name__}.")
@@ -138,7 +146,7 @@ def checked_psi(psi):
     return Expansion(psi.kernel, points.astype(np.float64), coef)
 
 
-def own_values(psi):
+def own_values(psi: Expansion) -> Any:
     """Return psi(psi.points), or raise a ValueError if squared distances would overflow."""
     values = psi(psi.points)
     for name, factor in (("coef", psi.coef), ("psi(points)", values)):
@@ -147,7 +155,7 @@ def own_values(psi):
     return values
 
 
-def checked_start(psi, start):
+def checked_start(psi: Expansion, start: Array) -> Array:
     """Return the starting points as a float64 array (m, d), or raise a ValueError."""
     start = psi.kernel.admit(as_rows(start, "start", np.float64), "start")
     start = start.toarray() if sp.issparse(start) else start
@@ -158,7 +166,7 @@ def checked_start(psi, start):
     return start
 
 
-def explain(why, found):
+def explain(why: str, found: Found) -> str:
     """Return a sentence on the method, and the reasons of the points that did not converge with their counts."""
     failures = Counter(reason for reason, good in zip(found.reasons, found.converged, strict=True) if not good)
     if not failures:
@@ -167,13 +175,13 @@ def explain(why, found):
     return f"{why}. {sum(failures.values())} of {len(found.converged)} did not converge: {parts}"
 
 
-def check_method(name, method):
+def check_method(name: str, method: Iterative | str) -> None:
     """Raise unless a parameter is "auto", the name of a method, or a record."""
     if not (isinstance(method, str) and method == "auto"):
         choose_method(method, _NAMES, Method, "FixedPoint()", name)
 
 
-def method_for(kernel, method, names, protocol):
+def method_for(kernel: Kernel, method: Iterative | str, names: dict[Any, Any], protocol: Any) -> tuple[Any, ...]:
     """Return the method for a kernel, given by name or as a record, and why it is used, or raise a TypeError."""
     if isinstance(method, str) and method == "auto":
         return _automatic(kernel)

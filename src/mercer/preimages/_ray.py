@@ -1,14 +1,21 @@
 """ray: the one-term reduced set, that is the multiple of some phi(z) that is nearest to a vector."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import ArrayLike
 from mercer.preimages._preimage import checked_psi, checked_start, explain, method_for, own_values
 from mercer.preimages.descent import dense_rows
 from mercer.preimages.fixed_point import FixedPoint
 from mercer.preimages.gradient import Gradient
 from mercer.preimages.objective import Quotient, paired_values, squared_norms
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
 
 _NAMES = {"auto": None, "fixed_point": FixedPoint, "gradient": Gradient}
 
@@ -44,7 +51,7 @@ class Ray:
     reason: str
 
 
-def ray(psi, start=None, method="auto"):
+def ray(psi: Expansion, start: ArrayLike | None = None, method: Any = "auto") -> Ray:
     """Return the one-term reduced set of every vector: the multiple b phi(z) that is nearest to it.
 
     z maximises <psi_j, phi(z)>^2 / k(z, z). The best multiple is b = <psi, phi(z)> / k(z, z), and then

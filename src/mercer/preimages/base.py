@@ -1,11 +1,12 @@
 """The protocol of pre-image methods (`Method`, `Found`) and the result of `preimage` (`PreImage`)."""
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from mercer._common import check_flags
+from mercer._compute import html
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 
@@ -96,8 +97,16 @@ class PreImage:
     method: Method
     reason: str
 
+    def _repr_html_(self):
+        facts = [("method", self.method), ("points", len(self.sqdist))]
+        if len(self.sqdist):
+            middle, largest = np.median(self.sqdist), np.max(self.sqdist)
+            facts += [("squared distance", f"{middle:.4g} in the median, {largest:.4g} at most")]
+        facts += [("converged", f"{np.sum(self.converged)} of {len(self.converged)}"), ("reason", self.reason)]
+        return html.table("PreImage", facts)
 
-def choose_method(method, names, protocol, example, name="method"):
+
+def choose_method(method: Any, names: dict[Any, Any], protocol: type[Any], example: str, name: str = "method") -> Any:
     """Return the method for a string or a record, or raise an error that lists the strings."""
     if isinstance(method, str):
         if method not in names:

@@ -4,12 +4,19 @@ Every active point has one trial per iteration, all trials are evaluated togethe
 falls. A step rule proposes the trials: fixed-point steps or quasi-Newton directions.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import check_integer, check_number, check_positive
+from mercer._common import Array, ArrayLike, check_integer, check_number, check_positive
 from mercer.preimages.base import Found
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
 
 # Halvings of a step after which no lower value can be told from rounding.
 _HALVINGS = 40
@@ -26,7 +33,7 @@ class Iterative:
     restarts: int = 3
     pull: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
         check_integer("restarts", self.restarts, least=0)
@@ -35,7 +42,7 @@ class Iterative:
             raise ValueError(f"pull = {self.pull!r} must be at least 0.")
 
 
-def row_dot(a, b):
+def row_dot(a: Array, b: Array) -> Array:
     """Return the inner products of the rows of two arrays."""
     return np.einsum("ij,ij->i", a, b)
 
@@ -58,17 +65,39 @@ class Descent:
         ``restart(columns, attempt)`` returns new starting points, and whether there are any.
     """
 
-    def __init__(self, evaluate, rule, start, tolerance, restart):
+    rule: Any
+    tolerance: Array
+    value: Any
+    v: Any
+    valid: Any
+    failures: Array
+    attempt: Array
+    n_iter: Array
+    best: Any
+    lowest: Array
+    converged: Array
+    reasons: list[Any]
+
+    def __init__(
+        self,
+        evaluate: Callable[..., Any],
+        rule: Any,
+        start: ArrayLike,
+        tolerance: ArrayLike,
+        restart: Callable[..., Any],
+    ) -> None:
         m = len(start)
-        self.evaluate, self.rule, self.tolerance, self.restart = evaluate, rule, tolerance, restart
-        self.z = start.copy()
+        self.evaluate: Callable[..., Any] = evaluate
+        self.restart: Callable[..., Any] = restart
+        self.rule, self.tolerance = rule, tolerance
+        self.z: Any = start.copy()
         self.value, self.v, self.valid = evaluate(self.z, np.arange(m))
         self.failures, self.attempt, self.n_iter = (np.zeros(m, int) for _ in range(3))
-        self.active = np.ones(m, bool)
+        self.active: Array = np.ones(m, bool)
         self.best, self.lowest = start.copy(), np.full(m, np.inf)
         self.converged, self.reasons = np.zeros(m, bool), [""] * m
 
-    def run(self, max_iter):
+    def run(self, max_iter: int) -> Found:
         """Return the lowest point of every descent, after ``max_iter`` trials at most; none is above its start."""
         self._stop_or_restart(np.arange(len(self.z)))
         for _ in range(max_iter):
@@ -135,11 +164,15 @@ class Restarts:
     The order of the points is computed only for vectors whose start fails.
     """
 
-    def __init__(self, psi, start, restarts):
-        self.psi, self.start, self.restarts = psi, start, restarts
-        self.order = {}
+    psi: Expansion
+    start: Array
+    restarts: int
 
-    def __call__(self, columns, attempt):
+    def __init__(self, psi: Expansion, start: ArrayLike, restarts: int) -> None:
+        self.psi, self.start, self.restarts = psi, start, restarts
+        self.order: dict[int, Array] = {}
+
+    def __call__(self, columns: Array, attempt: Any) -> tuple[Any, ...]:
         """Return the points (r, d) for the given attempts, and whether there are that many (r,)."""
         missing = [j for j in columns if j not in self.order]
         if missing and self.restarts:
@@ -154,13 +187,13 @@ class Restarts:
             yield [i for i in rows if (dense_rows(self.psi, [i])[0] != self.start[j]).any()][: self.restarts]
 
 
-def nearest(psi, values, count):
+def nearest(psi: Expansion, values: Array, count: int) -> Array:
     """Return which points are nearest to each vector in feature space (count, m), from ``values`` = psi(points)."""
     squares = psi.kernel.diag(psi.points)[:, None] - 2 * values
     return np.argsort(squares, axis=0, kind="stable")[:count]
 
 
-def dense_rows(psi, rows):
+def dense_rows(psi: Expansion, rows: Array) -> Array:
     """Return some points of an expansion as a dense float64 array."""
     points = psi.prepared.container[rows]
     return np.asarray(points.toarray() if psi.prepared.sparse else points, np.float64)

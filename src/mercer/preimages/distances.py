@@ -1,16 +1,23 @@
 """Pre-images by multidimensional scaling (Kwok and Tsang): distances to neighbours determine the point."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer._common import check_integer
+from mercer._common import Array, check_integer
 from mercer.kernels.forms import flat_kernel, form_of
 from mercer.preimages.base import Found
 from mercer.preimages.behind_map import behind_maps
 from mercer.preimages.descent import dense_rows, nearest
 from mercer.preimages.fixed_point import normalised
 from mercer.preimages.inverse import invert, require_invertible
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
 
 # Vectors per block.
 _BLOCK = 64
@@ -55,16 +62,16 @@ class Distances:
     neighbours: int = 10
     normalise: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("neighbours", self.neighbours)
 
-    def require(self, kernel):
+    def require(self, kernel: Kernel) -> None:
         """Raise a TypeError unless the kernel is a monotone function of the distance or of the inner product."""
         require_invertible(self, kernel)
         if self.normalise and form_of(flat_kernel(kernel)) != "radial":
             raise TypeError(f"normalise=True needs a Radial kernel, whose features lie on a sphere; got {kernel!r}.")
 
-    def find(self, psi, start):
+    def find(self, psi: Expansion, start: Array) -> Found:
         """Return a point for every vector; O(n^2 m) for the values of psi, then a small SVD each."""
         return behind_maps(self._find, psi, start)
 
@@ -79,7 +86,7 @@ class Distances:
             block = slice(first, first + _BLOCK)
             points[block] = _place(_neighbours(psi, order[:, block]), squares[:, block].T)
         reason = "psi has values at its neighbours that no feature has there"
-        return Found(points, inside, np.zeros(len(start), int), tuple("" if ok else reason for ok in inside))
+        return Found(points, inside, np.zeros(len(start), int), tuple("" if ok else reason for ok in np.ravel(inside)))
 
 
 def _squared_distances(psi, order, values):

@@ -1,15 +1,22 @@
 """Exact pre-images from the values of psi at the points of an orthonormal basis, for vectors that are some phi(z)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer._common import check_positive
+from mercer._common import Array, check_positive
 from mercer.kernels.forms import evaluate_form, form_of
 from mercer.preimages.base import Found
 from mercer.preimages.behind_map import behind_maps
 from mercer.preimages.inverse import invert, require_invertible
 from mercer.preimages.objective import Distance, spread
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
 
 # Squared distance at which the profile of a radial kernel has its limit.
 _FAR = 1e200
@@ -49,14 +56,14 @@ class Exact:
 
     tol: float = 1e-10
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_positive("tol", self.tol)
 
-    def require(self, kernel):
+    def require(self, kernel: Kernel) -> None:
         """Raise a TypeError unless the kernel is a monotone function of the distance or of the inner product."""
         require_invertible(self, kernel)
 
-    def find(self, psi, start):
+    def find(self, psi: Expansion, start: Array) -> Found:
         """Return a point for every vector; d n m kernel values for inner products, 2 d n each for distances."""
         return behind_maps(self._find, psi, start)
 

@@ -1,15 +1,25 @@
 """Pre-images under radial kernels by a fixed-point iteration on weighted means (Mika et al. 1999)."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array, ArrayLike
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
 from mercer.preimages.behind_map import behind_maps
 from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot
 from mercer.preimages.objective import spread, weights
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
+    from mercer.preimages.base import Found
 
 # A denominator below this share of the sum of absolute weights is rounding.
 _CANCELLED = 1e-8
@@ -63,7 +73,7 @@ class FixedPoint(Iterative):
 
     normalise: bool = False
 
-    def require(self, kernel):
+    def require(self, kernel: Kernel) -> None:
         """Raise a TypeError unless the kernel is radial, or radial behind a linear map."""
         if form_of(flat_kernel(kernel)) != "radial":
             raise TypeError(
@@ -71,7 +81,7 @@ class FixedPoint(Iterative):
                 f"of Radial kernels; got {kernel!r}. Use method='gradient'."
             )
 
-    def find(self, psi, start):
+    def find(self, psi: Expansion, start: Array) -> Found:
         """Return a point for every vector; O(n d) per trial and point."""
         return behind_maps(self._find, psi, start)
 
@@ -81,7 +91,7 @@ class FixedPoint(Iterative):
             psi = normalised(psi)
         return self.follow(_WeightedMean(psi, self.pull, start, scale), psi, start, scale)
 
-    def follow(self, mean, psi, start, scale):
+    def follow(self, mean: Callable[..., Any], psi: Expansion, start: ArrayLike, scale: float) -> Found:
         """Return fixed points of a weighted mean.
 
         Parameters
@@ -103,7 +113,7 @@ class FixedPoint(Iterative):
         return Descent(mean, _Secant(start.shape, scale), start, tolerance, restart).run(self.max_iter)
 
 
-def normalised(psi):
+def normalised(psi: Expansion) -> Any:
     """Return vectors of a radial kernel scaled to the norm of its features; a vector 0 stays 0."""
     norms = psi.norms()
     return psi * (np.sqrt(psi.kernel.diag(psi.points[:1])) / np.where(norms > 0, norms, 1))
@@ -112,7 +122,7 @@ def normalised(psi):
 class _WeightedMean:
     """Objective k(0) - 2 <psi, phi(z)> + pull |z - anchor|^2 and the step from z to the weighted mean."""
 
-    def __init__(self, psi, pull, anchor, scale):
+    def __init__(self, psi: Expansion, pull: float, anchor: ArrayLike, scale: float) -> None:
         self.psi, self.pull, self.anchor = psi, pull, anchor
         self.touching = _TOUCHING * scale**2
         # k decreases as kink |x - z| at x = z; 0 for smooth kernels, whose derivative in |x - z|^2 is finite there
@@ -121,7 +131,7 @@ class _WeightedMean:
         self.kink = 0.0 if np.isfinite(slope[0]) else 2 * np.sqrt(near[1]) * abs(slope[1])
         self.top = evaluate_form(self.psi.kernel, np.zeros(1))[0]
 
-    def __call__(self, z, columns):
+    def __call__(self, z: Array, columns: Array) -> tuple[Array, ...]:
         parts = [self._tile(tile, z[rows], columns[rows]) for rows, tile in tiles(Points(z), self.psi.prepared)]
         return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
 
@@ -150,7 +160,7 @@ class _WeightedMean:
         return self.kink * row_dot(touching, W)
 
 
-def steps(force, denominator, weight, barrier):
+def steps(force: Array, denominator: Array, weight: Array, barrier: Array) -> tuple[Array, Array]:
     """Return the steps to weighted means (r, d), and whether these are more than rounding (r,).
 
     ``force`` is minus half the gradient, ``denominator`` and ``weight`` are the sums of the weights and of their
@@ -170,12 +180,12 @@ def steps(force, denominator, weight, barrier):
 class _Secant:
     """Step rule z + v, first extrapolated by the last two steps, then plain, then halved after each failure."""
 
-    def __init__(self, shape, scale):
+    def __init__(self, shape: tuple[int, int], scale: float) -> None:
         self.moved, self.before = np.zeros(shape), np.zeros(shape)
         self.known = np.zeros(shape[0], bool)
         self.farthest = scale / 2
 
-    def propose(self, rows, z, v, failures):
+    def propose(self, rows: Array, z: Array, v: Array, failures: Array) -> tuple[Array, float]:
         known = self.known[rows]
         step = v * 0.5 ** np.maximum(failures - known, 0)[:, None]
         first = np.flatnonzero(known & (failures == 0))
@@ -190,8 +200,8 @@ class _Secant:
         step *= np.minimum(1, np.maximum(self.farthest, plain) / np.maximum(length, np.finfo(float).tiny))[:, None]
         return np.where((row_dot(step, v) > 0)[:, None], step, v)
 
-    def accept(self, rows, moved, before, after):
+    def accept(self, rows: Array, moved: Array, before: Array, after: Array) -> None:
         self.moved[rows], self.before[rows], self.known[rows] = moved, before, True
 
-    def forget(self, rows):
+    def forget(self, rows: Any) -> None:
         self.known[rows] = False

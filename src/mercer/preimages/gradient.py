@@ -1,13 +1,22 @@
 """Pre-images under any differentiable kernel by quasi-Newton descent of many points at once."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import check_integer
+from mercer._common import Array, ArrayLike, Memory, check_integer
 from mercer.kernels.base import require_gradient
 from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot
 from mercer.preimages.objective import Distance
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
+    from mercer.preimages.base import Found
 
 # Sufficient decrease of Armijo's rule, and the relative curvature below which a pair of steps is not stored.
 _ARMIJO, _CURVATURE = 1e-4, 1e-10
@@ -50,19 +59,19 @@ class Gradient(Iterative):
 
     memory: int = 8
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         check_integer("memory", self.memory)
 
-    def require(self, kernel):
+    def require(self, kernel: Kernel) -> None:
         """Raise a TypeError unless the kernel has a gradient."""
         require_gradient(kernel, "Gradient", "use method='learned'")
 
-    def find(self, psi, start):
+    def find(self, psi: Expansion, start: Array) -> Found:
         """Return a point for every vector; O(n d) per trial and point, with 2 m d memory numbers stored."""
         return self.minimise(Distance(psi, self.pull, start), psi, start)
 
-    def minimise(self, objective, psi, start):
+    def minimise(self, objective: Callable[..., Any], psi: Expansion, start: ArrayLike) -> Found:
         """Return points where an objective is stationary.
 
         Parameters
@@ -94,13 +103,13 @@ class _LimitedMemory:
     Steps are cut so that no coordinate falls below the floor.
     """
 
-    def __init__(self, start, memory, width, centre, floor):
+    def __init__(self, start: ArrayLike, memory: Memory, width: float, centre: ArrayLike, floor: float) -> None:
         self.steps, self.changes = (np.zeros((memory, *start.shape)) for _ in range(2))
         self.inverse = np.zeros((memory, len(start)))
         self.scale = np.zeros(len(start))
         self.width, self.centre, self.floor = width, np.asarray(centre).ravel(), floor
 
-    def propose(self, rows, z, v, failures):
+    def propose(self, rows: Array, z: Array, v: Array, failures: Array) -> tuple[Array, Array]:
         direction = self._direction(rows, v)
         direction[(z <= self.floor) & (direction < 0)] = 0
         slope = row_dot(direction, v)
@@ -128,7 +137,7 @@ class _LimitedMemory:
             q += (shares[i] - inverse[i] * row_dot(changes[i], q))[:, None] * steps[i]
         return -q
 
-    def accept(self, rows, moved, before, after):
+    def accept(self, rows: Array, moved: Array, before: Array, after: Array) -> None:
         change = after - before
         curvature, size = row_dot(moved, change), row_dot(change, change)
         useful = curvature > _CURVATURE * np.sqrt(size * row_dot(moved, moved))
@@ -138,5 +147,5 @@ class _LimitedMemory:
             memory[-1, rows] = latest
         self.scale[rows] = curvature / size[useful]
 
-    def forget(self, rows):
+    def forget(self, rows: Array) -> None:
         self.inverse[:, rows], self.scale[rows] = 0, 0

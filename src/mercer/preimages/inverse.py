@@ -1,13 +1,22 @@
 """Inverses of monotone profiles: from a kernel value to the squared distance or inner product of its points."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from mercer._common import Array
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+    from mercer.preimages.exact import Exact
 
 _DOUBLINGS, _STEPS = 100, 200
 
 
-def require_invertible(method, kernel):
+def require_invertible(method: Exact, kernel: Kernel) -> None:
     """Raise a TypeError unless a kernel is a monotone function of the distance or of the inner product."""
     name = type(method).__name__
     kernel = flat_kernel(kernel)
@@ -25,7 +34,7 @@ def require_invertible(method, kernel):
         )
 
 
-def invert(kernel, values, scale, negative):
+def invert(kernel: Kernel, values: Array, scale: float, negative: bool) -> tuple[Array, Array]:
     """Return s with profile(s) = value, and whether the profile attains the value, by bracketed Newton steps.
 
     ``scale`` is the size of s to try first, ``negative`` whether s may be negative. Where the profile does not attain

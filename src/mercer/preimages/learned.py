@@ -4,11 +4,12 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from mercer._common import check_integer, check_positive
+from mercer._common import Array, ArrayLike, check_integer, check_positive
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -17,7 +18,7 @@ from mercer.kernels.radial import Matern
 from mercer.least_squares import lstsq
 from mercer.preimages.base import Found
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 # Rows of kernel values per block of the normal equations.
 _ROWS = 4096
@@ -88,7 +89,7 @@ class Learned:
     ridge: float = 0.1
     random_state: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.noise is not None and not callable(self.noise):
             raise TypeError(f"noise must be a function (X, rng) -> corrupted X, or None; got {self.noise!r}.")
         if not isinstance(self.kernel, Kernel):
@@ -98,10 +99,10 @@ class Learned:
         check_positive("ridge", self.ridge)
         check_integer("random_state", self.random_state, least=0)
 
-    def require(self, kernel):
+    def require(self, kernel: Kernel) -> None:
         """Accept every kernel: least squares needs only kernel values."""
 
-    def find(self, psi, start):
+    def find(self, psi: Expansion, start: Array) -> Found:
         """Return W'psi, or with noise the expected clean points given the corrupted ``start``."""
         points = psi.points if isinstance(psi.points, np.ndarray) else psi.points.toarray()
         m = len(psi)
@@ -117,15 +118,15 @@ class Learned:
 class _Rows:
     """Rows with equality and hash by content, as keys of the caches below."""
 
-    def __init__(self, points):
+    def __init__(self, points: ArrayLike) -> None:
         self.points = points
         self._content = points.shape, np.ascontiguousarray(points).tobytes()
         self._hash = hash(self._content)
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return self._content == other._content
 
-    def __hash__(self):
+    def __hash__(self) -> int:
         return self._hash
 
 
@@ -181,5 +182,5 @@ def _nystroem(kernel, Z, X, Y, ridge):
     np.fill_diagonal(normal, normal.diagonal() + 10 * np.finfo(np.float64).eps * np.trace(normal))
     coef = scipy.linalg.cho_solve(scipy.linalg.cho_factor(normal), right)
     residual = np.linalg.norm(normal @ coef - right) / max(np.linalg.norm(right), np.finfo(np.float64).tiny)
-    logger.info("learned from %d points over %d landmarks: relative residual %.1e", len(X), len(Z), residual)
+    _logger.info("learned from %d points over %d landmarks: relative residual %.1e", len(X), len(Z), residual)
     return coef

@@ -1,21 +1,29 @@
 """Objectives over points of input space, one vector per point: distances and quotients, with their gradients."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from mercer._common import Array, ArrayLike
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
 from mercer.preimages.descent import row_dot
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
 
 # phi(z) counts as orthogonal to psi where value and slope of psi are below this share of |psi| |phi(z)|.
 _ORTHOGONAL = 1e-6
 
 
-def squared_norms(psi, values):
+def squared_norms(psi: Expansion, values: Array) -> Array:
     """Return |psi_j|^2 (m,) from ``values`` = psi(psi.points)."""
     return np.diagonal(values) if psi.coef is None else np.einsum("ij,ij->j", psi.coef, values)
 
 
-def paired_values(psi, z):
+def paired_values(psi: Expansion, z: Array) -> Array:
     """Return <psi_j, phi(z_j)> for every vector and its point (m,), without gradients.
 
     Examples
@@ -31,7 +39,7 @@ def paired_values(psi, z):
     return values
 
 
-def paired(psi, z, columns):
+def paired(psi: Expansion, z: Array, columns: Array) -> tuple[Array, Array]:
     """Return <psi_j, phi(z_r)> (r,) and its gradient in z_r (r, d), where j = columns[r].
 
     Values and gradients share the tiles, so distances are computed once; no array (r, n, d) is formed.
@@ -53,7 +61,7 @@ def paired(psi, z, columns):
     return values, gradient
 
 
-def weights(psi, columns):
+def weights(psi: Expansion, columns: Array) -> Array:
     """Return the coefficients of some vectors as rows (r, n)."""
     if psi.coef is None:
         W = np.zeros((len(columns), len(psi.prepared)))
@@ -77,16 +85,22 @@ class Distance:
     (array([-4.]), array([[0.]]))
     """
 
-    def __init__(self, psi, pull, anchor):
+    psi: Expansion
+    pull: float
+    anchor: Array
+    norms: Array
+    width: float
+
+    def __init__(self, psi: Expansion, pull: float, anchor: ArrayLike) -> None:
         self.psi, self.pull, self.anchor = psi, pull, anchor
         self.norms, self.width = psi.norms(), spread(psi)
 
-    def size(self, start):
+    def size(self, start: Array) -> Array:
         """Return the size of the values (m,), |psi| max(|psi|, |phi(start)|), positive also where psi = 0."""
         top = np.sqrt(np.abs(self.psi.kernel.diag(start)))
         return np.maximum(self.norms, _ORTHOGONAL**2 * top) * np.maximum(self.norms, top)
 
-    def __call__(self, z, columns):
+    def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:
         """Return values (r,), gradients (r, d), and whether psi has an influence at each point (r,)."""
         kernel, points = self.psi.kernel, Points(z)
         inner, slope = paired(self.psi, z, columns)
@@ -112,15 +126,18 @@ class Quotient:
     array([-25.])
     """
 
-    def __init__(self, psi):
+    norms: Array
+    width: float
+
+    def __init__(self, psi: Expansion) -> None:
         self.psi = psi
         self.norms, self.width = psi.norms(), spread(psi)
 
-    def size(self, start):
+    def size(self, start: Array) -> Any:
         """Return the size of the values (m,), |psi|^2."""
         return self.norms**2
 
-    def __call__(self, z, columns):
+    def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:
         """Return values (r,), gradients (r, d), and whether psi has an influence at each point (r,)."""
         kernel, points = self.psi.kernel, Points(z)
         inner, slope = paired(self.psi, z, columns)
@@ -139,7 +156,7 @@ def _has_influence(inner, gradient, size, width):
     return (np.abs(inner) > negligible) | (np.linalg.norm(gradient, axis=1) * width > negligible)
 
 
-def spread(psi):
+def spread(psi: Expansion) -> float:
     """Return the root mean squared distance of the points from their mean, the unit of tolerances; 1 if it is 0."""
     points = psi.prepared
     # sparse rows are not centred: the squared norm of their mean is subtracted

@@ -1,13 +1,21 @@
 """Pre-images among objects: the nearest object of an expansion, improved by edits of strings, sequences and sets."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer._common import check_integer
 from mercer._compute.objects import Objects
 from mercer.preimages.base import Found
+
+if TYPE_CHECKING:
+    from mercer._compute.objects import Shared
+    from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
 
 
 @dataclass(frozen=True)
@@ -42,17 +50,17 @@ class Search:
     neighbours: object = None
     max_iter: int = 100
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("max_iter", self.max_iter)
         if not (self.neighbours is None or callable(self.neighbours)):
             raise TypeError(f"neighbours must be a function of an object, got {self.neighbours!r}.")
 
-    def require(self, kernel):
+    def require(self, kernel: Kernel) -> None:
         """Raise a TypeError unless the kernel takes objects."""
         if kernel.tags.points not in ("objects", "rows or objects", "any"):
             raise TypeError(f"Search looks for objects, but {kernel!r} takes {kernel.tags.points}; use method='auto'.")
 
-    def find(self, psi, start):
+    def find(self, psi: Expansion, start: Shared) -> Found:
         """Return an object for every vector; one evaluation of psi at all neighbours of an object per step."""
         neighbours = self.neighbours or _edits_of(psi.points)
         found = [self._descend(psi[:, j], z, neighbours) for j, z in enumerate(start)]
@@ -91,7 +99,7 @@ def _edits_of(points):
 
 
 @singledispatch
-def edits(point, tokens, resize=True):  # noqa: ARG001
+def edits(point: Any, tokens: Any, resize: bool = True) -> Any:  # noqa: ARG001
     """Return the objects at one edit of an object, none empty, with given tokens; ``resize`` allows another length.
 
     Examples

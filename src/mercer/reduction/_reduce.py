@@ -1,5 +1,8 @@
 """reduce: check the arguments, run a reduced-set method, and recompute the errors of its sets."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from mercer._common import check_function, check_integer, check_number
@@ -33,7 +36,14 @@ _NAMES = {
 }
 
 
-def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
+def reduce(
+    psi: Expansion,
+    n_vectors: int | None = None,
+    tol: float | None = None,
+    method: Any = "construct",
+    *,
+    callback: Callable[..., Any] | None = None,
+) -> Reduction:
     r"""Return a reduced set: an approximation of the vectors of a block with fewer points, shared by all columns.
 
     .. math:: \psi_j = \sum_{i=1}^n C_{ij}\,\phi(x_i) \;\approx\; \psi'_j = \sum_{i=1}^{s} A_{ij}\,\phi(z_i),
@@ -124,12 +134,12 @@ def reduce(psi, n_vectors=None, tol=None, method="construct", *, callback=None):
     return _result(trace, method, reason)
 
 
-def check_reduction(method):
+def check_reduction(method: Any) -> Any:
     """Return the method for a string or a record, or raise an error that lists the strings."""
     return choose_method(method, _NAMES, Method, "Construct()")
 
 
-def check_limits(n_vectors, name, value, method=None):
+def check_limits(n_vectors: int | None, name: str, value: float | None, method: Any = None) -> None:
     """Raise unless the number of vectors, or a share in [0, 1) of the error or score, or a method with one is given."""
     if n_vectors is None and value is None and not getattr(method, "fixes_size", False):
         raise ValueError(f"n_vectors and {name} are both None; give at least one of them.")

@@ -1,17 +1,24 @@
 """The protocol of reduced-set methods (`Method`, `Target`, `Stage`) and the result of `reduce` (`Reduction`)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import Array, ArrayLike
+from mercer._compute import html
 from mercer._compute.objects import type_name
 from mercer.expansion import Expansion
 from mercer.kernels.base import require_gradient
 from mercer.preimages.objective import squared_norms
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 # Largest squared norm of a vector.
 _LARGEST = 1e150
@@ -46,39 +53,39 @@ class Target:
            [6.]]), array([4.]))
     """
 
-    def __init__(self, psi):
+    def __init__(self, psi: Expansion) -> None:
         if not isinstance(psi, Expansion):
             raise TypeError(f"psi must be an Expansion, such as svc.expansion_; got {type(psi).__name__}.")
         self.original, self.psi = psi, _in_float64(psi)
 
     @property
-    def kernel(self):
+    def kernel(self) -> Kernel:
         """The kernel of psi."""
         return self.psi.kernel
 
     @property
-    def points(self):
+    def points(self) -> Any:
         """The n points of psi: rows of numbers in float64, other points unchanged."""
         return self.psi.points
 
     @property
-    def coef(self):
+    def coef(self) -> Array:
         """The coefficients (n, m) in float64, with the identity written out."""
         return self.psi.dense_coef()
 
     @property
-    def eps(self):
+    def eps(self) -> float:
         """The precision of the type of psi: that of float32 for float32 points, else of float64."""
         narrow = getattr(self.original.points, "dtype", None) == np.float32
         return float(np.finfo(np.float32 if narrow else np.float64).eps)
 
     @cached_property
-    def values(self):
+    def values(self) -> Any:
         """<phi(x_i), psi_j> (n, m), which is K coef."""
         return self.psi(self.points)
 
     @cached_property
-    def squares(self):
+    def squares(self) -> Any:
         """|psi_j|^2 (m,)."""
         squares = squared_norms(self.psi, self.values)
         size = np.einsum("ij,ij->j", np.abs(self.coef), np.abs(self.values))
@@ -96,7 +103,7 @@ class Target:
             )
         return np.maximum(squares, 0)
 
-    def relative(self, residuals):
+    def relative(self, residuals: ArrayLike) -> Array:
         """Return |residual| / |psi| from squared residuals; 0 for a vector 0, never NaN.
 
         Parameters
@@ -201,7 +208,14 @@ class Reduction:
     reason: str
     trace: Any = field(repr=False, compare=False, default=None)
 
-    def at(self, n_vectors):
+    def _repr_html_(self) -> str:
+        error = np.max(self.relative_error, initial=0.0)
+        facts = [("expansion", self.expansion), ("relative error", f"{error:.4g} at most"), ("method", self.method)]
+        drawn = len(self.sizes) > 1 and np.isfinite(self.history).all()
+        picture = html.curve(self.sizes, self.history, "relative error by number of vectors") if drawn else ""
+        return html.table("Reduction", [*facts, ("reason", self.reason)], picture)
+
+    def at(self, n_vectors: int) -> Reduction:
         """Return the result of this run for a smaller number of vectors; only coefficients are computed anew.
 
         Parameters
@@ -235,7 +249,7 @@ class Reduction:
         )
 
 
-def require_new_points(method, psi):
+def require_new_points(method: Any, psi: Expansion) -> None:
     """Raise a TypeError unless new points can be constructed: rows of numbers, and a kernel with a gradient."""
     name, remedy = type(method).__name__, "use a method that selects points of psi, such as method='greedy'"
     if not _over_rows(psi):

@@ -1,10 +1,14 @@
 """Construct: reduced set construction, one new point after another, each a one-term reduced set of the residuals."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import check_integer, check_positive
+from mercer._common import Array, Memory, check_integer, check_positive
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.threads import serial_blas
 from mercer.expansion import Expansion
@@ -15,6 +19,9 @@ from mercer.preimages.gradient import Gradient
 from mercer.reduction.base import Stage, require_new_points
 from mercer.reduction.residual import Residual, ResidualMean, smooth
 from mercer.reduction.span import Span
+
+if TYPE_CHECKING:
+    from mercer.reduction.base import Target
 
 # A feature whose squared distance to the span of the others is below this share of its square is a duplicate.
 _DUPLICATE = 1e-8
@@ -71,17 +78,17 @@ class Construct:
     tol: float = 1e-2
     memory: str | int = "1GB"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("starts", self.starts)
         check_integer("max_iter", self.max_iter)
         check_positive("tol", self.tol)
         parse_memory(self.memory)
 
-    def require(self, psi):
+    def require(self, psi: Expansion) -> None:
         """Raise a TypeError unless psi is over rows of numbers and its kernel has a gradient."""
         require_new_points(self, psi)
 
-    def find(self, target, n_vectors, tol):
+    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield sets that grow by one point."""
         psi, total = target.psi, target.squares.sum()
         run = _Growth(target, n_vectors, self.memory)
@@ -104,7 +111,7 @@ class Construct:
 class _Growth:
     """A set of new points with their span, and the residuals at all points of psi."""
 
-    def __init__(self, target, n_vectors, memory):
+    def __init__(self, target: Target, n_vectors: int | float, memory: Memory) -> None:
         self.target, self.span = target, Span(target)
         self.pool, self.rows = np.empty((n_vectors, target.points.shape[1])), np.arange(n_vectors)
         self.left = target.values.copy()
@@ -113,18 +120,18 @@ class _Growth:
         self.basis = np.empty((0, len(self.left)), np.float32)
         self.memory, self.size = memory, 0
 
-    def approximation(self):
+    def approximation(self) -> Expansion | None:
         """Return psi' as an expansion, None before the first point."""
         if not self.size:
             return None
         return Expansion(self.target.kernel, self.pool[: self.size], self.span.coefficients())
 
-    def best_starts(self, count):
+    def best_starts(self, count: int) -> Array:
         """Return the points of psi with the largest sum_j <rho_j, phi(x)>^2 / k(x, x), the largest first."""
         quotient = np.einsum("ij,ij->i", self.left, self.left) / np.where(self.squares > 0, self.squares, np.inf)
         return np.argsort(-quotient, kind="stable")[:count]
 
-    def add(self, residual, points):
+    def add(self, residual: Residual, points: Array) -> bool:
         """Add the point that lowers the error most; return False if none does."""
         T, S = self.span.project(points)
         distance = S.diagonal()

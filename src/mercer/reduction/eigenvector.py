@@ -1,8 +1,16 @@
 """Eigenvector: reduced set selection by the eigenvectors of small eigenvalues of the Gram matrix."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from mercer._common import Array
 from mercer.reduction.subset import Elimination
+
+if TYPE_CHECKING:
+    from mercer.reduction.subset import Independent
 
 
 class Eigenvector(Elimination):
@@ -43,12 +51,12 @@ class Eigenvector(Elimination):
     [0.1, 3.0]
     """
 
-    def order(self, basis):
+    def order(self, basis: Independent) -> Array:
         """Return the terms, the last dropped first."""
         return eliminate(basis)[0]
 
 
-def eliminate(basis):
+def eliminate(basis: Independent) -> tuple[Array, Array]:
     """Return the terms, the last dropped first, and the bound rho(v, n) of each removal on the squared error it adds.
 
     Examples

@@ -1,15 +1,23 @@
 """Exhaustive: reduced set selection by a search over all subsets of the points."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import check_positive
+from mercer._common import Array, check_positive
 from mercer._compute.compile import compiled
 from mercer.linalg import cholesky
 from mercer.reduction.base import Stage
 from mercer.reduction.subset import gram
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.reduction.base import Target
 
 
 @dataclass(frozen=True)
@@ -56,13 +64,13 @@ class Exhaustive:
     limit: float = 1e6
     memory: str | int = "1GB"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_positive("limit", self.limit)
 
-    def require(self, psi):
+    def require(self, psi: Expansion) -> None:
         """Accept every expansion; `find` refuses an indefinite Gram matrix."""
 
-    def find(self, target, n_vectors, tol):
+    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the best set of ``n_vectors`` points, or with a tolerance the best set of every size."""
         n = len(target.values)
         sizes = range(1, n_vectors + 1) if tol else [n_vectors]
@@ -82,7 +90,7 @@ class Exhaustive:
             )
 
 
-def best_subset(factor, vectors, size):
+def best_subset(factor: Array, vectors: Array, size: int) -> Array:
     """Return the rows (size,) of a factor (n, r) whose span is nearest to some vectors (r, m).
 
     Examples

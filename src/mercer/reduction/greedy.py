@@ -1,10 +1,18 @@
 """Greedy: reduced set selection that drops the term with the smallest loss, one after another."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.linalg
 
+from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer.reduction.subset import Elimination
+
+if TYPE_CHECKING:
+    from mercer.reduction.subset import Independent
 
 # Array entries per compiled call, between checks for Ctrl-C: a few tenths of a second.
 _BETWEEN = 2e8
@@ -49,12 +57,12 @@ class Greedy(Elimination):
     ([0.1, 3.0], True)
     """
 
-    def order(self, basis):
+    def order(self, basis: Independent) -> Array:
         """Return the terms, the last dropped first."""
         return eliminate(basis)[0]
 
 
-def eliminate(basis):
+def eliminate(basis: Independent) -> tuple[Array, Array]:
     """Return the terms, the last dropped first, and the squared error that each removal adds, summed over columns.
 
     The squared error with the first s terms is the sum of ``losses[s:]``.

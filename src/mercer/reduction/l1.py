@@ -1,12 +1,19 @@
 """L1: reduced set selection by a Lasso in feature space for each column."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import check_positive
+from mercer._common import Array, check_positive
 from mercer.reduction.path import SparsePath, growing, solution_at
 from mercer.reduction.row_sparse import RowSparse, point_weights
+
+if TYPE_CHECKING:
+    from mercer.reduction.base import Target
 
 
 @dataclass(frozen=True)
@@ -56,17 +63,17 @@ class L1(SparsePath):
 
     penalty: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.penalty is not None:
             check_positive("penalty", self.penalty)
 
     @property
-    def fixes_size(self):
+    def fixes_size(self) -> bool:
         """Whether the penalty determines the number of points."""
         return self.penalty is not None
 
-    def find(self, target, n_vectors, tol):
+    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the supports along the path, or the sets up to the support for a given penalty."""
         if self.penalty is None:
             yield from super().find(target, n_vectors, tol)
@@ -77,7 +84,7 @@ class L1(SparsePath):
             terms[np.argmax(np.max([problem.entering for problem in problems], axis=0))] = 1.0
         yield from growing(target, terms)
 
-    def problems(self, K, coef):
+    def problems(self, K: Array, coef: Array) -> list[RowSparse]:
         """Return a problem for each column."""
         columns = [column[:, None] for column in coef.T if column.any()]
         weights = [np.where(column[:, 0] != 0, point_weights(column, self.weighted), np.inf) for column in columns]

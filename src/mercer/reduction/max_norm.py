@@ -1,5 +1,6 @@
 """MaxNorm: reduced set selection by a penalty on the largest coefficient of each point."""
 
+from mercer._common import Array
 from mercer.reduction.path import SparsePath
 from mercer.reduction.row_sparse import RowSparse, point_weights
 
@@ -44,6 +45,6 @@ class MaxNorm(SparsePath):
     [0.0, 3.0]
     """
 
-    def problems(self, K, coef):
+    def problems(self, K: Array, coef: Array) -> list[RowSparse]:
         """Return one problem for all columns."""
         return [RowSparse(K, coef, point_weights(coef, self.weighted))]

@@ -1,11 +1,15 @@
 """Merge: reduced set construction that replaces pairs of points by the best point on the line between them."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.optimize
 
-from mercer._common import check_integer
+from mercer._common import Array, check_integer
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import Points
 from mercer._compute.threads import serial_blas
@@ -13,6 +17,10 @@ from mercer._compute.tile import Tile
 from mercer.kernels.forms import evaluate_form, flat_kernel, flatten, form_of
 from mercer.preimages.descent import dense_rows
 from mercer.reduction.base import Stage, require_new_points
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.reduction.base import Target
 
 # Largest ratio of the sizes of successive stages: the error of each stage costs the cube of its size.
 _RATIO = 0.93
@@ -61,17 +69,17 @@ class Merge:
     steps: int = 9
     memory: str | int = "1GB"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_integer("steps", self.steps, least=3, most=10_000)
         parse_memory(self.memory)
 
-    def require(self, psi):
+    def require(self, psi: Expansion) -> None:
         """Raise a TypeError unless psi is over rows of numbers and its kernel is radial."""
         require_new_points(self, psi)
         if form_of(flat_kernel(psi.kernel)) != "radial":
             raise TypeError(f"Merge needs a Radial kernel, such as Gaussian; got {psi.kernel!r}. Use 'construct'.")
 
-    def find(self, target, n_vectors, tol):
+    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the sets before further merges, the smallest first."""
         n = len(target.coef)
         require_memory(
@@ -97,7 +105,7 @@ class Merge:
 class _Pairs:
     """The remaining terms, one per slot, and for each the partner with which its merge has the smallest loss."""
 
-    def __init__(self, target, steps):
+    def __init__(self, target: Target, steps: int) -> None:
         n = len(target.coef)
         rows = dense_rows(target.psi, np.arange(n))
         # a point of the line between two rows is mapped to the line between the mapped rows
@@ -121,11 +129,11 @@ class _Pairs:
         self.partner = self.loss.argmin(axis=1)
         self.least = self.loss.min(axis=1)
 
-    def remaining(self):
+    def remaining(self) -> Array:
         """Return the indices of the remaining points."""
         return self.slots[self.alive]
 
-    def merge(self):
+    def merge(self) -> None:
         """Replace the pair with the smallest loss by one point in the slot of the first."""
         i = int(np.argmin(self.least))
         j = int(self.partner[i])

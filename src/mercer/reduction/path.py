@@ -1,13 +1,22 @@
 """The regularisation path of a sparse problem: the points it keeps as the penalty decreases, in sets of every size."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import check_fraction
+from mercer._common import Array, check_fraction
 from mercer.reduction.base import Stage
 from mercer.reduction.subset import gram
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.reduction.base import Target
+    from mercer.reduction.row_sparse import RowSparse
 
 # Ratio of successive penalties, and of the last one to the first.
 _STEP, _LAST = 0.7, 1e-7
@@ -15,7 +24,7 @@ _STEP, _LAST = 0.7, 1e-7
 _NEAR = 1 + 1e-5
 
 
-def sparse_path(target, problems, gap, n_vectors):
+def sparse_path(target: Target, problems: list[RowSparse], gap: float, n_vectors: int) -> Iterator[Any]:
     """Yield the supports of `RowSparse` problems for decreasing penalties, and sets of every size up to ``n_vectors``.
 
     The support is the union over the problems, which share one lambda and are solved to a relative duality gap.
@@ -25,7 +34,7 @@ def sparse_path(target, problems, gap, n_vectors):
     yield from path(target, largest, lambda penalty: solution(problems, penalty, gap, coefs), n_vectors)
 
 
-def solution(problems, penalty, gap, coefs=None):
+def solution(problems: list[RowSparse], penalty: float, gap: float, coefs: list[Any] | None = None) -> Array:
     """Return the largest penalty term of each point (n,) over the problems; ``coefs`` is a start, then the solution."""
     coefs = [None] * len(problems) if coefs is None else coefs
     for i, problem in enumerate(problems):
@@ -33,7 +42,7 @@ def solution(problems, penalty, gap, coefs=None):
     return np.max([problem.terms(coef) for problem, coef in zip(problems, coefs, strict=True)], axis=0)
 
 
-def solution_at(problems, penalty, gap):
+def solution_at(problems: list[RowSparse], penalty: float, gap: float) -> Array:
     """Return the terms (n,) for one penalty, by decreasing penalties; one below the end of the path is its end."""
     largest, coefs = max(problem.largest for problem in problems), [None] * len(problems)
     penalty = max(penalty, _LAST * largest)
@@ -43,12 +52,12 @@ def solution_at(problems, penalty, gap):
     return terms
 
 
-def growing(target, terms):
+def growing(target: Target, terms: Array) -> Iterator[Any]:
     """Yield sets that grow to a support, the largest term first."""
     yield from _growing(target, np.empty(0, dtype=np.intp), terms)
 
 
-def path(target, largest, solve, n_vectors):
+def path(target: Target, largest: float, solve: Callable[..., Any], n_vectors: int) -> Iterator[Any]:
     """Yield the supports of a sparse problem for decreasing penalties, and sets of every size between them.
 
     ``largest`` is the smallest penalty that keeps no point; ``solve(penalty)`` returns the penalty term of each point
@@ -120,16 +129,16 @@ class SparsePath:
     gap: float = 1e-4
     memory: str | int = "1GB"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_fraction("gap", self.gap)
 
-    def require(self, psi):
+    def require(self, psi: Expansion) -> None:
         """Accept every expansion; `find` refuses an indefinite Gram matrix."""
 
-    def find(self, target, n_vectors, tol):
+    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the supports along the path."""
         yield from sparse_path(target, self.problems(self.matrix(target), target.coef), self.gap, n_vectors)
 
-    def matrix(self, target):
+    def matrix(self, target: Target) -> Array:
         """Return the Gram matrix in float64."""
         return gram(target, self.memory, 4).astype(np.float64, copy=False)

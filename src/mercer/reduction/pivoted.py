@@ -1,11 +1,19 @@
 """Pivoted: reduced set selection by orthogonal least squares or pivoted Cholesky."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer.gram import Gram
 from mercer.reduction.base import Stage
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.reduction.base import Target
 
 
 @dataclass(frozen=True)
@@ -46,10 +54,10 @@ class Pivoted:
 
     aimed: bool = True
 
-    def require(self, psi):
+    def require(self, psi: Expansion) -> None:
         """Accept every expansion; under an indefinite kernel the run may end early."""
 
-    def find(self, target, n_vectors, tol):
+    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the selected points, one more each time."""
         matrix = Gram(target.kernel, target.points)
         lengths = np.array(matrix.diagonal(), np.float64)

@@ -1,18 +1,30 @@
 """Refine: reduced set construction that optimises all points at once, with the coefficients eliminated."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from mercer._common import check_fraction, check_integer
+from mercer._common import Array, ArrayLike, PointsLike, check_fraction, check_integer
 from mercer._compute import pick_backend
 from mercer._compute.points import Points, take_points
 from mercer.preimages.objective import spread
 from mercer.reduction.base import Method, Stage, require_new_points
 from mercer.reduction.construct import Construct
 from mercer.reduction.trace import Trace, best
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.reduction.base import Target
 
 # Ridge on the Gram matrix of the points, as a share of its mean diagonal: without it the coefficients of points that
 # approach each other diverge. It changes the minimum by the square of this share.
@@ -65,18 +77,18 @@ class Refine:
     max_iter: int = 100
     tol: float = 1e-9
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if isinstance(self.start, type) or not isinstance(self.start, Method):
             raise TypeError(f"start = {self.start!r} must be a record such as Construct().")
         check_integer("max_iter", self.max_iter)
         check_fraction("tol", self.tol)
 
-    def require(self, psi):
+    def require(self, psi: Expansion) -> None:
         """Raise a TypeError unless the start applies to psi and new points can be constructed."""
         self.start.require(psi)
         require_new_points(self, psi)
 
-    def find(self, target, n_vectors, tol):
+    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the sets of the start, the last of them refined."""
         trace = Trace(target)
         for stage in self.start.find(target, n_vectors, tol):
@@ -104,11 +116,14 @@ class Refine:
 class Captured:
     """-tr B' (K_zz + ridge)^-1 B over the points of a reduced set: minus the squared norm of the projection of psi."""
 
-    def __init__(self, target):
-        self.target, self.kernel = target, target.kernel
-        self.coef = np.ascontiguousarray(target.coef.T)
+    target: Target
+    kernel: Kernel
 
-    def __call__(self, Z):
+    def __init__(self, target: Target) -> None:
+        self.target, self.kernel = target, target.kernel
+        self.coef: Array = np.ascontiguousarray(target.coef.T)
+
+    def __call__(self, Z: PointsLike | None) -> Any:
         """Return the value and its gradient (s, d) at points Z (s, d)."""
         kernel, points, shared = self.kernel, Points(Z), self.target.psi.prepared
         K = kernel(Z)
@@ -121,7 +136,7 @@ class Captured:
         return -np.einsum("ij,ij->", A, B), 2 * gradient
 
 
-def solve_symmetric(K, B):
+def solve_symmetric(K: Array, B: Array) -> Array:
     """Solve a symmetric system, by Cholesky unless the kernel is indefinite."""
     try:
         return scipy.linalg.cho_solve(scipy.linalg.cho_factor(K), B)
@@ -132,14 +147,14 @@ def solve_symmetric(K, B):
 class _Descent:
     """L-BFGS over all points; keeps the best points so far."""
 
-    def __init__(self, target, points):
+    def __init__(self, target: Target, points: ArrayLike) -> None:
         self.value, self.points = np.inf, points
         self.captured, self.total = Captured(target), target.squares.sum()
         # the curvature along a point grows with the square of its coefficients; scaling removes half of the difference
         sizes = np.linalg.norm(best(target, points)[0].coef.astype(np.float64), axis=1)
         self.scale = spread(target.psi) / np.sqrt(np.maximum(sizes / max(sizes.max(), _TINY), 1e-2))[:, None]
 
-    def run(self, max_iter, tol):
+    def run(self, max_iter: int, tol: float) -> None:
         scipy.optimize.minimize(
             self.evaluate,
             (self.points / self.scale).ravel(),
@@ -149,7 +164,7 @@ class _Descent:
             options={"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "ftol": tol, "gtol": 0.0},
         )
 
-    def evaluate(self, flat):
+    def evaluate(self, flat: Array) -> tuple[float, Array]:
         Z = flat.reshape(self.points.shape) * self.scale
         value, gradient = self.captured(Z)
         if value < self.value:

@@ -1,12 +1,21 @@
 """Objectives of reduced set construction over one point: the part of the residuals that a feature captures."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
 from mercer.kernels.forms import evaluate_form
 from mercer.preimages.fixed_point import steps
 from mercer.preimages.objective import spread
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
 
 # Values below this share of the squares of all vectors are rounding.
 _ORTHOGONAL = 1e-14
@@ -27,21 +36,24 @@ class Residual:
     array([-17.])
     """
 
-    def __init__(self, psi, chi, squares):
+    kernel: Kernel
+    squares: float
+
+    def __init__(self, psi: Expansion, chi: Expansion | None, squares: float) -> None:
         self.kernel, self.squares = psi.kernel, squares
         coef = np.eye(len(psi)) if psi.coef is None else psi.coef
-        self.parts = [(psi.prepared, coef)] + ([] if chi is None else [(chi.prepared, -chi.coef)])
-        self.width = spread(psi)
+        self.parts: list[Any] = [(psi.prepared, coef)] + ([] if chi is None else [(chi.prepared, -chi.coef)])
+        self.width: float = spread(psi)
 
-    def size(self, start):
+    def size(self, start: Array) -> Array:
         """Return the size of the values (r,) for starts (r, d)."""
         return np.full(len(start), self.squares)
 
-    def inner(self, z):
+    def inner(self, z: Array) -> Any:
         """Return <rho_j, phi(z)> (r, m)."""
         return self._inner(self._tiles(Points(z)))
 
-    def __call__(self, z, columns):  # noqa: ARG002
+    def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:  # noqa: ARG002
         """Return values (r,), gradients (r, d), and whether the value exceeds rounding (r,)."""
         kernel, points = self.kernel, Points(z)
         tiles = self._tiles(points)
@@ -74,7 +86,7 @@ class ResidualMean(Residual):
     objective, so its sign is always right.
     """
 
-    def __call__(self, z, columns):  # noqa: ARG002
+    def __call__(self, z: Array, columns: Array) -> tuple[Array, Array, Array]:  # noqa: ARG002
         """Return values (r,), steps (r, d), and whether they are valid (r,)."""
         tiles = self._tiles(Points(z))
         inner = self._inner(tiles)
@@ -93,6 +105,6 @@ class ResidualMean(Residual):
         return -values / top, step, valid & (values > _ORTHOGONAL * top * self.squares)
 
 
-def smooth(kernel):
+def smooth(kernel: Kernel) -> bool:
     """Return whether a radial kernel has a finite slope in |x - z|^2 at 0, as weighted means need."""
     return bool(np.isfinite(evaluate_form(kernel, np.zeros(1), order=1)[0]))

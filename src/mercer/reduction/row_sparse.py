@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import warn
+from mercer._common import Array, ArrayLike, warn
 from mercer._compute.compile import compiled
 
 # Passes of coordinate descent between two Newton steps: the fewest, and the most while Newton steps are short.
@@ -91,7 +91,10 @@ class RowSparse:
            [ 0.,  0.]]), True)
     """
 
-    def __init__(self, K, coef, weights):
+    coef: Array
+    weights: Array
+
+    def __init__(self, K: ArrayLike, coef: ArrayLike, weights: ArrayLike) -> None:
         self.K, self.coef, self.weights = K, coef, weights
         self._values = K @ coef
         self._square = float(np.einsum("ij,ij->", coef, self._values))
@@ -99,23 +102,23 @@ class RowSparse:
         self._usable = np.flatnonzero(usable & np.isfinite(weights))
 
     @property
-    def largest(self):
+    def largest(self) -> float:
         """The smallest lambda at which B = 0 is the minimiser."""
         return float(self.entering.max(initial=0))
 
     @property
-    def entering(self):
+    def entering(self) -> Array:
         """The lambda (n,) below which B = 0 violates the constraint of a point."""
         found, rows = np.zeros(len(self.weights)), self._usable
         found[rows] = 2 * np.abs(self._values[rows]).sum(axis=1) / self.weights[rows]
         return found
 
-    def terms(self, coef):
+    def terms(self, coef: Array) -> Array:
         """Return the terms c_i max_j |B_ij| of the penalty (n,); 0 for points that are not kept."""
         heights = np.abs(coef).max(axis=1)
         return np.where(heights > 0, self.weights, 0) * heights
 
-    def solve(self, penalty, gap=1e-4, start=None):
+    def solve(self, penalty: float, gap: float = 1e-4, start: Array | None = None) -> Minimum:
         """Return the `Minimum` for lambda = ``penalty`` to a relative duality gap; ``start`` (n, m) may be near it.
 
         A ConvergenceWarning gives the gap if it stays larger.
@@ -252,7 +255,7 @@ def _bound(inner, square, violation):
     return scale, scale * (2 * inner - scale * square)
 
 
-def point_weights(coef, weighted):
+def point_weights(coef: Array, weighted: bool) -> Array:
     """Return the weights c (n,) of points: 1, or the mean nonzero |coef| over the largest of the point.
 
     Examples

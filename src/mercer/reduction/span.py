@@ -1,9 +1,17 @@
 """The span of some features: best coefficients of vectors in it, and their residuals, as it grows."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import scipy.linalg
 
+from mercer._common import Array
 from mercer._compute.points import count_points, join_points, take_points
+
+if TYPE_CHECKING:
+    from mercer.reduction.base import Target
 
 # Points per block of the factorisation; within a block they are eliminated one by one.
 _BLOCK = 64
@@ -31,7 +39,7 @@ class Span:
            [0.]]), array([16.]))
     """
 
-    def __init__(self, target):
+    def __init__(self, target: Target) -> None:
         self.target = target
         self.points = None
         self.kept = np.empty(0, dtype=np.intp)
@@ -41,27 +49,27 @@ class Span:
         # squared residuals (m,); negative ones come from rounding or an indefinite kernel
         self.residuals = target.squares.copy()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return 0 if self.points is None else count_points(self.points)
 
     @property
-    def coordinates(self):
+    def coordinates(self) -> Array:
         """Y (r, m), one row per feature that is not skipped."""
         return self._Y[: len(self.kept)]
 
     @property
-    def factor(self):
+    def factor(self) -> Array:
         """L (r, r), lower triangular."""
         r = len(self.kept)
         return self._L[:r, :r]
 
-    def coefficients(self):
+    def coefficients(self) -> Array:
         """Return the best coefficients (s, m)."""
         A = np.zeros((len(self), self._Y.shape[1]))
         A[self.kept] = scipy.linalg.solve_triangular(self.factor, self.coordinates, lower=True, trans="T")
         return A
 
-    def project(self, points):
+    def project(self, points: Array) -> tuple[Array, Array]:
         """Return T = L^-1 K_z,new (r, p), the coordinates of new features, and their residuals' Gram matrix (p, p)."""
         corner = np.asarray(self.target.kernel(points), np.float64)
         if not len(self.kept):
@@ -70,7 +78,7 @@ class Span:
         T = scipy.linalg.solve_triangular(self.factor, across, lower=True)
         return T, corner - T.T @ T
 
-    def add(self, points, values=None):
+    def add(self, points: Array, values: Array | None = None) -> None:
         """Add the features of one or more points in order; ``values`` (p, m) are <phi(z), psi_j> if known."""
         values = self.target.psi(points) if values is None else values
         for start in range(0, len(values), _BLOCK):
@@ -83,7 +91,7 @@ class Span:
         self._top = max(self._top, own.max())
         before = len(self)
         floor = (before + len(own)) * self.target.eps * self._top
-        self.points = points if before == 0 else join_points([self.points, points])
+        self.points: Any = points if before == 0 else join_points([self.points, points])
         values = values - T.T @ self.coordinates
         self._reserve(len(self.kept) + len(own))
         for j in range(len(own)):
@@ -96,8 +104,8 @@ class Span:
             T = np.vstack([T, column])
             S = S - np.outer(column, column)
             values = values - column[:, None] * y
-            self.kept = np.append(self.kept, before + j)
-            self.residuals = self.residuals - y**2
+            self.kept: Array = np.append(self.kept, before + j)
+            self.residuals: Any = self.residuals - y**2
 
     def _reserve(self, size):
         have = len(self._L)

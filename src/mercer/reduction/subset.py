@@ -1,18 +1,26 @@
 """Shared by reduced set selection: the Gram matrix, its numerical null space, and nested stages."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 
+from mercer._common import Array, Memory
 from mercer._compute.memory import require_memory
 from mercer.gram import Gram
 from mercer.linalg import cholesky
 from mercer.reduction.base import Stage
 
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.reduction.base import Target
 
-def gram(target, memory, matrices=1):
+
+def gram(target: Target, memory: Memory, matrices: int = 1) -> Array:
     """Return the Gram matrix (n, n) of the points of a target; an indefinite one is refused with a ValueError.
 
     Raises a MemoryError before any computation if ``matrices`` arrays of this size exceed ``memory``.
@@ -64,7 +72,7 @@ class Independent(NamedTuple):
     coordinates: np.ndarray
 
 
-def independent(K, coef):
+def independent(K: Array, coef: Array) -> Independent:
     """Return independent features by pivoted Cholesky in O(n r^2); pivots below n eps of the largest are dropped.
 
     The condition of L is at most about (n eps)^(-1/2), so methods update L and not the inverse of K.
@@ -81,7 +89,7 @@ def independent(K, coef):
     return Independent(part.pivots, np.tril(part.factor[part.pivots]), part.factor.T @ coef)
 
 
-def nested(target, order):
+def nested(target: Target, order: Array) -> Iterator[Any]:
     """Yield the first point of an order, the first two, and so on.
 
     Examples
@@ -103,10 +111,10 @@ class Elimination:
 
     memory: str | int = "1GB"
 
-    def require(self, psi):
+    def require(self, psi: Expansion) -> None:
         """Accept every expansion; `find` refuses an indefinite Gram matrix."""
 
-    def find(self, target, n_vectors, tol):
+    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield nested sets of the remaining terms."""
         basis = independent(gram(target, self.memory, 5), target.coef)
         yield from nested(target, self.order(basis)[:n_vectors])

@@ -1,10 +1,19 @@
 """The sets of points of a run of `reduce` with their errors, and the expansion over each set."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.reduction.span import Span
+
+if TYPE_CHECKING:
+    from mercer.reduction.base import Stage, Target
 
 
 class Trace:
@@ -23,34 +32,38 @@ class Trace:
     (array([1]), array([0.8]))
     """
 
-    def __init__(self, target):
+    target: Target
+    stages: list[Any]
+    residuals: list[Any]
+
+    def __init__(self, target: Target) -> None:
         self.target, self.stages, self.residuals = target, [], []
         self._span, self._latest = Span(target), None
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         # the span serves only to extend the run
         return {"target": self.target, "stages": self.stages, "residuals": self.residuals}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self.__dict__ |= state | {"_span": Span(state["target"]), "_latest": None}
 
     @property
-    def sizes(self):
+    def sizes(self) -> Array:
         """Numbers of vectors (h,)."""
         return np.array([len(stage.rows) for stage in self.stages], dtype=np.intp)
 
     @property
-    def history(self):
+    def history(self) -> Array:
         """Relative errors (h,) of all columns together."""
         total = self.target.squares.sum()
         left = np.array([np.abs(residuals).sum() for residuals in self.residuals])
         return np.sqrt(left / total) if total > 0 else np.zeros(len(left))
 
-    def reached(self, tol):
+    def reached(self, tol: float) -> bool:
         """Return whether the relative error of the last set is at most ``tol`` in every column."""
         return bool(self.stages) and float(self.target.relative(self.residuals[-1]).max()) <= tol
 
-    def record(self, stage):
+    def record(self, stage: Stage) -> Array:
         """Record a set and return its relative error (m,); one as large as the last set replaces it only if better."""
         residuals = self._residuals(stage)
         if self.stages and len(stage.rows) <= len(self.stages[-1].rows):
@@ -61,7 +74,7 @@ class Trace:
             self.residuals.append(residuals)
         return self.target.relative(self.residuals[-1])
 
-    def run(self, stages, n_vectors, tol, callback=None):
+    def run(self, stages: Iterator[Any], n_vectors: int, tol: float, callback: Callable[..., Any] = None) -> str:
         """Record sets until one has ``n_vectors`` points or the error ``tol``, or there are no more; return why."""
         for stage in stages:
             if len(stage.rows) > n_vectors:
@@ -75,7 +88,7 @@ class Trace:
             return f"n_vectors = {n_vectors} reached"
         return "the method found no further vector that lowers the error"
 
-    def result(self, index):
+    def result(self, index: int) -> tuple[Expansion, Array]:
         """Return the expansion over one of the sets in the type of psi, and its relative error (m,)."""
         stage = self.stages[index]
         points = take_points(stage.points, stage.rows)
@@ -101,7 +114,7 @@ class Trace:
         return self._span.residuals
 
 
-def best(target, points):
+def best(target: Target, points: Array) -> tuple[Expansion, Array]:
     """Return psi with the best coefficients over ``points``, in the type of psi, and its relative error (m,).
 
     The error is recomputed in float64 from the points and the coefficients of the expansion.
@@ -126,7 +139,7 @@ def best(target, points):
     return Expansion(target.kernel, points, A), error(target, points64, A.astype(np.float64))
 
 
-def error(target, points, coef):
+def error(target: Target, points: Array, coef: Array) -> Array:
     """Return the relative errors (m,) of any expansion: |psi|^2 - 2 <psi, psi'> + |psi'|^2, in float64."""
     values = np.asarray(target.kernel(points), np.float64) @ coef - 2 * target.psi(points)
     return target.relative(target.squares + np.einsum("ij,ij->j", coef, values))

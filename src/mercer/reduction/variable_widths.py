@@ -1,11 +1,13 @@
 """VariableWidths: reduced set construction with Gaussian functions of several widths."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.optimize
 
-from mercer._common import check_fraction, check_integer
+from mercer._common import Array, ArrayLike, PointsLike, check_fraction, check_integer
 from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, VariableWidthGaussian
@@ -65,25 +67,25 @@ class VariableWidths:
     max_iter: int = 200
     tol: float = 1e-9
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if isinstance(self.start, type) or not isinstance(self.start, Method):
             raise TypeError(f"start = {self.start!r} must be a record such as Construct().")
         check_integer("max_iter", self.max_iter)
         check_fraction("tol", self.tol)
 
-    def require(self, psi):
+    def require(self, psi: Expansion) -> None:
         """Raise a TypeError unless psi is over rows and a Gaussian kernel, to which the start applies."""
         if type(psi.kernel) is not Gaussian:
             raise TypeError(f"VariableWidths needs a Gaussian kernel, got {psi.kernel!r}; use method='refine'.")
         require_new_points(self, psi)
         self.start.require(psi)
 
-    def embed(self, psi):
+    def embed(self, psi: Expansion) -> Expansion:
         """Return psi over the kernel of the reduced set."""
         points = psi.points.toarray() if hasattr(psi.points, "toarray") else psi.points
         return Expansion(VariableWidthGaussian(psi.kernel.gamma, points.shape[1]), points, psi.coef)
 
-    def find(self, target, n_vectors, tol):
+    def find(self, target: Target, n_vectors: int, tol: float) -> Iterator[Any]:
         """Yield the sets of the refined start, then the last of them with widths."""
         kernel = target.kernel
         one_width = Target(Expansion(Gaussian(kernel.gamma), target.points[:, :-1], target.coef))
@@ -107,7 +109,7 @@ class VariableWidths:
 class _Descent:
     """L-BFGS over points and widths; keeps the best points so far."""
 
-    def __init__(self, target, points):
+    def __init__(self, target: Target, points: ArrayLike) -> None:
         self.value, self.points, self.total = np.inf, points, target.squares.sum()
         self.square = 0.5 / target.kernel.gamma
         largest = np.clip(1e-3 / (len(points) * target.eps), 2, _LARGEST)
@@ -119,7 +121,7 @@ class _Descent:
         weights = np.sqrt(np.maximum(sizes / max(sizes.max(), np.finfo(float).tiny), 1e-2))[:, None]
         self.scale = np.concatenate([np.full((1, points.shape[1] - 1), self.square**0.5), [[1.0]]], axis=1) / weights
 
-    def run(self, max_iter, tol):
+    def run(self, max_iter: int, tol: float) -> None:
         Z, A = self.points[:, :-1], self.points[:, -1:] ** 2
         logs = np.log(2 * A / self.square - 1).clip(*self.bounds)
         low, high = np.full(self.points.shape, -np.inf), np.full(self.points.shape, np.inf)
@@ -133,7 +135,7 @@ class _Descent:
             options={"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "ftol": tol, "gtol": 0.0},
         )
 
-    def evaluate(self, flat):
+    def evaluate(self, flat: Array) -> tuple[float, Array]:
         moved = flat.reshape(self.points.shape) * self.scale
         rise = self.square / 2 * np.exp(moved[:, -1])
         A = self.square / 2 + rise
@@ -152,11 +154,15 @@ class Captured:
     of psi: they are at most 1, in any dimension.
     """
 
-    def __init__(self, points, coef, square):
-        self.points, self.coef, self.v = points, np.asarray(coef, np.float64), square
-        self.own = np.full(len(points), square)
+    points: Array
+    coef: Array
+    v: float
 
-    def __call__(self, Z, A):
+    def __init__(self, points: ArrayLike, coef: ArrayLike, square: float) -> None:
+        self.points, self.coef, self.v = points, np.asarray(coef, np.float64), square
+        self.own: Array = np.full(len(points), square)
+
+    def __call__(self, Z: PointsLike | None, A: Array) -> tuple[float, Array, Array]:
         """Return the value and its gradients in points Z (s, d) and squared widths A (s,)."""
         K, inner = self._values(Z, A, Z, A)
         P, across = self._values(Z, A, self.points, self.own)

@@ -1,8 +1,12 @@
 """certify: recompute how far a fitted model is from its optimum, by objectives and their gap or by residuals."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from mercer._common import ArrayLike, PointsLike
+from mercer._compute import html
 
 # Residuals that are printed one by one.
 _SHOWN = 6
@@ -36,14 +40,19 @@ class Certificate:
     convex: bool = True
 
     @property
-    def gap(self):
+    def gap(self) -> float | None:
         """Primal minus dual objective of a convex problem."""
         return self.primal - self.dual if self.convex else None
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         gap = f"gap={self.gap:.2g}, " if self.convex else ""
         end = "" if self.convex else _STATIONARY
         return f"Certificate(primal={self.primal:.6g}, dual={self.dual:.6g}, {gap}kkt={self.kkt:.2g}{end})"
+
+    def _repr_html_(self):
+        gap = f"{self.gap:.6g}" if self.convex else "none: the problem is not convex"
+        numbers = {"primal objective": f"{self.primal:.8g}", "dual objective": f"{self.dual:.8g}", "gap": gap}
+        return html.table("Certificate", [*numbers.items(), ("largest violation", f"{self.kkt:.4g}")])
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,15 +72,20 @@ class Residuals:
     residuals: np.ndarray
     convex: bool = True
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         values = np.ravel(self.residuals)
         shown = ", ".join(f"{value:.2g}" for value in values[:_SHOWN])
         more = ", ..." if len(values) > _SHOWN else ""
         end = "" if self.convex else _STATIONARY
         return f"Residuals(largest={np.max(values, initial=0.0):.2g}, residuals=[{shown}{more}] ({len(values)}){end})"
 
+    def _repr_html_(self):
+        values = np.ravel(self.residuals)
+        facts = [("residuals", len(values)), ("largest", f"{np.max(values, initial=0.0):.4g}")]
+        return html.table("Residuals", [*facts, ("convex problem", "yes" if self.convex else "no")])
 
-def total(certificates):
+
+def total(certificates: list[Certificate]) -> Certificate:
     """Return one certificate for several: objectives add up, the largest violation counts."""
     return Certificate(
         sum(each.primal for each in certificates),
@@ -81,7 +95,7 @@ def total(certificates):
     )
 
 
-def certify(model, X, y=None, sample_weight=None):
+def certify(model: Any, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Any:
     r"""Recompute the certificate of a fitted model in float64 from its training points.
 
     Support vector machines give objectives, their gap and the largest violation of the optimality conditions. Other

@@ -1,13 +1,14 @@
 """Kernel Fisher discriminants, from a ridge regression of class memberships."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from mercer._common import check_positive, check_weights, warn
+from mercer._common import Array, Memory, Seed, check_positive, check_weights, warn
 from mercer._compute.memory import require_memory
 from mercer._compute.points import take_points, widened
 from mercer.expansion import Expansion
@@ -41,7 +42,16 @@ class Discriminants:
     trace_error: float | None = None
 
 
-def discriminants(phi, classes, mu, weights=None, *, n=None, memory="1GB", random_state=None):
+def discriminants(
+    phi: Expansion,
+    classes: Array,
+    mu: float,
+    weights: Array | None = None,
+    *,
+    n: int | None = None,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
+) -> Discriminants:
     r"""Return the first n directions w with S_B w = lambda (S_W + mu I) w and w'(S_W + mu I) w = sum of the weights.
 
     S_B = sum_c n_c (m_c - m)(m_c - m)' and S_W = sum_i (phi_i - m_c)(phi_i - m_c)', weighted. Since S_B + S_W is the
@@ -77,7 +87,16 @@ def discriminants(phi, classes, mu, weights=None, *, n=None, memory="1GB", rando
     return Discriminants(phi @ A.astype(dtype), intercept, between / within, means, solved.residual)
 
 
-def restricted(phi, onto, classes, mu, weights=None, *, n=None, memory="1GB"):
+def restricted(
+    phi: Expansion,
+    onto: Expansion,
+    classes: Array,
+    mu: float,
+    weights: Array | None = None,
+    *,
+    n: int | None = None,
+    memory: Memory = "1GB",
+) -> Any:
     """Return the directions of ``discriminants`` in the span of other vectors; stores nothing of size n.
 
     In coordinates F = Q'Phi with class means M about the mean: w = Q L^-T U n^(1/2) and lambda = s^2 with L L' = S_W +
@@ -86,12 +105,8 @@ def restricted(phi, onto, classes, mu, weights=None, *, n=None, memory="1GB"):
     check_positive("mu", mu)
     weights = check_weights("weights", weights, len(phi))
     sizes = _sizes(classes, weights)
-    require_memory(
-        restricted_bytes(len(onto)),
-        memory,
-        f"discriminants over {len(onto)} landmarks",
-        "fewer landmarks, or a larger memory=",
-    )
+    task, remedy = f"discriminants over {len(onto)} landmarks", "fewer landmarks, or a larger memory="
+    require_memory(restricted_bytes(len(onto)), memory, task, remedy)
     Q, total = orthonormal_basis(onto, memory), sizes.sum()
     centres, within, spanned = _class_moments(Q, phi.points, np.asarray(classes), weights, sizes)
     centre = sizes @ centres / total
@@ -136,7 +151,18 @@ def _class_moments(Q, points, classes, weights, sizes):
     return means + shift, scatter - sums.T @ means, spanned
 
 
-def residuals(psi, intercept, eigenvalues, means, priors, *, classes, mu, weights, points=None):
+def residuals(
+    psi: Expansion,
+    intercept: Array,
+    eigenvalues: Array,
+    means: Array,
+    priors: Array,
+    *,
+    classes: Array,
+    mu: float,
+    weights: Array,
+    points: Any = None,
+) -> Array:
     """Return the largest relative residual of three equations of each direction (m,).
 
     With scores y_i = psi(x_i) + b, the mean M of their class and s = 1 + 1 / lambda they are: the eigenproblem
@@ -222,7 +248,7 @@ def _contrasts(sizes):
     return np.linalg.qr(np.column_stack([np.sqrt(sizes), np.eye(len(sizes))[:, 1:]]))[0][:, 1:]
 
 
-def log_posteriors(Z, means, priors):
+def log_posteriors(Z: Array, means: Array, priors: Array) -> Array:
     """Return log P(class | z) up to a constant of each row, for Gaussian classes of unit covariance (n_test, C)."""
     offsets = np.log(priors) - np.sum(means.astype(np.float64) ** 2, axis=1) / 2
     return Z @ means.T + offsets.astype(Z.dtype)

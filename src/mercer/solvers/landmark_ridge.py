@@ -7,6 +7,7 @@ The vectors psi = sum_j b_j phi(z_j) that minimise sum_i w_i (psi(x_i) - Y_i)^2 
 """
 
 import logging
+from typing import Any
 
 import numpy as np
 from scipy.linalg import blas, lapack
@@ -14,13 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 from sklearn.utils.random import sample_without_replacement
 
-from mercer._common import warn
+from mercer._common import Array, ArrayLike, Seed, warn
 from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
 from mercer.linalg import cg
 from mercer.linalg.operators import InnerProducts, epsilon
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 # Largest relative residual of the linear system, and the number of steps.
 _TOL, _STEPS = 1e-6, 200
@@ -32,12 +33,14 @@ _SAMPLE = 8
 _JITTER = 1.0
 
 
-def stored_bytes(m):
+def stored_bytes(m: int) -> Any:
     """Return the number of bytes that ``solve`` takes beyond the points: a matrix of order m, and kernel values."""
     return 8 * m * m + 24 * _VALUES
 
 
-def solve(onto, blocks, Y, alpha, weights=None, random_state=None):
+def solve(
+    onto: Expansion, blocks: Any, Y: Any, alpha: float, weights: Array | None = None, random_state: Seed = None
+) -> tuple[Any, ...]:
     """Return the vectors over landmarks for the columns of Y, and the relative residual of their linear system.
 
     ``blocks`` are those of the points, see ``as_blocks``; each step takes their kernel values with the landmarks once.
@@ -52,7 +55,7 @@ def solve(onto, blocks, Y, alpha, weights=None, random_state=None):
     B, steps = cg.solve(system, right, precondition, tol=_TOL / 2, max_iter=_STEPS)
     error = np.linalg.norm(right - system @ B, axis=0) / np.maximum(np.linalg.norm(right, axis=0), 1e-300)
     residual = float(error.max())
-    logger.info("ridge over %d landmarks by %d steps: relative residual %.1e", len(onto), steps, residual)
+    _logger.info("ridge over %d landmarks by %d steps: relative residual %.1e", len(onto), steps, residual)
     if residual > _TOL:
         warn(
             f"ridge over {len(onto)} landmarks left a relative residual of {residual:.1e} after {steps} steps of "
@@ -65,10 +68,10 @@ def solve(onto, blocks, Y, alpha, weights=None, random_state=None):
 class _System:
     """The operator B -> (K_zx W K_xz + alpha K_zz) B."""
 
-    def __init__(self, onto, blocks, Y, alpha, weights):
+    def __init__(self, onto: Expansion, blocks: Any, Y: ArrayLike, alpha: float, weights: ArrayLike) -> None:
         self._onto, self._blocks, self._alpha, self._columns = onto, blocks, alpha, (Y, weights)
 
-    def __matmul__(self, B):
+    def __matmul__(self, B: Array) -> Any:
         found, _ = self._blocks.total(_product, (self._onto, B), *self._columns)
         for rows in _tiles(self._onto, len(self._onto)):
             found[rows] += self._alpha * (_values(self._onto, self._onto.points, rows) @ B)
@@ -78,7 +81,7 @@ class _System:
 class _Pair(tuple):
     """An array and a number that are added entry by entry."""
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         return _Pair(a + b for a, b in zip(self, other, strict=True))
 
 
@@ -115,7 +118,7 @@ def _values(onto, points, rows):
     return np.asarray(onto(take_points(points, rows)), np.float64)
 
 
-def preconditioner(onto, sample, weights, total, alpha):
+def preconditioner(onto: Expansion, sample: Any, weights: Array, total: float, alpha: float) -> Any:
     """Return the function R -> P^-1 R of P = s K_zq W K_qz + alpha K_zz + jitter I, from a sample of q points.
 
     s is the sum of all weights, ``total``, over that of the sample. Diaz, Epperly, Frangella, Tropp, Webber (2023),

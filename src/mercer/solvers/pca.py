@@ -1,11 +1,14 @@
 """Kernel principal components: the eigenproblem H K H a = lambda a, and the vectors of feature space that follow."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
-from mercer._common import check_integer, warn
+from mercer._common import Array, Memory, Seed, check_integer, warn
 from mercer.expansion import Expansion, mean, squares
 from mercer.factor import eigenpairs, inner_products
 from mercer.linalg import lanczos
@@ -29,13 +32,15 @@ class Components:
     total: float
 
 
-def check_components(n):
+def check_components(n: int) -> None:
     """Raise unless n is None, a whole number of at least 1, or a share of the variance above 0 and below 1."""
     if n is not None and not _is_share(n):
         check_integer("n_components", n)
 
 
-def components(phi, n, whiten=False, *, memory="1GB", random_state=None):
+def components(
+    phi: Expansion, n: int, whiten: bool = False, *, memory: Memory = "1GB", random_state: Seed = None
+) -> Components:
     """Return the n leading components of the features of points, all when n is None.
 
     A share n in (0, 1) is that of the trace of HKH which the smallest number of components holds. u_k = sum_i v_ik
@@ -76,7 +81,7 @@ def _holding(phi, share, least, total, options):
     return _cut(pairs, fewest(pairs.values, share, total))
 
 
-def fewest(values, share, total):
+def fewest(values: Array, share: Any, total: float) -> Any:
     """Return the smallest number of eigenvalues, descending, that hold a share of a sum; all where none do."""
     return min(int(np.searchsorted(np.cumsum(values), share * total)) + 1, len(values))
 
@@ -85,7 +90,9 @@ def _cut(pairs, k):
     return replace(pairs, values=pairs.values[:k], vectors=pairs.vectors[:, :k], residuals=pairs.residuals[:k])
 
 
-def restricted(basis, origin, pairs, n, whiten=False, *, n_points, total):
+def restricted(
+    basis: Expansion, origin: Expansion, pairs: Eigenpairs, n: int, whiten: bool = False, *, n_points: Any, total: float
+) -> Any:
     """Return the n leading of the principal axes of projections onto the span of landmarks, as for ``components``.
 
     ``basis`` are the axes, ``pairs`` the eigenpairs of the scatter of n_points projections about their mean ``origin``.
@@ -108,7 +115,7 @@ def restricted(basis, origin, pairs, n, whiten=False, *, n_points, total):
     return Components(pairs, expansion, -origin.inner(expansion)[0], origin, total)
 
 
-def residuals(psi, intercept, vectors, values, scale):
+def residuals(psi: Expansion, intercept: Array, vectors: Array, values: Array, scale: Array) -> Array:
     """Return |s_k y_k - lambda_k v_k| / lambda_1 (m,), with y_k the inner products of the points with psi_k, plus b_k.
 
     With psi_k = sum_i v_ik phi_i / s_k and b_k = -<mu, psi_k> these are the residuals of H K H v_k = lambda_k v_k.

@@ -1,12 +1,13 @@
 """PCA-L1: orthonormal directions of largest L1 dispersion, one after another or all together."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import lsq_linear
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import check_integer, warn
+from mercer._common import Array, Seed, check_integer, warn
 from mercer.linalg.generator import generator
 
 # A projection of at most this many eps |x_i| has no sign, and a row of at most this many eps sum |x_j| is zero.
@@ -26,11 +27,13 @@ class Directions:
     dispersions: np.ndarray
     residuals: np.ndarray
     ties: int
-    history: list
+    history: list[Any]
     converged: bool
 
 
-def greedy(X, m, *, size=0.0, n_init=10, max_iter=1000, random_state=None):
+def greedy(
+    X: Array, m: int, *, size: float = 0.0, n_init: int = 10, max_iter: int = 1000, random_state: Seed = None
+) -> Directions:
     """Return at most m directions of centred rows (n, d), each the best in the rows that the earlier ones deflate.
 
     Stops at the rank; ``size`` is the largest entry before centring, which rounded them. Kwak, *Principal
@@ -49,7 +52,9 @@ def greedy(X, m, *, size=0.0, n_init=10, max_iter=1000, random_state=None):
     return _result(X, W, runs)
 
 
-def joint(X, m, *, size=0.0, n_init=10, max_iter=1000, random_state=None):
+def joint(
+    X: Array, m: int, *, size: float = 0.0, n_init: int = 10, max_iter: int = 1000, random_state: Seed = None
+) -> Directions:
     """Return at most m directions with the largest sum of dispersions, by W <- U V' with X' sign(X W) = U Sigma V'.
 
     Nie et al., *Robust principal component analysis with non-greedy L1-norm maximization*, IJCAI (2011), algorithm 2.
@@ -73,7 +78,7 @@ class _Run:
     converged: bool
 
 
-def residuals(X, mean, W, greedily, eps):
+def residuals(X: Any, mean: Array, W: Array, greedily: Any, eps: Any) -> Any:
     """Return |w_k - X'p / |X'p|| with p = sign(X w_k) for rows about a mean (m,), deflated by earlier directions.
 
     Joint directions have the columns of W - U V' with X' sign(X W) = U Sigma V'. Scores of at most _NOISE ``eps`` |x_i|
@@ -125,7 +130,7 @@ def _best_signs(X, W, P, i, k):
     return lsq_linear(columns, -defect((X.T @ P)[None])[0], (-1, 1)).x
 
 
-def ascend(X, W, rng, max_iter=1000):
+def ascend(X: Array, W: Array, rng: Any, max_iter: int = 1000) -> Any:
     """Return the fixed point that the steps W <- orthonormal factor of X' sign(X W) reach from given columns (d, m).
 
     Zero projections take the signs of a random direction: a step from there cannot decrease the objective, and for one

@@ -1,8 +1,18 @@
 """The perceptron in dual variables: its record of mistakes, and the coefficients, votes and margins that follow."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from mercer._common import Array
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.gram import Gram
 
 
 @dataclass(frozen=True)
@@ -33,7 +43,7 @@ class Mistakes:
     last: int
 
 
-def learn(gram, y, orders, values=None):
+def learn(gram: Gram | Array, y: Array, orders: Iterator[Any] | list[Array], values: Array | None = None) -> Mistakes:
     """Present examples until a pass makes no mistake: alpha_j <- alpha_j + y_j where y_j sum_i alpha_i k_ij <= 0.
 
     ``orders`` gives the order of the examples of each pass, ``values`` the decision values of an earlier vector.
@@ -64,12 +74,12 @@ def _wrong(order, y, values):
         position += 1
 
 
-def among(mistakes, examples):
+def among(mistakes: Mistakes, examples: Array) -> Mistakes:
     """Return the mistakes with rows counted among sorted examples that contain them."""
     return replace(mistakes, rows=np.searchsorted(examples, mistakes.rows))
 
 
-def joined(earlier, later, n_earlier):
+def joined(earlier: Mistakes, later: Mistakes, n_earlier: int) -> Mistakes:
     """Return the mistakes of two runs in turn, over the ``n_earlier`` points of the first and then of the second."""
     return Mistakes(
         np.concatenate([earlier.rows, later.rows + n_earlier]),
@@ -81,18 +91,18 @@ def joined(earlier, later, n_earlier):
     )
 
 
-def final(mistakes, n):
+def final(mistakes: Mistakes, n: int) -> Array:
     """Return the coefficients (n,) of the last vector, the sum of signs of each example."""
     return np.bincount(mistakes.rows, mistakes.signs, minlength=n)
 
 
-def averaged(mistakes, n):
+def averaged(mistakes: Mistakes, n: int) -> Array:
     """Return the coefficients (n,) of the mean over the T examples presented: a mistake at time t has (T - t) / T."""
     weights = mistakes.signs * (mistakes.seen - mistakes.times) / max(mistakes.seen, 1)
     return np.bincount(mistakes.rows, weights, minlength=n)
 
 
-def votes(K, mistakes):
+def votes(K: Array, mistakes: Mistakes) -> Array:
     """Return the mean vote (n_test,) in [-1, 1] of all vectors, from kernel values (n_test, n); O(n_test t).
 
     Each vector counts for the examples it survived (Freund and Schapire, *Large margin classification using the
@@ -103,7 +113,7 @@ def votes(K, mistakes):
     return np.sign(values) @ survived / max(mistakes.seen, 1)
 
 
-def margins(w, points, signs):
+def margins(w: Expansion, points: Array, signs: list[Array]) -> tuple[Array, Array]:
     """Return the margins min_j y_j <w, phi_j> / |w| (m,) of m vectors and the mistake bounds (max |phi_j| / margin)^2.
 
     The bound of a margin that is not positive is infinite (Novikoff, *On convergence proofs on perceptrons*, 1962).

@@ -5,12 +5,13 @@ Weights w_i count repetitions: a weight of 2 equals a repeated point, a weight o
 
 import logging
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 from sklearn.utils import gen_batches
 
-from mercer._common import check_number, check_weights
+from mercer._common import Array, Memory, Seed, check_number, check_weights
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer.distributed import InMemory
@@ -22,7 +23,7 @@ from mercer.linalg import cholesky, eigh
 from mercer.linalg.operators import InnerProducts, Weighted
 from mercer.solvers import landmark_ridge
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 # Largest relative error of leave-one-out residuals.
 _LEFT_OUT_ERROR = 1e-3
@@ -44,7 +45,15 @@ class Ridge:
     trace_error: float | None = None
 
 
-def ridge(phi, Y, alpha, weights=None, *, memory="1GB", random_state=None):
+def ridge(
+    phi: Expansion,
+    Y: Array,
+    alpha: float,
+    weights: Array | None = None,
+    *,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
+) -> Ridge:
     r"""Return the vectors that minimise sum_i w_i (<psi, phi_i> - Y_i)^2 + alpha |psi|^2, for each column of Y.
 
     psi = Phi S B with (S M S + alpha I) B = S Y, M = Phi'Phi and S^2 = diag(w); alpha = 0 gives the minimum norm.
@@ -57,19 +66,37 @@ def ridge(phi, Y, alpha, weights=None, *, memory="1GB", random_state=None):
     return Ridge(phi @ (root * solved.coef).astype(inner.dtype), solved.residual)
 
 
-def has_minimum_norm(phi, alpha, weights=None):
+def has_minimum_norm(phi: Expansion, alpha: float, weights: Array | None = None) -> bool:
     """Return whether alpha counts as 0, so that the solution of ``ridge`` uses positive eigenvalues only."""
     return is_rounding(alpha, _weighted(phi, weights, "1GB")[0])
 
 
-def restricted(phi, onto, Y, alpha, weights=None, *, memory="1GB", random_state=None):
+def restricted(
+    phi: Expansion,
+    onto: Expansion,
+    Y: Array,
+    alpha: float,
+    weights: Array | None = None,
+    *,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
+) -> Ridge:
     """Return the minimiser of ``ridge`` in the span of other vectors, and its posterior; stores nothing of size n."""
     Y = np.asarray(Y, np.float64)
     weights = None if weights is None else check_weights("weights", weights, len(phi))
     return over_landmarks(InMemory(phi.points), onto, Y, alpha, weights, memory=memory, random_state=random_state)
 
 
-def over_landmarks(blocks, onto, Y, alpha, weights=None, *, memory="1GB", random_state=None):
+def over_landmarks(
+    blocks: Any,
+    onto: Expansion,
+    Y: Any,
+    alpha: float,
+    weights: Array | None = None,
+    *,
+    memory: Memory = "1GB",
+    random_state: Seed = None,
+) -> Any:
     """Return the solution of ``restricted`` for blocks of points: directly, or by steps beyond the memory limit.
 
     With orthonormal Q and F = Q'Phi: psi = Q (N + alpha I)^-1 F S^2 Y, N = F S^2 F' = V diag(nu) V', and the posterior
@@ -93,7 +120,7 @@ def _direct(Q, sums, alpha):
     values, V = pairs.values[kept], pairs.vectors[:, kept]
     A = V @ ((V.T @ right) / (values + alpha)[:, None])
     residual = float(np.linalg.norm(N @ A + alpha * A - V @ (V.T @ right)) / max(np.linalg.norm(right), 1e-300))
-    logger.info("ridge over %d of %d landmarks: relative residual %.1e", len(Q), Q.shape[0], residual)
+    _logger.info("ridge over %d of %d landmarks: relative residual %.1e", len(Q), Q.shape[0], residual)
     dtype = InnerProducts(features(Q.kernel, Q.points)).dtype
     psi, posterior = (
         Expansion(Q.kernel, Q.points, (Q.coef @ B).astype(dtype)) for B in (A, V * np.sqrt(values / (values + alpha)))
@@ -102,13 +129,13 @@ def _direct(Q, sums, alpha):
     return Ridge(psi, residual, posterior, outside)
 
 
-def require_posterior(m, memory):
+def require_posterior(m: int, memory: Memory) -> None:
     """Raise a MemoryError unless the memory holds the direct solution over m landmarks, which has the posterior."""
     needed = restricted_bytes(m)
     require_memory(needed, memory, f"the posterior over {m} landmarks", "fewer landmarks, or a larger memory= in fit")
 
 
-def restricted_bytes(m):
+def restricted_bytes(m: int) -> int:
     """Return the largest number of bytes that the direct ``over_landmarks`` takes beyond the points of m landmarks.
 
     All eigenvectors of a matrix by LAPACK take ten matrices of order m, beside which there is a basis.
@@ -116,7 +143,7 @@ def restricted_bytes(m):
     return 88 * m * m
 
 
-def orthonormal_basis(onto, memory):
+def orthonormal_basis(onto: Expansion, memory: Memory) -> Expansion:
     """Return orthonormal vectors of a span, in float64, without the directions that rounding decides.
 
     Eigenvalues are cut below eps^(2/3) of the largest, of float32 points below eps: their kernel values are float32.
@@ -135,11 +162,11 @@ class NormalEquations:
     right: np.ndarray
     square: float
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         return NormalEquations(self.matrix + other.matrix, self.right + other.right, self.square + other.square)
 
 
-def normal_equations(Q, points, Y, weights=None):
+def normal_equations(Q: Array, points: Any, Y: Any, weights: Array | None = None) -> Any:
     """Return the normal equations of ``over_landmarks``, summed over tiles of points."""
     Y = Y.reshape(len(Y), -1)
     found = NormalEquations(np.zeros((len(Q), len(Q))), np.zeros((len(Q), Y.shape[1])), 0.0)
@@ -152,7 +179,7 @@ def normal_equations(Q, points, Y, weights=None):
     return found
 
 
-def posterior(phi, alpha, weights=None, *, memory="1GB"):
+def posterior(phi: Expansion, alpha: float, weights: Array | None = None, *, memory: Memory = "1GB") -> Expansion:
     """Return vectors R with posterior variance k(x, x) - |R(x)|^2 of a Gaussian process with noise alpha / w_i.
 
     R = Phi S L^-T with L L' = S M S + alpha I (Rasmussen and Williams 2006, algorithm 2.1).
@@ -169,14 +196,14 @@ def posterior(phi, alpha, weights=None, *, memory="1GB"):
     return phi @ (root * inverse.T).astype(inner.dtype)
 
 
-def variance(R, X):
+def variance(R: Expansion, X: Array) -> Array:
     """Return the posterior variance k(x, x) - |R(x)|^2 of points (n,), at least 0."""
     prior = R.kernel.diag(X)
     known = [np.sum(R(take_points(X, rows)) ** 2, axis=1) for rows in gen_batches(count_points(X), _ROWS)]
     return (prior - np.concatenate(known)).clip(0)
 
 
-def loo_residuals(psi, Y, R):
+def loo_residuals(psi: Expansion, Y: Array, R: Expansion) -> Array:
     """Return the leave-one-out residuals Y_i - <psi_(-i), phi_i> (n, p) in float64, exactly and without refitting.
 
     They are A_i / sum_j R_ij^2 with the coefficients A of ``ridge`` and R of ``posterior``, equal alpha and weights
@@ -200,7 +227,7 @@ def loo_residuals(psi, Y, R):
     return residuals
 
 
-def normal_residuals(psi, points, Y, alpha, weights=None):
+def normal_residuals(psi: Expansion, points: Any, Y: Array, alpha: float, weights: Array | None = None) -> Array:
     """Return |K_zx W (Y - psi(x)) - alpha psi(z)| / |K_zx W Y| for each target, with z the points of psi."""
     w = 1.0 if weights is None else weights[:, None]
     onto = Gram(psi.kernel, psi.points, points)
@@ -210,7 +237,7 @@ def normal_residuals(psi, points, Y, alpha, weights=None):
     return np.linalg.norm(given - found, axis=0) / np.where(norms > 0, norms, 1.0)
 
 
-def check_alpha(alpha):
+def check_alpha(alpha: float) -> None:
     """Raise unless alpha is a finite number, at least 0."""
     check_number("alpha", alpha)
     if alpha < 0:

@@ -3,7 +3,9 @@
 import os
 import platform
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy
@@ -11,12 +13,19 @@ import sklearn
 from threadpoolctl import threadpool_limits
 
 import mercer
+from mercer._common import Array
 from mercer.cli.demo import chapters, compression, digits, eigenvectors, page, toys
 from mercer.cli.failure import naming
 from mercer.plot import _axes
 
 
-def write(folder, callback, setting=None, n_grid=100, sizes=compression.SIZES):
+def write(
+    folder: Path,
+    callback: Callable[..., Any] | None,
+    setting: Any = None,
+    n_grid: int = 100,
+    sizes: Array = compression.SIZES,
+) -> Any:
     """Run all experiments, write ``folder/index.html`` and return its path; ``callback(text)`` announces each part.
 
     A folder that is not writable and a missing matplotlib raise an error before any computation.

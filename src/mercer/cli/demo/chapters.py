@@ -1,6 +1,7 @@
 """The chapters of the demo page: each function returns a heading and HTML."""
 
 import html
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ clean = mc.KernelPCA(256, kernel=mc.Gaussian(0.2)).fit(X[:1000]).denoise(noisy)
 """
 
 
-def denoising_display(data, outcomes, n_images=10):
+def denoising_display(data: Any, outcomes: Any, n_images: int = 10) -> Any:
     """Return rows of clean, noisy and denoised digits, with the error of each method in its title."""
     noisy = np.sum((data.test_noisy - data.test) ** 2, axis=1).mean()
     rows = {"clean": data.test, f"noisy: {noisy:.2f}": data.test_noisy}
@@ -33,7 +34,7 @@ def denoising_display(data, outcomes, n_images=10):
     return ImageGridDisplay(images, titles=list(rows))
 
 
-def denoising(data, setting, outcomes):
+def denoising(data: Any, setting: Any, outcomes: Any) -> tuple[Any, ...]:
     """Return the chapter on noisy digits; the first outcome is that of linear PCA."""
     linear = outcomes[0].error
     best = int(np.argmin([outcome.error for outcome in outcomes]))
@@ -56,7 +57,7 @@ def denoising(data, setting, outcomes):
     return "Denoising digits", text + page.table(header, rows, best) + figure
 
 
-def contours(pca, X, region, n_grid):
+def contours(pca: Any, X: Any, region: tuple[int, int, int, int], n_grid: int) -> tuple[Any, ...]:
     """Return the chapter on the contours of kernel principal components."""
     titles = [f"{k + 1}: {share:.1%}" for k, share in enumerate(pca.explained_variance_ratio_)]
     display = KernelPCAContoursDisplay(*on_grid(pca, region, n_grid), points=X, titles=titles)
@@ -69,7 +70,7 @@ def contours(pca, X, region, n_grid):
     return "Contours of kernel principal components", pictures.figure(display, _PANELS, alt, caption)
 
 
-def tanh(results, X, region, n_grid):
+def tanh(results: Any, X: Any, region: tuple[int, int, int, int], n_grid: int) -> tuple[Any, ...]:
     """Return the chapter on kernels that are not positive semidefinite."""
     rows = [[f"{r.gain:g}", f"{r.smallest:.2g}", f"{r.largest:.3g}", f"{r.smallest / r.largest:.2g}"] for r in results]
     grids = [on_grid(r.pca, region, n_grid) for r in results]
@@ -89,7 +90,7 @@ def tanh(results, X, region, n_grid):
     return "An indefinite kernel: tanh", text + page.table(header, rows) + warning + figure
 
 
-def eigenvectors(found):
+def eigenvectors(found: Any) -> tuple[Any, ...]:
     """Return the chapter on principal directions as images."""
     images = np.stack([rows.reshape(-1, _WIDTH, _WIDTH) for rows in (found.rays, found.values)])
     titles = ["pre-images of the directions", "values at single pixels"]
@@ -105,7 +106,7 @@ def eigenvectors(found):
     return "Principal directions as images", pictures.figure(display, (4.9, 2.0), alt, caption)
 
 
-def cost(data, outcomes):
+def cost(data: Any, outcomes: Any) -> tuple[Any, ...]:
     """Return the chapter on times, sizes and certificates."""
     rows = [
         [
@@ -124,7 +125,7 @@ def cost(data, outcomes):
     return "Times and sizes", page.table(header, rows) + text
 
 
-def snippet():
+def snippet() -> tuple[Any, ...]:
     """Return the chapter with five lines of code that denoise."""
     return "Denoising in five lines", page.code(SNIPPET)
 

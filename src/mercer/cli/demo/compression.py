@@ -3,12 +3,15 @@
 import pickle
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.svm import SVC as PeerSVC
 
+from mercer._common import Array
 from mercer.cli.demo import digits, page, pictures
 from mercer.compression import compress
 from mercer.estimators.svc import SVC
@@ -50,13 +53,13 @@ class Row:
 class Outcome:
     """Rows of scikit-learn's model, Mercer's and the compressed ones, largest first; digits; time of compression."""
 
-    rows: list
+    rows: list[Any]
     n_train: int
     n_test: int
     seconds: float
 
 
-def run(setting, callback, sizes=SIZES):
+def run(setting: Any, callback: Callable[..., Any], sizes: Array = SIZES) -> Any:
     """Return the Outcome of compressing one model to several numbers of vectors."""
     train, test, y, labels = digits.split(setting)
     peer = PeerSVC(C=_C, gamma=_GAMMA).fit(train, y)
@@ -75,7 +78,7 @@ def run(setting, callback, sizes=SIZES):
     return Outcome(rows, len(train), len(test), seconds)
 
 
-def chapter(outcome):
+def chapter(outcome: Any) -> tuple[Any, ...]:
     """Return the heading and the HTML of the chapter."""
     full, small = outcome.rows[1], outcome.rows[2:]
     n_test = outcome.n_test

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -11,6 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as RidgeKernelPCA
 from sklearn.model_selection import ParameterGrid, train_test_split
 
+from mercer._common import Array
 from mercer.estimators.kernel_pca import KernelPCA
 from mercer.kernels import Gaussian
 from mercer.preimages.learned import Learned
@@ -31,18 +33,18 @@ class Setting:
     n_test: int = 500
     noise: float = 0.25
     seed: int = 0
-    linear: dict = field(default_factory=lambda: {"n_components": [4, 8, 12, 14, 16, 20, 24, 32]})
-    ridge: dict = field(
+    linear: dict[Any, Any] = field(default_factory=lambda: {"n_components": [4, 8, 12, 14, 16, 20, 24, 32]})
+    ridge: dict[Any, Any] = field(
         default_factory=lambda: {
             "n_components": [64, 128],
             "gamma": [0.005, 0.01, 0.02],
             "alpha": [0.003, 0.01, 0.03],
         }
     )
-    kernel: dict = field(default_factory=lambda: {"n_components": [64, 128, 256], "gamma": [0.1, 0.2, 0.3]})
-    learned: dict = field(default_factory=lambda: {"ridge": [0.03, 0.1, 0.3]})
+    kernel: dict[Any, Any] = field(default_factory=lambda: {"n_components": [64, 128, 256], "gamma": [0.1, 0.2, 0.3]})
+    learned: dict[Any, Any] = field(default_factory=lambda: {"ridge": [0.03, 0.1, 0.3]})
 
-    def corrupt(self, X, rng):
+    def corrupt(self, X: Any, rng: np.random.Generator) -> Any:
         """Return X with Gaussian noise."""
         return X + rng.normal(0.0, self.noise, X.shape)
 
@@ -66,8 +68,8 @@ class Method:
     name: str
     fit: Callable
     denoise: Callable
-    grid: dict
-    stored: tuple
+    grid: dict[Any, Any]
+    stored: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -80,13 +82,13 @@ class Outcome:
     name: str
     images: np.ndarray
     error: float
-    parameters: dict
+    parameters: dict[Any, Any]
     model: object
-    seconds: dict
+    seconds: dict[Any, Any]
     size: int
 
 
-def split(setting):
+def split(setting: Any) -> tuple[Array, ...]:
     """Return the training digits, the test digits and the labels of both, stratified by class."""
     digits = load_digits()
     sizes = {"train_size": setting.n_train, "test_size": setting.n_test}
@@ -94,7 +96,7 @@ def split(setting):
     return train_test_split(X, y, **sizes, stratify=y, random_state=setting.seed)
 
 
-def load(setting):
+def load(setting: Any) -> Any:
     """Return the Data of a setting, all parts stratified by class."""
     train, test, labels, _ = split(setting)
     rng = np.random.default_rng(setting.seed)
@@ -102,7 +104,7 @@ def load(setting):
     return Data(train, fit, held, setting.corrupt(held, rng), test, setting.corrupt(test, rng))
 
 
-def methods(setting):
+def methods(setting: Any) -> Any:
     """Return the methods: linear PCA, scikit-learn's KernelPCA, and Mercer's with two kinds of pre-images."""
 
     def learned(X, ridge):
@@ -120,7 +122,7 @@ def methods(setting):
     ]
 
 
-def compare(data, setting, callback):
+def compare(data: Any, setting: Any, callback: Callable[..., Any]) -> Any:
     """Return the Outcome of every method."""
     outcomes = []
     for method in methods(setting):
@@ -129,7 +131,7 @@ def compare(data, setting, callback):
     return outcomes
 
 
-def error(images, clean):
+def error(images: Array, clean: Array) -> Any:
     """Return the mean squared distance between rows."""
     return float(np.mean(np.sum((images - clean) ** 2, axis=1)))
 

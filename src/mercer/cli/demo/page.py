@@ -1,6 +1,7 @@
 """HTML of the demo page: one file that loads nothing from elsewhere."""
 
 import html
+from typing import Any
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c1e21; --soft: #5c6168; --paper: #fdfdfb; --line: #dcdcd6; --code: #f1f1ec;
@@ -29,7 +30,7 @@ code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu 
 """
 
 
-def document(title, lead, chapters, foot):
+def document(title: str, lead: Any, chapters: Any, foot: Any) -> str:
     """Return the page; lead and foot are HTML, chapters are pairs of a heading and HTML."""
     body = "\n".join(f"<section><h2>{html.escape(heading)}</h2>\n{content}</section>" for heading, content in chapters)
     return (
@@ -40,7 +41,7 @@ def document(title, lead, chapters, foot):
     )
 
 
-def table(header, rows, best=None):
+def table(header: Any, rows: Any, best: Any = None) -> str:
     """Return a table of text cells as HTML; the row number ``best`` is marked."""
     head = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in header)
     lines = []
@@ -50,6 +51,6 @@ def table(header, rows, best=None):
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
 
 
-def code(text):
+def code(text: str) -> str:
     """Return source code as HTML."""
     return f"<pre><code>{html.escape(text.strip())}</code></pre>"

@@ -3,6 +3,7 @@
 import base64
 import html
 import io
+from typing import Any
 
 from mercer.plot import _axes
 
@@ -11,7 +12,7 @@ _INK = {"light": "#1c1e21", "dark": "#e6e6e3"}
 _TEXT = ("text.color", "axes.titlecolor", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 
 
-def png(display, size, theme="light", background="none"):
+def png(display: Any, size: int, theme: str = "light", background: str = "none") -> Any:
     """Return the PNG bytes of a display, ``size`` inches large, with text for a "light" or "dark" theme."""
     _axes.require()
     from matplotlib import rc_context
@@ -27,7 +28,7 @@ def png(display, size, theme="light", background="none"):
     return buffer.getvalue()
 
 
-def figure(display, size, alt, caption):
+def figure(display: Any, size: int, alt: Any, caption: Any) -> str:
     """Return a ``<figure>`` with inline pictures for both themes; ``alt`` is text, ``caption`` HTML."""
     light, dark = (_inline(png(display, size, theme)) for theme in ("light", "dark"))
     return (

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ class Indefinite:
     warning: str
 
 
-def three_clusters(rng, n=30, width=0.1):
+def three_clusters(rng: np.random.Generator, n: int = 30, width: float = 0.1) -> Any:
     """Return n points around each of three centres (3 n, 2).
 
     Schoelkopf, Smola, Mueller, *Nonlinear component analysis as a kernel eigenvalue problem*, Neural Computation 10
@@ -34,12 +35,12 @@ def three_clusters(rng, n=30, width=0.1):
     return np.concatenate([rng.normal(centre, width, (n, 2)) for centre in CENTRES])
 
 
-def gaussian_components(X, n_components=8):
+def gaussian_components(X: Any, n_components: int = 8) -> Any:
     """Return the kernel PCA of X with the kernel exp(-|x - z|^2 / 0.1), as in that figure."""
     return KernelPCA(n_components, kernel=Gaussian(10.0)).fit(X)
 
 
-def tanh_components(X, gains=GAINS):
+def tanh_components(X: Any, gains: Any = GAINS) -> Any:
     """Return an Indefinite per gain."""
     return [_tanh(X, gain) for gain in gains]
 

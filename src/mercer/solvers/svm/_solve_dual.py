@@ -1,6 +1,9 @@
 """solve_dual: the entrance to the solvers of support vector machines. The dual decides which solver is used."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +15,11 @@ from mercer.solvers.svm.nu_svr import solve_nu_svr
 from mercer.solvers.svm.one_constraint import solve_one_constraint
 from mercer.solvers.svm.workspace import Workspace
 
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Solution
 
-def solve_dual(rows, dual, options):
+
+def solve_dual(rows: Any, dual: Any, options: Any) -> Solution:
     """Return the solution of a dual, with its certificate.
 
     Parameters

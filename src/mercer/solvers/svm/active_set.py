@@ -1,12 +1,19 @@
 """Newton steps on the free variables of a small dual with an explicit kernel matrix: an active-set method."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from mercer._common import Array, ArrayLike
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.bias import slopes
+
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Dual
 
 # Limits on the operations of factorisations and on the number of steps.
 _OPERATIONS, _STEPS = 1e10, 100
@@ -17,7 +24,7 @@ _ROUNDING, _NOISE = 1e-12, 1e-9
 _HELD = 64
 
 
-def solve_active_set(K, gradient, dual, bias, total):
+def solve_active_set(K: Array, gradient: Array, dual: Dual, bias: float, total: float | None) -> tuple[Array, float]:
     """Return the coefficients and the epsilon after Newton steps from ``dual.coef``; ``gradient`` changes in place.
 
     Steps keep the sum of coefficients. With ``total``, epsilon changes so that the sum of sizes becomes ``total``.
@@ -32,7 +39,7 @@ def solve_active_set(K, gradient, dual, bias, total):
     return state.coef, state.dual.epsilon
 
 
-def violators(gradient, coef, dual, bias):
+def violators(gradient: Array, coef: Array, dual: Dual, bias: float) -> Array:
     """Return which variables violate the optimality conditions at a bias by more than rounding."""
     rounding = _ROUNDING * max(1.0, np.abs(gradient).max())
     rising, falling = slopes(gradient, coef, dual)
@@ -42,7 +49,7 @@ def violators(gradient, coef, dual, bias):
 class _ActiveSet:
     """The point that Newton steps have reached, and which variables are free."""
 
-    def __init__(self, K, gradient, dual, bias, total):
+    def __init__(self, K: ArrayLike, gradient: ArrayLike, dual: Dual, bias: float, total: float | None) -> None:
         self.dual, self.coef = dual, dual.coef.copy()
         self._K, self._gradient, self._bias, self._total = K, gradient, bias, total
         self._scale = max(1.0, np.abs(gradient).max())
@@ -51,14 +58,14 @@ class _ActiveSet:
         self.spent, self.count, self.inverse = 0.0, 0, None
         self._vain, self._least = 0, np.inf
 
-    def factorise(self):
+    def factorise(self) -> None:
         """Factorise the kernel matrix of the free variables."""
         self._places = np.flatnonzero(self.free)
         self._columns, self._held = self._K[:, self._places], np.zeros(len(self._places), bool)
         self.inverse = _inverse(self._columns[self._places])
         self.spent += len(self._places) ** 3 / 3
 
-    def step(self):
+    def step(self) -> bool:
         """Take a step as far as the bounds allow, and hold what meets one; return whether it was a whole step."""
         F, held = self._places, self._held
         self.count, self.spent = self.count + 1, self.spent + len(F) ** 2 * held.sum() + 1e6
@@ -94,7 +101,7 @@ class _ActiveSet:
         self.dual = replace(self.dual, epsilon=max(0.0, float(epsilon)))
         return direction
 
-    def finished(self):
+    def finished(self) -> bool:
         """Whether the point is optimal to rounding after a whole step; otherwise free what violates."""
         F, held = self._places, self._held
         residual = np.abs(self._gradient[F] - self.dual.epsilon * self._sign - self._bias)[~held].max(initial=0.0)

@@ -3,13 +3,22 @@
 A bias b_0 is called intercept in fitted models, and threshold in other texts.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+
+from mercer._common import Array
+
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Dual, Solution
 
 # Roundings by which a boundary is moved outwards.
 _OUTWARDS = 64
 
 
-def slopes(gradient, coef, bounds):
+def slopes(gradient: Array, coef: Array, bounds: Any) -> tuple[Array, Array]:
     r"""Return the derivatives of the dual objective to the right and to the left of each coefficient.
 
     .. math:: f_i - \epsilon\ (b_i \ge 0),\ f_i + \epsilon\ (b_i < 0);\qquad
@@ -23,12 +32,12 @@ def slopes(gradient, coef, bounds):
     return rising, falling
 
 
-def excess(rising, falling, bias):
+def excess(rising: Array, falling: Array, bias: float) -> Array:
     """Return by how much each variable violates the optimality conditions at a bias; negative at rest."""
     return np.maximum(rising - bias, bias - falling)
 
 
-def bias_of(gradient, coef, dual):
+def bias_of(gradient: Array, coef: Array, dual: Dual) -> float:
     """Return b_0: the mean slope of free variables, or the middle of the interval that the others allow."""
     rising, falling = slopes(gradient, coef, dual)
     free = rising == falling
@@ -37,7 +46,7 @@ def bias_of(gradient, coef, dual):
     return middle(rising.max(), falling.min())
 
 
-def inner_bias(solution, dual, dtype, scale):
+def inner_bias(solution: Solution, dual: Dual, dtype: type[Any], scale: float) -> float:
     """Return a bias that no gradient of a variable below its bound exceeds, not by rounding in ``dtype`` either.
 
     ``scale`` is that of kernel values. Only points at their bounds then lie outside.
@@ -47,14 +56,14 @@ def inner_bias(solution, dual, dtype, scale):
     return bias + _OUTWARDS * float(np.finfo(dtype).eps) * max(abs(bias), float(scale))
 
 
-def middle(top, bottom):
+def middle(top: float, bottom: float) -> float:
     """Return the middle of an interval, or its finite end."""
     if np.isinf(top) or np.isinf(bottom):
         return float(bottom if np.isinf(top) else top)
     return float(0.5 * (top + bottom))
 
 
-def violation_of(gradient, coef, dual):
+def violation_of(gradient: Array, coef: Array, dual: Dual) -> float:
     """Return the largest slope at which a coefficient may rise minus the smallest at which one may fall, at least 0."""
     rising, falling = slopes(gradient, coef, dual)
     return max(0.0, float(rising.max() - falling.min()))

@@ -1,9 +1,14 @@
 """Cross-validation on cells: groups of points that lie together, each of which is solved for alone."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import count_threads, limit_threads, run_tasks
 from mercer.solvers.svm.cross_validation import Fold, FoldSolutions, cross_validate
@@ -11,8 +16,23 @@ from mercer.solvers.svm.divide_and_conquer import coordinates, split
 from mercer.solvers.svm.one_vs_one import in_one_thread
 from mercer.solvers.svm.rows import rows_of
 
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+    from mercer.solvers.svm.dual import Dual
+    from mercer.solvers.svm.workspace import Options
 
-def cross_validate_cells(kernels, points, duals, folds, Cs, options, gap=0.0, *, size):
+
+def cross_validate_cells(
+    kernels: list[Kernel],
+    points: Any,
+    duals: list[Dual],
+    folds: list[Fold],
+    Cs: Array,
+    options: Options,
+    gap: float = 0.0,
+    *,
+    size: int,
+) -> Iterator[Any]:
     """Yield what `cross_validate_kernels` yields, with decision values of the cell in which a held-out point lies.
 
     Cells have at most ``size`` points and are solved in parallel. Solutions of a fold hold no coefficients. The cost is

@@ -1,6 +1,9 @@
 """Correction of solutions of float32 kernel rows: gradients that may violate are computed in float64."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -8,6 +11,10 @@ from mercer.solvers.svm.bias import bias_of, slopes, violation_of
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import joined
 from mercer.solvers.svm.rows import exact_product, rows_of
+
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Dual, Solution
+    from mercer.solvers.svm.workspace import Workspace
 
 # Points at which gradients are compared with float64, and the largest rounding of all as a multiple of that found.
 _SAMPLE, _TAIL = 64, 2.0
@@ -17,7 +24,7 @@ _EXACT = 0.01
 _REPEATS = 3
 
 
-def corrected(rows, duals, solutions, workspace):
+def corrected(rows: Any, duals: list[Dual], solutions: list[Solution], workspace: Workspace) -> list[Solution]:
     """Return solutions that violate by at most ``tol`` for the exact gradients, unless ``max_iter`` ends one.
 
     Rounding of float32 kernel values is measured on some gradients, O(n_sv d). Where it may hide a violation, the
@@ -75,7 +82,7 @@ def _extreme(dual, solution):
     return np.flatnonzero((rising >= rising.max() - reach) | (falling <= falling.min() + reach))
 
 
-def is_doubtful(solution, tol):
+def is_doubtful(solution: Solution, tol: float) -> bool:
     """Whether rounding of the gradient may hide a violation above the tolerance."""
     return solution.violation <= tol < solution.violation + 2 * _TAIL * solution.noise
 

@@ -1,13 +1,24 @@
 """Cross-validation over C: all folds and all C share one set of kernel values."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.threads import count_threads, run_tasks
 from mercer.solvers.svm.one_vs_one import in_one_thread
 from mercer.solvers.svm.path import StoredValues, solve_path, with_values
 from mercer.solvers.svm.shared_rows import rows_of_kernels
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+    from mercer.solvers.svm.dual import Dual
+    from mercer.solvers.svm.rows import FusedRows
+    from mercer.solvers.svm.workspace import Options
 
 # Tolerance that slopes in float32 reach.
 _COARSE = 1e-5
@@ -45,7 +56,7 @@ class FoldSolutions:
         Largest norm of the coefficients of a solution.
     """
 
-    coef: list
+    coef: list[Any]
     bias: np.ndarray
     values: np.ndarray
     violation: float
@@ -53,26 +64,36 @@ class FoldSolutions:
     largest: float
 
     @classmethod
-    def joined(cls, parts):
+    def joined(cls, parts: list[Any]) -> FoldSolutions:
         """Return the solutions of a fold from the results of each dual."""
         coef, bias, values, violations, n_iter = zip(*parts, strict=True)
         largest = max(float(np.linalg.norm(each, axis=0).max()) for each in coef)
         return cls(coef, np.array(bias), np.stack(values, axis=2), max(violations), np.sum(n_iter, axis=0), largest)
 
-    def in_units(self, centre, scale):
+    def in_units(self, centre: float, scale: float) -> FoldSolutions:
         """Return the solutions for targets times ``scale`` plus ``centre``, see `Solution.in_units`."""
         coef = [scale * each for each in self.coef]
         bias, values = scale * self.bias + centre, scale * self.values + centre
         return FoldSolutions(coef, bias, values, scale * self.violation, self.n_iter, scale * self.largest)
 
 
-def cross_validate_kernels(kernels, points, duals, folds, Cs, options, gap=0.0):
+def cross_validate_kernels(
+    kernels: list[Kernel],
+    points: Array,
+    duals: list[Dual],
+    folds: list[Fold],
+    Cs: Array,
+    options: Options,
+    gap: float = 0.0,
+) -> Iterator[Any]:
     """Yield what `cross_validate` returns for each of several kernels of one class over the same points."""
     for rows, left in rows_of_kernels(kernels, points, options):
         yield cross_validate(rows, duals, folds, Cs, left, gap)
 
 
-def cross_validate(rows, duals, folds, Cs, options, gap=0.0):
+def cross_validate(
+    rows: FusedRows, duals: list[Dual], folds: list[Fold], Cs: Array, options: Options, gap: float = 0.0
+) -> list[FoldSolutions]:
     """Return the solutions of each fold for the bounds of each dual times ascending ``Cs``.
 
     Solutions end at the tolerance, or at a relative ``gap``. Folds run on all threads if kernel values are stored.

@@ -1,14 +1,24 @@
 """Sequential minimal optimisation of a dual: sweeps over the variables that matter, with a bounded row cache."""
 
+from __future__ import annotations
+
 import logging
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array, ArrayLike
 from mercer.solvers.svm.bias import bias_of, excess, slopes, violation_of
 from mercer.solvers.svm.dual import Solution
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.sweep import Sweep
+
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Dual
+    from mercer.solvers.svm.row_cache import RowCache
+    from mercer.solvers.svm.workspace import Workspace
 
 _log = logging.getLogger("mercer")
 
@@ -25,7 +35,9 @@ _SPARE, _PART = 1.1, 0.5
 _LEAST = 64
 
 
-def solve(rows, dual, workspace, adjust=None, gradient=None):
+def solve(
+    rows: Any, dual: Dual, workspace: Workspace, adjust: Callable[..., Any] | None = None, gradient: Array | None = None
+) -> Solution:
     """Return the solution of a dual: no pair of variables violates the optimality conditions by more than ``tol``.
 
     Sweeps solve for some variables while the others stay: for all of them if the memory holds their kernel rows,
@@ -68,7 +80,7 @@ def solve(rows, dual, workspace, adjust=None, gradient=None):
 class _State:
     """The point that SMO has reached."""
 
-    def __init__(self, rows, dual, gradient):
+    def __init__(self, rows: Any, dual: Dual, gradient: ArrayLike | None) -> None:
         self.dual, self._rows = dual, rows
         self.coef = dual.coef.copy()
         self.n_iter, self.bias = 0, None
@@ -82,7 +94,7 @@ class _State:
             self.bias = bias_of(self.gradient, self.coef, dual)
         self.violation = violation_of(self.gradient, self.coef, dual)
 
-    def update(self, chosen, coef, gradient, steps):
+    def update(self, chosen: Array, coef: Array, gradient: Array, steps: int) -> None:
         """Take the result of a sweep, and update the gradient of the other variables."""
         change = coef - self.coef[chosen]
         self.coef[chosen], self.gradient[chosen] = coef, gradient
@@ -95,7 +107,7 @@ class _State:
         self.n_iter += steps
         self._measure()
 
-    def adjust(self, adjust, tol):
+    def adjust(self, adjust: Callable[..., Any], tol: float) -> None:
         """Change epsilon until it stays, or until the violation exceeds ``tol``."""
         while (epsilon := adjust(self.dual, self.solution())) != self.dual.epsilon:
             self.dual = replace(self.dual, epsilon=epsilon)
@@ -103,7 +115,7 @@ class _State:
             if self.violation > tol:
                 break
 
-    def solution(self, cache=None):
+    def solution(self, cache: RowCache | None = None) -> Solution:
         """Return the point as a solution."""
         bias = bias_of(self.gradient, self.coef, self.dual) if self.bias is None else self.bias
         arrays = self.coef, self.gradient, bias, self.violation

@@ -1,15 +1,24 @@
 """Divide and conquer: a large dual starts from the solutions of small ones, each over points that lie together."""
 
+from __future__ import annotations
+
 import queue
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array, Memory
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import count_threads, limit_threads, run_tasks
 from mercer.gram import Gram
 from mercer.solvers.svm.bias import violation_of
 from mercer.solvers.svm.decomposition import solve
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+    from mercer.solvers.svm.dual import Dual
+    from mercer.solvers.svm.workspace import Workspace
 
 # Number of variables above which parts pay; of the largest part, and of that in whole lanes.
 LARGE, _PART, _WIDTH = 6000, 2000, 2048
@@ -19,7 +28,7 @@ _SAMPLE = 256
 _SHARE = 0.05
 
 
-def divide(rows, dual, workspace):
+def divide(rows: Any, dual: Dual, workspace: Workspace) -> tuple[Array, int]:
     r"""Return coefficients to start from, the solutions of small parts, and the number of steps.
 
     Points are halved at the median along their principal direction, again and again. If kernel values between parts are
@@ -51,7 +60,7 @@ def divide(rows, dual, workspace):
     return coef, int(steps.sum())
 
 
-def coordinates(kernel, points, memory):
+def coordinates(kernel: Kernel, points: Any, memory: Memory) -> Array:
     """Return rows of numbers that are close for points that lie together: the points, or kernel values with some.
 
     Kernel values take at most about so many bytes of ``memory``.
@@ -64,7 +73,7 @@ def coordinates(kernel, points, memory):
     return Gram(kernel, points, take_points(points, some)).dense()
 
 
-def split(X, places, size):
+def split(X: Array, places: Array, size: int) -> list[Any]:
     """Return parts of ``places``, rows of X (n, d), each halved along its principal direction until it is small."""
     waiting, done = [np.arange(len(places))], []
     while waiting:

@@ -1,11 +1,14 @@
 """The dual problem of a support vector machine, its solution, and the bias, violation and certificate of a point."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from mercer._common import Array, ArrayLike
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.bias import violation_of
 
@@ -51,19 +54,19 @@ class Dual:
     epsilon: float = 0.0
     ridge: np.ndarray | None = None
     total: float | None = None
-    factors: tuple = (1.0, 1.0)
+    factors: tuple[Any, ...] = (1.0, 1.0)
 
     @cached_property
-    def one_sided(self):
+    def one_sided(self) -> Any:
         """Whether every variable has 0 as a bound: a classifier."""
         return bool(((self.lower == 0) | (self.upper == 0)).all())
 
     @cached_property
-    def unbounded(self):
+    def unbounded(self) -> Any:
         """Whether a bound is infinite."""
         return bool(np.isinf(self.lower).any() or np.isinf(self.upper).any())
 
-    def take(self, places, **changes):
+    def take(self, places: Array, **changes: Any) -> Dual:
         """Return the dual restricted to some variables, with other fields changed."""
         names = ("target", "lower", "upper", "coef", "points", *(() if self.ridge is None else ("ridge",)))
         return replace(self, **{name: getattr(self, name)[places] for name in names} | changes)
@@ -111,7 +114,7 @@ class Solution:
     certificate: Certificate | None = None
     n_rows: int = 0
 
-    def in_units(self, centre, scale):
+    def in_units(self, centre: float, scale: float) -> Solution:
         """Return the solution for targets times ``scale`` plus ``centre``, by the same bounds and epsilon times it."""
         names = "coef", "violation", "epsilon", "noise"
         found = self.certificate
@@ -136,17 +139,21 @@ class Infeasible(Exception):
         Figures for the message.
     """
 
-    def __init__(self, dual, coef, **numbers):
+    dual: Any
+    coef: Array
+    numbers: dict[Any, Any]
+
+    def __init__(self, dual: Any, coef: ArrayLike, **numbers: Any) -> None:
         super().__init__("the constraints contradict each other")
         self.dual, self.coef, self.numbers = dual, coef, numbers
 
-    def in_units(self, scale):
+    def in_units(self, scale: float) -> Infeasible:
         """Return the evidence for targets times ``scale``: all figures but the distance of the means follow."""
         numbers = {name: value if name == "distance" else value * scale for name, value in self.numbers.items()}
         return Infeasible(self.dual, self.coef, **numbers)
 
 
-def joined(items, name):
+def joined(items: list[Any], name: str) -> Array:
     """Return the arrays of a name of several duals or solutions, one after the other."""
     return np.concatenate([getattr(each, name) for each in items])
 
@@ -154,12 +161,12 @@ def joined(items, name):
 # --- feasible starts -------------------------------------------------------------------------------------------------
 
 
-def feasible_start(upper, total):
+def feasible_start(upper: Array, total: float) -> Array:
     """Return coefficients between 0 and ``upper`` (n,) of sum ``total``: the first ones at their bounds."""
     return np.clip(total - (np.cumsum(upper) - upper), 0, upper)
 
 
-def smallest_ball_dual(diagonal, upper):
+def smallest_ball_dual(diagonal: Array, upper: Array | float) -> Dual:
     """Return the dual of the smallest ball around points with so large k(x, x) (n,): coefficients of sum 1."""
     n = len(diagonal)
     # coefficients of sum 1 do not meet a bound of 2
@@ -170,7 +177,7 @@ def smallest_ball_dual(diagonal, upper):
 # --- optimality ------------------------------------------------------------------------------------------------------
 
 
-def objective(dual, coef, gradient):
+def objective(dual: Dual, coef: Array, gradient: Array) -> float:
     """Return t'b - epsilon |b|_1 - b'Kb / 2."""
     return 0.5 * float(coef @ (dual.target + gradient)) - dual.epsilon * float(np.abs(coef).sum())
 
@@ -178,7 +185,7 @@ def objective(dual, coef, gradient):
 # --- certificates ----------------------------------------------------------------------------------------------------
 
 
-def certificate(dual, coef, gradient, bias, rounding=_ROUNDING):
+def certificate(dual: Dual, coef: Array, gradient: Array, bias: float, rounding: float = _ROUNDING) -> Certificate:
     r"""Return the certificate of a point of a dual and of the primal point that belongs to it.
 
     .. math:: P - D = \sum_i \max_{l_i \le a \le u_i} v_i(a) - v_i(b_i),\quad
@@ -231,7 +238,7 @@ def _at_bounds(coef, dual, rounding):
     return coef
 
 
-def gap_between_bounds(dual, coef, error):
+def gap_between_bounds(dual: Dual, coef: Array, error: Array) -> Array:
     """Return the terms of the gap between finite bounds: the maximum is at a bound or at 0."""
     above, below = np.maximum(coef, 0), np.minimum(coef, 0)
     # gains of a move to 0, to the upper and to the lower bound, in pieces: nothing cancels

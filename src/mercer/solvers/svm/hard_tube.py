@@ -1,11 +1,18 @@
 """Regression without error: all points within epsilon, or the evidence that every such function is too steep."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer.solvers.svm.dual import Infeasible
 from mercer.solvers.svm.one_constraint import solve_one_constraint
+
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Dual, Solution
+    from mercer.solvers.svm.workspace import Workspace
 
 # Factor between the values of C tried; the first is in units of a coefficient that spans the targets.
 _RAISED = 10.0
@@ -15,7 +22,7 @@ _STEEPEST = 1e4
 _SAMPLE = 500
 
 
-def solve_hard_tube(rows, dual, workspace):
+def solve_hard_tube(rows: Any, dual: Dual, workspace: Workspace) -> Solution:
     r"""Return the solution of a dual of regression with infinite bounds.
 
     .. math:: \min_b \tfrac12 b'Kb - y'b + \epsilon |b|_1 \quad\text{s.t.}\quad \sum_i b_i = 0

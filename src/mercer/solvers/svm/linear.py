@@ -13,13 +13,17 @@ Yan, Li, *An efficient augmented Lagrangian method for support vector machine*, 
 (2020); here with a free bias, an epsilon and a ridge.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, cg
 
+from mercer._common import Array, PointsLike
 from mercer._compute.memory import allocate
 from mercer._compute.points import take_points, widened
 from mercer._compute.threads import check_cancelled
@@ -27,6 +31,10 @@ from mercer.kernels.dot import Linear
 from mercer.solvers.svm.bias import bias_of, middle, slopes, violation_of
 from mercer.solvers.svm.dual import Solution, objective
 from mercer.solvers.svm.newton import refine
+
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Dual
+    from mercer.solvers.svm.workspace import Workspace
 
 # Fewest variables for which products with the rows of X pay.
 _LEAST = 1000
@@ -48,7 +56,7 @@ _EXACT, _ROUNDED = 1e-9, 1e-14
 _NEAR = 500
 
 
-def fits_linear(rows, dual):
+def fits_linear(rows: Any, dual: Dual) -> bool:
     """Whether a dual belongs to a linear kernel on rows of numbers, and has enough variables and finite bounds."""
     kernel, points = without_ridge(rows, dual)
     numbers = isinstance(points, np.ndarray) or sp.issparse(points)
@@ -57,13 +65,13 @@ def fits_linear(rows, dual):
     return dual.total is None and (dual.ridge is not None or not dual.unbounded)
 
 
-def without_ridge(rows, dual):
+def without_ridge(rows: Any, dual: Dual) -> tuple[Any, ...]:
     """Return the kernel and the points of rows, without the ridge of a dual."""
     kernel = rows.kernel
     return (kernel.kernel, kernel.points) if dual.ridge is not None else (kernel, rows.points)
 
 
-def solve_linear(rows, dual, workspace):
+def solve_linear(rows: Any, dual: Dual, workspace: Workspace) -> Solution:
     """Return the solution of a dual of the linear kernel; ``n_iter`` counts Newton steps.
 
     A step costs two products with X, and O(m^2 (d + m)) for the smaller m of the number of columns and of free
@@ -113,20 +121,20 @@ class _Round:
     curvature: np.ndarray
 
     @classmethod
-    def about(cls, dual, coef, sigma):
+    def about(cls, dual: Dual, coef: Array, sigma: float) -> Any:
         ridge = 0.0 if dual.ridge is None else dual.ridge
         return cls(dual, sigma, coef / sigma, np.broadcast_to(1 / (ridge + 1 / sigma), coef.shape))
 
-    def coefficients(self, residual):
+    def coefficients(self, residual: Array) -> Array:
         """Return the maximisers a at a residual."""
         return np.clip(self._unbounded(residual), self.dual.lower, self.dual.upper)
 
-    def free(self, coef):
+    def free(self, coef: Array) -> Array:
         """Return the variables between their bounds: the function is curved there."""
         inside = (coef > self.dual.lower) & (coef < self.dual.upper)
         return np.flatnonzero(inside & (coef != 0) if self.dual.epsilon > 0 else inside)
 
-    def nearly_free(self, residual):
+    def nearly_free(self, residual: Array) -> Array:
         """Return a tenth of the variables, those that pass their bounds by least."""
         coef = self._unbounded(residual)
         beyond = np.maximum(coef - self.dual.upper, self.dual.lower - coef)
@@ -147,7 +155,7 @@ class _State:
     ``X`` are the rows about their mean, ``errors`` t - X w, and ``bias`` is that of these rows.
     """
 
-    def __init__(self, points, dual):
+    def __init__(self, points: Any, dual: Dual) -> None:
         X = widened(take_points(points, dual.points))
         self._sum, self._centre = float(dual.coef.sum()), np.zeros(X.shape[1])
         if isinstance(X, np.ndarray):
@@ -161,7 +169,7 @@ class _State:
         rising, falling = slopes(self.gradient, self.coef, dual)
         self.bias = middle(rising.max(), falling.min()) + float(self._centre @ self.normal)
 
-    def place(self, coef):
+    def place(self, coef: Array) -> None:
         """Move to some coefficients."""
         self.coef, self.normal = coef, self._normal(coef)
         self.errors = self.dual.target - self.X @ self.normal
@@ -178,13 +186,13 @@ class _State:
             return self._normal(coef)
         return normal + self.X[moved].T @ (coef[moved] - before[moved])
 
-    def solution(self):
+    def solution(self) -> Solution:
         """Return the point as a solution."""
         dual, arrays = self.dual, (self.gradient, self.coef, self.dual)
         bias, violation = bias_of(*arrays), violation_of(*arrays)
         return Solution(self.coef, self.gradient, bias, violation, self.n_iter, epsilon=dual.epsilon)
 
-    def maximise(self, sigma, workspace):
+    def maximise(self, sigma: float, workspace: Workspace) -> None:
         """Take the Newton steps of a round, and move to its maximisers."""
         part = _Round.about(self.dual, self.coef, sigma)
         residual = self.errors - self.bias
@@ -283,11 +291,11 @@ def _newton_direction(products, free, curvature, pull, missing):
 class _Products:
     """Inner products of the rows that have been free, each computed once while memory lasts."""
 
-    def __init__(self, X):
+    def __init__(self, X: PointsLike) -> None:
         self.X, self._known, self._place = X, np.empty(0, int), np.full(X.shape[0], -1)
         self._values = None
 
-    def of(self, free):
+    def of(self, free: Array) -> Array:
         """Return the inner products between some rows (k, k)."""
         new = free[self._place[free] < 0]
         if len(self._known) + len(new) > 2 * _DIRECT:

@@ -1,6 +1,9 @@
 """Duals whose kernel matrix has few eigenvalues above rounding: the linear machine on the rows of a factor."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +15,10 @@ from mercer.solvers.svm.bias import bias_of, violation_of
 from mercer.solvers.svm.linear import solve_linear, without_ridge
 from mercer.solvers.svm.rows import exact_product, rows_of
 
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Dual, Solution
+    from mercer.solvers.svm.workspace import Workspace
+
 # Largest rank, and as a share of the number of variables.
 _RANK, _PART = 600, 0.6
 # Diagonal entries of the remainder within so many roundings of the largest of K are rounding.
@@ -21,7 +28,7 @@ _ROUNDING = float(np.finfo(np.float64).eps)
 _STEPS = 1000
 
 
-def solve_low_rank(rows, dual, workspace):
+def solve_low_rank(rows: Any, dual: Dual, workspace: Workspace) -> Solution | None:
     """Return the solution of a dual with its exact gradient, None if K has too many eigenvalues above rounding.
 
     K = L L' of r columns by pivoted Cholesky takes O(n r^2). Newton steps on L do not suffer from the range of the

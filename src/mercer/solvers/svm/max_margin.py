@@ -1,6 +1,9 @@
 """Widest margin between two classes: the hard margin, and nu-classification over reduced convex hulls."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +13,11 @@ from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.two_constraints import refine_sums, solve_sums
 
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Dual, Solution
+    from mercer.solvers.svm.rows import FusedRows
+    from mercer.solvers.svm.workspace import Workspace
+
 # Number of points of each class in the first guess of a margin.
 _SAMPLE = 500
 # Margins are compared with that of the classes' means: one below this share of it is solved for more closely.
@@ -18,7 +26,7 @@ _COARSE = 1e-2
 _TOUCHING_HARD, _TOUCHING_NU, _KEPT = 1e-9, 1e-4, 1e-2
 
 
-def solve_hard_margin(rows, dual, workspace):
+def solve_hard_margin(rows: FusedRows, dual: Dual, workspace: Workspace) -> Solution:
     """Return the solution of a classifier with infinite bounds, or raise `Infeasible` if there is no margin."""
     # weights of a mean: a bound of 2 is never met
     bounded = replace(dual, lower=np.maximum(dual.lower, -2.0), upper=np.minimum(dual.upper, 2.0))
@@ -29,7 +37,7 @@ def solve_hard_margin(rows, dual, workspace):
     raise Infeasible(dual, found.coef, distance=np.sqrt(squared), unit=np.sqrt(unit))
 
 
-def solve_nu_svc(rows, dual, workspace):
+def solve_nu_svc(rows: FusedRows, dual: Dual, workspace: Workspace) -> Solution:
     r"""Return the solution of a classifier with ``total`` in units of its margin, which is stored with it.
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad 0 \le y_i b_i \le w_i,\ \sum_i b_i = 0,\ \sum_i |b_i| = s
@@ -51,7 +59,9 @@ def solve_nu_svc(rows, dual, workspace):
     return _in_margins(solution, margin)
 
 
-def widest_margin(rows, dual, half, touching, workspace):
+def widest_margin(
+    rows: FusedRows, dual: Dual, half: float, touching: float, workspace: Workspace
+) -> tuple[Solution, float, float]:
     r"""Return the closest points of the reduced convex hulls of two classes.
 
     .. math:: \min_b \tfrac12 b'Kb \quad\text{s.t.}\quad l \le b \le u,\ \sum_+ b_i = s = -\sum_- b_i

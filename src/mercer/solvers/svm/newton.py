@@ -1,6 +1,9 @@
 """Newton refinement of a solution: the free variables are solved for directly, in float64 from raw inputs."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +14,10 @@ from mercer.solvers.svm.active_set import solve_active_set, violators
 from mercer.solvers.svm.bias import bias_of, excess, slopes
 from mercer.solvers.svm.dual import objective
 from mercer.solvers.svm.smo import gather
+
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Dual, Solution
+    from mercer.solvers.svm.rows import FusedRows
 
 # Largest number of free variables that is solved for.
 _FREE = 2000
@@ -28,7 +35,7 @@ _MARGIN = 10
 _EXACT = 0.01
 
 
-def refine(rows, dual, solution, tol, total=None):
+def refine(rows: Any, dual: Dual, solution: Solution, tol: float, total: float | None = None) -> Solution:
     r"""Return a solution whose free variables satisfy K b + b_0 = t - epsilon sign(b) to the rounding of K.
 
     Newton steps on the free variables keep the sum of coefficients and stay within the bounds; what meets a bound is
@@ -73,7 +80,7 @@ def _refine_total(rows, dual, solution, tol, total):
     return solution
 
 
-def cross(rows, dual, solution):
+def cross(rows: FusedRows, dual: Dual, solution: Solution) -> Solution:
     """Return a solution after Newton steps on what is free or violates, repeated while they gain."""
     for _ in range(_REPEATS):
         check_cancelled()

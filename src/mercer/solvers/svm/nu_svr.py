@@ -1,6 +1,9 @@
 """Nu-regression: the dual whose sum of sizes |b_i| is given, and whose epsilon follows from it."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +13,11 @@ from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.one_constraint import solve_one_constraint, steps_of_a_round
 from mercer.solvers.svm.two_constraints import solve_sums
+
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Solution
+    from mercer.solvers.svm.rows import FusedRows
+    from mercer.solvers.svm.workspace import Workspace
 
 # Number of points of the sample on which epsilon is guessed, if there are more than twice as many.
 _SAMPLE = 2000
@@ -31,7 +39,7 @@ _SAME_SUM = 1e-9
 _CORRECTIONS = 50
 
 
-def solve_nu_svr(rows, dual, workspace):
+def solve_nu_svr(rows: FusedRows, dual: Dual, workspace: Workspace) -> Solution:
     r"""Return the solution of a dual of regression with ``total``, its ``epsilon`` included.
 
     .. math:: \min_b \tfrac12 b'Kb - t'b \quad\text{s.t.}\quad l \le b \le u,\ \sum_i b_i = 0,\ \sum_i |b_i| \le s
@@ -66,7 +74,7 @@ def _meets(solution, total, workspace):
     return met and solution.violation <= workspace.tol
 
 
-def solve_two_sums(rows, dual, total, workspace):
+def solve_two_sums(rows: FusedRows, dual: Dual, total: float, workspace: Workspace) -> Solution:
     """Return the solution of the sum ``total`` by one variable of each sign for each point, each sign of half the sum.
 
     Chang, Lin, *Training nu-support vector regression: theory and algorithms*, Neural Computation 14 (2002).
@@ -83,7 +91,7 @@ def solve_two_sums(rows, dual, total, workspace):
     return replace(found, coef=coef, gradient=gradient, bias=bias, violation=violation, epsilon=own.epsilon)
 
 
-def find_epsilon(rows, dual, total, workspace):
+def find_epsilon(rows: FusedRows, dual: Dual, total: float, workspace: Workspace) -> Solution:
     """Return a solution whose sum of sizes is about ``total``: sweeps of SMO and corrections of epsilon take turns.
 
     The sum falls as epsilon grows, and piecewise linearly: a secant method, whose first slope counts the points near
@@ -133,14 +141,14 @@ def _spread(dual, total):
 class _EpsilonSearch:
     """Corrects epsilon by solutions of decreasing violation until their sum of sizes is ``total``."""
 
-    def __init__(self, total, tol):
+    def __init__(self, total: float, tol: float) -> None:
         self._total, self._tol = total, tol
         self._low, self._high = 0.0, np.inf
         # solutions with too large (True) and too small a sum, and all corrections
         self._known, self._past = {}, []
         self._settled, self._due, self._steps = 0, np.inf, -1
 
-    def correct(self, dual, solution):
+    def correct(self, dual: Dual, solution: Solution) -> float:
         """Return the epsilon to continue with."""
         epsilon, violation = dual.epsilon, solution.violation
         if violation > max(self._tol, min(_CLOSE * epsilon, self._due)):
@@ -169,7 +177,7 @@ class _EpsilonSearch:
         same = min(abs(wider - epsilon), self._high - self._low) <= _SAME * self._tol
         return epsilon if same or self._settled > _CORRECTIONS else wider
 
-    def mixed(self, dual, solution):
+    def mixed(self, dual: Dual, solution: Solution) -> Solution:
         """Return the mean of solutions with too large and too small a sum that has the sum, or the given one."""
         if len(self._known) < 2:
             return solution

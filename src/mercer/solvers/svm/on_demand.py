@@ -1,9 +1,11 @@
 """Kernel rows on demand in compiled code: a few rows at a time, by loops over tiles of transposed points."""
 
 import functools
+from typing import Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute import compile as _compile
 from mercer._compute.compile import compiled, dispatcher, fingerprint, specialised, wide
 from mercer._compute.indirect import address, call_filler
@@ -74,7 +76,7 @@ def _recompute_coincident(own, square, tile, squares, share, out):
 
 
 @functools.lru_cache(maxsize=64)
-def row_filler(profile, scalar, n_parameters):
+def row_filler(profile: Any, scalar: Any, n_parameters: Any) -> Any:
     """Return the compiled loop ``fill(tiles, squares, parameters, wanted, out)``: kernel values of points with all.
 
     ``wanted`` are the points of the rows of ``out``. For a kernel of distances ``tiles`` hold -2 (x - centre), and
@@ -123,14 +125,14 @@ def row_filler(profile, scalar, n_parameters):
 
 
 @functools.lru_cache(maxsize=256)
-def filler_address(profile, scalar, n_parameters, dtype):
+def filler_address(profile: Any, scalar: Any, n_parameters: Any, dtype: Any) -> Any:
     """Return the address of the compiled loop for a type, by which other compiled code calls it."""
     tiles, row = np.empty((0, 0, 0), dtype), np.empty(0, dtype)
     fill = row_filler(profile, scalar, n_parameters)
     return address(fill, tiles, row, row, np.empty(0, np.int64), np.empty((0, 0), dtype))
 
 
-def known_rows(diagonal):
+def known_rows(diagonal: Array) -> tuple[Any, ...]:
     """Return what stands for the points of `add_rows` where all rows are known and it is not called."""
     nothing = np.empty(0, diagonal.dtype)
     return 0, np.empty((0, 0, 0), diagonal.dtype), nothing, nothing, diagonal

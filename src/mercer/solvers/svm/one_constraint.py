@@ -1,6 +1,9 @@
 """Duals between bounds with one sum: rounds of SMO and Newton steps take turns."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +15,10 @@ from mercer.solvers.svm.low_rank import solve_low_rank
 from mercer.solvers.svm.newton import cross, refine
 from mercer.solvers.svm.whole import fits, solve_whole
 
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Dual, Solution
+    from mercer.solvers.svm.workspace import Workspace
+
 # Steps per variable, and at least, after which a round of SMO ends and Newton steps are tried.
 _PATIENCE, _LEAST = 100, 100_000
 # A round that raises the objective and lowers the violation by less than these shares has stalled.
@@ -21,7 +28,7 @@ _GAIN, _FALL = 1e-4, 0.1
 _FEW, _EXACT = 500, 0.01
 
 
-def solve_one_constraint(rows, dual, workspace):
+def solve_one_constraint(rows: Any, dual: Dual, workspace: Workspace) -> Solution:
     """Return the solution of a dual whose violation is at most ``tol`` in float64, or the point where steps ended."""
     return corrected(rows, [dual], [_optimum(rows, dual, workspace)], workspace)[0]
 
@@ -91,6 +98,6 @@ def _more_rounds(rows, dual, workspace, found):
             return found if found.violation <= best.violation else replace(best, n_iter=found.n_iter)
 
 
-def steps_of_a_round(n):
+def steps_of_a_round(n: int) -> int:
     """Return the number of steps after which a first round of SMO over n variables ends."""
     return max(_LEAST, _PATIENCE * n)

@@ -5,12 +5,17 @@ one for each pair i < j, in which i is positive, or one for each class against t
 packed: a point of class i is in c - 1 pairs, and column k of its coefficients belongs to the k-th other class.
 """
 
+from __future__ import annotations
+
 import itertools
 import queue
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.threads import count_threads, limit_threads, run_tasks
 from mercer.solvers.svm._solve_dual import solve_dual
 from mercer.solvers.svm.correction import corrected
@@ -20,6 +25,9 @@ from mercer.solvers.svm.one_constraint import steps_of_a_round
 from mercer.solvers.svm.rows import shared_blocks
 from mercer.solvers.svm.whole import fits, solve_whole
 from mercer.solvers.svm.workspace import Workspace, buffer_size
+
+if TYPE_CHECKING:
+    from mercer.solvers.svm.workspace import Options
 
 # Tasks for each worker when small duals are solved together.
 _TASKS = 8
@@ -46,14 +54,14 @@ class Subproblem:
 
     points: np.ndarray
     sign: np.ndarray
-    parts: tuple
+    parts: tuple[Any, ...]
 
-    def span(self, part):
+    def span(self, part: slice) -> tuple[int, int]:
         """Return the first point of a part, and the one after its last."""
         points = self.points[part]
         return int(points[0]), int(points[-1]) + 1
 
-    def dual(self, C, **options):
+    def dual(self, C: Array, **options: Any) -> Dual:
         """Return the dual for upper bounds C (n,) of all points, starting from 0."""
         return replace(duals_of([self], C)[0], **options)
 
@@ -61,22 +69,22 @@ class Subproblem:
 # --- layout ----------------------------------------------------------------------------------------------------------
 
 
-def is_paired(n_classes, multi_class):
+def is_paired(n_classes: int, multi_class: str) -> bool:
     """Whether there is a binary classifier for each pair of classes."""
     return multi_class == "ovo" and n_classes > 2
 
 
-def is_packed(n_classes, multi_class, n_columns):
+def is_packed(n_classes: int, multi_class: str, n_columns: int) -> bool:
     """Whether coefficients with so many columns are packed: those of pairs that are not have a column for each."""
     return is_paired(n_classes, multi_class) and n_columns != n_classes * (n_classes - 1) // 2
 
 
-def class_pairs(n_classes):
+def class_pairs(n_classes: int) -> list[tuple[int, int]]:
     """Return the pairs i < j of classes in the order of their binary classifiers."""
     return list(itertools.combinations(range(n_classes), 2))
 
 
-def class_signs(n_classes, multi_class):
+def class_signs(n_classes: int, multi_class: str) -> Array:
     """Return the sign of each class in each binary classifier (c, m): 1, -1, or 0 if the class does not take part."""
     if n_classes == 2:
         return np.array([[-1.0], [1.0]])
@@ -88,7 +96,7 @@ def class_signs(n_classes, multi_class):
     return signs
 
 
-def subproblems(counts, multi_class):
+def subproblems(counts: Array, multi_class: str) -> list[Subproblem]:
     """Return the binary classifiers of classes with so many points each (c,)."""
     spans, everything = class_slices(counts), np.arange(sum(counts))
     if not is_paired(len(counts), multi_class):
@@ -102,13 +110,13 @@ def subproblems(counts, multi_class):
     return found
 
 
-def class_slices(counts):
+def class_slices(counts: Array) -> list[slice]:
     """Return the points of each class as slices, from their numbers."""
     stops = np.cumsum(counts)
     return [slice(int(stop - count), int(stop)) for stop, count in zip(stops, counts, strict=True)]
 
 
-def pack(coefs, counts, multi_class):
+def pack(coefs: list[Array], counts: Array, multi_class: str) -> Array:
     """Return the coefficients of all binary classifiers (k,) each, over their points, as one block.
 
     It is (n, c - 1) for pairs, (n, m) otherwise.
@@ -122,13 +130,13 @@ def pack(coefs, counts, multi_class):
     return packed
 
 
-def pair_columns(n_classes):
+def pair_columns(n_classes: int) -> Array:
     """Return the pairs that the packed columns of each class belong to (c, c - 1)."""
     pair = {pair: k for k, pair in enumerate(class_pairs(n_classes))}
     return np.array([[pair[min(i, j), max(i, j)] for j in range(n_classes) if j != i] for i in range(n_classes)])
 
 
-def unpack(packed, counts):
+def unpack(packed: Array, counts: Array) -> Array:
     """Return packed coefficients (n, c - 1) with one column for each pair, for classes with so many points each."""
     c = len(counts)
     full = np.zeros((len(packed), c * (c - 1) // 2), packed.dtype)
@@ -136,7 +144,7 @@ def unpack(packed, counts):
     return full
 
 
-def pair_values(products, n_classes):
+def pair_values(products: Array, n_classes: int) -> Array:
     """Return the decision values of all pairs (n, c (c - 1) / 2), without bias.
 
     ``products`` (n, c (c - 1)) are those of each class with all columns of its packed coefficients: each pair adds two
@@ -150,12 +158,12 @@ def pair_values(products, n_classes):
 # --- votes -----------------------------------------------------------------------------------------------------------
 
 
-def votes(values, n_classes):
+def votes(values: Array, n_classes: int) -> Array:
     """Return how many pairs each class wins (n, c), from the decision values of all pairs."""
     return _count(values > 0, n_classes)
 
 
-def class_values(values, n_classes):
+def class_values(values: Array, n_classes: int) -> Array:
     """Return one decision value for each class (n, c): votes of pairs, and their values scaled to break equal votes."""
     sums = np.asarray(values, np.float64) @ class_signs(n_classes, "ovo").T
     return (_count(values >= 0, n_classes) + sums / (3 * (np.abs(sums) + 1))).astype(values.dtype)
@@ -167,7 +175,7 @@ def _count(won, n_classes):
     return (won.astype(np.float32) @ signs.astype(np.float32)).astype(int) + (signs < 0).sum(axis=0)
 
 
-def decide(values, n_classes, multi_class, break_ties=False):
+def decide(values: Array, n_classes: int, multi_class: str, break_ties: bool = False) -> Array:
     """Return the index of the class that the decision values of all binary classifiers (n, m) are for."""
     if n_classes == 2:
         return (values[:, 0] > 0).astype(int)
@@ -176,7 +184,7 @@ def decide(values, n_classes, multi_class, break_ties=False):
     return (class_values if break_ties else votes)(values, n_classes).argmax(axis=1)
 
 
-def duals_of(problems, C):
+def duals_of(problems: list[Subproblem], C: Array) -> list[Dual]:
     """Return the duals of several classifiers for upper bounds C (n,) of all points, starting from 0."""
     signs, points = [each.sign for each in problems], [each.points for each in problems]
     bound = C[np.concatenate(points)] * np.concatenate(signs)
@@ -192,7 +200,7 @@ def duals_of(problems, C):
 # --- training --------------------------------------------------------------------------------------------------------
 
 
-def solve_duals(rows, duals, problems, options):
+def solve_duals(rows: Any, duals: list[Dual], problems: list[Subproblem], options: Options) -> list[Any]:
     """Return the solutions of the duals of several binary classifiers, several at a time on the pool of threads.
 
     Many small duals go to compiled code together. For large ones, kernel values between the points of a class are
@@ -288,7 +296,7 @@ def _run(train, parts, workers):
             run_tasks(lambda k: in_one_thread(train, parts[k]), len(parts))
 
 
-def in_one_thread(train, k):
+def in_one_thread(train: Callable[..., Any], k: int) -> None:
     """Call ``train(k)``, one of several that run in parallel."""
     with limit_threads(1):
         train(k)

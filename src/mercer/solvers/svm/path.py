@@ -1,9 +1,14 @@
 """Solutions of a dual for many C: kernel values are shared, and each solution starts from its neighbour."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array, ArrayLike
 from mercer._compute.memory import allocate
 from mercer._compute.points import take_points, widened
 from mercer._compute.threads import check_cancelled
@@ -16,11 +21,16 @@ from mercer.solvers.svm.rounds import copied_values
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.workspace import Workspace
 
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Dual
+    from mercer.solvers.svm.rows import FusedRows
+    from mercer.solvers.svm.workspace import Options
+
 # Work of one call of compiled code, steps times variables: about 0.1 s.
 _WORK = 50_000_000
 
 
-def kernel_values(rows, dual, options, dtype, workers=1):
+def kernel_values(rows: FusedRows, dual: Dual, options: Options, dtype: Any, workers: int = 1) -> Any:
     """Return the kernel values of the points of a dual: stored in ``dtype`` if memory holds them, row by row otherwise.
 
     Copies of each of several workers that read stored values are counted. A linear kernel needs no values then.
@@ -36,7 +46,9 @@ def kernel_values(rows, dual, options, dtype, workers=1):
     return LazyValues(rows, points, Workspace.allocate(rows, n, options))
 
 
-def with_values(rows, duals, options, dtype, function, workers=1):
+def with_values(
+    rows: FusedRows, duals: list[Dual], options: Options, dtype: Any, function: Callable[..., Any], workers: int = 1
+) -> None:
     """Call ``function(m, dual, values)`` for every dual; those over the same points share values.
 
     A dual whose coefficients cannot move gets no values.
@@ -56,11 +68,11 @@ def with_values(rows, duals, options, dtype, function, workers=1):
 class StoredValues:
     """Kernel values between some points (int array (m,)), in memory."""
 
-    def __init__(self, rows, points, dtype):
+    def __init__(self, rows: FusedRows, points: ArrayLike, dtype: Any) -> None:
         m = len(points)
         width = -(-m // LANES) * LANES
         self._values = allocate((m, width), dtype)
-        self.diagonal = np.zeros(width)
+        self.diagonal: Array = np.zeros(width)
         self.diagonal[:m] = rows.diagonal[points]
         self._slots = np.where(np.arange(width) < m, np.arange(width), -1)
         columns = rows.columns(points)
@@ -73,7 +85,7 @@ class StoredValues:
         # a product rounds the distance of a point to itself
         np.fill_diagonal(self._values, self.diagonal)
 
-    def solutions(self, unit, Cs, options, gap):
+    def solutions(self, unit: Dual, Cs: Array, options: Options, gap: float) -> list[Solution]:
         """Return the solutions of a dual for its bounds times ascending ``Cs``, from compiled code."""
         n, m, k = len(unit.target), len(self._slots), len(Cs)
         target, low, high = (np.pad(each, (0, m - n)) for each in (unit.target, unit.lower, unit.upper))
@@ -94,10 +106,10 @@ class StoredValues:
 class LazyValues:
     """Kernel values between some points (int array (m,)) that memory does not hold: rows are computed as needed."""
 
-    def __init__(self, rows, points, workspace):
+    def __init__(self, rows: Any, points: ArrayLike, workspace: Workspace) -> None:
         self._rows, self._points, self._workspace = rows, points, workspace
 
-    def solutions(self, unit, Cs, options, _gap):
+    def solutions(self, unit: Dual, Cs: Array, options: Options, _gap: float) -> list[Solution]:
         """Return the solutions of a dual for its bounds times ascending ``Cs``."""
         limits = {"tol": options.tol, "max_iter": options.limit(len(self._points)), "callback": options.callback}
         zeros, found = np.zeros(len(unit.target)), []
@@ -114,10 +126,10 @@ class LazyValues:
 class LinearValues:
     """Some points (int array (m,)) with a linear kernel, whose values are not needed: Newton steps on the normal."""
 
-    def __init__(self, rows, points, max_iter):
+    def __init__(self, rows: Any, points: ArrayLike, max_iter: int) -> None:
         self._rows, self._points, self._max_iter = rows, widened(take_points(rows.points, points)), max_iter
 
-    def solutions(self, unit, Cs, options, _gap):
+    def solutions(self, unit: Dual, Cs: Array, options: Options, _gap: float) -> list[Solution]:
         """Return the solutions of a dual for its bounds times ascending ``Cs``, each from a multiple of the last."""
         trained = np.flatnonzero(unit.lower < unit.upper)
         own, start, found = unit.take(trained), np.zeros(len(trained)), []
@@ -133,7 +145,7 @@ class LinearValues:
         return found
 
 
-def solve_path(values, unit, Cs, options, gap=0.0):
+def solve_path(values: StoredValues, unit: Dual, Cs: Array, options: Options, gap: float = 0.0) -> list[Solution]:
     """Return the solutions of a dual for its bounds times C, for ascending ``Cs``.
 
     A variable whose bounds are 0 is held out: its coefficient stays 0, its gradient is kept up to date. If no

@@ -1,11 +1,19 @@
 """A kernel with a ridge on its diagonal: the dual of a quadratic loss."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.points import take_points
 from mercer.kernels.base import Kernel, Tags
+
+if TYPE_CHECKING:
+    from mercer._compute.points import Points
+    from mercer._compute.tile import Tile
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,20 +33,20 @@ class Ridged(Kernel):
     ridge: np.ndarray
 
     @property
-    def tags(self):
+    def tags(self) -> Tags:
         """Definiteness is not known; no gradient."""
         return Tags(positive_semidefinite=None, points="indices", differentiable=False)
 
-    def admit(self, points, name):
+    def admit(self, points: Array, name: str) -> Array:
         return points
 
-    def evaluate(self, tile):
+    def evaluate(self, tile: Tile) -> Array:
         own, other = np.asarray(tile.X.container), np.asarray(tile.Z.container)
         values = self.kernel(take_points(self.points, own), take_points(self.points, other)).astype(np.float64)
         i, j = np.nonzero(own[:, None] == other)
         values[i, j] += self.ridge[own[i]]
         return values
 
-    def diagonal(self, points):
+    def diagonal(self, points: Points) -> Array:
         own = np.asarray(points.container)
         return self.kernel.diag(take_points(self.points, own)).astype(np.float64) + self.ridge[own]

@@ -14,7 +14,7 @@ _PART = 0.7
 _REDUCTION = 0.1
 
 
-def copied_values(m):
+def copied_values(m: int) -> int:
     """Return how many kernel values a round copies at most for m variables."""
     return (int(_PART * m) // LANES * LANES + LANES) ** 2
 

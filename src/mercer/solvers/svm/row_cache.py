@@ -1,7 +1,10 @@
 """Cache of kernel rows: a block of memory that is filled row by row as a solver asks for them."""
 
+from typing import Any
+
 import numpy as np
 
+from mercer._common import Array, ArrayLike
 from mercer._compute.loops import transpose
 from mercer.solvers.svm.smo import LANES, subtract
 
@@ -33,14 +36,14 @@ class RowCache:
         Row of ``values`` of each place, -1 if it is missing.
     """
 
-    def __init__(self, rows, points, buffer, shared=()):
+    def __init__(self, rows: Any, points: ArrayLike, buffer: ArrayLike, shared: ArrayLike = ()) -> None:
         m = len(points)
         width = -(-m // LANES) * LANES
         capacity = min(len(buffer) // width, m)
-        self.values = buffer[: width * capacity].reshape(capacity, width)
+        self.values: Any = buffer[: width * capacity].reshape(capacity, width)
         # the compiled loop starts with a step of 0 along the first row, which must not hold NaN
         self.values[0] = 0
-        self.slots = np.full(width, -1)
+        self.slots: Array = np.full(width, -1)
         self._used = 0
         self._free_slots = np.empty(0, int)
         self._scratch = np.empty((0, width), buffer.dtype)
@@ -49,25 +52,25 @@ class RowCache:
         self._columns = [None] * len(self._pieces)
 
     @property
-    def room(self):
+    def room(self) -> float:
         """Number of rows that can still be computed; infinite if there is memory for all."""
         if len(self.values) >= len(self._points):
             return np.inf
         return len(self.values) - self._used + len(self._free_slots)
 
     @property
-    def forgotten(self):
+    def forgotten(self) -> int:
         """Number of rows that were given up and not replaced."""
         return len(self._free_slots)
 
-    def ensure(self, wanted):
+    def ensure(self, wanted: Array) -> None:
         """Compute the missing rows of some places (int array)."""
         missing = wanted[self.slots[wanted] < 0]
         # a few at a time: rows that go to memory given up are copied there
         for start in range(0, len(missing), _ROWS):
             self._compute(missing[start : start + _ROWS])
 
-    def complete(self):
+    def complete(self) -> None:
         """Compute all rows, each value once, so that the matrix is exactly symmetric; the cache must be empty."""
         m = len(self._points)
         K = self.values[:m]
@@ -81,7 +84,7 @@ class RowCache:
         K[np.arange(m), np.arange(m)] = self._rows.diagonal[self._points]
         self.slots[:m], self._used = np.arange(m), m
 
-    def exchange(self, places, points):
+    def exchange(self, places: Array, points: Array) -> None:
         """Put other points in some places: known rows get their columns, rows of the old points are lost."""
         self.forget(places[self.slots[places] >= 0])
         self._points = self._points.copy()
@@ -95,12 +98,12 @@ class RowCache:
             columns(self._points[some], block)
             self.values[self.slots[some][:, None], places] = block
 
-    def forget(self, places):
+    def forget(self, places: Array) -> None:
         """Give up the rows of some places, so that others find room."""
         self._free_slots = np.concatenate([self._free_slots, self.slots[places]])
         self.slots[places] = -1
 
-    def times(self, places, weights):
+    def times(self, places: Array, weights: Array) -> Array:
         """Return K[:, places] @ weights (m,) from rows that are known, summed in float64."""
         total = np.zeros(self.values.shape[1])
         subtract(self.values, self.slots[places], -weights, total)

@@ -1,8 +1,14 @@
 """Kernel rows for a solver: blocks by matrix products, products that never store K, float32 where it is accurate."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import scipy.sparse as sp
 
+from mercer._common import Array, ArrayLike
 from mercer._compute import loops
 from mercer._compute.compile import compiled
 from mercer._compute.points import count_points, subtract_centre, take_points, widened
@@ -13,6 +19,9 @@ from mercer.gram import Gram
 from mercer.solvers.svm.on_demand import filler_address
 from mercer.solvers.svm.ridged import Ridged
 from mercer.solvers.svm.smo import LANES
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
 
 # Columns of a task, and kernel values of a tile: both factors of the product and the result stay in cache.
 _TASK_COLUMNS = 512
@@ -27,7 +36,7 @@ _FEW = 256
 _SAMPLE = 128
 
 
-def rows_of(kernel, points, accuracy, ridge=None):
+def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = None) -> Any:
     """Return the kernel rows of points, in float32 if they are many and its rounding on a sample is below ``accuracy``.
 
     ``accuracy`` is a root mean square error of kernel values. A ridge (n,) is added to the diagonal.
@@ -72,17 +81,21 @@ class PlainRows:
         Root mean square error of a value, in float32 that of rounding the largest; NaN if it was not measured.
     """
 
+    kernel: Kernel
+    points: Any
+    width: int
+
     error = np.nan
 
-    def __init__(self, kernel, points):
+    def __init__(self, kernel: Kernel, points: Any) -> None:
         self._gram = Gram(kernel, points)
         self.kernel, self.points, self.width = kernel, points, 1
-        self.dtype = np.dtype(self._gram.dtype)
-        self.diagonal = np.asarray(self._gram.diagonal(), np.float64)
+        self.dtype: Any = np.dtype(self._gram.dtype)
+        self.diagonal: Array = np.asarray(self._gram.diagonal(), np.float64)
         if self.dtype == np.float32:
-            self.error = float(np.finfo(np.float32).eps * np.abs(self.diagonal).max())
+            self.error: float = float(np.finfo(np.float32).eps * np.abs(self.diagonal).max())
 
-    def columns(self, J):
+    def columns(self, J: Array) -> Callable[..., Any]:
         """Return a function (R, out) that writes the kernel values of points R with points J to ``out``."""
 
         def write(R, out):
@@ -90,11 +103,11 @@ class PlainRows:
 
         return write
 
-    def square(self, J):
+    def square(self, J: Array | slice) -> Array:
         """Return the kernel values between points J, exactly symmetric."""
         return np.ascontiguousarray(self._gram[J, J], self.dtype)
 
-    def product(self, R, J, weights):
+    def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, in float64; K is never stored."""
         gram = Gram(self.kernel, take_points(self.points, R), take_points(self.points, J))
         return np.asarray(gram @ weights.astype(self.dtype), np.float64)
@@ -108,10 +121,15 @@ class FusedRows:
     at 0, where small distances are recomputed from differences.
     """
 
-    def __init__(self, kernel, points, dtype, error=np.nan):
+    points: Array
+    dtype: Any
+    error: float
+    kernel: Kernel
+
+    def __init__(self, kernel: Kernel, points: ArrayLike, dtype: type[Any], error: float = np.nan) -> None:
         self.points, self.dtype, self.error = points, np.dtype(dtype), error
         self.set_kernel(kernel)
-        self.width = points.shape[1] + 2 * self._radial
+        self.width: Any = points.shape[1] + 2 * self._radial
         if self._radial:
             self._centre = points.mean(axis=0, dtype=np.float64)
             centred = np.empty(points.shape, dtype)
@@ -121,25 +139,25 @@ class FusedRows:
             self._centre = np.zeros(points.shape[1])
             self._right = np.ascontiguousarray(points, dtype)
 
-    def set_kernel(self, kernel):
+    def set_kernel(self, kernel: Kernel) -> None:
         """Take a kernel, or another one of its class over the same points."""
         self.kernel, self._formula = kernel, (kernel.profile, kernel.scalar, parameters(kernel))
         self._radial, self.scalar = kernel.scalar == "radial", kernel.scalar
         if _has_kink(kernel, self.dtype):
-            self.scalar = "kinked"
+            self.scalar: Any = "kinked"
         # k(x, x) is constant for a kernel of distances
         some = self.points[:1] if self._radial else self.points
-        self.diagonal = np.resize(np.asarray(kernel.diag(some.astype(np.float64)), np.float64), len(self.points))
+        self.diagonal: Array = np.resize(np.asarray(kernel.diag(some.astype(np.float64)), np.float64), len(self.points))
 
-    def finisher(self):
+    def finisher(self) -> Callable[..., Any]:
         """Return the compiled loop that turns squared distances or inner products into kernel values, in place."""
         return _finisher(self._formula, self.dtype)
 
-    def columns(self, J):
+    def columns(self, J: Array) -> Callable[..., Any]:
         """Return a function (R, out) that writes the kernel values of points R with points J, gathered once."""
         return self._written(J, self.finisher())
 
-    def arguments(self, J):
+    def arguments(self, J: Array) -> Callable[..., Any]:
         """Return a function (R, out) that writes the squared distances or inner products of points R and J."""
         return self._written(J, lambda _block: None)
 
@@ -171,18 +189,18 @@ class FusedRows:
 
         return write
 
-    def square(self, J):
+    def square(self, J: Array) -> Array:
         """Return the kernel values between points J, exactly symmetric."""
         X = self._centred(J)
         return loops.tile(*self._formula, X, X)
 
-    def product(self, R, J, weights):
+    def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, summed in float64 over tiles; K is never stored."""
         columns = weights.reshape(len(weights), -1)
         values = loops.matmul(*self._formula, self._centred(R), self._centred(J), columns).astype(np.float64)
         return values if weights.ndim == 2 else values[:, 0]
 
-    def compiled_rows(self):
+    def compiled_rows(self) -> tuple[Any, ...]:
         """Return what compiled loops compute rows from.
 
         The address of the loop, an array whose first d columns are the coordinates (-2 (x - centre) for a kernel of
@@ -193,7 +211,7 @@ class FusedRows:
         fill, parameters = self._filler(self.dtype)
         return fill, self._right, d, squares, parameters, self.diagonal
 
-    def compiled_exact_rows(self):
+    def compiled_exact_rows(self) -> tuple[Any, ...]:
         """Return the same in float64 from the points as given.
 
         The address of the loop, the points, their centre, the factor of coordinates, parameters and the diagonal.
@@ -226,22 +244,27 @@ class SparseRows:
     `PlainRows`.
     """
 
-    def __init__(self, kernel, points, dtype, error=np.nan):
+    kernel: Kernel
+    points: Any
+    dtype: Any
+    error: float
+
+    def __init__(self, kernel: Kernel, points: Any, dtype: type[Any], error: float = np.nan) -> None:
         self.kernel, self.points, self.dtype, self.error = kernel, points, np.dtype(dtype), error
         self._formula = kernel.profile, kernel.scalar, parameters(kernel)
         self._X = points.astype(dtype)
         n, used = points.shape[0], points.count_nonzero(axis=0).astype(float)
-        self.width = max(1, int(used @ used / n**2))
-        self.diagonal = np.resize(np.asarray(kernel.diag(widened(points)), np.float64), n)
+        self.width: int = max(1, int(used @ used / n**2))
+        self.diagonal: Array = np.resize(np.asarray(kernel.diag(widened(points)), np.float64), n)
         self._squares = np.zeros(n, dtype)
         if kernel.scalar == "radial":
             self._squares[:] = widened(points).power(2).sum(axis=1).ravel()
 
-    def columns(self, J):
+    def columns(self, J: Array) -> Callable[..., Any]:
         """Return a function (R, out) that writes the kernel values of points R with points J."""
         return self._written(J, _finisher(self._formula, self.dtype))
 
-    def arguments(self, J):
+    def arguments(self, J: Array) -> Callable[..., Any]:
         """Return a function (R, out) that writes the squared distances or inner products of points R and J."""
         return self._written(J, lambda _block: None)
 
@@ -264,14 +287,14 @@ class SparseRows:
 
         return write
 
-    def square(self, J):
+    def square(self, J: Array) -> Array:
         """Return the kernel values between points J, exactly symmetric."""
         values = np.empty((len(self._squares[J]),) * 2, self.dtype)
         J = np.arange(len(self._squares))[J]
         self.columns(J)(J, values)
         return values
 
-    def product(self, R, J, weights):
+    def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, summed in float64 over tiles; K is never stored."""
         total = np.zeros((len(R), *weights.shape[1:]))
         for left in range(0, len(J), _TASK_COLUMNS):
@@ -312,26 +335,26 @@ def _finisher(formula, dtype):
     return lambda block: loop(block, block, block, 0, parameters)
 
 
-def exact_product(rows, R, J, weights):
+def exact_product(rows: FusedRows, R: Array, J: Array, weights: Array) -> Array:
     """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
     points = widened(rows.points)
     return np.asarray(Gram(rows.kernel, take_points(points, R), take_points(points, J)) @ weights, np.float64)
 
 
-def consecutive(J):
+def consecutive(J: Array) -> Array | slice:
     """Return consecutive indices as a slice, which copies nothing; others unchanged."""
     if len(J) and J[-1] - J[0] == len(J) - 1 and (np.diff(J) == 1).all():
         return slice(int(J[0]), int(J[-1]) + 1)
     return J
 
 
-def shared_blocks(rows, pieces, budget):
+def shared_blocks(rows: Any, pieces: list[slice], budget: int) -> dict[Any, Any]:
     """Return kernel values between the points of each piece (slice), by (start, stop); nothing if beyond the budget."""
     needed = sum((piece.stop - piece.start) ** 2 for piece in pieces) * rows.dtype.itemsize
     return {(piece.start, piece.stop): rows.square(piece) for piece in pieces} if needed <= budget else {}
 
 
-def run(function, n_tasks, work):
+def run(function: Callable[..., Any], n_tasks: int, work: int) -> None:
     """Call ``function(0)``, ..., ``function(n_tasks - 1)``, on several threads if there is enough work."""
     if work >= _THREADED:
         run_tasks(function, n_tasks)

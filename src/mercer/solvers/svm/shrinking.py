@@ -1,13 +1,20 @@
 """Shrinking: SMO steps on the few variables near the margin, whose kernel values fit into the processor's cache."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.bias import excess, slopes
 from mercer.solvers.svm.rows import run
 from mercer.solvers.svm.smo import LANES, gather, optimise, subtract
+
+if TYPE_CHECKING:
+    from mercer.solvers.svm.workspace import SharedCallback
 
 # Variables times steps between two checks for interrupts, about 0.1 s; overhead of a step, in variables.
 _WORK = 100_000_000
@@ -39,42 +46,42 @@ class Variables:
     epsilon: float = 0.0
 
     @classmethod
-    def padded(cls, *arrays, epsilon=0.0):
+    def padded(cls, *arrays: Any, epsilon: float = 0.0) -> Variables:
         """Return variables from arrays of any equal length, which are copied."""
         return cls(*(np.pad(values, (0, -len(values) % LANES)) for values in arrays), epsilon)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.coef)
 
-    def take(self, places):
+    def take(self, places: Array) -> Variables:
         """Return copies of some variables."""
         arrays = self.diagonal, self.gradient, self.coef, self.lower, self.upper
         return Variables.padded(*(each[places] for each in arrays), epsilon=self.epsilon)
 
-    def slopes(self):
+    def slopes(self) -> tuple[Array, Array]:
         """Return the slopes to the right and to the left, see `slopes`."""
         return slopes(self.gradient, self.coef, self)
 
-    def interval(self):
+    def interval(self) -> tuple[float, float]:
         """Return the largest slope of what may rise and the smallest of what may fall."""
         rising, falling = self.slopes()
         return float(rising.max()), float(falling.min())
 
-    def violation(self):
+    def violation(self) -> float:
         """Return the largest slope of what may rise minus the smallest of what may fall."""
         top, bottom = self.interval()
         return top - bottom
 
-    def middle(self):
+    def middle(self) -> float:
         """Return the middle of the interval: a bias."""
         return 0.5 * sum(self.interval())
 
-    def free(self):
+    def free(self) -> Array:
         """Return the places of free variables: inside their bounds, and not 0 if epsilon is positive."""
         rising, falling = self.slopes()
         return np.flatnonzero(rising == falling)
 
-    def near(self):
+    def near(self) -> Array:
         """Return the places of variables that are free, violate, or would if the bias moved by the violation."""
         rising, falling = self.slopes()
         top, bottom = rising.max(), falling.min()
@@ -82,7 +89,7 @@ class Variables:
         close = (rising > middle - violation) | (falling < middle + violation)
         return np.flatnonzero(close | (rising == falling))
 
-    def steps(self, values, slots, tol, max_iter):
+    def steps(self, values: Array, slots: Array, tol: float, max_iter: int) -> tuple[int, int, float]:
         """Take steps for about 0.1 s at most; return their number, the missing row and the violation."""
         limit = min(max_iter, max(1, _WORK // (len(self) + _OVERHEAD)))
         groups = np.array([0, len(self)])
@@ -90,7 +97,7 @@ class Variables:
         return optimise(values, slots, *arrays, self.epsilon, groups, tol, limit)
 
 
-def near_margin(variables):
+def near_margin(variables: Variables) -> tuple[Array, bool]:
     """Return the places of variables near the margin, at most 4096 of very many, and whether these are all."""
     near = variables.near()
     if len(variables) <= _WIDE or len(near) <= _BLOCK:
@@ -100,23 +107,31 @@ def near_margin(variables):
     return np.sort(near[np.argpartition(-worst, _BLOCK)[:_BLOCK]]), False
 
 
-def largest_copy(n):
+def largest_copy(n: int) -> Any:
     """Return how many kernel values `solve_near` copies at most for n variables, if `few` are near the margin."""
     most = int(_PART * n) if n <= _WIDE else _BLOCK
     return most * (most + LANES)
 
 
-def pays(variables, near, steps):
+def pays(variables: Variables, near: Array, steps: int) -> bool:
     """Whether so many steps over some variables were worth copying their kernel values."""
     return steps * len(variables) >= _COPY * len(near) ** 2
 
 
-def few(variables, near):
+def few(variables: Variables, near: Array) -> bool:
     """Whether a step over the variables near the margin costs much less than one over all."""
     return len(near) <= _PART * len(variables)
 
 
-def solve_near(values, slots, variables, near, tol, max_iter, callback):
+def solve_near(
+    values: Array,
+    slots: Array,
+    variables: Variables,
+    near: Array,
+    tol: float,
+    max_iter: int,
+    callback: SharedCallback | None,
+) -> tuple[int, bool]:
     """Solve for the variables at the places ``near``, ascending, changing ``variables`` in place.
 
     ``values`` holds their kernel rows, in ``slots``. Their violation is reduced to a tenth, or to half of ``tol`` if it
@@ -145,7 +160,9 @@ def _in_slices(function, n, work):
     run(lambda k: function(slice(k * _SLICE, min(n, (k + 1) * _SLICE))), -(-n // _SLICE), work)
 
 
-def solve_all(values, slots, variables, tol, max_iter, callback):
+def solve_all(
+    values: Array, slots: Array, variables: Variables, tol: float, max_iter: int, callback: SharedCallback | None
+) -> tuple[int, bool]:
     """Take steps over all variables, whose rows are all known; return their number and whether they were stopped."""
     n_iter, violation, stopped = 0, np.inf, False
     while violation > tol and n_iter < max_iter and not stopped:

@@ -1,13 +1,22 @@
 """A sweep of SMO: some variables are solved for while all others stay, with the kernel rows that memory holds."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from mercer._common import Array, ArrayLike
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm import shrinking
 from mercer.solvers.svm.bias import excess
 from mercer.solvers.svm.row_cache import RowCache
 from mercer.solvers.svm.shrinking import Variables
 from mercer.solvers.svm.workspace import COPIES
+
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Dual
+    from mercer.solvers.svm.workspace import Workspace
 
 # Number of rows computed together with one that a step needs, of variables that violate by this share of the most.
 _BATCH = 64
@@ -27,12 +36,14 @@ _IDLE = 1024
 class Sweep:
     """Variables ``chosen`` (int array) of a dual that are solved for while all others stay."""
 
-    def __init__(self, rows, dual, chosen, gradient, coef, workspace):
+    def __init__(
+        self, rows: Any, dual: Dual, chosen: ArrayLike, gradient: ArrayLike, coef: ArrayLike, workspace: Workspace
+    ) -> None:
         self.chosen, self._rows, self._dual = chosen, rows, dual
         self._largest_copy = COPIES * len(workspace.buffer)
         self._callback = workspace.callback
         self._load(gradient, coef)
-        self.cache = RowCache(rows, dual.points[chosen], workspace.buffer, workspace.shared)
+        self.cache: RowCache = RowCache(rows, dual.points[chosen], workspace.buffer, workspace.shared)
         self._batch = int(min(_BATCH, max(1, len(self.cache.values) // 2)))
         known = sum((part.stop - part.start) ** 2 for part, _ in workspace.shared)
         work = 0.5 * (len(chosen) ** 2 - known) * rows.width
@@ -41,7 +52,7 @@ class Sweep:
         if not started and len(chosen) ** 2 <= _SMALL and work <= _QUICK and self.cache.room == np.inf:
             self.cache.complete()
 
-    def exchange(self, chosen, dual, gradient, coef):
+    def exchange(self, chosen: Array, dual: Dual, gradient: Array, coef: Array) -> bool:
         """Take another dual and other variables, if at least half are the same; return whether that was done."""
         self._dual = dual
         if len(chosen) != len(self.chosen):
@@ -51,13 +62,13 @@ class Sweep:
         if len(places) > 0.5 * len(chosen):
             return False
         if len(places):
-            self.chosen = self.chosen.copy()
+            self.chosen: Array = self.chosen.copy()
             self.chosen[places] = np.setdiff1d(chosen, self.chosen)
             self.cache.exchange(places, self._dual.points[self.chosen[places]])
         self._load(gradient, coef)
         return True
 
-    def result(self):
+    def result(self) -> tuple[Array, Array]:
         """Return the coefficients and the gradient of the variables."""
         return self._variables.coef[: len(self.chosen)], self._variables.gradient[: len(self.chosen)]
 
@@ -67,7 +78,7 @@ class Sweep:
         arrays = diagonal, gradient[c], coef[c], dual.lower[c], dual.upper[c]
         self._variables = Variables.padded(*arrays, epsilon=dual.epsilon)
 
-    def run(self, tol, max_iter):
+    def run(self, tol: float, max_iter: int) -> tuple[int, bool]:
         """Take steps until ``tol`` or ``max_iter``; return their number and whether the callback stopped them."""
         cache, variables = self.cache, self._variables
         n_iter, since, pause = 0, 0, len(variables) // _CHECK

@@ -1,16 +1,25 @@
 """Duals whose two groups of variables keep a sum each: nu-classification and the hard margin."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq
 
+from mercer._common import Array, ArrayLike
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.bias import middle
 from mercer.solvers.svm.dual import Solution, feasible_start
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.row_cache import RowCache
 from mercer.solvers.svm.smo import LANES, optimise
+
+if TYPE_CHECKING:
+    from mercer.solvers.svm.dual import Dual
+    from mercer.solvers.svm.rows import FusedRows
+    from mercer.solvers.svm.workspace import Workspace
 
 # Number of variables of a group in the sample that places most of the others.
 _SAMPLE = 1000
@@ -28,7 +37,7 @@ _BATCH, _RELEVANT = 64, 0.5
 _ACCURACY, _REFINED = 1e-10, 30
 
 
-def solve_sums(rows, dual, split, total, workspace):
+def solve_sums(rows: FusedRows, dual: Dual, split: int, total: float, workspace: Workspace) -> tuple[Solution, float]:
     r"""Return the solution of a dual whose first ``split`` variables have the sum ``total``, the others its negative.
 
     .. math:: \min_b \tfrac12 b'Kb - t'b \quad\text{s.t.}\quad l \le b \le u,\
@@ -71,12 +80,14 @@ def solve_sums(rows, dual, split, total, workspace):
     return Solution(coef, whole_gradient, float(np.mean(biases)), violation, n_iter), multiplier
 
 
-def with_multiplier(dual, split, multiplier):
+def with_multiplier(dual: Dual, split: int, multiplier: float) -> Dual:
     """Return a dual with the target t + multiplier on the first group and t - multiplier on the second."""
     return replace(dual, target=dual.target + multiplier * _sign(len(dual.points), split))
 
 
-def refine_sums(rows, dual, split, total, solution, multiplier, tol):
+def refine_sums(
+    rows: FusedRows, dual: Dual, split: int, total: float, solution: Solution, multiplier: float, tol: float
+) -> tuple[Solution, float]:
     """Return a solution of `solve_sums` and its multiplier, refined by Newton steps while both sums are kept.
 
     For a multiplier the refined optimum is piecewise linear in it: a line search over multipliers, one factorisation
@@ -118,7 +129,15 @@ def refine_sums(rows, dual, split, total, solution, multiplier, tol):
 class _Sweep:
     """Variables of two groups that are solved for while all others stay, each group in whole lanes."""
 
-    def __init__(self, rows, dual, chosen, gradient, coef, workspace):
+    def __init__(
+        self,
+        rows: FusedRows,
+        dual: Dual,
+        chosen: tuple[Array, Array],
+        gradient: ArrayLike,
+        coef: ArrayLike,
+        workspace: Workspace,
+    ) -> None:
         sizes = [-(-len(group) // LANES) * LANES for group in chosen]
         own = np.concatenate([np.resize(group, size) for group, size in zip(chosen, sizes, strict=True)])
         self._groups, self.live = np.array([0, sizes[0], sum(sizes)]), np.zeros(len(own), bool)
@@ -131,7 +150,7 @@ class _Sweep:
         self._cache = RowCache(rows, dual.points[own], workspace.buffer)
         self._callback = workspace.callback
 
-    def run(self, tol, max_iter):
+    def run(self, tol: float, max_iter: int) -> tuple[int, bool]:
         """Take steps until ``tol``; return their number and whether to stop."""
         cache, n_iter, seen = self._cache, 0, []
         limit = max(1, _WORK // len(self.coef))

@@ -4,10 +4,14 @@ One call takes several duals after each other, so that threads train binary clas
 need few kernel rows, and compute no others.
 """
 
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer._compute.compile import compiled, wide
 from mercer._compute.threads import check_cancelled
 from mercer.solvers._certify import Certificate
@@ -17,6 +21,9 @@ from mercer.solvers.svm.on_demand import tiles_of
 from mercer.solvers.svm.rounds import bias_and_violation, copied_values, solve_rounds
 from mercer.solvers.svm.rows import FusedRows, exact_product
 from mercer.solvers.svm.smo import LANES, VECTORS
+
+if TYPE_CHECKING:
+    from mercer.solvers.svm.workspace import Workspace
 
 # Largest number of variables: beyond, several threads and blocks of rows pay more than few rows.
 LARGEST = 8192
@@ -29,7 +36,7 @@ _OPERATIONS, _SHARE = 2e6, 0.07
 _MARGIN = 10
 
 
-def fits(rows, duals, size):
+def fits(rows: Any, duals: list[Dual], size: int) -> bool:
     """Whether duals of one epsilon can be solved here with room for ``size`` kernel values."""
     n = max(len(dual.coef) for dual in duals)
     needed = _padded(n) ** 2 + copied_values(_padded(n))
@@ -40,7 +47,9 @@ def fits(rows, duals, size):
     return bool(np.isfinite(joined(duals, "lower")).all() and np.isfinite(joined(duals, "upper")).all())
 
 
-def solve_whole(rows, duals, workspace, max_iter, values=None):
+def solve_whole(
+    rows: FusedRows, duals: list[Dual], workspace: Workspace, max_iter: int, values: Array | None = None
+) -> list[Solution]:
     """Return the solutions of several duals of one epsilon, with certificates.
 
     ``values`` (n, n) are the kernel values between all points, if they are known. A dual that takes more than
@@ -65,7 +74,7 @@ def _padded(n):
 class _State:
     """The arrays of several duals, one after the other, and the point that the solver has reached."""
 
-    def __init__(self, rows, duals):
+    def __init__(self, rows: FusedRows, duals: list[Dual]) -> None:
         self.rows, self.epsilon = rows, float(duals[0].epsilon)
         self.stops = np.cumsum([0] + [len(dual.coef) for dual in duals])
         names = "target", "lower", "upper", "coef", "points"
@@ -90,14 +99,14 @@ class _State:
                 gradient[start : start + len(product)] -= product
         return gradient
 
-    def arrays(self):
+    def arrays(self) -> tuple[Any, ...]:
         """Return the arguments of the compiled solver."""
         dual, rows = self.dual, self.rows
         problem = self.stops, dual.points, dual.target, dual.lower, dual.upper, self.epsilon
         found = self.coef, self.gradient, self.bias, self.violation, self.n_iter, self.n_rows
         return rows.compiled_rows(), rows.compiled_exact_rows(), problem, found, self.position, self.slots
 
-    def solutions(self):
+    def solutions(self) -> list[Solution]:
         """Return one solution for each dual, with its certificate."""
         starts, coef, gradient = self.stops[:-1], self.coef, self.gradient
         error = gradient - np.repeat(self.bias, np.diff(self.stops))

@@ -3,9 +3,12 @@
 `Options` are those of a user, `Workspace` what one solver has: both hold for every solver of this package.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +17,10 @@ from mercer.solvers.svm.dual import joined
 from mercer.solvers.svm.rounds import copied_values
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.smo import LANES
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+    from mercer.solvers.svm.dual import Dual
 
 # Kernel values of variables near the margin are copied: memory for them, as a share of the memory for kernel rows.
 COPIES = 0.1
@@ -45,22 +52,22 @@ class Options:
     callback: Callable | None = None
 
     @property
-    def budget(self):
+    def budget(self) -> int:
         """Memory in bytes."""
         return parse_memory(self.memory)
 
-    def limit(self, n):
+    def limit(self, n: int) -> int:
         """Return the largest number of steps for n points."""
         return max(_STEPS, _STEPS_PER_POINT * n) if self.max_iter == -1 else self.max_iter
 
-    def rows(self, kernel, points, duals):
+    def rows(self, kernel: Kernel, points: Any, duals: list[Dual]) -> Any:
         """Return kernel rows of points, whose rounding moves no gradient of the duals by more than ``tol``."""
         C = max(joined(duals, "upper").max(), -joined(duals, "lower").min())
         n = max(len(dual.points) for dual in duals)
         return rows_of(kernel, points, self.tol / max(C * np.sqrt(n), np.finfo(np.float64).tiny), duals[0].ridge)
 
 
-def buffer_size(budget, n, itemsize, workers=1):
+def buffer_size(budget: int, n: int, itemsize: int, workers: int = 1) -> int:
     """Return how many kernel values each worker may hold for a problem of n variables.
 
     All rows, with room for two groups of variables that are padded to whole lanes each and for copied values, if
@@ -91,16 +98,16 @@ class Workspace:
     tol: float
     max_iter: int
     buffer: np.ndarray
-    shared: tuple = ()
+    shared: tuple[Any, ...] = ()
     callback: Callable | None = None
 
     @classmethod
-    def allocate(cls, rows, n, options, workers=1, reserved=0):
+    def allocate(cls, rows: Any, n: int, options: Options, workers: int = 1, reserved: int = 0) -> Workspace:
         """Return the workspace of one of several workers, for problems of n variables; ``reserved`` bytes are taken."""
         size = buffer_size(options.budget - reserved, n, rows.dtype.itemsize, workers)
         return cls(options.tol, options.limit(n), allocate(size, rows.dtype), (), options.callback)
 
-    def of_type(self, dtype):
+    def of_type(self, dtype: Any) -> Workspace:
         """Return the workspace with its buffer for values of another type."""
         whole = len(self.buffer) // 2 * 2
         return self if self.buffer.dtype == dtype else replace(self, buffer=self.buffer[:whole].view(dtype))
@@ -114,10 +121,10 @@ class SharedCallback:
     step : callable (i, violation) -> bool
     """
 
-    def __init__(self, step):
+    def __init__(self, step: Callable[..., Any]) -> None:
         self._step, self._lock, self._count, self._stopped = step, threading.Lock(), 0, False
 
-    def __call__(self, violation):
+    def __call__(self, violation: float) -> bool:
         """Pass on a violation; return whether to stop."""
         with self._lock:
             self._count += 1
