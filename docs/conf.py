@@ -179,7 +179,17 @@ html_theme_options = {
 }
 html_sidebars = {
     page: []
-    for page in ("index", "coming_from", "theory", "design", "extending", "troubleshooting", "api/index", "gallery/*")
+    for page in (
+        "index",
+        "coming_from",
+        "theory",
+        "explore",
+        "design",
+        "extending",
+        "troubleshooting",
+        "api/index",
+        "gallery/*",
+    )
 }
 
 # --- reStructuredText reads |x| as a substitution and eigenvalues_ as a link; docstrings mean neither ----------------

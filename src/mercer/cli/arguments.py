@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import mercer
-from mercer.cli import compress, demo, info
+from mercer.cli import compress, demo, explore, info
 from mercer.cli.output import SUFFIXES
 from mercer.cli.tables import KINDS
 
@@ -25,6 +25,7 @@ def parse(arguments: Any) -> tuple[Any, ...]:
     compress_parser = _add_compress(commands)
     _add_info(commands)
     _add_demo(commands)
+    _add_explore(commands)
     options = parser.parse_args(arguments)
     if options.command is None:
         parser.print_help(sys.stderr)
@@ -114,12 +115,37 @@ def _demo(options, progress):
     return demo.write(options.folder, progress)
 
 
+def _add_explore(commands):
+    parser = commands.add_parser(
+        "explore",
+        help="open a page in the browser to try kernels on a table",
+        description="Open a page in the browser, on this computer only: choose or upload a table, combine kernels, see "
+        "decision boundary, kernel PCA, spectrum, geometry, denoising and compression, and download the model. Ctrl-C "
+        'stops it. Needs dash: pip install "mercer[explore]".',
+    )
+    parser.add_argument(
+        "--port", type=_port, default=8050, metavar="P", help="port of 127.0.0.1; 0 is any free one (default: 8050)"
+    )
+    parser.add_argument("--no-browser", action="store_true", help="print the address and open no browser")
+    parser.set_defaults(command=_explore)
+
+
+def _explore(options, progress):
+    return explore.serve(options.port, not options.no_browser, progress)
+
+
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
 
 def _positive(word):
     if not (word.isascii() and word.isdigit()) or int(word) < 1:
         raise argparse.ArgumentTypeError(f"{word!r} must be a positive integer")
+    return int(word)
+
+
+def _port(word):
+    if not (word.isascii() and word.isdigit()) or int(word) > 65535:
+        raise argparse.ArgumentTypeError(f"{word!r} must be an integer from 0 to 65535")
     return int(word)
 
 

@@ -86,7 +86,7 @@ def _csv(path, n_features, at_least):
     with naming(path, "a .csv file must be text with columns separated by commas"):
         lines = [line for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
     counts = np.array([line.count(",") + 1 for line in lines])
-    skip = int(bool(lines) and not _is_number(lines[0].split(",")[0]))
+    skip = int(bool(lines) and not is_number(lines[0].split(",")[0]))
     if len(lines) == skip:
         raise Failure(f"{path}: the file has no rows.")
     width = int(counts[skip])
@@ -105,7 +105,8 @@ def _csv(path, n_features, at_least):
     return Table(X, np.array([line.rpartition(",")[2].strip().strip('"') for line in lines[skip:]]))
 
 
-def _is_number(word):
+def is_number(word):
+    """Return whether a word is a number."""
     try:
         float(word)
     except ValueError:
@@ -142,7 +143,7 @@ def labels(y: Array, classes: Array, path: str | os.PathLike[str]) -> Array:
     if classes.dtype.kind in "iufb":
         known |= {float(each): i for i, each in enumerate(classes)}
     found, places = np.unique(y, return_inverse=True)
-    codes = [known.get(str(each), known.get(float(each)) if _is_number(each) else None) for each in found]
+    codes = [known.get(str(each), known.get(float(each)) if is_number(each) else None) for each in found]
     unknown = [str(each) for each, code in zip(found, codes, strict=True) if code is None]
     if unknown:
         raise Failure(

@@ -1,0 +1,102 @@
+"""Choice: what a person set on the page, checked; it gives the kernel as an object and as code."""
+
+from dataclasses import dataclass
+
+import mercer as mc
+from mercer.cli.failure import Failure
+
+# The parameter of each kernel on the page, and its bounds.
+FAMILIES = {
+    "Gaussian": ("gamma", 1e-3, 1e3),
+    "Laplacian": ("gamma", 1e-3, 1e3),
+    "Cauchy": ("gamma", 1e-3, 1e3),
+    "Matern": ("length", 1e-3, 1e3),
+    "RationalQuadratic": ("length", 1e-3, 1e3),
+    "Polynomial": ("degree", 1, 6),
+    "Linear": (None, 0, 0),
+}
+OPERATIONS = {"alone": "", "sum": " + ", "product": " * "}
+# Numbers of components and of vectors that the page offers.
+SIZES = (4, 8, 16, 32, 64)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A kernel with one parameter: a number above 0, or a degree, or nothing for the linear kernel."""
+
+    family: str
+    value: float
+
+    @property
+    def code(self):
+        """The kernel as an expression of Python."""
+        if self.family == "Linear":
+            return "mc.Linear()"
+        # two derivatives at 0 are needed for the geometry
+        return f"mc.{self.family}({self.value!r}{', nu=2.5' if self.family == 'Matern' else ''})"
+
+    def kernel(self):
+        """Return the kernel."""
+        arguments = () if self.family == "Linear" else (self.value,)
+        return getattr(mc, self.family)(*arguments, **({"nu": 2.5} if self.family == "Matern" else {}))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A view of a table in a plane, one or two kernels and how they are combined, C and a size."""
+
+    view: str
+    table: str
+    plane: str
+    parts: tuple
+    operation: str
+    C: float
+    size: int
+
+    @property
+    def code(self):
+        """The kernel as an expression of Python."""
+        return OPERATIONS[self.operation].join(part.code for part in self.parts)
+
+    def kernel(self):
+        """Return the kernel: one part, or the sum or product of two."""
+        kernels = [part.kernel() for part in self.parts]
+        if self.operation == "alone":
+            return kernels[0]
+        return kernels[0] + kernels[1] if self.operation == "sum" else kernels[0] * kernels[1]
+
+
+def read(view, table, plane, operation, parts, exponent, size):
+    """Return the Choice of the values of a form; a Failure names a value that is not allowed.
+
+    ``parts`` holds (family, decimal logarithm of the parameter, degree) of both kernels, ``exponent`` is that of C.
+    """
+    _one_of("combination", operation, OPERATIONS)
+    _one_of("size", size, SIZES)
+    parts = tuple(_part(*each) for each in parts[: 1 if operation == "alone" else 2])
+    return Choice(view, table, plane, parts, operation, power("C", exponent, 1e-3, 1e4), size)
+
+
+def _part(family, exponent, degree):
+    _one_of("kernel", family, FAMILIES)
+    name, low, high = FAMILIES[family]
+    if name == "degree":
+        _one_of(name, degree, range(low, high + 1))
+        return Part(family, int(degree))
+    return Part(family, 0.0 if name is None else power(name, exponent, low, high))
+
+
+def power(name, exponent, low, high):
+    """Return 10^exponent to two digits, between two bounds; the code of the page shows this number."""
+    try:
+        value = float(f"{10.0 ** float(exponent):.2g}")
+    except (TypeError, ValueError, OverflowError):
+        value = float("nan")
+    if not low <= value <= high:
+        raise Failure(f"{name} must be a number from {low:g} to {high:g}; move its slider.")
+    return value
+
+
+def _one_of(name, value, allowed):
+    if not isinstance(value, (str, int)) or value not in allowed:
+        raise Failure(f"{name} = {str(value)[:40]!r} must be one of {', '.join(map(str, allowed))}.")

@@ -1,0 +1,107 @@
+"""Session: the tables of the page, and the last numbers, computed one at a time."""
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.cli.explore import figures, tables
+from mercer.cli.explore.views import VIEWS
+from mercer.cli.failure import Failure
+from mercer.formats import save
+
+_log = logging.getLogger("mercer")
+# Uploaded tables and results that are kept; older ones are forgotten.
+_TABLES, _RESULTS = 8, 16
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a view shows: a figure, sentences, code and a message, which is empty after success."""
+
+    figure: dict
+    facts: list
+    code: str
+    message: str
+
+
+class Session:
+    """Tables, uploads among them, and results; one computation runs at a time."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._uploads = OrderedDict()
+        self._results = OrderedDict()
+
+    def upload(self, contents, name):
+        """Keep an uploaded table and return its key; a Failure says what is wrong."""
+        key, table = tables.uploaded(contents, name)
+        with self._lock:
+            _remember(self._uploads, key, table, _TABLES)
+        return key
+
+    def names(self):
+        """Return the names of all tables by key."""
+        return {name: name for name in tables.BUILT_IN} | {key: each.name for key, each in self._uploads.items()}
+
+    def table(self, key):
+        """Return the Table of a key."""
+        if key in tables.BUILT_IN:
+            return tables.built_in(key)
+        if key not in self._uploads:
+            raise Failure("this table is no longer in memory; upload it again.")
+        return self._uploads[key]
+
+    def answer(self, choice):
+        """Return the Answer of a choice; errors are messages."""
+        try:
+            with self._lock:
+                view, table, (result, warned, seconds) = self._computed(choice)
+            figure = view.draw(result, table, view.points(table, choice))
+            facts = [*view.facts(result), f"computed in {1000 * seconds:.0f} ms"]
+            return Answer(figure, facts, view.code(table, choice), " ".join(warned))
+        except Exception as error:
+            return refused(error)
+
+    def model(self, choice, path):
+        """Save the model of a choice to a file that `mercer.load` reads."""
+        with self._lock:
+            view, table, (result, _, _) = self._computed(choice)
+        if not view.downloads:
+            raise Failure("this view has no model; choose another view.")
+        save(view.model(table, result), path)
+
+    def _computed(self, choice):
+        """Return view, table, and numbers, warnings and seconds of a choice, from memory if it was the same before."""
+        if choice.view not in VIEWS:
+            raise Failure(f"the view must be one of {', '.join(VIEWS)}.")
+        view, table = VIEWS[choice.view], self.table(choice.table)
+        if choice.plane not in table.planes():
+            raise Failure("the table has no such plane; choose another plane.")
+        if choice not in self._results:
+            start = time.perf_counter()
+            _remember(self._results, choice, (*view.run(table, choice), time.perf_counter() - start), _RESULTS)
+        return view, table, self._results[choice]
+
+
+def refused(error):
+    """Return the Answer to a choice that is wrong or fails: its message alone."""
+    return Answer(figures.empty(), [], "", explained(error))
+
+
+def explained(error):
+    """Return the sentence that the page shows for an error."""
+    if isinstance(error, (Failure, ValueError, TypeError, MemoryError, np.linalg.LinAlgError)):
+        return " ".join(str(error).split())[:500] or type(error).__name__
+    _log.error("a view failed", exc_info=error)
+    return f"The computation failed with {type(error).__name__}; choose other values. This is a fault of mercer."
+
+
+def _remember(store, key, value, most):
+    store[key] = value
+    store.move_to_end(key)
+    while len(store) > most:
+        store.popitem(last=False)

@@ -1,0 +1,179 @@
+"""Tables of the page: built-in data sets and uploaded CSV files. The page shows the source of the first functions."""
+
+import base64
+import binascii
+import hashlib
+import inspect
+import tempfile
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import StandardScaler
+
+from mercer._compute.memory import human_bytes
+from mercer.cli.failure import Failure
+from mercer.cli.tables import is_number, read_table
+
+# Limits of an uploaded file; the views answer within seconds up to here.
+BYTES, ROWS, COLUMNS, CLASSES, PER_CLASS = 2_000_000, 2_000, 200, 20, 3
+# Pairs of columns that the page offers as a plane.
+_PAIRS = 100
+PRINCIPAL = "principal"
+# Decimal logarithm of the gamma that the page proposes where 1 does not suit the scale of a table.
+EXPONENTS = {"digits": -0.7}
+
+
+def moons():
+    """Return 500 points of two half circles with noise."""
+    from sklearn.datasets import make_moons
+
+    return make_moons(500, noise=0.25, random_state=0)
+
+
+def circles():
+    """Return 500 points of two concentric circles with noise."""
+    from sklearn.datasets import make_circles
+
+    return make_circles(500, noise=0.12, factor=0.5, random_state=0)
+
+
+def clusters():
+    """Return 500 points of three clusters that overlap."""
+    from sklearn.datasets import make_blobs
+
+    return make_blobs(500, centers=[[-1, -0.5], [0, 1], [1, -0.5]], cluster_std=0.5, random_state=0)
+
+
+def checkerboard():
+    """Return 500 points of a checkerboard of four by four fields."""
+    X = np.random.default_rng(0).uniform(-2, 2, (500, 2))
+    return X, np.floor(X).sum(axis=1).astype(int) % 2
+
+
+def iris():
+    """Return the 150 flowers of three species."""
+    from sklearn.datasets import load_iris
+
+    return load_iris(return_X_y=True)
+
+
+def wine():
+    """Return the chemical analyses of 178 wines of three cultivars."""
+    from sklearn.datasets import load_wine
+
+    return load_wine(return_X_y=True)
+
+
+def digits():
+    """Return the first 500 of scikit-learn's images of digits, with pixels in [0, 1]."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return X[:500] / 16, y[:500]
+
+
+def from_csv(path, header):
+    """Return the features of a CSV file after ``header`` lines, and the labels, which are its last column."""
+    with open(path, encoding="utf-8-sig") as file:
+        rows = [line.split(",") for line in file.read().splitlines() if line.strip()][header:]
+    return np.array([row[:-1] for row in rows], dtype=float), np.array([row[-1].strip().strip('"') for row in rows])
+
+
+BUILT_IN = {each.__name__: each for each in (moons, circles, clusters, checkerboard, iris, wine, digits)}
+_SCALED = ("iris", "wine")
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Features X (n, d) and labels y (n,) of a name; ``code`` computes both; ``scaler`` standardised X, or is None."""
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    code: str
+    scaler: StandardScaler | None = None
+
+    def planes(self):
+        """Return the planes in which the table can be drawn, by key, with their names."""
+        d = self.X.shape[1]
+        if d == 2:
+            return {"0,1": "columns 1 and 2"}
+        named = {PRINCIPAL: "first two principal components"}
+        pairs = list(combinations(range(d), 2))
+        return named | {f"{i},{j}": f"columns {i + 1} and {j + 1}" for i, j in pairs if len(pairs) <= _PAIRS}
+
+    def drawn_in(self, plane):
+        """Return the points (n, 2) in a plane, and the code that computes them."""
+        if plane == PRINCIPAL:
+            code = "from sklearn.decomposition import PCA\n\nX = PCA(2).fit_transform(X)\n"
+            return PCA(2).fit_transform(self.X), code
+        columns = [int(each) for each in plane.split(",")]
+        return (self.X, "") if self.X.shape[1] == 2 else (self.X[:, columns], f"X = X[:, {columns}]\n")
+
+
+def built_in(name):
+    """Return a built-in Table."""
+    X, y = BUILT_IN[name]()
+    return _table(name, X, y, f"{inspect.getsource(BUILT_IN[name])}\n\nX, y = {name}()\n", name in _SCALED)
+
+
+def uploaded(contents, name):
+    """Return the key and the Table of an uploaded CSV file, given as a data URL; a Failure says what is wrong."""
+    data = _decoded(contents)
+    if len(data) > BYTES:
+        raise Failure(f"the file has {human_bytes(len(data))}; the limit is {human_bytes(BYTES)}; upload fewer rows.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.csv"
+        path.write_bytes(data)
+        try:
+            found = read_table(path, 0, at_least=True)
+        except Failure as failure:
+            raise Failure(str(failure).replace(str(path), "the file")) from None
+    _require_size(*found.X.shape)
+    _require_classes(found.y)
+    first = next(line for line in data.decode("utf-8-sig").splitlines() if line.strip())
+    header = int(not is_number(first.split(",")[0]))
+    code = f"{inspect.getsource(from_csv)}\n\nX, y = from_csv({name!r}, header={header})\n"
+    return f"csv-{hashlib.sha256(data).hexdigest()[:16]}", _table(name, found.X, found.y, code, scaled=True)
+
+
+def _decoded(contents):
+    try:
+        return base64.b64decode(contents.partition(";base64,")[2], validate=True)
+    except binascii.Error:
+        raise Failure("the upload is damaged; upload the file again.") from None
+
+
+def _require_size(n, d):
+    if n > ROWS or not 2 <= d <= COLUMNS:
+        raise Failure(
+            f"the table has {n} rows and {d} columns of features; at most {ROWS} rows and 2 to {COLUMNS} columns are "
+            "possible; upload a part of it."
+        )
+
+
+def _require_classes(y):
+    labels, counts = np.unique(y, return_counts=True)
+    if not 2 <= len(labels) <= CLASSES:
+        raise Failure(
+            f"the last column has {len(labels)} different values; it must hold the labels of 2 to {CLASSES} classes."
+        )
+    if counts.min() < PER_CLASS:
+        raise Failure(
+            f"the label {str(labels[counts.argmin()])[:40]!r} has {counts.min()} rows; every label needs at least "
+            f"{PER_CLASS}."
+        )
+
+
+def _table(name, X, y, code, scaled):
+    if not scaled:
+        return Table(name, X, y, code)
+    scaler = StandardScaler().fit(X)
+    code += (
+        "\nfrom sklearn.preprocessing import StandardScaler\n\nscaler = StandardScaler().fit(X)\n"
+        "X = scaler.transform(X)\n"
+    )
+    return Table(name, scaler.transform(X), y, code, scaler)

@@ -1,0 +1,162 @@
+"""The views: which numbers, which figure, which facts, and the code that computes the numbers."""
+
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.pipeline import make_pipeline
+
+from mercer.cli.explore import figures, recipes
+
+_IMPORTS = "import numpy as np\nimport mercer as mc\n"
+
+
+@dataclass(frozen=True)
+class View:
+    """A tab of the page: title, explanation, numbers, figure and facts.
+
+    ``recipe(X, ...)`` returns the numbers; ``draw(result, table, X)`` a figure and ``facts(result)`` sentences. In the
+    plane, X are the points (n, 2); ``downloads`` says whether the numbers hold a fitted model.
+    """
+
+    title: str
+    text: str
+    recipe: Callable
+    draw: Callable
+    facts: Callable
+    plane: bool = False
+    downloads: bool = True
+
+    @property
+    def parameters(self):
+        """The names of the arguments of the recipe."""
+        return list(inspect.signature(self.recipe).parameters)
+
+    def code(self, table, choice):
+        """Return the code that computes the numbers and saves the model."""
+        settings = {"kernel": choice.code, "C": choice.C, "size": choice.size}
+        lines = [f"{name} = {value}" for name, value in settings.items() if name in self.parameters]
+        text = _IMPORTS + "\n\n" + table.code
+        if self.plane:
+            text += table.drawn_in(choice.plane)[1]
+        text += "\n\n" + inspect.getsource(self.recipe) + "\n\n" + "\n".join(lines)
+        text += f"\nresult = {self.recipe.__name__}({', '.join(self.parameters)})\n"
+        if not self.downloads:
+            return text
+        if not self._with_scaler(table):
+            return text + 'mc.save(result["model"], "model.mercer")\n'
+        return (
+            text
+            + "\nfrom sklearn.pipeline import make_pipeline\n\n"
+            + 'mc.save(make_pipeline(scaler, result["model"]), "model.mercer")\n'
+        )
+
+    def points(self, table, choice):
+        """Return the points of the view: those of the table, or in the plane."""
+        return table.drawn_in(choice.plane)[0] if self.plane else table.X
+
+    def run(self, table, choice):
+        """Return the numbers, and the warnings of the computation as texts."""
+        known = {"X": self.points(table, choice), "y": table.y, "kernel": choice.kernel(), "C": choice.C}
+        known["size"] = choice.size
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = self.recipe(**{name: known[name] for name in self.parameters})
+        return result, list(dict.fromkeys(str(each.message) for each in caught))
+
+    def model(self, table, result):
+        """Return the model to download: for a standardised table a pipeline that takes its rows as they were."""
+        model = result["model"]
+        return make_pipeline(table.scaler, model) if self._with_scaler(table) else model
+
+    def _with_scaler(self, table):
+        return table.scaler is not None and not self.plane
+
+
+def _boundary_facts(result):
+    model = result["model"]
+    return [
+        f"{len(model.support_)} support vectors",
+        f"accuracy in three-fold cross-validation {result['accuracy']:.1%}",
+    ]
+
+
+def _component_facts(result):
+    return [f"six components have {result['model'].explained_variance_ratio_.sum():.1%} of the variance"]
+
+
+def _spectrum_facts(result):
+    n = int(np.searchsorted(np.cumsum(result["shares"]), 0.95)) + 1
+    return [f"{n} components have 95 % of the variance", f"alignment with the labels {result['alignment']:.3f}"]
+
+
+def _geometry_facts(result):
+    low, high = np.nanmin(result["curvature"]), np.nanmax(result["curvature"])
+    return [f"scalar curvature from {low:.3g} to {high:.3g}"]
+
+
+def _denoising_facts(result):
+    error, n = np.mean(np.sum((result["denoised"] - result["clean"]) ** 2, axis=1)), result["model"].n_components
+    return [f"error {result['error']:.3f} with noise, {error:.3f} after denoising with {n} components"]
+
+
+def _vector_facts(result):
+    n = len(result["model"].expansion_.points)
+    return [f"the model to download has {n} of {result['n_full']} vectors", f"{result['n_test']} test rows"]
+
+
+def _draw_denoising(result, table, _X):
+    return figures.denoising(result, 8 if table.name == "digits" else None)
+
+
+VIEWS = {
+    "boundary": View(
+        "Decision boundary",
+        "A support vector machine in the plane: predicted classes, or the boundary of two classes and its margins.",
+        recipes.boundary,
+        lambda result, table, X: figures.boundary(result, X, table.y),
+        _boundary_facts,
+        plane=True,
+    ),
+    "components": View(
+        "Kernel PCA",
+        "Scores of six kernel principal components over the plane, with their shares of the variance.",
+        recipes.components,
+        lambda result, _table, X: figures.components(result, X),
+        _component_facts,
+        plane=True,
+    ),
+    "spectrum": View(
+        "Spectrum",
+        "The eigenvalues of the centred kernel matrix of all columns, as shares of the variance in feature space.",
+        recipes.spectrum,
+        lambda result, _table, _X: figures.spectrum(result),
+        _spectrum_facts,
+        downloads=False,
+    ),
+    "geometry": View(
+        "Geometry",
+        "The surface of the mapped points: how much the kernel magnifies, and how far points are from the mean.",
+        recipes.geometry,
+        lambda result, _table, X: figures.geometry(result, X),
+        _geometry_facts,
+        plane=True,
+        downloads=False,
+    ),
+    "denoising": View(
+        "Denoising",
+        "Noise is added to 50 rows; kernel PCA of the other rows removes it. For digits, the first ten rows are shown.",
+        recipes.denoising,
+        _draw_denoising,
+        _denoising_facts,
+    ),
+    "vectors": View(
+        "Fewer vectors",
+        "A support vector machine is compressed. Bars are standard errors; each change takes seconds.",
+        recipes.vectors,
+        lambda result, _table, _X: figures.vectors(result),
+        _vector_facts,
+    ),
+}
