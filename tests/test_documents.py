@@ -34,6 +34,22 @@ def test_local_links_have_targets(document):
     assert [target for target in local if not (document.parent / target).exists()] == []
 
 
+@documents
+def test_names_of_mercer_exist(document):
+    """Tables name functions too, and no doctest runs them."""
+    import mercer
+
+    named = set(re.findall(r"\bmc\.(\w+(?:\.[a-z_]\w*)*)\(", document.read_text(encoding="utf-8")))
+    missing = []
+    for name in named:
+        thing = mercer
+        for part in name.split("."):
+            thing = getattr(thing, part, None)
+        if thing is None:
+            missing.append(name)
+    assert missing == []
+
+
 def test_the_map_of_the_code_names_files_and_folders_that_exist():
     text = _text(ROOT / "README.md").partition("## Where to find what")[2].partition("\n## ")[0]
     named = re.findall(r"(?:_?\w+/)+(?:\w+\.py)?|\b_?\w+\.py", text)
