@@ -17,7 +17,7 @@ TEST_ENV := MPLBACKEND=Agg SCIPY_ARRAY_API=1
 RUN_TESTS := -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-all check mutants trust bench reproduce floor docs clean help
+.PHONY: demo test test-all check types mutants trust bench reproduce floor docs clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,9 @@ check: $(VENV)/.with-dev ## check style, format, types and the direction of impo
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
+
+types: $(VENV)/.with-dev ## check the types of the code in README, documents and examples
+	$(BIN)/python -m tools.type_documents
 
 mutants: $(VENV)/.with-dev ## run the mutation check: 110 small changes of the code that tests should detect; an hour
 	$(BIN)/python -m tools.mutate --jobs $(WORKERS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import array_api_compat
 import numpy as np
 
-from mercer._common import Array, Memory, PointsLike
+from mercer._common import Array, ArrayLike, Memory, PointsLike
 from mercer._compute import html, pick_backend
 from mercer._compute.memory import human_bytes, parse_memory, require_memory
 from mercer._compute.points import Points, as_columns, keep_points, refuse_overflow
@@ -115,7 +115,7 @@ class Gram:
         )
         return self._backend.dense(self._kernel, self._X, self._Z)
 
-    def __matmul__(self, V: Array) -> Array:
+    def __matmul__(self, V: ArrayLike) -> Array:
         """Return K(X, Z) @ V for a vector (m,) or a block (m, p), without storing K."""
         V = as_columns(V, "V")
         m = self.shape[1]
@@ -126,7 +126,7 @@ class Gram:
             product = refuse_overflow(self._backend.matmul(self._kernel, self._X, self._Z, block), "V", V)
         return product[:, 0] if V.ndim == 1 else product
 
-    def __rmatmul__(self, V: Array) -> Any:
+    def __rmatmul__(self, V: ArrayLike) -> Any:
         """Return V @ K(X, Z) for a vector (n,) or a block (p, n)."""
         V = V if array_api_compat.is_array_api_obj(V) else np.asarray(V)
         return self.T @ V if V.ndim == 1 else (self.T @ V.T).T

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,6 +71,11 @@ class SupportVectorClassifier(ClassificationProblem):
     decision_function_shape: str = "ovr"
     break_ties: bool = False
     max_iter: int = -1
+
+    if TYPE_CHECKING:
+        # fits store these by functions
+        classes_: Array = field(init=False)
+        intercept_: Array = field(init=False)
 
     @property
     def margin_(self) -> Any:

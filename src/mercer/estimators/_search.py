@@ -46,7 +46,7 @@ class GridSearch(SupportVectorEstimator):
     """
 
     Cs: int | ArrayLike = 10
-    gammas: ArrayLike | None = None
+    gammas: int | ArrayLike | None = None
     cv: Any = 5
     scoring: Any = None
     refit: bool = True

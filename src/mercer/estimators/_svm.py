@@ -111,6 +111,15 @@ class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
     tol: float = 1e-3
     memory: Memory = "1GB"
 
+    if TYPE_CHECKING:
+        # fits store these by functions
+        kernel_: Any = field(init=False)
+        support_: Array = field(init=False)
+        support_vectors_: Any = field(init=False)
+        dual_coef_: Array = field(init=False)
+        certificate_: Certificate = field(init=False)
+        n_iter_: Any = field(init=False)
+
     def _check_solver(self):
         check_positive("tol", self.tol)
         max_iter = getattr(self, "max_iter", -1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -98,6 +98,14 @@ class Kernel:
     explicit: ClassVar[bool] = False
     positive_semidefinite: ClassVar[bool | None] = None
 
+    if TYPE_CHECKING:
+        # the module of the algebra defines the operators, which return kernels of its classes
+        def __add__(self, other: Kernel | float) -> Kernel: ...
+        def __radd__(self, other: Kernel | float) -> Kernel: ...
+        def __mul__(self, other: Kernel | float) -> Kernel: ...
+        def __rmul__(self, other: Kernel | float) -> Kernel: ...
+        def __pow__(self, exponent: int) -> Kernel: ...
+
     # --- for users --------------------------------------------------------------------------------------------------
 
     def __call__(self, X: PointsLike, Z: PointsLike | None = None) -> Array:
@@ -159,7 +167,7 @@ class Kernel:
         gradient = self.gradient(Tile(wide[0], wide[1]), W)
         return xp.astype(gradient, X.container.dtype, copy=False)
 
-    def resolve(self, X: PointsLike, sample_weight: ArrayLike | None = None) -> Kernel:
+    def resolve(self, X: PointsLike, sample_weight: ArrayLike | None = None) -> Self:
         """Return the kernel with each rule, such as ``gamma="scale"``, replaced by its number on X.
 
         Parameters

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import shortest_path
 
-from mercer._common import Array, check_integer, check_positive
+from mercer._common import Array, ArrayLike, check_integer, check_positive
 from mercer.kernels.structured import (
     Counting,
     Features,
@@ -49,8 +49,8 @@ class Graph:
     Graph(2 nodes, 1 edge, labelled)
     """
 
-    adjacency: sp.csr_array
-    labels: tuple[Any, ...] | None = None
+    adjacency: Any
+    labels: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         adjacency = self.adjacency if sp.issparse(self.adjacency) else np.asarray(self.adjacency)

@@ -1,5 +1,6 @@
 """combine: one kernel from several, with nonnegative weights learned from labels."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,7 +129,7 @@ def combine(kernels: ArrayLike, X: PointsLike, y: ArrayLike, method: str = "alig
 
 
 def combination(
-    kernels: list[Kernel],
+    kernels: Sequence[Kernel],
     X: PointsLike,
     y: ArrayLike,
     method: str = "alignment",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ _SHORTER, _GAIN, _SHORTEST = 1 / 3, 1e-2, 1e-3
 class Stored:
     """Kernel matrices in memory."""
 
-    def __init__(self, kernels: list[Kernel], points: ArrayLike) -> None:
+    def __init__(self, kernels: Sequence[Kernel], points: ArrayLike) -> None:
         self._matrices = [np.asarray(Gram(kernel, points, memory=2**62).dense(), np.float64) for kernel in kernels]
 
     def rows(self, shares: Array) -> PlainRows:
@@ -54,7 +55,7 @@ class Stored:
 class Lazy:
     """Kernel matrices that are never stored."""
 
-    def __init__(self, kernels: list[Kernel], points: Any) -> None:
+    def __init__(self, kernels: Sequence[Kernel], points: Any) -> None:
         self._kernels, self._points = kernels, points
 
     def rows(self, shares: Array) -> Any:
@@ -66,7 +67,7 @@ class Lazy:
         return np.stack([np.asarray(Gram(kernel, self._points) @ B, np.float64) for kernel in self._kernels])
 
 
-def matrices_of(kernels: list[Kernel], points: Array, memory: Memory) -> Any:
+def matrices_of(kernels: Sequence[Kernel], points: Array, memory: Memory) -> Any:
     """Return the kernel matrices, stored if they and two more fit into the memory."""
     n = count_points(points)
     kind = Stored if 8 * (len(kernels) + 2) * n * n <= parse_memory(memory) else Lazy

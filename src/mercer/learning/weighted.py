@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mercer._common import Array
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 
-def weighted_sum(kernels: list[Kernel], weights: Array) -> Kernel:
+def weighted_sum(kernels: Sequence[Kernel], weights: Array) -> Kernel:
     """Return sum_k weights[k] kernels[k] as a kernel, without the kernels of weight 0."""
     pairs = zip(kernels, weights, strict=True)
     return functools.reduce(operator.add, [float(weight) * kernel for kernel, weight in pairs if weight > 0])

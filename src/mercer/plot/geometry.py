@@ -68,7 +68,7 @@ class MetricDisplay:
     def from_kernel(
         cls,
         kernel: Kernel,
-        region: tuple[int, int, int, int],
+        region: tuple[float, float, float, float],
         *,
         n_grid: int = 13,
         radius: Any = None,
@@ -182,7 +182,13 @@ class SurfaceDisplay:
 
     @classmethod
     def from_kernel(
-        cls, kernel: Kernel, region: tuple[int, int, int, int], *, n_grid: int = 60, points: Any = None, ax: Any = None
+        cls,
+        kernel: Kernel,
+        region: tuple[float, float, float, float],
+        *,
+        n_grid: int = 60,
+        points: Any = None,
+        ax: Any = None,
     ) -> SurfaceDisplay:
         """Evaluate volume element and curvature of a kernel on a grid of the plane, and draw.
 

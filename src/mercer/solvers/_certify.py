@@ -95,7 +95,9 @@ def total(certificates: list[Certificate]) -> Certificate:
     )
 
 
-def certify(model: Any, X: PointsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Any:
+def certify(
+    model: Any, X: PointsLike | None, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> Any:
     r"""Recompute the certificate of a fitted model in float64 from its training points.
 
     Support vector machines give objectives, their gap and the largest violation of the optimality conditions. Other
