@@ -53,11 +53,11 @@ def test_few_rows_with_noise_give_smaller_errors_at_other_rows(global_random_see
         return F, np.where(F > 0, 1.0, -1.0)
 
     start, scale = X[:8], np.ones(1)
-    noisy = refit_at_noise(kernel, start, X, answers, scale=scale, random_state=0)
+    wide, noisy = refit_at_noise(kernel, start, X, answers, scale=scale, random_state=0)
     plain = refit(kernel, start, X, *answers(X), labelled=False, random_state=0)
     errors = [
-        np.mean(np.square(kernel(test, each.points) @ each.coef + each.intercept - outputs(test)))
-        for each in (noisy, plain)
+        np.mean(np.square(k(test, each.points) @ each.coef + each.intercept - outputs(test)))
+        for k, each in ((wide, noisy), (kernel, plain))
     ]
     assert errors[0] < 0.4 * errors[1], errors
 
@@ -66,5 +66,22 @@ def test_enough_rows_are_fitted_without_noise():
     X = np.linspace(-3, 3, 500)[:, None]
     F = mc.Gaussian(1.0)(X, np.array([[0.3]]))
     kernel, start = mc.Gaussian(1.0), np.array([[0.6]])
-    found = refit_at_noise(kernel, start, X, lambda _points: (F, None), scale=np.ones(1), random_state=0)
+    _, found = refit_at_noise(kernel, start, X, lambda _points: (F, None), scale=np.ones(1), random_state=0)
     np.testing.assert_array_equal(found.points, refit(kernel, start, X, F, labelled=False).points)
+
+
+def test_a_wider_kernel_is_selected_where_few_vectors_follow_the_boundary_better(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, test = rng.uniform(-1, 1, size=(2, 300, 6))
+    # a narrow kernel and a linear boundary: no few narrow functions are right everywhere
+    model = mc.SVC(100.0, kernel=mc.Gaussian(4.0)).fit(X, X.sum(axis=1) > 0)
+    small = mc.compress(model, X, n_vectors=6, random_state=0)
+    assert small.kernel_.gamma in (2.0, 1.0, 0.5)
+    assert small.kernel == small.kernel_ == small.expansion_.kernel
+    assert np.mean(small.predict(test) == model.predict(test)) > 0.8
+
+
+def test_kernels_without_a_width_are_kept():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = mc.SVC(kernel=mc.Polynomial(2, 0.5, 1.0)).fit(X, X[:, 0] > 0)
+    assert mc.compress(model, X, n_vectors=4, random_state=0).kernel_ == model.kernel_

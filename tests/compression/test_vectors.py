@@ -62,3 +62,21 @@ def test_a_share_is_a_number_between_zero_and_one():
     assert is_share(0.5)
     assert is_share(np.float32(0.25))
     assert not any(map(is_share, [1, 0, 2.5, None, 1.0, "0.5", True]))
+
+
+def test_the_relative_error_of_wider_functions_is_that_in_the_space_of_the_model(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    narrow, wide = mc.Gaussian(4.0), mc.Gaussian(1.5)
+    psi = mc.Expansion(narrow, rng.normal(size=(6, 1)), rng.normal(size=(6, 1)))
+    chi = mc.Expansion(wide, rng.normal(size=(2, 1)), rng.normal(size=(2, 1)))
+    # the squared norm of a smooth function is that of its interpolant on many points
+    grid = np.linspace(-7, 7, 120)[:, None]
+    values = psi(grid) - chi(grid)
+    norm = np.sqrt((values.T @ np.linalg.pinv(narrow(grid, grid), rcond=1e-12) @ values).item())
+    assert Vectors(psi, None).relative_error(chi)[0] == pytest.approx(norm / psi.norms()[0], rel=1e-4)
+
+
+def test_wide_functions_in_many_dimensions_have_an_infinite_error():
+    points = np.zeros((1, 2000))
+    psi = mc.Expansion(mc.Gaussian(1.0), points, np.ones((1, 1)))
+    assert Vectors(psi, None).relative_error(mc.Expansion(mc.Gaussian(0.125), points, np.ones((1, 1))))[0] == np.inf

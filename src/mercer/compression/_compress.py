@@ -40,12 +40,12 @@ def compress(
     .. math:: \min_{Z, B, b} \sum_{ij} (F_{ij} - S_{ij})^2, \qquad F = \psi(X) + b_0, \quad S = k(X, Z) B + b.
 
     Where rows are few for the numbers that are fitted, noisy copies of them are added, at which the model gives the
-    outputs. For classifiers, a second optimisation in Z, B and b counts what decides labels: with
-    :math:`U_{ij} = \pm 1` the sign of :math:`F_{ij}` it minimises the sum of :math:`(F_{ij} - S_{ij})^2` where
-    :math:`|F_{ij}| < 1`, and of :math:`\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2` elsewhere, mu = 0.01,
-    without the binary classifiers that do not concern the class of row i. With ``neighbours`` the labels y give U, the
-    second term counts everywhere, there is no noise, and mu is 0.1, or 0.01 if held-out rows show that fewer labels are
-    then missed.
+    outputs, and a Gaussian kernel of a classifier may become wider. For classifiers, a second optimisation in Z, B and
+    b counts what decides labels: with :math:`U_{ij} = \pm 1` the sign of :math:`F_{ij}` it minimises the sum of
+    :math:`(F_{ij} - S_{ij})^2` where :math:`|F_{ij}| < 1`, and elsewhere that of
+    :math:`\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2`, mu = 0.01, without the binary classifiers that do
+    not concern the class of row i. With ``neighbours`` the labels y give U, the second term counts everywhere, there is
+    no noise, and mu is 0.1, or 0.01 if held-out rows show that fewer labels are then missed.
 
     Parameters
     ----------
@@ -111,11 +111,12 @@ def compress(
     -----
     At most 350 passes over data and neighbours, of n p (4 d + 2 p + 6 m) operations for p vectors; if there are more
     than 2^24 / p rows, a random subset is used. Up to five noisy copies give ten equations for each fitted number. The
-    deviation of the noise is the mean distance of a row to the 5 nearest rows over sqrt(d), or half of it: two fits
-    with a third of the passes compare both on every fourth row. The search for ``max_loss`` takes about 8 fits in each
-    of 3 folds. Vectors start from k-means of each class. For a kernel without a gradient, such as one on objects or a
-    given matrix, vectors of the model are selected greedily and the outputs projected onto their features, whatever the
-    data. Without ``holdout`` the score in ``report_`` is on the rows of the fit. ``report_.verdict`` is one line.
+    deviation of the noise is the mean distance of a row to the 5 nearest rows over sqrt(d), or half of it, and gamma is
+    halved up to three times: at most six fits with a third of the passes compare these on every fourth row. The search
+    for ``max_loss`` takes about 8 fits in each of 3 folds. Vectors start from k-means of each class. For a kernel
+    without a gradient, such as one on objects or a given matrix, vectors of the model are selected greedily and the
+    outputs projected onto their features, whatever the data. Without ``holdout`` the score in ``report_`` is on the
+    rows of the fit. ``report_.verdict`` is one line.
 
     References
     ----------

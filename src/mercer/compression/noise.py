@@ -10,6 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 from mercer import landmarks
 from mercer.compression.objective import Objective
 from mercer.compression.refit import LOW_WEIGHT, VALUES, refit
+from mercer.kernels import Gaussian
 
 # Equations wanted for each free number, and most copies of the rows.
 _EQUATIONS, _COPIES = 10, 5
@@ -17,15 +18,18 @@ _EQUATIONS, _COPIES = 10, 5
 _NEAR, _AMONG = 5, 4096
 # Levels of the noise. They are compared on every fourth row, with a third of the passes.
 _LEVELS, _HELD, _TRIAL = (0.5, 1.0), 4, 1 / 3
+# Most halvings of gamma.
+_HALVINGS = 3
 
 
 def refit_at_noise(kernel, start, X, answers, *, scale, random_state, callback=None):
-    r"""Return `refit` at rows X (n, d) and, where they are few, at noisy copies of them; ``answers(X)`` gives outputs
-    and signs.
+    r"""Return a kernel and `refit` at rows X (n, d) and, where they are few, at noisy copies of them.
 
-    A row has normal noise of standard deviation :math:`\lambda r / \sqrt d`, with r its mean distance to the 5 nearest
-    rows. The level :math:`\lambda` of 1/2 or 1 is that with the smallest loss on rows held out of a shorter fit: at
-    outputs in (-1, 1) the squared difference, elsewhere the violation of the margin.
+    ``answers(X)`` gives outputs and signs. A row has normal noise of standard deviation :math:`\lambda r / \sqrt d`,
+    with r its mean distance to the 5 nearest rows. The level :math:`\lambda` of 1/2 or 1 is that with the smallest loss
+    on rows held out of a shorter fit: at outputs in (-1, 1) the squared difference, elsewhere the violation of the
+    margin. The gamma of a Gaussian kernel is halved while fewer held-out rows with noise have an output of the wrong
+    sign: few vectors follow a boundary better with wider functions.
     """
     options = {"labelled": False, "scale": scale, "random_state": random_state, "callback": callback}
     outputs, signs = answers(X)
@@ -33,20 +37,42 @@ def refit_at_noise(kernel, start, X, answers, *, scale, random_state, callback=N
     copies = wanted_copies(len(X), len(start), X.shape[1], columns)
     held = np.arange(len(X)) % _HELD == 0
     if not copies or held.all():
-        return refit(kernel, start, X, outputs, signs, **options)
-    sizes, losses = spread(X, random_state), []
-    unseen = Objective(kernel, X[held], outputs[held] / scale, None if signs is None else signs[held], inside=True)
+        return kernel, refit(kernel, start, X, outputs, signs, **options)
+    sizes = spread(X, random_state)
 
-    def noisy(X, deviations):
-        found = with_noise(X, deviations, copies, random_state)
+    def noisy(rows, level):
+        found = with_noise(X[rows], level * sizes[rows], copies, random_state)
         return np.maximum(found, 0) if kernel.tags.nonnegative else found
 
-    for level in _LEVELS:
-        seen = noisy(X[~held], level * sizes[~held])
+    def trial(kernel, level):
+        seen = noisy(~held, level)
         found = refit(kernel, start, seen, *answers(seen), share=_TRIAL, **options)
-        losses.append(unseen.loss(found.points, found.coef / scale, found.intercept / scale, LOW_WEIGHT))
-    rows = noisy(X, _LEVELS[int(np.argmin(losses))] * sizes)
-    return refit(kernel, start, rows, *answers(rows), **options)
+        return found.points, found.coef / scale, found.intercept / scale
+
+    if signs is not None:
+        kernel = _widened(kernel, noisy(held, _LEVELS[0]), answers, lambda kernel: trial(kernel, _LEVELS[0]))
+    unseen = Objective(kernel, X[held], outputs[held] / scale, None if signs is None else signs[held], inside=True)
+    losses = [unseen.loss(*trial(kernel, level), LOW_WEIGHT) for level in _LEVELS]
+    rows = noisy(slice(None), _LEVELS[int(np.argmin(losses))])
+    return kernel, refit(kernel, start, rows, *answers(rows), **options)
+
+
+def _widened(kernel, X, answers, fit):
+    """Return the Gaussian kernel whose gamma is halved while fewer rows have an output of the wrong sign."""
+    outputs, signs = answers(X)
+
+    def errors(kernel):
+        return np.mean(Objective(kernel, X, outputs, signs).count_errors(*fit(kernel)) > 0)
+
+    if type(kernel) is not Gaussian:
+        return kernel
+    least = errors(kernel)
+    for _ in range(_HALVINGS):
+        wider = Gaussian(kernel.gamma / 2)
+        if (share := errors(wider)) >= least:
+            break
+        kernel, least = wider, share
+    return kernel
 
 
 def wanted_copies(rows, vectors, features, columns):

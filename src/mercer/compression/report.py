@@ -58,7 +58,7 @@ class CompressionReport:
         Distinct vectors over all columns, the kernel evaluations per prediction.
     relative_error : array (m,)
         |psi_j - psi'_j| / |psi_j| in feature space. It may be large for a model fitted to outputs on data, because of
-        directions without data.
+        directions without data; wider Gaussian functions are long vectors in many dimensions.
     measured : Measured or None
         Scores on the data that the compressed model was fitted to, or on the rows held out; None without data.
     reason : str

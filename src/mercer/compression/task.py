@@ -195,14 +195,15 @@ class Task:
         signs = None if self.signs is None else self.signs[rows]
         start = starts(blocks[0], F[: len(rows)], signs, n_vectors, psi, self.seed)
         options = {"scale": self._scale(F), "random_state": self.seed, "callback": self.callback}
+        kernel = psi.kernel
         if len(blocks) == 1:
-            found = refit_at_noise(psi.kernel, start, blocks[0], self._answers, **options)
+            kernel, found = refit_at_noise(kernel, start, blocks[0], self._answers, **options)
         else:
             signs = None if signs is None else np.tile(signs, (len(blocks), 1))
-            found = refit(psi.kernel, start, np.concatenate(blocks), F, signs, copies=len(blocks), **options)
+            found = refit(kernel, start, np.concatenate(blocks), F, signs, copies=len(blocks), **options)
         dtype = np.float32 if psi.coef.dtype == np.float32 else np.float64
         points = found.points.astype(getattr(psi.points, "dtype", dtype))
-        chi = Expansion(psi.kernel, points, found.coef.astype(dtype))
+        chi = Expansion(kernel, points, found.coef.astype(dtype))
         return chi, found.intercept
 
     def _answers(self, X):

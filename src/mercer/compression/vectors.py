@@ -9,6 +9,7 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.points import join_points, take_points
 from mercer.expansion import Expansion, sqdist
+from mercer.kernels import Gaussian
 from mercer.reduction import reduce
 
 
@@ -69,6 +70,8 @@ class Vectors:
 
     def relative_error(self, chi: Expansion) -> Array:
         """Return |psi_j - chi_j| / |psi_j| (m,)."""
+        if type(chi.kernel) is Gaussian and chi.kernel != self.psi.kernel:
+            return _error_of_wider(chi, self.psi)
         # a reduced set may be over a kernel that contains the features of that of psi
         psi = Expansion(chi.kernel, self.psi.points, self.psi.coef)
         left, size = np.sqrt(sqdist(psi, chi, paired=True)), self.psi.norms()
@@ -86,6 +89,18 @@ class Vectors:
         rows = np.flatnonzero(self.psi.coef[:, j])
         rows = rows if len(rows) else np.arange(1)
         return Expansion(self.psi.kernel, take_points(self.psi.points, rows), self.psi.coef[rows, j : j + 1])
+
+
+def _error_of_wider(chi, psi):
+    """Return |psi_j - chi_j| / |psi_j| for wider Gaussian functions than those of psi, infinite if it overflows."""
+    # inner products of Gaussian functions of squared widths r s^2 in the space of width s, as in VariableWidthGaussian
+    r = psi.kernel.gamma / chi.kernel.gamma
+    with np.errstate(over="ignore"):
+        longer = np.exp(0.5 * chi.points.shape[1] * np.log(r**2 / (2 * r - 1)))
+    norms = Expansion(Gaussian(psi.kernel.gamma / (2 * r - 1)), chi.points, chi.coef).norms()
+    products, size = np.sum(psi.coef * chi(psi.points), axis=0), psi.norms()
+    squares = np.maximum(size**2 - 2 * products + longer * norms**2, 0)
+    return np.where(size > 0, np.sqrt(squares) / np.where(size > 0, size, 1), 0)
 
 
 def _joined(parts, original):
