@@ -259,3 +259,15 @@ def test_a_row_of_weight_0_is_not_taken_beside_an_equal_one():
     model = mc.VirtualSupportVectors(mc.SVC(kernel=K), [grown]).fit(X, y, sample_weight=[1.0, 0.0, 1.0])
     np.testing.assert_array_equal(model.support_, [0, 2])
     assert model.n_virtual_ == 2
+
+
+def test_a_table_of_sparse_columns_is_taken_as_its_dense_rows():
+    rows = np.random.default_rng(0).standard_normal((40, 3))
+    labels, sparse = rows[:, 0] > 0, pd.DataFrame(rows).astype(pd.SparseDtype(float, 0.0))
+    expected = mc.VirtualSupportVectors(mc.SVC(), [lambda A: A + 0.1]).fit(rows, labels).decision_function(rows)
+
+    def moved(A):
+        return sp.csr_matrix(A.toarray() + 0.1)
+
+    found = mc.VirtualSupportVectors(mc.SVC(), [moved]).fit(sparse, labels)
+    np.testing.assert_allclose(found.decision_function(rows), expected, atol=1e-6)

@@ -258,8 +258,10 @@ def _in_process(name, method):
     process.start()
     theirs.close()
     try:
-        if not ours.poll(PATIENCE):
-            return Outcome("hang", f"no answer of the process within {PATIENCE} s")
+        # a process started by spawn imports everything, on a machine with many other processes
+        limit = PATIENCE if method == "fork" else 10 * PATIENCE
+        if not ours.poll(limit):
+            return Outcome("hang", f"no answer of the process within {limit} s")
         found = ours.recv()
     except EOFError:
         process.join()

@@ -222,7 +222,8 @@ def _support(model, X, y, sample_weight):
 def _keys(X, vectors):
     """Return one value for each point, equal for equal points; ``vectors`` are points as the model keeps them."""
     if sp.issparse(vectors):
-        X = as_rows(X, "X", vectors.dtype).astype(vectors.dtype)
+        # a table of sparse columns becomes an array
+        X = sp.csr_matrix(as_rows(X, "X", vectors.dtype).astype(vectors.dtype))
         X.eliminate_zeros()
         parts = [np.split(part, X.indptr[1:-1]) for part in (X.indices, X.data)]
         return [(indices.tobytes(), data.tobytes()) for indices, data in zip(*parts, strict=True)]
