@@ -34,4 +34,4 @@ def test_a_wrong_argument_is_found_on_its_line_and_sums_of_kernels_are_right(tmp
     path.write_text(DOCUMENT, encoding="utf-8")
     (found,) = check([path])
     assert f"{path}:13:" in found
-    assert '"str"' in found
+    assert "Literal['one']" in found
