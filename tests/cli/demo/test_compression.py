@@ -30,7 +30,10 @@ def test_accuracy_is_that_of_the_predictions(outcome, tiny):
 
 def test_the_chapter_has_a_line_for_each_model_and_two_pictures(outcome):
     heading, text = compression.chapter(outcome)
-    assert heading == "Fewer vectors"
+    assert heading == "Train, compress, ship"
+    full, n = outcome.rows[1], outcome.n_test
+    error = 100 * (1 - full.accuracy)
+    assert f"<td>{error:.1f} ± {np.sqrt(error * (100 - error) / n):.1f}</td>" in text
     assert text.count("<td>compressed</td>") == 2
     assert text.count("<img ") == 2
     assert f"has {outcome.rows[1].vectors} support vectors" in text
@@ -55,3 +58,4 @@ def test_the_lines_of_code_on_the_page_run(tmp_path, monkeypatch, capsys):
     exec(compression.SNIPPET, {})
     assert "20 after" in capsys.readouterr().out
     assert mc.load("digits.mercer").expansion_.shape[0] == 20
+    assert "#include <math.h>" in (tmp_path / "digits.c").read_text()

@@ -81,6 +81,12 @@ def test_the_numbers_come_from_the_run(page, tiny):
     assert float(page.cells[row + 1]) == pytest.approx(np.sum((denoised - data.test) ** 2) / len(data.test), abs=6e-4)
 
 
+def test_compression_comes_first_and_what_is_next_last(text):
+    headings = re.findall("<h2>(.*?)</h2>", text)
+    assert headings[0] == "Train, compress, ship"
+    assert headings[-1] == "Next"
+
+
 def test_the_five_lines_on_the_page_run(text):
     from mercer.cli.demo import chapters
 

@@ -47,10 +47,11 @@ def write(
 
 def _body(callback, setting, n_grid, sizes):
     """Run the experiments in order and return the chapters."""
+    body = [compression.chapter(compression.run(setting, callback, sizes))]
     data = digits.load(setting)
     outcomes = digits.compare(data, setting, callback)
     callback("drawing the digits")
-    body = [chapters.denoising(data, setting, outcomes)]
+    body.append(chapters.denoising(data, setting, outcomes))
     callback("three clusters: contours")
     X = toys.three_clusters(np.random.default_rng(setting.seed))
     body.append(chapters.contours(toys.gaussian_components(X), X, toys.REGION, n_grid))
@@ -59,8 +60,7 @@ def _body(callback, setting, n_grid, sizes):
     callback("three clusters: tanh")
     body.append(chapters.tanh(toys.tanh_components(X), X, toys.REGION, n_grid))
     callback("times and sizes")
-    body += [chapters.cost(data, outcomes), chapters.snippet()]
-    return [*body, compression.chapter(compression.run(setting, callback, sizes))]
+    return [*body, chapters.cost(data, outcomes), chapters.snippet(), chapters.onward()]
 
 
 def _created(folder):

@@ -130,6 +130,17 @@ def snippet() -> tuple[Any, ...]:
     return "Denoising in five lines", page.code(SNIPPET)
 
 
+def onward():
+    """Return the chapter with the commands and calls that come next."""
+    commands = "mercer explore\nmercer compress MODEL --data FILE --vectors 100 --to c"
+    text = (
+        "<p><code>mercer explore</code> tries kernels on a table of yours in the browser, and <code>mercer "
+        "compress</code> compresses a model file of Mercer or LIBSVM. In Python, <code>help(mercer)</code> lists the "
+        "library; the guide and the examples are in the folder docs, which <code>make docs</code> builds.</p>"
+    )
+    return "Next", text + page.code(commands)
+
+
 def _certificate(pca, noisy):
     psi = pca.reconstruct(pca.transform(noisy))
     found = preimage(psi, "fixed_point", start=noisy)

@@ -27,6 +27,7 @@ _GAMMA, _C = 0.2, 10.0
 
 SNIPPET = """
 import mercer as mc
+from mercer.formats import to_c
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 X, y = load_digits().data[:1000] / 16, load_digits().target[:1000]
@@ -34,6 +35,8 @@ svc = SVC(C=10, gamma=0.2).fit(X, y)
 small = mc.compress(svc, X, y, n_vectors=20)
 print(small.report_)
 mc.save(small, "digits.mercer")
+to_c(small, "digits.c")
+# with onnx: onnx.save(mercer.formats.to_onnx(small), "digits.onnx")
 """
 
 
@@ -82,33 +85,25 @@ def chapter(outcome: Any) -> tuple[Any, ...]:
     """Return the heading and the HTML of the chapter."""
     full, small = outcome.rows[1], outcome.rows[2:]
     n_test = outcome.n_test
-    error = np.sqrt(full.accuracy * (1 - full.accuracy) / n_test)
     shown = next((row for row in small if row.vectors <= _SHOWN), small[-1])
     text = (
         f"<p>A support vector machine for ten digits, trained on {outcome.n_train} images (C = {_C:g}, kernel "
         f"exp(-{_GAMMA:g} |x - z|<sup>2</sup>)), has {full.vectors} support vectors and evaluates the kernel at all of "
         "them for every prediction. <code>compress</code> replaces them by a few constructed vectors, fitted to the "
-        f"decision values on the training images. Accuracy is measured on {n_test} test images; its standard error is "
-        f"{error:.1%}. All {len(small)} compressions took {outcome.seconds:.1f} s.</p>"
+        f"decision values on the training images. Errors are measured on {n_test} test images and have their "
+        f"standard errors. All {len(small)} compressions took {outcome.seconds:.1f} s.</p>"
     )
-    header = ["model", "vectors", "accuracy", f"predict {n_test}, ms", "file, kB"]
+    header = ["model", "vectors", "test error, %", f"predict {n_test}, ms", "file, kB"]
     cells = [
-        [row.name, str(row.vectors), f"{row.accuracy:.1%}", f"{1e3 * row.seconds:.1f}", f"{row.size / 1e3:.0f}"]
+        [
+            row.name,
+            str(row.vectors),
+            f"{100 * (1 - row.accuracy):.1f} ± {100 * _spread(row, n_test):.1f}",
+            f"{1e3 * row.seconds:.1f}",
+            f"{row.size / 1e3:.0f}",
+        ]
         for row in outcome.rows
     ]
-    curve = pictures.figure(
-        ReductionDisplay(
-            [row.vectors for row in small],
-            [1 - row.accuracy for row in small],
-            name="constructed",
-            reference=1 - full.accuracy,
-            ylabel="test error",
-            yscale="linear",
-        ),
-        (4.9, 2.9),
-        "A curve: the test error falls with the number of vectors to that of the uncompressed model.",
-        "Test error against the number of vectors; the dotted line is the uncompressed model.",
-    )
     images = _images(shown.model)
     grid = pictures.figure(
         images,
@@ -117,7 +112,34 @@ def chapter(outcome: Any) -> tuple[Any, ...]:
         f"The {shown.vectors} constructed vectors of one of the models, sorted by the digit whose binary classifiers "
         "give them the largest coefficients. They are not training images and need not look like digits.",
     )
-    return "Fewer vectors", text + page.table(header, cells) + curve + grid + page.code(SNIPPET)
+    return "Train, compress, ship", text + page.table(header, cells) + _curve(full, small, n_test) + grid + page.code(
+        SNIPPET
+    )
+
+
+def _curve(full, small, n_test):
+    """Return the figure of test errors against numbers of vectors."""
+    errors = 100 * (1 - np.array([row.accuracy for row in small]))
+    spread = 100 * np.array([_spread(row, n_test) for row in small])
+    return pictures.figure(
+        ReductionDisplay(
+            [row.vectors for row in small],
+            errors,
+            name="compressed",
+            reference=100 * (1 - full.accuracy),
+            spread=np.stack([errors - spread, errors + spread]),
+            ylabel="test error, %",
+            yscale="linear",
+        ),
+        (4.9, 2.9),
+        "A curve: the test error falls with the number of vectors to that of the uncompressed model.",
+        "Test error against the number of vectors, with its standard error; the dotted line is the uncompressed model.",
+    )
+
+
+def _spread(row, n):
+    """Return the standard error of an accuracy on n rows."""
+    return np.sqrt(row.accuracy * (1 - row.accuracy) / n)
 
 
 def _images(model):

@@ -16,7 +16,7 @@ h2 { font-size: 1.2rem; margin: 2.8rem 0 0.5rem }
 p { margin: 0.6rem 0 }
 sup { line-height: 0 }
 figure { margin: 1.2rem 0 }
-img { display: block; max-width: 100%; height: auto }
+img { display: block; width: 100%; height: auto }
 figcaption, footer { color: var(--soft); font-size: 0.88rem; margin-top: 0.5rem }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 0.8rem }
 .wide { overflow-x: auto; margin: 1rem 0 }
@@ -26,6 +26,7 @@ th { font-weight: 600; color: var(--soft) }
 th:first-child, td:first-child { text-align: left; padding-left: 0 }
 tr.best td { background: var(--mark) }
 pre { background: var(--code); padding: 0.8rem 1rem; overflow-x: auto; border-radius: 4px; font-size: 0.85rem }
+@media (max-width: 36rem) { table { font-size: 0.72rem } th, td { padding: 0.3rem 0.2rem } }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace }
 """
 

@@ -170,6 +170,9 @@ def _add_tables(app, session):
         prevent_initial_call=True,
     )
     def upload(contents, name):
+        # the browser refused the file, and told why
+        if contents is None:
+            return no_update, no_update, no_update
         try:
             key = session.upload(str(contents), str(name)[:60])
         except Exception as error:
