@@ -3,7 +3,7 @@
 import math
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from numbers import Integral, Real
@@ -69,7 +69,7 @@ def check_number(name: str, value: float) -> None:
         raise ValueError(f"{name} = {value!r} must be finite.")
 
 
-def check_instance(name: str, value: Any, kind: tuple[Any, Any, Any] | type[Any], example: str) -> None:
+def check_instance(name: str, value: Any, kind: type[Any] | tuple[type[Any], ...], example: str) -> None:
     """Raise a TypeError unless ``value`` is of a class; its content, which may be data, is not shown."""
     if not isinstance(value, kind):
         found = "None" if value is None else f"an object of type {type(value).__name__}"
@@ -112,13 +112,13 @@ def relative_tolerance(tol: float | None, default: float = 0.0) -> float:
     return tol
 
 
-def check_choice(name: str, value: str | None, known: tuple[Any, ...]) -> None:
+def check_choice(name: str, value: str | None, known: Collection[str | None]) -> None:
     """Raise unless a parameter is one of the known texts, or None where it is known."""
     if not (value is None or isinstance(value, str)) or value not in known:
         raise ValueError(f"{name} = {value!r} must be one of {known}.")
 
 
-def check_integer(name: str, value: int, least: int = 1, most: Any = None) -> None:
+def check_integer(name: str, value: int, least: int = 1, most: float | None = None) -> None:
     """Raise unless ``value`` is a whole number of at least ``least``, and at most ``most``."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be a whole number, got {value!r} of type {type(value).__name__}.")
@@ -146,7 +146,7 @@ def check_weights(name: str, weights: Any, n: int) -> Array:
     return weights
 
 
-def as_weights(name: str, weights: Any, n: Any) -> Any:
+def as_weights(name: str, weights: Any, n: int) -> Array:
     """Return the weights of a part of the points, which may all be zero, see ``check_weights``."""
     if np.ma.is_masked(weights):
         raise TypeError(f"{name} must not be a masked array; fill or drop its masked entries first.")
@@ -172,7 +172,7 @@ def as_weights(name: str, weights: Any, n: Any) -> Any:
     return weights
 
 
-def warn(message: str, category: type[Any] = UserWarning) -> None:
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn with the file and line of the first caller outside this package."""
     frame, level = sys._getframe(1), 2  # noqa: SLF001 - frames have no other access that is as fast
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("mercer."):

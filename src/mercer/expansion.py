@@ -200,7 +200,7 @@ class Expansion:
     def __truediv__(self, divisor: Array | float) -> Expansion:
         return self * (1.0 / divisor)
 
-    def __getitem__(self, index: tuple[Any, ...]) -> Expansion:
+    def __getitem__(self, index: tuple[slice, Any]) -> Expansion:
         """Return some of the vectors, ``psi[:, j]``; a number j gives a block of one vector."""
         if not (isinstance(index, tuple) and len(index) == 2 and index[0] == slice(None)):
             raise IndexError("an Expansion must be indexed by psi[:, j]; its vectors are the columns.")
@@ -452,9 +452,7 @@ def require_expansion(name: str, value: Expansion) -> None:
     check_instance(name, value, Expansion, "an Expansion, such as mercer.features(kernel, X)")
 
 
-def require_same_kernel(
-    psi: Expansion, chi: Expansion, names: tuple[str, str] | tuple[Any, ...] = ("psi", "chi")
-) -> None:
+def require_same_kernel(psi: Expansion, chi: Expansion, names: tuple[str, str] = ("psi", "chi")) -> None:
     """Raise unless both are expansions, with equal kernels."""
     require_expansion(names[0], psi)
     require_expansion(names[1], chi)

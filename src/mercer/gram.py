@@ -126,12 +126,12 @@ class Gram:
             product = refuse_overflow(self._backend.matmul(self._kernel, self._X, self._Z, block), "V", V)
         return product[:, 0] if V.ndim == 1 else product
 
-    def __rmatmul__(self, V: ArrayLike) -> Any:
+    def __rmatmul__(self, V: ArrayLike) -> Array:
         """Return V @ K(X, Z) for a vector (n,) or a block (p, n)."""
         V = V if array_api_compat.is_array_api_obj(V) else np.asarray(V)
         return self.T @ V if V.ndim == 1 else (self.T @ V.T).T
 
-    def __getitem__(self, index: tuple[Any, ...]) -> Array:
+    def __getitem__(self, index: tuple[Any, Any]) -> Array:
         """Return the block of rows I and columns J; each a slice, an integer, an array, or from ``np.ix_``."""
         if not isinstance(index, tuple) or len(index) != 2:
             raise IndexError("a Gram must be indexed by rows and columns, G[I, J].")

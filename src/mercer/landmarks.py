@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils import gen_batches
 
-from mercer._common import Array, Seed, check_integer
+from mercer._common import Array, PointsLike, Seed, check_integer
 from mercer._compute.points import as_rows, count_points
 from mercer.gram import Gram
 from mercer.linalg import cholesky
@@ -17,7 +17,6 @@ from mercer.linalg.generator import generator
 from mercer.linalg.operators import epsilon
 
 if TYPE_CHECKING:
-    from mercer._compute.objects import Shared
     from mercer.kernels.base import Kernel
 
 # Points whose kernel values with landmarks are in memory at a time.
@@ -44,7 +43,7 @@ def k_means(X: Array, m: int, random_state: Seed = None) -> Array:
     return model.cluster_centers_.astype(X.dtype, copy=False)
 
 
-def greedy(kernel: Kernel, X: Shared | Array, m: int, tol: float | None = None) -> Array:
+def greedy(kernel: Kernel, X: PointsLike, m: int, tol: float | None = None) -> Array:
     """Return the row numbers of pivoted Cholesky: each point is the farthest from the span of those before it.
 
     At most m, in the order selected; fewer at a smaller numerical rank, or when no squared distance exceeds ``tol``
@@ -65,7 +64,7 @@ def randomly_pivoted(kernel: Kernel, X: Any, m: int, random_state: Seed = None, 
     return cholesky.randomly_pivoted(Gram(kernel, X), m, random_state, tol).pivots
 
 
-def leverage(kernel: Kernel, X: Shared | Array, m: int, random_state: Seed = None) -> Array:
+def leverage(kernel: Kernel, X: PointsLike, m: int, random_state: Seed = None) -> Array:
     r"""Return m row numbers drawn by ridge leverage scores, sorted; fewer where fewer rows have a positive score.
 
     The scores l_i = (K (K + ridge I)^-1)_ii say how much a point adds to the others. They are estimated from a sample

@@ -197,7 +197,7 @@ def _direct(M, Y, ridge, name):
     return Solved(A, _certify(Y, M @ A, _TOL["float64"], "Cholesky"), Y)
 
 
-def preconditioner_rank(m: int, memory: Memory) -> Any:
+def preconditioner_rank(m: int, memory: int) -> int:
     """Return the number of pivots of the preconditioner of m vectors: 10 sqrt(m), or as many as the memory holds."""
     return max(1, min(int(_PIVOTS * m**0.5), max(memory, _LEAST_MEMORY) // (_BYTES * m)))
 

@@ -1,6 +1,6 @@
 """Structural risk minimisation: the model with the smallest bound of a nested family."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +49,12 @@ class Choice:
 
 
 def srm(
-    models: ArrayLike, X: PointsLike, y: ArrayLike, *, bound: Callable[..., Any] = vc_margin, confidence: float = 0.95
+    models: Sequence[Any],
+    X: PointsLike,
+    y: ArrayLike,
+    *,
+    bound: Callable[..., Bound] = vc_margin,
+    confidence: float = 0.95,
 ) -> Choice:
     r"""Fit a nested family of models and return the one with the smallest bound: structural risk minimisation.
 

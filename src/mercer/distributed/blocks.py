@@ -42,7 +42,7 @@ def as_blocks(X: Any) -> Any:
     return DiskBlocks(X)
 
 
-def by_blocks(method: str) -> Any:
+def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method of points that takes rows on disk block by block, and returns Dask arrays for Dask arrays."""
 
     @functools.wraps(method)
@@ -67,7 +67,7 @@ class DiskBlocks:
     rows: Any
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
         return tuple(self.rows.shape)
 
@@ -78,7 +78,7 @@ class DiskBlocks:
         ]
         return np.concatenate(parts)
 
-    def total(self, function: Callable[..., Any], shared: bool, *columns: Any) -> Any:
+    def total(self, function: Callable[..., Any], shared: Any, *columns: Any) -> Any:
         """Return the sum over blocks of ``function(shared, rows, *columns)``; columns have length n or are None."""
         found = None
         for part in self._parts():
@@ -86,7 +86,7 @@ class DiskBlocks:
             found = value if found is None else found + value
         return found
 
-    def apply(self, function: Callable[..., Any], shared: bool) -> Any:
+    def apply(self, function: Callable[..., Any], shared: Any) -> Any:
         """Return the values ``function(shared, rows)`` of all rows, an array (n,) or (n, p)."""
         found = None
         for part in self._parts():
@@ -112,7 +112,7 @@ class InMemory:
     points: Any
 
     @property
-    def shape(self) -> tuple[Any, ...]:
+    def shape(self) -> tuple[int]:
         """The number of points."""
         return (count_points(self.points),)
 
@@ -120,7 +120,7 @@ class InMemory:
         """Return the points of given numbers."""
         return take_points(self.points, rows)
 
-    def total(self, function: Callable[..., Any], shared: bool, *columns: Any) -> Any:
+    def total(self, function: Callable[..., Any], shared: Any, *columns: Any) -> Any:
         """Return ``function(shared, points, *columns)``."""
         return function(shared, self.points, *columns)
 
@@ -145,6 +145,6 @@ def _read(rows, part):
     return validated(np.asarray(rows[part]), part.start)
 
 
-def validated(rows: Any, start: Array) -> Any:
+def validated(rows: Any, start: int) -> Array:
     """Return a block of rows in float32 or float64, or raise an error that says where the block starts."""
     return as_rows(rows, f"X[{start}:{start + len(rows)}]")

@@ -33,7 +33,7 @@ class DaskBlocks:
     array: Any
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
         return self.array.shape
 
@@ -44,7 +44,7 @@ class DaskBlocks:
         parts = [_take(*block, wanted) for block, wanted in zip(self._delayed(), inside, strict=True) if len(wanted)]
         return np.concatenate(dask.compute(*parts))
 
-    def total(self, function: Callable[..., Any], shared: bool, *columns: Any) -> Any:
+    def total(self, function: Callable[..., Any], shared: Any, *columns: Any) -> Any:
         """Return the sum over blocks of ``function(shared, rows, *columns)``; columns have length n or are None.
 
         Columns may be Dask arrays. ``shared`` is one node of the graph, so that a lost worker loses nothing.
@@ -56,7 +56,7 @@ class DaskBlocks:
             parts = [_sum(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
         return _compute(parts[0])
 
-    def apply(self, function: Callable[..., Any], shared: bool) -> Any:
+    def apply(self, function: Callable[..., Any], shared: Any) -> Any:
         """Return the values ``function(shared, rows)`` as a Dask array, computed when it is."""
         like = function(shared, np.ones((1, self.shape[1])))
         options = {"function": function, "shared": dask.delayed(shared, traverse=False), "meta": like[:0]}

@@ -253,7 +253,7 @@ def check_lengths(X: Any, y: Array) -> int:
     return n
 
 
-def as_labels(X: Any, y: Array | list[int], model: Any) -> Any:
+def as_labels(X: Any, y: ArrayLike, model: Any) -> Any:
     """Return the labels of the rows of X as an array (n,), or raise; errors name the model."""
     if y is None:
         raise ValueError(f"{model} requires y to be passed, but the target y is None.")

@@ -226,7 +226,7 @@ def store_coefficients(model: Any, problem: Problem, coefs: list[Array], biases:
     model.intercept_ = np.array(biases).astype(problem.dtype)
 
 
-def class_weights(class_weight: dict[int, float] | str | None, classes: Array, y: Array, sample_weight: Array) -> Array:
+def class_weights(class_weight: dict[Any, float] | str | None, classes: Array, y: Array, sample_weight: Array) -> Array:
     """Return the factor of C of each class; "balanced" counts samples by their weights."""
     if isinstance(class_weight, str) and class_weight == "balanced":
         counts = np.array([sample_weight[y == label].sum() for label in classes])

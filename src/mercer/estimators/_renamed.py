@@ -1,5 +1,6 @@
 """Parameters of scikit-learn's kernel estimators that Mercer spells otherwise, for the error of a wrong name."""
 
+from collections.abc import Iterable
 from typing import Any
 
 # The remedy follows "SVC has no parameter gamma; ".
@@ -25,7 +26,7 @@ REMEDIES = {
 }
 
 
-def refuse_renamed(cls: type[Any], names: dict[Any, Any], error: type[Any] = TypeError) -> None:
+def refuse_renamed(cls: type[Any], names: Iterable[str], error: type[Exception] = TypeError) -> None:
     """Raise an error for the first name that is no parameter of a class, but one of scikit-learn's."""
     known = cls._get_param_names()
     for name in names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -117,7 +117,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
     landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
 
-    def fit(self, X: PointsLike, y: Any = None) -> Any:
+    def fit(self, X: PointsLike, y: Any = None) -> Self:
         """Find the coordinates of feature space that the training points span.
 
         Parameters

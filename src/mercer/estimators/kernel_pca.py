@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -135,7 +135,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
     landmarks: int | PointsLike | None = None
     rule: str = "randomly_pivoted"
 
-    def fit(self, X: PointsLike, y: Any = None) -> Any:
+    def fit(self, X: PointsLike, y: Any = None) -> Self:
         """Find the components of the training points.
 
         Parameters

@@ -54,7 +54,7 @@ _INTEGERS = ("support_", "n_support_", "n_mistakes_")
 _TABLES = ("feature_names_in_", "_sklearn_output_config")
 
 
-def require(true: bool, message: str) -> None:
+def require(true: Any, message: str) -> None:
     """Raise a ValueError with the message unless a condition is true."""
     if not true:
         raise ValueError(message + ".")

@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,9 +23,6 @@ from mercer._compute.table import Table
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
 from mercer.kernels.base import Kernel
-
-if TYPE_CHECKING:
-    from mercer._compute.objects import Shared
 
 # Far deeper than any model, and far from Python's recursion limit.
 DEEPEST = 100
@@ -89,7 +87,7 @@ class Encoder:
             self.arrays.append(array.astype(array.dtype.newbyteorder("<"), order="K", copy=False))
         return self._serials[place]
 
-    def each(self, items: Shared | tuple[float, str, Array, Any]) -> list[Any]:
+    def each(self, items: Iterable[Any]) -> list[Any]:
         """Return the nodes of the items of a list."""
         return [self.node(item, str(i)) for i, item in enumerate(items)]
 

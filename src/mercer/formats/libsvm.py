@@ -1,6 +1,7 @@
 """Reader of LIBSVM text models; every line is checked before a model is built."""
 
 import re
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +30,7 @@ _LARGEST_INDEX = 2**26
 _DENSE = 0.25
 
 
-def text_of(source: str) -> str:
+def text_of(source: Any) -> str:
     """Return the text of a LIBSVM model given by its content (a string with a line break) or its path."""
     if isinstance(source, str) and "\n" in source:
         return source

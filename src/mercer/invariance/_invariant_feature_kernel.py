@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from mercer.invariance.projected import Projected
 from mercer.kernels.base import require_kernel
 
 if TYPE_CHECKING:
+    from mercer.invariance._tangents import Transforms
     from mercer.kernels.base import Kernel
 
 # Eigenvalues below this share of the largest are cut: their eigenvectors are rounding errors.
@@ -86,7 +86,7 @@ def tangent_components(
 def invariant_feature_kernel(
     kernel: Kernel,
     X: PointsLike,
-    transforms: ArrayLike | dict[Any, Any] | Callable[..., Any],
+    transforms: Transforms,
     weight: float = 0.9,
     sample_weight: ArrayLike | None = None,
     *,

@@ -169,7 +169,7 @@ class TangentFeatures:
 
         return self._in_blocks(gradients, len(X), None).astype(X.dtype, copy=False)
 
-    def __matmul__(self, C: Array | list[float]) -> TangentFeatures:
+    def __matmul__(self, C: ArrayLike) -> TangentFeatures:
         """Return the block of the combinations sum_i C[i, j] chi_i; a vector C gives a block of one vector."""
         C = as_columns(C, "C")
         C = C[:, None] if C.ndim == 1 else C

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, check_positive, check_weights
 from mercer._compute.points import as_dense_rows
 
-if TYPE_CHECKING:
-    from mercer.invariance.image_transforms import Flow
+# Functions g(X, t) in a list or a dict, or one function.
+Transforms: TypeAlias = Sequence[Callable[..., Any]] | dict[str, Any] | Callable[..., Any]
 
 # Step of central differences: their error is about its square.
 _STEP = np.finfo(np.float64).eps ** (1 / 3)
@@ -21,9 +21,7 @@ _TRIED, _UNMOVED = 8, 1e-4
 _ENTRIES = 2**22
 
 
-def tangents(
-    X: PointsLike, transforms: ArrayLike | dict[Any, Any] | Callable[..., Any], step: float | None = None
-) -> Array:
+def tangents(X: PointsLike, transforms: Transforms, step: float | None = None) -> Array:
     r"""Return the tangents of rows under transformations: derivatives in t at t = 0.
 
     .. math:: T_{ia} = \frac{\partial}{\partial t}\Big|_{t = 0} g_a(x_i, t)
@@ -70,7 +68,7 @@ def tangents(
 
 
 def tangent_covariance(
-    X: PointsLike, transforms: dict[str, Flow] | list[Any], sample_weight: ArrayLike | None = None, *, step: Any = None
+    X: PointsLike, transforms: Transforms, sample_weight: ArrayLike | None = None, *, step: Any = None
 ) -> Array:
     r"""Return the tangent covariance matrix of rows under transformations, the sum over the transformations.
 
@@ -126,7 +124,7 @@ def tangent_covariance(
     return (total / weights.sum()).astype(X.dtype, copy=False)
 
 
-def named(transforms: dict[str, Flow] | list[Any], name: str = "transforms") -> dict[Any, Any]:
+def named(transforms: Transforms, name: str = "transforms") -> dict[Any, Any]:
     """Return functions of a list or a dict, or a single function, by the texts that errors name them by."""
     if callable(transforms):
         transforms = [transforms]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,6 +17,7 @@ from mercer.kernels import Mapped
 from mercer.kernels.base import require_kernel
 
 if TYPE_CHECKING:
+    from mercer.invariance._tangents import Transforms
     from mercer.kernels.base import Kernel
 
 
@@ -148,7 +148,7 @@ class InvariantMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
 def invariant_kernel(
     kernel: Kernel,
     X: PointsLike,
-    transforms: ArrayLike | dict[Any, Any] | Callable[..., Any],
+    transforms: Transforms,
     weight: float = 0.9,
     sample_weight: ArrayLike | None = None,
     *,

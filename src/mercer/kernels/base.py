@@ -191,7 +191,7 @@ class Kernel:
         """Properties known without data, a ``Tags``."""
         return Tags(self.positive_semidefinite, differentiable=type(self).gradient is not Kernel.gradient)
 
-    def get_params(self, deep: bool = True) -> dict[str, float]:
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the fields by name; with ``deep`` also the fields of inner kernels, as ``left__gamma``.
 
         Parameters
@@ -208,7 +208,7 @@ class Kernel:
                 params |= {f"{name}__{key}": value for key, value in part.get_params().items()}
         return params
 
-    def __eq__(self, other: Kernel | str) -> bool:
+    def __eq__(self, other: object) -> bool:
         return self is other or (type(self) is type(other) and self._content() == other._content())
 
     def __hash__(self) -> int:
@@ -361,7 +361,7 @@ class Kernel:
         return tuple(_hashable(getattr(self, field.name)) for field in fields(self))
 
 
-def inner_kernels(kernel: Kernel) -> dict[Any, Any]:
+def inner_kernels(kernel: Kernel) -> dict[str, Any]:
     """Return the fields of a kernel that are kernels, as a dict."""
     values = {field.name: getattr(kernel, field.name) for field in fields(kernel)}
     return {name: value for name, value in values.items() if isinstance(value, Kernel)}
@@ -455,7 +455,7 @@ def _hashable(value):
     return value
 
 
-def with_params(kernel: Kernel, params: dict[Any, Any]) -> Kernel:
+def with_params(kernel: Kernel, params: dict[str, Any]) -> Kernel:
     """Return a kernel with some parameters replaced; ``left__gamma`` names a parameter of an inner kernel."""
     groups = {}
     for path, value in params.items():

@@ -89,7 +89,7 @@ class Mapped(Image):
     def _image(self, points):
         return self.A(plain(points)) if callable(self.A) else map_rows(self.A, points)
 
-    def admit(self, points: Array | list[str], name: str) -> Any:
+    def admit(self, points: Any, name: str) -> Any:
         points = Kernel.admit(self, points, name)
         if callable(self.A):
             return points

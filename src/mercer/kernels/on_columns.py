@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike
+from mercer._common import ArrayLike
 from mercer._compute.objects import Objects
 from mercer._compute.points import Points
 from mercer._compute.table import Table, as_table
@@ -16,7 +16,6 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.image import Image
 
 if TYPE_CHECKING:
-    from mercer._compute.objects import Shared
     from mercer.kernels.base import Tags
 
 
@@ -53,7 +52,7 @@ class OnColumns(Image):
         """Properties of the inner kernel, on tables, without gradient."""
         return replace(super().tags, points="tables", sparse=False, differentiable=False, nonnegative=False)
 
-    def admit(self, points: Shared | Array, name: str) -> Any:
+    def admit(self, points: Any, name: str) -> Any:
         table = as_table(points, name)
         key = self, "admitted"
         if key not in table.memo:

@@ -150,7 +150,7 @@ class Matern(Radial):
             )
 
     @staticmethod
-    def profile(xp: Any, s: Any, length: int, nu: Any, order: int = 0) -> Any:
+    def profile(xp: Any, s: Any, length: float, nu: Any, order: int = 0) -> Any:
         """Return (-a / 2)^order c_nu u^p K_p(u) sqrt(2 / pi), a = 2 nu / length^2, u = sqrt(a s), p = nu - order."""
         one, two, three = xp.const(s, 1.0), xp.const(s, 2.0), xp.const(s, 3.0)
         zero, fifteen = xp.const(s, 0.0), xp.const(s, 15.0)
@@ -217,7 +217,7 @@ class RationalQuadratic(Radial):
             raise ValueError(f"alpha = {self.alpha!r} must be at least {_LEAST_ALPHA}: below, all values round to 1.")
 
     @staticmethod
-    def profile(xp: Any, s: Any, length: int, alpha: float, order: int = 0) -> Any:
+    def profile(xp: Any, s: Any, length: float, alpha: float, order: int = 0) -> Any:
         """Return the order-th derivative of (1 + b s)^-alpha, b = 1 / (2 alpha length^2)."""
         one, half = xp.const(s, 1.0), xp.const(s, 0.5)
         inverse = one / length

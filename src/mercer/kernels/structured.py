@@ -6,7 +6,7 @@ import functools
 import itertools
 import operator
 from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,7 +22,6 @@ from mercer._compute.threads import run_tasks
 from mercer.kernels.base import Kernel, Tags
 
 if TYPE_CHECKING:
-    from mercer._compute.objects import Shared
     from mercer._compute.points import Points
     from mercer._compute.tile import Tile
 
@@ -45,7 +44,7 @@ class Structured(Kernel):
         """Positive semidefinite, on objects, without gradient."""
         return Tags(positive_semidefinite=True, points="objects", differentiable=False)
 
-    def admit(self, points: Shared | list[Any], name: str) -> Any:
+    def admit(self, points: Any, name: str) -> Any:
         points = as_objects(points, name)
         key = type(self), self, "admitted"
         if key not in points.memo:
@@ -139,7 +138,7 @@ def as_tokens(point: Any, name: str) -> Any:
 class Vocabulary(dict[Any, int]):
     """Columns of features by their keys."""
 
-    def columns_of(self, other: Vocabulary | list[Any]) -> Array:
+    def columns_of(self, other: Iterable[Any]) -> Array:
         """Return the column here of each column of another vocabulary; -1 for unknown keys."""
         return np.fromiter((self.get(key, -1) for key in other), np.int64, len(other))
 
@@ -207,7 +206,7 @@ def weigh_features(mappings: Any) -> Features:
     return Features(add_up(weights, columns, ends, len(counted.vocabulary)), counted.vocabulary)
 
 
-def add_up(values: Array, indices: Array | list[int], ends: Array | list[int], width: int) -> Any:
+def add_up(values: Array, indices: ArrayLike, ends: ArrayLike, width: int) -> Any:
     """Return a CSR matrix with sorted columns; values of row i at one column, up to ``ends[i + 1]``, are added."""
     matrix = sp.csr_array((values, np.array(indices, np.int64), np.array(ends, np.int64)), (len(ends) - 1, width))
     matrix.sum_duplicates()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from mercer._compute.points import Points
 from mercer._compute.tile import Tile
 from mercer.kernels.base import Kernel, Tags, refuse_infinite
 from mercer.kernels.radial import Gaussian
-
-if TYPE_CHECKING:
-    from mercer._compute.objects import Shared
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +144,6 @@ def extends(kernel: Kernel, other: Kernel) -> bool:
     return type(kernel) is VariableWidthGaussian and type(other) is Gaussian and kernel.gamma == other.gamma
 
 
-def without_widths(kernel: Kernel, points: Shared | Array) -> Any:
+def without_widths(kernel: Kernel, points: Any) -> Any:
     """Return points (n, d) of a kernel without the column of their widths, if they have one."""
     return points[:, : kernel.n_features] if type(kernel) is VariableWidthGaussian else points

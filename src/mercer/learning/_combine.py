@@ -66,7 +66,9 @@ class Combination:
     n_iter: int
 
 
-def combine(kernels: ArrayLike, X: PointsLike, y: ArrayLike, method: str = "alignment", C: float = 1.0) -> Kernel:
+def combine(
+    kernels: Sequence[Kernel], X: PointsLike, y: ArrayLike, method: str = "alignment", C: float = 1.0
+) -> Kernel:
     r"""Return the sum of several kernels with nonnegative weights that are learned from labels.
 
     Kernels of useful points of view get weights, kernels of noise get none. Weights are such that the variance of the

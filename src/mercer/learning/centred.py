@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from mercer._common import Array
+from mercer._common import Array, ArrayLike
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.gram import Gram
 
@@ -21,7 +21,7 @@ _BLOCK = 1 << 21
 _ROUNDINGS = 64
 
 
-def target_columns(y: Array | list[str], n: int) -> Array:
+def target_columns(y: ArrayLike, n: int) -> Array:
     """Return centred columns (n, c) of size at most 1: one for each class, or the values of a regression."""
     refuse_targets(y)
     y = np.asarray(y)
@@ -38,7 +38,7 @@ def target_columns(y: Array | list[str], n: int) -> Array:
     return columns / size
 
 
-def class_codes(y: Array | list[str], method: str) -> Array:
+def class_codes(y: ArrayLike, method: str) -> Array:
     """Return the classes of labels as whole numbers (n,); a ValueError for the values of a regression."""
     y = np.asarray(y)
     if y.ndim != 1 or type_of_target(y) not in ("binary", "multiclass"):

@@ -58,16 +58,16 @@ class Lazy:
     def __init__(self, kernels: Sequence[Kernel], points: Any) -> None:
         self._kernels, self._points = kernels, points
 
-    def rows(self, shares: Array) -> Any:
+    def rows(self, shares: Array) -> PlainRows:
         """Return the kernel rows of the weighted sum."""
         return PlainRows(weighted_sum(self._kernels, shares), self._points)
 
-    def products(self, B: Array) -> Any:
+    def products(self, B: Array) -> Array:
         """Return K_k @ B of each kernel (p, n, m)."""
         return np.stack([np.asarray(Gram(kernel, self._points) @ B, np.float64) for kernel in self._kernels])
 
 
-def matrices_of(kernels: Sequence[Kernel], points: Array, memory: Memory) -> Any:
+def matrices_of(kernels: Sequence[Kernel], points: Array, memory: Memory) -> Stored | Lazy:
     """Return the kernel matrices, stored if they and two more fit into the memory."""
     n = count_points(points)
     kind = Stored if 8 * (len(kernels) + 2) * n * n <= parse_memory(memory) else Lazy
@@ -106,7 +106,7 @@ class Point:
 class Objective:
     """Sum of the objectives of all pairs of classes as a function of the shares of the kernels."""
 
-    def __init__(self, matrices: Stored, counts: ArrayLike, C: float, options: Options) -> None:
+    def __init__(self, matrices: Stored | Lazy, counts: ArrayLike, C: float, options: Options) -> None:
         self.binary: list[Any] = subproblems(counts, "ovo")
         self.C, self._n = C, int(np.sum(counts))
         self.count: int = 0

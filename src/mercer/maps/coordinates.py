@@ -317,7 +317,7 @@ def project_on(Y: ArrayLike, beta: ArrayLike) -> Array:
     return np.outer(Y @ unit, unit)
 
 
-def as_coordinates(Y: Array | list[Array], name: str, r: int) -> Array:
+def as_coordinates(Y: ArrayLike, name: str, r: int) -> Array:
     """Return coordinates on r axes as an array (m, r) with finite squared lengths, or raise."""
     Y = np.asarray(as_dense_rows(Y, name))
     if Y.shape[1] != r:

@@ -89,7 +89,7 @@ class DecisionBoundaryDisplay:
         region: Any = None,
         n_grid: int = 100,
         ax: Any = None,
-    ) -> Any:
+    ) -> Self:
         """Evaluate a fitted model of two features on a grid, and draw.
 
         Parameters

@@ -55,7 +55,7 @@ class GramDisplay:
     @classmethod
     def from_kernel(
         cls, kernel: Kernel, X: PointsLike, y: ArrayLike | None = None, *, memory: Memory = "1GB", ax: Any = None
-    ) -> Any:
+    ) -> Self:
         """Compute the matrix of a kernel on points, and draw it.
 
         Parameters

@@ -63,7 +63,7 @@ class ParameterGridDisplay:
         self.best = best
 
     @classmethod
-    def from_estimator(cls, search: Any, *, names: Any = None, ax: Any = None) -> Any:
+    def from_estimator(cls, search: Any, *, names: Any = None, ax: Any = None) -> Self:
         """Draw the mean scores of a fitted search over two parameters.
 
         Parameters

@@ -68,7 +68,7 @@ class PreImagePathsDisplay:
         points: ArrayLike | None = None,
         n_steps: int = 20,
         ax: Any = None,
-    ) -> Any:
+    ) -> Self:
         """Search the pre-images of a block of vectors, and draw the steps.
 
         Parameters
@@ -109,7 +109,7 @@ class PreImagePathsDisplay:
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: ArrayLike, *, points: Any = None, n_steps: int = 20, ax: Any = None
-    ) -> Any:
+    ) -> Self:
         """Denoise points of the plane with a fitted KernelPCA, and draw the steps of the search.
 
         Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -108,7 +109,7 @@ class ReductionDisplay:
     @classmethod
     def from_estimators(
         cls,
-        estimators: ArrayLike,
+        estimators: Sequence[Any],
         X: PointsLike,
         y: ArrayLike,
         *,
@@ -116,7 +117,7 @@ class ReductionDisplay:
         name: str | None = None,
         ax: Any = None,
         **line: Any,
-    ) -> Any:
+    ) -> Self:
         """Draw the errors of compressed models on data against their numbers of vectors.
 
         Parameters

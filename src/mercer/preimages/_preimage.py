@@ -26,7 +26,6 @@ from mercer.preimages.search import Search
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
     from mercer.preimages.base import Found
-    from mercer.preimages.descent import Iterative
 
 _NAMES = {
     "auto": None,
@@ -175,13 +174,13 @@ def explain(why: str, found: Found) -> str:
     return f"{why}. {sum(failures.values())} of {len(found.converged)} did not converge: {parts}"
 
 
-def check_method(name: str, method: Iterative | str) -> None:
+def check_method(name: str, method: Any) -> None:
     """Raise unless a parameter is "auto", the name of a method, or a record."""
     if not (isinstance(method, str) and method == "auto"):
         choose_method(method, _NAMES, Method, "FixedPoint()", name)
 
 
-def method_for(kernel: Kernel, method: Iterative | str, names: dict[Any, Any], protocol: Any) -> tuple[Any, ...]:
+def method_for(kernel: Kernel, method: Any, names: dict[Any, Any], protocol: Any) -> tuple[Any, ...]:
     """Return the method for a kernel, given by name or as a record, and why it is used, or raise a TypeError."""
     if isinstance(method, str) and method == "auto":
         return _automatic(kernel)

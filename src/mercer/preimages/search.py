@@ -13,7 +13,6 @@ from mercer._compute.objects import Objects
 from mercer.preimages.base import Found
 
 if TYPE_CHECKING:
-    from mercer._compute.objects import Shared
     from mercer.expansion import Expansion
     from mercer.kernels.base import Kernel
 
@@ -60,7 +59,7 @@ class Search:
         if kernel.tags.points not in ("objects", "rows or objects", "any"):
             raise TypeError(f"Search looks for objects, but {kernel!r} takes {kernel.tags.points}; use method='auto'.")
 
-    def find(self, psi: Expansion, start: Shared) -> Found:
+    def find(self, psi: Expansion, start: Any) -> Found:
         """Return an object for every vector; one evaluation of psi at all neighbours of an object per step."""
         neighbours = self.neighbours or _edits_of(psi.points)
         found = [self._descend(psi[:, j], z, neighbours) for j, z in enumerate(start)]
