@@ -67,7 +67,7 @@ def test_enough_rows_are_fitted_without_noise():
     F = mc.Gaussian(1.0)(X, np.array([[0.3]]))
     kernel, start = mc.Gaussian(1.0), np.array([[0.6]])
     _, found = refit_at_noise(kernel, start, X, lambda _points: (F, None), scale=np.ones(1), random_state=0)
-    np.testing.assert_array_equal(found.points, refit(kernel, start, X, F, labelled=False).points)
+    np.testing.assert_array_equal(found.points, refit(kernel, start, X, F).points)
 
 
 def test_a_wider_kernel_is_selected_where_few_vectors_follow_the_boundary_better(global_random_seed):

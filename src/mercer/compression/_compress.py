@@ -44,8 +44,8 @@ def compress(
     b counts what decides labels: with :math:`U_{ij} = \pm 1` the sign of :math:`F_{ij}` it minimises the sum of
     :math:`(F_{ij} - S_{ij})^2` where :math:`|F_{ij}| < 1`, and elsewhere that of
     :math:`\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2`, mu = 0.01, without the binary classifiers that do
-    not concern the class of row i. With ``neighbours`` the labels y give U, the second term counts everywhere, there is
-    no noise, and mu is 0.1, or 0.01 if held-out rows show that fewer labels are then missed.
+    not concern the class of row i. Where no copies are added, and with ``neighbours``, the labels y give U, the second
+    term counts everywhere, and mu is 0.1, or 0.01 if held-out rows show that fewer labels are then missed.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ def compress(
     X : rows (n, d), optional
         Data like those to be predicted, such as the training data.
     y : array (n,) or (n, m), optional
-        Labels or targets, which the report compares both models with. The fit is to the model; labels give the classes
-        of the starts, and with ``neighbours`` classifiers are fitted to them, too.
+        Labels or targets, which the report compares both models with. Labels give the classes of the starts, and where
+        rows are many, or with ``neighbours``, classifiers are fitted to them, too.
     n_vectors : int or float, optional
         Maximum number of distinct vectors over all columns, or that share of the vectors of the model, in (0, 1). A
         model that has no more is returned with its vectors.

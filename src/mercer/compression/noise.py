@@ -22,22 +22,24 @@ _LEVELS, _HELD, _TRIAL = (0.5, 1.0), 4, 1 / 3
 _HALVINGS = 3
 
 
-def refit_at_noise(kernel, start, X, answers, *, scale, random_state, callback=None):
+def refit_at_noise(kernel, start, X, answers, signs=None, *, scale, random_state, callback=None):
     r"""Return a kernel and `refit` at rows X (n, d) and, where they are few, at noisy copies of them.
 
-    ``answers(X)`` gives outputs and signs. A row has normal noise of standard deviation :math:`\lambda r / \sqrt d`,
-    with r its mean distance to the 5 nearest rows. The level :math:`\lambda` of 1/2 or 1 is that with the smallest loss
+    ``answers(X)`` gives outputs and their signs; ``signs`` are those of the labels, which count where rows are many. A
+    row has normal noise of standard deviation :math:`\lambda r / \sqrt d`, with r its mean distance to the 5 nearest
+    rows. The level :math:`\lambda` of 1/2 or 1 is that with the smallest loss
     on rows held out of a shorter fit: at outputs in (-1, 1) the squared difference, elsewhere the violation of the
     margin. The gamma of a Gaussian kernel is halved while fewer held-out rows with noise have an output of the wrong
     sign: few vectors follow a boundary better with wider functions.
     """
-    options = {"labelled": False, "scale": scale, "random_state": random_state, "callback": callback}
-    outputs, signs = answers(X)
-    columns = outputs.shape[1] if signs is None else np.abs(signs).sum(axis=1).mean()
+    options = {"scale": scale, "random_state": random_state, "callback": callback}
+    outputs, own = answers(X)
+    columns = outputs.shape[1] if own is None else np.abs(own).sum(axis=1).mean()
     copies = wanted_copies(len(X), len(start), X.shape[1], columns)
     held = np.arange(len(X)) % _HELD == 0
     if not copies or held.all():
         return kernel, refit(kernel, start, X, outputs, signs, **options)
+    options["labelled"] = False
     sizes = spread(X, random_state)
 
     def noisy(rows, level):
@@ -49,9 +51,9 @@ def refit_at_noise(kernel, start, X, answers, *, scale, random_state, callback=N
         found = refit(kernel, start, seen, *answers(seen), share=_TRIAL, **options)
         return found.points, found.coef / scale, found.intercept / scale
 
-    if signs is not None:
+    if own is not None:
         kernel = _widened(kernel, noisy(held, _LEVELS[0]), answers, lambda kernel: trial(kernel, _LEVELS[0]))
-    unseen = Objective(kernel, X[held], outputs[held] / scale, None if signs is None else signs[held], inside=True)
+    unseen = Objective(kernel, X[held], outputs[held] / scale, None if own is None else own[held], inside=True)
     losses = [unseen.loss(*trial(kernel, level), LOW_WEIGHT) for level in _LEVELS]
     rows = noisy(slice(None), _LEVELS[int(np.argmin(losses))])
     return kernel, refit(kernel, start, rows, *answers(rows), **options)

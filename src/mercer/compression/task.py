@@ -197,7 +197,7 @@ class Task:
         options = {"scale": self._scale(F), "random_state": self.seed, "callback": self.callback}
         kernel = psi.kernel
         if len(blocks) == 1:
-            kernel, found = refit_at_noise(kernel, start, blocks[0], self._answers, **options)
+            kernel, found = refit_at_noise(kernel, start, blocks[0], self._answers, signs, **options)
         else:
             signs = None if signs is None else np.tile(signs, (len(blocks), 1))
             found = refit(kernel, start, np.concatenate(blocks), F, signs, copies=len(blocks), **options)
