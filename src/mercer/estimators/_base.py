@@ -23,7 +23,7 @@ from mercer._compute.table import as_table
 from mercer._compute.targets import refuse_targets
 from mercer.distributed import by_blocks
 from mercer.estimators._blocks import sample_rows
-from mercer.estimators._landmarks import check_landmarks
+from mercer.estimators._landmarks import check_landmarks, check_rule_and_number
 from mercer.estimators._renamed import refuse_renamed
 from mercer.expansion import Expansion
 from mercer.kernels.base import with_params
@@ -126,6 +126,7 @@ class KernelEstimator(AllOrNothing):
         check_flags(self)
         # not every route uses it
         generator(getattr(self, "random_state", None))
+        check_rule_and_number(self)
         kernel = as_kernel(self.kernel)
         X = self._rows(X, kernel, reset=True)
         _refuse_underflow(X)

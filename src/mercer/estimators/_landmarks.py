@@ -12,20 +12,24 @@ from mercer.expansion import features
 from mercer.maps import select_landmarks
 from mercer.maps._select_landmarks import check_rule, given_landmarks
 
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
 
-def check_landmarks(model, kernel, points):
-    """Raise unless the landmarks of an estimator are None, a number, the name of a rule, or points of its kind."""
+
+def check_rule_and_number(model: Any) -> None:
+    """Raise unless an estimator has the name of a rule, and landmarks that are None, a number, or not a scalar."""
     if hasattr(model, "rule"):
         check_rule("rule", model.rule)
+        if model.landmarks is not None and np.isscalar(model.landmarks):
+            check_integer("landmarks", model.landmarks)
+
+
+def check_landmarks(model: Any, kernel: Kernel, points: Any) -> None:
+    """Raise unless the landmarks that an estimator is given are points of the kind of others."""
     found = getattr(model, "landmarks", None)
     if found is not None and not np.isscalar(found):
         given_landmarks(kernel, points, found)
-    elif found is not None and hasattr(model, "rule"):
-        check_integer("landmarks", found)
-
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
 
 
 def uses_all_points(model: Any, n: int) -> bool:
