@@ -15,9 +15,6 @@ from mercer.kernels.base import admit_beside, admit_pair, require_gradient, requ
 
 if TYPE_CHECKING:
     from mercer._compute.points import Points
-
-
-if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 

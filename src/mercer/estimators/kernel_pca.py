@@ -26,11 +26,8 @@ from mercer.solvers import pca
 from mercer.solvers._certify import Residuals
 
 if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-
-
-if TYPE_CHECKING:
     from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
     from mercer.kernels.shorthand import KernelLike
 
 

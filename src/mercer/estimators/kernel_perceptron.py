@@ -21,10 +21,8 @@ from mercer.solvers._certify import Residuals
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
-
-
-if TYPE_CHECKING:
     from mercer.kernels.shorthand import KernelLike
+
 
 # Kernel values of a block of points that votes are computed for.
 _VOTES = 2**22

@@ -38,9 +38,6 @@ from mercer.solvers._certify import Residuals
 if TYPE_CHECKING:
     from mercer.expansion import Expansion
     from mercer.kernels.base import Kernel
-
-
-if TYPE_CHECKING:
     from mercer.kernels.shorthand import KernelLike
 
 

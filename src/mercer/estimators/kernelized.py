@@ -20,12 +20,10 @@ from mercer.expansion import features
 from mercer.solvers._certify import certify
 
 if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-
-
-if TYPE_CHECKING:
     from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
     from mercer.kernels.shorthand import KernelLike
+
 
 # Training points at which the output of an estimator is compared with an affine function.
 _PROBES = 100

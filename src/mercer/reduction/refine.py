@@ -19,12 +19,10 @@ from mercer.reduction.construct import Construct
 from mercer.reduction.trace import Trace, best
 
 if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
-
-
-if TYPE_CHECKING:
     from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
     from mercer.reduction.base import Target
+
 
 # Ridge on the Gram matrix of the points, as a share of its mean diagonal: without it the coefficients of points that
 # approach each other diverge. It changes the minimum by the square of this share.
