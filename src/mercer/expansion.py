@@ -188,7 +188,7 @@ class Expansion:
     def __neg__(self) -> Expansion:
         return self * -1.0
 
-    def __mul__(self, factor: float) -> Expansion:
+    def __mul__(self, factor: Array | float) -> Expansion:
         """Return the vectors times a number, or vector j times factor[j]."""
         return self._over(self.dense_coef() * factor)
 

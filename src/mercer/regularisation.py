@@ -239,7 +239,7 @@ def penalise(kernel: Kernel, values: ArrayLike, spacing: float) -> Array:
     return np.fft.ifftn(np.fft.fftn(values) * weights).real
 
 
-def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | int) -> Kernel:
+def with_penalty(kernel: Kernel, X: PointsLike, D: ArrayLike | float) -> Kernel:
     r"""Return the kernel with which models minimise another penalty |P f|^2 over sums of given kernel functions.
 
     .. math:: k'(x, z) = k(x, X)\, D^+ k(X, z), \qquad D_{ij} = \langle P k(x_i, \cdot), P k(x_j, \cdot) \rangle

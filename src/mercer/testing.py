@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import cross_val_score
 
 from mercer._compute import array, pick_backend
@@ -24,7 +24,7 @@ from mercer.kernels.base import admit_pair, inner_kernels, with_params
 _LIBRARIES = ("torch", "array_api_strict")
 
 
-def check_kernel_implementation(kernel: Kernel, X=None) -> None:
+def check_kernel_implementation(kernel: Kernel, X: object = None) -> None:
     """Check that a kernel obeys the laws of kernels, so that all other functions work with it.
 
     The laws are: symmetry, to the last bit when both arguments are the same points; ``diag`` equal to the diagonal; no
@@ -67,7 +67,7 @@ def check_kernel_implementation(kernel: Kernel, X=None) -> None:
             law(kernel, as_rows(X, dtype=np.float64))
 
 
-def check_expansion_laws(psi: Expansion, X=None) -> None:
+def check_expansion_laws(psi: Expansion, X: object = None) -> None:
     """Check that an expansion obeys the laws of a vector space with an inner product.
 
     The laws are: psi(x) = <phi(x), psi>; <psi C, chi> = C' <psi, chi> and its transpose; norms are those of the inner
@@ -100,7 +100,7 @@ def check_expansion_laws(psi: Expansion, X=None) -> None:
         law(psi, X)
 
 
-def check_structured_estimator(estimator, X, y=None):
+def check_structured_estimator(estimator: BaseEstimator, X: list, y: object = None) -> None:
     """Check that an estimator works with points that are objects: strings, sets, graphs, series or any others.
 
     The laws are: an error before ``fit``; ``fit`` changes no parameter, and a second fit changes no result; clone,

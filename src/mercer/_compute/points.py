@@ -5,6 +5,7 @@ A container is an array of rows, a sparse matrix, an array of row indices, ``Obj
 
 import math
 import weakref
+from collections.abc import Hashable
 from functools import cached_property
 from typing import Any
 
@@ -62,7 +63,7 @@ def join_points(parts: Any) -> Any:
     return Objects(joined) if isinstance(parts[0], Objects) else joined
 
 
-def same_points(left: Any, right: Array) -> Any:
+def same_points(left: Any, right: Any) -> Any:
     """Return whether two containers are one, are views of the same memory, or are lists of the same objects."""
     if left is right:
         return True
@@ -115,7 +116,7 @@ def as_dense_rows(X: Any, name: str) -> Any:
     return X.toarray() if sp.issparse(X) else X
 
 
-def as_columns(values: Array, name: str) -> Any:
+def as_columns(values: Any, name: str) -> Any:
     """Return finite real numbers, such as coefficients, as an array: float32 or float64, or of another library."""
     refuse_unreadable(values, name)
     if sp.issparse(values):
@@ -129,7 +130,7 @@ def as_columns(values: Array, name: str) -> Any:
     return values
 
 
-def as_vector(values: Array, name: str) -> Any:
+def as_vector(values: Any, name: str) -> Any:
     """Return finite numbers as a float64 array (n,), or raise."""
     values = np.asarray(as_columns(values, name), np.float64)
     if values.ndim != 1:
@@ -243,13 +244,13 @@ class Points:
         """Return the points of a slice or of an integer array; they share values of each point, see ``per_point``."""
         return Points(take_points(self.container, rows), block=(self, rows))
 
-    def memo(self, key: str, compute: Any) -> Any:
+    def memo(self, key: Hashable, compute: Any) -> Any:
         """Return ``compute()``, called once for each key."""
         if key not in self._memo:
             self._memo[key] = compute()
         return self._memo[key]
 
-    def per_point(self, key: str, compute: Any) -> Any:
+    def per_point(self, key: Hashable, compute: Any) -> Any:
         """Return ``compute(points)``, one value or row for each point, which does not depend on the other points.
 
         It is called once for a block of points; points taken from the block get their rows of the values.
@@ -275,7 +276,7 @@ class Points:
         narrow, wide = (np.dtype(xp.float32), np.dtype(xp.float64)) if xp is NUMPY else (xp.float32, xp.float64)
         return narrow if dtype == narrow else wide
 
-    def full(self, shape: tuple[int, int], value: Any) -> Any:
+    def full(self, shape: tuple[int, ...], value: Any) -> Any:
         """Return an array of one value in the type and on the device of the points."""
         return self.xp.full(shape, value, dtype=self.dtype, device=getattr(self.container, "device", None))
 
@@ -300,7 +301,7 @@ class Points:
         """The NumPy rows as a C-contiguous array."""
         return np.ascontiguousarray(self.container)
 
-    def about(self, centre: bool) -> Any:
+    def about(self, centre: bool | None) -> Any:
         """Return the rows x - centre, subtracted in float64, in the type of the rows."""
         if centre is None:
             return self.container

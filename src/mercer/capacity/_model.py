@@ -58,8 +58,8 @@ class Model:
     (array([1.5, 0.5, 0.5, 1.5]), 1.0)
     """
 
-    kernel: object
-    points: object
+    kernel: Any
+    points: Any
     rows: np.ndarray
     targets: np.ndarray
     outputs: np.ndarray
@@ -195,7 +195,7 @@ def require_affine(fitted: Any) -> None:
         )
 
 
-def own_targets(fitted: Any, y: Array) -> Array:
+def own_targets(fitted: Any, y: ArrayLike) -> Array:
     """Return the labels or values of a fitted classifier or regression as an array (n,), or raise."""
     if not is_classifier(fitted):
         return column_or_1d(as_real_targets(y, type(fitted).__name__))
@@ -220,7 +220,7 @@ def augmented(model: Any) -> Model:
     return replace(model, diagonal=model.diagonal + 1, norm=float(np.hypot(model.norm, model.bias)), bias=0.0)
 
 
-def predict_left_out(fitted: Any, kernel: Kernel, X: Array, y: Array, train: Array, rest: Array) -> Array:
+def predict_left_out(fitted: Any, kernel: Kernel, X: Any, y: Array, train: Array, rest: Array) -> Array:
     """Return the predictions at the points ``rest`` after a fit to the points ``train`` with the same kernel.
 
     X holds all points, or the matrix of a precomputed kernel.

@@ -164,7 +164,7 @@ def spectrum(
     )
 
 
-def mapped(kernel: Kernel, X: Array) -> Expansion:
+def mapped(kernel: Kernel, X: PointsLike) -> Expansion:
     """Return the features of X under the resolved kernel; the points of a precomputed kernel are row numbers."""
     require_kernel(kernel)
     kernel = kernel.resolve(X)

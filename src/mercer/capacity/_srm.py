@@ -41,7 +41,7 @@ class Choice:
     """
 
     best: int
-    model: object
+    model: Any
     models: tuple[Any, ...]
     bounds: tuple[Bound, ...]
     training_errors: np.ndarray

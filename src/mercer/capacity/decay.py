@@ -133,7 +133,7 @@ class ListedDecay:
         return float(np.log(np.sum(np.asarray(self.values, np.float64) ** t)))
 
 
-def descending(name: str, values: Array) -> Array:
+def descending(name: str, values: Any) -> Array:
     """Return positive numbers in descending order as a float64 array (k,), or raise."""
     values = as_vector(values, name)
     if not len(values):

@@ -13,10 +13,10 @@ from mercer.cli.output import Output
 from mercer.compression import compress
 
 if TYPE_CHECKING:
-    from mercer.solvers.svm.workspace import Options
+    import argparse
 
 
-def run(options: Options, progress: Any) -> str:
+def run(options: argparse.Namespace, progress: Any) -> str:
     """Compress the model that the options name, write it, and return the report with the path on its last line."""
     progress(f"reading {options.model}")
     found = models.read(options.model)

@@ -9,10 +9,10 @@ from mercer.cli import models, tables
 from mercer.formats import model_card
 
 if TYPE_CHECKING:
-    from mercer.solvers.svm.workspace import Options
+    import argparse
 
 
-def run(options: Options, progress: Any) -> Any:
+def run(options: argparse.Namespace, progress: Any) -> Any:
     """Return the description of the model file that the options name."""
     progress(f"reading {options.model}")
     return describe(models.read(options.model))

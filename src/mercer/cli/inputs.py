@@ -1,9 +1,9 @@
 """Checks of input files before they are read: regular files, whose content fits into memory."""
 
 import math
-import os
 import stat
 import zipfile
+from pathlib import Path
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from mercer.cli.failure import Failure
 BUDGET = 10**9
 
 
-def require_file(path: str | os.PathLike[str], kind: str) -> None:
+def require_file(path: Path, kind: str) -> None:
     """Raise a Failure unless a path is a regular file of at most `BUDGET` bytes; ``kind`` says what to name instead.
 
     Examples
@@ -32,7 +32,7 @@ def require_file(path: str | os.PathLike[str], kind: str) -> None:
     _require_budget(path, "the file", status.st_size)
 
 
-def require_arrays(path: str | os.PathLike[str]) -> None:
+def require_arrays(path: Path) -> None:
     """Raise unless the arrays of an .npz or .npy file are as large as the file says and take at most `BUDGET` bytes."""
     with path.open("rb") as file:
         if not zipfile.is_zipfile(file):

@@ -1,6 +1,5 @@
 """Model files that a command reads: Mercer's own or LIBSVM text models."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ class ModelFile:
     path: Path
     kind: str
     size: int
-    model: object
+    model: Any
     text: str | None = None
 
     @property
@@ -50,7 +49,7 @@ class ModelFile:
         return getattr(self.last, "classes_", None)
 
 
-def read(path: str | os.PathLike[str]) -> ModelFile:
+def read(path: Path) -> ModelFile:
     """Return the ModelFile at a path, or raise a Failure that names the path.
 
     Examples

@@ -1,8 +1,8 @@
 """Tables of data that a command reads: rows of numbers with labels, from four kinds of files."""
 
-import os
 import zipfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,11 @@ KINDS = (
 class Table:
     """Rows X (n, d), dense or sparse, and labels y (n,) or (n, m) as the file has them, or None."""
 
-    X: object
+    X: Any
     y: np.ndarray | None
 
 
-def read_table(path: str | os.PathLike[str], n_features: int, at_least: bool = False) -> Table:
+def read_table(path: Path, n_features: int, at_least: bool = False) -> Table:
     r"""Return the Table in a file, whose suffix states its kind (`KINDS`), or raise a Failure that names the file.
 
     A .csv with exactly ``n_features`` columns has no labels. With ``at_least`` the rows may have more features, because
@@ -127,7 +127,7 @@ def _libsvm(path, n_features, _at_least):
     return Table(X, y)
 
 
-def labels(y: Array, classes: Array, path: str | os.PathLike[str]) -> Array:
+def labels(y: Array, classes: Array, path: Path) -> Array:
     """Return labels y (n,) as classes of a model, where 3, 3.0 and "3" mean the same class; errors name ``path``.
 
     Examples
@@ -153,7 +153,7 @@ def labels(y: Array, classes: Array, path: str | os.PathLike[str]) -> Array:
     return classes[np.array(codes)[places]]
 
 
-def targets(y: Any, path: str | os.PathLike[str]) -> Any:
+def targets(y: Any, path: Path) -> Any:
     """Return regression targets y (n,) or (n, m) as finite floats; errors name ``path``."""
     with naming(path, "targets must be numbers"):
         y = np.asarray(y).astype(np.float64)

@@ -14,7 +14,7 @@ import scipy.linalg
 from scipy.linalg import solve_triangular
 from scipy.optimize import Bounds, minimize
 
-from mercer._common import Array, ArrayLike, PointsLike
+from mercer._common import Array
 from mercer._compute.points import Points
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import Tile
@@ -39,7 +39,7 @@ class Objective:
     """
 
     def __init__(
-        self, kernel: Kernel, X: PointsLike, outputs: ArrayLike, signs: ArrayLike | None = None, inside: bool = False
+        self, kernel: Kernel, X: Any, outputs: Array, signs: Array | None = None, inside: bool = False
     ) -> None:
         self.kernel, self.shape = kernel, outputs.shape
         concerned = np.ones((len(X), 1), bool) if signs is None else signs != 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer import landmarks
-from mercer._common import ArrayLike, Seed
+from mercer._common import Array, Seed
 from mercer.compression.objective import Objective
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ class Refit:
 
 def refit(
     kernel: Kernel,
-    start: ArrayLike,
-    X: ArrayLike,
-    outputs: ArrayLike,
-    signs: ArrayLike | None = None,
+    start: Array,
+    X: Any,
+    outputs: Array,
+    signs: Array | None = None,
     *,
     labelled: bool = True,
     copies: int = 1,
-    scale: ArrayLike | None = None,
+    scale: Array | None = None,
     passes: Any = None,
     share: float = 1.0,
     random_state: Seed = None,

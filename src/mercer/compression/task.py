@@ -122,7 +122,7 @@ class Task:
 
     # --- answers -----------------------------------------------------------------------------------------------------
 
-    def answer(self, n_vectors: float, max_loss: Any) -> Any:
+    def answer(self, n_vectors: float | None, max_loss: float | None) -> Any:
         """Return the model with a number of vectors, or with the fewest that lose at most a share of the score."""
         if self.vectors.allows_all(n_vectors):
             return self._unchanged(f"n_vectors = {n_vectors} allows all {self.vectors.most}")

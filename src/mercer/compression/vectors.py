@@ -13,7 +13,7 @@ from mercer.kernels import Gaussian
 from mercer.reduction import reduce
 
 
-def is_share(n_vectors: float) -> bool:
+def is_share(n_vectors: float | None) -> bool:
     """Return whether a number of vectors is a share of them, in (0, 1)."""
     real = isinstance(n_vectors, numbers.Real) and not isinstance(n_vectors, numbers.Integral)
     return bool(real and 0 < n_vectors < 1)
@@ -48,7 +48,7 @@ class Vectors:
         self.most: int = self.size if shared else max(1, int(used.sum(axis=0).max()))
         self._found = {}
 
-    def allows_all(self, n_vectors: float) -> bool:
+    def allows_all(self, n_vectors: float | None) -> bool:
         """Return whether a number of vectors leaves the model as it is."""
         return n_vectors is not None and not is_share(n_vectors) and n_vectors >= self.most
 

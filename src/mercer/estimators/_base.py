@@ -243,7 +243,7 @@ def count_rows(X: Any) -> int:
     return _num_samples(X)
 
 
-def check_lengths(X: Any, y: Array) -> int:
+def check_lengths(X: Any, y: ArrayLike) -> int:
     """Return the number of rows of X, or raise unless y has as many."""
     n = count_rows(X)
     if n != _num_samples(y):
@@ -279,7 +279,7 @@ def require_rows(model: Any, n: int) -> None:
         )
 
 
-def in_float64(kernel: Kernel, points: Any, coef: Array) -> Expansion:
+def in_float64(kernel: Kernel, points: Any, coef: Array | None) -> Expansion:
     """Return vectors with given coefficients over points, in float64."""
     return Expansion(kernel, widened(points), np.asarray(coef, np.float64))
 

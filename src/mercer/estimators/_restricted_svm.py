@@ -21,7 +21,6 @@ from mercer.solvers.svm.dual import certificate
 if TYPE_CHECKING:
     from mercer.estimators._svm import Problem
     from mercer.expansion import Expansion
-    from mercer.reduction.subset import Independent
     from mercer.solvers.svm.dual import Dual, Solution
 
 
@@ -41,7 +40,7 @@ def store(
     model: Any,
     problem: Problem,
     linear: Any,
-    basis: Independent,
+    basis: Any,
     duals: list[Dual],
     solutions: list[Solution],
     error: float,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike
+from mercer._common import ArrayLike, Memory, PointsLike
 from mercer.estimators._classifier import ClassificationProblem, store
 from mercer.estimators._svm import check_positives, copy_validation
 from mercer.estimators.svc import SVC
@@ -82,7 +82,7 @@ def svc_path(
 class _Path(ClassificationProblem, BaseEstimator):
     """The parameters that the classifiers of a path share."""
 
-    def models(self, X: Array, y: Array, Cs: Array, sample_weight: Any) -> list[Any]:
+    def models(self, X: PointsLike, y: ArrayLike, Cs: ArrayLike, sample_weight: Any) -> list[Any]:
         """Return the fitted classifiers."""
         self._check_problem()
         problem = self._problem(X, y, sample_weight, "svc_path")

@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import (
     Array,
-    ArrayLike,
     CallbackSupportMixin,
     Memory,
     PointsLike,
@@ -72,8 +71,8 @@ class Problem:
         Of a regression.
     """
 
-    kernel: object
-    points: object
+    kernel: Any
+    points: Any
     rows: np.ndarray
     weights: np.ndarray
     classes: np.ndarray | None = None
@@ -355,7 +354,7 @@ def check_share(name: str, value: float) -> None:
         raise ValueError(f"{name} = {value!r} must be at most 1: it is a share of the training points.")
 
 
-def check_positives(name: str, values: ArrayLike) -> Any:
+def check_positives(name: str, values: Any) -> Array:
     """Return a list of numbers as an array, or raise for the first that is not positive."""
     values = as_vector(values, name)
     if not len(values):
@@ -398,7 +397,7 @@ def certified_kernel(model: Any, problem: Problem) -> Any:
     return problem.kernel if problem.kernel.tags.points == "indices" else model.kernel_
 
 
-def kernel_product(kernel: Kernel, points: Array, coef: Array, support: Array) -> Array:
+def kernel_product(kernel: Kernel, points: Any, coef: Array, support: Array) -> Array:
     """Return K coef (k, m) in float64; only the rows ``support`` of coef are not 0."""
     if not len(support):
         return np.zeros(coef.shape)
@@ -406,7 +405,7 @@ def kernel_product(kernel: Kernel, points: Array, coef: Array, support: Array) -
     return np.asarray(Gram(kernel, points, take_points(points, support)) @ coef[support], np.float64)
 
 
-def like_vectors(X: Array, vectors: Array) -> Any:
+def like_vectors(X: Any, vectors: Any) -> Any:
     """Return dense rows as sparse ones if the vectors are sparse."""
     return sp.csr_matrix(X) if sp.issparse(vectors) and not sp.issparse(X) else X
 

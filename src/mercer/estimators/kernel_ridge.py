@@ -122,7 +122,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     True
     """
 
-    alpha: float | ArrayLike = 1.0
+    alpha: float = 1.0
     _: KW_ONLY
     kernel: KernelLike = "linear"
     landmarks: int | PointsLike | None = None

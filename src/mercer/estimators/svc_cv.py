@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 
-from mercer._common import Array, ArrayLike, PointsLike, check_choice
+from mercer._common import Array, PointsLike, check_choice
 from mercer.estimators._calibration import calibrated, fit_calibration
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
 from mercer.estimators._search import GridSearch
@@ -226,7 +226,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
 class _KnownValues(ClassifierMixin, BaseEstimator):
     """A classifier whose decision values at some points are known; new points are given by their indices."""
 
-    def __init__(self, values: ArrayLike, classes: ArrayLike, multi_class: str) -> None:
+    def __init__(self, values: Array, classes: Array, multi_class: str) -> None:
         self.values, self.classes_, self.multi_class = values, classes, multi_class
 
     def decision_function(self, indices: slice) -> Array:

@@ -1,5 +1,6 @@
 """to_c: fitted models as one C99 file without memory allocation, for any C compiler, down to microcontrollers."""
 
+import os
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +48,9 @@ class Exported:
     label_agreement: float | None = None
 
 
-def to_c(model: Any, path: Any, dtype: str = "float64", prefix: str = "model", X: PointsLike | None = None) -> Exported:
+def to_c(
+    model: Any, path: str | os.PathLike[str], dtype: str = "float64", prefix: str = "model", X: PointsLike | None = None
+) -> Exported:
     r"""Write a fitted model as one C99 file that needs only the mathematics library and allocates no memory.
 
     .. math:: \text{scores}_j(x) = \sum_i A_{ij} k(x, z_i) + b_j

@@ -1,5 +1,6 @@
 """Writer of LIBSVM text models."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ _NAMES = {kind: (name, parameters) for name, (kind, parameters) in KERNELS.items
 _LARGEST = 2**31 - 1
 
 
-def write_libsvm(model: Any, path: Any) -> None:
+def write_libsvm(model: Any, path: str | os.PathLike[str]) -> None:
     r"""Write a fitted support vector machine as a LIBSVM text model.
 
     Parameters

@@ -49,7 +49,7 @@ _TOP = (BaseEstimator, Pipeline, Kernel, Expansion, FittedExpansion)
 _INVALID = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, NotImplementedError)
 
 
-def save(model: Any, path: Any) -> None:
+def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to a file that holds only data and can be read without executing anything.
 
     Parameters
@@ -92,7 +92,7 @@ def save(model: Any, path: Any) -> None:
             file.write(piece)
 
 
-def load(path: Any, memory: Memory = "1GB") -> Any:
+def load(path: str | os.PathLike[str], memory: Memory = "1GB") -> Any:
     """Read a model file that ``save`` wrote.
 
     Parameters

@@ -46,7 +46,7 @@ _OPERATIONS = {
 class Exact:
     """Vectors as numbers of the dtype of the model."""
 
-    view: object
+    view: Any
     dtype: str
 
     def inputs(self, X: Array) -> dict[str, Array]:
@@ -58,7 +58,7 @@ class Exact:
 class Halves:
     """Vectors in half precision, which C reads as float."""
 
-    view: object
+    view: Any
     codes: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -87,7 +87,7 @@ class Bytes:
         Largest code of a point; the sum of q products stays within 32 bits.
     """
 
-    view: object
+    view: Any
     codes: np.ndarray = field(init=False, repr=False)
     scale: np.ndarray = field(init=False)
     centre: np.ndarray = field(init=False)
@@ -146,7 +146,7 @@ class Quantised:
     coef_scale : array (m,) or None
     """
 
-    exported: object
+    exported: Any
     vectors: dict[Any, Any]
     coef: np.ndarray
     coef_codes: np.ndarray | None = None

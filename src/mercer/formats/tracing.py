@@ -74,7 +74,7 @@ class Symbol:
     def __neg__(self) -> Symbol:
         return Symbol("Neg", (self,))
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> Symbol:
         return Symbol("Abs", (self,))
 
     def __bool__(self) -> bool:

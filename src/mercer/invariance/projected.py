@@ -67,7 +67,7 @@ class Projected(Composite):
     """
 
     kernel: Kernel
-    directions: object
+    directions: Any
     weights: np.ndarray
 
     def __post_init__(self) -> None:

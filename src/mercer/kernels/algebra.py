@@ -145,7 +145,7 @@ class Constant(Kernel):
         """Positive semidefinite, on any points."""
         return Tags(positive_semidefinite=True, points="any", sparse=True)
 
-    def admit(self, points: Array, name: str) -> Any:
+    def admit(self, points: Any, name: str) -> Any:
         return points if hasattr(points, "shape") or isinstance(points, Shared) else as_objects(points, name)
 
     def evaluate(self, tile: Tile) -> Array:

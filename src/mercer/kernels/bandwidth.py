@@ -22,7 +22,7 @@ _DEGENERATE_ROWS = 64
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-def check(name: str, value: float) -> None:
+def check(name: str, value: float | str) -> None:
     """Raise unless the parameter is a positive number, "scale" or "median"."""
     if isinstance(value, str):
         if value not in _RULES:
@@ -40,7 +40,7 @@ def check_length(value: float | str) -> None:
         )
 
 
-def gamma(value: str, X: Array, sample_weight: Any = None) -> float:
+def gamma(value: float | str, X: Array, sample_weight: Any = None) -> float:
     """Return an inverse squared width: a number as it is, or the result of a rule on rows X (n, d).
 
     "scale" is 1 / (d var X) over all entries; "median" is 1 / median |x_i - x_j|^2 over the pairs of at most 1 000

@@ -42,7 +42,7 @@ class Tags:
     """
 
     positive_semidefinite: bool | None = None
-    points: str = "rows"
+    points: str | None = "rows"
     sparse: bool = False
     differentiable: bool = True
     nonnegative: bool = False

@@ -36,7 +36,7 @@ class Conformal(Composite):
     """
 
     kernel: Kernel
-    c: object
+    c: Any
 
     def __post_init__(self) -> None:
         super().__post_init__()

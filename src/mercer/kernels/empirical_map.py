@@ -46,7 +46,7 @@ class EmpiricalMap(Composite):
     """
 
     kernel: Kernel
-    points: object
+    points: Any
     F: np.ndarray
 
     def __post_init__(self) -> None:

@@ -38,8 +38,8 @@ class FeatureMap(Kernel):
     array([[20.]])
     """
 
-    phi: object
-    jacobian: object = None
+    phi: Any
+    jacobian: Any = None
     explicit: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

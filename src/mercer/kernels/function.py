@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,7 +42,7 @@ class FunctionKernel(Kernel):
            [0., 1.]])
     """
 
-    function: object
+    function: Any
 
     def __post_init__(self) -> None:
         if not callable(self.function):

@@ -51,8 +51,8 @@ class Mapped(Image):
 
     _images: ClassVar = "images of points by A"
 
-    A: object
-    jacobian: object = None
+    A: Any
+    jacobian: Any = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,7 +124,7 @@ class Mapped(Image):
         return np.einsum("nq,nqd->nd", G, self.jacobian(points.container))
 
 
-def map_rows(A: Array, X: Array) -> Array:
+def map_rows(A: Any, X: Array) -> Array:
     """Return the rows A x; a TypeError where A is a function."""
     if callable(A):
         raise TypeError("this needs a linear map, but Mapped has a function; map X by it before, and use its kernel.")

@@ -63,7 +63,7 @@ def _join_ranges(starts, stops):
     return np.concatenate([np.arange(start, stop) for start, stop in zip(starts, stops, strict=True)]).astype(np.int64)
 
 
-def walk_graphs(adjacencies: list[Any], labels: list[tuple[Any, Any]]) -> WalkGraphs:
+def walk_graphs(adjacencies: list[Any], labels: list[Any]) -> WalkGraphs:
     """Return ``WalkGraphs`` of adjacency matrices in CSR and the labels of their nodes."""
     names = dict.fromkeys(label for each in labels for label in each)
     vocabulary = Vocabulary({label: i for i, label in enumerate(names)})

@@ -95,7 +95,7 @@ def learn_metric(estimator: Any, X: PointsLike, y: ArrayLike, n_iter: int = 5, *
     return model
 
 
-def gradient_outer_product(model: Any, X: Array) -> Array:
+def gradient_outer_product(model: Any, X: PointsLike) -> Array:
     """Return the average gradient outer product (d, d) of a fitted model, in float64.
 
     Equal rows are mapped once: the distance of a row to itself among the vectors is then 0, without rounding.

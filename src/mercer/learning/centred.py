@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array, ArrayLike, PointsLike
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.gram import Gram
 
@@ -49,7 +49,7 @@ def class_codes(y: ArrayLike, method: str) -> Array:
     return np.unique(y, return_inverse=True)[1]
 
 
-def centred_blocks(kernels: Sequence[Kernel], X: Array) -> Iterator[Any]:
+def centred_blocks(kernels: Sequence[Kernel], X: PointsLike) -> Iterator[Any]:
     """Yield slices of rows and, for each kernel, those rows of H K H in float64, H = I - 11'/n."""
     grams = [Gram(kernel, X) for kernel in kernels]
     n = grams[0].shape[0]
@@ -64,7 +64,7 @@ def centred_blocks(kernels: Sequence[Kernel], X: Array) -> Iterator[Any]:
         )
 
 
-def variances(kernels: Sequence[Kernel], X: Array) -> Array:
+def variances(kernels: Sequence[Kernel], X: PointsLike) -> Array:
     """Return tr(H K H) / n of each kernel (p,), the variance of the points in feature space; 0 if it is rounding."""
     found = np.empty(len(kernels))
     for k, kernel in enumerate(kernels):
@@ -81,7 +81,7 @@ def rounding(gram: Gram) -> float:
     return _ROUNDINGS * eps * float(np.abs(np.asarray(gram.diagonal(), np.float64)).max())
 
 
-def inner_products(kernels: Sequence[Kernel], X: Array, columns: Array) -> tuple[Array, Array]:
+def inner_products(kernels: Sequence[Kernel], X: PointsLike, columns: Array) -> tuple[Array, Array]:
     """Return <H K_k H, H K_l H> (p, p) and <H K_k H, Y Y'> (p,) for centred columns Y (n, c), summed in float64."""
     p = len(kernels)
     M, a = np.zeros((p, p)), np.zeros(p)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import nnls
 
-from mercer._common import Array, ArrayLike, Memory
+from mercer._common import Array, Memory
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points
 from mercer.gram import Gram
@@ -39,7 +39,7 @@ _SHORTER, _GAIN, _SHORTEST = 1 / 3, 1e-2, 1e-3
 class Stored:
     """Kernel matrices in memory."""
 
-    def __init__(self, kernels: Sequence[Kernel], points: ArrayLike) -> None:
+    def __init__(self, kernels: Sequence[Kernel], points: Any) -> None:
         self._matrices = [np.asarray(Gram(kernel, points, memory=2**62).dense(), np.float64) for kernel in kernels]
 
     def rows(self, shares: Array) -> PlainRows:
@@ -100,13 +100,13 @@ class Point:
     duals: list[Any]
     solutions: list[Any]
     products: np.ndarray
-    rows: object
+    rows: Any
 
 
 class Objective:
     """Sum of the objectives of all pairs of classes as a function of the shares of the kernels."""
 
-    def __init__(self, matrices: Stored | Lazy, counts: ArrayLike, C: float, options: Options) -> None:
+    def __init__(self, matrices: Stored | Lazy, counts: Array, C: float, options: Options) -> None:
         self.binary: list[Any] = subproblems(counts, "ovo")
         self.C, self._n = C, int(np.sum(counts))
         self.count: int = 0

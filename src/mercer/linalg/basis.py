@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array
 from mercer._compute.namespace import namespace_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class Basis:
 
     values: Any
 
-    def __init__(self, start: ArrayLike) -> None:
+    def __init__(self, start: Array) -> None:
         xp = self._xp = namespace_of(start)
         self._new = orthonormal(start)
         n = start.shape[0]

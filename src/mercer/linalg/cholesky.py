@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, check_integer, check_number, warn
+from mercer._common import Array, Seed, check_integer, check_number, warn
 from mercer._compute.memory import allocate
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import epsilon
@@ -53,7 +53,7 @@ def pivoted(gram: Any, rank: int | None = None, tol: float | None = None) -> Par
     return partial.result()
 
 
-def randomly_pivoted(gram: Gram, rank: int, rng: int | None = None, tol: float | None = None) -> PartialCholesky:
+def randomly_pivoted(gram: Gram, rank: int, rng: Seed = None, tol: float | None = None) -> PartialCholesky:
     """Return a partial Cholesky factor, pivots drawn with probability proportional to the diagonal of the remainder.
 
     Arguments as for ``pivoted``. Pivots are proposed in blocks and accepted by rejection sampling, which gives the

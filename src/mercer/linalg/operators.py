@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, Memory
+from mercer._common import Array, Memory
 from mercer._compute.array import product
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.namespace import NUMPY, namespace_of
@@ -89,7 +89,7 @@ class Stored:
 
     __array_ufunc__: ClassVar[None] = None
 
-    def __init__(self, matrix: ArrayLike) -> None:
+    def __init__(self, matrix: Array) -> None:
         self._matrix = matrix
         self.shape, self.dtype = matrix.shape, matrix.dtype
 
@@ -116,7 +116,7 @@ class Weighted:
 
     __array_ufunc__: ClassVar[None] = None
 
-    def __init__(self, operator: Any, scale: ArrayLike) -> None:
+    def __init__(self, operator: Any, scale: Array) -> None:
         self._operator, self._scale = operator, scale
         self.shape, self.dtype = operator.shape, operator.dtype
 
@@ -151,7 +151,7 @@ class Centred:
 
     __array_ufunc__: ClassVar[None] = None
 
-    def __init__(self, operator: Any, weights: ArrayLike | None = None) -> None:
+    def __init__(self, operator: Any, weights: Array | None = None) -> None:
         self._operator, self._weights = operator, weights
         self.shape, self.dtype = operator.shape, operator.dtype
 

@@ -2,12 +2,13 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, Seed
+from mercer._common import Seed
 from mercer._compute.namespace import namespace_of
 from mercer.linalg import eigh, lanczos
 from mercer.linalg.operators import Negated, epsilon
@@ -33,7 +34,7 @@ class Smallest:
     vector: np.ndarray
 
 
-def smallest(operator: Array, *, max_products: int = 20, random_state: Seed = None) -> Smallest:
+def smallest(operator: Any, *, max_products: int = 20, random_state: Seed = None) -> Smallest:
     """Return the smallest eigenvalue of a symmetric operator: dense and O(n^3) below order 2 000, else by Lanczos.
 
     Lanczos takes at most ``max_products`` products with blocks of 16 columns; ``error`` includes its residual. Below

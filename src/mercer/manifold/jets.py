@@ -111,13 +111,13 @@ def _without(letters, removed):
 
 
 @singledispatch
-def constant(X: Any, Z: Any, order: int, value: Any) -> Any:  # noqa: ARG001 (planes need Z)
+def constant(X: Any, Z: Any, order: tuple[int, int], value: Any) -> Any:  # noqa: ARG001 (planes need Z)
     """Return the jet of a constant function at the pairs of rows of X and Z (n, N)."""
     return Jet(X.shape, order, {(0, 0): np.full(len(X), value)})
 
 
 @singledispatch
-def inner_product(X: Any, Z: Any, order: int) -> Any:
+def inner_product(X: Any, Z: Any, order: tuple[int, int]) -> Any:
     """Return the jet of <x, z> at the pairs of rows of X and Z (n, N)."""
     n, N = X.shape
     terms = {(0, 0): np.einsum("na,na->n", X, Z), (1, 0): Z, (0, 1): X, (1, 1): np.broadcast_to(np.eye(N), (n, N, N))}
@@ -125,7 +125,7 @@ def inner_product(X: Any, Z: Any, order: int) -> Any:
 
 
 @singledispatch
-def squared_distance(X: Any, Z: Any, order: int) -> Any:
+def squared_distance(X: Any, Z: Any, order: tuple[int, int]) -> Any:
     """Return the jet of |x - z|^2 at the pairs of rows of X and Z (n, N)."""
     n, N = X.shape
     W = X - Z

@@ -53,7 +53,7 @@ class Planes:
         """Return the derivatives (n, a) of functions with gradients (n, d) along the directions."""
         return np.einsum("nad,nd->na", self.directions, gradients)
 
-    def factors(self, other: Any, order: int, function: Callable[..., Any]) -> Any:
+    def factors(self, other: Any, order: tuple[int, int], function: Callable[..., Any]) -> Any:
         """Return the jet of c(x) c(z) at all pairs; ``function(points)`` returns c (n,) and its gradient (n, d)."""
         n, m, shape = len(self.points), len(other.points), _shape(self, other)
         values, slopes = function(self.points)

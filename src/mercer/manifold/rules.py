@@ -27,7 +27,7 @@ _ENTRIES = 2**20
 
 
 @singledispatch
-def jet(kernel: Kernel, X: Any, Z: Any, order: int) -> Jet:  # noqa: ARG001 (arguments of the registered rules)
+def jet(kernel: Kernel, X: Any, Z: Any, order: tuple[int, int]) -> Jet:  # noqa: ARG001 (arguments of the registered rules)
     """Return the jet of a resolved kernel at the pairs of rows of X and Z; new kernel classes register a rule here.
 
     Examples

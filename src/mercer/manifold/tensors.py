@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, Memory
+from mercer._common import Array, Memory, PointsLike
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_rows
 from mercer.kernels.base import require_resolved
@@ -26,7 +26,7 @@ _ROUNDING = 64
 
 
 def pointwise(
-    function: Callable[..., Any], k: Kernel, X: Array, order: tuple[int, int], out: Any, memory: Memory
+    function: Callable[..., Any], k: Kernel, X: PointsLike, order: tuple[int, int], out: Any, memory: Memory
 ) -> Array:
     """Return ``function(jet, chunk, first, k)`` for all rows of X, chunk by chunk, in the type of X.
 
@@ -49,7 +49,7 @@ def pointwise(
     return np.concatenate(parts).astype(X.dtype, copy=False)
 
 
-def admitted(k: Kernel, X: Array, name: str = "X") -> Array:
+def admitted(k: Kernel, X: Any, name: str = "X") -> Array:
     """Return points as dense rows, or raise when the kernel has no derivatives or does not take them."""
     require_rules(k)
     require_resolved(k)

@@ -154,7 +154,7 @@ def own_values(psi: Expansion) -> Any:
     return values
 
 
-def checked_start(psi: Expansion, start: Array) -> Array:
+def checked_start(psi: Expansion, start: Any) -> Array:
     """Return the starting points as a float64 array (m, d), or raise a ValueError."""
     start = psi.kernel.admit(as_rows(start, "start", np.float64), "start")
     start = start.toarray() if sp.issparse(start) else start

@@ -82,8 +82,8 @@ class Descent:
         self,
         evaluate: Callable[..., Any],
         rule: Any,
-        start: ArrayLike,
-        tolerance: ArrayLike,
+        start: Array,
+        tolerance: Array,
         restart: Callable[..., Any],
     ) -> None:
         m = len(start)
@@ -168,7 +168,7 @@ class Restarts:
     start: Array
     restarts: int
 
-    def __init__(self, psi: Expansion, start: ArrayLike, restarts: int) -> None:
+    def __init__(self, psi: Expansion, start: Array, restarts: int) -> None:
         self.psi, self.start, self.restarts = psi, start, restarts
         self.order: dict[int, Array] = {}
 
@@ -193,7 +193,7 @@ def nearest(psi: Expansion, values: Array, count: int) -> Array:
     return np.argsort(squares, axis=0, kind="stable")[:count]
 
 
-def dense_rows(psi: Expansion, rows: Array) -> Array:
+def dense_rows(psi: Expansion, rows: ArrayLike) -> Array:
     """Return some points of an expansion as a dense float64 array."""
     points = psi.prepared.container[rows]
     return np.asarray(points.toarray() if psi.prepared.sparse else points, np.float64)

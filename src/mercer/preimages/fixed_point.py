@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
 from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
@@ -91,7 +91,7 @@ class FixedPoint(Iterative):
             psi = normalised(psi)
         return self.follow(_WeightedMean(psi, self.pull, start, scale), psi, start, scale)
 
-    def follow(self, mean: Callable[..., Any], psi: Expansion, start: ArrayLike, scale: float) -> Found:
+    def follow(self, mean: Callable[..., Any], psi: Expansion, start: Array, scale: float) -> Found:
         """Return fixed points of a weighted mean.
 
         Parameters
@@ -122,7 +122,7 @@ def normalised(psi: Expansion) -> Any:
 class _WeightedMean:
     """Objective k(0) - 2 <psi, phi(z)> + pull |z - anchor|^2 and the step from z to the weighted mean."""
 
-    def __init__(self, psi: Expansion, pull: float, anchor: ArrayLike, scale: float) -> None:
+    def __init__(self, psi: Expansion, pull: float, anchor: Array, scale: float) -> None:
         self.psi, self.pull, self.anchor = psi, pull, anchor
         self.touching = _TOUCHING * scale**2
         # k decreases as kink |x - z| at x = z; 0 for smooth kernels, whose derivative in |x - z|^2 is finite there

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, Memory, check_integer
+from mercer._common import Array, check_integer
 from mercer.kernels.base import require_gradient
 from mercer.preimages.descent import Descent, Iterative, Restarts, row_dot
 from mercer.preimages.objective import Distance
@@ -71,7 +71,7 @@ class Gradient(Iterative):
         """Return a point for every vector; O(n d) per trial and point, with 2 m d memory numbers stored."""
         return self.minimise(Distance(psi, self.pull, start), psi, start)
 
-    def minimise(self, objective: Callable[..., Any], psi: Expansion, start: ArrayLike) -> Found:
+    def minimise(self, objective: Callable[..., Any], psi: Expansion, start: Array) -> Found:
         """Return points where an objective is stationary.
 
         Parameters
@@ -103,7 +103,7 @@ class _LimitedMemory:
     Steps are cut so that no coordinate falls below the floor.
     """
 
-    def __init__(self, start: ArrayLike, memory: Memory, width: float, centre: ArrayLike, floor: float) -> None:
+    def __init__(self, start: Array, memory: int, width: float, centre: Array, floor: float) -> None:
         self.steps, self.changes = (np.zeros((memory, *start.shape)) for _ in range(2))
         self.inverse = np.zeros((memory, len(start)))
         self.scale = np.zeros(len(start))

@@ -11,12 +11,11 @@ from mercer.kernels.forms import evaluate_form, flat_kernel, form_of
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
-    from mercer.preimages.exact import Exact
 
 _DOUBLINGS, _STEPS = 100, 200
 
 
-def require_invertible(method: Exact, kernel: Kernel) -> None:
+def require_invertible(method: object, kernel: Kernel) -> None:
     """Raise a TypeError unless a kernel is a monotone function of the distance or of the inner product."""
     name = type(method).__name__
     kernel = flat_kernel(kernel)

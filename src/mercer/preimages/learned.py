@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, ArrayLike, check_integer, check_positive
+from mercer._common import Array, check_integer, check_positive
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -118,7 +118,7 @@ class Learned:
 class _Rows:
     """Rows with equality and hash by content, as keys of the caches below."""
 
-    def __init__(self, points: ArrayLike) -> None:
+    def __init__(self, points: Array) -> None:
         self.points = points
         self._content = points.shape, np.ascontiguousarray(points).tobytes()
         self._hash = hash(self._content)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array
 from mercer._compute.array import tiles
 from mercer._compute.points import Points
 from mercer.preimages.descent import row_dot
@@ -91,7 +91,7 @@ class Distance:
     norms: Array
     width: float
 
-    def __init__(self, psi: Expansion, pull: float, anchor: ArrayLike) -> None:
+    def __init__(self, psi: Expansion, pull: float, anchor: Array) -> None:
         self.psi, self.pull, self.anchor = psi, pull, anchor
         self.norms, self.width = psi.norms(), spread(psi)
 

@@ -46,7 +46,7 @@ class Search:
     ['aabb']
     """
 
-    neighbours: object = None
+    neighbours: Any = None
     max_iter: int = 100
 
     def __post_init__(self) -> None:

@@ -56,7 +56,8 @@ class Target:
     def __init__(self, psi: Expansion) -> None:
         if not isinstance(psi, Expansion):
             raise TypeError(f"psi must be an Expansion, such as svc.expansion_; got {type(psi).__name__}.")
-        self.original, self.psi = psi, _in_float64(psi)
+        self.original: Expansion = psi
+        self.psi: Expansion = _in_float64(psi)
 
     @property
     def kernel(self) -> Kernel:
@@ -80,12 +81,12 @@ class Target:
         return float(np.finfo(np.float32 if narrow else np.float64).eps)
 
     @cached_property
-    def values(self) -> Any:
+    def values(self) -> Array:
         """<phi(x_i), psi_j> (n, m), which is K coef."""
         return self.psi(self.points)
 
     @cached_property
-    def squares(self) -> Any:
+    def squares(self) -> Array:
         """|psi_j|^2 (m,)."""
         squares = squared_norms(self.psi, self.values)
         size = np.einsum("ij,ij->j", np.abs(self.coef), np.abs(self.values))

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 
-from mercer._common import Array, ArrayLike, PointsLike, check_fraction, check_integer
+from mercer._common import Array, check_fraction, check_integer
 from mercer._compute import pick_backend
 from mercer._compute.points import Points, take_points
 from mercer.preimages.objective import spread
@@ -121,7 +121,7 @@ class Captured:
         self.target, self.kernel = target, target.kernel
         self.coef: Array = np.ascontiguousarray(target.coef.T)
 
-    def __call__(self, Z: PointsLike | None) -> Any:
+    def __call__(self, Z: Any) -> Any:
         """Return the value and its gradient (s, d) at points Z (s, d)."""
         kernel, points, shared = self.kernel, Points(Z), self.target.psi.prepared
         K = kernel(Z)
@@ -145,7 +145,7 @@ def solve_symmetric(K: Array, B: Array) -> Array:
 class _Descent:
     """L-BFGS over all points; keeps the best points so far."""
 
-    def __init__(self, target: Target, points: ArrayLike) -> None:
+    def __init__(self, target: Target, points: Array) -> None:
         self.value, self.points = np.inf, points
         self.captured, self.total = Captured(target), target.squares.sum()
         # the curvature along a point grows with the square of its coefficients; scaling removes half of the difference

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, ArrayLike, warn
+from mercer._common import Array, warn
 from mercer._compute.compile import compiled
 
 # Passes of coordinate descent between two Newton steps: the fewest, and the most while Newton steps are short.
@@ -94,7 +94,7 @@ class RowSparse:
     coef: Array
     weights: Array
 
-    def __init__(self, K: ArrayLike, coef: ArrayLike, weights: ArrayLike) -> None:
+    def __init__(self, K: Array, coef: Array, weights: Array) -> None:
         self.K, self.coef, self.weights = K, coef, weights
         self._values = K @ coef
         self._square = float(np.einsum("ij,ij->", coef, self._values))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.optimize
 
-from mercer._common import Array, ArrayLike, PointsLike, check_fraction, check_integer
+from mercer._common import Array, check_fraction, check_integer
 from mercer._compute.points import take_points
 from mercer.expansion import Expansion
 from mercer.kernels import Gaussian, VariableWidthGaussian
@@ -109,7 +109,7 @@ class VariableWidths:
 class _Descent:
     """L-BFGS over points and widths; keeps the best points so far."""
 
-    def __init__(self, target: Target, points: ArrayLike) -> None:
+    def __init__(self, target: Target, points: Array) -> None:
         self.value, self.points, self.total = np.inf, points, target.squares.sum()
         self.square = 0.5 / target.kernel.gamma
         largest = np.clip(1e-3 / (len(points) * target.eps), 2, _LARGEST)
@@ -158,11 +158,11 @@ class Captured:
     coef: Array
     v: float
 
-    def __init__(self, points: ArrayLike, coef: ArrayLike, square: float) -> None:
+    def __init__(self, points: Array, coef: Array, square: float) -> None:
         self.points, self.coef, self.v = points, np.asarray(coef, np.float64), square
         self.own: Array = np.full(len(points), square)
 
-    def __call__(self, Z: PointsLike | None, A: Array) -> tuple[float, Array, Array]:
+    def __call__(self, Z: Array, A: Array) -> tuple[float, Array, Array]:
         """Return the value and its gradients in points Z (s, d) and squared widths A (s,)."""
         K, inner = self._values(Z, A, Z, A)
         P, across = self._values(Z, A, self.points, self.own)

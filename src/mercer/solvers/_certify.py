@@ -1,5 +1,6 @@
 """certify: recompute how far a fitted model is from its optimum, by objectives and their gap or by residuals."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,7 +86,7 @@ class Residuals:
         return html.table("Residuals", [*facts, ("convex problem", "yes" if self.convex else "no")])
 
 
-def total(certificates: list[Certificate]) -> Certificate:
+def total(certificates: Sequence[Certificate]) -> Certificate:
     """Return one certificate for several: objectives add up, the largest violation counts."""
     return Certificate(
         sum(each.primal for each in certificates),

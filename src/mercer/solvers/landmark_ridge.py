@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 from sklearn.utils.random import sample_without_replacement
 
-from mercer._common import Array, ArrayLike, Seed, warn
+from mercer._common import Array, Seed, warn
 from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
 from mercer.linalg import cg
@@ -33,7 +33,7 @@ _SAMPLE = 8
 _JITTER = 1.0
 
 
-def stored_bytes(m: int) -> Any:
+def stored_bytes(m: int) -> int:
     """Return the number of bytes that ``solve`` takes beyond the points: a matrix of order m, and kernel values."""
     return 8 * m * m + 24 * _VALUES
 
@@ -68,7 +68,7 @@ def solve(
 class _System:
     """The operator B -> (K_zx W K_xz + alpha K_zz) B."""
 
-    def __init__(self, onto: Expansion, blocks: Any, Y: ArrayLike, alpha: float, weights: ArrayLike) -> None:
+    def __init__(self, onto: Expansion, blocks: Any, Y: Array, alpha: float, weights: Array | None) -> None:
         self._onto, self._blocks, self._alpha, self._columns = onto, blocks, alpha, (Y, weights)
 
     def __matmul__(self, B: Array) -> Any:
@@ -118,7 +118,7 @@ def _values(onto, points, rows):
     return np.asarray(onto(take_points(points, rows)), np.float64)
 
 
-def preconditioner(onto: Expansion, sample: Any, weights: Array, total: float, alpha: float) -> Any:
+def preconditioner(onto: Expansion, sample: Any, weights: Array | None, total: float, alpha: float) -> Any:
     """Return the function R -> P^-1 R of P = s K_zq W K_qz + alpha K_zz + jitter I, from a sample of q points.
 
     s is the sum of all weights, ``total``, over that of the sample. Diaz, Epperly, Frangella, Tropp, Webber (2023),

@@ -32,14 +32,14 @@ class Components:
     total: float
 
 
-def check_components(n: int) -> None:
+def check_components(n: float | None) -> None:
     """Raise unless n is None, a whole number of at least 1, or a share of the variance above 0 and below 1."""
     if n is not None and not _is_share(n):
         check_integer("n_components", n)
 
 
 def components(
-    phi: Expansion, n: int, whiten: bool = False, *, memory: Memory = "1GB", random_state: Seed = None
+    phi: Expansion, n: float | None, whiten: bool = False, *, memory: Memory = "1GB", random_state: Seed = None
 ) -> Components:
     """Return the n leading components of the features of points, all when n is None.
 
@@ -91,7 +91,14 @@ def _cut(pairs, k):
 
 
 def restricted(
-    basis: Expansion, origin: Expansion, pairs: Eigenpairs, n: int, whiten: bool = False, *, n_points: Any, total: float
+    basis: Expansion,
+    origin: Expansion,
+    pairs: Eigenpairs,
+    n: float | None,
+    whiten: bool = False,
+    *,
+    n_points: Any,
+    total: float,
 ) -> Any:
     """Return the n leading of the principal axes of projections onto the span of landmarks, as for ``components``.
 

@@ -166,7 +166,7 @@ class NormalEquations:
         return NormalEquations(self.matrix + other.matrix, self.right + other.right, self.square + other.square)
 
 
-def normal_equations(Q: Array, points: Any, Y: Any, weights: Array | None = None) -> Any:
+def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) -> Any:
     """Return the normal equations of ``over_landmarks``, summed over tiles of points."""
     Y = Y.reshape(len(Y), -1)
     found = NormalEquations(np.zeros((len(Q), len(Q))), np.zeros((len(Q), Y.shape[1])), 0.0)
@@ -196,7 +196,7 @@ def posterior(phi: Expansion, alpha: float, weights: Array | None = None, *, mem
     return phi @ (root * inverse.T).astype(inner.dtype)
 
 
-def variance(R: Expansion, X: Array) -> Array:
+def variance(R: Expansion, X: Any) -> Array:
     """Return the posterior variance k(x, x) - |R(x)|^2 of points (n,), at least 0."""
     prior = R.kernel.diag(X)
     known = [np.sum(R(take_points(X, rows)) ** 2, axis=1) for rows in gen_batches(count_points(X), _ROWS)]

@@ -57,7 +57,7 @@ def denoising(data: Any, setting: Any, outcomes: Any) -> tuple[Any, ...]:
     return "Denoising digits", text + page.table(header, rows, best) + figure
 
 
-def contours(pca: Any, X: Any, region: tuple[int, int, int, int], n_grid: int) -> tuple[Any, ...]:
+def contours(pca: Any, X: Any, region: tuple[float, float, float, float], n_grid: int) -> tuple[Any, ...]:
     """Return the chapter on the contours of kernel principal components."""
     titles = [f"{k + 1}: {share:.1%}" for k, share in enumerate(pca.explained_variance_ratio_)]
     display = KernelPCAContoursDisplay(*on_grid(pca, region, n_grid), points=X, titles=titles)
@@ -70,7 +70,7 @@ def contours(pca: Any, X: Any, region: tuple[int, int, int, int], n_grid: int) -
     return "Contours of kernel principal components", pictures.figure(display, _PANELS, alt, caption)
 
 
-def tanh(results: Any, X: Any, region: tuple[int, int, int, int], n_grid: int) -> tuple[Any, ...]:
+def tanh(results: Any, X: Any, region: tuple[float, float, float, float], n_grid: int) -> tuple[Any, ...]:
     """Return the chapter on kernels that are not positive semidefinite."""
     rows = [[f"{r.gain:g}", f"{r.smallest:.2g}", f"{r.largest:.3g}", f"{r.smallest / r.largest:.2g}"] for r in results]
     grids = [on_grid(r.pca, region, n_grid) for r in results]

@@ -45,7 +45,7 @@ class Row:
     """A model and its measurements on the test digits: kernel evaluations, accuracy, prediction time, file size."""
 
     name: str
-    model: object
+    model: Any
     vectors: int
     accuracy: float
     seconds: float

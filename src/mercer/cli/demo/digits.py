@@ -83,7 +83,7 @@ class Outcome:
     images: np.ndarray
     error: float
     parameters: dict[Any, Any]
-    model: object
+    model: Any
     seconds: dict[Any, Any]
     size: int
 

@@ -12,7 +12,7 @@ _INK = {"light": "#1c1e21", "dark": "#e6e6e3"}
 _TEXT = ("text.color", "axes.titlecolor", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 
 
-def png(display: Any, size: int, theme: str = "light", background: str = "none") -> Any:
+def png(display: Any, size: tuple[float, float], theme: str = "light", background: str = "none") -> Any:
     """Return the PNG bytes of a display, ``size`` inches large, with text for a "light" or "dark" theme."""
     _axes.require()
     from matplotlib import rc_context
@@ -28,7 +28,7 @@ def png(display: Any, size: int, theme: str = "light", background: str = "none")
     return buffer.getvalue()
 
 
-def figure(display: Any, size: int, alt: Any, caption: Any) -> str:
+def figure(display: Any, size: tuple[float, float], alt: Any, caption: Any) -> str:
     """Return a ``<figure>`` with inline pictures for both themes; ``alt`` is text, ``caption`` HTML."""
     light, dark = (_inline(png(display, size, theme)) for theme in ("light", "dark"))
     return (

@@ -1,11 +1,13 @@
 """The page of `mercer explore`: kernels on a table in the browser, on this computer."""
 
 import webbrowser
+from collections.abc import Callable
+from typing import Any
 
 _INSTALL = 'mercer explore needs dash, which is not installed; run pip install "mercer[explore]"'
 
 
-def serve(port, browser, callback):
+def serve(port: int, browser: bool, callback: Callable[[str], Any]) -> None:
     """Serve the page at a port of 127.0.0.1 until Ctrl-C; ``callback(text)`` tells the address."""
     server = prepare(port)
     address = f"http://127.0.0.1:{server.port}/"
@@ -18,7 +20,7 @@ def serve(port, browser, callback):
         server.server_close()
 
 
-def prepare(port):
+def prepare(port: int) -> Any:
     """Return the server of a new page; a ModuleNotFoundError says how to install dash."""
     try:
         import dash  # noqa: F401

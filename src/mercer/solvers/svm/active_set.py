@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.bias import slopes
 
@@ -49,7 +49,7 @@ def violators(gradient: Array, coef: Array, dual: Dual, bias: float) -> Array:
 class _ActiveSet:
     """The point that Newton steps have reached, and which variables are free."""
 
-    def __init__(self, K: ArrayLike, gradient: ArrayLike, dual: Dual, bias: float, total: float | None) -> None:
+    def __init__(self, K: Array, gradient: Array, dual: Dual, bias: float, total: float | None) -> None:
         self.dual, self.coef = dual, dual.coef.copy()
         self._K, self._gradient, self._bias, self._total = K, gradient, bias, total
         self._scale = max(1.0, np.abs(gradient).max())

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mercer._compute.compile import compiled
 from mercer.solvers.svm.rounds import bias_and_violation, solve_rounds
 from mercer.solvers.svm.smo import VECTORS
-
-if TYPE_CHECKING:
-    pass
 
 # A call of the rounds lowers the violation to a share between these, after which the gap is checked.
 _LEAST, _MOST = 0.5, 0.95

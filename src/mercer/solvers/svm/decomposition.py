@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array
 from mercer.solvers.svm.bias import bias_of, excess, slopes, violation_of
 from mercer.solvers.svm.dual import Solution
 from mercer.solvers.svm.smo import LANES
@@ -80,7 +80,7 @@ def solve(
 class _State:
     """The point that SMO has reached."""
 
-    def __init__(self, rows: Any, dual: Dual, gradient: ArrayLike | None) -> None:
+    def __init__(self, rows: Any, dual: Dual, gradient: Array | None) -> None:
         self.dual, self._rows = dual, rows
         self.coef = dual.coef.copy()
         self.n_iter, self.bias = 0, None

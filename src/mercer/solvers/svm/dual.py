@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.bias import violation_of
 
@@ -143,7 +143,7 @@ class Infeasible(Exception):
     coef: Array
     numbers: dict[Any, Any]
 
-    def __init__(self, dual: Any, coef: ArrayLike, **numbers: Any) -> None:
+    def __init__(self, dual: Any, coef: Array, **numbers: Any) -> None:
         super().__init__("the constraints contradict each other")
         self.dual, self.coef, self.numbers = dual, coef, numbers
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +11,6 @@ from mercer._compute.indirect import call_filler
 from mercer.solvers.svm.compiled_active_set import newton_steps
 from mercer.solvers.svm.on_demand import add_rows
 from mercer.solvers.svm.smo import VECTORS, offsets, subtract
-
-if TYPE_CHECKING:
-    pass
 
 
 @compiled

@@ -115,7 +115,7 @@ def _first_sigma(dual):
 class _Round:
     """The problem of one round: the function of the residuals, and its first two derivatives."""
 
-    dual: object
+    dual: Any
     sigma: float
     base: np.ndarray
     curvature: np.ndarray

@@ -74,7 +74,7 @@ def _meets(solution, total, workspace):
     return met and solution.violation <= workspace.tol
 
 
-def solve_two_sums(rows: FusedRows, dual: Dual, total: float, workspace: Workspace) -> Solution:
+def solve_two_sums(rows: FusedRows, dual: Dual, total: float | None, workspace: Workspace) -> Solution:
     """Return the solution of the sum ``total`` by one variable of each sign for each point, each sign of half the sum.
 
     Chang, Lin, *Training nu-support vector regression: theory and algorithms*, Neural Computation 14 (2002).
@@ -91,7 +91,7 @@ def solve_two_sums(rows: FusedRows, dual: Dual, total: float, workspace: Workspa
     return replace(found, coef=coef, gradient=gradient, bias=bias, violation=violation, epsilon=own.epsilon)
 
 
-def find_epsilon(rows: FusedRows, dual: Dual, total: float, workspace: Workspace) -> Solution:
+def find_epsilon(rows: FusedRows, dual: Dual, total: float | None, workspace: Workspace) -> Solution:
     """Return a solution whose sum of sizes is about ``total``: sweeps of SMO and corrections of epsilon take turns.
 
     The sum falls as epsilon grows, and piecewise linearly: a secant method, whose first slope counts the points near

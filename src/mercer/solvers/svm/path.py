@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array
 from mercer._compute.memory import allocate
 from mercer._compute.points import take_points, widened
 from mercer._compute.threads import check_cancelled
@@ -68,7 +68,7 @@ def with_values(
 class StoredValues:
     """Kernel values between some points (int array (m,)), in memory."""
 
-    def __init__(self, rows: FusedRows, points: ArrayLike, dtype: Any) -> None:
+    def __init__(self, rows: FusedRows, points: Any, dtype: Any) -> None:
         m = len(points)
         width = -(-m // LANES) * LANES
         self._values = allocate((m, width), dtype)
@@ -106,7 +106,7 @@ class StoredValues:
 class LazyValues:
     """Kernel values between some points (int array (m,)) that memory does not hold: rows are computed as needed."""
 
-    def __init__(self, rows: Any, points: ArrayLike, workspace: Workspace) -> None:
+    def __init__(self, rows: Any, points: Any, workspace: Workspace) -> None:
         self._rows, self._points, self._workspace = rows, points, workspace
 
     def solutions(self, unit: Dual, Cs: Array, options: Options, _gap: float) -> list[Solution]:
@@ -126,7 +126,7 @@ class LazyValues:
 class LinearValues:
     """Some points (int array (m,)) with a linear kernel, whose values are not needed: Newton steps on the normal."""
 
-    def __init__(self, rows: Any, points: ArrayLike, max_iter: int) -> None:
+    def __init__(self, rows: Any, points: Any, max_iter: int) -> None:
         self._rows, self._points, self._max_iter = rows, widened(take_points(rows.points, points)), max_iter
 
     def solutions(self, unit: Dual, Cs: Array, options: Options, _gap: float) -> list[Solution]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class Ridged(Kernel):
     """
 
     kernel: Kernel
-    points: object
+    points: Any
     ridge: np.ndarray
 
     @property

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array
 from mercer._compute.loops import transpose
 from mercer.solvers.svm.smo import LANES, subtract
 
@@ -36,7 +36,7 @@ class RowCache:
         Row of ``values`` of each place, -1 if it is missing.
     """
 
-    def __init__(self, rows: Any, points: ArrayLike, buffer: ArrayLike, shared: ArrayLike = ()) -> None:
+    def __init__(self, rows: Any, points: Any, buffer: Array, shared: Any = ()) -> None:
         m = len(points)
         width = -(-m // LANES) * LANES
         capacity = min(len(buffer) // width, m)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array
 from mercer._compute import loops
 from mercer._compute.compile import compiled
 from mercer._compute.points import count_points, subtract_centre, take_points, widened
@@ -126,7 +126,7 @@ class FusedRows:
     error: float
     kernel: Kernel
 
-    def __init__(self, kernel: Kernel, points: ArrayLike, dtype: type[Any], error: float = np.nan) -> None:
+    def __init__(self, kernel: Kernel, points: Any, dtype: type[Any], error: float = np.nan) -> None:
         self.points, self.dtype, self.error = points, np.dtype(dtype), error
         self.set_kernel(kernel)
         self.width: Any = points.shape[1] + 2 * self._radial

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array
 from mercer._compute.memory import allocate
 from mercer._compute.points import count_points
 from mercer.solvers.svm.rows import FusedRows, consecutive, rows_of, run
@@ -45,7 +45,7 @@ def rows_of_kernels(kernels: list[Kernel], points: Array, options: Options) -> I
 class SharedRows(FusedRows):
     """Kernel rows of a kernel of the squared distance or the inner product, whose arguments (n, n) are kept."""
 
-    def __init__(self, kernel: Kernel, points: ArrayLike, dtype: Any) -> None:
+    def __init__(self, kernel: Kernel, points: Any, dtype: Any) -> None:
         super().__init__(kernel, points, dtype)
         n, product = len(points), self.arguments(np.arange(len(points)))
         self._kept = allocate((n, n), self.dtype)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,6 @@ from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.bias import excess, slopes
 from mercer.solvers.svm.rows import run
 from mercer.solvers.svm.smo import LANES, gather, optimise, subtract
-
-if TYPE_CHECKING:
-    from mercer.solvers.svm.workspace import SharedCallback
 
 # Variables times steps between two checks for interrupts, about 0.1 s; overhead of a step, in variables.
 _WORK = 100_000_000
@@ -130,7 +128,7 @@ def solve_near(
     near: Array,
     tol: float,
     max_iter: int,
-    callback: SharedCallback | None,
+    callback: Callable[..., Any] | None,
 ) -> tuple[int, bool]:
     """Solve for the variables at the places ``near``, ascending, changing ``variables`` in place.
 
@@ -161,7 +159,7 @@ def _in_slices(function, n, work):
 
 
 def solve_all(
-    values: Array, slots: Array, variables: Variables, tol: float, max_iter: int, callback: SharedCallback | None
+    values: Array, slots: Array, variables: Variables, tol: float, max_iter: int, callback: Callable[..., Any] | None
 ) -> tuple[int, bool]:
     """Take steps over all variables, whose rows are all known; return their number and whether they were stopped."""
     n_iter, violation, stopped = 0, np.inf, False

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm import shrinking
 from mercer.solvers.svm.bias import excess
@@ -37,7 +37,7 @@ class Sweep:
     """Variables ``chosen`` (int array) of a dual that are solved for while all others stay."""
 
     def __init__(
-        self, rows: Any, dual: Dual, chosen: ArrayLike, gradient: ArrayLike, coef: ArrayLike, workspace: Workspace
+        self, rows: Any, dual: Dual, chosen: Array, gradient: Array, coef: Array, workspace: Workspace
     ) -> None:
         self.chosen, self._rows, self._dual = chosen, rows, dual
         self._largest_copy = COPIES * len(workspace.buffer)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import brentq
 
-from mercer._common import Array, ArrayLike
+from mercer._common import Array
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.bias import middle
 from mercer.solvers.svm.dual import Solution, feasible_start
@@ -134,8 +134,8 @@ class _Sweep:
         rows: FusedRows,
         dual: Dual,
         chosen: tuple[Array, Array],
-        gradient: ArrayLike,
-        coef: ArrayLike,
+        gradient: Array,
+        coef: Array,
         workspace: Workspace,
     ) -> None:
         sizes = [-(-len(group) // LANES) * LANES for group in chosen]

@@ -95,7 +95,7 @@ class Workspace:
         The solver stops when it returns True.
     """
 
-    tol: float
+    tol: Any
     max_iter: int
     buffer: np.ndarray
     shared: tuple[Any, ...] = ()
