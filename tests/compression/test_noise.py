@@ -67,7 +67,22 @@ def test_enough_rows_are_fitted_without_noise():
     F = mc.Gaussian(1.0)(X, np.array([[0.3]]))
     kernel, start = mc.Gaussian(1.0), np.array([[0.6]])
     _, found = refit_at_noise(kernel, start, X, lambda _points: (F, None), scale=np.ones(1), random_state=0)
-    np.testing.assert_array_equal(found.points, refit(kernel, start, X, F).points)
+    np.testing.assert_array_equal(found.points, refit(kernel, start, X, F, labelled=False).points)
+
+
+def test_labels_count_where_rows_are_many_only(monkeypatch):
+    X = np.linspace(-3, 3, 500)[:, None]
+    kernel, start = mc.Gaussian(1.0), np.array([[-1.0], [0.6]])
+    F = X.copy()
+    own, labels = np.sign(F), np.sign(F + 0.5)
+
+    def found():
+        options = {"scale": np.ones(1), "random_state": 0}
+        return refit_at_noise(kernel, start, X, lambda _points: (F, own), labels, **options)[1].points
+
+    np.testing.assert_array_equal(found(), refit(kernel, start, X, F, own, labelled=False).points)
+    monkeypatch.setattr("mercer.compression.noise._MANY", 500)
+    np.testing.assert_array_equal(found(), refit(kernel, start, X, F, labels, random_state=0).points)
 
 
 def test_a_wider_kernel_is_selected_where_few_vectors_follow_the_boundary_better(global_random_seed):

@@ -12,6 +12,8 @@ from mercer.compression.objective import Objective
 from mercer.compression.refit import LOW_WEIGHT, VALUES, refit
 from mercer.kernels import Gaussian
 
+# Rows that are many: their labels count, and there is no noise, which costs time and made clean data sets worse.
+_MANY = 4096
 # Equations wanted for each free number, and most copies of the rows.
 _EQUATIONS, _COPIES = 10, 5
 # Neighbours that give the distance of a row to other rows, and most rows among which they are searched.
@@ -25,21 +27,23 @@ _HALVINGS = 3
 def refit_at_noise(kernel, start, X, answers, signs=None, *, scale, random_state, callback=None):
     r"""Return a kernel and `refit` at rows X (n, d) and, where they are few, at noisy copies of them.
 
-    ``answers(X)`` gives outputs and their signs; ``signs`` are those of the labels, which count where rows are many. A
-    row has normal noise of standard deviation :math:`\lambda r / \sqrt d`, with r its mean distance to the 5 nearest
-    rows. The level :math:`\lambda` of 1/2 or 1 is that with the smallest loss
-    on rows held out of a shorter fit: at outputs in (-1, 1) the squared difference, elsewhere the violation of the
-    margin. The gamma of a Gaussian kernel is halved while fewer held-out rows with noise have an output of the wrong
-    sign: few vectors follow a boundary better with wider functions.
+    ``answers(X)`` gives outputs and their signs; from 4 096 rows on, ``signs`` count, those of the labels. A row has
+    normal noise of standard deviation :math:`\lambda r / \sqrt d`, with r its mean distance to the 5 nearest rows. The
+    level :math:`\lambda` of 1/2 or 1 is that with the smallest loss on rows held out of a shorter fit: at outputs in
+    (-1, 1) the squared difference, elsewhere the violation of the margin. The gamma of a Gaussian kernel is halved
+    while fewer held-out rows with noise have an output of the wrong sign: few vectors follow a boundary better with
+    wider functions.
     """
     options = {"scale": scale, "random_state": random_state, "callback": callback}
     outputs, own = answers(X)
+    if len(X) >= _MANY:
+        return kernel, refit(kernel, start, X, outputs, signs, **options)
+    options["labelled"] = False
     columns = outputs.shape[1] if own is None else np.abs(own).sum(axis=1).mean()
     copies = wanted_copies(len(X), len(start), X.shape[1], columns)
     held = np.arange(len(X)) % _HELD == 0
     if not copies or held.all():
-        return kernel, refit(kernel, start, X, outputs, signs, **options)
-    options["labelled"] = False
+        return kernel, refit(kernel, start, X, outputs, own, **options)
     sizes = spread(X, random_state)
 
     def noisy(rows, level):
