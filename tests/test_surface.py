@@ -25,6 +25,7 @@ PROTOCOL = {
         "evaluate",
         "explicit",
         "gradient",
+        "multiplications",
         "multiply",
         "rules",
         "scalar",

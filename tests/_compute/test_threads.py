@@ -11,7 +11,14 @@ import pytest
 import threadpoolctl
 
 from mercer._compute import threads
-from mercer._compute.threads import check_cancelled, count_threads, limit_threads, run_tasks, serial_blas
+from mercer._compute.threads import (
+    check_cancelled,
+    count_threads,
+    limit_threads,
+    run_in_single_threads,
+    run_tasks,
+    serial_blas,
+)
 
 
 def blas_threads():
@@ -96,6 +103,14 @@ def test_runs_inside_tasks_of_every_thread_end():
     with limit_threads(4):
         run_tasks(lambda i: run_tasks(lambda j: total.append((i, j)), 5), 50)
     assert sorted(total) == [(i, j) for i in range(50) for j in range(5)]
+
+
+def test_tasks_in_single_threads_start_no_threads():
+    counts = []
+    with limit_threads(3):
+        run_in_single_threads(lambda _: counts.append(count_threads()), 5)
+        assert count_threads() == 3
+    assert counts == [1] * 5
 
 
 def test_runs_from_several_threads_at_once_end():

@@ -6,7 +6,15 @@ from tests.compression.fitting import exact, problem
 
 import mercer as mc
 from mercer.compression import refit as module
+from mercer.compression.objective import Objective
 from mercer.compression.refit import refit
+
+COSTS = {
+    "plain": mc.Gaussian(1.0),
+    "twice": 2 * mc.Gaussian(1.0) + mc.Linear(),
+    "local": mc.Local(mc.Polynomial(2), (3, 3), 3) ** 2,
+    "coordinatewise": mc.Normalized(mc.Laplacian(1.0)),
+}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -42,6 +50,17 @@ def _points(monkeypatch, standard_errors, *problem):
         if standard_errors is not None:
             patch.setattr(module, "_STANDARD_ERRORS", standard_errors)
         return refit(mc.Gaussian(1.0), *problem, passes=(10, 128), random_state=0).points
+
+
+def test_kernels_that_take_longer_get_fewer_passes(monkeypatch):
+    monkeypatch.setattr(module, "_WORK", 6e5)
+    X, start = np.random.default_rng(0).random((100, 9)), np.zeros((5, 9))
+    part = {name: Objective(kernel, X, X[:, :1], np.ones((100, 1))) for name, kernel in COSTS.items()}
+    found = {name: module._affordable(each, each, start) for name, each in part.items()}
+    # 500 values of 2 * 9 multiplications each, and those of the coefficients
+    assert found["plain"] == (int(6e5 / (500 * (18 + 5 + 3))), int(6e5 / (500 * (18 + 3))))
+    assert found["twice"] == (int(6e5 / (500 * (36 + 5 + 3))), int(6e5 / (500 * (36 + 3))))
+    assert found["local"] == found["coordinatewise"] == module._LEAST
 
 
 def test_outputs_far_from_the_boundary_are_missed_where_that_lowers_held_out_errors(monkeypatch, global_random_seed):

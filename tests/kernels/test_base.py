@@ -245,3 +245,10 @@ def test_a_kernel_without_a_gradient_says_so():
     phi = mc.features(_OnlyValues(), X)
     with pytest.raises(TypeError, match="needs a gradient, but .*_OnlyValues.* has no gradient"):
         phi.gradient(X)
+
+
+def test_multiplications_are_those_of_the_parts_or_of_an_inner_product():
+    assert mc.Gaussian("scale").multiplications(7) == 7
+    assert (2 * mc.Gaussian(1.0) + mc.Linear() ** 2).multiplications(7) == 14
+    assert (mc.Local(mc.Polynomial(2), (3, 3), 5) ** 2).multiplications(9) == 9 * 40
+    assert mc.Normalized(mc.Laplacian(1.0)).multiplications(7) == 630

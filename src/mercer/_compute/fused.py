@@ -5,7 +5,7 @@ A kernel that is a profile of one scalar runs in fused loops; other kernels comb
 
 from typing import Any
 
-from mercer._compute import array, loops, windows
+from mercer._compute import array, loops
 from mercer._compute.profile import check_range, evaluate_profile, parameters
 from mercer._compute.tile import Tile
 
@@ -25,20 +25,6 @@ class CompiledTile(Tile):
     def dot(self, kernel, order=0):
         """Return the kernel's profile, or its derivative, of the inner products (n, m); refuse an overflow first."""
         return loops.tile(*_formula(kernel, "dot", self.X, self.Z, order), order)
-
-    def local_mean(self, kernel, patches):
-        """Return the mean (n, m) of the kernel's profile over all patches of images, in one pass."""
-        return windows.means(kernel, kernel.scalar, parameters(kernel), patches, *self._images(kernel))
-
-    def local_gradient(self, kernel, patches, W):
-        """Return the gradient of sum_ij W_ij k(x_i, z_j) in x_i for the kernel of ``local_mean``."""
-        return windows.gradients(kernel, kernel.scalar, parameters(kernel), patches, *self._images(kernel), W)
-
-    def _images(self, kernel):
-        if kernel.scalar == "dot":
-            return self.X.contiguous, self.Z.contiguous
-        # differences of centred pixels keep the digits of pixels with an offset
-        return self.centred
 
 
 def dense(kernel, X, Z) -> Any:

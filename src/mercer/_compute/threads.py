@@ -73,6 +73,16 @@ def run_tasks(function, n_tasks):
     check_cancelled()
 
 
+def run_in_single_threads(function, n_tasks):
+    """Call ``run_tasks`` with tasks that take one thread each, so that runs inside of them start no threads."""
+
+    def task(i):
+        with limit_threads(1):
+            function(i)
+
+    run_tasks(task, n_tasks)
+
+
 def serial_blas():
     """Return a ``with`` block in which BLAS uses one thread, which is faster for many small products."""
     return _blas

@@ -13,8 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array
+from mercer._compute import windows
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
-from mercer._compute.profile import check_range, evaluate_profile
+from mercer._compute.profile import check_range, evaluate_profile, parameters
 
 # Squared distances below these shares of |x|^2 + |z|^2 are recomputed from differences, since |x|^2 + |z|^2 - 2 <x, z>
 # loses digits. For centred rows so small a share means nearly equal points; sparse rows are not centred.
@@ -108,31 +109,39 @@ class Tile:
             check_range(kernel, self.X, self.Z)
         return evaluate_profile(kernel, self.products, order)
 
-    def local(self, kernel: Any, windows: Any, order: int = 0) -> Iterator[Any]:
+    def local_mean(self, kernel: Any, patches: Any) -> Any:
+        """Return the mean (n, m) of the kernel's profile over all patches of images; in one pass for NumPy arrays."""
+        if self.xp is NUMPY:
+            return windows.means(kernel, kernel.scalar, parameters(kernel), patches, *self._images(kernel))
+        return sum(values for _, values in self.local(kernel, patches)) / patches.matrix.shape[0]
+
+    def local_gradient(self, kernel: Any, patches: Any, W: Array) -> Any:
+        """Return the gradient of sum_ij W_ij k(x_i, z_j) in x_i for the kernel of ``local_mean``."""
+        if self.xp is NUMPY:
+            return windows.gradients(kernel, kernel.scalar, parameters(kernel), patches, *self._images(kernel), W)
+        xp, total, (X, Z) = self.xp, 0.0, self._images(kernel)
+        for weights, slopes in self.local(kernel, patches, order=1):
+            Q = W * xp.where(xp.isfinite(slopes), slopes, xp.zeros_like(slopes))
+            pulled = 2 * (xp.sum(Q, axis=1)[:, None] * X - Q @ Z) if kernel.scalar == "radial" else Q @ Z
+            total = total + weights * pulled
+        return total / patches.matrix.shape[0]
+
+    def local(self, kernel: Any, patches: Any, order: int = 0) -> Iterator[Any]:
         """Yield the weights (d,) of each patch of images and the profile (n, m), or its derivative, of its scalar."""
-        xp, radial = self.xp, kernel.scalar == "radial"
-        X, Z = self.centred if radial else (self.X.container, self.Z.container)
-        for patch in windows.matrix:
+        xp, (X, Z) = self.xp, self._images(kernel)
+        for patch in patches.matrix:
             weights = xp.asarray(patch, dtype=X.dtype, device=getattr(X, "device", None))
             scalars = (X * weights) @ Z.T
-            if radial:
+            if kernel.scalar == "radial":
                 scalars = ((X * X) @ weights)[:, None] + ((Z * Z) @ weights)[None, :] - 2 * scalars
                 scalars = self.fill_diagonal(xp.where(scalars > 0, scalars, xp.zeros_like(scalars)), 0.0)
             yield weights, evaluate_profile(kernel, scalars, order)
 
-    def local_mean(self, kernel: Any, windows: Any) -> Any:
-        """Return the mean (n, m) of the kernel's profile over all patches of images."""
-        return sum(values for _, values in self.local(kernel, windows)) / windows.matrix.shape[0]
-
-    def local_gradient(self, kernel: Any, windows: Any, W: Array) -> Any:
-        """Return the gradient of sum_ij W_ij k(x_i, z_j) in x_i for the kernel of ``local_mean``."""
-        xp, total = self.xp, 0.0
-        X, Z = self.centred if kernel.scalar == "radial" else (self.X.container, self.Z.container)
-        for weights, slopes in self.local(kernel, windows, order=1):
-            Q = W * xp.where(xp.isfinite(slopes), slopes, xp.zeros_like(slopes))
-            pulled = 2 * (xp.sum(Q, axis=1)[:, None] * X - Q @ Z) if kernel.scalar == "radial" else Q @ Z
-            total = total + weights * pulled
-        return total / windows.matrix.shape[0]
+    def _images(self, kernel):
+        """Return the rows; differences of centred pixels keep the digits of pixels with an offset."""
+        if kernel.scalar == "radial":
+            return self.centred
+        return (self.X.contiguous, self.Z.contiguous) if self.xp is NUMPY else (self.X.container, self.Z.container)
 
     def coordinatewise(self, term: Any) -> Any:
         """Return sum_k term(x_k, z_k) (n, m)."""

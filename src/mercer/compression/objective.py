@@ -16,7 +16,7 @@ from scipy.optimize import Bounds, minimize
 
 from mercer._common import Array
 from mercer._compute.points import Points
-from mercer._compute.threads import run_tasks
+from mercer._compute.threads import run_in_single_threads
 from mercer._compute.tile import Tile
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Objective:
             K64 = K.astype(np.float64)
             parts[i] = K, K64 @ K64.T, K64.sum(axis=1), K64 @ self._F64[i]
 
-        run_tasks(evaluate, len(tiles))
+        run_in_single_threads(evaluate, len(tiles))
         n, p, total = self.shape[0], len(Z), np.sum([F.sum(axis=0) for F in self._F64], axis=0)
         gram, mass, right = (_total(part[k] for part in parts) for k in (1, 2, 3))
         B, b = _solve(gram, mass, right, total, n, ridge)
@@ -115,7 +115,7 @@ class Objective:
             D = parts[i][0].T @ B32 + b32 - self._F32[i]
             sums[i] = np.sum(D * D, dtype=np.float64), self.kernel.gradient(tiles[i], 2 * B32 @ D.T)
 
-        run_tasks(differentiate, len(tiles))
+        run_in_single_threads(differentiate, len(tiles))
         value = _total(each[0] for each in sums) + n * ridge * np.sum(B * B)
         gradient = _total(each[1] for each in sums)
         return float(value) / n, gradient.reshape(p, -1) / n, B, b
@@ -141,7 +141,7 @@ class Objective:
             D = 2 * (D - U * violation)
             sums[i] = value, self.kernel.gradient(tile, part @ D.T), K @ D, D.sum(axis=0, dtype=np.float64)
 
-        run_tasks(task, len(sums))
+        run_in_single_threads(task, len(sums))
         n, value, slope = self.shape[0], *(_total(each[k] for each in sums) for k in range(2))
         slope_B, slope_b = np.zeros(B.shape), np.zeros(b.shape)
         for i, columns in enumerate(self._columns):
@@ -166,7 +166,7 @@ class Objective:
             S = K.T @ B32[:, columns] + b32[columns]
             counts[self._rows[i]] = np.sum(self._signs[i][:, columns] * S < 0, axis=1)
 
-        run_tasks(task, len(self._rows))
+        run_in_single_threads(task, len(self._rows))
         return counts
 
     def coefficients(self, Z: Array) -> tuple[Array, Array]:
@@ -191,7 +191,7 @@ class Objective:
             slope = self.kernel.gradient(Tile(Points(Z32), self._points[i]), np.repeat(signs, len(Z), axis=0))
             squares[i] = np.sum(slope * slope, axis=1)
 
-        run_tasks(task, len(squares))
+        run_in_single_threads(task, len(squares))
         curvature = _total(squares) / self.shape[0] * np.sum(B * B, axis=1) * self.concerned / B.shape[1]
         typical = curvature.mean()
         if typical < np.finfo(np.float64).tiny:

@@ -88,7 +88,8 @@ def refit(
         Units of the columns; 1 by default.
     passes : (int, int), optional
         Most passes over the data in the first and the second descent. Default: 120 and 180, or fewer so that a descent
-        takes 3.4e11 multiplications (3.4e11 per 1e7 kernel values of a pass if these are more), but at least 16 and 24.
+        takes 3.4e11 multiplications (3.4e11 per 1e7 kernel values of a pass if these are more), but at least 16 and 24;
+        a kernel value counts with ``kernel.multiplications``.
     share : float
         Share of the default passes, at least one in each descent.
     random_state : int, RandomState, Generator or None
@@ -98,9 +99,10 @@ def refit(
 
     Notes
     -----
-    A pass of the first descent costs n p (4 d + 2 p + 6 m) operations, one of the second n p (4 d + 6 c) with c the
-    classifiers per row, in float32 on all threads; sums over tiles and the equations for B are in float64. The ridge is
-    1e-6 of the mean square of the kernel values; the final coefficients of the first descent use a thousandth of it.
+    A pass of the first descent costs n p (4 q + 2 p + 6 m) operations, one of the second n p (4 q + 6 c) with q the
+    multiplications of a kernel value (d for an inner product or a distance) and c the classifiers per row, in float32
+    on all threads; sums over tiles and the equations for B are in float64. The ridge is 1e-6 of the mean square of the
+    kernel values; the final coefficients of the first descent use a thousandth of it.
     The second descent moves L^T B, where L L^T is the mean product of the kernel values at its start (variable
     projection: Golub, Pereyra, SIAM J. Numer. Anal. 10, 1973).
 
@@ -165,11 +167,12 @@ def _drawn(n, p, random_state):
 def _affordable(part, whole, start):
     """Return the passes of both descents."""
     (n, m), (p, d) = part.shape, start.shape
-    each = 2 * d + p + 3 * m
+    values = 2 * part.kernel.multiplications(d)
+    each = values + p + 3 * m
     if whole is None:
         # the work of both descents goes into the first
         return _passes(n * p, each / 2, sum(_LEAST), sum(_MOST)), 0
-    second = _passes(whole.shape[0] * p, 2 * d + 3 * whole.concerned, _LEAST[1], _MOST[1])
+    second = _passes(whole.shape[0] * p, values + 3 * whole.concerned, _LEAST[1], _MOST[1])
     return _passes(n * p, each, _LEAST[0], _MOST[0]), second
 
 

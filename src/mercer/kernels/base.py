@@ -77,6 +77,7 @@ class Kernel:
       ``diagonal_gradient(points, w)`` return gradients.
     - ``multiply(X, Z, V)`` returns K(X, Z) @ V from the features of an ``explicit`` kernel.
     - ``admit(points, name)`` validates points; ``unresolved()`` finds a parameter that still needs data.
+    - ``multiplications(d)`` limits the work of searches, such as that of ``compress``.
 
     ``points`` (and ``tile.X``, ``tile.Z``) are ``Points``: ``points.container`` is the array or list that ``admit``
     returned, ``len(points)`` their number, ``points.xp`` the array namespace, and ``points.memo(key, compute)`` calls a
@@ -302,6 +303,21 @@ class Kernel:
             If the kernel has no gradient.
         """
         raise TypeError(f"{type(self).__name__} has no gradient in its points.")
+
+    def multiplications(self, d: int) -> int:
+        """Return how many multiplications of a matrix product take about as long as a value, or as its gradient.
+
+        Parameters
+        ----------
+        d : int
+            Columns of the rows.
+
+        Returns
+        -------
+        int
+            By default those of its inner kernels, or d, as for an inner product.
+        """
+        return sum(part.multiplications(d) for part in inner_kernels(self).values()) or d
 
     def admit(self, points: PointsLike, name: str) -> Any:
         """Return validated points, by default those of the kind ``tags.points``: finite rows of numbers, or objects.

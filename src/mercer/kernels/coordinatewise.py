@@ -46,6 +46,10 @@ class Coordinatewise(Kernel):
     def profile(xp: Any, s: Any, *params: Any, order: int = 0) -> Any:
         """Return the order-th derivative of the profile at sums s."""
 
+    def multiplications(self, d: int) -> int:
+        # measured in float32 with 256 columns: terms are computed column by column
+        return 90 * d
+
     def evaluate(self, tile: Tile) -> Array:
         return refuse_infinite(self, evaluate_profile(self, tile.coordinatewise(self.term)))
 

@@ -111,6 +111,10 @@ class Local(Composite):
     def _windows(self):
         return Windows(self.shape, self.width)
 
+    def multiplications(self, d: int) -> int:
+        # measured for widths of 3 to 9 on 16 x 16 pixels, in float32
+        return d * (30 + 2 * self.width)
+
     def evaluate(self, tile: Tile) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
             values = tile.local_mean(self.kernel, self._windows)

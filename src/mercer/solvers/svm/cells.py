@@ -10,10 +10,9 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.points import count_points, take_points
-from mercer._compute.threads import count_threads, limit_threads, run_tasks
+from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
 from mercer.solvers.svm.cross_validation import Fold, FoldSolutions, cross_validate
 from mercer.solvers.svm.divide_and_conquer import coordinates, split
-from mercer.solvers.svm.one_vs_one import in_one_thread
 from mercer.solvers.svm.rows import rows_of
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def cross_validate_cells(
                 parts[c][i] = replace(found, coef=[], values=found.values[:, :0])
 
         with limit_threads(workers):
-            run_tasks(lambda c, train=train: in_one_thread(train, c), len(cells))
+            run_in_single_threads(train, len(cells))
         yield [_pooled(own, each) for own, *each in zip(values, *parts, strict=True)]
 
 

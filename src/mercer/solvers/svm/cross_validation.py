@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute.threads import count_threads, run_tasks
-from mercer.solvers.svm.one_vs_one import in_one_thread
+from mercer._compute.threads import count_threads, run_in_single_threads
 from mercer.solvers.svm.path import StoredValues, solve_path, with_values
 from mercer.solvers.svm.shared_rows import rows_of_kernels
 
@@ -105,7 +104,7 @@ def cross_validate(
             found[i][m] = _solve_fold(rows, dual, values, folds[i], Cs, options, gap)
 
         if isinstance(values, StoredValues):
-            run_tasks(lambda i: in_one_thread(train, i), len(folds))
+            run_in_single_threads(train, len(folds))
         else:
             for i in range(len(folds)):
                 train(i)

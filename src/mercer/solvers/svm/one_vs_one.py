@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import itertools
 import queue
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute.threads import count_threads, limit_threads, run_tasks
+from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
 from mercer.solvers.svm._solve_dual import solve_dual
 from mercer.solvers.svm.correction import corrected
 from mercer.solvers.svm.dual import Dual
@@ -231,7 +230,7 @@ def solve_duals(rows: Any, duals: list[Dual], problems: list[Subproblem], option
             train(k)
     else:
         with limit_threads(workers):
-            run_tasks(lambda k: in_one_thread(train, k), len(duals))
+            run_in_single_threads(train, len(duals))
     return solutions
 
 
@@ -293,10 +292,4 @@ def _run(train, parts, workers):
             train(part)
     else:
         with limit_threads(workers):
-            run_tasks(lambda k: in_one_thread(train, parts[k]), len(parts))
-
-
-def in_one_thread(train: Callable[..., Any], k: int) -> None:
-    """Call ``train(k)``, one of several that run in parallel."""
-    with limit_threads(1):
-        train(k)
+            run_in_single_threads(lambda k: train(parts[k]), len(parts))
