@@ -4,8 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import dask
+import dask.config
 import numpy as np
+from dask.base import compute
+from dask.delayed import delayed
 
 from mercer.distributed.blocks import validated
 
@@ -42,7 +44,7 @@ class DaskBlocks:
         cuts = np.searchsorted(rows, self._starts)
         inside = [rows[i:j] - start for i, j, start in zip(cuts, cuts[1:], self._starts, strict=False)]
         parts = [_take(*block, wanted) for block, wanted in zip(self._delayed(), inside, strict=True) if len(wanted)]
-        return np.concatenate(dask.compute(*parts))
+        return np.concatenate(compute(*parts))
 
     def total(self, function: Callable[..., Any], shared: Any, *columns: Any) -> Any:
         """Return the sum over blocks of ``function(shared, rows, *columns)``; columns have length n or are None.
@@ -50,7 +52,7 @@ class DaskBlocks:
         Columns may be Dask arrays. ``shared`` is one node of the graph, so that a lost worker loses nothing.
         """
         columns = [self._split(column) for column in columns]
-        blocks, shared = self._delayed(), dask.delayed(shared, traverse=False)
+        blocks, shared = self._delayed(), delayed(shared, traverse=False)
         parts = [_value(function, shared, *block, *own) for block, *own in zip(blocks, *columns, strict=True)]
         while len(parts) > 1:
             parts = [_sum(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
@@ -59,7 +61,7 @@ class DaskBlocks:
     def apply(self, function: Callable[..., Any], shared: Any) -> Any:
         """Return the values ``function(shared, rows)`` as a Dask array, computed when it is."""
         like = function(shared, np.ones((1, self.shape[1])))
-        options = {"function": function, "shared": dask.delayed(shared, traverse=False), "meta": like[:0]}
+        options = {"function": function, "shared": delayed(shared, traverse=False), "meta": like[:0]}
         if like.ndim == 1:
             return self.array.map_blocks(_values, drop_axis=1, dtype=like.dtype, **options)
         return self.array.map_blocks(_values, chunks=(self.array.chunks[0], (like.shape[1],)), **options)
@@ -89,17 +91,17 @@ def _compute(value):
         return value.compute()
 
 
-@dask.delayed(pure=True)
+@delayed(pure=True)
 def _take(rows, start, wanted):
     return validated(np.asarray(rows), start)[wanted]
 
 
-@dask.delayed(pure=True)
+@delayed(pure=True)
 def _value(function, shared, rows, start, *columns):
     return function(shared, validated(np.asarray(rows), start), *columns)
 
 
-@dask.delayed(pure=True)
+@delayed(pure=True)
 def _sum(parts):
     found = parts[0]
     for part in parts[1:]:
