@@ -287,6 +287,7 @@ def test_what_uses_an_unknown_object_has_no_fingerprint():
     assert fingerprint(lambda: unknown) is None
 
 
+@pytest.mark.slow
 def test_a_closure_over_compiled_code_is_read_from_disk_by_the_next_process(tmp_path):
     code = (
         "import numpy as np, mercer as mc\n"

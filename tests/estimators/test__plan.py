@@ -47,12 +47,12 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((5000, 5))
 Y = (X[:, 0] > 0).astype(int)
 FITS = [
-    (mc.KernelPCA(10, kernel=KERNEL), 1500),
+    (mc.KernelPCA(10, kernel=KERNEL), 1200),
     (mc.KernelPCA(kernel=KERNEL), 1000),
     (mc.KernelPCA(5, kernel=KERNEL), 2500),
-    (mc.KernelRidge(0.1, kernel=KERNEL), 1500),
+    (mc.KernelRidge(0.1, kernel=KERNEL), 1000),
     (mc.KernelRidge(0.0, kernel=KERNEL), 1000),
-    (mc.KernelFisher(kernel=KERNEL), 1500),
+    (mc.KernelFisher(kernel=KERNEL), 1000),
     (mc.KernelMap(KERNEL), 1000),
     (mc.KernelPCA(5, kernel=KERNEL, landmarks=800, rule="uniform"), 2500),
     (mc.KernelRidge(0.1, kernel=KERNEL, landmarks=800, rule="uniform"), 2500),

@@ -9,7 +9,13 @@ import mercer as mc
 from mercer._compute.windows import Windows
 from mercer.testing import check_kernel_implementation
 
-INNER = [mc.Polynomial(2, 1.0, 0.5), mc.Gaussian(0.7), mc.Matern(1.0, 1.5), mc.Linear()]
+# every profile is compiled
+INNER = [
+    mc.Polynomial(2, 1.0, 0.5),
+    mc.Gaussian(0.7),
+    pytest.param(mc.Matern(1.0, 1.5), marks=pytest.mark.slow),
+    pytest.param(mc.Linear(), marks=pytest.mark.slow),
+]
 
 
 def patches(shape, width):

@@ -96,6 +96,7 @@ def test_a_test_file_has_the_place_of_its_source_file():
     assert str(mirror("src/mercer/solvers/svm/smo.py")) == "tests/solvers/svm/test_smo.py"
 
 
+@pytest.mark.slow
 def test_in_a_small_project_tested_changes_are_killed_and_others_survive(tmp_path, capsys):
     for name, text in {
         "src/mercer/__init__.py": "",

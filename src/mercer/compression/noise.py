@@ -55,30 +55,32 @@ def refit_at_noise(kernel, start, X, answers, signs=None, *, scale, random_state
         found = refit(kernel, start, seen, *answers(seen), share=_TRIAL, **options)
         return found.points, found.coef / scale, found.intercept / scale
 
-    if own is not None:
-        kernel = _widened(kernel, noisy(held, _LEVELS[0]), answers, lambda kernel: trial(kernel, _LEVELS[0]))
+    if own is None:
+        fits = [trial(kernel, _LEVELS[0])]
+    else:
+        kernel, *fits = _widened(kernel, noisy(held, _LEVELS[0]), answers, lambda kernel: trial(kernel, _LEVELS[0]))
+    fits += [trial(kernel, level) for level in _LEVELS[1:]]
     unseen = Objective(kernel, X[held], outputs[held] / scale, None if own is None else own[held], inside=True)
-    losses = [unseen.loss(*trial(kernel, level), LOW_WEIGHT) for level in _LEVELS]
+    losses = [unseen.loss(*found, LOW_WEIGHT) for found in fits]
     rows = noisy(slice(None), _LEVELS[int(np.argmin(losses))])
     return kernel, refit(kernel, start, rows, *answers(rows), **options)
 
 
 def _widened(kernel, X, answers, fit):
-    """Return the Gaussian kernel whose gamma is halved while fewer rows have an output of the wrong sign."""
-    outputs, signs = answers(X)
+    """Return a kernel and its fit; the gamma of a Gaussian is halved while fewer rows get an output of wrong sign."""
+    found, outputs, signs = fit(kernel), *answers(X)
 
-    def errors(kernel):
-        return np.mean(Objective(kernel, X, outputs, signs).count_errors(*fit(kernel)) > 0)
+    def errors(kernel, found):
+        return np.mean(Objective(kernel, X, outputs, signs).count_errors(*found) > 0)
 
-    if type(kernel) is not Gaussian:
-        return kernel
-    least = errors(kernel)
-    for _ in range(_HALVINGS):
+    least = errors(kernel, found)
+    for _ in range(_HALVINGS if type(kernel) is Gaussian else 0):
         wider = Gaussian(kernel.gamma / 2)
-        if (share := errors(wider)) >= least:
+        other = fit(wider)
+        if (share := errors(wider, other)) >= least:
             break
-        kernel, least = wider, share
-    return kernel
+        kernel, found, least = wider, other, share
+    return kernel, found
 
 
 def wanted_copies(rows, vectors, features, columns):

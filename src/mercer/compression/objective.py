@@ -22,12 +22,14 @@ from mercer._compute.tile import Tile
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
-# Rows per tile: with a few hundred vectors its values fit in the cache.
-_ROWS = 1024
+# Rows per tile: with a few hundred vectors its values fit in the cache. Smaller tiles cost more than unused columns.
+_ROWS, _FEW = 1024, 256
 # Ridge on the coefficients as a share of the mean square of the kernel values, far above the rounding of float32 sums.
 _RIDGE = 1e-6
 # Steps stored by L-BFGS.
 _MEMORY = 20
+# Relative decrease of the objective, whose sums are in float32, at which a descent ends.
+_ROUNDING = 1e-6
 # Smallest curvature of a point, as a share of the mean.
 _FLAT = 1e-3
 
@@ -44,13 +46,14 @@ class Objective:
         self.kernel, self.shape = kernel, outputs.shape
         concerned = np.ones((len(X), 1), bool) if signs is None else signs != 0
         self.concerned = concerned.sum(axis=1).mean()
-        # rows with signs in the same columns share tiles; other columns are not computed
+        # many rows with signs in the same columns share tiles, where other columns are not computed
         _, codes = np.unique(np.packbits(concerned, axis=1), axis=0, return_inverse=True)
-        order = np.argsort(codes.ravel(), kind="stable")
-        groups = np.split(order, np.flatnonzero(np.diff(codes.ravel()[order])) + 1)
+        codes = codes.ravel() if len(X) >= _FEW * (codes.max() + 1) else np.zeros(len(X), int)
+        order = np.argsort(codes, kind="stable")
+        groups = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
         cuts = [rows[i : i + _ROWS] for rows in groups for i in range(0, len(rows), _ROWS)]
         self._rows = cuts
-        self._columns = [np.flatnonzero(concerned[rows[0]]) for rows in cuts]
+        self._columns = [np.flatnonzero(concerned[rows].any(axis=0)) for rows in cuts]
         self._X64 = [np.asarray(X[rows], np.float64) for rows in cuts]
         self._points = [Points(np.ascontiguousarray(X[rows], np.float32)) for rows in cuts]
         self._F32 = [outputs[rows].astype(np.float32) for rows in cuts]
@@ -133,9 +136,9 @@ class Objective:
             tile, columns = Tile(Points(Z32), self._points[i]), self._columns[i]
             K, part, U = self.kernel.evaluate(tile), B32[:, columns], self._signs[i][:, columns]
             S = K.T @ part + b32[columns]
-            error = S - self._F32[i][:, columns]
+            error = (S - self._F32[i][:, columns]) * np.abs(U)
             inside = self._inside[i][:, columns]
-            violation = np.where(inside, 0, np.maximum(1 - U * S, 0))
+            violation = np.where(inside, 0, np.maximum(np.abs(U) - U * S, 0))
             D = np.where(inside, 1, np.float32(weight)) * error
             value = np.sum(D * error, dtype=np.float64) + np.sum(violation * violation, dtype=np.float64)
             D = 2 * (D - U * violation)
@@ -243,7 +246,7 @@ def descend(
             callback()
         return value, gradient.ravel()
 
-    options = {"maxiter": passes, "maxfun": passes, "maxcor": _MEMORY, "ftol": 1e-12, "gtol": 1e-12}
+    options = {"maxiter": passes, "maxfun": passes, "maxcor": _MEMORY, "ftol": _ROUNDING, "gtol": 0.0}
     bounds = None if least is None else Bounds(least, np.inf)
     with contextlib.suppress(_Spent):
         minimize(watched, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
