@@ -33,6 +33,22 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("global_random_seed", _seeds(), scope="session")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark checks of scikit-learn as slow, except for those of the first setting, and each for one other in turn."""
+    settings = {}
+    for item in items:
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        if {"estimator", "check"} <= params.keys():
+            of_test = settings.setdefault(item.nodeid.partition("[")[0], {})
+            of_test.setdefault(id(params["estimator"]), []).append(item)
+    for _, *others in map(dict.values, settings.values()):
+        for i, checks in enumerate(others):
+            for j, item in enumerate(checks):
+                if j % len(others) != i:
+                    item.add_marker(pytest.mark.slow)
+
+
 def pytest_runtest_setup(item):
     if item.get_closest_marker("torch") and importlib.util.find_spec("torch") is None:
         pytest.skip("PyTorch is not installed; `make test-all` installs it")

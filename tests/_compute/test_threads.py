@@ -137,7 +137,7 @@ def test_a_limit_set_for_blas_is_kept():
         assert count_threads() == 1
 
 
-@pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "NUMBA_NUM_THREADS"])
+@pytest.mark.parametrize("name", [pytest.param("OMP_NUM_THREADS", marks=pytest.mark.slow), "NUMBA_NUM_THREADS"])
 def test_a_limit_in_the_environment_is_kept(name):
     code = "from mercer._compute.threads import count_threads; print(count_threads())"
     environment = {**os.environ, "OMP_NUM_THREADS": "64", name: "1"}

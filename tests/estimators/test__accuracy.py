@@ -169,7 +169,7 @@ def random_problem(seed):
     return model, points, target, weights
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", [*range(80), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(80, 200))])
 def test_certificates_of_random_problems_are_those_of_the_raw_inputs_and_warn_exactly_above_tol(seed):
     model, points, target, weights = random_problem(seed)
     with warnings.catch_warnings(record=True) as caught:

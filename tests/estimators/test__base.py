@@ -209,7 +209,7 @@ def interrupt(model, method, X, share):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("share", [pytest.param(0.0, marks=pytest.mark.slow), 0.5, 1.0])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_an_interrupted_fit_restores_every_estimator(name, share):
     model = made(name, Interrupted())

@@ -18,6 +18,7 @@ def few(data):
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_rows_keep_the_wanted_number_of_vectors(few):
     parts, model = few
     mean = reduced_sets.vectors(model).mean()

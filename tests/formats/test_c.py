@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from tests.reference.exported import CASES, X, Y, expected_values, fitted
+from tests.reference.exported import X, Y, expected_values, fitted, with_each
 
 import mercer as mc
 from mercer.formats import to_c, write_libsvm
@@ -69,8 +69,7 @@ class Compiled:
 
 
 @needs_compiler
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("case", "dtype"), with_each("float32", "float64"))
 def test_a_compiled_model_gives_the_scores_and_labels_of_python(case, dtype, tmp_path, global_random_seed):
     model = fitted(case)
     expected = expected_values(model, dtype, global_random_seed)

@@ -6,7 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 from tests.formats.test_c import COMPILER, Compiled, needs_compiler
-from tests.reference.exported import CASES, X, Y, expected_values, fitted
+from tests.reference.exported import X, Y, expected_values, fitted, with_each
 
 import mercer as mc
 from mercer.formats import to_c
@@ -18,8 +18,7 @@ FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic",
 
 
 @needs_compiler
-@pytest.mark.parametrize("dtype", KINDS)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("case", "dtype"), with_each(*KINDS))
 def test_the_compiled_scores_are_those_that_python_predicts(case, dtype, tmp_path, global_random_seed):
     model = fitted(case)
     exported = portable(model, "float32")

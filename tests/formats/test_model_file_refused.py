@@ -70,9 +70,13 @@ def changed(tree, path, value):
 
 
 BAD = [..., None, True, -1, 0, 1, 2**63, 1e308, "", "SVC", "<U1", [], {}, {"float": "nan"}, {"array": 0}, {"array": 99}]
+LARGE = ["KernelPerceptron", "pipeline"]
 
 
-@pytest.mark.parametrize("name", ["SVC-sparse", "KernelRidge-landmarks", "KernelPerceptron", "pipeline"])
+@pytest.mark.parametrize(
+    "name",
+    ["SVC-sparse", "KernelRidge-landmarks", *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)],
+)
 def test_f2_every_field_of_a_forged_header_is_checked(name, tmp_path):
     mc.save(MODELS[name], tmp_path / "model")
     content = (tmp_path / "model").read_bytes()

@@ -4,6 +4,7 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from sklearn import svm as sk
 from sklearn.datasets import load_iris
 from sklearn.decomposition import KernelPCA
@@ -56,6 +57,15 @@ MODELS = {
     "scikit-learn's process": (GaussianProcessRegressor(PROCESS, optimizer=None), 3, TARGET),
 }  # fmt: skip
 CASES = [*KERNELS, *COMPOSITES, *MODELS, "compressed"]
+
+
+def with_each(*dtypes):
+    """Return all pairs of a case and a type; those are slow that are not needed to have each case with one type."""
+    return [
+        pytest.param(case, dtype, marks=[] if i % len(dtypes) == j else pytest.mark.slow)
+        for i, case in enumerate(CASES)
+        for j, dtype in enumerate(dtypes)
+    ]
 
 
 @functools.cache

@@ -54,6 +54,7 @@ def test_known_misses_are_probes():
     assert set(all_probes() | all_faults()) >= KNOWN
 
 
+@pytest.mark.slow
 def test_a_process_that_crashes_or_hangs_is_an_outcome():
     child = pool.Child()
     child.process.kill()
