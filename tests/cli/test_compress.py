@@ -4,6 +4,7 @@ import ctypes
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import mercer as mc
 from mercer import cli
 from mercer.cli import compress
-from mercer.formats import write_libsvm
+from mercer.formats import to_c, to_onnx, write_libsvm
 
 DIGITS = load_digits()
 X, y = DIGITS.data[:200] / 16, DIGITS.target[:200] % 3
@@ -105,6 +106,17 @@ def test_an_onnx_file_predicts_the_same(capsys):
     assert np.array_equal(label, mc.load("ours").predict(REST))
 
 
+@pytest.mark.usefixtures("folder")
+def test_files_of_few_bits_are_those_of_the_library(capsys):
+    words = ("svm.mercer", "--data", "data.npz", "--vectors", "8", "--dtype", "int8")
+    assert run(*words[:-2], "-o", "ours", capsys=capsys)[0] == 0
+    assert run(*words, "--to", "c", "-o", "a.c", capsys=capsys)[0] == 0
+    assert run(*words, "--to", "onnx", "-o", "a.onnx", capsys=capsys)[0] == 0
+    to_c(mc.load("ours"), "b.c", "int8", X=X)
+    assert Path("a.c").read_text() == Path("b.c").read_text()
+    assert Path("a.onnx").read_bytes() == to_onnx(mc.load("ours"), "int8", X).SerializeToString()
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="cc is not installed")
 def test_a_c_file_gives_the_same_outputs(folder, capsys):
     words = ("svm.mercer", "--data", "data.npz", "--vectors", "8")
@@ -163,6 +175,7 @@ def _no_compressible():
         (None, "svm.mercer --vectors 5 -o no/such/out", "no/such: No such file or directory; .*-o FILE"),
         (None, "svm.mercer --vectors 5 -o svm.mercer", "svm.mercer: this file is an input; name another file"),
         (None, "svm.mercer --vectors 5 --dtype float32", "--dtype float32 is for --to onnx and --to c"),
+        (None, "svm.mercer --vectors 5 --to c --dtype int8", "--dtype int8 .* give --data FILE"),
         (
             _no_labels_of_the_model,
             "svm.mercer --data wrong.npz --vectors 5",

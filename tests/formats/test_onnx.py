@@ -1,16 +1,20 @@
 """Models as ONNX graphs: onnxruntime gives Mercer's scores and labels."""
 
 import builtins
+import dataclasses
+import functools
 
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.reference.exported import CASES, TARGET, X, Y, expected_values, fitted
+from tests.reference.exported import CASES, TARGET, X, Y, expected_values, fitted, with_each
 
 import mercer as mc
 from mercer.formats import onnx as onnx_graph
 from mercer.formats import register_onnx_converters, to_onnx, write_libsvm
+from mercer.formats.portable import portable
+from mercer.formats.quantised import Exact, decoded, quantise, uncoded
 
 onnx = pytest.importorskip("onnx", reason='onnx is not installed: pip install "mercer[onnx]"')
 onnxruntime = pytest.importorskip("onnxruntime", reason='onnxruntime is not installed: pip install "mercer[onnx]"')
@@ -35,6 +39,37 @@ def test_onnxruntime_gives_the_scores_and_labels_of_python(case, dtype, global_r
     assert ("label" in found) == (hasattr(model, "classes_") or hasattr(model, "offset_"))
     if "label" in found:
         expected.assert_same_labels(found["label"])
+
+
+@pytest.mark.parametrize(("case", "dtype"), with_each("float16", "int8"))
+def test_vectors_in_few_bits_give_the_scores_that_are_computed_from_their_codes(case, dtype, global_random_seed):
+    model = fitted(case)
+    proto = to_onnx(model, dtype, X)
+    exported, codes = decoded(portable(model, "float32"), dtype)
+    expected = uncoded(portable(model, "float32"), "float64").scores(X)
+    stored = quantise(exported, functools.partial(Exact, dtype="float32"), X, expected)
+    stored = dataclasses.replace(stored, vectors=uncoded(exported, "float64").vectors)
+    points = expected_values(model, "float32", global_random_seed, n=500).points
+    scores, found = stored.scores(points), outputs(proto, points)
+    size = abs(stored.coef).sum(axis=0) * abs(stored.kernel(points)).max() + abs(exported.intercept)
+    assert np.all(abs(found["scores"] - scores) <= 2e-5 * size)
+    # the error that the metadata state is that of the graph
+    stated = {each.key: float(each.value) for each in proto.metadata_props}
+    error = abs(outputs(proto, X.astype(np.float32))["scores"] - expected).max()
+    assert abs(error - stated["max_error"]) <= 2e-5 * size.max()
+    assert ("label_agreement" in stated) == ("label" in found)
+    assert all(each.codes.dtype == (np.int8 if dtype == "int8" else np.float16) for each in codes.values())
+
+
+def test_files_of_few_bits_are_small_and_need_points():
+    model = fitted("Gaussian")
+    whole, half, byte = (len(to_onnx(model, dtype, X).SerializeToString()) for dtype in ("float32", "float16", "int8"))
+    n, d = model.expansion_.points.shape
+    np.testing.assert_allclose([whole - half, half - byte], [2 * n * d + 6 * n * 3, n * d], atol=700)
+    with pytest.raises(ValueError, match='X = None must be rows for dtype="int8"'):
+        to_onnx(model, "int8")
+    with pytest.raises(ValueError, match="X has 3 features, but the model has 4"):
+        to_onnx(model, "int8", X[:, :3])
 
 
 def test_a_text_model_of_libsvm_becomes_a_graph(tmp_path):

@@ -9,6 +9,7 @@ import mercer
 from mercer.cli import compress, demo, explore, info
 from mercer.cli.output import SUFFIXES
 from mercer.cli.tables import KINDS
+from mercer.formats.quantised import CODED
 
 _MODEL = {"type": Path, "metavar": "MODEL", "help": "a file of mercer.save or a LIBSVM text model"}
 
@@ -77,8 +78,9 @@ def _add_output(parser):
     )
     parser.add_argument(
         "--dtype",
-        choices=["float32", "float64"],
-        help="numbers in onnx and c files (default: float32 for onnx, float64 for c)",
+        choices=["float32", "float64", *CODED],
+        help="numbers in onnx and c files (default: float32 for onnx, float64 for c); float16 and int8 store vectors "
+        "in 16 or 8 bits and need --data",
     )
 
 

@@ -11,6 +11,7 @@ from mercer.cli import models, tables
 from mercer.cli.failure import Failure, naming
 from mercer.cli.output import Output
 from mercer.compression import compress
+from mercer.formats.quantised import CODED
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +40,7 @@ def run(options: argparse.Namespace, progress: Any) -> str:
             callback=progress.step,
         )
     progress(f"writing {output.path}")
-    output.write(small)
+    output.write(small, X)
     report = (small.steps[-1][1] if hasattr(small, "steps") else small).report_
     before, after = human_bytes(found.size), human_bytes(output.path.stat().st_size)
     return f"{report}\nsize of the file: {before} before, {after} after\n{output.path}"
@@ -55,6 +56,8 @@ def _require_possible(found, options):
         )
     if options.max_loss is not None and options.data is None:
         raise Failure("--max-loss needs data to measure the loss; give --data FILE")
+    if options.dtype in CODED and options.data is None:
+        raise Failure(f"--dtype {options.dtype} refits coefficients to the scores of rows; give --data FILE")
 
 
 def _data(found, path, progress):

@@ -9,6 +9,7 @@ from typing import Any
 from mercer.cli.failure import Failure, naming
 from mercer.formats import save, to_c, to_onnx, write_libsvm
 from mercer.formats.files import replacing
+from mercer.formats.quantised import CODED
 
 # Suffix of default names, and default dtype of each format that has a choice.
 SUFFIXES = {"mercer": ".mercer", "libsvm": ".model", "onnx": ".onnx", "c": ".c"}
@@ -51,23 +52,23 @@ class Output:
             # a file without a name, where the system has these
             tempfile.TemporaryFile(dir=self.path.parent).close()
         with naming(source, "--to mercer takes every model"):
-            _WRITERS[self._form](model, Path(os.devnull), self._dtype)
+            _WRITERS[self._form](model, Path(os.devnull), "float32" if self._dtype in CODED else self._dtype, None)
 
-    def write(self, model: Any) -> None:
-        """Write a model; on an error or interruption an existing file is kept."""
+    def write(self, model: Any, X: Any = None) -> None:
+        """Write a model, with points X or None for types of few bits; on an error an existing file is kept."""
         with naming(self.path):
-            _WRITERS[self._form](model, self.path, self._dtype)
+            _WRITERS[self._form](model, self.path, self._dtype, X)
 
 
-def _write_onnx(model, path, dtype):
-    content = to_onnx(model, dtype=dtype).SerializeToString()
+def _write_onnx(model, path, dtype, X):
+    content = to_onnx(model, dtype, X).SerializeToString()
     with replacing(path) as file:
         file.write(content)
 
 
 _WRITERS = {
-    "mercer": lambda model, path, _dtype: save(model, path),
-    "libsvm": lambda model, path, _dtype: write_libsvm(model, path),
+    "mercer": lambda model, path, _dtype, _X: save(model, path),
+    "libsvm": lambda model, path, _dtype, _X: write_libsvm(model, path),
     "onnx": _write_onnx,
-    "c": to_c,
+    "c": lambda model, path, dtype, X: to_c(model, path, dtype, X=X),
 }

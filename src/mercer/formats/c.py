@@ -5,20 +5,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from mercer._common import PointsLike, check_choice, refuse_large
-from mercer._compute.points import as_dense_rows
+from mercer._common import PointsLike
 from mercer.formats.c_quantised import QuantisedSource
 from mercer.formats.c_source import Source
 from mercer.formats.files import replacing
-from mercer.formats.portable import portable
-from mercer.formats.quantised import Bytes, Halves, places, quantise, uncoded
+from mercer.formats.quantised import CODED, accuracy, checked, quantise, uncoded
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
-# Type of the arithmetic, and how vectors are stored.
-_DTYPES = {"float64": "float64", "float32": "float32", "float16": "float32", "int8": "float32"}
-_CODED = {"float16": Halves, "int8": Bytes}
 # Bytes of the types of tables and of arrays on the stack; pointers to labels have four on microcontrollers.
 _BYTES = {"double": 8, "float": 4, "int": 4, "int16_t": 2, "uint16_t": 2, "int8_t": 1, "long long": 8, "char *const": 4}
 _TYPES = "|".join(map(re.escape, _BYTES))
@@ -116,46 +109,18 @@ def to_c(
         raise ValueError(
             f"prefix = {prefix!r} must be a letter followed by letters, digits and underscores, at most 64 characters."
         )
-    check_choice("dtype", dtype, tuple(_DTYPES))
-    exported = portable(model, _DTYPES[dtype])
-    if X is not None:
-        X = _rows(X, exported.n_features)
-    elif dtype in _CODED:
-        raise ValueError(
-            f'X = None must be rows for dtype="{dtype}"; give training points, which coefficients are fitted to.'
-        )
-    expected = None if X is None else uncoded(exported, "float64").scores(X)
-    if dtype in _CODED:
-        stored = quantise(exported, _CODED[dtype], X, expected)
+    exported, X, expected = checked(model, dtype, X)
+    if dtype in CODED:
+        stored = quantise(exported, CODED[dtype], X, expected)
         text = QuantisedSource(stored, prefix).text()
     else:
         stored, text = uncoded(exported, dtype), Source(exported, prefix).text()
     with replacing(path) as file:
         file.write(text.encode("ascii"))
-    return Exported(*_sizes(text, exported.labels), *_accuracy(exported, stored, X, expected))
+    return Exported(*_sizes(text, exported.labels), *accuracy(stored, X, expected))
 
 
 def _sizes(text, labels):
     """Return the bytes of the tables and of the arrays on the stack in a source."""
     flash, ram = (sum(_BYTES[kind] * int(n) for kind, n in found.findall(text)) for found in (_TABLE, _ARRAY))
     return flash + sum(len(each.encode()) + 1 for each in labels or () if isinstance(each, str)), ram
-
-
-def _rows(X, d):
-    X = as_dense_rows(X, "X")
-    if X.shape[1] != d:
-        raise ValueError(f"X has {X.shape[1]} features, but the model has {d}; give rows like those of the fit.")
-    X = np.asarray(X, np.float64)
-    refuse_large("X", X)
-    return X
-
-
-def _accuracy(exported, stored, X, expected):
-    """Return the largest error of a score and the share of equal labels at X, or None."""
-    if X is None:
-        return None, None
-    found = stored.scores(X)
-    error = float(abs(found - expected).max())
-    if exported.labels is None:
-        return error, None
-    return error, float(np.mean(places(exported.answer, found) == places(exported.answer, expected)))

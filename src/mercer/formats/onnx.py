@@ -1,4 +1,4 @@
-"""Fitted models as ONNX graphs of standard operators, in float32 or float64."""
+"""Fitted models as ONNX graphs of standard operators, in float32 or float64, vectors in 8 or 16 bits too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array, PointsLike
 from mercer.formats.portable import portable, view_of
+from mercer.formats.quantised import CODED, Bytes, Exact, Halves, accuracy, checked, decoded, quantise, uncoded
 from mercer.formats.tracing import NORMS, PAIRS, folded
 from mercer.solvers.svm.one_vs_one import class_signs
 
@@ -21,7 +23,7 @@ _OPSET = 15
 _CONVERTED = ("SVC", "NuSVC", "SVCCV", "SVR", "NuSVR", "SVRCV", "OneClassSVM", "KernelRidge", "KernelPCA")
 
 
-def to_onnx(model: Any, dtype: str = "float32") -> Any:
+def to_onnx(model: Any, dtype: str = "float32", X: PointsLike | None = None) -> Any:
     r"""Return a fitted model as an ONNX graph of standard operators.
 
     .. math:: \text{scores}_j(x) = \sum_i A_{ij} k(x, z_i) + b_j
@@ -33,22 +35,28 @@ def to_onnx(model: Any, dtype: str = "float32") -> Any:
         models of LIBSVM. Kernels of inner products and Euclidean distances, their sums, products, multiples, powers,
         exponentials and normalised forms, also on linearly mapped inputs. skl2onnx converts pipelines after
         `register_onnx_converters`.
-    dtype : {"float32", "float64"}
-        Of input, arithmetic and scores.
+    dtype : {"float32", "float64", "float16", "int8"}
+        Of input, arithmetic and scores. "float16" and "int8" compute in float32 and store the vectors in 16 or 8 bits,
+        with a scale for each column, and the coefficients in 16.
+    X : rows (n, d), optional
+        Points at which the error is measured; required for "float16" and "int8", whose coefficients are refitted to the
+        scores at X. Give training points, and measure the accuracy on others.
 
     Returns
     -------
     onnx.ModelProto
         ``onnx.save(proto, path)`` writes it. Its input is "X" (n, d). Its outputs are "label" (n,), integers or
         strings, for SVC, NuSVC and one-class models, and "scores" (n, m): decision values in the column order of
-        ``as_expansion``, predictions of a regressor, or coordinates of KernelPCA.
+        ``as_expansion``, predictions of a regressor, or coordinates of KernelPCA. With X its metadata hold "max_error",
+        the largest error of a score at X, and "label_agreement", the share of equal labels.
 
     Raises
     ------
     TypeError
         For a model or kernel that cannot be exported.
     ValueError
-        For another dtype, numbers out of its range, labels that are neither integers nor strings, ``break_ties``.
+        For another dtype, a dtype that needs X without it, numbers out of its range, labels that are neither integers
+        nor strings, ``break_ties``.
     MemoryError
         Above 1 GB of numbers.
     ModuleNotFoundError
@@ -75,9 +83,14 @@ def to_onnx(model: Any, dtype: str = "float32") -> Any:
     >>> [output.name for output in proto.graph.output]
     ['label', 'scores']
     """
-    exported = portable(model, dtype)
+    exported, X, expected = checked(model, dtype, X)
     onnx = _require_onnx()
-    graph = _Graph(exported)
+    if dtype in CODED:
+        exported, codes = decoded(exported, dtype)
+        stored = quantise(exported, functools.partial(Exact, dtype="float32"), X, expected)
+        graph = _Graph(exported, codes=codes, coef=(stored.coef_codes, stored.coef_scale))
+    else:
+        stored, graph = uncoded(exported, dtype), _Graph(exported)
     outputs = graph.model("X")
     helper, number = onnx.helper, onnx.helper.np_dtype_to_tensor_dtype(exported.dtype)
     types = {"scores": (number, ["n", len(exported.intercept)])}
@@ -97,6 +110,8 @@ def to_onnx(model: Any, dtype: str = "float32") -> Any:
         # the version of the release of ONNX that introduced this opset
         ir_version=8,
     )
+    measured = zip(("max_error", "label_agreement"), accuracy(stored, X, expected), strict=True)
+    helper.set_model_props(proto, {name: repr(value) for name, value in measured if value is not None})
     onnx.checker.check_model(proto)
     return proto
 
@@ -182,11 +197,21 @@ def _convert(scope, operator, container):
 
 
 class _Graph:
-    """Nodes and constants of a graph under construction; ``unique(name)`` returns a name not yet in the graph."""
+    """Nodes and constants of a graph under construction.
 
-    def __init__(self, exported: Portable, unique: Callable[..., Any] | None = None) -> None:
+    ``unique(name)`` returns a name not yet in the graph; ``codes`` are Bytes or Halves of the views, by their keys, and
+    ``coef`` codes and scales of the coefficients.
+    """
+
+    def __init__(
+        self,
+        exported: Portable,
+        unique: Callable[[str], str] | None = None,
+        codes: dict[Any, Any] | None = None,
+        coef: tuple[Array, Array] | None = None,
+    ) -> None:
         self._onnx = _require_onnx()
-        self._exported = exported
+        self._exported, self._codes, self._coef = exported, codes or {}, coef
         self.nodes = []
         self.constants = []
         self._unique = unique or (lambda name: f"{name}_{len(self.nodes) + len(self.constants)}")
@@ -198,7 +223,7 @@ class _Graph:
         if exported.dtype == np.float32:
             # coefficients of opposite sign cancel, so the sum over the vectors is computed in float64
             K = self.add("Cast", K, to=types.DOUBLE)
-        scores = self.add("Gemm", K, self._tensor(exported.coef), self._tensor(exported.intercept))
+        scores = self.add("Gemm", K, self._coefficients(), self._tensor(exported.intercept))
         if exported.dtype == np.float32:
             scores = self.add("Cast", scores, to=types.FLOAT)
         if exported.labels is None:
@@ -221,9 +246,26 @@ class _Graph:
         self.constants.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(values), name))
         return name
 
+    def _coefficients(self):
+        """Add the coefficients in float64 and return their name."""
+        if self._coef is None:
+            return self._tensor(self._exported.coef)
+        codes, scale = self._coef
+        return self.add("Mul", self.add("Cast", codes, to=self._onnx.TensorProto.DOUBLE), self._tensor(scale[None]))
+
+    def _stored(self, key, Z):
+        """Add the vectors Z of a view, from their codes if it has any, and return their name."""
+        codes = self._codes.get(key)
+        if isinstance(codes, Bytes):
+            moved = self.add("DequantizeLinear", codes.codes, codes.scale, axis=1)
+            return self.add("Add", moved, codes.centre[None])
+        if isinstance(codes, Halves):
+            return self.add("Cast", self._tensor(codes.codes), to=self._onnx.TensorProto.FLOAT)
+        return self._constant(Z)
+
     def _kernel_values(self, X):
         """Add the kernel values (n, n_vectors) and return their name."""
-        found = {key: self._inputs(X, view) for key, view in self._exported.views.items()}
+        found = {key: self._inputs(X, key, view) for key, view in self._exported.views.items()}
 
         def added(each, operands):
             if each.operation in PAIRS + NORMS:
@@ -234,19 +276,19 @@ class _Graph:
 
         return folded(self._exported.expression, added)
 
-    def _inputs(self, X, view):
+    def _inputs(self, X, key, view):
         """Add the inputs that a view needs, broadcastable to (n, n_vectors), and return their names."""
         Z, found = view.points, {}
         for A in view.maps:
             X = self._mapped(X, A)
         if "dot" in view.inputs:
-            found["dot"] = self._product(X, Z)
+            found["dot"] = self._product(X, self._stored(key, Z))
         if "sqnorm_x" in view.inputs:
             found["sqnorm_x"] = self._sqnorms(X, Z.shape[1])
         if "sqnorm_z" in view.inputs:
             found["sqnorm_z"] = self._constant(np.sum(Z**2, axis=1)[None])
         if "sqdist" in view.inputs:
-            found["sqdist"] = self._sqdist(X, Z) if view.smooth else self._differences(X, Z)
+            found["sqdist"] = (self._sqdist if view.smooth else self._differences)(X, key, Z)
         return found
 
     def _mapped(self, X, A):
@@ -262,16 +304,17 @@ class _Graph:
         # not ReduceSumSquare: its signature changed after this opset
         return self._product(self.add("Mul", X, X), np.ones((1, d)))
 
-    def _sqdist(self, X, Z):
+    def _sqdist(self, X, key, Z):
         # the centre is rounded first, so that x and z are shifted by the same number
         centre = self._exported.constant(Z.mean(axis=0)).astype(np.float64)
         near, V = self.add("Sub", X, centre[None]), Z - centre
-        far = self.add("Add", self._product(near, -2 * V), np.sum(V**2, axis=1)[None])
+        moved = self.add("Sub", self._stored(key, Z), centre[None]) if self._codes else V
+        far = self.add("Add", self.add("Gemm", near, moved, transB=1, alpha=-2.0), np.sum(V**2, axis=1)[None])
         return self.add("Max", self.add("Add", far, self._sqnorms(near, Z.shape[1])), np.zeros(1))
 
-    def _differences(self, X, Z):
+    def _differences(self, X, key, Z):
         """Add distances of full relative accuracy, which need n by n_vectors by d numbers in memory."""
-        difference = self.add("Sub", self.add("Unsqueeze", X, np.array([1])), Z[None])
+        difference = self.add("Sub", self.add("Unsqueeze", X, np.array([1])), self._stored(key, Z))
         squares = self.add("Mul", difference, difference)
         return self.add("Squeeze", self.add("MatMul", squares, np.ones((Z.shape[1], 1))), np.array([2]))
 

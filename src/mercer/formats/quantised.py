@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array
-from mercer.formats.portable import view_of
+from mercer._common import Array, PointsLike, check_choice, refuse_large
+from mercer._compute.points import as_dense_rows
+from mercer.formats.portable import portable, view_of
 from mercer.formats.tracing import NORMS, PAIRS, folded
 
 if TYPE_CHECKING:
@@ -67,9 +69,14 @@ class Halves:
             raise ValueError(f'the model has the number {largest:.3g}, and dtype="float16" ends at {_HALF}; scale X.')
         object.__setattr__(self, "codes", self.view.points.astype(np.float16))
 
+    @property
+    def points(self) -> Array:
+        """The vectors that the codes stand for (n, q)."""
+        return self.codes.astype(np.float64)
+
     def inputs(self, X: Array) -> dict[str, Array]:
         """Return the inputs of the kernel for mapped points X, by name."""
-        return _inputs(X, self.codes.astype(np.float64), self.view.inputs)
+        return _inputs(X, self.points, self.view.inputs)
 
 
 @dataclass(frozen=True)
@@ -174,13 +181,55 @@ class Quantised:
         return np.broadcast_to(values, (len(X), len(self.coef)))
 
 
+# How vectors are stored in types that are not those of the arithmetic.
+CODED = {"float16": Halves, "int8": Bytes}
+
+
+def checked(model: Any, dtype: str, X: PointsLike | None) -> tuple[Portable, Array | None, Array | None]:
+    """Return a model as arithmetic, the points X that an export in ``dtype`` is measured at, and their scores."""
+    check_choice("dtype", dtype, ("float64", "float32", *CODED))
+    exported = portable(model, "float32" if dtype in CODED else dtype)
+    if X is None:
+        if dtype in CODED:
+            raise ValueError(
+                f'X = None must be rows for dtype="{dtype}"; give training points, which coefficients are fitted to.'
+            )
+        return exported, None, None
+    rows = as_dense_rows(X, "X")
+    if rows.shape[1] != exported.n_features:
+        raise ValueError(
+            f"X has {rows.shape[1]} features, but the model has {exported.n_features}; give rows like those of the fit."
+        )
+    rows = np.asarray(rows, np.float64)
+    refuse_large("X", rows)
+    return exported, rows, uncoded(exported, "float64").scores(rows)
+
+
+def accuracy(stored: Quantised, X: Array | None, targets: Array | None) -> tuple[float | None, float | None]:
+    """Return the largest error of a score at X and the share of equal labels; None without X or labels."""
+    if X is None:
+        return None, None
+    found, exported = stored.scores(X), stored.exported
+    error = float(abs(found - targets).max())
+    if exported.labels is None:
+        return error, None
+    return error, float(np.mean(places(exported.answer, found) == places(exported.answer, targets)))
+
+
+def decoded(exported: Portable, dtype: str) -> tuple[Portable, dict[Any, Any]]:
+    """Return a model whose vectors are those that their codes stand for, and the codes by view."""
+    codes = {key: CODED[dtype](view) for key, view in exported.views.items()}
+    views = {key: replace(view, points=codes[key].points) for key, view in exported.views.items()}
+    return replace(exported, views=views), codes
+
+
 def uncoded(exported: Portable, dtype: str) -> Quantised:
     """Return a model with vectors and points as numbers of a dtype."""
     return Quantised(exported, {key: Exact(view, dtype) for key, view in exported.views.items()}, exported.coef)
 
 
-def quantise(exported: Portable, kind: type[Any], X: Array, targets: Array) -> Quantised:
-    """Return a model with vectors of a kind, Halves or Bytes, and coefficients in codes of 16 bits.
+def quantise(exported: Portable, kind: Callable[..., Any], X: Array, targets: Array) -> Quantised:
+    """Return a model with vectors of a kind, ``kind(view)``, and coefficients in codes of 16 bits.
 
     The coefficients are refitted to the scores ``targets`` (n, m) of the points X if that lowers the sum of squared
     errors.

@@ -88,7 +88,7 @@ class Outcome:
     size: int
 
 
-def split(setting: Any) -> list[Array]:
+def split(setting: Any) -> Any:
     """Return the training digits, the test digits and the labels of both, stratified by class."""
     digits = load_digits()
     sizes = {"train_size": setting.n_train, "test_size": setting.n_test}
