@@ -39,6 +39,7 @@ GROUPS = {
     "Learned kernels": ("learning",),
     "Estimators": ("estimators", "solvers"),
     "Model files": ("formats",),
+    "Progress": ("progress_bar",),
     "Testing": ("testing",),
     "Pictures": ("plot",),
     "Data sets": ("datasets",),

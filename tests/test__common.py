@@ -20,6 +20,8 @@ from mercer._common import (
     check_number,
     check_positive,
     check_weights,
+    counting,
+    notify,
     progress,
     refuse_large,
     relative_tolerance,
@@ -135,11 +137,11 @@ class Iterative(CallbackSupportMixin, BaseEstimator):
         self.fail_at = fail_at
 
     def fit(self, X=None, y=None):
-        with progress(self, "count") as step:
+        with progress(self):
             for i in range(self.max_iter):
                 if i == self.fail_at:
                     raise ArithmeticError("failed")
-                if step(i, gap=0.5**i):
+                if notify("count", gap=0.5**i):
                     break
         self.n_iter_ = i + 1
         return self
@@ -175,17 +177,42 @@ class Recorder:
 
 def test_without_callbacks_nothing_happens():
     assert Iterative().fit().n_iter_ == 4
-    with progress(object(), "any") as step:
-        assert step(0, gap=1.0) is False
+    with progress(object()):
+        assert notify("any", gap=1.0) is False
 
 
 @with_callbacks_only
 def test_each_step_is_one_task_with_its_numbers_between_setup_and_teardown():
     recorder = Recorder()
     Iterative().set_callbacks(recorder).fit()
-    assert recorder.events[0] == ("setup", "count", None)
+    assert recorder.events[0] == ("setup", "fit", None)
     assert recorder.events[-2:] == [("end", None), ("teardown",)]
-    assert recorder.steps == [{"iteration": i, "gap": 0.5**i} for i in range(4)]
+    assert recorder.steps == [{"iteration": i, "stage": "count", "gap": 0.5**i} for i in range(4)]
+
+
+@with_callbacks_only
+def test_a_fit_inside_a_fit_reports_to_the_callbacks_of_the_outer_one_unless_it_has_its_own():
+    outer, inner = Recorder(), Recorder()
+    for callbacks, heard in (((), (8, 0)), ((inner,), (4, 4))):
+        outer.events.clear()
+        estimator = Iterative().set_callbacks(outer)
+        with progress(estimator):
+            Iterative().set_callbacks(*callbacks).fit()
+            estimator.fit()
+        assert (len(outer.steps), len(inner.steps)) == heard
+        assert [event[0] for event in outer.events if event[0] in ("setup", "teardown")] == ["setup", "teardown"]
+
+
+def test_a_function_counts_the_steps_of_one_stage():
+    heard = []
+    with counting(lambda *numbers: bool(heard.append(numbers)) or numbers[0] == 2, "points"):
+        assert not notify("pivots", done=1, most=9)
+        assert [notify("points", done=i, most=2) for i in (1, 2)] == [False, True]
+    assert heard == [(1, 2), (2, 2)]
+    with counting(None, "points"):
+        assert not notify("points", done=2, most=2)
+    with pytest.raises(TypeError, match="callback must be a function, or None, got 3 of type int"), counting(3, "any"):
+        pass
 
 
 @with_callbacks_only

@@ -18,6 +18,7 @@ from mercer.learning import alignment, combine, learn_metric, learn_scales
 from mercer.least_squares import lstsq
 from mercer.permutation_tests import hsic_test, mmd_test
 from mercer.preimages import Distances, Exact, FixedPoint, Gradient, Learned, Search, preimage, ray
+from mercer.progress_bar import ProgressBar
 from mercer.projection import project
 from mercer.reduction import (
     L1,
@@ -56,6 +57,7 @@ __all__ = [
     "Merge",
     "ModelFileError",
     "Pivoted",
+    "ProgressBar",
     "Refine",
     "Search",
     "VariableWidths",

@@ -3,9 +3,11 @@
 import math
 import sys
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
+from itertools import count
 from numbers import Integral, Real
 from typing import Any, Protocol, TypeAlias
 
@@ -48,6 +50,9 @@ _LARGEST = 1e150
 
 # The decorator is the only public way to tear callbacks down; around an empty function it does so in `progress`.
 _tear_down = with_callbacks(lambda _estimator: None)
+
+# The function that the solvers of the fit or call under way report their steps to.
+_listener: ContextVar[Callable[..., Any] | None] = ContextVar("mercer_listener", default=None)
 
 
 def check_positive(name: str, value: float) -> None:
@@ -180,29 +185,60 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
-@contextmanager
-def progress(estimator: Any, name: str) -> Iterator[Any]:
-    """Yield ``step(i, **info)``, which reports iteration i to the estimator's callbacks; True asks to stop the fit.
+def notify(stage: str, **numbers: Any) -> bool:
+    """Pass on that a step of a stage is done to the callbacks of the fit or call under way; True asks to stop."""
+    listener = _listener.get()
+    return listener is not None and bool(listener(stage, **numbers))
 
-    Each call is one task of scikit-learn, about 1 kB until the block ends; without callbacks it only returns False.
+
+@contextmanager
+def listening(listener: Callable[..., Any]) -> Iterator[None]:
+    """Set the function ``listener(stage, **numbers)`` that `notify` calls inside the ``with`` block."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+@contextmanager
+def counting(callback: Callable[..., Any] | None, counted: str) -> Iterator[None]:
+    """Call ``callback(done, most)``, unless it is None, for each step of one stage inside the ``with`` block."""
+    check_function("callback", callback)
+    if callback is None:
+        yield
+        return
+
+    def listener(stage, done=0, most=0, **_numbers):
+        return stage == counted and callback(done, most)
+
+    with listening(listener):
+        yield
+
+
+@contextmanager
+def progress(estimator: Any) -> Iterator[None]:
+    """Pass the steps of a fit on to the callbacks of an estimator; fits inside of it without any report to them too.
+
+    Each step is one task of scikit-learn, about 1 kB until the block ends.
     """
-    if not getattr(estimator, "_skl_callbacks", None):
-        yield _silent
+    if not getattr(estimator, "_skl_callbacks", None) or hasattr(estimator, "_callback_fit_ctx"):
+        yield
         return
     try:
         # scikit-learn 1.9 has no public function for this
-        root = estimator._init_callback_context(task_name=name, max_subtasks=None)  # noqa: SLF001
+        root = estimator._init_callback_context(task_name="fit", max_subtasks=None)  # noqa: SLF001
         root.call_on_fit_task_begin(estimator=estimator)
+        iterations = count()
 
-        def step(i, **info):
-            task = root.subcontext(task_name=name).call_on_fit_task_begin(estimator=estimator)
-            return task.call_on_fit_task_end(estimator=estimator, metadata={"iteration": i, **info})
+        def step(stage, **numbers):
+            task = root.subcontext(task_name=stage).call_on_fit_task_begin(estimator=estimator)
+            return task.call_on_fit_task_end(
+                estimator=estimator, metadata={"iteration": next(iterations), "stage": stage, **numbers}
+            )
 
-        yield step
+        with listening(step):
+            yield
         root.call_on_fit_task_end(estimator=estimator)
     finally:
         _tear_down(estimator)
-
-
-def _silent(_i, **_info):
-    return False

@@ -16,6 +16,7 @@ from mercer._compute.threads import (
     count_threads,
     limit_threads,
     run_in_single_threads,
+    run_interruptible,
     run_tasks,
     serial_blas,
 )
@@ -185,3 +186,31 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     command = [sys.executable, "-W", "ignore", "-c", code]
     assert subprocess.run(command, timeout=60, check=False).returncode == 0
+
+
+def test_an_interrupt_ends_the_wait_for_a_function_and_the_function_at_its_next_checkpoint():
+    ended = threading.Event()
+
+    def work():
+        try:
+            for _ in range(400):
+                check_cancelled()
+                time.sleep(0.005)
+        finally:
+            ended.set()
+
+    timer = threading.Timer(0.1, _thread.interrupt_main)
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptible(work)
+    assert time.monotonic() - start < 1
+    assert ended.wait(1)
+
+
+def test_an_interruptible_function_returns_raises_and_sees_context_as_without():
+    assert run_interruptible(divmod, 7, 3) == (2, 1)
+    with pytest.raises(ZeroDivisionError):
+        run_interruptible(divmod, 7, 0)
+    with limit_threads(3):
+        assert run_interruptible(count_threads) == 3

@@ -139,3 +139,14 @@ def test_estimators_without_a_kernel_are_refused(moons):
     for wrong in ("rbf", LogisticRegression().fit(X, y)):
         with pytest.raises(TypeError):
             report(wrong, X, y)
+
+
+def test_the_callback_counts_geometry_bounds_and_folds_and_its_exceptions_end_the_report(moons):
+    (X, y), heard = moons, []
+    model = mc.KernelRidge(kernel=G).fit(X[:40], y[:40])
+    watched = report(model, X[:40], y[:40], callback=lambda *numbers: heard.append(numbers))
+    assert heard == [(i, 12) for i in (*range(1, 13), 12)]
+    assert watched.truth == report(model, X[:40], y[:40]).truth
+
+    with pytest.raises(ZeroDivisionError):
+        report(G, X, callback=lambda done, most: done / (most - 12))

@@ -143,3 +143,11 @@ def test_a_given_matrix_is_tested_whole_without_indices():
         assert report.positive_semidefinite is same.positive_semidefinite is holds
         assert report.n_points == 12
         np.testing.assert_allclose(report.smallest_eigenvalue, np.linalg.eigvalsh(K)[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [40, 2001])
+def test_the_callback_counts_the_parts_of_the_evidence_and_changes_nothing(n):
+    heard, X = [], points(0, n)
+    watched = mc.check_kernel(mc.Sigmoid(1.0, -1.0), X, callback=lambda *numbers: heard.append(numbers))
+    assert heard == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert watched.square == mc.check_kernel(mc.Sigmoid(1.0, -1.0), X).square < 0

@@ -22,12 +22,38 @@ from sklearn.utils.validation import check_is_fitted
 import mercer as mc
 from mercer import estimators
 from mercer._common import CallbackSupportMixin
+from mercer.estimators._svm import SupportVectorEstimator
 
 RNG = np.random.default_rng(0)
 ROWS, LABELS = RNG.standard_normal((30, 3)), np.arange(30) % 2
 ESTIMATORS = [name for name in estimators.__all__ if isinstance(getattr(estimators, name), type)]
 INCREMENTAL = [name for name in ESTIMATORS if hasattr(getattr(estimators, name), "partial_fit")]
-LISTENED = [name for name in ESTIMATORS if issubclass(getattr(estimators, name), CallbackSupportMixin)]
+LISTENED = [name for name in ESTIMATORS if issubclass(getattr(estimators, name), SupportVectorEstimator)]
+KERNEL = mc.Gaussian(0.3)
+OTHERS = {
+    "KernelPCA": lambda: mc.KernelPCA(2, kernel=KERNEL),
+    "KernelPCA on landmarks": lambda: mc.KernelPCA(2, kernel=KERNEL, landmarks=9, random_state=0),
+    "KernelRidge": lambda: mc.KernelRidge(kernel=KERNEL),
+    "KernelRidge on landmarks": lambda: mc.KernelRidge(kernel=KERNEL, landmarks=9, random_state=0),
+    "KernelRidge tuned": lambda: mc.KernelRidge(kernel=KERNEL, tune="loo"),
+    "KernelFisher": lambda: mc.KernelFisher(kernel=KERNEL),
+    "KernelMap": lambda: mc.KernelMap(KERNEL),
+    "Kernelized": lambda: mc.Kernelized(LogisticRegression(), kernel=KERNEL),
+    "KernelPerceptron": lambda: mc.KernelPerceptron(kernel=KERNEL),
+    "Nystroem": lambda: mc.Nystroem(KERNEL, n_components=9, random_state=0),
+    "PCAL1": lambda: mc.PCAL1(2, random_state=0),
+    "VirtualSupportVectors": lambda: mc.VirtualSupportVectors(mc.SVC(kernel=KERNEL), [lambda X: X + 0.1]),
+}
+STAGES = dict.fromkeys(OTHERS, {"eigenvectors"}) | {
+    "KernelPCA on landmarks": {"pivots", "eigenvectors", "rows"},
+    "KernelRidge": {"Cholesky factor"},
+    "KernelRidge on landmarks": {"pivots", "eigenvectors", "rows"},
+    "KernelRidge tuned": {"tuning", "Cholesky factor"},
+    "KernelFisher": {"Cholesky factor"},
+    "KernelPerceptron": {"passes"},
+    "PCAL1": {"steps"},
+    "VirtualSupportVectors": {"smo"},
+}
 
 
 def test_setting_a_kernel_parameter_replaces_the_kernel_and_leaves_the_given_one_alone():
@@ -276,7 +302,7 @@ class Listener:
 
     def on_fit_task_end(self, estimator, context, *, metadata=None):
         if metadata:
-            self.heard.append(metadata["violation"])
+            self.heard.append(metadata)
             return self.answer()
         return False
 
@@ -293,7 +319,8 @@ def test_callbacks_receive_the_violation_and_can_stop_or_interrupt_a_fit(name):
     labels = (ROWS[:, 0] * ROWS[:, 1] > 0).astype(int)
     model, peer, victim = (getattr(mc, name)(kernel=mc.Gaussian(0.3), tol=1e-6) for _ in range(3))
     model.set_callbacks(patient).fit(ROWS, labels)
-    assert 0 <= min(patient.heard) <= patient.heard[0] < np.inf
+    violations = [each["violation"] for each in patient.heard]
+    assert 0 <= min(violations) <= violations[0] < np.inf
     peer.set_callbacks(hasty).fit(ROWS, labels)
     assert 1 <= len(hasty.heard) <= len(patient.heard)
     victim.set_callbacks(hostile)
@@ -303,6 +330,26 @@ def test_callbacks_receive_the_violation_and_can_stop_or_interrupt_a_fit(name):
     assert vars(victim) == before
     for each in (patient, hasty, hostile):
         assert each.visits == ["setup", "teardown"]
+
+
+@pytest.mark.skipif(not hasattr(CallbackSupportMixin, "set_callbacks"), reason="scikit-learn before 1.9 has none")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OTHERS)
+def test_callbacks_hear_the_stages_of_every_fit_change_nothing_and_an_exception_in_them_restores(name):
+    models = [OTHERS[name]() for _ in range(3)]
+    patient, hostile = Listener(lambda: False), Listener(raised)
+    models[0].set_callbacks(patient).fit(ROWS, LABELS)
+    models[1].fit(ROWS, LABELS)
+    assert [each["iteration"] for each in patient.heard] == list(range(len(patient.heard)))
+    assert {each["stage"] for each in patient.heard} == STAGES[name]
+    axes = [model.components_ if name == "PCAL1" else model.expansion_.coef for model in models[:2]]
+    np.testing.assert_array_equal(*axes)
+    before = dict(vars(models[2].set_callbacks(hostile)))
+    with pytest.raises(KeyboardInterrupt):
+        models[2].fit(ROWS, LABELS)
+    assert vars(models[2]) == before
+    assert len(hostile.heard) == 1
+    assert patient.visits == hostile.visits == ["setup", "teardown"]
 
 
 def _mean_features(bags):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer._common import listening
 from mercer.linalg import cg, cholesky
 
 rng = np.random.default_rng(0)
@@ -87,3 +88,11 @@ def test_it_is_symmetric_positive_definite():
     M = cg.low_rank_plus_ridge(F, 1e-3)(np.eye(50))
     np.testing.assert_allclose(M, M.T, atol=1e-10)
     assert np.linalg.eigvalsh((M + M.T) / 2).min() > 0
+
+
+def test_one_answer_of_a_callback_ends_the_steps_with_an_error_that_the_residual_shows():
+    A, b, heard = np.diag(np.arange(1.0, 51.0)), np.ones((50, 1)), []
+    with listening(lambda *_, unsolved: bool(heard.append(unsolved)) or len(heard) == 2):
+        X, steps = cg.solve(A, b, lambda R: R)
+    assert (steps, heard) == (2, [1, 1])
+    assert 1e-3 < np.linalg.norm(b - A @ X) / np.linalg.norm(b) < 1

@@ -6,6 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.linalg.spectra import SPECTRA, Counted, N, assert_certified, matrix
 
 import mercer as mc
+from mercer._common import listening
 from mercer.linalg import eigh, lanczos
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import Centred, InnerProducts, centred
@@ -180,3 +181,17 @@ def test_values_that_are_not_finite_are_refused(solve, value):
     K[3, 4] = K[4, 3] = value
     with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="NaN or infinity"):
         solve(K, 2)
+
+
+def test_one_answer_of_a_callback_ends_the_products_once_there_are_enough_pairs():
+    K, heard = np.diag(np.arange(300.0)), []
+
+    def third(stage, residual):
+        heard.append((stage, residual))
+        return len(heard) == 3
+
+    with listening(third), pytest.warns(ConvergenceWarning, match="did not converge in 3 products"):
+        pairs = lanczos.lanczos(K, 2, random_state=0)
+    assert [stage for stage, _ in heard] == ["Lanczos products"] * 3
+    assert pairs.products == 3
+    assert heard[-1][1] == pytest.approx(pairs.residuals.max() * pairs.norm / pairs.values[0], rel=0.1)

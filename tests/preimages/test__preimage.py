@@ -151,3 +151,18 @@ def test_reasons_are_counted_the_most_frequent_first():
 def test_squared_distances_are_not_negative():
     answer = preimage(mc.features(mc.Gaussian(0.5), X), start=X)
     assert (answer.sqdist >= 0).all()
+
+
+@pytest.mark.parametrize("method", ["fixed_point", "gradient", "distances", "learned", "exact"])
+def test_the_callback_hears_the_points_that_are_done_and_one_answer_ends_the_run(method):
+    psi, heard = mc.features(mc.Gaussian(0.5), X) @ np.ones((20, 3)), []
+    answer = preimage(psi, method, callback=lambda *numbers: heard.append(numbers))
+    np.testing.assert_array_equal(answer.points, preimage(psi, method).points)
+    assert heard == sorted(heard)
+    assert heard[-1] == (3, 3)
+    if method in ("fixed_point", "gradient"):
+        ended = preimage(psi, method, X[:3], callback=lambda *_: True)
+        assert ended.n_iter.tolist() == [1, 1, 1]
+        assert "the callback ended the run" in ended.reason
+    with pytest.raises(TypeError, match="callback must be a function, or None, got 'print'"):
+        preimage(psi, method, callback="print")

@@ -83,6 +83,27 @@ def run_in_single_threads(function, n_tasks):
     run_tasks(task, n_tasks)
 
 
+def run_interruptible(function, *args):
+    """Return ``function(*args)``, computed on another thread so that Ctrl-C ends the wait.
+
+    It has to run without Python's lock. After Ctrl-C it goes on to its next ``check_cancelled``, for nobody.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return function(*args)
+    found = []
+    state = _State(lambda _: found.append(function(*args)), 1)
+    helper = threading.Thread(target=contextvars.copy_context().run, args=(state.work,), daemon=True)
+    helper.start()
+    try:
+        while helper.is_alive():
+            helper.join(_WAIT)
+    finally:
+        state.stop.set()
+    if state.error is not None:
+        raise state.error
+    return found[0]
+
+
 def serial_blas():
     """Return a ``with`` block in which BLAS uses one thread, which is faster for many small products."""
     return _blas

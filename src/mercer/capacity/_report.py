@@ -1,6 +1,7 @@
 """Report: all bounds of a fitted estimator, or the geometry of a kernel on data, beside the true error."""
 
 import html
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._common import ArrayLike, Memory, PointsLike, Seed, check_instance
+from mercer._common import ArrayLike, Memory, PointsLike, Seed, check_instance, counting, notify
 from mercer._compute.points import count_points
 from mercer._compute.targets import as_real_targets
 from mercer.capacity import _leave_one_out
@@ -33,6 +34,8 @@ from mercer.kernels.base import Kernel
 _FEW = 500
 # Eigenvalues below this share of the largest are not used to estimate the decay.
 _NOISE = 1e-10
+# Parts of a report: geometry, bounds and ten folds.
+_PARTS = 12
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ def report(
     confidence: float = 0.95,
     memory: Memory = "1GB",
     random_state: Seed = None,
+    callback: Callable[..., Any] | None = None,
 ) -> Report:
     """Compare all bounds of a fitted estimator with its true error, or describe the geometry of a kernel on data.
 
@@ -115,6 +119,9 @@ def report(
         Of each bound.
     memory, random_state
         As in ``spectrum``.
+    callback : callable, optional
+        ``callback(done, most)`` is called after the geometry, after the bounds and after each fold of the
+        cross-validation, with the number of parts that are done and of all; an exception in it ends the call.
 
     Returns
     -------
@@ -139,11 +146,18 @@ def report(
     >>> report.truth < 0.1, [bound.name for bound in report.bounds if not bound.vacuous][:2]
     (True, ['span rule', 'Opper-Winther'])
     """
-    fitted = model_or_kernel
+    with counting(callback, "report"):
+        found = _describe(model_or_kernel, X, y, test, confidence, {"memory": memory, "random_state": random_state})
+        notify("report", done=_PARTS, most=_PARTS)
+    return found
+
+
+def _describe(fitted, X, y, test, confidence, options):
+    """Return the report, without the callback."""
     kernel = _kernel(fitted).resolve(X)
-    facts = _geometry(kernel, X, memory, random_state)
+    facts = _geometry(kernel, X, **options)
+    notify("report", done=1, most=_PARTS)
     title = f"{fitted!r} on {count_points(X)} points"
-    options = {"memory": memory, "random_state": random_state}
     if isinstance(fitted, Kernel):
         return Report(title, facts, ())
     if y is None:
@@ -155,7 +169,8 @@ def report(
         own = model(fitted, X, y)
         bounds = _classifier_bounds(own, confidence, options)
         if own.upper_bounds is not None:
-            bounds = span_rule(fitted, X, y, memory=memory), *bounds
+            bounds = span_rule(fitted, X, y, memory=options["memory"]), *bounds
+        notify("report", done=2, most=_PARTS)
         if test is None and own.upper_bounds is not None and len(own) <= _FEW:
             return Report(title, facts, bounds, _leave_one_out.leave_one_out(fitted, X, y), "leave one out")
         predictions, truth, measured = _predictions(fitted, kernel, X, y, test, StratifiedKFold)
@@ -163,6 +178,7 @@ def report(
     if is_regressor(fitted):
         y = as_real_targets(y, type(fitted).__name__)
         bounds = _regression_bounds(fitted, kernel, X, y, options)
+        notify("report", done=2, most=_PARTS)
         predictions, truth, measured = _predictions(fitted, kernel, X, y, test, KFold)
         return Report(title, facts, bounds, float(np.mean((predictions - truth) ** 2)), f"squared error, {measured}")
     raise TypeError(f"{type(fitted).__name__} is neither a classifier nor a regression; omit y.")
@@ -278,8 +294,10 @@ def _predictions(fitted, kernel, X, y, test, folds):
         return fitted.predict(test[0]), np.asarray(test[1]), f"{count_points(test[0])} test points"
     y = np.asarray(y)
     predictions = np.empty_like(y)
-    for train, rest in folds(min(10, count_points(X)), shuffle=True, random_state=0).split(np.zeros(len(y)), y):
+    splits = folds(min(10, count_points(X)), shuffle=True, random_state=0).split(np.zeros(len(y)), y)
+    for i, (train, rest) in enumerate(splits):
         predictions[rest] = predict_left_out(fitted, kernel, X, y, train, rest)
+        notify("report", done=3 + i, most=_PARTS)
     return predictions, y, "10 folds"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import PointsLike
+from mercer._common import PointsLike, counting, notify
 from mercer._compute.points import count_points
 from mercer.definiteness.evidence import asymmetry, find_witness, smallest_eigenpair, try_pairs
 from mercer.definiteness.profiles import examine
@@ -22,9 +22,13 @@ from mercer.manifold.tensors import scaled_eigh
 _METRICS = 1 << 20
 # Largest asymmetry that counts as rounding, as a share of the largest kernel value.
 _ASYMMETRY = 1e-8
+# Parts of the evidence on points: pairs, smallest eigenvalue, witness, profile and metric.
+_PARTS = 4
 
 
-def check_kernel(k: Kernel | Callable[..., Any], X: PointsLike | None = None) -> KernelReport:
+def check_kernel(
+    k: Kernel | Callable[..., Any], X: PointsLike | None = None, *, callback: Callable[..., Any] | None = None
+) -> KernelReport:
     r"""Check whether a function of two points is a positive semidefinite kernel.
 
     A kernel is symmetric and positive semidefinite: sum_ij c_i c_j k(x_i, x_j) >= 0 for all points and coefficients.
@@ -43,6 +47,8 @@ def check_kernel(k: Kernel | Callable[..., Any], X: PointsLike | None = None) ->
         A callable takes two blocks of points and returns an array (n, m).
     X : points (n), optional
         Rules such as ``gamma="scale"`` are resolved on them. Rows are converted to float64.
+    callback : callable, optional
+        ``callback(done, most)`` is called after each part of the evidence on X; an exception in it ends the call.
 
     Returns
     -------
@@ -93,7 +99,8 @@ def check_kernel(k: Kernel | Callable[..., Any], X: PointsLike | None = None) ->
     if k.tags.points == "rows":
         X = X.astype(np.float64) if sp.issparse(X) else np.asarray(X, np.float64)
     try:
-        return _on_points(k, X)
+        with counting(callback, "evidence"):
+            return _on_points(k, X)
     except NegativeSquare as error:
         # the values do not exist
         n = count_points(X)
@@ -111,10 +118,13 @@ def _by_formula(k):
 def _on_points(k, X):
     n, proof = count_points(X), prove(k)
     pairs = try_pairs(k, X)
+    notify("evidence", done=1, most=_PARTS)
     difference, size = asymmetry(pairs)
     symmetric = difference <= _ASYMMETRY * size
     least = smallest_eigenpair(k, X, pairs)
+    notify("evidence", done=2, most=_PARTS)
     witness, square = find_witness(k, X, pairs, least.vector) if symmetric and not proof.holds else (None, None)
+    notify("evidence", done=3, most=_PARTS)
     where = f"these {n} points"
     verdict, gap = ("not refuted", f"at most {difference:.2g}") if symmetric else ("refuted", f"up to {difference:.3g}")
     found = [
@@ -122,6 +132,7 @@ def _on_points(k, X):
         _spectral(least, witness, square, where, k.tags.points == "indices" and n == len(k.matrix)),
     ]
     found += [*examine(k, X), *_metric(k, X)]
+    notify("evidence", done=_PARTS, most=_PARTS)
     holds = True if proof.holds else None
     if not symmetric or witness is not None:
         holds = False

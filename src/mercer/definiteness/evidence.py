@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
 from mercer._common import Array
 from mercer._compute.points import count_points, take_points
+from mercer._compute.threads import run_interruptible
 from mercer.expansion import Expansion
 from mercer.gram import Gram
-from mercer.linalg import eigh
+from mercer.linalg import eigh, lapack
 from mercer.linalg.smallest_eigenvalue import smallest
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def find_witness(kernel: Kernel, X: Array, pairs: Pairs, vector: Array) -> tuple
         values = np.asarray(kernel(points))
         K = values.astype(np.float64)
         K = (K + K.T) / 2
-        coef = scipy.linalg.eigh(K, subset_by_index=[0, 0])[1]
+        _, coef = run_interruptible(lapack.eigenvectors, K, 0, 0)
         coef = coef / coef[np.argmax(np.abs(coef))]
         square, bound = _square(K, coef[:, 0], np.finfo(values.dtype).eps)
         if square < -bound:

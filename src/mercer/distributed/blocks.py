@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, notify
 from mercer._compute.points import as_rows, count_points, take_points
 
 # Bytes of the rows that are in memory at a time.
@@ -80,10 +80,11 @@ class DiskBlocks:
 
     def total(self, function: Callable[..., Any], shared: Any, *columns: Any) -> Any:
         """Return the sum over blocks of ``function(shared, rows, *columns)``; columns have length n or are None."""
-        found = None
+        found, n = None, self.shape[0]
         for part in self._parts():
             value = function(shared, _read(self.rows, part), *(c if c is None else c[part] for c in columns))
             found = value if found is None else found + value
+            notify("rows", done=part.stop, most=n)
         return found
 
     def apply(self, function: Callable[..., Any], shared: Any) -> Any:

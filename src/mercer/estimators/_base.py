@@ -14,7 +14,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
 
-from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flags
+from mercer._common import Array, ArrayLike, CallbackSupportMixin, Memory, PointsLike, Seed, check_flags, progress
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Shared, as_objects, holds_rows
 from mercer._compute.points import as_rows, count_points, widened
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 _FITS = {"fit", "partial_fit", "_fit"}
 
 
-class AllOrNothing:
-    """Mixin of estimators whose attributes a failed or interrupted fit restores; it wraps the fits of each subclass."""
+class AllOrNothing(CallbackSupportMixin):
+    """Mixin of estimators whose fits have callbacks, and restore the attributes if they fail or are interrupted."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -60,7 +60,7 @@ def _all_or_nothing(fit):
         before = dict(vars(self))
         try:
             # arrays of other libraries become those of NumPy, as everywhere outside of scikit-learn's dispatch
-            with config_context(array_api_dispatch=False):
+            with config_context(array_api_dispatch=False), progress(self):
                 return fit(self, *args, **options)
         except BaseException:
             # one assignment, so that a second Ctrl-C cannot leave half of the attributes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,12 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import (
     Array,
-    CallbackSupportMixin,
     Memory,
     PointsLike,
     check_integer,
     check_positive,
     check_weights,
-    progress,
+    notify,
 )
 from mercer._compute.points import as_vector, count_points, take_points, widened
 from mercer._compute.targets import as_real_targets
@@ -103,7 +102,7 @@ class Problem:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
+class SupportVectorEstimator(KernelEstimator):
     """Mixin of estimators that solve duals of support vector machines."""
 
     kernel: KernelLike = "rbf"
@@ -145,11 +144,10 @@ class SupportVectorEstimator(KernelEstimator, CallbackSupportMixin):
     def _training(self, problem, tol=None):
         """Give the options of the solver; contradictory constraints become a ValueError that names training rows."""
         tol, max_iter = self.tol if tol is None else tol, getattr(self, "max_iter", -1)
-        with progress(self, "smo") as step:
-            try:
-                yield Options(tol, max_iter, self.memory, SharedCallback(step))
-            except Infeasible as found:
-                raise ValueError(self._explain(problem, found)) from None
+        try:
+            yield Options(tol, max_iter, self.memory, SharedCallback(partial(notify, "smo")))
+        except Infeasible as found:
+            raise ValueError(self._explain(problem, found)) from None
 
     def __mercer_certify__(self, X: Array, y: Array, sample_weight: Array | None) -> Certificate:
         """Return the certificate in float64 from the training points."""

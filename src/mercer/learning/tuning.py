@@ -10,7 +10,7 @@ import scipy.linalg
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, Memory, check_positive, refuse_large, warn
+from mercer._common import Array, Memory, check_positive, notify, refuse_large, warn
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows
 from mercer._compute.threads import serial_blas
@@ -160,6 +160,7 @@ def _solved(kernel, X, Y, w, ridge):
             f"tune needs a positive definite matrix, but that of {kernel!r} and a ridge of {ridge:.3g} is not; use "
             "tune=None, or a kernel of mercer.make_positive."
         ) from None
+    notify("tuning", ridge=float(ridge))
     A = scipy.linalg.cho_solve((L, True), Y, check_finite=False)
     half_log = float(np.sum(np.log(np.diag(L))))
     inverse, _ = scipy.linalg.lapack.dpotri(L, lower=1, overwrite_c=1)

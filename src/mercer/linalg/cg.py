@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array
+from mercer._common import Array, notify
 
 
 def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max_iter: int = 1000) -> tuple[Any, ...]:
@@ -24,7 +24,8 @@ def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max
     P = Z = precondition(R)
     rz = _dots(R, Z)
     active, steps = np.flatnonzero(_norms(R) > target), 0
-    while len(active) and steps < max_iter:
+    stopped = False
+    while len(active) and steps < max_iter and not stopped:
         steps += 1
         AP = np.asarray(operator @ P[:, active], np.float64)
         curvature = _dots(P[:, active], AP)
@@ -39,6 +40,7 @@ def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max
         new = _dots(R[:, active], Z)
         P[:, active] = Z + new / rz[active] * P[:, active]
         rz[active] = new
+        stopped = notify("conjugate gradients", unsolved=len(active))
     return X, steps
 
 

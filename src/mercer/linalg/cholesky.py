@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, Seed, check_integer, check_number, warn
+from mercer._common import Array, Seed, check_integer, check_number, notify, warn
 from mercer._compute.memory import allocate
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import epsilon
@@ -129,6 +129,7 @@ class _Partial:
         self.diagonal -= np.einsum("ij,ij->j", rows, rows)
         self.diagonal[self.pivots] = 0
         self._drop_rounding()
+        notify("pivots", done=self.size, most=self.rank)
 
     def _reserve(self, size):
         if size > len(self._rows):
@@ -175,6 +176,7 @@ def jittered(K: Array, name: str = "the matrix") -> tuple[Array, float]:
             if not jitter:
                 break
             continue
+        notify("Cholesky factor", order=len(K))
         if jitter:
             warn(
                 f"{name} is not positive definite to working precision; jitter {jitter:.1e}, a share of "

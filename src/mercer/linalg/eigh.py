@@ -9,8 +9,10 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, check_integer, warn
+from mercer._common import Array, check_integer, notify, warn
 from mercer._compute.namespace import namespace_of
+from mercer._compute.threads import check_cancelled, run_interruptible
+from mercer.linalg import lapack
 from mercer.linalg.basis import orthonormal, ritz
 
 _logger = logging.getLogger(__name__)
@@ -75,24 +77,39 @@ def dense(K: Array, k: int) -> Eigenpairs:
         )
     xp = namespace_of(K)
     wide = xp.astype(K, xp.float64)
-    norm, pairs = float(xp.max(xp.linalg.vector_norm(wide, axis=0))), None
+    norm = float(xp.max(xp.linalg.vector_norm(wide, axis=0)))
     if not math.isfinite(norm):
         raise ValueError("the matrix contains NaN or infinity, or its norm overflows; check the points.")
-    for solve in (_lapack_subset, _lapack_qr) if isinstance(wide, np.ndarray) else (_library,):
+    if isinstance(wide, np.ndarray):
+        # seconds to minutes
+        pairs = run_interruptible(_best, wide, k, norm, K.dtype, (_lapack_subset, _lapack_qr))
+    else:
+        pairs = _best(wide, k, norm, K.dtype, (_library,))
+    notify("eigenvectors", order=n)
+    if pairs is None:
+        raise np.linalg.LinAlgError(f"no eigensolver found {k} independent eigenvectors of a matrix of order {n}.")
+    return warned(pairs)
+
+
+def _best(wide, k, norm, dtype, solvers):
+    """Return the eigenpairs of the first solver whose residuals are small, of the last one otherwise; None if none."""
+    xp, pairs = namespace_of(wide), None
+    for solve in solvers:
+        found = solve(wide, k)
+        check_cancelled()
         # vectors that a driver left oblique are orthonormalised, and Ritz values computed in their span
-        Q = orthonormal(solve(wide, k))
+        Q = orthonormal(found)
         if Q.shape[1] < k:
             continue
         W = wide @ Q
         values, Y = ritz(Q.T @ W)
+        check_cancelled()
         norm = max(norm, float(xp.max(xp.abs(values))))
-        pairs = certified(values, Q @ Y, W @ Y, norm, K.dtype, tolerance(n, xp.float64), 1)
+        pairs = certified(values, Q @ Y, W @ Y, norm, dtype, tolerance(len(wide), xp.float64), 1)
         if bool(xp.all(pairs.converged)):
-            return pairs
+            break
         _logger.info("a dense eigensolver left residuals up to %.1e", float(xp.max(pairs.residuals)))
-    if pairs is None:
-        raise np.linalg.LinAlgError(f"no eigensolver found {k} independent eigenvectors of a matrix of order {n}.")
-    return warned(pairs)
+    return pairs
 
 
 def order(operator: Array, k: int) -> int:
@@ -108,7 +125,7 @@ def order(operator: Array, k: int) -> int:
 
 def _lapack_subset(K, k):
     n = K.shape[0]
-    return scipy.linalg.eigh(K, subset_by_index=[n - k, n - 1], driver="evr", check_finite=False)[1][:, ::-1]
+    return lapack.eigenvectors(K, n - k, n - 1)[1][:, ::-1]
 
 
 def _lapack_qr(K, k):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, Seed, check_integer
+from mercer._common import Array, Seed, check_integer, notify
 from mercer._compute.namespace import namespace_of
 from mercer.linalg import eigh
 from mercer.linalg.basis import Basis
@@ -96,10 +96,12 @@ def lanczos(
         norms = xp.linalg.vector_norm(R, axis=0)
         large = norms > tol * scale
         history.append(float(xp.sum(norms[:k])))
+        stopped = notify("Lanczos products", residual=float(xp.max(norms[:k])) / scale if scale else 0.0)
         if basis.size >= k and not bool(xp.any(large[:k])):
             break
         # rounding of the products limits the residuals
-        if products == max_products or min(history[-_PATIENCE:]) >= 0.5 * min(history[:-_PATIENCE], default=math.inf):
+        stalled = min(history[-_PATIENCE:]) >= 0.5 * min(history[:-_PATIENCE], default=math.inf)
+        if products == max_products or stalled or (stopped and basis.size >= k):
             break
         if basis.size + width > limit:
             basis.restart(k + width)

@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Seed
 from mercer._compute.namespace import namespace_of
-from mercer.linalg import eigh, lanczos
+from mercer._compute.threads import run_interruptible
+from mercer.linalg import eigh, lanczos, lapack
 from mercer.linalg.operators import Negated, epsilon
 
 
@@ -45,7 +46,7 @@ def smallest(operator: Any, *, max_products: int = 20, random_state: Seed = None
     if n < eigh.DENSE_ORDER:
         xp = namespace_of(operator)
         K = np.asarray(operator @ xp.eye(n, dtype=xp.float64), np.float64)
-        values, vectors = scipy.linalg.eigh((K + K.T) / 2, subset_by_index=[0, 0], driver="evr", check_finite=False)
+        values, vectors = run_interruptible(lapack.eigenvectors, (K + K.T) / 2, 0, 0)
         return Smallest(float(values[0]), rounding * float(scipy.linalg.norm(K)), vectors[:, 0])
     with warnings.catch_warnings():
         # the error bound reports missing convergence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import gen_batches
 
-from mercer._common import Array, Memory, Seed, check_flag, relative_tolerance
+from mercer._common import Array, Memory, Seed, check_flag, notify, relative_tolerance
 from mercer._compute.points import count_points, take_points, widened
 from mercer.expansion import Expansion, require_same_kernel
 from mercer.linalg import eigh
@@ -189,6 +189,7 @@ class Frame:
             C = np.asarray(self.basis(widened(part)), np.float64) - self.shift
             squares = np.asarray(self.basis.kernel.diag(part), np.float64)
             found += Sums(len(C), C.sum(axis=0), C.T @ C, float(squares.sum()), float(squares.max()))
+            notify("rows", done=found.n, most=count_points(points))
         return found
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from mercer._common import Array, ArrayLike, refuse_large
+from mercer._common import Array, ArrayLike, counting, refuse_large
 from mercer._compute.objects import Objects, as_objects, type_name
 from mercer._compute.points import as_rows, take_points
 from mercer.expansion import Expansion
@@ -38,7 +39,13 @@ _NAMES = {
 }
 
 
-def preimage(psi: Expansion, method: Any = "auto", start: ArrayLike | None = None) -> PreImage:
+def preimage(
+    psi: Expansion,
+    method: Any = "auto",
+    start: ArrayLike | None = None,
+    *,
+    callback: Callable[..., Any] | None = None,
+) -> PreImage:
     """Return points z_j whose features are near the vectors of a block: small |psi_j - phi(z_j)|^2.
 
     Most vectors of a feature space are not phi(z) for any z (section IV of the paper), so an approximate pre-image is
@@ -55,6 +62,9 @@ def preimage(psi: Expansion, method: Any = "auto", start: ArrayLike | None = Non
         for other kernels of rows, and the search for objects.
     start : array (m, d) or list of m objects, optional
         Starting points. Default: for every vector the point of psi that is nearest to it in feature space.
+    callback : callable, optional
+        ``callback(done, m)`` is called after every step of an iterative method, with the number of points that moved
+        for the last time; if it returns True the run ends, and the other points have not converged.
 
     Returns
     -------
@@ -89,8 +99,14 @@ def preimage(psi: Expansion, method: Any = "auto", start: ArrayLike | None = Non
     >>> answer.points.round(2), answer.sqdist.round(3), answer.converged
     (array([[0.05, 0.  ]]), array([0.223]), array([ True]))
     """
-    if isinstance(psi, Expansion) and isinstance(psi.points, Objects):
-        return _search(psi, method, start)
+    with counting(callback, "points"):
+        if isinstance(psi, Expansion) and isinstance(psi.points, Objects):
+            return _search(psi, method, start)
+        return _among_rows(psi, method, start)
+
+
+def _among_rows(psi, method, start):
+    """Return pre-images among rows of numbers."""
     psi64 = checked_psi(psi)
     method, why = method_for(psi.kernel, method, _NAMES, Method)
     values = own_values(psi64)

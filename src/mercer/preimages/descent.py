@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array, ArrayLike, check_integer, check_number, check_positive
+from mercer._common import Array, ArrayLike, check_integer, check_number, check_positive, notify
 from mercer.preimages.base import Found
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ class Descent:
                 break
             self._advance(rows)
             self._stop_or_restart(rows)
+            if notify("points", done=int((~self.active).sum()), most=len(self.active)):
+                self._stop(np.flatnonzero(self.active), False, "the callback ended the run")
         self._stop(np.flatnonzero(self.active), False, f"max_iter = {max_iter} reached")
         return Found(self.best, self.converged, self.n_iter, tuple(self.reasons))
 

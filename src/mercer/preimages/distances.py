@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer._common import Array, check_integer
+from mercer._common import Array, check_integer, notify
 from mercer.kernels.forms import flat_kernel, form_of
 from mercer.preimages.base import Found
 from mercer.preimages.behind_map import behind_maps
@@ -85,6 +85,7 @@ class Distances:
         for first in range(0, len(start), _BLOCK):
             block = slice(first, first + _BLOCK)
             points[block] = _place(_neighbours(psi, order[:, block]), squares[:, block].T)
+            notify("points", done=min(block.stop, len(start)), most=len(start))
         reason = "psi has values at its neighbours that no feature has there"
         return Found(points, inside, np.zeros(len(start), int), tuple("" if ok else reason for ok in np.ravel(inside)))
 

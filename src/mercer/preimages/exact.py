@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mercer._common import Array, check_positive
+from mercer._common import Array, check_positive, notify
 from mercer.kernels.forms import evaluate_form, form_of
 from mercer.preimages.base import Found
 from mercer.preimages.behind_map import behind_maps
@@ -69,6 +69,7 @@ class Exact:
 
     def _find(self, psi, start):
         points = (_from_distances if form_of(psi.kernel) == "radial" else _from_products)(psi, start)
+        notify("points", done=len(points), most=len(points))
         failed = ~np.isfinite(points).all(axis=1)
         points[failed] = start[failed]
         squares = psi.norms() ** 2

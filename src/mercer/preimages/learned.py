@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from mercer._common import Array, check_integer, check_positive
+from mercer._common import Array, check_integer, check_positive, notify
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -112,6 +112,7 @@ class Learned:
             found = np.maximum(found, 0) if psi.kernel.tags.nonnegative else found
         else:
             found = _denoiser(self, _Rows(points))(start)
+        notify("points", done=m, most=m)
         return Found(found, np.ones(m, bool), np.zeros(m, int), ("",) * m)
 
 

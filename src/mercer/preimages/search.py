@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import check_integer
+from mercer._common import check_integer, notify
 from mercer._compute.objects import Objects
 from mercer.preimages.base import Found
 
@@ -62,7 +62,10 @@ class Search:
     def find(self, psi: Expansion, start: Any) -> Found:
         """Return an object for every vector; one evaluation of psi at all neighbours of an object per step."""
         neighbours = self.neighbours or _edits_of(psi.points)
-        found = [self._descend(psi[:, j], z, neighbours) for j, z in enumerate(start)]
+        found = []
+        for j, z in enumerate(start):
+            found.append(self._descend(psi[:, j], z, neighbours))
+            notify("points", done=j + 1, most=len(start))
         points, steps, converged = zip(*found, strict=True)
         reasons = tuple("" if done else f"max_iter = {self.max_iter} steps were made" for done in converged)
         return Found(Objects(points), np.array(converged), np.array(steps), reasons)

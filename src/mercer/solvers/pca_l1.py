@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, Seed, check_integer, warn
+from mercer._common import Array, Seed, check_integer, notify, warn
 from mercer.linalg.generator import generator
 
 # A projection of at most this many eps |x_i| has no sign, and a row of at most this many eps sum |x_j| is zero.
@@ -146,6 +146,8 @@ def ascend(X: Array, W: Array, rng: Any, max_iter: int = 1000) -> Any:
         Y = X @ W
         history.append(np.abs(Y).sum())
         ties = nonzero & (np.abs(Y) <= width)
+        if notify("steps", objective=float(history[-1])):
+            break
         signs = np.where(ties | ~nonzero, P, np.where(Y < 0, -1.0, 1.0))
         if (signs != P).any():
             P = signs

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._common import Array
+from mercer._common import Array, notify
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion
@@ -59,7 +59,7 @@ def learn(gram: Gram | Array, y: Array, orders: Iterator[Any] | list[Array], val
             times.append(seen + position)
             last += 1
         seen, passes = seen + len(order), passes + 1
-        if last == 0:
+        if notify("passes", mistakes=last) or last == 0:
             break
     rows = np.array(rows, dtype=np.intp)
     return Mistakes(rows, y[rows], np.array(times, dtype=np.intp), seen, passes, last)

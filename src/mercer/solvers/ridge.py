@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils import gen_batches
 
-from mercer._common import Array, Memory, Seed, check_number, check_weights
+from mercer._common import Array, Memory, Seed, check_number, check_weights, notify
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer.distributed import InMemory
@@ -176,6 +176,7 @@ def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) 
         F = scale * np.asarray(Q(part), np.float64)
         squares = scale[:, 0] ** 2 * np.asarray(Q.kernel.diag(part), np.float64)
         found += NormalEquations(F.T @ F, F.T @ (scale * Y[rows]), float(squares.sum()))
+        notify("rows", done=rows.stop, most=len(Y))
     return found
 
 

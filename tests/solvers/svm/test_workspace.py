@@ -66,10 +66,10 @@ def test_a_workspace_has_the_buffer_of_one_of_several_workers():
 def test_one_answer_stops_all_workers():
     answers, heard = iter([False, True, False]), []
 
-    def step(i, violation):
-        heard.append((i, violation))
+    def step(violation):
+        heard.append(violation)
         return next(answers)
 
     callback = SharedCallback(step)
     assert [callback(violation) for violation in (3.0, 2.0, 1.0)] == [False, True, True]
-    assert heard == [(0, 3.0), (1, 2.0), (2, 1.0)]
+    assert heard == [3.0, 2.0, 1.0]

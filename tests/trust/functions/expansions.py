@@ -68,6 +68,7 @@ EXPANSIONS = [
     call("lstsq", mc.lstsq, phi=PHI, Y=REALS, ridge=valid("nonnegative", 0.1), memory=MEMORY, random_state=STATE),
     call("project", mc.project, psi=PSI, onto=PHI, tol=valid("nonnegative or none", 1e-8)),
     call("preimage", mc.preimage, psi=PSI, method=valid("choice", "auto"), start=valid("rows or none", X[:1])),
+    call("ProgressBar", lambda most: float(mc.ProgressBar("any", most)(1, 2)), most=valid("count or none", 3)),
     call("ray", mc.ray, psi=PSI, method=valid("choice", "auto"), start=valid("rows or none", X[:1])),
     call(
         "reduce",

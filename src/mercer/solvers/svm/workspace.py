@@ -114,19 +114,18 @@ class Workspace:
 
 
 class SharedCallback:
-    """A callback for several workers: calls are numbered, and one answer True stops all of them.
+    """A callback for several workers: one call at a time, and one answer True stops all of them.
 
     Parameters
     ----------
-    step : callable (i, violation) -> bool
+    step : callable (violation=...) -> bool
     """
 
     def __init__(self, step: Callable[..., Any]) -> None:
-        self._step, self._lock, self._count, self._stopped = step, threading.Lock(), 0, False
+        self._step, self._lock, self._stopped = step, threading.Lock(), False
 
     def __call__(self, violation: float) -> bool:
         """Pass on a violation; return whether to stop."""
         with self._lock:
-            self._count += 1
-            self._stopped |= bool(self._step(self._count - 1, violation=violation))
+            self._stopped |= bool(self._step(violation=violation))
             return self._stopped

@@ -1,0 +1,46 @@
+"""Eigenvectors of a range by LAPACK without Python's lock, so that other threads run and Ctrl-C is heard meanwhile."""
+
+import ctypes
+import functools
+from typing import Any
+
+import numpy as np
+import scipy.linalg.lapack
+
+from mercer._common import Array
+
+# Arguments of dsyevr, all by address, and the lengths of its three texts, by value.
+_ARGUMENTS = (*(ctypes.c_void_p,) * 21, *(ctypes.c_size_t,) * 3)
+
+
+def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
+    """Return the eigenvalues ``first`` to ``last`` (from 0) of a symmetric float64 array, ascending, and vectors.
+
+    The result is that of scipy.linalg.eigh(driver="evr"), which keeps the lock.
+    """
+    n, k = len(K), last - first + 1
+    # LAPACK overwrites it; rows and columns of a symmetric array are the same
+    A = np.array(K, np.float64, order="C")
+    found, info = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    values, vectors, support = np.empty(n), np.empty((k, n)), np.empty(2 * max(k, 1), np.int32)
+    texts = [np.frombuffer(letter, np.uint8) for letter in (b"V", b"I", b"L")]
+    whole = {name: np.array([number], np.int32) for name, number in (("n", n), ("il", first + 1), ("iu", last + 1))}
+    zero, work, iwork = np.zeros(1), np.empty(1), np.empty(1, np.int32)
+    for lengths in ((-1, -1), None):
+        sizes = lengths or (len(work), len(iwork))
+        lwork, liwork = (np.array([size], np.int32) for size in sizes)
+        arrays = (*texts, whole["n"], A, whole["n"], zero, zero, whole["il"], whole["iu"], zero, found, values,
+                  vectors, whole["n"], support, work, lwork, iwork, liwork, info)  # fmt: skip
+        _dsyevr()(*(each.ctypes.data for each in arrays), 1, 1, 1)
+        if info[0]:
+            raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed for a matrix of order {n}, info = {info[0]}.")
+        work, iwork = np.empty(int(work[0])), np.empty(int(iwork[0]), np.int32)
+    return values[:k], vectors.T
+
+
+@functools.cache
+def _dsyevr() -> Any:
+    """Return LAPACK's function, which the wrapper of SciPy holds the address of."""
+    address = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    find = address(("PyCapsule_GetPointer", ctypes.pythonapi))
+    return ctypes.CFUNCTYPE(None, *_ARGUMENTS)(find(scipy.linalg.lapack.dsyevr._cpointer, None))  # noqa: SLF001

@@ -1,0 +1,113 @@
+"""ProgressBar: the progress of a call or a fit, in a terminal or a notebook."""
+
+import sys
+from typing import Any, Self
+
+from mercer._common import check_integer
+from mercer.cli.progress import Progress
+
+
+class ProgressBar:
+    """A bar with the time left, for ``callback=`` of functions and ``set_callbacks`` of estimators.
+
+    Rich draws it in notebooks and on the standard error of terminals; without rich it is a line of text there.
+
+    Parameters
+    ----------
+    text : str
+        Name of the task, beside the bar.
+    most : int, optional
+        Number of steps. Callbacks of `compress`, `preimage`, `check_kernel` and `capacity.report` state it; that of
+        `reduce` states the error in its place, so that the number of vectors is given here.
+
+    Notes
+    -----
+    Fits state the number of steps for landmarks, rows and blocks; for iterations that end by a tolerance the bar shows
+    the number of steps and no time. Callbacks of estimators need scikit-learn 1.9.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> psi = mc.Expansion(mc.Gaussian(2.0), np.linspace(0, 1, 50)[:, None], np.ones((50, 1)))
+    >>> with mc.ProgressBar("pre-images") as bar:
+    ...     answer = mc.preimage(psi, callback=bar)
+    >>> with mc.ProgressBar("reduced set", most=5) as bar:
+    ...     answer = mc.reduce(psi, 5, callback=bar)
+    """
+
+    def __init__(self, text: str = "", most: int | None = None) -> None:
+        if most is not None:
+            check_integer("most", most)
+        self._text, self._most, self._draw, self._end = text, most, None, None
+
+    def __call__(self, done: int, most: float) -> bool:
+        """Draw the bar with some steps done of the most; return False, which ends nothing."""
+        self._show(self._text, done, most if self._most is None else self._most)
+        return False
+
+    def __enter__(self) -> Self:
+        """Return the bar, which the end of the ``with`` block removes from the screen's live part."""
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        """End the bar."""
+        if self._end is not None:
+            self._end()
+        self._draw = self._end = None
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Start nothing before the first step of a fit."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Draw nothing before a step is done."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, metadata: dict[str, Any] | None = None) -> bool:
+        """Draw a step of a fit; return False, which ends nothing."""
+        if metadata:
+            text = f"{self._text or type(estimator).__name__}: {metadata['stage']}"
+            self._show(text, metadata.get("done", metadata["iteration"] + 1), metadata.get("most"))
+        return False
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """End the bar after a fit."""
+        self.__exit__()
+
+    def _show(self, text, done, most):
+        if self._draw is None:
+            self._draw, self._end = _rich() or _plain()
+        self._draw(text, done, most)
+
+
+def _rich():
+    """Return the functions that draw and end a bar of rich; None without rich."""
+    try:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    except ImportError:
+        return None
+    console = Console(stderr=True)
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"), TimeRemainingColumn()
+    bar = Progress(*columns, console=console, disable=not (console.is_terminal or console.is_jupyter))
+    bar.start()
+    task = bar.add_task("", total=None, count="")
+
+    def draw(text, done, most):
+        count = f"{done}" if most is None else f"{done} of {most}"
+        bar.update(task, description=text, completed=done, total=most, count=count)
+
+    return draw, bar.stop
+
+
+def _plain():
+    """Return the functions that draw and end a line of text."""
+    line = Progress(sys.stderr)
+    shown = []
+
+    def draw(text, done, most):
+        if shown != [text]:
+            shown[:] = [text]
+            line(text)
+        if most is not None:
+            line.step(done, most)
+
+    return draw, line.end
