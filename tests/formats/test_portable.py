@@ -6,8 +6,6 @@ import scipy.sparse as sp
 from sklearn import svm as sk
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import mercer as mc
 from mercer.formats import write_libsvm
@@ -100,8 +98,6 @@ def test_models_that_cannot_be_exported_are_refused_with_a_remedy():
         portable(mc.SVC().fit(X, Y), "float16")
     with pytest.raises(TypeError, match="cannot read"):
         portable(sk.LinearSVC().fit(X, Y), "float64")
-    with pytest.raises(TypeError, match=r"pipeline\[-1\].*register_onnx_converters"):
-        portable(make_pipeline(StandardScaler(), mc.SVC()).fit(X, Y), "float64")
     huge = mc.Expansion(mc.Linear(), np.array([[1e200]]), np.ones((1, 1)))
     with pytest.raises(ValueError, match=r'1e\+200.*use dtype="float64"'):
         portable(mc.formats.FittedExpansion(huge, np.zeros(1)), "float32")

@@ -48,11 +48,11 @@ def run(options: argparse.Namespace, progress: Any) -> str:
 
 def _require_possible(found, options):
     """Raise a Failure for options that do not fit the model, before any work."""
-    if hasattr(found.model, "steps") and options.to != "mercer":
+    if hasattr(found.model, "steps") and options.to == "libsvm":
         steps = ", ".join(type(step).__name__ for _, step in found.model.steps)
         raise Failure(
-            f"{found.path}: this is a pipeline ({steps}), and a {options.to} file would hold only its last step; write "
-            "--to mercer, or convert it in Python with mercer.formats.register_onnx_converters."
+            f"{found.path}: this is a pipeline ({steps}), and a libsvm file would hold only its last step; write --to "
+            "mercer, --to c or --to onnx."
         )
     if options.max_loss is not None and options.data is None:
         raise Failure("--max-loss needs data to measure the loss; give --data FILE")

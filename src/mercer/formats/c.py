@@ -52,8 +52,9 @@ def to_c(
     ----------
     model : estimator, FittedExpansion, str or path
         Anything that `mercer.as_expansion` reads or `mercer.compress` returns: models of Mercer and scikit-learn, text
-        models of LIBSVM. Kernels of inner products and Euclidean distances, their sums, products, multiples, powers,
-        exponentials and normalised forms, also on linearly mapped inputs.
+        models of LIBSVM; also a pipeline that scales columns before such a model. Kernels of inner products and
+        Euclidean distances, their sums, products, multiples, powers, exponentials and normalised forms, also on
+        linearly mapped inputs.
     path : path
         An existing file is replaced when everything is written.
     dtype : {"float64", "float32", "float16", "int8"}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mercer.formats.c_source import Source, loop, mapped
+from mercer.formats.c_source import Source, loop
 from mercer.formats.quantised import Bytes
 from mercer.formats.tracing import ordered
 
@@ -90,7 +90,7 @@ class QuantisedSource(Source):
         lines = super()._before(k, view)
         if not (self._bytes and view.inputs & {"dot", "sqdist"}):
             return lines
-        name, x, q = self._prefix, mapped(k, view), view.points.shape[1]
+        name, x, q = self._prefix, self._mapped(k, view), view.points.shape[1]
         limit = next(each.limit for each in self._model.vectors.values() if each.view is view)
         moved = f"const float t = {x}[j] - {name}_centre{k}[j];"
         lines += [f"int16_t u{k}[{q}];", f"float step{k} = 1e-30f;"]

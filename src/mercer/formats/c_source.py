@@ -11,7 +11,7 @@ from mercer.formats.portable import view_of
 from mercer.formats.tracing import NORMS, PAIRS, folded
 
 if TYPE_CHECKING:
-    from mercer.formats.portable import MappedPoints, Portable
+    from mercer.formats.portable import Portable
 
 # Operations in C, apart from functions of the same name; {f} is "f" for functions of float.
 _FORMS = {
@@ -45,6 +45,7 @@ class Source:
         # the type of the sum over the vectors, and the words before the type of a table and of a pointer into it
         self._sum, self._table_of, self._read = "double", "static const", "const"
         self._forms = _FORMS
+        self._x = "x" if exported.shift is None else "scaled"
         # names that belong to a view end with its number
         self._views = [(f"{k}", key, view) for k, (key, view) in enumerate(exported.views.items())]
 
@@ -86,6 +87,8 @@ class Source:
             lines += self._vectors(k, key, view) if view.inputs - {"sqnorm_x"} else []
             for j, A in enumerate(view.maps):
                 lines += self._table(f"map{k}_{j}", A)
+        for name in ("shift", "factor") if self._exported.shift is not None else ():
+            lines += self._table(name, getattr(self._exported, name))
         return [*lines, *self._coefficients(), *self._table("intercept", self._exported.intercept)]
 
     def _vectors(self, k, _key, view):
@@ -114,6 +117,10 @@ class Source:
         name, real = self._prefix, self._real
         n, m = self._exported.coef.shape
         lines = [f"{self._sum} sum[{m}];", "int i, j;"]
+        if self._exported.shift is not None:
+            d = self._exported.n_features
+            lines += [f"{real} scaled[{d}];"]
+            lines += loop("j", d, f"scaled[j] = (x[j] - {name}_shift[j]) * {name}_factor[j];")
         for k, _, view in self._views:
             lines += self._before(k, view)
         lines += loop("j", m, self._start())
@@ -132,7 +139,7 @@ class Source:
 
     def _before(self, k, view):
         """Return the lines that map x and compute its squared norm, before the loop over vectors."""
-        lines, x, real = [], "x", self._real
+        lines, x, real = [], self._x, self._real
         for j, A in enumerate(view.maps):
             table, out = f"{self._prefix}_map{k}_{j}", f"x{k}_{j}"
             if A.ndim == 2:
@@ -152,13 +159,17 @@ class Source:
         q, wanted = view.points.shape[1], sorted(view.inputs - {"sqnorm_x"})
         if not wanted:
             return []
-        x, (kind, number) = mapped(k, view), self._coordinate(k)
+        x, (kind, number) = self._mapped(k, view), self._coordinate(k)
         sums = {"dot": f"{x}[j] * z", "sqdist": "difference * difference", "sqnorm_z": "z * z"}
         lines = [f"{self._read} {kind} *z{k} = {self._prefix}_points{k} + {q} * i;"]
         lines += [f"{self._real} {name}{k} = 0;" for name in wanted]
         body = [f"const {self._real} z = {number};"]
         body += [f"const {self._real} difference = {x}[j] - z;"] if "sqdist" in wanted else []
         return [*lines, *loop("j", q, *body, *(f"{name}{k} += {sums[name]};" for name in wanted))]
+
+    def _mapped(self, k, view):
+        """Return the name of the point after the maps of view k."""
+        return f"x{k}_{len(view.maps) - 1}" if view.maps else self._x
 
     def _coordinate(self, k):
         """Return the type of the vectors in their table, and the expression of coordinate j of a vector."""
@@ -209,11 +220,6 @@ class Source:
             lines += _best("votes", c)
         lines = [f"{self._real} score[{m}];", *lines]
         return [f"int {name}_predict(const {self._real} *x)", "{", *_indented(lines), "}"]
-
-
-def mapped(k: str, view: MappedPoints) -> str:
-    """Return the name of the point after the maps of view k."""
-    return f"x{k}_{len(view.maps) - 1}" if view.maps else "x"
 
 
 def loop(i: str, n: int, *body: Any, start: int | str = 0) -> list[str]:

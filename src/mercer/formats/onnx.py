@@ -32,9 +32,9 @@ def to_onnx(model: Any, dtype: str = "float32", X: PointsLike | None = None) -> 
     ----------
     model : estimator, FittedExpansion, str or path
         Anything that `mercer.as_expansion` reads or `mercer.compress` returns: models of Mercer and scikit-learn, text
-        models of LIBSVM. Kernels of inner products and Euclidean distances, their sums, products, multiples, powers,
-        exponentials and normalised forms, also on linearly mapped inputs. skl2onnx converts pipelines after
-        `register_onnx_converters`.
+        models of LIBSVM; also a pipeline that scales columns before such a model. Kernels of inner products and
+        Euclidean distances, their sums, products, multiples, powers, exponentials and normalised forms, also on
+        linearly mapped inputs. skl2onnx converts other pipelines after `register_onnx_converters`.
     dtype : {"float32", "float64", "float16", "int8"}
         Of input, arithmetic and scores. "float16" and "int8" compute in float32 and store the vectors in 16 or 8 bits,
         with a scale for each column, and the coefficients in 16.
@@ -219,6 +219,8 @@ class _Graph:
     def model(self, X: str) -> dict[str, str]:
         """Add the model and return the names of its outputs."""
         exported, types = self._exported, self._onnx.TensorProto
+        if exported.shift is not None:
+            X = self.add("Mul", self.add("Sub", X, exported.shift[None]), exported.factor[None])
         K = self._kernel_values(X)
         if exported.dtype == np.float32:
             # coefficients of opposite sign cancel, so the sum over the vectors is computed in float64

@@ -14,6 +14,7 @@ from mercer._compute.memory import require_memory
 from mercer.formats._as_expansion import as_expansion
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.formats.libsvm import svm_type, text_of
+from mercer.formats.scaling import scaling
 from mercer.formats.tracing import NORMS, PAIRS, Symbol, ordered, trace
 from mercer.kernels.dot import Linear
 
@@ -67,6 +68,8 @@ class Portable:
         of pairs; an inlier if the score is at least 0. The first of equals wins.
     labels : list of int or str, or None
         Of the classes; -1 and 1 for outliers and inliers.
+    shift, factor : array (n_features,) or None
+        Of a pipeline whose steps scale columns: the kernel takes (x - shift) * factor.
     """
 
     dtype: np.dtype
@@ -78,6 +81,12 @@ class Portable:
     intercept: np.ndarray
     answer: str
     labels: list[Any] | None
+    shift: np.ndarray | None = None
+    factor: np.ndarray | None = None
+
+    def scaled(self, X: Array) -> Array:
+        """Return points as the kernel takes them (n, n_features)."""
+        return X if self.shift is None else (X - self.shift) * self.factor
 
     def constant(self, values: Array | float) -> Array | float:
         """Return numbers in the exported dtype; those out of range become its largest number, as in Mercer."""
@@ -93,7 +102,8 @@ def view_of(symbol: Symbol) -> tuple[Any, ...]:
 def portable(model: Any, dtype: str) -> Portable:
     """Return a fitted model as arithmetic, or raise for a model, kernel, label or dtype that exports do not support.
 
-    ``model`` is anything that `as_expansion` reads or returns, or a search with a ``best_estimator_``.
+    ``model`` is anything that `as_expansion` reads or returns, a pipeline that scales columns before such a model, or a
+    search with a ``best_estimator_``.
 
     Examples
     --------
@@ -106,12 +116,10 @@ def portable(model: Any, dtype: str) -> Portable:
     if dtype not in ("float32", "float64", np.float32, np.float64):
         raise ValueError(f"dtype = {dtype!r} must be 'float32' or 'float64'.")
     model = getattr(model, "best_estimator_", model)
+    shift = factor = None
     if isinstance(model, Pipeline):
-        raise TypeError(
-            "a pipeline cannot be exported; export its last step, pipeline[-1], and scale inputs as the earlier steps "
-            "do, or convert it to ONNX: skl2onnx.to_onnx(pipeline, X) after "
-            "mercer.formats.register_onnx_converters()."
-        )
+        shift, factor = scaling(model)
+        model = model.steps[-1][1]
     if isinstance(model, (str, os.PathLike)):
         model = text_of(model)
     fitted = model if isinstance(model, FittedExpansion) else as_expansion(model)
@@ -134,6 +142,8 @@ def portable(model: Any, dtype: str) -> Portable:
         intercept=np.asarray(fitted.intercept, np.float64),
         answer=answer,
         labels=labels,
+        shift=None if shift is None else np.broadcast_to(shift, psi.points.shape[1]),
+        factor=None if factor is None else np.broadcast_to(factor, psi.points.shape[1]),
     )
     _require_range(exported)
     return exported
@@ -181,6 +191,7 @@ def _mapped(X, A):
 def _require_range(exported):
     largest = float(np.finfo(exported.dtype).max)
     arrays = [exported.coef, exported.intercept, *(view.points for view in exported.views.values())]
+    arrays += [] if exported.shift is None else [exported.shift, exported.factor]
     most = max(float(abs(each).max(initial=0)) for each in arrays)
     if not most <= largest:
         raise ValueError(

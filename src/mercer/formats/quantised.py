@@ -165,9 +165,9 @@ class Quantised:
 
     def kernel(self, X: Array) -> Array:
         """Return the kernel values of points and vectors."""
-        found = {}
+        found, X = {}, self.exported.scaled(np.asarray(X, np.float64))
         for key, vectors in self.vectors.items():
-            mapped = np.asarray(X, np.float64)
+            mapped = X
             for A in vectors.view.maps:
                 mapped = mapped @ A.T if A.ndim == 2 else mapped * A if A.dtype.kind == "f" else mapped[:, A]
             found[key] = vectors.inputs(mapped)

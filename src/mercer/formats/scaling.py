@@ -1,0 +1,68 @@
+"""Scalers of scikit-learn before an exported model, as one shift and one factor for each column."""
+
+import functools
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+
+from mercer._common import Array
+
+Scaling = tuple[Array | float, Array | float]
+
+
+def scaling(pipeline: Pipeline) -> Scaling:
+    """Return shift a and factor b of all steps but the last, which map x to (x - a) * b, or raise TypeError.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import MinMaxScaler, StandardScaler
+    >>> from mercer.formats.scaling import scaling
+    >>> X = np.array([[0.0], [4.0]])
+    >>> scaling(make_pipeline(StandardScaler(), MinMaxScaler(), None).fit(X))
+    (array([0.]), array([0.25]))
+    """
+    shift, factor = 0.0, 1.0
+    for name, step in pipeline.steps[:-1]:
+        if step in (None, "passthrough"):
+            continue
+        if (type(step) is MinMaxScaler and step.clip) or not (found := _read(step)):
+            raise TypeError(
+                f"the step {name!r}, {step!r}, is no scaler of columns that an export can hold: StandardScaler, "
+                "MinMaxScaler without clip, MaxAbsScaler, RobustScaler. Export the last step, pipeline[-1], and "
+                "prepare inputs as the earlier steps do, or convert the pipeline to ONNX: "
+                "skl2onnx.to_onnx(pipeline, X) after mercer.formats.register_onnx_converters()."
+            )
+        shift, factor = shift + found[0] / factor, factor * found[1]
+    return shift, factor
+
+
+@functools.singledispatch
+def _read(step: Any) -> Scaling | None:
+    """Return shift and factor of a fitted scaler, None for any other step."""
+
+
+@_read.register
+def _(step: StandardScaler):
+    return _or(step.mean_ if step.with_mean else None, 0.0), 1 / _or(step.scale_, 1.0)
+
+
+@_read.register
+def _(step: RobustScaler):
+    return _or(step.center_, 0.0), 1 / _or(step.scale_, 1.0)
+
+
+@_read.register
+def _(step: MaxAbsScaler):
+    return 0.0, 1 / step.scale_
+
+
+@_read.register
+def _(step: MinMaxScaler):
+    return -step.min_ / step.scale_, step.scale_
+
+
+def _or(values, default):
+    return default if values is None else values
