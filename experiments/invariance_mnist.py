@@ -4,10 +4,11 @@ The digits of Schoelkopf, Simard, Smola, Vapnik, *Prior knowledge in support vec
 5 000 of MNIST, the central 20 x 20 pixels, scaled to [-1, 1]; 10 000 test digits. Published: linear 9.8 per cent,
 degree 4 4.0, and 3.6 with the map B at lambda from 0.3 to 0.4.
 
-Machines are one-vs-one with a hard margin (C = 10 over the mean k(x, x)). Kernels are scaled to the same mean |x|^2 for
-every lambda. Tangents are those of translations. In feature space they are tangents of the first 500 digits. The column
-"held out" is the error on the last 1 000 training digits of a machine trained on the other 4 000: lambda is selected by
-it, and test errors of other values are printed for comparison only.
+Support vector machines are one-vs-rest, as published, with a hard margin (C = 10 over the mean k(x, x)). Kernels are
+scaled to the same mean |x|^2 for every lambda. Tangents are those of translations. In feature space they are tangents
+of the first 500 digits. The column "held out" is the error on the last 1 000 training digits of a model trained on the
+other 4 000: lambda is selected by it. The last line of a table has the gain on the test digits; test errors of other
+values are printed for comparison only.
 
 Needs the data set mnist.npz in the folder that MERCER_DATA names.
 
@@ -64,7 +65,7 @@ def errors(kernel, data):
     """Return the test error and the error on held-out training digits in per cent."""
     X, y, X_test, y_test = data
     rest, kept = slice(0, len(X) * 4 // 5), slice(len(X) * 4 // 5, None)
-    svc = mc.SVC(C=10 / float(kernel.diag(X).mean()), kernel=kernel)
+    svc = mc.SVC(C=10 / float(kernel.diag(X).mean()), kernel=kernel, multi_class="ovr")
     held_out = 100 * (1 - svc.fit(X[rest], y[rest]).score(X[kept], y[kept]))
     return 100 * (1 - svc.fit(X, y).score(X_test, y_test)), held_out
 
@@ -87,9 +88,13 @@ def main():
     for part in options.parts:
         title, kernels = parts[part]
         print(f"{title}\n{'lambda':>8}{'test %':>8}{'held out %':>12}")
+        table = {}
         for weight, kernel in kernels:
-            test, held_out = errors(kernel, data)
+            table[weight] = test, held_out = errors(kernel, data)
             print(f"{weight:8g}{test:8.2f}{held_out:12.2f}", flush=True)
+        if 1.0 in table:
+            best = min(table, key=lambda weight: table[weight][1])
+            print(f"selected lambda = {best:g}: gain {table[1.0][0] - table[best][0]:.2f} (published, degree 4: 0.4)")
 
 
 if __name__ == "__main__":
