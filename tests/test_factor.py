@@ -7,6 +7,7 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as TheirKernelPCA
+from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
 from mercer import factor
@@ -293,3 +294,15 @@ def test_arguments_that_a_route_does_not_use_are_checked():
         qr(PHI, memory="-1GB")
     with pytest.raises(ValueError, match="random_state = 'x' must be a whole number"):
         svd(PHI, 2, random_state="x")
+
+
+@pytest.mark.parametrize("offset", [1e4, 1e6, 1e7])
+def test_components_of_points_far_from_the_origin_are_those_of_centred_points_or_warn(offset):
+    X = np.random.default_rng(5).standard_normal((30, 3))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        _, s = svd(mc.features(mc.Linear(), X + offset), 3)
+    error = np.abs(s**2 / np.linalg.svd(X - X.mean(axis=0))[1] ** 2 - 1).max()
+    said = [each for each in caught if each.category is ConvergenceWarning]
+    assert error < 1e-6 or "principal components are accurate to a share of" in str(said[0].message)
+    assert bool(said) == (offset >= 1e6)

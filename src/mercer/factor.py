@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, Memory, Seed, check_flag, check_integer, relative_tolerance, warn
 from mercer._compute.memory import parse_memory
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 _START_POINTS, _START_SHARE, _START_TOL = 1_000, 10, 1e-3
 # Rounding error of a kernel value in eps |phi|^2; where all vectors are equal, centring leaves nothing else.
 _NOISE = 8
+# A warning follows where rounding of kernel values is above this share of the largest eigenvalue.
+_INACCURATE = 1e-4
+_REMEDY = "give points that differ, a smaller bandwidth, or, for points far from the origin, subtract their mean"
 
 
 def svd(
@@ -74,7 +78,8 @@ def svd(
         When n exceeds the numerical rank. When the kernel is indefinite on these points, with lambda_min /
         lambda_max, the same for every n; only the positive eigenvalues are used.
     ConvergenceWarning
-        When an eigenpair does not reach its tolerance.
+        When an eigenpair does not reach its tolerance, or rounding of kernel values exceeds 1e-4 times the largest
+        eigenvalue: points far from the origin, or features that are nearly equal.
 
     Notes
     -----
@@ -130,12 +135,19 @@ def eigenpairs(
     norm = float(np.max(np.asarray(inner.diagonal(), np.float64)))
     message = (
         f"no variance: the {m} vectors are {'equal' if centre else 'zero'} up to rounding under the kernel "
-        f"{phi.kernel!r}, with squared norms up to {norm:.1e}; give points that differ, a smaller bandwidth, or, for "
-        "points far from the origin, subtract their mean"
+        f"{phi.kernel!r}, with squared norms up to {norm:.1e}; {_REMEDY}"
     )
     operator = Centred(inner) if centre else inner
     options = {"name": name, "norm": norm, "message": message, "random_state": random_state}
     pairs = positive_eigenpairs(operator, n, phi.kernel, start=lambda k: _start(phi, k + 8, centre), **options)
+    # roundings of m^2 values are independent
+    noise = m**0.5 * epsilon(operator) * norm / float(pairs.values[0])
+    if noise > _INACCURATE:
+        warn(
+            f"principal components are accurate to a share of {noise:.1g} only: rounding of k(x, x) up to {norm:.1e} "
+            f"meets a largest eigenvalue of {float(pairs.values[0]):.1e}; {_REMEDY}.",
+            ConvergenceWarning,
+        )
     xp = namespace_of(pairs.vectors)
     vectors = xp.astype(pairs.vectors, xp.float32 if inner.dtype == np.float32 else xp.float64)
     if centre:

@@ -18,7 +18,7 @@ from mercer.factor import require_numpy
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.convexity import negative_part, warn_nonconvex
 from mercer.linalg.generator import generator
-from mercer.linalg.operators import InnerProducts, Shifted, epsilon
+from mercer.linalg.operators import InnerProducts, Shifted, Weighted, epsilon
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion
@@ -29,6 +29,8 @@ _logger = logging.getLogger(__name__)
 _TOL = {"float64": 1e-8, "float32": 1e-4}
 # Negative eigenvalues within this share of the largest, times the number of vectors, may be rounding.
 _NEGATIVE = 8 * float(np.finfo(np.float32).eps)
+# Largest rounding of eigenvalues as a share of the sum of squared distances to the mean.
+_HIDDEN = 1e-4
 # Largest number of pivots of the preconditioner over the square root of the number of vectors, and the bytes that a
 # pivot takes for each vector: its column of the factor, and a share of the block of columns that is added to it.
 _PIVOTS, _BYTES = 10, 12
@@ -86,7 +88,8 @@ def lstsq(
     Warns
     -----
     ConvergenceWarning
-        When the relative residual exceeds 1e-8 (float32, and over eigenvalues: 1e-4). Otherwise it is logged.
+        When the relative residual exceeds 1e-8 (float32, and over eigenvalues: 1e-4). Otherwise it is logged. When the
+        eigenvalues that count as rounding may be those of differences of vectors, such as points far from the origin.
     UserWarning
         When M has negative eigenvalues above -ridge: the solution of the linear system is then a saddle point.
 
@@ -147,7 +150,9 @@ def solve(
     if ridge < 0:
         raise ValueError(f"ridge = {ridge!r} must be at least 0.")
     if is_rounding(ridge, inner):
-        return _minimum_norm(inner.dense(), Y, ridge, name)
+        M = inner.dense()
+        _warn_if_hidden(M, inner.scale if isinstance(inner, Weighted) else np.ones(m), name)
+        return _minimum_norm(M, Y, ridge, name)
     if 16 * m * m <= memory:
         return _direct(inner.dense(), Y, ridge, name)
     return _iterative(inner, Y, ridge, memory, random_state)
@@ -164,6 +169,20 @@ def _targets(Y, m):
         raise ValueError(f"Y must have shape ({m},) or ({m}, p), one row for each vector, got {Y.shape}.")
     refuse_large("Y", Y)
     return Y[:, None] if Y.ndim == 1 else Y
+
+
+def _warn_if_hidden(M, scale, name):
+    """Warn if the eigenvalues that count as rounding may be those of differences of vectors, multiplied by a scale."""
+    largest = float(np.max(M.diagonal()))
+    spread = float(np.trace(M) - scale @ M @ scale / (scale @ scale))
+    lost = len(M) * epsilon(M) * float(np.trace(M))
+    if len(M) > 1 and lost > _HIDDEN * spread:
+        warn(
+            f"{name} has entries up to {largest:.1g}, and the rounding of its eigenvalues, {lost:.1g}, hides "
+            f"differences of the vectors, whose squares have the sum {max(spread, 0.0):.1g}: features far from the "
+            "origin cause this; subtract their mean (StandardScaler), or use a larger ridge.",
+            ConvergenceWarning,
+        )
 
 
 def _minimum_norm(M, Y, ridge, name):

@@ -187,6 +187,9 @@ def test_certificates_of_random_problems_are_those_of_the_raw_inputs_and_warn_ex
         np.finfo(points.dtype).eps * np.abs(model.kernel_.diag(points)).max() * np.abs(model.dual_coef_).sum() ** 2
     )
     assert abs(found.dual - own.dual) <= (1e-4 if points.dtype == np.float32 else 1e-5) * size + rounding
+    if found.convex:
+        exact = rounding * np.finfo(np.float64).eps / np.finfo(points.dtype).eps
+        assert found.gap - own.gap <= 1e-9 * size + exact
     warned = any("above tol" in str(each.message) for each in caught if each.category is ConvergenceWarning)
     tol = _tolerance(model, points, target)
     assert abs(found.kkt - own.kkt) <= 0.1 * tol + 1e-3 * own.kkt
@@ -274,13 +277,26 @@ def test_an_intercept_that_float32_rounds_is_in_the_certificate_and_warned_of_ab
     values = mc.Expansion(values.kernel, values.points.astype(float), values.coef.astype(float))
     error = target - values(points.astype(float))[:, 0] - float(model.intercept_[0])
     primal = 0.5 * values.norms()[0] ** 2 + 2.0 * LOSSES[loss](error).sum()
-    np.testing.assert_allclose([own.primal, found.primal], primal, rtol=1e-6)
+    np.testing.assert_allclose(found.primal, primal, rtol=1e-6)
+    # a bound of the rounding is added
+    assert primal * (1 - 1e-6) <= own.primal <= primal * (1 + 1e-3)
     exact = mc.SVR(2.0, kernel=mc.Gaussian(0.5), loss=loss).fit(points.astype(float), target)
     assert found.dual <= exact.certificate_.primal * (1 + 1e-6)
     rounding = abs(exact.intercept_[0] - model.intercept_[0])
     said = [str(each.message) for each in caught]
     assert all(f"the intercept of SVR is rounded by {rounding:.1g}, above tol = 0.001" in each for each in said)
     assert bool(said) == (rounding > 1e-3)
+
+
+@pytest.mark.parametrize("C", [1.0, 40.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_stored_gap_and_violation_contain_the_rounding_of_float32(seed, C):
+    rng = np.random.default_rng(seed)
+    points, labels = rng.standard_normal((6, 2)).astype(np.float32), np.array([0, 0, 0, 1, 1, 1])
+    model = mc.SVC(C, kernel=mc.Gaussian(0.5)).fit(points, labels)
+    found, own = mc.certify(model, points, labels), model.certificate_
+    assert found.gap - 1e-12 * found.primal <= own.gap <= found.gap + 1e-3 * found.primal
+    assert found.kkt - 1e-12 <= own.kkt <= found.kkt + 1e-4
 
 
 def test_equal_targets_that_float32_rounds_cause_no_warning():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_ridge import KernelRidge as Reference
@@ -345,3 +345,17 @@ def test_a_tuned_model_survives_its_file(sample, tmp_path):
     np.testing.assert_array_equal(read.predict(X), model.predict(X))
     assert (read.alpha_, read.kernel_, read.tune) == (model.alpha_, model.kernel_, "marginal_likelihood")
     np.testing.assert_array_equal(read.variance(X[:3]), model.variance(X[:3]))
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2.0, 30)])
+def test_a_slope_that_the_rounding_of_an_offset_hides_is_warned_of(weights):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((30, 3)) + 1e7
+    y = X[:, 0] - X[:, 1] + 0.1 * rng.standard_normal(30)
+    with pytest.warns(ConvergenceWarning, match="hides differences of the vectors.*subtract their mean"):
+        model = KernelRidge(0.1, kernel="linear").fit(X, y, sample_weight=weights)
+    root = np.sqrt(np.ones(30) if weights is None else weights)
+    stacked = np.vstack([root[:, None] * X, 0.1**0.5 * np.eye(3)])
+    exact = X @ np.linalg.lstsq(stacked, np.append(root * y, np.zeros(3)))[0]
+    # the answer is wrong, and says so
+    assert np.abs(model.predict(X) - exact).max() > 0.1 * np.abs(exact).max()

@@ -196,9 +196,13 @@ def distance(expected, found):
     if [each.shape for each in expected] != [each.shape for each in found]:
         return np.inf
     pairs = [(np.asarray(a, float), np.asarray(b, float)) for a, b in zip(expected, found, strict=True) if np.size(a)]
+    # equal infinities, such as bounds that say nothing, do not differ
+    pairs = [[np.where(np.isinf(a) & (a == b), 0.0, each) for each in (a, b)] for a, b in pairs]
     # numbers that are rounding errors of others have no digits of their own
     least = 1e-6 * max((abs(a).max() for a, _ in pairs), default=0.0)
-    return max((abs(a - b).max() / max(abs(a).max(), least, 1e-300) for a, b in pairs), default=0.0)
+    with np.errstate(invalid="ignore"):
+        shares = [abs(a - b).max() / max(abs(a).max(), least, 1e-300) for a, b in pairs]
+    return float(np.max(np.nan_to_num([*shares, 0.0], nan=np.inf, posinf=np.inf)))
 
 
 def agreement(answers, problems, rtol):

@@ -80,3 +80,5 @@ def test_the_distance_of_results_is_relative_to_each_array():
     assert rules.distance([np.array([1e9])], [np.array([1e9 + 1])]) == pytest.approx(1e-9)
     assert rules.distance([np.ones(2)], [np.ones(3)]) == np.inf
     assert rules.distance([], []) == 0
+    assert rules.distance([np.array([2.0, np.inf])], [np.array([1.0, np.inf])]) == 0.5
+    assert rules.distance([np.array([2.0, np.inf])], [np.array([2.0, -np.inf])]) == np.inf

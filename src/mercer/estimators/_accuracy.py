@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from mercer._common import Array, warn
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._base import in_float64
 from mercer.linalg.convexity import warn_nonconvex
-from mercer.solvers._certify import total
+from mercer.solvers._certify import Certificate, total
+from mercer.solvers.svm.bias import excess, slopes
 from mercer.solvers.svm.correction import is_doubtful
 from mercer.solvers.svm.dual import joined
 
@@ -31,8 +33,8 @@ _COMPARED, _HIDDEN = 200, 0.1
 # Largest gap as a share of the objective if the violation is below the tolerance, and the share of k(x, x) below which
 # objectives are rounding: the optimum may be 0.
 _LARGEST_GAP, _ROUNDED = 0.01, 1e-9
-# Bound of the gap that rounding may hide, as a share of the largest that passes; the gap itself is far smaller.
-_HIDDEN_GAP = 0.5
+# Bound of the gap that rounding may hide, as a share of the largest that passes.
+_HIDDEN_GAP = 0.1
 # Largest relative error of the values of a model in float32.
 _SINGLE_ERROR = 1e-3
 
@@ -52,8 +54,8 @@ def conclude(
 
     ``recompute()`` gives it if the ``error`` of kernel rows, sums of them, or storing coefficients and intercepts, may
     move values by more than a share of the tolerance, which the solutions may already exceed, or the gap by a share of
-    the largest that passes; ``ridge`` is the largest term beside k(x, x). ``points`` are those of the kernel where the
-    model has others than its support vectors.
+    the largest that passes; otherwise bounds of both are added. ``ridge`` is the largest term beside k(x, x).
+    ``points`` are those of the kernel where the model has others than its support vectors.
     """
     evidence = problem.evidence
     found = total([each.certificate for each in solutions])
@@ -61,13 +63,16 @@ def conclude(
     unsure = any(each.violation > tol or is_doubtful(each, tol) for each in solutions)
     # targets of a regression may be far from 0
     blurred = float(np.finfo(np.float64).eps) * float(np.abs(joined(duals, "target")).max())
-    noise, rounded = _noise(solutions, error, ridge + largest, problem.dtype)
+    noise, blind, rounded = _noise(solutions, error, ridge + largest, problem.dtype)
     bias = np.array([each.bias for each in solutions])
     moved = float(np.abs(bias - bias.astype(problem.dtype)).max())
-    hidden = (noise + moved) * _reach(duals, solutions) > _HIDDEN_GAP * _LARGEST_GAP * _size(found, largest)
+    slack = 2 * (blind + moved) * _reach(duals, solutions, blind + moved)
+    hidden = slack > _HIDDEN_GAP * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
     # rounding in float64 moves the gap of a huge C by any number: another point of the same values has none
-    if evidence is not None or unsure or hidden or noise + rounded + moved + blurred > _NOTICED * tol:
+    if evidence is not None or unsure or hidden or 2 * noise + rounded + moved + blurred > _NOTICED * tol:
         found = recompute()
+    else:
+        found = Certificate(found.primal + slack, found.dual, found.kkt + 2 * noise)
     model.certificate_ = replace(found, convex=evidence is None)
     if evidence is not None:
         warn_nonconvex(type(model).__name__, evidence)
@@ -75,24 +80,37 @@ def conclude(
 
 
 def _noise(solutions, error, largest, dtype):
-    """Return the largest rounding of gradients by kernel rows with an error and stored coefficients, and by sums."""
+    """Return the largest rounding of gradients by kernel rows with an error and stored coefficients, and by sums.
+
+    The first number is that of the gradients which decide the violation, where it was measured; the second is of all.
+    """
     starts = np.cumsum([0] + [len(each.coef) for each in solutions[:-1]])
     coef, measured = joined(solutions, "coef"), np.array([each.noise for each in solutions])
     sizes, moved = (np.sqrt(np.add.reduceat(np.square(values), starts)) for values in (coef, coef - coef.astype(dtype)))
     # partial sums of values of one sign are large where all of them cancel
     rounded = float(np.finfo(np.float64).eps) * np.add.reduceat(np.abs(coef), starts)
-    noise = np.where(np.isnan(measured), np.nan_to_num(error) * sizes, measured)
-    return float((noise + largest * moved).max()), float(largest * rounded.max())
+    blind = np.nan_to_num(error) * sizes
+    noise = np.where(np.isnan(measured), blind, measured)
+    return tuple(float(each.max()) for each in (noise + largest * moved, blind + largest * moved, largest * rounded))
 
 
-def _reach(duals, solutions):
-    """Return the sum of the ranges of the coefficients of duals, by which the gap grows with an error of gradients."""
-    span, coef = joined(duals, "upper") - joined(duals, "lower"), joined(solutions, "coef")
+def _reach(duals, solutions, noise):
+    """Return the sum of the ranges of the coefficients that an error of gradients may move: the gap grows by both.
+
+    Others are at a bound, and the objective falls by more than the error away from it.
+    """
+    lower, upper = joined(duals, "lower"), joined(duals, "upper")
+    coef, gradient = joined(solutions, "coef"), joined(solutions, "gradient")
+    sizes = [len(each.coef) for each in solutions]
+    bias, epsilon = (np.repeat([getattr(each, name) for each in solutions], sizes) for name in ("bias", "epsilon"))
     if duals[0].total is not None and duals[0].one_sided:
         # bounds are in units of a C that the coefficients of each dual show
-        stops = np.cumsum([0] + [len(each.coef) for each in solutions])
-        span = span * np.repeat(np.maximum.reduceat(np.abs(coef) / span, stops[:-1]), np.diff(stops))
-    return float(np.where(np.isfinite(span), span, 2 * np.abs(coef)).sum())
+        starts = np.cumsum([0, *sizes[:-1]])
+        shown = np.repeat(np.maximum.reduceat(np.abs(coef) / (upper - lower), starts), sizes)
+        lower, upper = shown * lower, shown * upper
+    rising, falling = slopes(gradient, coef, SimpleNamespace(lower=lower, upper=upper, epsilon=epsilon))
+    span = np.where(np.isfinite(upper - lower), upper - lower, 2 * np.abs(coef))
+    return float(span[excess(rising, falling, bias) > -noise].sum())
 
 
 def warn_inaccurate(

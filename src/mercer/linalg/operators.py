@@ -117,25 +117,25 @@ class Weighted:
     __array_ufunc__: ClassVar[None] = None
 
     def __init__(self, operator: Any, scale: Array) -> None:
-        self._operator, self._scale = operator, scale
+        self._operator, self.scale = operator, scale
         self.shape, self.dtype = operator.shape, operator.dtype
 
     def __matmul__(self, V: Array) -> Array:
-        return self._scale[:, None] * np.asarray(self._operator @ (self._scale[:, None] * V), np.float64)
+        return self.scale[:, None] * np.asarray(self._operator @ (self.scale[:, None] * V), np.float64)
 
     def diagonal(self) -> Array:
         """Return the squared norms of the multiplied vectors (n,)."""
-        return self._scale**2 * np.asarray(self._operator.diagonal(), np.float64)
+        return self.scale**2 * np.asarray(self._operator.diagonal(), np.float64)
 
     def __getitem__(self, index: tuple[Any, ...]) -> Any:
         rows, columns = _positions(index, self.shape[0])
-        return self._scale[rows, None] * self._operator[rows, columns] * self._scale[columns]
+        return self.scale[rows, None] * self._operator[rows, columns] * self.scale[columns]
 
     def dense(self) -> Array:
         """Return the matrix in float64."""
         M = self._operator.dense()
-        M *= self._scale[:, None]
-        M *= self._scale
+        M *= self.scale[:, None]
+        M *= self.scale
         return M
 
 

@@ -23,13 +23,13 @@ class Certificate:
     ----------
     primal, dual : float
         Objective values; the optimum of a convex problem lies between them up to the rounding of kernel values, which
-        `certify` computes in float64. Those of ``certificate_`` may be float32, where that moves the gap by less than a
-        half per cent of the objective.
+        `certify` computes in float64. Those of ``certificate_`` may be float32, where that moves the gap by at most 0.1
+        per cent of the objective; ``primal`` contains this bound, so that the gap is not below that of `certify`.
     gap : float or None
         primal - dual, at least 0 up to rounding; None if the problem is not convex, where it bounds nothing.
     kkt : float
-        Largest violation of the optimality conditions, over all binary classifiers; 0 at the optimum, and at any other
-        stationary point of a problem that is not convex.
+        Largest violation of the optimality conditions, over all binary classifiers, with a bound of its rounding; 0 at
+        the optimum, and at any other stationary point of a problem that is not convex.
     convex : bool
         Whether the kernel is positive semidefinite on changes of sum 0: proved, or not refuted on the training points
         (see `make_positive`).

@@ -20,7 +20,7 @@ from mercer.solvers.ridge import orthonormal_basis, restricted_bytes
 
 # Directions after the first are kept if they separate by this many times the rounding, and a warning follows if
 # rounding is this share of the first.
-_RESOLVED, _INACCURATE = 32, 0.01
+_RESOLVED, _INACCURATE = 32, 1e-4
 # Points whose coordinates are in memory at a time.
 _ROWS = 1024
 
