@@ -1,13 +1,13 @@
-"""Weights of several kernels beside a grid search over the single kernels, on three data sets.
+"""Weights of several kernels beside a grid search over the single kernels, on four data sets.
 
-Kernels of ida_image and ida_waveform are Gaussians of seven widths (the median rule times powers of 4), a linear and a
+Kernels of sets of ida are Gaussians of seven widths (the median rule times powers of 4), a linear and a
 cubic kernel, on columns of variance 1; those of splice_uci are spectrum kernels of the strings of letters, weighted
 degree kernels, and Gaussians of the shares of the four letters in three parts of the sequence (numbers), by columns.
 All are scaled to variance 1 in feature space. Kernels and C are chosen by 5 folds of the training rows:
 
 - search: the best single kernel.
-- alignment, svm: the sum that `combine` returns; weights are learned on the rows that a fold trains on. For "svm" the
-  margin of the weights is hard, whatever the C of the classifier.
+- alignment, svm: the sum that `combine` returns; weights are learned on the rows that a fold trains on. For "svm" the C
+  of the weights is that of the classifier.
 - either: the sum of "svm" if it is better than the best single kernel by one standard error over the folds, otherwise
   that kernel.
 
@@ -30,9 +30,7 @@ from mercer import datasets
 from mercer.learning import combination
 
 CS = [0.1, 1.0, 10.0, 100.0]
-# C of the weights.
-HARD = 100.0
-SETS = ["ida_image", "ida_waveform", "splice_uci"]
+SETS = ["ida_image", "ida_waveform", "ida_banana", "splice_uci"]
 
 
 def kernels_of(X):
@@ -71,19 +69,22 @@ def fitted(kernels, X, y, method=None, singles=True):
     kernels, y = scaled(kernels, X), np.asarray(y)
 
     def candidates(points, labels):
-        sums = [combination(kernels, points, labels, method, C=HARD)] if method else []
-        found = [(each.kernel, np.sum(each.weights > 0)) for each in sums]
-        return found + [(kernel, 1) for kernel in kernels] * singles
+        """Return rows of kernels with their numbers, one for each C."""
+        rows = [[(kernel, 1)] * len(CS) for kernel in kernels] * singles
+        if method is None:
+            return rows
+        found = [combination(kernels, points, labels, method, C=C) for C in (CS if method == "svm" else CS[:1])]
+        sums = [(each.kernel, np.sum(each.weights > 0)) for each in found]
+        return [sums if method == "svm" else sums * len(CS), *rows]
 
     errors = []
     for rows, others in StratifiedKFold(5).split(y, y):
         train, held_out = take(X, rows), take(X, others)
-        models = [
-            [mc.SVC(C, kernel=kernel).fit(train, y[rows]) for C in CS] for kernel, _ in candidates(train, y[rows])
-        ]
+        tried = [zip(CS, row, strict=True) for row in candidates(train, y[rows])]
+        models = [[mc.SVC(C, kernel=kernel).fit(train, y[rows]) for C, (kernel, _) in row] for row in tried]
         errors.append([[1 - model.score(held_out, y[others]) for model in row] for row in models])
     k, C = selected(np.array(errors), both=method is not None and singles)
-    kernel, count = candidates(X, y)[k]
+    kernel, count = candidates(X, y)[k][C]
     return mc.SVC(CS[C], kernel=kernel).fit(X, y), count
 
 
