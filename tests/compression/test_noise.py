@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
 
 import mercer as mc
 from mercer.compression.noise import refit_at_noise, spread, wanted_copies, with_noise
@@ -70,19 +71,39 @@ def test_enough_rows_are_fitted_without_noise():
     np.testing.assert_array_equal(found.points, refit(kernel, start, X, F, labelled=False).points)
 
 
-def test_labels_count_where_rows_are_many_only(monkeypatch):
+@pytest.mark.parametrize(
+    ("many", "lead", "labelled"), [(False, 1.1, 1), (False, 0.9, 0), (True, -0.9, 1), (True, -1.1, 0)]
+)
+def test_labels_must_lead_where_rows_are_few_and_must_not_trail_where_they_are_many(many, lead, labelled, monkeypatch):
     X = np.linspace(-3, 3, 500)[:, None]
-    kernel, start = mc.Gaussian(1.0), np.array([[-1.0], [0.6]])
-    F = X.copy()
-    own, labels = np.sign(F), np.sign(F + 0.5)
+    monkeypatch.setattr("mercer.compression.noise._MANY", 500 if many else 501)
+    monkeypatch.setattr("mercer.compression.noise.standard_errors", lambda *_: lead)
 
-    def found():
+    def found(labels):
         options = {"scale": np.ones(1), "random_state": 0}
-        return refit_at_noise(kernel, start, X, lambda _points: (F, own), labels, **options)[1].points
+        answers = lambda rows: (rows, np.sign(rows))  # noqa: E731
+        return refit_at_noise(mc.Gaussian(1.0), np.array([[-1.0], [0.6]]), X, answers, labels, **options)[1].points
 
-    np.testing.assert_array_equal(found(), refit(kernel, start, X, F, own, labelled=False).points)
-    monkeypatch.setattr("mercer.compression.noise._MANY", 500)
-    np.testing.assert_array_equal(found(), refit(kernel, start, X, F, labels, random_state=0).points)
+    # other labels change the result where they count
+    assert np.array_equal(found(np.sign(X + 0.5)), found(np.sign(X + 0.8))) == (not labelled)
+
+
+def test_labels_replace_the_outputs_of_a_model_that_misses_them(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.random((3000, 2))
+    y = np.floor(3 * X).sum(axis=1) % 2
+    model = mc.SVC(0.03, kernel=mc.Gaussian(5.0)).fit(X[:1000], y[:1000])
+    small = mc.compress(model, X[:1000], y[:1000], n_vectors=30, random_state=0)
+    assert small.score(X[1000:], y[1000:]) > model.score(X[1000:], y[1000:]) + 0.1
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_labels_that_mislead_few_vectors_do_not_count(many, monkeypatch):
+    X, y = make_classification(2600, 20, n_informative=10, n_classes=3, random_state=0)
+    monkeypatch.setattr("mercer.compression.noise._MANY", 600 if many else 601)
+    model = mc.SVC(10.0, kernel=mc.Gaussian(0.02)).fit(X[:600], y[:600])
+    small = mc.compress(model, X[:600], y[:600], n_vectors=30, random_state=0)
+    assert small.score(X[600:], y[600:]) > model.score(X[600:], y[600:]) - 0.02
 
 
 def test_a_wider_kernel_is_selected_where_few_vectors_follow_the_boundary_better(global_random_seed):

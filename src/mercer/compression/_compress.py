@@ -39,13 +39,15 @@ def compress(
 
     .. math:: \min_{Z, B, b} \sum_{ij} (F_{ij} - S_{ij})^2, \qquad F = \psi(X) + b_0, \quad S = k(X, Z) B + b.
 
-    Where fewer than 4 096 rows are few for the numbers fitted, noisy copies are added, at which the model gives the
-    outputs, and a Gaussian kernel of a classifier may become wider. For classifiers, a second optimisation in Z, B and
-    b counts what decides labels: with :math:`U_{ij} = \pm 1` the sign of :math:`F_{ij}` it minimises the sum of
+    Where rows are few for the numbers fitted, noisy copies are added, at which the model gives the outputs, and a
+    Gaussian kernel of a classifier may become wider. For classifiers, a second optimisation in Z, B and b counts what
+    decides labels: with :math:`U_{ij} = \pm 1` the sign of :math:`F_{ij}` it minimises the sum of
     :math:`(F_{ij} - S_{ij})^2` where :math:`|F_{ij}| < 1`, and elsewhere that of
     :math:`\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2`, mu = 0.01, without the binary classifiers that do
-    not concern the class of row i. From 4 096 rows on, and with ``neighbours``, the labels y give U, the second
-    term counts everywhere, and mu is 0.1, or 0.01 if held-out rows show that fewer labels are then missed.
+    not concern the class of row i. With ``neighbours``, and where a shorter fit to labels misses fewer of those held
+    out than one to outputs, the labels y give U, there is no noise, the second term counts everywhere, and mu is 0.1,
+    or 0.01 if held-out rows show that fewer labels are then missed. The difference must be a standard error in favour
+    of labels below 4 096 rows, and in favour of outputs from there on.
 
     Parameters
     ----------
@@ -56,8 +58,8 @@ def compress(
     X : rows (n, d), optional
         Data like those to be predicted, such as the training data.
     y : array (n,) or (n, m), optional
-        Labels or targets, which the report compares both models with. Labels give the classes of the starts, and from
-        4 096 rows on, or with ``neighbours``, classifiers are fitted to them, too.
+        Labels or targets, which the report compares both models with. Labels give the classes of the starts, and
+        classifiers are fitted to them where that has fewer errors on held-out rows, or with ``neighbours``.
     n_vectors : int or float, optional
         Maximum number of distinct vectors over all columns, or that share of the vectors of the model, in (0, 1). A
         model that has no more is returned with its vectors.

@@ -1,4 +1,4 @@
-"""Fit of few vectors to a model at few rows, with noisy copies of the rows.
+"""Fit of few vectors to a model at rows with noisy copies, or to labels.
 
 The model gives its outputs at any point. With few rows for each free number, moved vectors meet the outputs at the rows
 and miss those between them; with noise that the data do not have, they meet outputs that no data need.
@@ -9,61 +9,117 @@ from sklearn.neighbors import NearestNeighbors
 
 from mercer import landmarks
 from mercer.compression.objective import Objective
-from mercer.compression.refit import LOW_WEIGHT, VALUES, refit
+from mercer.compression.refit import LOW_WEIGHT, VALUES, refit, standard_errors
 from mercer.kernels import Gaussian
 
-# Rows that are many: their labels count, and there is no noise, which costs time and made clean data sets worse.
+# Rows that are many: unless labels mislead, there is no noise, which costs time and made clean data sets worse.
 _MANY = 4096
 # Equations wanted for each free number, and most copies of the rows.
 _EQUATIONS, _COPIES = 10, 5
 # Neighbours that give the distance of a row to other rows, and most rows among which they are searched.
 _NEAR, _AMONG = 5, 4096
-# Levels of the noise. They are compared on every fourth row, with a third of the passes.
+# Levels of the noise. They are compared on every fourth row, with a third of the passes: fewer do not show how labels
+# mislead.
 _LEVELS, _HELD, _TRIAL = (0.5, 1.0), 4, 1 / 3
+# Lead of labels or outputs by which one replaces the other.
+_STANDARD_ERRORS = 1.0
 # Most halvings of gamma.
 _HALVINGS = 3
 
 
 def refit_at_noise(kernel, start, X, answers, signs=None, *, scale, random_state, callback=None):
-    r"""Return a kernel and `refit` at rows X (n, d) and, where they are few, at noisy copies of them.
+    r"""Return a kernel and `refit` to the outputs of a model at rows X (n, d) and noisy copies of them, or to labels.
 
-    ``answers(X)`` gives outputs and their signs; from 4 096 rows on, ``signs`` count, those of the labels. A row has
-    normal noise of standard deviation :math:`\lambda r / \sqrt d`, with r its mean distance to the 5 nearest rows. The
-    level :math:`\lambda` of 1/2 or 1 is that with the smallest loss on rows held out of a shorter fit: at outputs in
-    (-1, 1) the squared difference, elsewhere the violation of the margin. The gamma of a Gaussian kernel is halved
-    while fewer held-out rows with noise have an output of the wrong sign: few vectors follow a boundary better with
-    wider functions.
+    ``answers(X)`` gives outputs and their signs, ``signs`` are those of the labels. A row has normal noise of standard
+    deviation :math:`\lambda r / \sqrt d`, with r its mean distance to the 5 nearest rows. The level :math:`\lambda` of
+    1/2 or 1 is that with the smallest loss on rows held out of a shorter fit: at outputs in (-1, 1) the squared
+    difference, elsewhere the violation of the margin. The gamma of a Gaussian kernel is halved while fewer held-out
+    rows with noise have an output of the wrong sign: few vectors follow a boundary better with wider functions.
+
+    Labels lead to fewer errors than the outputs of the model, or to far more. A shorter fit to each shows which on
+    held-out rows. Below 4 096 rows the labels must be better by a standard error; from there on the outputs must be,
+    because noisy copies of many rows take long.
     """
     options = {"scale": scale, "random_state": random_state, "callback": callback}
-    outputs, own = answers(X)
-    if len(X) >= _MANY:
-        return kernel, refit(kernel, start, X, outputs, signs, **options)
-    options["labelled"] = False
-    columns = outputs.shape[1] if own is None else np.abs(own).sum(axis=1).mean()
-    copies = wanted_copies(len(X), len(start), X.shape[1], columns)
-    held = np.arange(len(X)) % _HELD == 0
-    if not copies or held.all():
-        return kernel, refit(kernel, start, X, outputs, own, **options)
-    sizes = spread(X, random_state)
+    trials = _Trials(kernel, start, X, answers, signs, options)
+    labels = signs is not None and not trials.held.all()
+    if labels and len(X) >= _MANY and trials.lead_of_labels(kernel) > -_STANDARD_ERRORS:
+        return kernel, trials.to_labels()
+    wider, found, level = trials.best()
+    if labels and len(X) < _MANY and trials.lead_of_labels(wider, found) > _STANDARD_ERRORS:
+        return kernel, trials.to_labels()
+    rows = trials.noisy(slice(None), level, trials.copies)
+    return wider, refit(wider, start, rows, *answers(rows), labelled=False, **options)
 
-    def noisy(rows, level):
-        found = with_noise(X[rows], level * sizes[rows], copies, random_state)
-        return np.maximum(found, 0) if kernel.tags.nonnegative else found
 
-    def trial(kernel, level):
-        seen = noisy(~held, level)
-        found = refit(kernel, start, seen, *answers(seen), share=_TRIAL, **options)
-        return found.points, found.coef / scale, found.intercept / scale
+class _Trials:
+    """Shorter fits without held-out rows, to outputs with noise and to labels."""
 
-    if own is None:
-        fits = [trial(kernel, _LEVELS[0])]
-    else:
-        kernel, *fits = _widened(kernel, noisy(held, _LEVELS[0]), answers, lambda kernel: trial(kernel, _LEVELS[0]))
-    fits += [trial(kernel, level) for level in _LEVELS[1:]]
-    unseen = Objective(kernel, X[held], outputs[held] / scale, None if own is None else own[held], inside=True)
-    losses = [unseen.loss(*found, LOW_WEIGHT) for found in fits]
-    rows = noisy(slice(None), _LEVELS[int(np.argmin(losses))])
-    return kernel, refit(kernel, start, rows, *answers(rows), **options)
+    def __init__(self, kernel, start, X, answers, signs, options):
+        self.kernel, self.start, self.X, self.answers, self.signs, self.options = (
+            kernel,
+            start,
+            X,
+            answers,
+            signs,
+            options,
+        )
+        self.outputs, self.own = answers(X)
+        columns = self.outputs.shape[1] if self.own is None else np.abs(self.own).sum(axis=1).mean()
+        self.held = np.arange(len(X)) % _HELD == 0
+        self.copies = 0 if self.held.all() else wanted_copies(len(X), len(start), X.shape[1], columns)
+        self.sizes = spread(X, options["random_state"]) if self.copies else np.zeros((len(X), 1))
+
+    def noisy(self, rows, level, copies):
+        """Return some of the rows with noisy copies."""
+        found = with_noise(self.X[rows], level * self.sizes[rows], copies, self.options["random_state"])
+        return np.maximum(found, 0) if self.kernel.tags.nonnegative else found
+
+    def of_outputs(self, kernel, level, copies):
+        """Return points, coefficients and intercepts fitted to outputs."""
+        rows = self.noisy(~self.held, level, copies)
+        return self._fit(kernel, rows, *self.answers(rows), labelled=False)
+
+    def best(self):
+        """Return kernel, fit and level of the smallest loss on held-out rows; without copies none is fitted."""
+        kernel, level = self.kernel, _LEVELS[0]
+        if not self.copies:
+            return kernel, None, level
+        if self.own is None:
+            fits = [self.of_outputs(kernel, level, self.copies)]
+        else:
+            rows = self.noisy(self.held, level, self.copies)
+            kernel, *fits = _widened(kernel, rows, self.answers, lambda each: self.of_outputs(each, level, self.copies))
+        fits += [self.of_outputs(kernel, level, self.copies) for level in _LEVELS[1:]]
+        losses = [self._unseen(kernel, self.own).loss(*found, LOW_WEIGHT) for found in fits]
+        best = int(np.argmin(losses))
+        return kernel, fits[best], _LEVELS[best]
+
+    def lead_of_labels(self, kernel, found=None):
+        """Return by how many standard errors a fit to labels has fewer wrong ones than a fit to outputs."""
+        seen = ~self.held
+        if found is None:
+            # one copy is enough for the comparison
+            found = self.of_outputs(kernel, _LEVELS[0], min(self.copies, 1))
+        self.labelled = self._fit(self.kernel, self.X[seen], self.outputs[seen], self.signs[seen])
+        pairs = ((kernel, found), (self.kernel, self.labelled))
+        return standard_errors(*(self._unseen(each, self.signs).count_errors(*fit) for each, fit in pairs))
+
+    def to_labels(self):
+        """Return the fit to the labels of all rows, from where the shorter one ended."""
+        start, share = self.labelled[0], 1 - _TRIAL
+        return refit(self.kernel, start, self.X, self.outputs, self.signs, share=share, **self.options)
+
+    def _fit(self, kernel, rows, outputs, signs, **options):
+        found = refit(kernel, self.start, rows, outputs, signs, share=_TRIAL, **self.options, **options)
+        return found.points, found.coef / self.options["scale"], found.intercept / self.options["scale"]
+
+    def _unseen(self, kernel, signs):
+        """Return the objective on held-out rows."""
+        held, scale = self.held, self.options["scale"]
+        return Objective(
+            kernel, self.X[held], self.outputs[held] / scale, None if signs is None else signs[held], inside=True
+        )
 
 
 def _widened(kernel, X, answers, fit):

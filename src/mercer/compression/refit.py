@@ -154,9 +154,22 @@ def _select_weight(seen, held, copies, start, passes, callback):
     """Return the weight mu with fewer errors on held-out rows."""
     first, low = (seen.fit_margins(*start, weight, passes, callback) for weight in (_WEIGHT, LOW_WEIGHT))
     # copies of a row are not independent
-    gain = (held.count_errors(*first) - held.count_errors(*low)).reshape(copies, -1).sum(axis=0)
-    better = gain.sum() > _STANDARD_ERRORS * np.sqrt(np.sum(gain**2))
-    return LOW_WEIGHT if better else _WEIGHT
+    errors = (held.count_errors(*each).reshape(copies, -1).sum(axis=0) for each in (first, low))
+    return LOW_WEIGHT if standard_errors(*errors) > _STANDARD_ERRORS else _WEIGHT
+
+
+def standard_errors(first: Array, second: Array) -> float:
+    """Return by how many standard errors the sum of the first numbers exceeds that of the second, paired ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer.compression.refit import standard_errors
+    >>> standard_errors(np.array([1, 1, 1, 1, 0]), np.array([0, 0, 0, 0, 0]))
+    2.0
+    """
+    gain = np.asarray(first) - second
+    return float(gain.sum() / max(np.sqrt(np.sum(gain**2)), 1.0))
 
 
 def _drawn(n, p, random_state):
