@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-HEAVY = ("numba", "torch", "dask", "matplotlib", "onnx")
+HEAVY = ("numba", "torch", "dask", "matplotlib", "onnx", "mercer.cli", "sklearn.datasets")
 
 
 def _python(code, *options, **environment):

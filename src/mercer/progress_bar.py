@@ -4,7 +4,6 @@ import sys
 from typing import Any, Self
 
 from mercer._common import check_integer
-from mercer.cli.progress import Progress
 
 
 class ProgressBar:
@@ -100,6 +99,9 @@ def _rich():
 
 def _plain():
     """Return the functions that draw and end a line of text."""
+    # the command line imports more
+    from mercer.cli.progress import Progress
+
     line = Progress(sys.stderr)
     shown = []
 

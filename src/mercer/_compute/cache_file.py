@@ -4,6 +4,8 @@ import functools
 import hashlib
 import pickle
 
+from mercer._compute.notice import watch_compilations
+
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -11,6 +13,9 @@ _DIGEST = hashlib.sha256().digest_size
 def checked_file():
     """Return Numba's class of the files of one function, with a checksum of each file; Numba is imported then."""
     from numba.core.caching import IndexDataCacheFile
+
+    # before the first compilation
+    watch_compilations()
 
     class CheckedFile(IndexDataCacheFile):
         """Files of the machine code of one function, each of which starts with the checksum of its content."""

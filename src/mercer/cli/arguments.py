@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import mercer
-from mercer.cli import compress, demo, explore, info
+from mercer.cli import compress, demo, explore, info, warmup
 from mercer.cli.output import SUFFIXES
 from mercer.cli.tables import KINDS
 from mercer.formats.quantised import CODED
@@ -27,6 +27,7 @@ def parse(arguments: Any) -> tuple[Any, ...]:
     _add_info(commands)
     _add_demo(commands)
     _add_explore(commands)
+    _add_warmup(commands)
     options = parser.parse_args(arguments)
     if options.command is None:
         parser.print_help(sys.stderr)
@@ -82,6 +83,16 @@ def _add_output(parser):
         help="numbers in onnx and c files (default: float32 for onnx, float64 for c); float16 and int8 store vectors "
         "in 16 or 8 bits and need --data",
     )
+
+
+def _add_warmup(commands):
+    parser = commands.add_parser(
+        "warmup",
+        help="compile the machine code of the common kernels, so that first calls take no seconds",
+        description="Train and apply small models with the common kernels in float64 and float32; the machine code "
+        "that these calls compile is kept on disk, beside the source or in the folder NUMBA_CACHE_DIR.",
+    )
+    parser.set_defaults(command=warmup.run)
 
 
 def _add_info(commands):

@@ -1,0 +1,41 @@
+"""One line of the log on the first compilation that takes more than a second."""
+
+import functools
+import logging
+import threading
+from typing import Any
+
+_log = logging.getLogger("mercer")
+# Seconds of compilation before the notice.
+_SILENT = 1.0
+
+
+@functools.cache
+def watch_compilations() -> None:
+    """Let Numba tell of compilations, once in a process; Numba is imported then."""
+    from numba.core import event
+
+    class Watch(event.Listener):
+        """Start a timer at each compilation, and stop it at its end."""
+
+        def __init__(self) -> None:
+            self._timers: list[threading.Timer] = []
+
+        def on_start(self, event: Any) -> None:
+            self._timers.append(threading.Timer(_SILENT, announce))
+            self._timers[-1].daemon = True
+            self._timers[-1].start()
+
+        def on_end(self, event: Any) -> None:
+            self._timers.pop().cancel()
+
+    event.register("numba:compile", Watch())
+
+
+@functools.cache
+def announce() -> None:
+    """Log the notice, once in a process."""
+    _log.warning(
+        "Mercer compiles machine code at the first call, which takes seconds and is kept on disk; the command "
+        "'mercer warmup' does so for common kernels."
+    )

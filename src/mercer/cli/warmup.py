@@ -1,0 +1,78 @@
+"""mercer warmup: compile the machine code of the common kernels, and keep it on disk."""
+
+from __future__ import annotations
+
+import logging
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer.estimators import SVC, SVCCV, KernelPCA
+from mercer.expansion import features
+from mercer.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from mercer.preimages import preimage
+
+if TYPE_CHECKING:
+    import argparse
+
+    from mercer.kernels.base import Kernel
+
+KERNELS = (Gaussian(0.5), Linear(), Polynomial(3, 0.5, 1.0), Sigmoid(0.1, 0.0), Laplacian(0.5))
+DTYPES = ("float64", "float32")
+# Machine code differs by the number of columns, and that of solvers by the number of rows.
+_COLUMNS, _ROWS = (8, 9), (200, 300)
+
+
+def run(_options: argparse.Namespace, progress: Any) -> str:
+    """Compile, tell each step, and return a line on the time."""
+    start, log = time.monotonic(), logging.getLogger("mercer")
+    level = log.level
+    # the notice on compilations points here
+    log.setLevel(logging.ERROR)
+    try:
+        tasks = list(steps(KERNELS, DTYPES))
+        for done, (text, task) in enumerate(tasks):
+            progress(text)
+            progress.step(done, len(tasks))
+            with warnings.catch_warnings():
+                # the hyperbolic tangent is indefinite
+                warnings.simplefilter("ignore")
+                task()
+    finally:
+        log.setLevel(level)
+    return f"{len(tasks)} calls in {time.monotonic() - start:.0f} s; their machine code is on disk"
+
+
+def steps(kernels: Any, dtypes: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the name of each step and the function that makes its calls."""
+    for dtype in dtypes:
+        yield (
+            f"searches over C, {dtype}",
+            lambda dtype=dtype: SVCCV(Gaussian(0.5), Cs=3, cv=2).fit(*_data(60, 8, dtype)),
+        )
+        for kernel in kernels:
+            for name, calls in (("support vector machines", _train), ("components and pre-images", _look_inside)):
+                text = f"{name}, {type(kernel).__name__}, {dtype}"
+                yield text, lambda calls=calls, kernel=kernel, dtype=dtype: calls(kernel, dtype)
+
+
+def _train(kernel: Kernel, dtype: str) -> None:
+    for n in _ROWS:
+        X, y = _data(n, _COLUMNS[0], dtype)
+        SVC(kernel=kernel).fit(X, y).decision_function(X)
+
+
+def _look_inside(kernel: Kernel, dtype: str) -> None:
+    for d in _COLUMNS:
+        X, _ = _data(60, d, dtype)
+        KernelPCA(2, kernel=kernel, preimage="gradient").fit(X).transform(X)
+    preimage(features(kernel, X) @ np.ones((len(X), 1), X.dtype))
+
+
+def _data(n: int, d: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return points of two classes that overlap."""
+    X = np.random.default_rng(0).standard_normal((n, d)).astype(dtype)
+    return X, (X[:, 0] * X[:, 1] > 0).astype(int)

@@ -1,0 +1,44 @@
+"""One line of the log on the first compilation that takes more than a second."""
+
+import functools
+import time
+
+import pytest
+
+from mercer._compute import notice
+
+
+@pytest.fixture
+def compilation(monkeypatch):
+    event = pytest.importorskip("numba.core.event")
+    notice.watch_compilations()
+    monkeypatch.setattr(notice, "_SILENT", 0.05)
+    monkeypatch.setattr(notice, "announce", functools.cache(notice.announce.__wrapped__))
+    return lambda: event.trigger_event("numba:compile", data={})
+
+
+def test_a_short_compilation_is_silent(compilation, caplog):
+    with compilation():
+        pass
+    time.sleep(0.1)
+    assert caplog.messages == []
+
+
+def test_long_compilations_are_told_once_in_one_line(compilation, caplog):
+    for _ in range(2):
+        with compilation(), compilation():
+            time.sleep(0.15)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert "mercer warmup" in caplog.messages[0]
+    assert "\n" not in caplog.messages[0]
+
+
+def test_compilations_are_watched_once(monkeypatch):
+    event = pytest.importorskip("numba.core.event")
+    notice.watch_compilations()
+    registered = []
+    monkeypatch.setattr(event, "register", lambda *each: registered.append(each))
+    notice.watch_compilations()
+    assert registered == []
+    notice.watch_compilations.__wrapped__()
+    assert [kind for kind, _ in registered] == ["numba:compile"]
