@@ -36,6 +36,7 @@ check: $(VENV)/.with-dev ## check style, format, types and the direction of impo
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m tools.type_documents
 
 types: $(VENV)/.with-dev ## check the types of the code in README, documents and examples
 	$(BIN)/python -m tools.type_documents

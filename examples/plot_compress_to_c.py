@@ -31,7 +31,7 @@ def accuracy(name):
     """Compile the file and return its accuracy on test digits."""
     command = ["cc", "-O1", "-shared", "-fPIC", f"{name}.c", "-o", f"{name}.so", "-lm"]
     subprocess.run(command, cwd=folder, check=True)
-    predict = ctypes.CDLL(folder / f"{name}.so").model_predict
+    predict = ctypes.CDLL(str(folder / f"{name}.so")).model_predict
     rows = X_test.astype(np.float32)
     labels = [predict(row.ctypes.data_as(ctypes.POINTER(ctypes.c_float))) for row in rows]
     return np.mean(full.classes_[labels] == y_test)

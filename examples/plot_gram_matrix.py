@@ -16,7 +16,7 @@ from mercer.plot import GramDisplay
 
 X, y = load_wine(return_X_y=True)
 X = scale(X)
-median = mc.Gaussian("median").resolve(X).gamma
+median = float(mc.Gaussian("median").resolve(X).gamma)
 
 figure, panels = plt.subplots(3, 1, figsize=(4.2, 9), layout="constrained")
 for panel, factor in zip(panels, (0.05, 1.0, 20.0), strict=True):

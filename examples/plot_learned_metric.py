@@ -24,19 +24,20 @@ def sample(n):
 
 X_test, y_test = sample(1000)
 sizes = [50, 100, 200, 400, 800]
-scores = {"one width": [], "learned metric": []}
+scores, metrics = {"one width": [], "learned metric": []}, []
 for n in sizes:
     X, y = sample(n)
     model = mc.KernelRidge(1e-2, kernel=mc.Gaussian("scale"))
     learned = mc.learn_metric(model, X, y)
     scores["one width"].append(model.fit(X, y).score(X_test, y_test))
     scores["learned metric"].append(learned.fit(X, y).score(X_test, y_test))
+    metrics.append(learned.kernel.A)
 
-values, axes = np.linalg.eigh(learned.kernel.A @ learned.kernel.A.T)
+values, axes = np.linalg.eigh(metrics[-1] @ metrics[-1].T)
 figure, panel = plt.subplots(figsize=(5.6, 3.4), layout="constrained")
 for (name, numbers), style in zip(scores.items(), ["s--", "o-"], strict=True):
     panel.semilogx(sizes, numbers, style, label=name)
-panel.set_xticks(sizes, labels=sizes)
+panel.set_xticks(sizes, labels=map(str, sizes))
 panel.minorticks_off()
 panel.set(xlabel="training points", ylabel="R$^2$ on test points", ylim=(-0.1, 1))
 panel.set_title(f"longest axis: cosine {abs(axes[:, -1] @ direction):.3f} with the true direction")

@@ -32,7 +32,7 @@ panel.plot(sizes, [rejected(first, last, n) for n in sizes], "o-", label="first 
 panel.plot(sizes, [rejected(shuffled[:900], shuffled[900:], n) for n in sizes], "s--", label="shuffled digits")
 panel.axhline(0.05, color="black", linestyle=":", label="level 5 %")
 panel.set(xscale="log", xlabel="points in each sample", ylabel="share of tests that reject", xticks=sizes)
-panel.set_xticks(sizes, labels=sizes)
+panel.set_xticks(sizes, labels=map(str, sizes))
 panel.minorticks_off()
 panel.legend()
 plt.show()

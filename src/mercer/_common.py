@@ -31,6 +31,10 @@ Memory: TypeAlias = str | int
 Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 
 
+# The None of an attribute that only special cases leave out: type checkers do not ask callers to test for it.
+MaybeNone: TypeAlias = Any
+
+
 class ArrayLike(Protocol):
     """An array or sparse matrix of any library, a table, a column of a table, or a list."""
 

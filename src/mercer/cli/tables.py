@@ -105,7 +105,7 @@ def _csv(path, n_features, at_least):
     return Table(X, np.array([line.rpartition(",")[2].strip().strip('"') for line in lines[skip:]]))
 
 
-def is_number(word):
+def is_number(word: str) -> bool:
     """Return whether a word is a number."""
     try:
         float(word)

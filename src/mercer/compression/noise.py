@@ -4,13 +4,23 @@ The model gives its outputs at any point. With few rows for each free number, mo
 and miss those between them; with noise that the data do not have, they meet outputs that no data need.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from mercer import landmarks
+from mercer._common import Array, Seed
 from mercer.compression.objective import Objective
 from mercer.compression.refit import LOW_WEIGHT, VALUES, refit, standard_errors
 from mercer.kernels import Gaussian
+
+if TYPE_CHECKING:
+    from mercer.compression.refit import Refit
+    from mercer.kernels.base import Kernel
 
 # Rows that are many: unless labels mislead, there is no noise, which costs time and made clean data sets worse.
 _MANY = 4096
@@ -27,7 +37,17 @@ _STANDARD_ERRORS = 1.0
 _HALVINGS = 3
 
 
-def refit_at_noise(kernel, start, X, answers, signs=None, *, scale, random_state, callback=None):
+def refit_at_noise(
+    kernel: Kernel,
+    start: Array,
+    X: Array,
+    answers: Callable[[Array], tuple[Array, Array | None]],
+    signs: Array | None = None,
+    *,
+    scale: Any,
+    random_state: Seed,
+    callback: Callable[..., Any] | None = None,
+) -> tuple[Kernel, Refit]:
     r"""Return a kernel and `refit` to the outputs of a model at rows X (n, d) and noisy copies of them, or to labels.
 
     ``answers(X)`` gives outputs and their signs, ``signs`` are those of the labels. A row has normal noise of standard
@@ -139,7 +159,7 @@ def _widened(kernel, X, answers, fit):
     return kernel, found
 
 
-def wanted_copies(rows, vectors, features, columns):
+def wanted_copies(rows: int, vectors: int, features: int, columns: float) -> int:
     """Return how many noisy copies of some rows are drawn for moved vectors, so that there are ten equations a number.
 
     A row gives one equation for each of its columns; a vector has ``features`` coordinates and ``columns``
@@ -155,7 +175,7 @@ def wanted_copies(rows, vectors, features, columns):
     return int(np.clip(np.ceil(wanted / rows) - 1, 0, _COPIES))
 
 
-def spread(X, random_state):
+def spread(X: Array, random_state: Seed) -> Array:
     """Return the mean distance of each row to its nearest rows over sqrt(d), (n, 1).
 
     Examples
@@ -172,7 +192,7 @@ def spread(X, random_state):
     return near.mean(axis=1, keepdims=True) / np.sqrt(d)
 
 
-def with_noise(X, deviations, copies, seed):
+def with_noise(X: Array, deviations: Array, copies: int, seed: Any) -> Array:
     """Return rows followed by copies of them with normal noise of standard deviations (n, 1); without copies for 0."""
     if not np.any(deviations):
         return X

@@ -43,9 +43,10 @@ class Objective:
     def __init__(
         self, kernel: Kernel, X: Any, outputs: Array, signs: Array | None = None, inside: bool = False
     ) -> None:
-        self.kernel, self.shape = kernel, outputs.shape
+        self.kernel: Kernel = kernel
+        self.shape: tuple[int, int] = outputs.shape
         concerned = np.ones((len(X), 1), bool) if signs is None else signs != 0
-        self.concerned = concerned.sum(axis=1).mean()
+        self.concerned: float = float(concerned.sum(axis=1).mean())
         # many rows with signs in the same columns share tiles, where other columns are not computed
         _, codes = np.unique(np.packbits(concerned, axis=1), axis=0, return_inverse=True)
         codes = codes.ravel() if len(X) >= _FEW * (codes.max() + 1) else np.zeros(len(X), int)
@@ -266,6 +267,6 @@ def _solve(gram, mass, right, total, n, ridge):
     return B, (total - mass @ B) / n
 
 
-def _total(parts):
+def _total(parts: Any) -> Any:
     """Return a sum in float64 in a fixed order, so that it does not depend on threads."""
     return sum(np.asarray(part, np.float64) for part in parts)

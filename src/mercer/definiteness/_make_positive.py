@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from mercer._common import ArrayLike, PointsLike, refuse_large
+from mercer._common import ArrayLike, MaybeNone, PointsLike, refuse_large
 from mercer._compute.points import as_dense_rows, count_points
 from mercer.kernels.base import Kernel, require_kernel
 from mercer.kernels.empirical_map import EmpiricalMap
@@ -30,7 +30,7 @@ class Repaired:
 
     matrix: np.ndarray
     error: float
-    kernel: Kernel | None = None
+    kernel: Kernel | MaybeNone = None
 
 
 def make_positive(kernel: ArrayLike | Kernel, how: str = "clip", *, X: PointsLike | None = None) -> Repaired:

@@ -3,6 +3,7 @@
 import html
 from dataclasses import dataclass
 
+from mercer._common import MaybeNone
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 
@@ -71,10 +72,10 @@ class KernelReport:
     n_points: int
     symmetric: bool | None
     positive_semidefinite: bool | None
-    smallest_eigenvalue: float | None
+    smallest_eigenvalue: float | MaybeNone
     error: float | None
-    witness: Expansion | None
-    square: float | None
+    witness: Expansion | MaybeNone
+    square: float | MaybeNone
     statements: tuple[Statement, ...]
 
     @property

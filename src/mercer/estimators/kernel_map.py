@@ -26,7 +26,9 @@ from mercer.solvers._certify import Residuals
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
     from mercer.kernels.shorthand import KernelLike
+    from mercer.maps import Coordinates
 
 
 @dataclass(eq=False, repr=False)
@@ -161,6 +163,8 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
 
     def _store_fit(self, kernel, points, coordinates, n, trace_error):
         store_trace_error(self, trace_error)
+        self.kernel_: Kernel
+        self.n_samples_seen_: int
         self.kernel_, self.n_samples_seen_, self._extended = kernel, n, False
         return self._store(coordinates, points)
 
@@ -266,8 +270,11 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
 
     def _store(self, coordinates, points):
         """Store coordinates, and warn if float32 moves those of the points."""
-        self.coordinates_ = coordinates
+        self.coordinates_: Coordinates = coordinates
+        self.expansion_: Expansion
+        self.intercept_: Array
         self.expansion_, self.intercept_ = coordinates.basis, coordinates.intercept
+        self.n_components_: int
         self.n_components_ = self._n_features_out = len(coordinates.basis)
         warn_single_axes(self, points)
         return self

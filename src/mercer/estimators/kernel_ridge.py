@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -215,6 +215,12 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
             return None
         points = phi.points if weights is None else take_points(phi.points, np.flatnonzero(weights))
         return nonconvexity(phi.kernel, points, centre=False)
+
+    @overload
+    def predict(self, X: PointsLike, return_std: Literal[False] = False) -> Array: ...
+
+    @overload
+    def predict(self, X: PointsLike, return_std: Literal[True]) -> tuple[Array, Array]: ...
 
     def predict(self, X: PointsLike, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Predict the targets of new points.

@@ -20,6 +20,8 @@ from mercer.maps._select_landmarks import check_rule
 from mercer.solvers._certify import Residuals
 
 if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
     from mercer.kernels.shorthand import KernelLike
 
 
@@ -124,7 +126,11 @@ class Nystroem(KernelTransformer, BaseEstimator):
                 f"n_components = {n_components} exceeds the numerical rank {len(basis)} of {len(phi)} landmarks of "
                 f"{count_points(points)} points; {len(basis)} features are returned.",
             )
+        self.kernel_: Kernel
+        self.landmarks_: Any
+        self.expansion_: Expansion
         self.kernel_, self.landmarks_, self.expansion_ = kernel, landmarks, basis
+        self.n_components_: int
         self.n_components_ = self._n_features_out = len(basis)
         return self
 

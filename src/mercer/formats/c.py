@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from mercer._common import PointsLike
+from mercer._common import MaybeNone, PointsLike
 from mercer.formats.c_quantised import QuantisedSource
 from mercer.formats.c_source import Source
 from mercer.formats.files import replacing
@@ -37,8 +37,8 @@ class Exported:
 
     flash: int
     ram: int
-    max_error: float | None = None
-    label_agreement: float | None = None
+    max_error: float | MaybeNone = None
+    label_agreement: float | MaybeNone = None
 
 
 def to_c(

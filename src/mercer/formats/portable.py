@@ -76,7 +76,7 @@ class Portable:
     title: str
     n_features: int
     expression: Symbol
-    views: dict[Any, Any]
+    views: dict[tuple[int, ...], MappedPoints]
     coef: np.ndarray
     intercept: np.ndarray
     answer: str

@@ -182,7 +182,7 @@ class Quantised:
 
 
 # How vectors are stored in types that are not those of the arithmetic.
-CODED = {"float16": Halves, "int8": Bytes}
+CODED: dict[str, type[Halves] | type[Bytes]] = {"float16": Halves, "int8": Bytes}
 
 
 def checked(model: Any, dtype: str, X: PointsLike | None) -> tuple[Portable, Array | None, Array | None]:

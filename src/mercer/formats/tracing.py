@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,10 @@ PAIRS = ("dot", "sqdist")
 NORMS = ("sqnorm_x", "sqnorm_z")
 
 
-def _binary(operation: str) -> tuple[Callable[..., Symbol], Callable[..., Symbol]]:
+Operator: TypeAlias = "Callable[..., Symbol]"
+
+
+def _binary(operation: str) -> tuple[Operator, Operator]:
     """Return the methods of an operation for the symbol on the left and on the right."""
     return (
         lambda self, other: Symbol(operation, (_symbol(self), _symbol(other))),
@@ -59,13 +62,23 @@ class Symbol:
     # NumPy must leave arithmetic to the symbol
     __array_ufunc__: ClassVar[None] = None
 
+    __add__: ClassVar[Operator]
+    __radd__: ClassVar[Operator]
+    __sub__: ClassVar[Operator]
+    __rsub__: ClassVar[Operator]
+    __truediv__: ClassVar[Operator]
+    __rtruediv__: ClassVar[Operator]
+    __gt__: ClassVar[Operator]
+    __lt__: ClassVar[Operator]
+    __ge__: ClassVar[Operator]
+    __le__: ClassVar[Operator]
     __add__, __radd__ = _binary("Add")
     __sub__, __rsub__ = _binary("Sub")
     __truediv__, __rtruediv__ = _binary("Div")
     __gt__, __lt__ = _binary("Greater")
     __ge__, __le__ = _binary("GreaterOrEqual")
-    __mul__ = _binary("Mul")[0]
-    __pow__ = _binary("Pow")[0]
+    __mul__: ClassVar[Operator] = _binary("Mul")[0]
+    __pow__: ClassVar[Operator] = _binary("Pow")[0]
 
     def __rmul__(self, other: float) -> Symbol:
         # repeated squaring starts from 1

@@ -40,7 +40,7 @@ class Dot(Kernel):
 
     @staticmethod
     @abstractmethod
-    def profile(xp: Any, s: Any, *params: Any, order: int = 0) -> Any:
+    def profile(xp: Any, s: Any, *params: Any, **order: Any) -> Any:
         """Return the order-th derivative at s, with the functions of ``xp``: for arrays and in compiled code."""
 
     @property

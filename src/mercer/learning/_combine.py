@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import (
     ArrayLike,
+    MaybeNone,
     Memory,
     PointsLike,
     check_choice,
@@ -62,7 +63,7 @@ class Combination:
     kernel: Kernel
     weights: np.ndarray
     shares: np.ndarray
-    certificate: Certificate | None
+    certificate: Certificate | MaybeNone
     n_iter: int
 
 

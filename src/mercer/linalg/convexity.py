@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 
-from mercer._common import warn
+from mercer._common import Array, warn
 from mercer._compute.points import count_points, take_points, widened
 from mercer.linalg.operators import centred
 
@@ -20,7 +21,7 @@ _TRIED = 500
 _ROUNDINGS = 16
 
 
-def nonconvexity(kernel: Kernel, points: Any, centre: bool = True) -> Any:
+def nonconvexity(kernel: Kernel, points: Any, centre: bool = True) -> str | None:
     r"""Return the evidence that c'Kc < 0 for some c, of sum 0 with ``centre``, as a text; None if there is none.
 
     Eigenvalues of H K H, H = I - 11'/m, or of K decide on up to 500 points; of more points 500 are tried, and a kernel
@@ -35,7 +36,9 @@ def nonconvexity(kernel: Kernel, points: Any, centre: bool = True) -> Any:
     return None if known else negative_part(values, n, f"the {matrix} of {{}} training points", known, centre)
 
 
-def negative_part(values, n, name, known=None, centre=False):
+def negative_part(
+    values: Callable[[Array], Array], n: int, name: str, known: bool | None = None, centre: bool = False
+) -> str | None:
     """Return the evidence that a symmetric matrix of order n, or H times it times H, has a negative eigenvalue.
 
     ``values(rows)`` returns a principal submatrix, whose order ``name`` has a place for; ``known`` is False for a

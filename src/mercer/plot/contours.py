@@ -55,7 +55,7 @@ class KernelPCAContoursDisplay:
         self,
         x: ArrayLike,
         y: ArrayLike,
-        scores: ArrayLike,
+        scores: Array,
         *,
         points: ArrayLike | None = None,
         titles: ArrayLike | None = None,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer._common import ArrayLike, PointsLike
+from mercer._common import ArrayLike, MaybeNone, PointsLike
 from mercer._compute import html
 
 # Residuals that are printed one by one.
@@ -41,7 +41,7 @@ class Certificate:
     convex: bool = True
 
     @property
-    def gap(self) -> float | None:
+    def gap(self) -> float | MaybeNone:
         """Primal minus dual objective of a convex problem."""
         return self.primal - self.dual if self.convex else None
 

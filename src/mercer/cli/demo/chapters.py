@@ -130,7 +130,7 @@ def snippet() -> tuple[Any, ...]:
     return "Denoising in five lines", page.code(SNIPPET)
 
 
-def onward():
+def onward() -> tuple[str, str]:
     """Return the chapter with the commands and calls that come next."""
     commands = "mercer explore\nmercer compress MODEL --data FILE --vectors 100 --to c"
     text = (

@@ -1,12 +1,13 @@
 """Choice: what a person set on the page, checked; it gives the kernel as an object and as code."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mercer as mc
 from mercer.cli.failure import Failure
 
 # The parameter of each kernel on the page, and its bounds.
-FAMILIES = {
+FAMILIES: dict[str, tuple[str | None, float, float]] = {
     "Gaussian": ("gamma", 1e-3, 1e3),
     "Laplacian": ("gamma", 1e-3, 1e3),
     "Cauchy": ("gamma", 1e-3, 1e3),
@@ -28,14 +29,14 @@ class Part:
     value: float
 
     @property
-    def code(self):
+    def code(self) -> str:
         """The kernel as an expression of Python."""
         if self.family == "Linear":
             return "mc.Linear()"
         # two derivatives at 0 are needed for the geometry
         return f"mc.{self.family}({self.value!r}{', nu=2.5' if self.family == 'Matern' else ''})"
 
-    def kernel(self):
+    def kernel(self) -> mc.Kernel:
         """Return the kernel."""
         arguments = () if self.family == "Linear" else (self.value,)
         return getattr(mc, self.family)(*arguments, **({"nu": 2.5} if self.family == "Matern" else {}))
@@ -48,17 +49,17 @@ class Choice:
     view: str
     table: str
     plane: str
-    parts: tuple
+    parts: tuple[Part, ...]
     operation: str
     C: float
     size: int
 
     @property
-    def code(self):
+    def code(self) -> str:
         """The kernel as an expression of Python."""
         return OPERATIONS[self.operation].join(part.code for part in self.parts)
 
-    def kernel(self):
+    def kernel(self) -> mc.Kernel:
         """Return the kernel: one part, or the sum or product of two."""
         kernels = [part.kernel() for part in self.parts]
         if self.operation == "alone":
@@ -66,27 +67,35 @@ class Choice:
         return kernels[0] + kernels[1] if self.operation == "sum" else kernels[0] * kernels[1]
 
 
-def read(view, table, plane, operation, parts, exponent, size):
+def read(
+    view: str,
+    table: str,
+    plane: str,
+    operation: str,
+    parts: Sequence[tuple[str, float, int]],
+    exponent: float,
+    size: int,
+) -> Choice:
     """Return the Choice of the values of a form; a Failure names a value that is not allowed.
 
     ``parts`` holds (family, decimal logarithm of the parameter, degree) of both kernels, ``exponent`` is that of C.
     """
     _one_of("combination", operation, OPERATIONS)
     _one_of("size", size, SIZES)
-    parts = tuple(_part(*each) for each in parts[: 1 if operation == "alone" else 2])
-    return Choice(view, table, plane, parts, operation, power("C", exponent, 1e-3, 1e4), size)
+    chosen = tuple(_part(*each) for each in parts[: 1 if operation == "alone" else 2])
+    return Choice(view, table, plane, chosen, operation, power("C", exponent, 1e-3, 1e4), size)
 
 
 def _part(family, exponent, degree):
     _one_of("kernel", family, FAMILIES)
     name, low, high = FAMILIES[family]
     if name == "degree":
-        _one_of(name, degree, range(low, high + 1))
+        _one_of(name, degree, range(int(low), int(high) + 1))
         return Part(family, int(degree))
     return Part(family, 0.0 if name is None else power(name, exponent, low, high))
 
 
-def power(name, exponent, low, high):
+def power(name: str, exponent: float, low: float, high: float) -> float:
     """Return 10^exponent to two digits, between two bounds; the code of the page shows this number."""
     try:
         value = float(f"{10.0 ** float(exponent):.2g}")

@@ -1,6 +1,14 @@
 """Figures of the views: arrays in, Plotly figures as dictionaries out. The style sheet gives text its colour."""
 
+from typing import Any, TypeAlias
+
 import numpy as np
+
+from mercer._common import Array
+
+# The numbers of a recipe by name, and a figure of Plotly.
+Numbers: TypeAlias = dict[str, Any]
+Figure: TypeAlias = dict[str, Any]
 
 # Colours of Okabe and Ito, which the colour-blind tell apart; the symbol repeats the class.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C8C00", "#7F7F7F")
@@ -10,7 +18,7 @@ _GRID = "rgba(128,128,128,0.25)"
 _DIVERGING = [[0, "rgba(0,114,178,0.75)"], [0.5, "rgba(128,128,128,0)"], [1, "rgba(230,159,0,0.75)"]]
 
 
-def boundary(result, X, y):
+def boundary(result: Numbers, X: Array, y: Array) -> Figure:
     """Return the decision values of two classes, or the predicted class, over the plane, with points and vectors."""
     model, values = result["model"], result["values"]
     if len(model.classes_) == 2:
@@ -24,7 +32,7 @@ def boundary(result, X, y):
     return _figure(traces, _plane_axes(result))
 
 
-def components(result, X):
+def components(result: Numbers, X: Array) -> Figure:
     """Return contours of the scores of each component, in three columns."""
     traces, layout, shares = [], {}, result["model"].explained_variance_ratio_
     notes = []
@@ -49,7 +57,7 @@ def components(result, X):
     return _figure(traces, layout | {"annotations": notes})
 
 
-def spectrum(result):
+def spectrum(result: Numbers) -> Figure:
     """Return the shares of the variance and their sum, on a logarithmic scale of components."""
     shares = result["shares"]
     number = np.arange(1, len(shares) + 1)
@@ -73,7 +81,7 @@ def spectrum(result):
     )
 
 
-def geometry(result, X):
+def geometry(result: Numbers, X: Array) -> Figure:
     """Return images of the volume element and of the distance from the mean in feature space."""
     with np.errstate(divide="ignore"):
         volume = np.where(result["volume"] > 0, np.log10(result["volume"]), np.nan)
@@ -96,7 +104,7 @@ def geometry(result, X):
     return _figure(traces, layout | {"annotations": notes})
 
 
-def denoising(result, width=None):
+def denoising(result: Numbers, width: int | None = None) -> Figure:
     """Return the errors against the number of components, and for images of a width the first ten, in three rows."""
     traces = [_curve(result["sizes"], result["errors"], "denoised")]
     traces.append(_reference(result["sizes"], result["error"], "noisy"))
@@ -122,7 +130,7 @@ def denoising(result, width=None):
     return _figure(traces, layout)
 
 
-def vectors(result):
+def vectors(result: Numbers) -> Figure:
     """Return the test errors against the number of vectors, with their standard errors."""
     errors = np.asarray(result["errors"])
     spread = np.sqrt(errors * (1 - errors) / result["n_test"])
@@ -134,14 +142,14 @@ def vectors(result):
     return _figure([curve, _reference(sizes, 100 * result["error"], f"all {result['n_full']} vectors")], layout)
 
 
-def mosaic(rows, width):
+def mosaic(rows: Array, width: int) -> Array:
     """Return images (n, d) beside each other, the first row of pixels at the bottom, with gaps of one pixel."""
     images = np.asarray(rows).reshape(len(rows), -1, width)
     padded = np.pad(images, ((0, 0), (1, 0), (0, 1)), constant_values=np.nan)
     return np.concatenate(padded, axis=1)
 
 
-def empty():
+def empty() -> Figure:
     """Return a figure without data."""
     return _figure([], {"xaxis": {"visible": False}, "yaxis": {"visible": False}})
 

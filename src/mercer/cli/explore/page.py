@@ -7,7 +7,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 
 from mercer._compute.memory import human_bytes
 from mercer.cli.explore import choice, tables
-from mercer.cli.explore.state import explained, refused
+from mercer.cli.explore.state import Session, explained, refused
 from mercer.cli.explore.views import VIEWS
 from mercer.cli.failure import Failure
 
@@ -28,7 +28,7 @@ _FORM = (
 _FORM += ("C", "size")
 
 
-def build(session):
+def build(session: Session) -> Dash:
     """Return the app of a Session."""
     app = Dash(
         "mercer.cli.explore", title="Mercer", update_title=None, assets_folder=str(Path(__file__).parent / "assets")

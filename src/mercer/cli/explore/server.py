@@ -2,8 +2,8 @@
 
 import logging
 
-from flask import abort, request
-from werkzeug.serving import WSGIRequestHandler, make_server
+from flask import Flask, abort, request
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 
 from mercer.cli.explore.tables import BYTES
 from mercer.cli.failure import Failure
@@ -13,7 +13,7 @@ HOST = "127.0.0.1"
 _REQUEST = 2 * BYTES
 
 
-def guard(server):
+def guard(server: Flask) -> None:
     """Refuse requests that other sites send or whose host name is another, and requests that are too large."""
     server.config.update(TRUSTED_HOSTS=[HOST, "localhost"], MAX_CONTENT_LENGTH=_REQUEST)
 
@@ -30,7 +30,7 @@ def guard(server):
         return response
 
 
-def bind(server, port):
+def bind(server: Flask, port: int) -> BaseWSGIServer:
     """Return a server at a port of 127.0.0.1 (0: any free one); a Failure where the port is taken."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     try:

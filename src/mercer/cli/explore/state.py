@@ -5,10 +5,12 @@ import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from mercer.cli.explore import figures, tables
+from mercer.cli.explore.choice import Choice
 from mercer.cli.explore.views import VIEWS
 from mercer.cli.failure import Failure
 from mercer.formats import save
@@ -22,8 +24,8 @@ _TABLES, _RESULTS = 8, 16
 class Answer:
     """What a view shows: a figure, sentences, code and a message, which is empty after success."""
 
-    figure: dict
-    facts: list
+    figure: figures.Figure
+    facts: list[str]
     code: str
     message: str
 
@@ -31,23 +33,23 @@ class Answer:
 class Session:
     """Tables, uploads among them, and results; one computation runs at a time."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._uploads = OrderedDict()
         self._results = OrderedDict()
 
-    def upload(self, contents, name):
+    def upload(self, contents: str, name: str) -> str:
         """Keep an uploaded table and return its key; a Failure says what is wrong."""
         key, table = tables.uploaded(contents, name)
         with self._lock:
             _remember(self._uploads, key, table, _TABLES)
         return key
 
-    def names(self):
+    def names(self) -> dict[str, str]:
         """Return the names of all tables by key."""
         return {name: name for name in tables.BUILT_IN} | {key: each.name for key, each in self._uploads.items()}
 
-    def table(self, key):
+    def table(self, key: str) -> tables.Table:
         """Return the Table of a key."""
         if key in tables.BUILT_IN:
             return tables.built_in(key)
@@ -55,7 +57,7 @@ class Session:
             raise Failure("this table is no longer in memory; upload it again.")
         return self._uploads[key]
 
-    def answer(self, choice):
+    def answer(self, choice: Choice) -> Answer:
         """Return the Answer of a choice; errors are messages."""
         try:
             with self._lock:
@@ -66,7 +68,7 @@ class Session:
         except Exception as error:
             return refused(error)
 
-    def model(self, choice, path):
+    def model(self, choice: Choice, path: Path) -> None:
         """Save the model of a choice to a file that `mercer.load` reads."""
         with self._lock:
             view, table, (result, _, _) = self._computed(choice)
@@ -87,12 +89,12 @@ class Session:
         return view, table, self._results[choice]
 
 
-def refused(error):
+def refused(error: Exception) -> Answer:
     """Return the Answer to a choice that is wrong or fails: its message alone."""
     return Answer(figures.empty(), [], "", explained(error))
 
 
-def explained(error):
+def explained(error: Exception) -> str:
     """Return the sentence that the page shows for an error."""
     if isinstance(error, (Failure, ValueError, TypeError, MemoryError, np.linalg.LinAlgError)):
         return " ".join(str(error).split())[:500] or type(error).__name__

@@ -8,6 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -88,15 +89,15 @@ _SCALED = ("iris", "wine")
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Features X (n, d) and labels y (n,) of a name; ``code`` computes both; ``scaler`` standardised X, or is None."""
+    """Features X (n, d) and labels y (n,) of a name, and ``code`` that computes both; ``scaler``, if any, made X."""
 
     name: str
     X: np.ndarray
     y: np.ndarray
     code: str
-    scaler: StandardScaler | None = None
+    scaler: Any = None
 
-    def planes(self):
+    def planes(self) -> dict[str, str]:
         """Return the planes in which the table can be drawn, by key, with their names."""
         d = self.X.shape[1]
         if d == 2:
@@ -105,7 +106,7 @@ class Table:
         pairs = list(combinations(range(d), 2))
         return named | {f"{i},{j}": f"columns {i + 1} and {j + 1}" for i, j in pairs if len(pairs) <= _PAIRS}
 
-    def drawn_in(self, plane):
+    def drawn_in(self, plane: str) -> tuple[np.ndarray, str]:
         """Return the points (n, 2) in a plane, and the code that computes them."""
         if plane == PRINCIPAL:
             code = "from sklearn.decomposition import PCA\n\nX = PCA(2).fit_transform(X)\n"
@@ -114,13 +115,13 @@ class Table:
         return (self.X, "") if self.X.shape[1] == 2 else (self.X[:, columns], f"X = X[:, {columns}]\n")
 
 
-def built_in(name):
+def built_in(name: str) -> Table:
     """Return a built-in Table."""
     X, y = BUILT_IN[name]()
     return _table(name, X, y, f"{inspect.getsource(BUILT_IN[name])}\n\nX, y = {name}()\n", name in _SCALED)
 
 
-def uploaded(contents, name):
+def uploaded(contents: str, name: str) -> tuple[str, Table]:
     """Return the key and the Table of an uploaded CSV file, given as a data URL; a Failure says what is wrong."""
     data = _decoded(contents)
     if len(data) > BYTES:

@@ -4,11 +4,15 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.pipeline import make_pipeline
 
 from mercer.cli.explore import figures, recipes
+from mercer.cli.explore.choice import Choice
+from mercer.cli.explore.figures import Figure, Numbers
+from mercer.cli.explore.tables import Table
 
 _IMPORTS = "import numpy as np\nimport mercer as mc\n"
 
@@ -23,18 +27,18 @@ class View:
 
     title: str
     text: str
-    recipe: Callable
-    draw: Callable
-    facts: Callable
+    recipe: Callable[..., Numbers]
+    draw: Callable[[Numbers, Table, np.ndarray], Figure]
+    facts: Callable[[Numbers], list[str]]
     plane: bool = False
     downloads: bool = True
 
     @property
-    def parameters(self):
+    def parameters(self) -> list[str]:
         """The names of the arguments of the recipe."""
         return list(inspect.signature(self.recipe).parameters)
 
-    def code(self, table, choice):
+    def code(self, table: Table, choice: Choice) -> str:
         """Return the code that computes the numbers and saves the model."""
         settings = {"kernel": choice.code, "C": choice.C, "size": choice.size}
         lines = [f"{name} = {value}" for name, value in settings.items() if name in self.parameters]
@@ -53,11 +57,11 @@ class View:
             + 'mc.save(make_pipeline(scaler, result["model"]), "model.mercer")\n'
         )
 
-    def points(self, table, choice):
+    def points(self, table: Table, choice: Choice) -> np.ndarray:
         """Return the points of the view: those of the table, or in the plane."""
         return table.drawn_in(choice.plane)[0] if self.plane else table.X
 
-    def run(self, table, choice):
+    def run(self, table: Table, choice: Choice) -> tuple[Numbers, list[str]]:
         """Return the numbers, and the warnings of the computation as texts."""
         known = {"X": self.points(table, choice), "y": table.y, "kernel": choice.kernel(), "C": choice.C}
         known["size"] = choice.size
@@ -66,7 +70,7 @@ class View:
             result = self.recipe(**{name: known[name] for name in self.parameters})
         return result, list(dict.fromkeys(str(each.message) for each in caught))
 
-    def model(self, table, result):
+    def model(self, table: Table, result: Numbers) -> Any:
         """Return the model to download: for a standardised table a pipeline that takes its rows as they were."""
         model = result["model"]
         return make_pipeline(table.scaler, model) if self._with_scaler(table) else model
