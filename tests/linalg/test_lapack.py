@@ -38,5 +38,5 @@ def test_other_threads_run_during_the_call():
     end = time.monotonic()
     done.set()
     thread.join()
-    gaps = np.diff([start, *(each for each in ticks if start < each < end), end])
-    assert gaps.max() < 0.7 * (end - start)
+    # with the lock held there are none between the beginning of the call and its end
+    assert sum(start < each < end for each in ticks) > 5

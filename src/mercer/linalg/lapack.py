@@ -5,12 +5,9 @@ import functools
 from typing import Any
 
 import numpy as np
-import scipy.linalg.lapack
+from scipy.linalg import cython_lapack
 
 from mercer._common import Array
-
-# Arguments of dsyevr, all by address, and the lengths of its three texts, by value.
-_ARGUMENTS = (*(ctypes.c_void_p,) * 21, *(ctypes.c_size_t,) * 3)
 
 
 def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
@@ -31,7 +28,7 @@ def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
         lwork, liwork = (np.array([size], np.int32) for size in sizes)
         arrays = (*texts, whole["n"], A, whole["n"], zero, zero, whole["il"], whole["iu"], zero, found, values,
                   vectors, whole["n"], support, work, lwork, iwork, liwork, info)  # fmt: skip
-        _dsyevr()(*(each.ctypes.data for each in arrays), 1, 1, 1)
+        _dsyevr()(*(each.ctypes.data for each in arrays))
         if info[0]:
             raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed for a matrix of order {n}, info = {info[0]}.")
         work, iwork = np.empty(int(work[0])), np.empty(int(iwork[0]), np.int32)
@@ -40,7 +37,8 @@ def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
 
 @functools.cache
 def _dsyevr() -> Any:
-    """Return LAPACK's function, which the wrapper of SciPy holds the address of."""
-    address = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
-    find = address(("PyCapsule_GetPointer", ctypes.pythonapi))
-    return ctypes.CFUNCTYPE(None, *_ARGUMENTS)(find(scipy.linalg.lapack.dsyevr._cpointer, None))  # noqa: SLF001
+    """Return the function that SciPy publishes for Cython, with integers of 32 bits; all arguments are addresses."""
+    capsule, api = cython_lapack.__pyx_capi__["dsyevr"], ctypes.pythonapi
+    signature = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))(capsule)
+    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
+    return ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * signature.count(b"*"))(pointer(capsule, signature))
