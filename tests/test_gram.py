@@ -165,10 +165,9 @@ def test_vectors_that_change_in_place_are_seen_anew(global_random_seed):
     np.testing.assert_allclose(kept_product(mc.Gaussian(0.3), X, Z, coef), mc.Gaussian(0.3)(X, Z) @ coef, rtol=1e-10)
 
 
-@pytest.mark.parametrize("kernel", ONE_SCALAR_AND_SEVERAL, ids=repr)
-@pytest.mark.parametrize("d", [1, 9])
-def test_nothing_outlives_the_vectors(kernel, d, global_random_seed):
-    X, Z, coef = _problem(global_random_seed, d)
+@pytest.mark.parametrize("kernel", [ONE_SCALAR_AND_SEVERAL[0], ONE_SCALAR_AND_SEVERAL[-1]], ids=repr)
+def test_nothing_outlives_the_vectors(kernel, global_random_seed):
+    X, Z, coef = _problem(global_random_seed, 9)
     gc.collect()
     before = len(_kept)
     kept_product(kernel, X, Z, coef)

@@ -236,12 +236,27 @@ def test_the_fewest_vectors_within_a_loss_are_fewer_for_a_larger_loss():
 
 
 def test_a_loss_that_cannot_be_kept_returns_the_model_or_the_limit():
-    X, _, _ = _toy(n=20)
-    y = np.random.default_rng(0).integers(0, 2, 20)
+    X, _, _ = _toy(n=14)
+    y = np.random.default_rng(0).integers(0, 2, 14)
     model = mc.SVC(1e3, kernel=mc.Gaussian(50.0)).fit(X, y)
     whole = compress(model, X, y, max_loss=0.0, random_state=0)
     assert whole.report_.vectors_after == whole.report_.vectors_before
     assert compress(model, X, y, max_loss=0.0, n_vectors=5, random_state=0).report_.vectors_after == 5
+
+
+@pytest.mark.filterwarnings("ignore:.*pairs of points are unrelated")
+@pytest.mark.parametrize("seed", [0, 3, 49, 147])
+def test_very_few_rows_do_not_move_vectors_out_of_range(seed):
+    # a line search on the last two of these tries numbers whose squares overflow float32
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(4, 40)), int(rng.integers(1, 6))
+    X = rng.standard_normal((n, d)) * 10.0 ** rng.integers(-4, 5)
+    y = np.arange(n) % int(rng.integers(2, 4))
+    rng.shuffle(y)
+    kernel = mc.Laplacian("scale") if seed == 49 else mc.Gaussian(50 / np.mean(X * X))
+    model = mc.SVC(10.0 ** rng.integers(-1, 4), kernel=kernel).fit(X, y)
+    small = compress(model, X, y, n_vectors=int(rng.integers(1, 6)), random_state=seed)
+    assert np.isfinite(small.decision_function(X)).all()
 
 
 def test_a_small_model_is_an_estimator_like_any_other():

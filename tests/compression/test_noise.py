@@ -97,7 +97,7 @@ def test_labels_replace_the_outputs_of_a_model_that_misses_them(global_random_se
     assert small.score(X[1000:], y[1000:]) > model.score(X[1000:], y[1000:]) + 0.1
 
 
-@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("many", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_labels_that_mislead_few_vectors_do_not_count(many, monkeypatch):
     X, y = make_classification(2600, 20, n_informative=10, n_classes=3, random_state=0)
     monkeypatch.setattr("mercer.compression.noise._MANY", 600 if many else 601)

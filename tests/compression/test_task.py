@@ -67,14 +67,14 @@ def test_rows_held_out_are_in_no_fit_and_the_report_is_on_them(method, global_ra
     assert (report.held_out, report.measured.rows) == (True, 45)
     # the rows of the report are those whose labels change nothing but the report
     inside = []
-    for i in range(0, 150, 25):
+    for i in range(0, 150, 50):
         other = y.copy()
         other[i] = (y[i] + 1) % 3
         again = mc.compress(model, X, other, n_vectors=9, method=method, holdout=0.3, random_state=0)
         same = np.array_equal(again.intercept_, small.intercept_)
         assert same == (again.report_.measured != report.measured) or not same
         inside.append(not same)
-    assert 0 < sum(inside) < 6
+    assert 0 < sum(inside) < 3
     assert report.verdict in str(report)
     assert "on 45 held-out rows" in report.verdict
 

@@ -6,6 +6,7 @@ Sums over tiles are in float32 on all threads, the equations for the coefficient
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
 _ROWS, _FEW = 1024, 256
 # Ridge on the coefficients as a share of the mean square of the kernel values, far above the rounding of float32 sums.
 _RIDGE = 1e-6
+# Share of k(z, z) below which values at all rows count as 0.
+_UNSEEN = 1e-9
 # Steps stored by L-BFGS.
 _MEMORY = 20
 # Relative decrease of the objective, whose sums are in float32, at which a descent ends.
 _ROUNDING = 1e-6
+# Largest coordinate or coefficient in a descent, relative to those at its start.
+_FAR = 1e6
 # Smallest curvature of a point, as a share of the mean.
 _FLAT = 1e-3
 
@@ -67,7 +72,7 @@ class Objective:
         ridge = self._ridge(Z)
 
         def objective(z):
-            return self.least_squares(z.reshape(Z.shape), ridge)[:2]
+            return self.least_squares(_near(z.reshape(Z.shape), Z), ridge)[:2]
 
         return descend(objective, Z.ravel(), passes, callback, self._lower(Z, 0)).reshape(Z.shape)
 
@@ -87,7 +92,7 @@ class Objective:
             return v[: p * d].reshape(p, d) / steep, solve_triangular(L, C, lower=True, trans="T"), v[p * (d + m) :]
 
         def objective(v):
-            value, slope, slope_B, slope_b = self.margins(*split(v), weight, ridge)
+            value, slope, slope_B, slope_b = self.margins(*map(_near, split(v), (Z, B, b)), weight, ridge)
             return value, np.concatenate(
                 [(slope / steep).ravel(), solve_triangular(L, slope_B, lower=True).ravel(), slope_b]
             )
@@ -177,7 +182,8 @@ class Objective:
         """Return the best coefficients (p, m) and intercepts (m,) over points, in float64."""
         gram, mass, right = self._products(Z)
         n, total = self.shape[0], np.sum([F.sum(axis=0) for F in self._F64], axis=0)
-        return _solve(gram, mass, right, total, n, _RIDGE * 1e-3 * np.trace(gram) / (n * len(Z)))
+        ridge = max(_RIDGE * 1e-3 * np.trace(gram) / (n * len(Z)), self._floor(Z))
+        return _solve(gram, mass, right, total, n, ridge)
 
     def _lower(self, Z, others):
         """Return lower bounds of the points followed by ``others`` coefficients; None without bounds."""
@@ -214,11 +220,22 @@ class Objective:
     def _ridge(self, Z):
         """Return the ridge per row, a share of the mean square of the kernel values at the start."""
         K = np.asarray(self.kernel(self._X64[0], Z), np.float64)
-        return _RIDGE * float(np.mean(K * K))
+        return max(_RIDGE * float(np.mean(K * K)), self._floor(Z))
+
+    def _floor(self, Z):
+        """Return the least ridge per row: vectors with values far below k(z, z) at all rows get no coefficients."""
+        return _UNSEEN**2 * float(np.mean(np.square(self.kernel.diag(Z))))
 
 
 class _Spent(Exception):
-    """All evaluations of a descent are used."""
+    """All evaluations of a descent are used, or a step leaves the range of float32."""
+
+
+def _near(values, start):
+    """Return points or coefficients, unless a line search, as over few rows, has left the range of float32."""
+    if not np.abs(values).max() < _FAR * max(1.0, np.abs(start).max()):
+        raise _Spent
+    return values
 
 
 def descend(
@@ -261,8 +278,10 @@ def _solve(gram, mass, right, total, n, ridge):
     A[np.diag_indices_from(A)] += n * max(ridge, np.finfo(np.float64).tiny)
     rhs = right - np.outer(mass, total) / n
     try:
-        B = scipy.linalg.solve(A, rhs, assume_a="pos", check_finite=False)
-    except np.linalg.LinAlgError:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", scipy.linalg.LinAlgWarning)
+            B = scipy.linalg.solve(A, rhs, assume_a="pos", check_finite=False)
+    except (np.linalg.LinAlgError, scipy.linalg.LinAlgWarning):
         B = scipy.linalg.lstsq(A, rhs, check_finite=False)[0]
     return B, (total - mass @ B) / n
 
