@@ -76,14 +76,9 @@ class _Trials:
     """Shorter fits without held-out rows, to outputs with noise and to labels."""
 
     def __init__(self, kernel, start, X, answers, signs, options):
-        self.kernel, self.start, self.X, self.answers, self.signs, self.options = (
-            kernel,
-            start,
-            X,
-            answers,
-            signs,
-            options,
-        )
+        self.kernel, self.start = kernel, start
+        self.X, self.signs = X, signs
+        self.answers, self.options = answers, options
         self.outputs, self.own = answers(X)
         columns = self.outputs.shape[1] if self.own is None else np.abs(self.own).sum(axis=1).mean()
         self.held = np.arange(len(X)) % _HELD == 0
