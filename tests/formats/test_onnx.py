@@ -72,6 +72,12 @@ def test_files_of_few_bits_are_small_and_need_points():
         to_onnx(model, "int8", X[:, :3])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.dtype("float64")], ids=str)
+def test_types_of_numpy_are_those_of_their_names(dtype):
+    model = fitted("Gaussian")
+    assert to_onnx(model, dtype) == to_onnx(model, np.dtype(dtype).name)
+
+
 def test_a_text_model_of_libsvm_becomes_a_graph(tmp_path):
     model = fitted("Gaussian")
     write_libsvm(model, tmp_path / "model")
