@@ -18,8 +18,8 @@ DOCUMENTS = [
     *sorted((ROOT / "examples").glob("*.py")),
 ]
 _FENCE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-# A last expression shows its value: its result is not lost. Libraries without types, such as scikit-learn, are taken as
-# they are: what pyright guesses from their source (that n_init="auto" takes texts only) is no error of a document.
+# A last expression shows its value: its result is not lost. The source of libraries without types, such as
+# scikit-learn, is not read: pyright would guess wrong types, such as a text for n_init because its default is "auto".
 _OPTIONS = {
     "typeCheckingMode": "standard",
     "pythonVersion": "3.11",

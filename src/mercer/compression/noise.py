@@ -84,6 +84,7 @@ class _Trials:
         self.held = np.arange(len(X)) % _HELD == 0
         self.copies = 0 if self.held.all() else wanted_copies(len(X), len(start), X.shape[1], columns)
         self.sizes = spread(X, options["random_state"]) if self.copies else np.zeros((len(X), 1))
+        self.answered = {}
 
     def noisy(self, rows, level, copies):
         """Return some of the rows with noisy copies."""
@@ -92,8 +93,11 @@ class _Trials:
 
     def of_outputs(self, kernel, level, copies):
         """Return points, coefficients and intercepts fitted to outputs."""
-        rows = self.noisy(~self.held, level, copies)
-        return self._fit(kernel, rows, *self.answers(rows), labelled=False)
+        if (level, copies) not in self.answered:
+            # the same for all kernels
+            rows = self.noisy(~self.held, level, copies)
+            self.answered[level, copies] = rows, *self.answers(rows)
+        return self._fit(kernel, *self.answered[level, copies], labelled=False)
 
     def best(self):
         """Return kernel, fit and level of the smallest loss on held-out rows; without copies none is fitted."""

@@ -142,9 +142,10 @@ class Objective:
             tile, columns = Tile(Points(Z32), self._points[i]), self._columns[i]
             K, part, U = self.kernel.evaluate(tile), B32[:, columns], self._signs[i][:, columns]
             S = K.T @ part + b32[columns]
-            error = (S - self._F32[i][:, columns]) * np.abs(U)
+            concerned = np.abs(U)
+            error = (S - self._F32[i][:, columns]) * concerned
             inside = self._inside[i][:, columns]
-            violation = np.where(inside, 0, np.maximum(np.abs(U) - U * S, 0))
+            violation = np.where(inside, 0, np.maximum(concerned - U * S, 0))
             D = np.where(inside, 1, np.float32(weight)) * error
             value = np.sum(D * error, dtype=np.float64) + np.sum(violation * violation, dtype=np.float64)
             D = 2 * (D - U * violation)

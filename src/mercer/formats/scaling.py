@@ -28,12 +28,13 @@ def scaling(pipeline: Pipeline) -> Scaling:
     for name, step in pipeline.steps[:-1]:
         if step in (None, "passthrough"):
             continue
-        if (type(step) is MinMaxScaler and step.clip) or not (found := _read(step)):
+        found = _read(step)
+        if found is None:
             raise TypeError(
-                f"the step {name!r}, {step!r}, is no scaler of columns that an export can hold: StandardScaler, "
-                "MinMaxScaler without clip, MaxAbsScaler, RobustScaler. Export the last step, pipeline[-1], and "
-                "prepare inputs as the earlier steps do, or convert the pipeline to ONNX: "
-                "skl2onnx.to_onnx(pipeline, X) after mercer.formats.register_onnx_converters()."
+                f"the step {name!r}, {step!r}, cannot be exported; StandardScaler, RobustScaler, MaxAbsScaler and "
+                "MinMaxScaler without clip can. Export the last step, pipeline[-1], and prepare inputs as the earlier "
+                "steps do, or convert the pipeline to ONNX: skl2onnx.to_onnx(pipeline, X) after "
+                "mercer.formats.register_onnx_converters()."
             )
         shift, factor = shift + found[0] / factor, factor * found[1]
     return shift, factor
@@ -41,7 +42,7 @@ def scaling(pipeline: Pipeline) -> Scaling:
 
 @functools.singledispatch
 def _read(step: Any) -> Scaling | None:
-    """Return shift and factor of a fitted scaler, None for any other step."""
+    """Return shift and factor of a fitted scaler, None for a step that is not linear in each column."""
 
 
 @_read.register
@@ -61,7 +62,7 @@ def _(step: MaxAbsScaler):
 
 @_read.register
 def _(step: MinMaxScaler):
-    return -step.min_ / step.scale_, step.scale_
+    return None if step.clip else (-step.min_ / step.scale_, step.scale_)
 
 
 def _or(values, default):

@@ -31,15 +31,18 @@ class Part:
     @property
     def code(self) -> str:
         """The kernel as an expression of Python."""
-        if self.family == "Linear":
-            return "mc.Linear()"
-        # two derivatives at 0 are needed for the geometry
-        return f"mc.{self.family}({self.value!r}{', nu=2.5' if self.family == 'Matern' else ''})"
+        values, options = self._arguments
+        return f"mc.{self.family}({', '.join([*map(repr, values), *(f'{k}={v!r}' for k, v in options.items())])})"
 
     def kernel(self) -> mc.Kernel:
         """Return the kernel."""
-        arguments = () if self.family == "Linear" else (self.value,)
-        return getattr(mc, self.family)(*arguments, **({"nu": 2.5} if self.family == "Matern" else {}))
+        values, options = self._arguments
+        return getattr(mc, self.family)(*values, **options)
+
+    @property
+    def _arguments(self):
+        # two derivatives at 0 are needed for the geometry
+        return () if self.family == "Linear" else (self.value,), {"nu": 2.5} if self.family == "Matern" else {}
 
 
 @dataclass(frozen=True)

@@ -45,15 +45,7 @@ def components(result: Numbers, X: Array) -> Figure:
         layout[f"xaxis{axis}"] = hidden | {"domain": [left, left + 0.31], "anchor": f"y{axis}"} | _span(result["x1"])
         layout[f"yaxis{axis}"] = hidden | {"domain": [bottom, bottom + 0.42], "anchor": f"x{axis}"}
         layout[f"yaxis{axis}"] |= _span(result["x2"])
-        at = {
-            "x": left + 0.155,
-            "y": bottom + 0.43,
-            "xref": "paper",
-            "yref": "paper",
-            "xanchor": "center",
-            "yanchor": "bottom",
-        }
-        notes.append(at | {"text": f"{k + 1}: {shares[k]:.1%}", "showarrow": False})
+        notes.append(_note(left + 0.155, bottom + 0.43, f"{k + 1}: {shares[k]:.1%}"))
     return _figure(traces, layout | {"annotations": notes})
 
 
@@ -99,8 +91,7 @@ def geometry(result: Numbers, X: Array) -> Figure:
         layout[f"yaxis{axis}"] = _axis(
             "", anchor=f"x{axis}", domain=[0.16, 1], showticklabels=k == 0, **_span(result["x2"])
         )
-        at = {"x": left + 0.225, "y": 1.02, "xref": "paper", "yref": "paper", "xanchor": "center", "yanchor": "bottom"}
-        notes.append(at | {"text": names[k], "showarrow": False})
+        notes.append(_note(left + 0.225, 1.02, names[k]))
     return _figure(traces, layout | {"annotations": notes})
 
 
@@ -161,6 +152,12 @@ def _figure(traces, layout):
         "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom"},
     }
     return {"data": traces, "layout": common | layout}
+
+
+def _note(x, y, text):
+    """Return a text whose bottom centre is at a place of the figure, in shares of its width and height."""
+    place = {"x": x, "y": y, "xref": "paper", "yref": "paper", "xanchor": "center", "yanchor": "bottom"}
+    return place | {"text": text, "showarrow": False}
 
 
 def _axis(title, **options):

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import functools
 import hashlib
 import inspect
 import tempfile
@@ -110,11 +111,18 @@ class Table:
         """Return the points (n, 2) in a plane, and the code that computes them."""
         if plane == PRINCIPAL:
             code = "from sklearn.decomposition import PCA\n\nX = PCA(2).fit_transform(X)\n"
-            return PCA(2).fit_transform(self.X), code
+            return _principal(self), code
         columns = [int(each) for each in plane.split(",")]
         return (self.X, "") if self.X.shape[1] == 2 else (self.X[:, columns], f"X = X[:, {columns}]\n")
 
 
+@functools.lru_cache(maxsize=8)
+def _principal(table):
+    """Return the first two principal components (n, 2), which numbers, figure and code of a view ask for in turn."""
+    return PCA(2).fit_transform(table.X)
+
+
+@functools.cache
 def built_in(name: str) -> Table:
     """Return a built-in Table."""
     X, y = BUILT_IN[name]()
