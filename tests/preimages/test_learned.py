@@ -109,10 +109,49 @@ def test_a_noise_function_with_a_wrong_result_is_refused(noise, message):
         find(Learned(noise=noise), mc.features(mc.Gaussian(1.0), CIRCLE))
 
 
+def test_inputs_that_say_which_values_are_clean_halve_the_error():
+    # one number three times, and noise that sets coordinates to an extreme
+    def speckle(X, rng):
+        return np.where(rng.random(X.shape) < 0.4, rng.choice([-1.0, 1.0], X.shape), X)
+
+    def known(X):
+        extreme = np.abs(X) == 1
+        return np.column_stack([np.where(extreme, 0, X), extreme])
+
+    rng = np.random.default_rng(5)
+    clean = rng.uniform(-1, 1, (300, 1)) @ np.ones((1, 3))
+    phi, starts = mc.features(mc.Gaussian(1.0), clean), speckle(clean[:100], rng)
+    plain, told = (find(Learned(speckle, inputs=inputs), phi, starts).points for inputs in (None, known))
+    assert error(told, clean[:100]) < 0.5 * error(plain, clean[:100])
+
+
+def test_the_regression_takes_the_inputs_in_place_of_the_points():
+    # scaled inputs are scaled back by the linear fit, whose metric has half the exponent: A = (B B')^(1/4) of 4 x is
+    # half of that of x, so that A u is twice A x, as if lengths were halved
+    phi, starts = mc.features(mc.Gaussian(1.0), CIRCLE), gaussian(CIRCLE[:5], np.random.default_rng(6))
+    four = Learned(gaussian, mc.Gaussian(0.25), copies=3, inputs=lambda X: 4 * X)
+    np.testing.assert_allclose(
+        find(four, phi[:, :5], starts).points,
+        find(Learned(gaussian, mc.Gaussian(1.0), copies=3), phi[:, :5], starts).points,
+        atol=1e-8,
+    )
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [(lambda X: X[:1], "must return 120 rows"), (lambda X: X[:, 0], "shape"), (lambda X: X * np.inf, "NaN or inf")],
+)
+def test_a_function_of_inputs_with_a_wrong_result_is_refused(inputs, message):
+    with pytest.raises(ValueError, match=message):
+        find(Learned(gaussian, inputs=inputs), mc.features(mc.Gaussian(1.0), CIRCLE))
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
         ({"noise": 0.5}, TypeError, "noise must be a function"),
+        ({"noise": gaussian, "inputs": 2}, TypeError, "inputs must be a function"),
+        ({"inputs": np.abs}, ValueError, "give noise=, too"),
         ({"kernel": "rbf"}, TypeError, "kernel must be a Kernel"),
         ({"copies": 0}, ValueError, "copies = 0"),
         ({"landmarks": 0}, ValueError, "landmarks = 0"),
@@ -141,8 +180,9 @@ def test_kernels_of_histograms_give_non_negative_points():
 
 
 def test_defaults_are_those_documented():
+    kernel = mc.Matern(length="median", nu=0.5)
     assert Learned() == Learned(
-        noise=None, kernel=mc.Matern(length="median", nu=0.5), copies=5, landmarks=3000, ridge=0.1, random_state=0
+        noise=None, kernel=kernel, copies=5, landmarks=3000, ridge=0.1, random_state=0, inputs=None
     )
 
 

@@ -35,18 +35,18 @@ class Learned:
 
     With ``noise`` the points of psi are taken as clean data, and the result depends on psi only through them. They are
     corrupted ``copies`` times, and the clean points are regressed on the corrupted ones: the result estimates the mean
-    of a clean point given its corrupted ``start``. The regression has three steps. A linear least-squares fit x B
-    comes first; its inputs are then scaled to A x with A = (B B')^(1/4), a metric between that of the inputs (where all
-    noise counts) and that of the linear fit (where directions that B removes are lost). Kernel ridge regression on A x
-    with ``kernel`` follows, over corrupted points as landmarks (Nystroem). Last, the results are projected onto the
-    bounding box of the clean points, which brings them nearer to every point in it.
+    of a clean point given its corrupted ``start``. The regression has three steps. A linear least-squares fit u B of
+    the inputs u = ``inputs(x)`` comes first; they are then scaled to A u with A = (B B')^(1/4), a metric between that
+    of the inputs (where all noise counts) and that of the linear fit (where directions that B removes are lost). Kernel
+    ridge regression on A u with ``kernel`` follows, over corrupted points as landmarks (Nystroem). Last, the results
+    are projected onto the bounding box of the clean points, which brings them nearer to every point in it.
 
     Parameters
     ----------
     noise : callable, optional
         ``noise(X, rng)`` returns corrupted copies of the rows X (n, d), drawn with the NumPy Generator.
     kernel : Kernel
-        Kernel of the regression on corrupted points; rules are resolved on the scaled landmarks. Where columns have
+        Kernel of the regression on the scaled inputs; rules are resolved on the scaled landmarks. Where columns have
         neighbours, as pixels have, a sum of kernels on small groups of columns helps.
     copies : int
         Corrupted copies of every point.
@@ -56,6 +56,10 @@ class Learned:
         Regularisation parameter, positive; larger values give smoother functions.
     random_state : int
         Seed of corruption and landmarks.
+    inputs : callable, optional
+        ``inputs(X)`` returns the inputs (m, p) of the regression for corrupted points X (m, d); None means X. What is
+        known of the noise belongs here: values beyond the range of clean ones may be clipped, and columns that say
+        which values the noise left as they were halve the error of images where it set pixels to black or white.
 
     Notes
     -----
@@ -88,10 +92,15 @@ class Learned:
     landmarks: int = 3000
     ridge: float = 0.1
     random_state: int = 0
+    inputs: Callable | None = None
 
     def __post_init__(self) -> None:
         if self.noise is not None and not callable(self.noise):
             raise TypeError(f"noise must be a function (X, rng) -> corrupted X, or None; got {self.noise!r}.")
+        if self.inputs is not None and not callable(self.inputs):
+            raise TypeError(f"inputs must be a function X -> inputs (n, p), or None; got {self.inputs!r}.")
+        if self.inputs is not None and self.noise is None:
+            raise ValueError("inputs are those of the regression on corrupted points; give noise=, too.")
         if not isinstance(self.kernel, Kernel):
             raise TypeError(f"kernel must be a Kernel, got {self.kernel!r}.")
         check_integer("copies", self.copies)
@@ -140,17 +149,17 @@ def _coordinates(kernel, rows, ridge):
 
 @lru_cache(maxsize=1)
 def _denoiser(method, rows):
-    """Return the regression of clean on corrupted rows, the function x -> mean + W'phi(A x) projected onto the box."""
+    """Return the regression of clean on corrupted rows, x -> mean + W'phi(A u(x)) projected onto the box."""
     clean, rng = rows.points, np.random.default_rng(method.random_state)
-    corrupted = np.concatenate([_corrupt(method.noise, clean, rng) for _ in range(method.copies)])
+    inputs = np.concatenate([_inputs(method, _corrupt(method.noise, clean, rng)) for _ in range(method.copies)])
     mean = clean.mean(axis=0)
     targets = np.tile(clean - mean, (method.copies, 1))
     subset = rng.permutation(len(clean))[: method.landmarks]
-    landmarks = _corrupt(method.noise, clean, rng)[subset]
-    kernel = Mapped(method.kernel, _scaling(corrupted, targets)).resolve(landmarks)
-    coef = _nystroem(kernel, landmarks, corrupted, targets, method.ridge)
+    landmarks = _inputs(method, _corrupt(method.noise, clean, rng)[subset])
+    kernel = Mapped(method.kernel, _scaling(inputs, targets)).resolve(landmarks)
+    coef = _nystroem(kernel, landmarks, inputs, targets, method.ridge)
     fit, low, high = Expansion(kernel, landmarks, coef), clean.min(axis=0), clean.max(axis=0)
-    return lambda X: np.clip(mean + fit(X), low, high)
+    return lambda X: np.clip(mean + fit(_inputs(method, X)), low, high)
 
 
 def _corrupt(noise, clean, rng):
@@ -162,10 +171,22 @@ def _corrupt(noise, clean, rng):
     return corrupted
 
 
-def _scaling(corrupted, targets):
-    """Return A = (B B')^(1/4) (d, d), where B is the linear least-squares fit, truncated to its numerical rank."""
-    B = np.linalg.lstsq(corrupted - corrupted.mean(axis=0), targets, rcond=None)[0]
-    U, s, _ = np.linalg.svd(B)
+def _inputs(method, points):
+    """Return the inputs of the regression for corrupted points."""
+    if method.inputs is None:
+        return points
+    found = np.asarray(method.inputs(points.copy()), np.float64)
+    if found.ndim != 2 or len(found) != len(points):
+        raise ValueError(f"inputs(X) must return {len(points)} rows, as X has, but returned the shape {found.shape}.")
+    if not np.isfinite(found).all():
+        raise ValueError("inputs(X) returned NaN or infinity.")
+    return found
+
+
+def _scaling(inputs, targets):
+    """Return A = (B B')^(1/4) (p, p), where B is the linear least-squares fit, truncated to its numerical rank."""
+    B = np.linalg.lstsq(inputs - inputs.mean(axis=0), targets, rcond=None)[0]
+    U, s, _ = np.linalg.svd(B, full_matrices=False)
     return (U * np.sqrt(s)) @ U.T
 
 
