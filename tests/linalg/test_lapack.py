@@ -1,4 +1,4 @@
-"""Eigenvectors of a range without Python's lock: those of SciPy to the bit, and other threads run meanwhile."""
+"""LAPACK without Python's lock: the results are those of SciPy, and other threads run meanwhile."""
 
 import threading
 import time
@@ -22,8 +22,36 @@ def test_values_and_vectors_are_those_of_scipy(n, first, last):
     np.testing.assert_array_equal(K, before)
 
 
-def test_other_threads_run_during_the_call():
-    K = np.random.default_rng(0).standard_normal((600, 600))
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 2, 60])
+def test_factors_and_inverses_are_those_of_scipy(n, dtype):
+    X = np.random.default_rng(n).standard_normal((n, n + 3)).astype(dtype)
+    L = np.asfortranarray(X @ X.T + np.eye(n, dtype=dtype))
+    expected = scipy.linalg.cholesky(L, lower=True)
+    lapack.factorise(L)
+    np.testing.assert_array_equal(L, expected)
+    lapack.invert(L)
+    np.testing.assert_allclose(L @ expected, np.eye(n), atol=200 * np.finfo(dtype).eps)
+    assert L.dtype == dtype
+    assert not np.triu(L, 1).any()
+
+
+def test_the_first_minor_that_is_not_positive_is_named():
+    with pytest.raises(np.linalg.LinAlgError, match="order 2 is not positive definite"):
+        lapack.factorise(np.diag([1.0, -1.0, 1.0]).copy(order="F"))
+
+
+CALLS = {
+    "eigenvectors": (600, lambda K: lapack.eigenvectors(K + K.T, 0, 599)),
+    "factorise": (1500, lambda K: lapack.factorise((K + K.T).T)),
+    "invert": (1500, lambda K: lapack.invert(np.triu(K).T)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_other_threads_run_during_the_call(name):
+    n, call = CALLS[name]
+    K = np.random.default_rng(0).uniform(size=(n, n)) + n * np.eye(n)
     ticks, done = [], threading.Event()
 
     def tick():
@@ -34,7 +62,7 @@ def test_other_threads_run_during_the_call():
     thread = threading.Thread(target=tick)
     thread.start()
     start = time.monotonic()
-    lapack.eigenvectors(K + K.T, 0, 599)
+    call(K)
     end = time.monotonic()
     done.set()
     thread.join()

@@ -10,6 +10,8 @@ import scipy.linalg
 
 from mercer._common import Array, Seed, check_integer, check_number, notify, warn
 from mercer._compute.memory import allocate
+from mercer._compute.threads import run_interruptible
+from mercer.linalg import lapack
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import epsilon
 
@@ -167,10 +169,11 @@ def jittered(K: Array, name: str = "the matrix") -> tuple[Array, float]:
     mean = float(np.trace(K, dtype=np.float64)) / len(K)
     jitter, most = 0.0, _MOST_JITTER * mean
     while jitter <= most:
-        L = K.copy()
+        L = K.copy(order="F")
         np.fill_diagonal(L, L.diagonal() + np.asarray(jitter, K.dtype))
         try:
-            L = scipy.linalg.cholesky(L, lower=True, overwrite_a=True, check_finite=False)
+            # seconds for large matrices
+            run_interruptible(lapack.factorise, L)
         except np.linalg.LinAlgError:
             jitter = 10 * jitter if jitter else epsilon(K) * mean
             if not jitter:

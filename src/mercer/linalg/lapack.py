@@ -1,4 +1,4 @@
-"""Eigenvectors of a range by LAPACK without Python's lock, so that other threads run and Ctrl-C is heard meanwhile."""
+"""LAPACK without Python's lock, so that other threads run meanwhile and Ctrl-C is heard."""
 
 import ctypes
 import functools
@@ -28,17 +28,43 @@ def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
         lwork, liwork = (np.array([size], np.int32) for size in sizes)
         arrays = (*texts, whole["n"], A, whole["n"], zero, zero, whole["il"], whole["iu"], zero, found, values,
                   vectors, whole["n"], support, work, lwork, iwork, liwork, info)  # fmt: skip
-        _dsyevr()(*(each.ctypes.data for each in arrays))
+        _call("dsyevr", *arrays)
         if info[0]:
             raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed for a matrix of order {n}, info = {info[0]}.")
         work, iwork = np.empty(int(work[0])), np.empty(int(iwork[0]), np.int32)
     return values[:k], vectors.T
 
 
+def factorise(A: Array) -> None:
+    """Overwrite a symmetric floating array in Fortran order with its lower Cholesky factor, or raise LinAlgError."""
+    n, info = np.array([len(A)], np.int32), np.zeros(1, np.int32)
+    _call(_of_type("potrf", A), np.frombuffer(b"L", np.uint8), n, A, n, info)
+    if info[0]:
+        raise np.linalg.LinAlgError(f"the leading minor of order {info[0]} is not positive definite.")
+    for j in range(1, len(A)):
+        A[:j, j] = 0
+
+
+def invert(L: Array) -> None:
+    """Overwrite a lower triangular floating array in Fortran order, with diagonal entries above 0, with its inverse."""
+    n, info = np.array([len(L)], np.int32), np.zeros(1, np.int32)
+    texts = [np.frombuffer(letter, np.uint8) for letter in (b"L", b"N")]
+    _call(_of_type("trtri", L), *texts, n, L, n, info)
+
+
+def _of_type(name, A):
+    return ("s" if A.dtype == np.float32 else "d") + name
+
+
+def _call(name, *arrays):
+    """Call a function of LAPACK with the addresses of arrays; integers have 32 bits."""
+    _published(name)(*(each.ctypes.data for each in arrays))
+
+
 @functools.cache
-def _dsyevr() -> Any:
-    """Return the function that SciPy publishes for Cython, with integers of 32 bits; all arguments are addresses."""
-    capsule, api = cython_lapack.__pyx_capi__["dsyevr"], ctypes.pythonapi
+def _published(name: str) -> Any:
+    """Return a function that SciPy publishes for Cython; all arguments are addresses."""
+    capsule, api = cython_lapack.__pyx_capi__[name], ctypes.pythonapi
     signature = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", api))(capsule)
     pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", api))
     return ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * signature.count(b"*"))(pointer(capsule, signature))

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from sklearn.utils import gen_batches
 
 from mercer._common import Array, Memory, Seed, check_number, check_weights, notify
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import count_points, take_points, widened
+from mercer._compute.threads import run_interruptible
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features
 from mercer.factor import svd
 from mercer.gram import Gram
 from mercer.least_squares import is_rounding, matrix_name, solve
-from mercer.linalg import cholesky, eigh
+from mercer.linalg import cholesky, eigh, lapack
 from mercer.linalg.operators import InnerProducts, Weighted
 from mercer.solvers import landmark_ridge
 
@@ -193,8 +193,8 @@ def posterior(phi: Expansion, alpha: float, weights: Array | None = None, *, mem
     M = inner.dense()
     np.fill_diagonal(M, M.diagonal() + alpha)
     L, _ = cholesky.jittered(M, matrix_name(phi))
-    inverse = scipy.linalg.lapack.dtrtri(L, lower=1)[0]
-    return phi @ (root * inverse.T).astype(inner.dtype)
+    run_interruptible(lapack.invert, L)
+    return phi @ (root * L.T).astype(inner.dtype)
 
 
 def variance(R: Expansion, X: Any) -> Array:
