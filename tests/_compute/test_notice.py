@@ -33,6 +33,13 @@ def test_long_compilations_are_told_once_in_one_line(compilation, caplog):
     assert "\n" not in caplog.messages[0]
 
 
+def test_no_timer_starts_after_the_notice(compilation, monkeypatch):
+    notice.announce()
+    monkeypatch.setattr(notice.threading, "Timer", None)
+    with compilation():
+        pass
+
+
 def test_compilations_are_watched_once(monkeypatch):
     event = pytest.importorskip("numba.core.event")
     notice.watch_compilations()

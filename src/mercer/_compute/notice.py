@@ -22,12 +22,15 @@ def watch_compilations() -> None:
             self._timers: list[threading.Timer] = []
 
         def on_start(self, event: Any) -> None:
-            self._timers.append(threading.Timer(_SILENT, announce))
-            self._timers[-1].daemon = True
-            self._timers[-1].start()
+            # compilations are nested; the notice is given once
+            if not announce.cache_info().currsize:
+                self._timers.append(threading.Timer(_SILENT, announce))
+                self._timers[-1].daemon = True
+                self._timers[-1].start()
 
         def on_end(self, event: Any) -> None:
-            self._timers.pop().cancel()
+            if self._timers:
+                self._timers.pop().cancel()
 
     event.register("numba:compile", Watch())
 
