@@ -17,10 +17,10 @@ TEST_ENV := MPLBACKEND=Agg SCIPY_ARRAY_API=1
 RUN_TESTS := -m pytest -n $(WORKERS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: demo test test-all check types mutants trust bench reproduce floor docs clean help
+.PHONY: demo test test-all check types verify-types mutants trust bench reproduce floor docs clean help
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 demo: $(VENV)/.with-plot ## run the main tasks on digits; writes demo/index.html
 	MPLBACKEND=Agg $(BIN)/mercer demo demo
@@ -40,6 +40,14 @@ check: $(VENV)/.with-dev ## check style, format, types and the direction of impo
 
 types: $(VENV)/.with-dev ## check the types of the code in README, documents and examples
 	$(BIN)/python -m tools.type_documents
+
+# scikit-learn has no types, so the classes that Mercer derives from are read in its stubs; these are wrong for other uses.
+.venv-types/.with-dev: pyproject.toml | .venv-types/bin/python
+	.venv-types/bin/python $(PIP_INSTALL) -e ".[dev]" scikit-learn-stubs
+	@touch $@
+
+verify-types: .venv-types/.with-dev ## print the share of public symbols whose types are complete
+	PATH="$(CURDIR)/.venv-types/bin:$$PATH" .venv-types/bin/pyright --verifytypes mercer --ignoreexternal
 
 mutants: $(VENV)/.with-dev ## run the mutation check: 110 small changes of the code that tests should detect; an hour
 	$(BIN)/python -m tools.mutate --jobs $(WORKERS)
@@ -64,10 +72,10 @@ docs: $(VENV)/.with-docs ## build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -E -W --keep-going -b html docs docs/_build/html
 
 clean: ## remove files of builds and tests, and the environments
-	rm -rf .venv .venv-floor .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist demo reproduction trust docs/_build docs/api/generated docs/gallery
+	rm -rf .venv .venv-floor .venv-types .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist demo reproduction trust docs/_build docs/api/generated docs/gallery
 	find src tests benchmarks examples experiments -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-$(VENV)/bin/python .venv-floor/bin/python:
+$(VENV)/bin/python .venv-floor/bin/python .venv-types/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Mercer needs Python 3.11 or later; use make PYTHON=...")'
 	$(PYTHON) -m venv $(patsubst %/bin/python,%,$@)
 

@@ -9,20 +9,34 @@ from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from itertools import count
 from numbers import Integral, Real
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 import numpy as np
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks  # pyright: ignore[reportAssignmentType]
-except ImportError:
+if TYPE_CHECKING:
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Empty class in place of the mixin of scikit-learn 1.9."""
+    class CallbackSupportMixin:
+        """The mixin of scikit-learn 1.9, whose source has no types."""
+
+        def set_callbacks(self, *callbacks: Any) -> Self:
+            """Set the callbacks of fits and return the estimator."""
+            ...
 
     def with_callbacks(method: Any) -> Any:
-        """Return the method, in place of the decorator of scikit-learn 1.9."""
-        return method
+        """Return the method, with callbacks."""
+        ...
+
+else:
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:
+
+        class CallbackSupportMixin:
+            """Empty class in place of the mixin of scikit-learn 1.9."""
+
+        def with_callbacks(method: Any) -> Any:
+            """Return the method, in place of the decorator of scikit-learn 1.9."""
+            return method
 
 
 # What functions return for NumPy's arrays; arrays of other libraries give arrays of theirs.

@@ -3,6 +3,7 @@
 import importlib.util
 import pickle
 import tempfile
+from collections.abc import Sequence
 from dataclasses import fields, replace
 
 import numpy as np
@@ -100,7 +101,7 @@ def check_expansion_laws(psi: Expansion, X: object = None) -> None:
         law(psi, X)
 
 
-def check_structured_estimator(estimator: BaseEstimator, X: list, y: object = None) -> None:
+def check_structured_estimator(estimator: BaseEstimator, X: Sequence[object], y: object = None) -> None:
     """Check that an estimator works with points that are objects: strings, sets, graphs, series or any others.
 
     The laws are: an error before ``fit``; ``fit`` changes no parameter, and a second fit changes no result; clone,
@@ -276,11 +277,10 @@ def _libraries(kernel, X):
     for name in filter(importlib.util.find_spec, _LIBRARIES):
         xp = importlib.import_module(name)
         Y = xp.asarray(X)
-        product = Gram(kernel, Y, Y[:5, :]) @ xp.ones((5, 2), dtype=xp.float64)
         results = {
             "k(X)": (kernel(Y), K),
             "diag": (kernel.diag(Y), kernel.diag(X)),
-            "Gram @ V": (product, K[:, :5] @ np.ones((5, 2))),
+            "Gram @ V": (Gram(kernel, Y, Y[:5, :]) @ xp.ones((5, 2), dtype=xp.float64), K[:, :5] @ np.ones((5, 2))),
         }
         if kernel.tags.differentiable:
             results["vjp"] = (kernel.vjp(Y, Y[:5, :], xp.asarray(W)), kernel.vjp(X, X[:5], W))

@@ -76,6 +76,8 @@ class KernelEstimator(AllOrNothing):
     Parameters are fields of dataclasses, which write ``__init__``; those of mixins are keyword-only.
     """
 
+    kernel: KernelLike
+
     _doc_link_module = "mercer"
 
     def __new__(cls, *_args: Any, **params: Any) -> Any:

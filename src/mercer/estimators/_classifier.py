@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
     """Mixin of classifiers with the parameters ``class_weight`` and ``multi_class``."""
 
-    class_weight: dict | str | None = None
+    class_weight: dict[Any, float] | str | None = None
     multi_class: str = "ovo"
 
     def _check_problem(self):

@@ -30,6 +30,7 @@ from mercer.solvers.svm.cross_validation import Fold, cross_validate_kernels
 
 if TYPE_CHECKING:
     from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
 
 # Powers of 4 between which the values of gamma are spread around the median rule.
 _LOWEST, _HIGHEST = -2, 2
@@ -94,19 +95,21 @@ class GridSearch(SupportVectorEstimator):
         scores, n_iter, held_out, violations = zip(*parts, strict=True)
         self._warn_inaccurate(max(violations), self._tolerance(problem))
 
-        self.Cs_, self.scorer_, self.n_splits_ = Cs, scorer, len(splits)
-        self.cv_results_ = results(Cs, gammas, np.stack(scores, axis=2), np.stack(n_iter, axis=1))
-        self.best_index_ = _best(self.cv_results_)
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.Cs_: Array = Cs
+        self.scorer_: Any = scorer
+        self.n_splits_: int = len(splits)
+        self.cv_results_: dict[str, Any] = results(Cs, gammas, np.stack(scores, axis=2), np.stack(n_iter, axis=1))
+        self.best_index_: int = _best(self.cv_results_)
+        self.best_score_: float = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_params_: dict[str, float] = self.cv_results_["params"][self.best_index_]
         self.C_ = self.best_params_["C"]
         g = self.best_index_ % len(gammas)
-        self.kernel_ = kernels[g]
-        self.held_out_values_ = held_out[g]
+        self.kernel_: Kernel = kernels[g]
+        self.held_out_values_: Array = held_out[g]
         self._conclude(problem, y, weights)
         if self.refit:
             kernel = self.kernel if gammas[g] is None else self.kernel_
-            self.best_estimator_ = self._model(self.C_, kernel).fit(X, y, sample_weight)
+            self.best_estimator_: Any = self._model(self.C_, kernel).fit(X, y, sample_weight)
         return self
 
     @available_if(lambda self: self.refit)
@@ -306,7 +309,7 @@ def _held_out(values, tests, n):
         return (total.T / times).T
 
 
-def results(Cs: Array, gammas: list[Any], scores: Array, n_iter: Array) -> dict[Any, Any]:
+def results(Cs: Array, gammas: list[Any], scores: Array, n_iter: Array) -> dict[str, Any]:
     """Return the scores (folds, values of C, values of gamma) as GridSearchCV names and orders them."""
     names = {"C": Cs} if gammas[0] is None else {"C": Cs, "gamma": np.array(gammas)}
     grid = np.meshgrid(*names.values(), indexing="ij")

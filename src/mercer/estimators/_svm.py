@@ -193,7 +193,7 @@ class SingleOutput(SupportVectorEstimator):
     def _store(self, problem, solution):
         """Store a solution as fitted attributes."""
         store_vectors(self, problem, solution.coef)
-        self.n_iter_ = solution.n_iter
+        self.n_iter_: Any = solution.n_iter
 
     def _stored(self, problem):
         """Return the coefficients (k,) of the points and K b (k,), in float64."""
@@ -296,7 +296,7 @@ class Regression(OneNormal, SingleOutput, RegressionProblem):
 
     def _store(self, problem, solution):
         super()._store(problem, solution)
-        self.intercept_ = np.array([solution.bias], problem.dtype)
+        self.intercept_: Array = np.array([solution.bias], problem.dtype)
 
     def _recomputed(self, problem):
         """Return the certificate of the stored coefficients in float64."""

@@ -117,7 +117,8 @@ class Weighted:
     __array_ufunc__: ClassVar[None] = None
 
     def __init__(self, operator: Any, scale: Array) -> None:
-        self._operator, self.scale = operator, scale
+        self._operator = operator
+        self.scale: Array = scale
         self.shape, self.dtype = operator.shape, operator.dtype
 
     def __matmul__(self, V: Array) -> Array:

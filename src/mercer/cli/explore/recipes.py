@@ -5,7 +5,7 @@ import numpy as np
 import mercer as mc
 
 
-def boundary(X, y, kernel, C):
+def boundary(X: np.ndarray, y: np.ndarray, kernel: mc.Kernel, C: float) -> dict[str, object]:
     """Fit a support vector machine in the plane; return it, its values on a grid, and its accuracy in three folds."""
     from sklearn.model_selection import cross_val_score
 
@@ -17,7 +17,7 @@ def boundary(X, y, kernel, C):
     return {"model": model, "x1": x1, "x2": x2, "values": values.reshape(60, 60), "accuracy": accuracy}
 
 
-def components(X, kernel):
+def components(X: np.ndarray, kernel: mc.Kernel) -> dict[str, object]:
     """Fit kernel PCA in the plane; return it, and the scores of six components on a grid."""
     model = mc.KernelPCA(6, kernel=kernel).fit(X)
     x1, x2 = np.linspace(X.min(axis=0) - 0.3, X.max(axis=0) + 0.3, 45).T
@@ -25,13 +25,13 @@ def components(X, kernel):
     return {"model": model, "x1": x1, "x2": x2, "scores": model.transform(grid).T.reshape(-1, 45, 45)}
 
 
-def spectrum(X, y, kernel):
+def spectrum(X: np.ndarray, y: np.ndarray, kernel: mc.Kernel) -> dict[str, object]:
     """Return the shares of the variance in feature space, and the alignment of the kernel with the labels."""
     found = mc.capacity.spectrum(kernel, X, centre=True)
     return {"shares": found.values / found.trace, "alignment": mc.alignment(kernel, X, y)}
 
 
-def geometry(X, kernel):
+def geometry(X: np.ndarray, kernel: mc.Kernel) -> dict[str, object]:
     """Return volume element, curvature and distance from the mean in feature space, on a grid of the plane."""
     x1, x2 = np.linspace(X.min(axis=0) - 0.3, X.max(axis=0) + 0.3, 40).T
     grid = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
@@ -44,7 +44,7 @@ def geometry(X, kernel):
     return {"x1": x1, "x2": x2, **{name: values.reshape(40, 40) for name, values in found.items()}}
 
 
-def denoising(X, kernel, size):
+def denoising(X: np.ndarray, kernel: mc.Kernel, size: int) -> dict[str, object]:
     """Denoise 50 rows by kernel PCA of the others; return the errors, and the rows for ``size`` components."""
     rng = np.random.default_rng(0)
     order = rng.permutation(len(X))
@@ -58,7 +58,7 @@ def denoising(X, kernel, size):
     return {"model": models[size], "clean": clean, "noisy": noisy, "denoised": denoised[size], **found}
 
 
-def vectors(X, y, kernel, C, size):
+def vectors(X: np.ndarray, y: np.ndarray, kernel: mc.Kernel, C: float, size: int) -> dict[str, object]:
     """Compress a support vector machine; return its test errors, and the model with at most ``size`` vectors."""
     from sklearn.model_selection import train_test_split
 

@@ -28,48 +28,48 @@ PRINCIPAL = "principal"
 EXPONENTS = {"digits": -0.7}
 
 
-def moons():
+def moons() -> tuple[np.ndarray, np.ndarray]:
     """Return 500 points of two half circles with noise."""
     from sklearn.datasets import make_moons
 
     return make_moons(500, noise=0.25, random_state=0)
 
 
-def circles():
+def circles() -> tuple[np.ndarray, np.ndarray]:
     """Return 500 points of two concentric circles with noise."""
     from sklearn.datasets import make_circles
 
     return make_circles(500, noise=0.12, factor=0.5, random_state=0)
 
 
-def clusters():
+def clusters() -> tuple[np.ndarray, np.ndarray]:
     """Return 500 points of three clusters that overlap."""
     from sklearn.datasets import make_blobs
 
     return make_blobs(500, centers=[[-1, -0.5], [0, 1], [1, -0.5]], cluster_std=0.5, random_state=0)
 
 
-def checkerboard():
+def checkerboard() -> tuple[np.ndarray, np.ndarray]:
     """Return 500 points of a checkerboard of four by four fields."""
     X = np.random.default_rng(0).uniform(-2, 2, (500, 2))
     return X, np.floor(X).sum(axis=1).astype(int) % 2
 
 
-def iris():
+def iris() -> tuple[np.ndarray, np.ndarray]:
     """Return the 150 flowers of three species."""
     from sklearn.datasets import load_iris
 
     return load_iris(return_X_y=True)
 
 
-def wine():
+def wine() -> tuple[np.ndarray, np.ndarray]:
     """Return the chemical analyses of 178 wines of three cultivars."""
     from sklearn.datasets import load_wine
 
     return load_wine(return_X_y=True)
 
 
-def digits():
+def digits() -> tuple[np.ndarray, np.ndarray]:
     """Return the first 500 of scikit-learn's images of digits, with pixels in [0, 1]."""
     from sklearn.datasets import load_digits
 
@@ -77,7 +77,7 @@ def digits():
     return X[:500] / 16, y[:500]
 
 
-def from_csv(path, header):
+def from_csv(path: str, header: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the features of a CSV file after ``header`` lines, and the labels, which are its last column."""
     with open(path, encoding="utf-8-sig") as file:
         rows = [line.split(",") for line in file.read().splitlines() if line.strip()][header:]
