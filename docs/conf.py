@@ -11,7 +11,10 @@ import sys
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+# sphinx-gallery imports gallery_style by name
+sys.path.insert(0, str(Path(__file__).parent))
 
+import measured_tables
 from docutils import nodes
 from docutils.utils.math import MathError, latex2mathml
 from sphinx.util import logging
@@ -19,8 +22,6 @@ from sphinx.util import logging
 import mercer
 
 HERE = Path(__file__).parent
-# sphinx-gallery imports gallery_style by name
-sys.path.insert(0, str(HERE))
 
 # --- the page of names: groups of modules, in the order of the layers ------------------------------------------------
 
@@ -183,6 +184,9 @@ html_sidebars = {
     for page in (
         "index",
         "coming_from",
+        "benchmarks",
+        "reproduction",
+        "trust",
         "theory",
         "explore",
         "design",
@@ -246,20 +250,20 @@ def visit_formula(self, node):
     raise nodes.SkipNode
 
 
-# --- pages do not show the blank line at the end of a doctest --------------------------------------------------------
+# --- pages do not show the blank line at the end of a doctest; measured results stand in JSON ------------------------
 
 FENCE = re.compile(r"^(```\w+\n.*?\n)\n+```$", re.MULTILINE | re.DOTALL)
 
 
-def trim(_app, _docname, source):
-    source[0] = FENCE.sub(r"\1```", source[0])
+def prepare(_app, _docname, source):
+    source[0] = measured_tables.fill(FENCE.sub(r"\1```", source[0]))
 
 
 def setup(app):
     """Connect the functions above; `escape` runs after numpydoc (priority 500)."""
     app.connect("autodoc-process-docstring", escape, priority=900)
     app.connect("autodoc-process-signature", signature)
-    app.connect("source-read", trim)
+    app.connect("source-read", prepare)
     app.add_html_math_renderer("mathml", (visit_formula, None), (visit_formula, None))
     app.add_css_file("mercer.css")
 

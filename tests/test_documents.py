@@ -1,5 +1,7 @@
 """Documents are correct: their code runs, their links have targets, and they contain no private paths."""
 
+import importlib
+import json
 import re
 import subprocess
 import tomllib
@@ -48,6 +50,39 @@ def test_names_of_mercer_exist(document):
         if thing is None:
             missing.append(name)
     assert missing == []
+
+
+@pytest.mark.parametrize("name", ["benchmarks", "reproduction", "trust"])
+def test_pages_of_measured_results_show_every_number_of_their_file(name, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    tables = importlib.import_module("measured_tables")
+    page = tables.fill(_text(ROOT / "docs" / f"{name}.md"))
+    lines = [line.split("|")[1:-1] for line in page.splitlines() if line.startswith("|")]
+    shown = {cell.strip() for line in lines for cell in line}
+    found = json.loads(_text(ROOT / "docs" / "measured" / f"{name}.json"))
+    if name == "benchmarks":
+        assert {cell for table in found for row in table["rows"] for cell in row} <= shown
+        assert all(f"*{table['date']}, {table['machine']}, `{table['command']}`*" in page for table in found)
+    elif name == "reproduction":
+        counts = [[int(cell) for cell in line[1:5]] for line in lines[2:-1]]
+        assert counts == [[each["verdicts"].get(kind, 0) for kind in tables.KINDS] for each in found]
+        assert lines[-1][1:5] == [f" **{sum(column)}** " for column in zip(*counts, strict=True)]
+        assert len(re.findall(r": \S+ instead of \S+; ", page)) == sum(len(each["missed"]) for each in found)
+    else:
+        assert {str(count) for count in found["probes"].values()} <= shown
+        assert len(lines) == 2 + len(found["probes"]) + 4 + 2 + len(found["faults"])
+        assert all(miss in page for miss in [*found["misses"], *found["not_run"]])
+
+
+def test_tables_of_the_readme_are_those_of_the_page_of_benchmarks():
+    found = json.loads(_text(ROOT / "docs" / "measured" / "benchmarks.json"))
+    measured = {tuple(row) for table in found for row in table["rows"]}
+    text = _text(ROOT / "README.md").partition("<!-- measured -->")[2].partition("<!-- /measured -->")[0]
+    rows = [
+        tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in text.splitlines() if re.match(r"\| \w", line)
+    ]
+    assert len(rows) > 10
+    assert [row for row in rows if row not in measured] == []
 
 
 def test_the_map_of_the_code_names_files_and_folders_that_exist():

@@ -1,0 +1,29 @@
+"""Short results for the documentation: counts of verdicts, misses in full, and no list of scikit-learn's misses."""
+
+import json
+
+from tools import measured
+
+
+def test_experiments_are_counted_and_their_misses_kept(tmp_path):
+    kept = {"table": "T", "entry": "e", "published": 2.0, "tag": "S", "ours": 1.0, "reason": "why"}
+    entries = [kept | {"verdict": verdict, "draws": 1} for verdict in ("reproduced", "not reproduced", "reproduced")]
+    found = {"name": "one", "title": "One", "source": "S", "quick": True, "entries": entries, "pictures": ["x"]}
+    folder, output = tmp_path / "reproduction", tmp_path / "measured"
+    folder.mkdir()
+    output.mkdir()
+    (folder / "one.json").write_text(json.dumps(found))
+    (folder / "results.json").write_text("[]")
+    results = tmp_path / "results.json"
+    results.write_text(json.dumps({"probes": {"ok": 3}, "sklearn_misses": {"a": 1}}))
+    measured.main(["--reproduction", str(folder), "--trust", str(results)], output)
+    (each,) = json.loads((output / "reproduction.json").read_text())
+    assert each.pop("date").count("-") == 2
+    expected = {"name": "one", "title": "One", "source": "S", "quick": True}
+    assert each == expected | {"verdicts": {"reproduced": 2, "not reproduced": 1}, "missed": [kept]}
+    assert json.loads((output / "trust.json").read_text()) == {"probes": {"ok": 3}}
+
+
+def test_without_results_nothing_is_written(tmp_path):
+    measured.main(["--reproduction", str(tmp_path / "a"), "--trust", str(tmp_path / "b")], tmp_path)
+    assert list(tmp_path.iterdir()) == []
