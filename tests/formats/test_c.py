@@ -42,16 +42,23 @@ class Compiled:
         written, library = folder / f"{prefix}.c", folder / f"{prefix}.so"
         to_c(model, written, dtype, prefix, X)
         subprocess.run([COMPILER, *WARNINGS, "-shared", "-fPIC", "-o", library, written, "-lm"], check=True, timeout=60)
-        self.library, self.prefix, self.dtype = (
-            ctypes.CDLL(str(library)),
-            prefix,
-            np.dtype(np.float64 if dtype == "float64" else np.float32),
-        )
+        self._load(library, dtype, prefix)
+
+    @classmethod
+    def of(cls, library, dtype, prefix="model"):
+        """Return the model in a library."""
+        found = cls.__new__(cls)
+        found._load(library, dtype, prefix)
+        return found
+
+    def _load(self, library, dtype, prefix):
+        self.library, self.prefix = ctypes.CDLL(str(library)), prefix
+        self.dtype = np.dtype(np.float64 if dtype == "float64" else np.float32)
         getattr(self.library, f"{prefix}_scores").restype = None
 
-    def scores(self, points, m):
+    def scores(self, points, m, name="scores"):
         out = np.empty((len(points), m), self.dtype)
-        self._call("scores", points, out)
+        self._call(name, points, out)
         return out
 
     def places(self, points):
@@ -84,6 +91,27 @@ def test_a_compiled_model_gives_the_scores_and_labels_of_python(case, dtype, tmp
         expected.assert_same_labels(labels[compiled.places(expected.points)])
     else:
         assert not hasattr(compiled.library, "model_predict")
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("case", ["Gaussian", "scikit-learn's SVC by classes"])
+def test_pairs_give_the_values_of_decision_function(case, dtype, tmp_path, global_random_seed):
+    model = fitted(case)
+    expected = expected_values(model, dtype, global_random_seed, n=2000)
+    compiled = Compiled(model, dtype, tmp_path)
+    values = model.decision_function(expected.points.astype(np.float64))
+    found = compiled.scores(expected.points, 3, "decision")
+    # a vote turns where the score of a pair is 0
+    assert abs(found - values)[expected.clear].max() <= 2 * expected.tolerance
+    assert expected.clear.mean() > 0.99
+    assert set(np.round(values.sum(axis=1))) == {3.0}
+
+
+@needs_compiler
+@pytest.mark.parametrize("case", ["one against the rest", "two classes", "scikit-learn's SVC", "SVR"])
+def test_other_models_have_no_second_decision_values(case, tmp_path):
+    assert not hasattr(Compiled(fitted(case), "float64", tmp_path).library, "model_decision")
 
 
 @needs_compiler

@@ -41,6 +41,24 @@ def test_onnxruntime_gives_the_scores_and_labels_of_python(case, dtype, global_r
         expected.assert_same_labels(found["label"])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("case", ["Gaussian", "scikit-learn's SVC by classes"])
+def test_pairs_give_the_values_of_decision_function(case, dtype, global_random_seed):
+    model = fitted(case)
+    expected = expected_values(model, dtype, global_random_seed, n=2000)
+    found = outputs(to_onnx(model, dtype), expected.points)["decision"]
+    values = model.decision_function(expected.points.astype(np.float64))
+    assert found.dtype == dtype
+    # a vote turns where the score of a pair is 0
+    assert abs(found - values)[expected.clear].max() <= 2 * expected.tolerance
+    assert expected.clear.mean() > 0.99
+
+
+@pytest.mark.parametrize("case", ["one against the rest", "two classes", "scikit-learn's SVC", "SVR"])
+def test_other_models_have_no_second_decision_values(case):
+    assert [each.name for each in to_onnx(fitted(case)).graph.output] == (["label"] * (case != "SVR")) + ["scores"]
+
+
 @pytest.mark.parametrize(("case", "dtype"), with_each("float16", "int8"))
 def test_vectors_in_few_bits_give_the_scores_that_are_computed_from_their_codes(case, dtype, global_random_seed):
     model = fitted(case)
@@ -121,11 +139,13 @@ def test_a_graph_declares_its_inputs_and_outputs_and_uses_standard_operators_onl
         "X": types.FLOAT,
         "label": types.STRING,
         "scores": types.FLOAT,
+        "decision": types.FLOAT,
     }
     assert {name: [d.dim_value for d in each.shape.dim][1:] for name, each in found.items()} == {
         "X": [4],
         "label": [],
         "scores": [3],
+        "decision": [3],
     }
     assert proto.graph.doc_string.startswith("NuSVC, ")
     onnx.checker.check_model(proto, full_check=True)

@@ -50,6 +50,7 @@ MODELS = {
     "ridge of two targets": (mc.KernelRidge(kernel="rbf"), 3, np.column_stack([TARGET, Y])),
     "KernelPCA": (mc.KernelPCA(3, kernel="rbf"), 3, Y),
     "scikit-learn's SVC": (sk.SVC(decision_function_shape="ovo"), 3, NAMES[Y]),
+    "scikit-learn's SVC by classes": (sk.SVC(), 3, NAMES[Y]),
     "scikit-learn's NuSVR": (sk.NuSVR(), 3, TARGET),
     "scikit-learn's OneClassSVM": (sk.OneClassSVM(nu=0.2), 3, Y),
     "scikit-learn's KernelRidge": (KernelRidge(kernel="polynomial", gamma=0.1), 3, TARGET),

@@ -13,7 +13,19 @@ from mercer.formats.quantised import CODED, accuracy, checked, quantise, uncoded
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 # Bytes of the types of tables and of arrays on the stack; pointers to labels have four on microcontrollers.
-_BYTES = {"double": 8, "float": 4, "int": 4, "int16_t": 2, "uint16_t": 2, "int8_t": 1, "long long": 8, "char *const": 4}
+_BYTES = {
+    "double": 8,
+    "float": 4,
+    "int": 4,
+    "int32_t": 4,
+    "uint32_t": 4,
+    "int16_t": 2,
+    "uint16_t": 2,
+    "int8_t": 1,
+    "uint8_t": 1,
+    "long long": 8,
+    "char *const": 4,
+}
 _TYPES = "|".join(map(re.escape, _BYTES))
 _TABLE = re.compile(rf"^(?:static const|\w+_table|const) ({_TYPES}) \w+\[(\d+)\] = ", re.MULTILINE)
 _ARRAY = re.compile(rf"^ +({_TYPES}) \w+\[(\d+)\]", re.MULTILINE)
@@ -87,11 +99,13 @@ def to_c(
     With the prefix "model" the file defines ``void model_scores(const double *x, double *out)``, which writes the m
     scores of one point: decision values, predictions of a regressor or coordinates. For SVC, NuSVC and one-class models
     it also defines ``int model_predict(const double *x)``, which returns an index into the table ``model_labels`` of
-    type ``long long`` or ``char *`` (UTF-8). The comment at the top of the file states all sizes. One point costs
-    n_vectors (d + m) products and n_vectors kernel values. Functions keep no state, so threads may share them.
-    Distances are sums of squared differences; with "int8", columns have scales of their own, inner products are sums of
-    integers of 32 bits, and distances follow from them. On AVR the tables of coded models stay in flash memory. Scores
-    have an error of about 1e-5 of their scale in float32 and 1e-12 in float64.
+    type ``long long`` or ``char *`` (UTF-8). Where ``decision_function`` turns the values of pairs into classes,
+    ``void model_decision(const double *x, double *out)`` writes its c values. The comment at the top of the file states
+    all sizes. One point costs n_vectors (d + m) products and n_vectors kernel values. Functions keep no state, so
+    threads may share them. Distances are sums of squared differences; with "int8", columns have scales of their own,
+    inner products and the sum over the vectors are sums of integers of 32 bits, and distances follow from them. On AVR
+    the tables of coded models stay in flash memory. Scores have an error of about 1e-5 of their scale in float32 and
+    1e-12 in float64.
 
     Examples
     --------

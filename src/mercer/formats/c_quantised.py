@@ -3,7 +3,7 @@
 from typing import Any
 
 from mercer.formats.c_source import Source, loop
-from mercer.formats.quantised import Bytes
+from mercer.formats.quantised import PARTS, VALUE, Bytes
 from mercer.formats.tracing import ordered
 
 # AVR keeps tables in flash memory only in an address space with its own name.
@@ -15,20 +15,38 @@ _MEMORY = """\
 #define {0}_table static const
 #define {0}_read const
 #endif
+#ifdef __GNUC__
+#define {0}_apart static __attribute__((noinline))
+#else
+#define {0}_apart static
+#endif
 """
-# Exponential, with a relative error below 1e-6.
+# Exponential, with a relative error below 1e-5. Of t / log(2) in steps of 2^-20 four bits select a power of 2 from a
+# table, in steps of 2^-23, and the 16 bits of r give 2^r - 1, in steps of 2^-20, by a polynomial of degree 2. Their sum
+# becomes the bits of an IEEE float.
 _EXP = """\
+{0}_table uint32_t {0}_powers[16] = {{
+    8388608, 8760003, 9147842, 9552851, 9975793, 10417459, 10878679, 11360319,
+    11863283, 12388515, 12937001, 13509770, 14107898, 14732507, 15384770, 16065911
+}};
+
 static float {0}_exp(float t)
 {{
-    int k;
-    if (!(t >= -87.0f))
-        return t < 0 ? 0.0f : t;
-    if (t > 88.0f)
-        t = 88.0f;
-    k = (int)(t * 1.44269504f + (t < 0.0f ? -0.5f : 0.5f));
-    t = t - (float)k * 0.693359375f + (float)k * 2.12194440e-4f;
-    t = 1 + t * (1 + t * (0.5f + t * (0.16666667f + t * (0.041666668f + t * (0.0083333f + t * 0.0013889f)))));
-    return ldexpf(t, k);
+    uint32_t place, power;
+    uint16_t rest;
+    union {{
+        uint32_t bits;
+        float number;
+    }} found;
+    if (!(fabsf(t) <= 87.0f))
+        return t < 0 ? 0.0f : t > 0 ? 6.0760302e37f : t;
+    place = (uint32_t)((int32_t)(t * 1512775.4f) + 134217728);
+    rest = (uint16_t)place;
+    power = {0}_powers[(place >> 16) & 15];
+    rest = (uint16_t)(((uint32_t)rest * 45427u >> 16) + (((uint32_t)rest * rest >> 16) * 998u >> 16));
+    power += (uint32_t)(uint16_t)(power >> 8) * rest >> 12;
+    found.bits = ((place & 0xfff00000u) << 3) + power - 16777216u;
+    return found.number;
 }}
 """
 # Number from its half precision.
@@ -40,13 +58,41 @@ static float {0}_half(uint16_t h)
     return h >> 15 ? -size : size;
 }}
 """
-# Code of a coordinate: 0 for NaN.
-_CODE = """\
+# Codes of numbers of parts, 0 for NaN, and sums of products of codes. AVR multiplies 8 bits at a time; loops in
+# functions of their own keep their sums in registers.
+_CODES = """\
 static int16_t {0}_code(float t)
 {{
-    if (!(t >= -32767.0f && t <= 32767.0f))
-        return (int16_t)(t > 0 ? 32767 : t < 0 ? -32767 : 0);
-    return (int16_t)(t + (t < 0 ? -0.5f : 0.5f));
+    return (int16_t)(((int32_t)(fabsf(t) < 8388608.0f ? t : 0.0f) + 128) >> 8);
+}}
+
+{0}_apart void {0}_codes(const float *scaled, float inverse, int8_t *high, uint8_t *low, int n)
+{{
+    for (; n > 0; n--) {{
+        const int16_t code = {0}_code(*scaled++ * inverse);
+        *high++ = (int8_t)(code >> 8);
+        *low++ = (uint8_t)code;
+    }}
+}}
+
+{0}_apart int32_t {0}_product(const int8_t *high, const uint8_t *low, {0}_read int8_t *z, int n)
+{{
+    int32_t upper = 0;
+    uint32_t lower = 0;
+    for (; n > 0; n--) {{
+        const int8_t code = *z++;
+        const int32_t part = (int16_t)(*low++ * code);
+        upper += (int16_t)(*high++ * code);
+        lower += (uint32_t)part;
+    }}
+    return (int32_t)((uint32_t)upper * 256u + lower);
+}}
+
+{0}_apart void {0}_add(int16_t value, {0}_read int16_t *coef, int32_t *sum)
+{{
+    int j;
+    for (j = 0; j < {1}; j++)
+        sum[j] += (int32_t)value * coef[j] / {2};
 }}
 """
 
@@ -58,13 +104,20 @@ class QuantisedSource(Source):
         super().__init__(model.exported, prefix)
         self._model = model
         self._bytes = any(isinstance(each, Bytes) for each in model.vectors.values())
-        self._sum, self._table_of, self._read = "float", f"{prefix}_table", f"{prefix}_read"
+        self._sum = "int32_t" if self._bytes else "float"
+        self._table_of, self._read = f"{prefix}_table", f"{prefix}_read"
         self._forms = self._forms | {"Exp": f"{prefix}_exp({{}})"}
 
     def _includes(self):
         used = {each.operation for each in ordered(self._exported.expression)}
-        parts = [_MEMORY, *([_EXP] if "Exp" in used else []), _CODE if self._bytes else _HALF]
-        return ["#include <math.h>", "#include <stdint.h>", "", *(part.format(self._prefix) for part in parts)]
+        parts = [_MEMORY, *([_EXP] if "Exp" in used else []), _CODES if self._bytes else _HALF]
+        names = self._prefix, len(self._exported.intercept), self._model.divisor
+        return [
+            "#include <math.h>",
+            "#include <stdint.h>",
+            "",
+            *(part.format(*names) for part in parts),
+        ]
 
     def _vectors(self, k, key, view):
         vectors = self._model.vectors[key]
@@ -80,11 +133,22 @@ class QuantisedSource(Source):
     def _coefficients(self):
         return [*self._table("coef", self._model.coef_codes), *self._table("coef_scale", self._model.coef_scale)]
 
+    def _summed(self, inner, value):
+        if not self._bytes:
+            return super()._summed(inner, value)
+        name, (n, m) = self._prefix, self._exported.coef.shape
+        kept = [f"values[i] = {value};", *_larger("largest", "values[i]")]
+        lines = [f"float values[{n}];", "float largest = 1e-30f;", *loop("i", n, *inner, *kept)]
+        lines += [*loop("j", m, self._start()), f"const float inverse = {VALUE * PARTS}.0f / largest;"]
+        added = f"{name}_add({name}_code(values[i] * inverse), {name}_coef + {m} * i, sum);"
+        lines += [*loop("i", n, added), f"largest *= {self._model.divisor / VALUE!r}f;"]
+        return [*lines, *loop("j", m, self._end("(float)sum[j] * largest"))]
+
     def _start(self):
         return "sum[j] = 0;"
 
-    def _end(self):
-        return f"out[j] = sum[j] * {self._prefix}_coef_scale[j] + {self._prefix}_intercept[j];"
+    def _end(self, total="sum[j]"):
+        return f"out[j] = {total} * {self._prefix}_coef_scale[j] + {self._prefix}_intercept[j];"
 
     def _before(self, k, view):
         lines = super()._before(k, view)
@@ -92,13 +156,20 @@ class QuantisedSource(Source):
             return lines
         name, x, q = self._prefix, self._mapped(k, view), view.points.shape[1]
         limit = next(each.limit for each in self._model.vectors.values() if each.view is view)
-        moved = f"const float t = {x}[j] - {name}_centre{k}[j];"
-        lines += [f"int16_t u{k}[{q}];", f"float step{k} = 1e-30f;"]
+        lines += [
+            f"int8_t high{k}[{q}];",
+            f"uint8_t low{k}[{q}];",
+            f"float scaled{k}[{q}];",
+            f"float step{k} = 1e-30f;",
+        ]
         lines += [f"float {each}{k} = 0;" for each in self._sums(view)]
-        body = [moved, f"step{k} = fmaxf(step{k}, fabsf(t * {name}_scale{k}[j]));"]
+        body = [f"const float t = {x}[j] - {name}_centre{k}[j];", f"scaled{k}[j] = t * {name}_scale{k}[j];"]
+        body += _larger(f"step{k}", f"scaled{k}[j]")
         body += [f"{each}{k} += {text.format(name, k)};" for each, text in self._sums(view).items()]
-        lines += [*loop("j", q, *body), f"step{k} /= {limit}.0f;"]
-        return [*lines, *loop("j", q, moved, f"u{k}[j] = {name}_code(t * {name}_scale{k}[j] / step{k});")]
+        lines += [*loop("j", q, *body), f"const float inverse{k} = {limit * PARTS}.0f / step{k};"]
+        lines += [f"step{k} /= {limit}.0f;"]
+        lines += [f"const float twice{k} = 2 * step{k};"] if "sqdist" in view.inputs else []
+        return [*lines, f"{name}_codes(scaled{k}, inverse{k}, high{k}, low{k}, {q});"]
 
     @staticmethod
     def _sums(view):
@@ -114,15 +185,19 @@ class QuantisedSource(Source):
             return super()._pair(k, view)
         lines = []
         if view.inputs & {"dot", "sqdist"}:
-            lines += [f"{self._read} int8_t *z{k} = {name}_points{k} + {q} * i;", f"int32_t whole{k} = 0;"]
-            lines += loop("j", q, f"whole{k} += (int32_t)u{k}[j] * z{k}[j];")
-            lines += [f"const float product{k} = step{k} * (float)whole{k};"]
+            whole = f"{name}_product(high{k}, low{k}, {name}_points{k} + {q} * i, {q})"
+            lines += [f"const float whole{k} = (float){whole};"]
         values = {
-            "sqdist": f"fmaxf(square{k} + {name}_norm{k}[i] - 2 * product{k}, 0)",
-            "dot": f"product{k} + along{k} + {name}_shift{k}[i]",
+            "sqdist": f"fmaxf(square{k} + {name}_norm{k}[i] - twice{k} * whole{k}, 0)",
+            "dot": f"step{k} * whole{k} + along{k} + {name}_shift{k}[i]",
             "sqnorm_z": f"{name}_sqnorm_z{k}[i]",
         }
         return lines + [f"const float {each}{k} = {values[each]};" for each in wanted]
 
     def _coordinate(self, k):
         return "uint16_t", f"{self._prefix}_half(z{k}[j])"
+
+
+def _larger(name, value):
+    """Return the lines that raise a number to the size of another, if that is larger."""
+    return [f"if (fabsf({value}) > {name})", f"    {name} = fabsf({value});"]

@@ -54,6 +54,8 @@ class Source:
         parts = [self._head(), *self._includes(), *self._tables(), *self._scores()]
         if self._exported.labels is not None:
             parts += ["", *self._labels(), "", *self._predict()]
+        if self._exported.per_class:
+            parts += ["", *self._decision()]
         return "\n".join(parts) + "\n"
 
     def _head(self):
@@ -72,6 +74,11 @@ class Source:
                 f"int {name}_predict(const {real} *x);",
                 f"    Returns the index of the predicted label in {name}_labels, from 0.",
                 f"extern {self._table_of_labels()};",
+            ]
+        if exported.per_class:
+            lines += [
+                f"void {name}_decision(const {real} *x, {real} *out);",
+                f"    out: memory for {len(exported.labels)} numbers, one for each class, from the scores of pairs.",
             ]
         lines += ["", "C99; link with -lm. The functions allocate no memory and keep no state. Written by Mercer."]
         return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */"])
@@ -115,20 +122,24 @@ class Source:
 
     def _scores(self):
         name, real = self._prefix, self._real
-        n, m = self._exported.coef.shape
-        lines = [f"{self._sum} sum[{m}];", "int i, j;"]
+        lines = [f"{self._sum} sum[{len(self._exported.intercept)}];", "int i, j;"]
         if self._exported.shift is not None:
             d = self._exported.n_features
             lines += [f"{real} scaled[{d}];"]
             lines += loop("j", d, f"scaled[j] = (x[j] - {name}_shift[j]) * {name}_factor[j];")
         for k, _, view in self._views:
             lines += self._before(k, view)
-        lines += loop("j", m, self._start())
         inner = [line for k, _, view in self._views for line in self._pair(k, view)]
         expression, value = self._expression()
-        inner += [*expression, *loop("j", m, f"sum[j] += ({self._sum}){value} * {name}_coef[{m} * i + j];")]
-        lines += [*loop("i", n, *inner), *loop("j", m, self._end())]
+        lines += self._summed(inner + expression, value)
         return [f"void {name}_scores(const {real} *x, {real} *out)", "{", *_indented(lines), "}"]
+
+    def _summed(self, inner, value):
+        """Return the lines that sum over the vectors; ``inner`` computes the variable ``value`` for vector i."""
+        n, m = self._exported.coef.shape
+        added = f"sum[j] += ({self._sum}){value} * {self._prefix}_coef[{m} * i + j];"
+        lines = [*loop("j", m, self._start()), *loop("i", n, *inner, *loop("j", m, added))]
+        return [*lines, *loop("j", m, self._end())]
 
     def _start(self):
         """Return the line that starts the sum over the vectors, and ``_end`` that which writes a score."""
@@ -220,6 +231,15 @@ class Source:
             lines += _best("votes", c)
         lines = [f"{self._real} score[{m}];", *lines]
         return [f"int {name}_predict(const {self._real} *x)", "{", *_indented(lines), "}"]
+
+    def _decision(self):
+        name, real, m, c = self._prefix, self._real, len(self._exported.intercept), len(self._exported.labels)
+        pair = ["out[score[k] >= 0 ? i : j] += 1;", "sum[i] += score[k];", "sum[j] -= score[k++];"]
+        lines = [f"{real} score[{m}];", f"{real} sum[{c}];", "int i, j, k = 0;", f"{name}_scores(x, score);"]
+        lines += loop("i", c, "out[i] = sum[i] = 0;")
+        lines += loop("i", c, *loop("j", c, *pair, start="i + 1"))
+        lines += loop("i", c, f"out[i] += sum[i] / (3 * (fabs{self._f}(sum[i]) + 1));")
+        return [f"void {name}_decision(const {real} *x, {real} *out)", "{", *_indented(lines), "}"]
 
 
 def loop(i: str, n: int, *body: Any, start: int | str = 0) -> list[str]:

@@ -47,7 +47,8 @@ def to_onnx(model: Any, dtype: str = "float32", X: PointsLike | None = None) -> 
     onnx.ModelProto
         ``onnx.save(proto, path)`` writes it. Its input is "X" (n, d). Its outputs are "label" (n,), integers or
         strings, for SVC, NuSVC and one-class models, and "scores" (n, m): decision values in the column order of
-        ``as_expansion``, predictions of a regressor, or coordinates of KernelPCA. With X its metadata hold "max_error",
+        ``as_expansion``, predictions of a regressor, or coordinates of KernelPCA. Where ``decision_function`` turns the
+        values of pairs into classes, "decision" (n, c) has its shape and values. With X its metadata hold "max_error",
         the largest error of a score at X, and "label_agreement", the share of equal labels.
 
     Raises
@@ -94,6 +95,8 @@ def to_onnx(model: Any, dtype: str = "float32", X: PointsLike | None = None) -> 
     outputs = graph.model("X")
     helper, number = onnx.helper, onnx.helper.np_dtype_to_tensor_dtype(exported.dtype)
     types = {"scores": (number, ["n", len(exported.intercept)])}
+    if "decision" in outputs:
+        types["decision"] = (number, ["n", len(exported.labels)])
     if "label" in outputs:
         types["label"] = (onnx.TensorProto.STRING if _are_strings(exported) else onnx.TensorProto.INT64, ["n"])
     proto = helper.make_model(
@@ -164,6 +167,8 @@ def _declare(scope, model, inputs, custom_parsers=None):  # noqa: ARG001 - the s
         operator.outputs.append(scope.declare_local_variable("label", kind([None])))
     shape = [None, len(exported.intercept)]
     operator.outputs.append(scope.declare_local_variable("scores", number(shape)))
+    if exported.per_class:
+        operator.outputs.append(scope.declare_local_variable("decision", number([None, len(exported.labels)])))
     return operator.outputs
 
 
@@ -231,7 +236,8 @@ class _Graph:
         if exported.labels is None:
             return {"scores": scores}
         labels = np.array(exported.labels, object if _are_strings(exported) else np.int64)
-        return {"label": self.add("Gather", labels, self._winner(scores), axis=0), "scores": scores}
+        found = {"label": self.add("Gather", labels, self._winner(scores), axis=0), "scores": scores}
+        return found | ({"decision": self._decision(scores)} if exported.per_class else {})
 
     def add(self, operator: str, *arguments: Any, **attributes: Any) -> str:
         """Add a node and return the name of its output; arguments are names, or arrays that become constants."""
@@ -328,12 +334,22 @@ class _Graph:
             index = self.add("Cast", self.add(operator, scores, zero), to=self._onnx.TensorProto.INT64)
             return self.add("Squeeze", index, np.array([1]))
         if exported.answer == "votes":
-            signs = class_signs(len(exported.labels), "ovo").T
-            kind = self._onnx.helper.np_dtype_to_tensor_dtype(exported.dtype)
-            won = self.add("Cast", self.add("Greater", scores, zero), to=kind)
-            # the second class wins each pair that the first does not win
-            scores = self.add("Gemm", won, signs, (signs < 0).sum(axis=0).astype(np.float64))
+            scores = self._votes("Greater", scores)
         return self.add("ArgMax", scores, axis=1, keepdims=0)
+
+    def _votes(self, comparison, scores):
+        """Add the votes of pairs for each class and return their name; the first class wins by a comparison with 0."""
+        signs = class_signs(len(self._exported.labels), "ovo").T
+        kind = self._onnx.helper.np_dtype_to_tensor_dtype(self._exported.dtype)
+        won = self.add("Cast", self.add(comparison, scores, np.zeros(1)), to=kind)
+        # the second class wins each pair that the first does not win
+        return self.add("Gemm", won, signs, (signs < 0).sum(axis=0).astype(np.float64))
+
+    def _decision(self, scores):
+        """Add one value for each class, votes plus sums of scores that break equal votes, and return their name."""
+        sums = self.add("Gemm", scores, class_signs(len(self._exported.labels), "ovo").T)
+        size = self.add("Mul", self.add("Add", self.add("Abs", sums), np.ones(1)), np.full(1, 3.0))
+        return self.add("Add", self._votes("GreaterOrEqual", scores), self.add("Div", sums, size))
 
 
 @functools.cache

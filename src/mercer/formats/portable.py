@@ -68,6 +68,8 @@ class Portable:
         of pairs; an inlier if the score is at least 0. The first of equals wins.
     labels : list of int or str, or None
         Of the classes; -1 and 1 for outliers and inliers.
+    per_class : bool
+        Whether ``decision_function`` of the model turns the scores of pairs into one value for each class.
     shift, factor : array (n_features,) or None
         Of a pipeline whose steps scale columns: the kernel takes (x - shift) * factor.
     """
@@ -81,6 +83,7 @@ class Portable:
     intercept: np.ndarray
     answer: str
     labels: list[Any] | None
+    per_class: bool = False
     shift: np.ndarray | None = None
     factor: np.ndarray | None = None
 
@@ -142,6 +145,7 @@ def portable(model: Any, dtype: str) -> Portable:
         intercept=np.asarray(fitted.intercept, np.float64),
         answer=answer,
         labels=labels,
+        per_class=answer == "votes" and getattr(model, "decision_function_shape", "ovo") == "ovr",
         shift=None if shift is None else np.broadcast_to(shift, psi.points.shape[1]),
         factor=None if factor is None else np.broadcast_to(factor, psi.points.shape[1]),
     )

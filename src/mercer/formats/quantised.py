@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Largest codes of vectors and of coefficients.
 _CODE, _COEF = 127, 32767
+# Largest code of a kernel value, and parts of a code, whose number is cut to an integer before it is rounded.
+VALUE, PARTS = 32767, 256
 # Largest number of half precision.
 _HALF = 65504
 # Smallest largest coordinate of a point from the centre.
@@ -83,7 +85,7 @@ class Halves:
 class Bytes:
     """Vectors z = centre + scale * codes with codes of 8 bits and scales per column; products are sums of integers.
 
-    A point is u = (x - centre) * scale in codes of at most 16 bits with one step of its own, so that
+    A point is u = (x - centre) * scale in codes of at most 16 bits with a step for each point, so that
     <x - centre, z - centre> = step * sum_j u_j codes_j with integers of 32 bits.
 
     Attributes
@@ -129,9 +131,9 @@ class Bytes:
     def inputs(self, X: Array) -> dict[str, Array]:
         """Return the inputs of the kernel for mapped points X, by name, as the C code computes them."""
         moved = X - self.centre
-        u = moved * self.scale
-        step = np.maximum(abs(u).max(axis=1, keepdims=True), _SMALLEST) / self.limit
-        products = step * (np.rint(u / step) @ self.codes.astype(np.float64).T)
+        near, scale = X.astype(np.float32) - self.centre.astype(np.float32), self.scale.astype(np.float32)
+        u, step = _whole(near * scale, self.limit)
+        products = step * (u @ self.codes.astype(np.float64).T)
         found = {"dot": products + (moved @ self.centre)[:, None] + self.shifts}
         squares = np.sum(moved**2, axis=1)[:, None] + self.norms - 2 * products
         found["sqdist"] = np.maximum(squares, 0)
@@ -159,9 +161,20 @@ class Quantised:
     coef_codes: np.ndarray | None = None
     coef_scale: np.ndarray | None = None
 
+    @property
+    def divisor(self) -> int:
+        """Power of 2 that divides products of codes, so that their sum over the vectors stays within 32 bits."""
+        needed = 1 << (len(self.coef) * VALUE * _COEF // 2**31).bit_length()
+        # whole bytes are shifted faster than bits
+        return needed if needed == 1 else max(256, needed)
+
     def scores(self, X: Array) -> Array:
         """Return the scores of points (n, m)."""
-        return self.kernel(X) @ self.coef + self.exported.intercept
+        K = self.kernel(X)
+        if any(isinstance(each, Bytes) for each in self.vectors.values()):
+            codes, step = _whole(K, VALUE)
+            K = step * codes
+        return K @ self.coef + self.exported.intercept
 
     def kernel(self, X: Array) -> Array:
         """Return the kernel values of points and vectors."""
@@ -244,6 +257,14 @@ def quantise(exported: Portable, kind: Callable[..., Any], X: Array, targets: Ar
     refitted = exported.coef + np.linalg.lstsq(normal, K.T @ (targets - found.scores(X)))[0]
     models = [_coded(exported, vectors, coef) for coef in (exported.coef, refitted)]
     return min(models, key=lambda each: float(np.square(each.scores(X) - targets).sum()))
+
+
+def _whole(values, limit):
+    """Return each row as whole numbers up to a limit times a step, rounded as the C code does in float."""
+    values = values.astype(np.float32)
+    largest = np.maximum(abs(values).max(axis=1, keepdims=True), np.float32(_SMALLEST))
+    parts = np.trunc(values * (np.float32(PARTS * limit) / largest))
+    return np.floor((parts.astype(np.float64) + PARTS // 2) / PARTS), largest.astype(np.float64) / limit
 
 
 def _coded(exported, vectors, coef):
