@@ -9,7 +9,8 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, check_flag, check_instance, check_weights
 from mercer._compute import html, pick_backend
-from mercer._compute.namespace import NUMPY, namespace_of, put_values
+from mercer._compute.devices import moved, place_of, refuse_mixed
+from mercer._compute.namespace import namespace_of, put_values
 from mercer._compute.points import as_columns, join_points, refuse_overflow, same_points
 from mercer.kernels.base import admit_beside, admit_pair, require_gradient, require_kernel
 
@@ -90,6 +91,15 @@ class Expansion:
         n = len(self.prepared)
         return n, n if self._coef is None else self._coef.shape[1]
 
+    def __mercer_place__(self) -> Any:
+        return place_of(self.prepared.container)
+
+    def __mercer_move__(self, place: Any) -> Expansion:
+        # other points than rows have no other place
+        if len(getattr(self.points, "shape", ())) != 2 or hasattr(self.points, "tocsr"):
+            return self
+        return Expansion(self._kernel, moved(self.points, place), moved(self._coef, place))
+
     def __len__(self) -> int:
         return self.shape[1]
 
@@ -161,8 +171,7 @@ class Expansion:
         require_gradient(self._kernel)
         X, Z = self._admit(X)
         xp = X.xp
-        coef = xp.eye(len(Z)) if self._coef is None else self._coef
-        coef = xp.astype(coef, xp.float64)
+        coef = xp.astype(self.dense_coef(), xp.float64)
         backend = pick_backend(self._kernel, X, Z)
 
         def weights(j):
@@ -223,7 +232,8 @@ class Expansion:
         """Return the coefficients (n, m), also where they are the identity."""
         if self._coef is not None:
             return self._coef
-        return self.prepared.xp.eye(len(self.prepared), dtype=self.prepared.dtype)
+        device = getattr(self.prepared.container, "device", None)
+        return self.prepared.xp.eye(len(self.prepared), dtype=self.prepared.dtype, device=device)
 
     def _combine(self, other, sign):
         if not isinstance(other, Expansion):
@@ -306,7 +316,9 @@ def mean(phi: Expansion, weights: ArrayLike | None = None) -> Expansion:
     # their sum may overflow
     shares = check_weights("weights", weights, len(phi))
     shares = shares / shares.max()
-    return phi @ phi.prepared.xp.asarray((shares / shares.sum())[:, None], dtype=phi.prepared.dtype)
+    points = phi.prepared
+    device = getattr(points.container, "device", None)
+    return phi @ points.xp.asarray((shares / shares.sum())[:, None], dtype=points.dtype, device=device)
 
 
 def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
@@ -345,7 +357,7 @@ def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:
     found = squares(psi)[:, None] + squares(chi)[None, :] - 2 * psi.inner(chi)
     found = xp.where(found > 0, found, xp.zeros_like(found))
     if psi is chi:
-        rows = xp.arange(len(psi))
+        rows = xp.arange(len(psi), device=array_api_compat.device(found))
         put_values(found, rows, rows, 0.0)
     return found
 
@@ -412,10 +424,11 @@ def _coefficient_block(coef, points):
 
 def _columns(C, points, name):
     """Return finite numbers as a floating block (n, m); a vector becomes one column, a list an array of the points."""
-    given = array_api_compat.is_array_api_obj(C)
+    given, place = array_api_compat.is_array_api_obj(C), place_of(points.container)
     C = as_columns(C, name)
-    if not (given or points.xp is NUMPY):
-        C = points.xp.asarray(C, dtype=points.dtype)
+    if not (given or place is None):
+        C = points.xp.astype(place.put(C), points.dtype)
+    refuse_mixed([place_of(C), place])
     if C.ndim not in (1, 2):
         raise ValueError(f"{name} must have shape (n,) or (n, m), got {tuple(C.shape)}.")
     return C[:, None] if C.ndim == 1 else C

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike
 from mercer._compute import html, pick_backend
+from mercer._compute.devices import place_of, refuse_mixed
 from mercer._compute.memory import human_bytes, parse_memory, require_memory
 from mercer._compute.points import Points, as_columns, keep_points, refuse_overflow
 from mercer._compute.tile import Tile
@@ -118,6 +119,7 @@ class Gram:
     def __matmul__(self, V: ArrayLike) -> Array:
         """Return K(X, Z) @ V for a vector (m,) or a block (m, p), without storing K."""
         V = as_columns(V, "V")
+        refuse_mixed([place_of(V), place_of(self._X.container)])
         m = self.shape[1]
         if V.ndim not in (1, 2) or V.shape[0] != m:
             raise ValueError(f"V must have shape ({m},) or ({m}, p) in G @ V; got shape {tuple(V.shape)}.")

@@ -4,7 +4,6 @@ import inspect
 import warnings
 from itertools import count
 
-import array_api_strict
 import numpy as np
 import pandas as pd
 import pytest
@@ -62,20 +61,6 @@ def test_setting_a_kernel_parameter_replaces_the_kernel_and_leaves_the_given_one
     assert estimator.kernel == mc.Gaussian(5.0) + 2.0 * mc.Matern(3.0)
     assert kernel == mc.Gaussian(1.0) + 2.0 * mc.Matern(3.0)
     assert estimator.get_params()["kernel__right__factor"] == 2.0
-
-
-@pytest.mark.parametrize(
-    "estimator", [mc.SVC(), mc.SVR(), mc.KernelPCA(), mc.KernelRidge()], ids=lambda e: type(e).__name__
-)
-def test_arrays_of_other_libraries_become_those_of_numpy_with_the_dispatch_of_scikit_learn_too(estimator):
-    rows, labels = map(array_api_strict.asarray, (ROWS, LABELS))
-    expected = clone(estimator).fit(ROWS, LABELS).expansion_.coef
-    for dispatch in (False, True):
-        with sklearn.config_context(array_api_dispatch=dispatch):
-            model = estimator.fit(rows, labels)
-            values = (model.predict if hasattr(model, "predict") else model.transform)(rows)
-        np.testing.assert_array_equal(model.expansion_.coef, expected)
-        assert type(values) is np.ndarray
 
 
 def test_setting_a_parameter_of_a_shorthand_replaces_it_by_its_kernel():

@@ -1,8 +1,8 @@
-"""Computation of blocks of kernel values: a compiled backend and a reference for any array library."""
+"""Computation of blocks of kernel values: compiled, on a device, and a reference for any array library."""
 
 import numpy as np
 
-from mercer._compute import array
+from mercer._compute import array, devices
 
 
 def pick_backend(kernel, *points):
@@ -11,6 +11,8 @@ def pick_backend(kernel, *points):
     The number of points does not matter.
     """
     if kernel.tags.points == "rows" and all(isinstance(each.container, np.ndarray) for each in points):
+        if devices.is_elsewhere():
+            return devices
         # other containers do not need compiled loops
         from mercer._compute import fused
 

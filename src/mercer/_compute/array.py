@@ -14,6 +14,7 @@ from mercer._compute.tile import Tile
 
 _TILE_BYTES = 32 * 2**20
 _COLUMNS = 512
+_LEAST_ROWS = 8
 
 
 def tiles(X, Z, tile=Tile):
@@ -21,18 +22,41 @@ def tiles(X, Z, tile=Tile):
     step = row_step(len(Z))
     for start in range(0, len(X), step):
         rows = slice(start, min(start + step, len(X)))
-        yield rows, tile(X if step >= len(X) else X.take(rows), Z, start if X is Z else None)
+        yield rows, _tile_of(X, Z, rows, tile)
+
+
+def _tile_of(X, Z, rows, tile):
+    return tile(X if rows.stop - rows.start == len(X) else X.take(rows), Z, rows.start if X is Z else None)
+
+
+def over_tiles(function, X, Z, tile=Tile):
+    """Return ``function(rows, tile)`` of all rows of X, some at a time with all of Z; X is Z for a Gram matrix.
+
+    A tile that the memory of a device does not hold is halved.
+    """
+    parts, start, step = [], 0, row_step(len(Z))
+    while start < len(X):
+        rows = slice(start, min(start + step, len(X)))
+        try:
+            parts.append(function(rows, _tile_of(X, Z, rows, tile)))
+        except Exception as error:
+            # libraries have no common class of this error
+            if type(error).__name__ != "OutOfMemoryError" or step <= _LEAST_ROWS:
+                raise
+            step = max(_LEAST_ROWS, min(step, len(X)) // 2 // 8 * 8)
+            continue
+        start = rows.stop
+    return parts[0] if len(parts) == 1 else join_points(parts)
 
 
 def row_step(m):
     """Return the number of rows of a tile with m columns, a multiple of 8, whatever the number of threads."""
-    return max(8, _TILE_BYTES // (8 * max(m, 1)) // 8 * 8)
+    return max(_LEAST_ROWS, _TILE_BYTES // (8 * max(m, 1)) // 8 * 8)
 
 
 def dense(kernel, X, Z, tile=Tile) -> Any:
     """Return K(X, Z) (n, m), exactly symmetric if X is Z and the kernel is symmetric."""
-    parts = [kernel.evaluate(each) for _, each in tiles(X, Z, tile)]
-    K = parts[0] if len(parts) == 1 else join_points(parts)
+    K = over_tiles(lambda _, each: kernel.evaluate(each), X, Z, tile)
     return mirror(K) if X is Z and kernel.tags.symmetric else K
 
 
@@ -54,8 +78,8 @@ def matmul(kernel, X, Z, V, pieces=None, tile=Tile) -> Any:
     """
     if not kernel.explicit:
         # coefficients of indices are float64, also for rows of float32 kernel values
-        products = [product(kernel.evaluate(each), V, Z.dtype, pieces) for _, each in tiles(X, Z, tile)]
-        return X.xp.astype(join_points(products), X.dtype, copy=False)
+        products = over_tiles(lambda _, each: product(kernel.evaluate(each), V, Z.dtype, pieces), X, Z, tile)
+        return X.xp.astype(products, X.dtype, copy=False)
     if pieces is None:
         return X.xp.astype(kernel.multiply(X, Z, V), X.dtype, copy=False)
     products = [matmul(kernel, X, Z.take(piece), V[piece, :]) for piece in pieces]
@@ -88,4 +112,4 @@ def vjp(kernel, X, Z, weights, tile=Tile) -> Any:
     xp = X.xp
     wide = Points(as_rows(Z.container, dtype=xp.float64))
     same = wide if X is Z else Points(as_rows(X.container, dtype=xp.float64))
-    return join_points([kernel.gradient(each, weights(rows)) for rows, each in tiles(same, wide, tile)])
+    return over_tiles(lambda rows, each: kernel.gradient(each, weights(rows)), same, wide, tile)

@@ -280,6 +280,11 @@ class Points:
         """Return an array of one value in the type and on the device of the points."""
         return self.xp.full(shape, value, dtype=self.dtype, device=getattr(self.container, "device", None))
 
+    def zeros(self) -> Any:
+        """Return a gradient (n, d) of zeros, in float64 on the device of the points."""
+        device = getattr(self.container, "device", None)
+        return self.xp.zeros(tuple(self.container.shape), dtype=self.xp.float64, device=device)
+
     @property
     def sparse(self) -> Any:
         """Whether the container is a sparse matrix."""
@@ -356,5 +361,6 @@ def keep_points(array: Array, admit: Any) -> Any:
     if owner is None or owner() is not array or seen != rows:
         admit(array)
         memo = {}
-        _kept[key] = weakref.ref(array, lambda _: _kept.pop(key, None)), rows, memo
+        # the module may be gone before the array
+        _kept[key] = weakref.ref(array, lambda _, kept=_kept: kept.pop(key, None)), rows, memo
     return Points(array, memo)

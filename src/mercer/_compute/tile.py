@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+import array_api_compat
 import numpy as np
 import scipy.sparse as sp
 
@@ -85,7 +86,7 @@ class Tile:
     def fill_diagonal(self, values: Array, own: Any) -> Any:
         """Set the values (n, m) of each point with itself to ``own``, a number or an array (n,), in place."""
         if self.offset is not None:
-            rows = self.xp.arange(values.shape[0])
+            rows = self.xp.arange(values.shape[0], device=array_api_compat.device(values))
             put_values(values, rows, rows + self.offset, own)
         return values
 

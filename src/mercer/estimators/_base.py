@@ -24,6 +24,7 @@ from mercer._compute.targets import refuse_targets
 from mercer.distributed import by_blocks
 from mercer.estimators._blocks import sample_rows
 from mercer.estimators._landmarks import check_landmarks, check_rule_and_number
+from mercer.estimators._portable import Portable
 from mercer.estimators._renamed import refuse_renamed
 from mercer.expansion import Expansion
 from mercer.kernels.base import with_params
@@ -41,15 +42,15 @@ if TYPE_CHECKING:
 _FITS = {"fit", "partial_fit", "_fit"}
 
 
-class AllOrNothing(CallbackSupportMixin):
+class AllOrNothing(Portable, CallbackSupportMixin):
     """Mixin of estimators whose fits have callbacks, and restore the attributes if they fail or are interrupted."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
         for name in _FITS & vars(cls).keys():
             # a method that depends on parameters is a descriptor, which calls another of these
             if callable(vars(cls)[name]):
                 setattr(cls, name, _all_or_nothing(vars(cls)[name]))
+        super().__init_subclass__(**options)
 
 
 def _all_or_nothing(fit):
@@ -59,7 +60,6 @@ def _all_or_nothing(fit):
     def fit_or_restore(self, *args, **options):
         before = dict(vars(self))
         try:
-            # arrays of other libraries become those of NumPy, as everywhere outside of scikit-learn's dispatch
             with config_context(array_api_dispatch=False), progress(self):
                 return fit(self, *args, **options)
         except BaseException:
@@ -111,6 +111,7 @@ class KernelEstimator(AllOrNothing):
         kernel = as_kernel(self.kernel).tags
         tags.input_tags.sparse = kernel.sparse
         tags.input_tags.pairwise = kernel.points == "indices"
+        tags.array_api_support = kernel.points not in ("objects", "tables")
         return tags
 
     def __dir__(self) -> list[str]:

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_weights, warn
 from mercer.estimators._accuracy import largest_value, warn_rounded
+from mercer.estimators._portable import portable
 from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
 from mercer.kernels import bandwidth
 from mercer.kernels.base import with_params
@@ -113,6 +114,7 @@ class GridSearch(SupportVectorEstimator):
         return self
 
     @available_if(lambda self: self.refit)
+    @portable
     def predict(self, X: PointsLike) -> Any:
         """Return the predictions of the best model for new points.
 

@@ -16,6 +16,7 @@ from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
 from mercer.estimators._blocks import landmarks_of, training_blocks
 from mercer.estimators._landmarks import has_given_landmarks, landmark_features, store_trace_error
+from mercer.estimators._portable import portable
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.shorthand import as_kernel
@@ -175,6 +176,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         return self._fit_moments(Moments(frame, blocks.total(Frame.sums, frame)), sample)
 
     @available_if(has_given_landmarks)
+    @portable
     def partial_fit(self, X: PointsLike, y: Any = None) -> Any:
         """Add points to those of earlier calls, over landmarks that are given as points.
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_weights
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.estimators._base import KernelEstimator, check_lengths, count_rows, inner_has
+from mercer.estimators._portable import portable
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import features
 from mercer.solvers._certify import certify
@@ -144,11 +145,13 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         return self
 
     @available_if(inner_has("fit_transform"))
+    @portable
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the result of the wrapped ``fit_transform``."""
         return _indexed(self._fit("fit_transform", X, y, sample_weight), X)
 
     @available_if(inner_has("fit_predict"))
+    @portable
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and return the result of the wrapped ``fit_predict``."""
         return self._fit("fit_predict", X, y, sample_weight)
@@ -219,42 +222,50 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         return clone(self.estimator)
 
     @available_if(inner_has("predict"))
+    @portable
     def predict(self, X: Any) -> Any:
         """Return the predictions of the wrapped estimator for points."""
         return self._apply("predict", X)
 
     @available_if(inner_has("predict_proba"))
+    @portable
     def predict_proba(self, X: Any) -> Any:
         """Return the probabilities (n_test, n_classes) of the wrapped classifier."""
         return self._apply("predict_proba", X)
 
     @available_if(inner_has("predict_log_proba"))
+    @portable
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms (n_test, n_classes) of the probabilities of the wrapped classifier."""
         return self._apply("predict_log_proba", X)
 
     @available_if(inner_has("decision_function"))
+    @portable
     def decision_function(self, X: Any) -> Any:
         """Return the decision values of the wrapped estimator for points."""
         return self._apply("decision_function", X)
 
     @available_if(inner_has("score_samples"))
+    @portable
     def score_samples(self, X: Any) -> Any:
         """Return ``score_samples`` (n_test,) of the wrapped estimator for points."""
         return self._apply("score_samples", X)
 
     @available_if(inner_has("score"))
+    @portable
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Return the score of the wrapped estimator on points and targets."""
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         return self._apply("score", X, y, **weights)
 
     @available_if(inner_has("transform"))
+    @portable
     def transform(self, X: Any) -> Any:
         """Return the transform (n_test, m) of points by the wrapped estimator."""
         return _indexed(self._apply("transform", X), X)
 
     @available_if(inner_has("inverse_transform"))
+    @portable
     def inverse_transform(self, X: Any) -> Any:
         """Return points (n_test, n_features_in_), the pre-images of the coordinates that the wrapped inverse gives."""
         check_is_fitted(self)
@@ -339,8 +350,8 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = get_tags(self.estimator)
-        tags.input_tags = super().__sklearn_tags__().input_tags
-        tags.array_api_support = False
+        own = super().__sklearn_tags__()
+        tags.input_tags, tags.array_api_support = own.input_tags, own.array_api_support
         return tags
 
 

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from mercer._common import Array, PointsLike, check_choice
 from mercer.estimators._calibration import calibrated, fit_calibration
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
+from mercer.estimators._portable import portable
 from mercer.estimators._search import GridSearch
 from mercer.estimators.svc import SVC
 from mercer.solvers.svm.one_vs_one import class_values, decide, duals_of, is_paired
@@ -138,6 +139,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     calibration: str | None = None
 
     @available_if(lambda self: self.refit)
+    @portable
     def decision_function(self, X: PointsLike) -> Any:
         """Return the decision values of new points, as `SVC` does.
 
@@ -152,6 +154,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         return self._fitted().decision_function(X)
 
     @available_if(lambda self: self.refit and self.calibration is not None)
+    @portable
     def predict_proba(self, X: PointsLike) -> Any:
         """Return the probabilities of the classes for new points.
 

@@ -15,6 +15,7 @@ from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import as_rows, count_points, join_points, take_points
 from mercer._compute.table import Table, as_table
 from mercer.estimators._base import AllOrNothing, count_rows, inner_has
+from mercer.estimators._portable import portable
 
 # Attributes of the fitted estimator that this one shows too.
 _SHOWN = ("classes_", "expansion_", "intercept_", "kernel_", "n_features_in_", "feature_names_in_", "offset_")
@@ -121,31 +122,37 @@ class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
         return self
 
     @available_if(inner_has("predict"))
+    @portable
     def predict(self, X: Any) -> Any:
         """Return the predictions of the second fit for points."""
         return self._fitted().predict(X)
 
     @available_if(inner_has("predict_proba"))
+    @portable
     def predict_proba(self, X: Any) -> Any:
         """Return the probabilities (n_test, n_classes) of the second fit."""
         return self._fitted().predict_proba(X)
 
     @available_if(inner_has("predict_log_proba"))
+    @portable
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms (n_test, n_classes) of the probabilities of the second fit."""
         return self._fitted().predict_log_proba(X)
 
     @available_if(inner_has("decision_function"))
+    @portable
     def decision_function(self, X: Any) -> Any:
         """Return the decision values of the second fit for points."""
         return self._fitted().decision_function(X)
 
     @available_if(inner_has("score_samples"))
+    @portable
     def score_samples(self, X: Any) -> Any:
         """Return ``score_samples`` (n_test,) of the second fit for points."""
         return self._fitted().score_samples(X)
 
     @available_if(inner_has("score"))
+    @portable
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Return the score of the second fit on points and targets."""
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -162,7 +169,8 @@ class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = get_tags(self.estimator)
-        tags.array_api_support = False
+        # the wrapped estimator gets arrays of NumPy
+        tags.array_api_support = True
         return tags
 
 

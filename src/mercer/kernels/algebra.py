@@ -158,10 +158,10 @@ class Constant(Kernel):
         return X.full((len(X), 1), self.value) * X.xp.sum(V, axis=0)
 
     def gradient(self, tile: Tile, W: Any) -> Array:
-        return tile.xp.zeros(tuple(tile.X.container.shape), dtype=tile.xp.float64)
+        return tile.X.zeros()
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
-        return points.xp.zeros(tuple(points.container.shape), dtype=points.xp.float64)
+        return points.zeros()
 
 
 @dataclass(frozen=True, eq=False)
@@ -393,7 +393,7 @@ class Normalized(Composite):
         return self.kernel.gradient(tile, weighted) - self.kernel.diagonal_gradient(tile.X, w)
 
     def diagonal_gradient(self, points: Any, w: Array) -> Array:
-        return points.xp.zeros(tuple(points.container.shape), dtype=points.xp.float64)
+        return points.zeros()
 
 
 def _add(left, right):

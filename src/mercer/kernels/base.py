@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike
 from mercer._compute import html
+from mercer._compute.devices import place_of, refuse_mixed
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, as_objects, holds_rows
 from mercer._compute.points import Points, as_rows, common_dtype, join_points
@@ -375,6 +376,10 @@ class Kernel:
         facts = [*self.get_params(deep=False).items(), ("points", tags.points), ("positive semidefinite", proved)]
         return html.table(self, facts if rule is None else [*facts, ("needs data for", rule[0])])
 
+    def __mercer_move__(self, place: Any) -> Self:
+        # kernels put their parameters where the points are
+        return self
+
     def _content(self):
         return tuple(_hashable(getattr(self, field.name)) for field in fields(self))
 
@@ -404,6 +409,7 @@ def admit_beside(kernel: Kernel, X: Array, Z: Points) -> tuple[Points, Points]:
 def matched(kernel: Kernel, X: Any, Z: Points) -> tuple[Points, Points]:
     """Return a validated container X and ``Points`` Z as ``Points`` of one kind and type, for any kernel."""
     X = _alike(kernel, X, Z.container)
+    refuse_mixed([place_of(X), place_of(Z.container)])
     if any(len(getattr(points, "shape", ())) != 2 for points in (X, Z.container)) or kernel.tags.points == "indices":
         return Points(X), Z
     if X.shape[1] != Z.container.shape[1]:

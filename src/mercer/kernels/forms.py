@@ -94,7 +94,7 @@ def _(kernel: Normalized, s):
 def _at_zero(kernel, s):
     """Return f(0)."""
     xp = namespace_of(s)
-    return _value(kernel, xp.zeros(1, dtype=s.dtype))[0]
+    return _value(kernel, xp.zeros(1, dtype=s.dtype, device=getattr(s, "device", None)))[0]
 
 
 @singledispatch

@@ -74,7 +74,7 @@ class Radial(Kernel):
         return 2 * (xp.sum(Q, axis=1)[:, None] * X - Q @ Z)
 
     def diagonal_gradient(self, points: Points, w: Array) -> Array:
-        return points.xp.zeros(tuple(points.container.shape), dtype=points.xp.float64)
+        return points.zeros()
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,158 @@
+"""Arrays of other libraries: their place, copies in the main memory and back, and blocks of kernel values on a device.
+
+Solvers use NumPy arrays. Within ``computing_on(place)`` the blocks of kernel values that they ask for are evaluated on
+the device of the place, and their products with coefficients too.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, is_dataclass
+from typing import Any
+
+import array_api_compat
+import numpy as np
+
+from mercer._compute import array
+from mercer._compute.points import Points
+
+# Where blocks of kernel values are evaluated; None for the processor.
+_place: ContextVar[Place | None] = ContextVar("mercer_place", default=None)
+# Kinds of NumPy types that other libraries have: truth values, integers and real numbers.
+_KINDS = "biuf"
+
+
+@dataclass(frozen=True)
+class Place:
+    """The library of an array, by the name of its namespace, and the device."""
+
+    library: str
+    device: Any
+
+    def __str__(self) -> str:
+        return f"{self.library.removeprefix('array_api_compat.')} on {self.device}"
+
+    @property
+    def is_processor(self) -> bool:
+        """Whether the arrays are in the main memory, where the compiled loops for NumPy are fastest."""
+        return "cpu" in str(self.device).lower()
+
+    def put(self, array: Any) -> Any:
+        """Return a NumPy array of numbers as an array of the library on the device; other arrays unchanged."""
+        if array.dtype.kind not in _KINDS:
+            return array
+        # libraries refuse views that are read-only, or of negative strides
+        own = array if array.flags.c_contiguous and array.flags.writeable else array.copy(order="C")
+        return importlib.import_module(self.library).asarray(own, device=self.device)
+
+
+def place_of(value: Any) -> Place | None:
+    """Return the place of an array of another library than NumPy, or of an object that states it; otherwise None."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return None
+    if hasattr(value, "__mercer_place__"):
+        return value.__mercer_place__()
+    # arrays of Dask are lazy
+    if not array_api_compat.is_array_api_obj(value) or hasattr(value, "__dask_graph__"):
+        return None
+    return Place(array_api_compat.array_namespace(value).__name__, array_api_compat.device(value))
+
+
+def moved(value: Any, place: Place | None) -> Any:
+    """Return an array at a place, as a NumPy array in the main memory for None.
+
+    Also the arrays in tuples, lists, dicts and records, and in objects with the method ``__mercer_move__(place)``.
+    """
+    if hasattr(value, "__mercer_move__"):
+        return value.__mercer_move__(place)
+    if type(value) in (tuple, list):
+        return type(value)(moved(each, place) for each in value)
+    if type(value) is dict:
+        return {key: moved(each, place) for key, each in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        record = object.__new__(type(value))
+        record.__dict__.update({name: moved(each, place) for name, each in vars(value).items()})
+        return record
+    if place is None:
+        return _in_main_memory(value)
+    return place.put(value) if isinstance(value, np.ndarray) else value
+
+
+def _in_main_memory(value):
+    place = place_of(value)
+    if place is None:
+        return value
+    if hasattr(value, "detach"):
+        value = value.detach()
+    if not place.is_processor:
+        devices = importlib.import_module(place.library).__array_namespace_info__().devices()
+        value = array_api_compat.to_device(value, next((each for each in devices if "cpu" in str(each).lower()), "cpu"))
+    return np.asarray(value)
+
+
+def anywhere(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of NumPy arrays that takes those of other libraries too, and returns arrays at their place."""
+
+    @functools.wraps(function)
+    def called(*args, **options):
+        places = [found for each in (*args, *options.values()) if (found := place_of(each))]
+        if not places:
+            return function(*args, **options)
+        refuse_mixed(places)
+        args, options = moved(args, None), moved(options, None)
+        with computing_on(places[0]):
+            return moved(function(*args, **options), places[0])
+
+    return called
+
+
+def refuse_mixed(places: Sequence[Place | None]) -> None:
+    """Raise a ValueError unless all places are the same."""
+    for place in places[1:]:
+        if place != places[0]:
+            names = " and ".join(sorted(str(each or "NumPy") for each in (places[0], place)))
+            raise ValueError(f"all arrays must be of one library and on one device, got {names}; move one of them.")
+
+
+@contextmanager
+def computing_on(place: Place | None) -> Iterator[None]:
+    """Evaluate blocks of kernel values of NumPy rows on the device of a place inside the ``with`` block."""
+    token = _place.set(None if place is None or place.is_processor else place)
+    try:
+        yield
+    finally:
+        _place.reset(token)
+
+
+def is_elsewhere() -> bool:
+    """Return whether blocks of kernel values are evaluated on another device than the processor."""
+    return _place.get() is not None
+
+
+# --- backend, see `pick_backend` --------------------------------------------------------------------------------------
+
+
+def dense(kernel: Any, X: Points, Z: Points) -> Any:
+    """Return K(X, Z) (n, m)."""
+    return _in_main_memory(array.dense(kernel, _put(X), _put(Z)))
+
+
+def matmul(kernel: Any, X: Points, Z: Points, V: Any, pieces: Any = None) -> Any:
+    """Return K(X, Z) @ V (n, p); only V and the product are copied between the memories in each call."""
+    return _in_main_memory(array.matmul(kernel, _put(X), _put(Z), _place.get().put(np.asarray(V)), pieces))
+
+
+def vjp(kernel: Any, X: Points, Z: Points, weights: Any) -> Any:
+    """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), in float64."""
+    put = _place.get().put
+    return _in_main_memory(array.vjp(kernel, _put(X), _put(Z), lambda rows: put(np.asarray(weights(rows)))))
+
+
+def _put(points):
+    """Return points on the device, copied once."""
+    place = _place.get()
+    return points.memo(place, lambda: Points(place.put(points.container)))

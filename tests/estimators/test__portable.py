@@ -1,0 +1,201 @@
+"""Estimators of arrays of other libraries: results and attributes are arrays where X is, equal to those of NumPy."""
+
+import pickle
+
+import array_api_strict
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+import mercer as mc
+from mercer._compute import devices
+from mercer._compute.devices import moved, place_of
+from mercer.estimators import (
+    PCAL1,
+    SVCCV,
+    SVDD,
+    SVR,
+    SVRCV,
+    KernelFisher,
+    Kernelized,
+    KernelMap,
+    KernelPerceptron,
+    KernelRidge,
+    NuSVC,
+    NuSVR,
+    Nystroem,
+    OneClassSVM,
+    VirtualSupportVectors,
+)
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((24, 3))
+NEW = rng.standard_normal((5, 3))
+LABELS = (X[:, 0] * X[:, 1] > 0) + 2 * (X[:, 2] > 0.5)
+KERNEL = mc.Gaussian(0.3)
+METHODS = (
+    "predict",
+    "decision_function",
+    "predict_proba",
+    "transform",
+    "inverse_transform",
+    "score_samples",
+    "residual",
+    "variance",
+    "denoise",
+)
+ATTRIBUTES = (
+    "expansion_",
+    "dual_coef_",
+    "intercept_",
+    "support_",
+    "coef_",
+    "margin_",
+    "eigenvalues_",
+    "loo_residuals_",
+)
+DEVICE = array_api_strict.Device("device1")
+
+
+def moved_on(X):
+    return X + 0.05
+
+
+ESTIMATORS = [
+    mc.SVC(kernel=KERNEL),
+    mc.SVC(kernel="linear", multi_class="ovr"),
+    mc.SVC(kernel="precomputed"),
+    NuSVC(kernel=KERNEL, nu=0.1),
+    SVCCV(KERNEL, Cs=[0.1, 10.0], cv=3, calibration="sigmoid"),
+    SVR(kernel=KERNEL),
+    NuSVR(kernel=KERNEL),
+    SVRCV(kernel=KERNEL, Cs=[0.1, 10.0], cv=3),
+    OneClassSVM(kernel=KERNEL),
+    SVDD(kernel=KERNEL),
+    KernelRidge(0.1, kernel=KERNEL),
+    KernelRidge(0.1, kernel=mc.Mapped(KERNEL, [1.0, 2.0, 0.5]), landmarks=8, random_state=0),
+    mc.KernelPCA(3, kernel=KERNEL, random_state=0),
+    mc.KernelPCA(3, kernel=KERNEL, landmarks=X[:9], whiten=True),
+    KernelMap(KERNEL, tol=1e-3),
+    Nystroem(KERNEL, n_components=6, random_state=0),
+    KernelFisher(kernel=KERNEL),
+    KernelPerceptron(kernel=KERNEL, random_state=0),
+    Kernelized(LogisticRegression(), kernel=KERNEL),
+    PCAL1(2, random_state=0),
+    VirtualSupportVectors(mc.SVC(kernel=KERNEL), moves=[moved_on]),
+]
+
+
+def _given(estimator, dtype):
+    """Return the training points and the new ones."""
+    train, new = X.astype(dtype), NEW.astype(dtype)
+    if getattr(estimator, "kernel", None) == "precomputed":
+        return KERNEL(train), KERNEL(new, train)
+    return train, new
+
+
+def _equal_everywhere(estimator, put, dtype, tolerance):
+    train, new = _given(estimator, dtype)
+    here = clone(estimator).fit(train, LABELS)
+    there = clone(estimator).fit(put(train), put(LABELS))
+    place = place_of(put(train))
+    for name in METHODS:
+        if not hasattr(here, name):
+            continue
+        points = here.transform(new) if name == "inverse_transform" else new
+        expected, found = getattr(here, name)(points), getattr(there, name)(put(points))
+        assert place_of(found) == place, name
+        found = moved(found, None)
+        assert found.dtype == expected.dtype, name
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * np.abs(expected).max(), err_msg=name)
+    for name in ATTRIBUTES:
+        expected = getattr(here, name, None)
+        if expected is None or estimator.get_params().get("kernel") == "precomputed" and name == "expansion_":
+            continue
+        found, rounded = getattr(there, name), 1.0
+        assert place_of(found) == place, name
+        if name == "expansion_":
+            expected, found = expected(new), found(put(new))
+            # coefficients multiply the rounding of kernel values
+            rounded = np.abs(moved(there.expansion_.coef, None)).sum(axis=0).max()
+        size = np.abs(expected).max(initial=rounded)
+        np.testing.assert_allclose(moved(found, None), expected, rtol=0, atol=tolerance * size, err_msg=name)
+
+
+# the checks of scikit-learn, which all estimators pass, use this device too
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        pytest.param(each, marks=() if type(each).__name__ in ("KernelRidge", "Kernelized") else pytest.mark.slow)
+        for each in ESTIMATORS
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_every_estimator_returns_arrays_on_the_device_of_x_equal_to_those_of_numpy(estimator):
+    _equal_everywhere(estimator, lambda a: array_api_strict.asarray(a, device=DEVICE), np.float64, 1e-11)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-5)])
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
+def test_every_estimator_takes_tensors_of_pytorch(estimator, dtype, tolerance):
+    import torch
+
+    _equal_everywhere(estimator, torch.from_numpy, dtype, tolerance)
+
+
+def test_products_with_the_kernel_matrix_run_on_the_device_of_x(monkeypatch):
+    asked = []
+    original = devices.array.matmul
+    monkeypatch.setattr(devices.array, "matmul", lambda *a: asked.append(place_of(a[3])) or original(*a))
+    points, labels = (array_api_strict.asarray(a, device=DEVICE) for a in (X, LABELS))
+    for model in (KernelRidge(0.1, kernel=KERNEL, memory=1000), mc.KernelPCA(2, kernel=KERNEL), mc.SVC(kernel=KERNEL)):
+        asked.clear()
+        model.fit(points, labels)
+        (model.predict if hasattr(model, "predict") else model.transform)(points)
+        assert asked
+        assert set(asked) == {place_of(points)}
+
+
+@pytest.mark.parametrize("dispatch", [False, True])
+def test_the_dispatch_of_scikit_learn_changes_nothing(dispatch):
+    with sklearn.config_context(array_api_dispatch=dispatch):
+        model = mc.SVC(kernel=KERNEL).fit(*map(array_api_strict.asarray, (X, LABELS)))
+        assert place_of(model.predict(array_api_strict.asarray(NEW))) == place_of(array_api_strict.asarray(X))
+
+
+@pytest.mark.parametrize(("fitted", "new"), [(X, DEVICE), (array_api_strict.asarray(X), DEVICE), (DEVICE, X)])
+def test_points_of_another_library_or_device_than_in_fit_are_refused(fitted, new):
+    fitted, new = (array_api_strict.asarray(X, device=DEVICE) if each is DEVICE else each for each in (fitted, new))
+    model = mc.SVC(kernel=KERNEL).fit(fitted, LABELS)
+    expected = model.predict(fitted)
+    with pytest.raises(ValueError, match=r"SVC\.predict\(\) must use the same namespace.*fit\(\) had .*move X there"):
+        model.predict(new)
+    assert place_of(model.predict(fitted)) == place_of(expected)
+
+
+def test_a_model_of_other_arrays_is_copied_fitted_again_and_changed_like_any():
+    points, labels = map(array_api_strict.asarray, (X, LABELS))
+    model = mc.KernelPCA(2, kernel=KERNEL, landmarks=array_api_strict.asarray(X[:9])).fit(points)
+    expected = moved(model.transform(points), None)
+    assert type(model.landmarks) is type(points)
+    np.testing.assert_array_equal(moved(pickle.loads(pickle.dumps(model)).transform(points), None), expected)
+    model.intercept_ = model.intercept_ + 1.0
+    np.testing.assert_allclose(moved(model.transform(points), None), expected + 1.0, rtol=1e-14)
+    model.partial_fit(points)
+    assert model.n_samples_ == 48
+    assert type(model.eigenvalues_) is type(points)
+    scores = model.set_params(landmarks=None).fit(X, labels).transform(X)
+    assert type(scores) is type(model.eigenvalues_) is np.ndarray
+
+
+def test_a_certificate_and_a_failed_fit_are_those_of_numpy():
+    points, labels = map(array_api_strict.asarray, (X, LABELS))
+    model = mc.SVC(kernel=KERNEL).fit(points, labels)
+    assert repr(mc.certify(model, points, labels)) == repr(mc.certify(mc.SVC(kernel=KERNEL).fit(X, LABELS), X, LABELS))
+    before = model.dual_coef_
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        model.fit(points * float("nan"), labels)
+    assert model.dual_coef_ is before
