@@ -114,6 +114,11 @@ def combine(
     factorises a matrix as large as the number of support vectors on the margin in each step; it stores the p matrices
     if 1 GB holds them. It stops at a duality gap of a thousandth of the objective.
 
+    Both criteria are computed on the rows that the weights are learned from; neither estimates the error on new points.
+    One of the kernels may have fewer errors than the sum, above all if it is much better than the others: of kernels of
+    substrings of several lengths, shorter ones may have larger alignments and longer ones fewer errors. Compare
+    the sum with the single kernels by cross-validation, with the weights learned inside of each fold.
+
     References
     ----------
     Cortes, Mohri, Rostamizadeh, *Algorithms for learning kernels based on centered alignment*, JMLR 13 (2012),
