@@ -26,7 +26,7 @@ from itertools import pairwise
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = "kernels", "solvers/svm", "preimages", "reduction", "capacity", "linalg"
+PACKAGES = "kernels", "solvers/svm", "preimages", "reduction", "capacity", "linalg", "invariance", "learning"
 # Numba does not see a change in a function that cached machine code calls, so these files start with an empty cache.
 COMPILED = "compiled", "njit"
 LIMIT = 60.0  # seconds that a mutant may take beyond four times the unchanged test file
