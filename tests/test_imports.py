@@ -44,11 +44,12 @@ def test_import_needs_no_folder_to_write_to(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_displays_data_and_checks_are_imported_at_first_use():
+def test_packages_are_imported_at_first_use_of_their_names():
     code = (
-        "import sys, mercer; names = ('datasets', 'plot', 'testing'); "
+        "import sys, mercer; names = ('capacity', 'datasets', 'formats', 'plot', 'reduction', 'testing'); "
         "assert {*names} <= {*dir(mercer)}; assert not [n for n in names if 'mercer.' + n in sys.modules]; "
         "mercer.testing.check_kernel_implementation, mercer.plot.SpectrumDisplay, mercer.datasets; "
+        "assert mercer.save is mercer.formats.save; assert 'save' in vars(mercer); assert 'compress' in dir(mercer); "
         "assert not hasattr(mercer, 'nothing')"
     )
     _python(code)
