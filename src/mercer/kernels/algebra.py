@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -43,6 +44,11 @@ class Composite(Kernel):
     @property
     def tags(self) -> Tags:
         """A property holds if all inner kernels have it; coordinates are nonnegative if one inner kernel needs it."""
+        return self._common_tags
+
+    @cached_property
+    def _common_tags(self) -> Tags:
+        # each level of a composition would ask all levels below again
         tags = [part.tags for part in inner_kernels(self).values()]
         return Tags(
             positive_semidefinite=True if all(tag.positive_semidefinite for tag in tags) else None,
