@@ -248,13 +248,12 @@ def test_an_indefinite_spectrum_over_rows_of_pytorch_is_warned_of():
 
 @pytest.mark.torch
 @pytest.mark.usefixtures("iterative")
-def test_functions_that_need_numpy_refuse_other_libraries():
+def test_iterative_singular_vectors_over_rows_of_pytorch_are_those_over_rows_of_numpy():
     import torch
 
-    phi = mc.features(GAUSSIAN, torch.from_numpy(X))
-    for function in (qr, lambda psi: mc.lstsq(psi, X[:, 0], 1.0), lambda psi: svd(psi, 3)):
-        with pytest.raises(TypeError, match="phi.* is over a Tensor; move its points to a NumPy array first"):
-            function(phi)
+    (U, s), (plain, t) = (svd(mc.features(GAUSSIAN, rows), 3, random_state=0) for rows in (torch.from_numpy(X), X))
+    np.testing.assert_array_equal(s.numpy(), t)
+    np.testing.assert_array_equal(U.coef.numpy(), plain.coef)
 
 
 @pytest.mark.parametrize("tol", [-1, -1e-300])

@@ -11,8 +11,9 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, Memory, Seed, check_flag, check_integer, relative_tolerance, warn
+from mercer._compute.devices import anywhere, place_of
 from mercer._compute.memory import parse_memory
-from mercer._compute.namespace import NUMPY, namespace_of
+from mercer._compute.namespace import namespace_of
 from mercer.expansion import require_expansion
 from mercer.linalg import cholesky, lanczos
 from mercer.linalg.operators import Centred, InnerProducts, centred, epsilon
@@ -67,8 +68,6 @@ def svd(
     ------
     ValueError
         When all vectors are equal (centred) or zero (not centred) up to rounding.
-    TypeError
-        For points that are not NumPy arrays where block Lanczos is needed.
     MemoryError
         When a matrix must be stored and exceeds the budget.
 
@@ -100,6 +99,8 @@ def svd(
     >>> s**2, U.norms()
     (array([50.]), array([1.]))
     """
+    if place_of(phi):
+        return anywhere(svd)(phi, n, centre, memory=memory, random_state=random_state)
     require_expansion("phi", phi)
     check_flag("centre", centre)
     pairs = eigenpairs(phi, n, centre, memory=memory, random_state=random_state)
@@ -210,7 +211,6 @@ def _start(phi, count, centre):
     None with coefficients, where every vector is a sum over all points and a few cost as much as all.
     """
     m = len(phi)
-    require_numpy(phi, f"phi of {m} vectors")
     size = min(_START_POINTS, m // _START_SHARE)
     if phi.coef is not None or size < count:
         return None
@@ -247,8 +247,6 @@ def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> t
     ------
     ValueError
         When all vectors are 0, or ``tol`` is not from 0 to below 1.
-    TypeError
-        For points that are not NumPy arrays; ``svd`` takes them.
 
     Notes
     -----
@@ -266,8 +264,9 @@ def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> t
     >>> len(Q), R
     (1, array([[ 5., 10.]]))
     """
+    if place_of(phi):
+        return anywhere(qr)(phi, tol, memory=memory)
     require_expansion("phi", phi)
-    require_numpy(phi, "phi")
     parse_memory(memory)
     inner = InnerProducts(phi, memory)
     tol = relative_tolerance(tol, epsilon(inner) ** 0.5)
@@ -282,12 +281,6 @@ def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> t
     coef = np.zeros((len(phi), len(C)), dtype=inner.dtype)
     coef[part.pivots] = C @ _inverse_transpose(L)
     return phi @ coef, (L.T @ part.factor.T).astype(inner.dtype)
-
-
-def require_numpy(phi: Expansion, name: str) -> None:
-    """Raise a TypeError when the points or coefficients of a block are arrays of another library than NumPy."""
-    if namespace_of(*(a for a in (phi.points, phi.coef) if a is not None)) is not NUMPY:
-        raise TypeError(f"{name} is over a {type(phi.points).__name__}; move its points to a NumPy array first.")
 
 
 def _inverse_transpose(L):

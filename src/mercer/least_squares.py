@@ -11,10 +11,10 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, ArrayLike, Memory, Seed, check_number, refuse_large, warn
+from mercer._compute.devices import anywhere, place_of
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import as_columns
 from mercer.expansion import require_expansion
-from mercer.factor import require_numpy
 from mercer.linalg import cg, cholesky, eigh
 from mercer.linalg.convexity import negative_part, warn_nonconvex
 from mercer.linalg.generator import generator
@@ -80,8 +80,6 @@ def lstsq(
     ------
     ValueError
         When ``ridge`` is negative, Y has another length or is not finite, or M + ridge I is indefinite.
-    TypeError
-        For points that are not NumPy arrays.
     MemoryError
         When ``ridge`` is 0, or below m eps |phi|^2, and M exceeds the budget.
 
@@ -112,8 +110,9 @@ def lstsq(
     >>> lstsq(mc.features(mc.Linear(), X), np.array([2.0, 4.0]), 0.0)(np.array([[10.0]]))
     array([[20.]])
     """
+    if place_of(phi):
+        return anywhere(lstsq)(phi, Y, ridge, memory=memory, random_state=random_state)
     require_expansion("phi", phi)
-    require_numpy(phi, "phi")
     inner = InnerProducts(phi, memory)
     solved = solve(inner, Y, ridge, name=matrix_name(phi), memory=memory, random_state=random_state)
     evidence = None if is_rounding(ridge, inner) else _nonconvexity(phi)

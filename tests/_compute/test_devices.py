@@ -54,6 +54,32 @@ def test_a_function_of_numpy_arrays_returns_arrays_where_those_that_it_takes_are
     assert not is_elsewhere()
 
 
+FUNCTIONS = {
+    "preimage": lambda psi: mc.preimage(psi, start=None).points,
+    "ray": lambda psi: mc.ray(psi).points,
+    "reduce": lambda psi: mc.reduce(psi, 4).expansion.coef,
+    "refine": lambda psi: mc.reduce(psi, 3, method=mc.Refine()).expansion.points,
+    "svd": lambda psi: mc.svd(psi, 1)[0].coef,
+    "qr": lambda psi: mc.qr(psi)[1],
+    "lstsq": lambda psi: mc.lstsq(psi, [1.0, 2.0], 0.5).coef,
+    "project": lambda psi: mc.project(psi[:, [0]], psi[:, [1]]).coef,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_expansions_return_arrays_on_the_device_of_the_points(name):
+    psi, function = mc.Expansion(mc.Gaussian(0.5), X, np.abs(X[:, :2])), FUNCTIONS[name]
+    found, expected = function(moved(psi, place_of(there))), function(psi)
+    assert place_of(found) == place_of(there)
+    np.testing.assert_allclose(moved(found, None), expected, rtol=1e-6, atol=1e-6)
+
+
+def test_a_saved_model_of_other_arrays_is_the_model_of_numpy(tmp_path):
+    model = mc.KernelRidge(0.1, kernel=mc.Gaussian(0.5)).fit(here, here[:, 0])
+    mc.save(model, tmp_path / "model")
+    np.testing.assert_array_equal(mc.load(tmp_path / "model").predict(X), moved(model.predict(here), None))
+
+
 KERNELS = [mc.Gaussian(0.5), mc.Polynomial(2) * mc.Linear() + 0.5, mc.Laplacian(0.4)]
 
 

@@ -94,6 +94,11 @@ def _in_main_memory(value):
     return np.asarray(value)
 
 
+def in_main_memory(value: Any) -> Any:
+    """Return an array or a model with NumPy arrays; itself unless its arrays are those of another library."""
+    return moved(value, None) if place_of(value) else value
+
+
 def anywhere(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of NumPy arrays that takes those of other libraries too, and returns arrays at their place."""
 

@@ -29,6 +29,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, Memory
+from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import human_bytes, require_memory
 from mercer._compute.points import count_points
 from mercer.expansion import Expansion
@@ -86,7 +87,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((mc.load(path).decision_function([[1.2]]) == model.decision_function([[1.2]])).all())
     True
     """
-    pieces = _pieces(model)
+    pieces = _pieces(in_main_memory(model))
     with replacing(path) as file:
         for piece in pieces:
             file.write(piece)

@@ -10,6 +10,7 @@ from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.pipeline import Pipeline
 
 from mercer._common import Array
+from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import require_memory
 from mercer.formats._as_expansion import as_expansion
 from mercer.formats.fitted_expansion import FittedExpansion
@@ -116,6 +117,7 @@ def portable(model: Any, dtype: str) -> Portable:
     >>> model.answer, model.labels, model.coef.shape
     ('sign', [0, 1], (1, 1))
     """
+    model = in_main_memory(model)
     if dtype not in ("float32", "float64", np.float32, np.float64):
         raise ValueError(f"dtype = {dtype!r} must be 'float32' or 'float64'.")
     model = getattr(model, "best_estimator_", model)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_flag, relative_tolerance
+from mercer._compute.devices import anywhere, place_of
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows, as_rows, as_vector, join_points
 from mercer.expansion import Expansion, mean, require_expansion, squares
@@ -60,6 +61,9 @@ class Coordinates:
     square: float | None = None
     variances: np.ndarray | None = None
 
+    def __mercer_place__(self) -> Any:
+        return place_of(self.basis)
+
     def __call__(self, X: PointsLike) -> Array:
         """Return the coordinates of points.
 
@@ -73,6 +77,7 @@ class Coordinates:
         """
         return self.basis(X) + self.intercept
 
+    @anywhere
     def residual(self, X: PointsLike) -> Array:
         """Return the residual coordinate of each point, the distance of phi(x) to the affine subspace (lemma 5).
 
@@ -114,6 +119,7 @@ class Coordinates:
         """
         return psi.inner(self.basis)
 
+    @anywhere
     def vectors(self, Y: ArrayLike) -> Expansion:
         """Return the vectors of feature space with given coordinates, mu + sum_k y_k pi_k.
 
@@ -134,6 +140,7 @@ class Coordinates:
         Y = as_coordinates(Y, "Y", len(self.basis))
         return self.basis @ self._along_axes(Y).T + self.origin
 
+    @anywhere
     def preimages(self, Y: ArrayLike, method: Any = "auto", start: PointsLike | None = None) -> Array:
         """Return points whose features are nearest to the vectors with given coordinates.
 
