@@ -149,9 +149,13 @@ def solve(
     if ridge < 0:
         raise ValueError(f"ridge = {ridge!r} must be at least 0.")
     if is_rounding(ridge, inner):
-        M = inner.dense()
-        _warn_if_hidden(M, inner.scale if isinstance(inner, Weighted) else np.ones(m), name)
-        return _minimum_norm(M, Y, ridge, name)
+        M, scale = inner.dense(), inner.scale if isinstance(inner, Weighted) else np.ones(m)
+        squares = M.diagonal().copy()
+        spread = float(squares.sum() - scale @ M @ scale / (scale @ scale))
+        warn_if_hidden(m * epsilon(M) * float(squares.sum()), squares, spread, name)
+        solved = _minimum_norm(M, Y, ridge, name)
+        warn_if_ignored(ridge, squares, spread, _relative(Y - solved.fitted, Y), name)
+        return solved
     if 16 * m * m <= memory:
         return _direct(inner.dense(), Y, ridge, name)
     return _iterative(inner, Y, ridge, memory, random_state)
@@ -170,16 +174,33 @@ def _targets(Y, m):
     return Y[:, None] if Y.ndim == 1 else Y
 
 
-def _warn_if_hidden(M, scale, name):
-    """Warn if the eigenvalues that count as rounding may be those of differences of vectors, multiplied by a scale."""
-    largest = float(np.max(M.diagonal()))
-    spread = float(np.trace(M) - scale @ M @ scale / (scale @ scale))
-    lost = len(M) * epsilon(M) * float(np.trace(M))
-    if len(M) > 1 and lost > _HIDDEN * spread:
+def warn_if_hidden(lost: float, squares: Array, spread: float, name: str) -> None:
+    """Warn if eigenvalues with the sum ``lost``, which count as rounding, may be those of differences of vectors.
+
+    ``squares`` are the squared norms of the vectors, ``spread`` is the sum of squared distances to their mean.
+    """
+    if len(squares) > 1 and lost > _HIDDEN * spread:
         warn(
-            f"{name} has entries up to {largest:.1g}, and the rounding of its eigenvalues, {lost:.1g}, hides "
-            f"differences of the vectors, whose squares have the sum {max(spread, 0.0):.1g}: features far from the "
-            "origin cause this; subtract their mean (StandardScaler), or use a larger ridge.",
+            f"{name} has entries up to {float(np.max(squares)):.1g}, and the rounding of its eigenvalues, {lost:.1g}, "
+            f"hides differences of the vectors, whose squares have the sum {max(spread, 0.0):.1g}: features far from "
+            "the origin, or equal points, cause this; subtract their mean (StandardScaler), or use a larger ridge.",
+            ConvergenceWarning,
+        )
+
+
+def warn_if_ignored(ridge: float, squares: Array, spread: float, unexplained: float, name: str) -> None:
+    """Warn if a ridge counts as 0 for vectors far from the origin, and a share of the targets is not explained.
+
+    Directions that are left out may explain it. ``squares`` and ``spread`` are those of ``warn_if_hidden``, which warns
+    of vectors that are even farther.
+    """
+    total = float(np.sum(squares))
+    far = len(squares) * np.finfo(np.float64).eps * total <= _HIDDEN * spread < _HIDDEN**2 * total
+    if ridge > 0 and far and unexplained > _HIDDEN:
+        warn(
+            f"{name} has entries up to {float(np.max(squares)):.1g}, whose rounding hides a ridge of {ridge:.3g} and "
+            f"all directions of small eigenvalues, which may explain more of the targets; a share of {unexplained:.1g} "
+            "is left: subtract the mean of the features (StandardScaler), or use a larger ridge.",
             ConvergenceWarning,
         )
 

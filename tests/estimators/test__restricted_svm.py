@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC as LIBSVM
 
 import mercer as mc
@@ -46,10 +47,23 @@ def test_newton_steps_find_the_machine_of_libsvm(global_random_seed):
     assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
 
 
+def test_a_violation_by_coefficients_stored_in_float32_is_warned_of():
+    rng = np.random.default_rng(0)
+    X = np.round(rng.standard_normal((20, 3)) + 10).astype(np.float32)
+    y = rng.integers(0, 2, 20)
+    kernel = mc.Polynomial(3, 0.3, 1.0)
+    with pytest.warns(ConvergenceWarning, match=r"above tol = 0.001 .*; .*give X in float64"):
+        model = mc.SVC(5.0, kernel=kernel, landmarks=X[:4]).fit(X, y)
+    assert mc.certify(model, X, y).kkt > model.tol
+    assert mc.certify(model, X, y) == model.certificate_
+
+
 @pytest.mark.parametrize(("dtype", "error"), [(np.float64, 1e-7), (np.float32, 1e-2)])
 def test_the_certificate_sees_wrong_coefficients_intercepts_and_duals(three, dtype, error):
     X, y = three[0].astype(dtype), three[1]
-    model = mc.SVC(kernel=KERNEL, landmarks=20, random_state=0, tol=1e-7).fit(X, y)
+    # coefficients in float32 are rounded by 1e-6
+    tol = 1e-7 if dtype == np.float64 else 1e-4
+    model = mc.SVC(kernel=KERNEL, landmarks=20, random_state=0, tol=tol).fit(X, y)
     right = mc.certify(model, X, y)
     assert -1e-9 * right.primal <= right.gap <= error * right.primal
     for name in ("dual_coef_", "intercept_"):

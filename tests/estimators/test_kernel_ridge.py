@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
 from mercer.estimators.kernel_ridge import KernelRidge
+from mercer.solvers import ridge
 
 SETTINGS = [
     KernelRidge(),
@@ -359,3 +360,35 @@ def test_a_slope_that_the_rounding_of_an_offset_hides_is_warned_of(weights):
     exact = X @ np.linalg.lstsq(stacked, np.append(root * y, np.zeros(3)))[0]
     # the answer is wrong, and says so
     assert np.abs(model.predict(X) - exact).max() > 0.1 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e2, 1e4, 1e5, 1e6, 1e8])
+@pytest.mark.parametrize("memory", ["1GB", "steps"])
+def test_over_landmarks_far_from_the_origin_the_prediction_is_right_or_warned_of(offset, memory, monkeypatch):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 3)) + offset
+    y = X[:, 0] - X[:, 1] + 0.1 * rng.standard_normal(60)
+    if memory == "steps":
+        monkeypatch.setattr(ridge, "restricted_bytes", lambda _m: 2**60)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = KernelRidge(0.1, kernel="linear", landmarks=X[:20]).fit(X, y)
+    exact = X @ np.linalg.lstsq(np.vstack([X, 0.1**0.5 * np.eye(3)]), np.append(y, np.zeros(3)))[0]
+    wrong = np.abs(model.predict(X) - exact).max() > 1e-4 * np.abs(exact).max()
+    warned = any("subtract their mean" in str(each.message) for each in caught)
+    assert warned >= wrong
+    # neither is there near the origin
+    assert not warned or offset >= 1e5
+
+
+@pytest.mark.parametrize("landmarks", [None, 20])
+def test_a_ridge_that_the_rounding_of_an_offset_hides_is_warned_of(landmarks):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 3))
+    y = X[:, 0] - X[:, 1] + 0.1 * rng.standard_normal(60)
+    kernel = mc.Polynomial(2, 1 / 3, 1.0)
+    near = KernelRidge(0.1, kernel=kernel, landmarks=landmarks, random_state=0).fit(X, y).predict(X)
+    with pytest.warns(ConvergenceWarning, match=r"hides a ridge of 0.1 and all directions.*; a share of 0\.0"):
+        far = KernelRidge(0.1, kernel=kernel, landmarks=landmarks, random_state=0).fit(X + 1e4, y).predict(X + 1e4)
+    # the products of features are lost
+    assert np.abs(far - near).max() > 0.01

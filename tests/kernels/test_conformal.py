@@ -45,6 +45,9 @@ def test_a_bad_conformal_factor_is_refused(c, message):
 def test_other_factors_than_functions_are_refused():
     with pytest.raises(TypeError, match="c must be a function of points, got 2.0"):
         mc.Conformal(G, 2.0)
+    # the matrix of one point has the shape of a factor
+    with pytest.raises(TypeError, match=r"c must be a function of points, got the kernel Gaussian"):
+        mc.Conformal(G, G)
     with pytest.raises(TypeError, match="kernel of Conformal must be a Kernel, got 'rbf'"):
         mc.Conformal("rbf", np.sum)
 

@@ -145,7 +145,9 @@ def refuse_nonfinite(values: Array, name: str) -> None:
     if not bool(xp.all(finite)):
         first = tuple(int(index[0]) for index in xp.nonzero(~finite))
         place = ", ".join(map(str, first))
-        raise ValueError(f"{name}[{place}] = {float(values[first])} must be finite; remove or replace such entries.")
+        raise ValueError(
+            f"{name}[{place}] = {float(values[first])} must be finite; remove or replace missing and infinite entries."
+        )
 
 
 def refuse_overflow(values: Array, name: str, factor: Any) -> Any:

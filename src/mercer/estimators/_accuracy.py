@@ -49,13 +49,15 @@ def conclude(
     recompute: Callable[..., Any],
     ridge: float = 0.0,
     points: Any = None,
+    stored: bool = True,
 ) -> None:
     """Store the certificate of stored solutions of duals, and warn if they are inaccurate or the kernel is indefinite.
 
     ``recompute()`` gives it if the ``error`` of kernel rows, sums of them, or storing coefficients and intercepts, may
     move values by more than a share of the tolerance, which the solutions may already exceed, or the gap by a share of
     the largest that passes; otherwise bounds of both are added. ``ridge`` is the largest term beside k(x, x).
-    ``points`` are those of the kernel where the model has others than its support vectors.
+    ``points`` are those of the kernel where the model has others than its support vectors. ``stored`` is False where
+    the model has coefficients of its own, rounded to float32: the certificate is then recomputed.
     """
     evidence = problem.evidence
     found = total([each.certificate for each in solutions])
@@ -69,7 +71,7 @@ def conclude(
     slack = 2 * (blind + moved) * _reach(duals, solutions, blind + moved)
     hidden = slack > _HIDDEN_GAP * _LARGEST_GAP * _size(found, largest) or found.kkt + 2 * noise > tol
     # rounding in float64 moves the gap of a huge C by any number: another point of the same values has none
-    if evidence is not None or unsure or hidden or 2 * noise + rounded + moved + blurred > _NOTICED * tol:
+    if not stored or evidence is not None or unsure or hidden or 2 * noise + rounded + moved + blurred > _NOTICED * tol:
         found = recompute()
     else:
         found = Certificate(found.primal + slack, found.dual, found.kkt + 2 * noise)
@@ -130,7 +132,7 @@ def warn_inaccurate(
         remedy = f"targets are rounded by {blurred:.1g}: subtract their mean, or give a larger tol."
         warn(
             f"{name} stopped after {worst.n_iter} steps with a violation of {violation:.3g}, above tol = {tol:.3g}"
-            f"{gap}; {remedy if hidden else _remedy(gain, largest)}",
+            f"{gap}; {remedy if hidden else _remedy(gain, largest, model.dual_coef_.dtype)}",
             ConvergenceWarning,
         )
         return
@@ -234,15 +236,20 @@ def largest_value(kernel: Kernel, points: Any) -> float:
     return float(np.abs(kernel.diag(points)).max()) if count_points(points) else 0.0
 
 
-def _remedy(gain, largest):
+def _remedy(gain, largest, dtype):
     """Return what to do if the solver stopped early; ``gain`` is NaN unless the last round gained too little."""
     scale, allow = "scale the features (StandardScaler)", "allow more errors (smaller C, larger nu or epsilon)"
     if largest > _LARGE:
         scale = f"k(x, x) is up to {largest:.1g}, so that C allows almost no error: {scale}"
+    if gain == 0:
+        single = "give X in float64; " if dtype == np.float32 else ""
+        return (
+            f"kernel values, up to {largest:.1g}, are rounded by more than tol, so that more steps will not help: "
+            f"{single}features far from the origin, or of large scale, cause this; subtract their mean and scale them "
+            "(StandardScaler)."
+        )
     if np.isnan(gain):
         return f"{scale}, {allow} or raise max_iter."
-    if gain == 0:
-        return f"kernel values are rounded by more than tol, so that more steps will not help; {scale}."
     return (
         f"the last round of steps changed the objective by a relative {gain:.1g}, so that more steps will not help; "
         f"{scale} or {allow}."

@@ -56,10 +56,7 @@ def store(
     # the solution of the dual, for certificates
     model.restricted_dual_ = {"rows": problem.rows[used], "coef": coef[used]}
     conclude(model, linear, duals, solutions, model.tol, error, lambda: recomputed(model, problem, duals),
-             points=linear.points)  # fmt: skip
-    if problem.dtype == np.float32:
-        # stored in a type in which it was not solved
-        model.certificate_ = recomputed(model, problem, duals)
+             points=linear.points, stored=problem.dtype == np.float64)  # fmt: skip
 
 
 def recomputed(model: Any, problem: Problem, duals: list[Dual]) -> Any:

@@ -40,6 +40,11 @@ class Conformal(Composite):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if isinstance(self.c, Kernel):
+            raise TypeError(
+                f"c must be a function of points, got the kernel {self.c!r}, a function of two points; give an "
+                "Expansion, or fix one point."
+            )
         if not callable(self.c):
             raise TypeError(f"c must be a function of points, got {self.c!r}.")
 

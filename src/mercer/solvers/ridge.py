@@ -18,7 +18,7 @@ from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features
 from mercer.factor import svd
 from mercer.gram import Gram
-from mercer.least_squares import is_rounding, matrix_name, solve
+from mercer.least_squares import is_rounding, matrix_name, solve, warn_if_hidden, warn_if_ignored
 from mercer.linalg import cholesky, eigh, lapack
 from mercer.linalg.operators import InnerProducts, Weighted
 from mercer.solvers import landmark_ridge
@@ -103,17 +103,23 @@ def over_landmarks(
     R = Q V diag(nu / (nu + alpha))^(1/2) (Quinonero-Candela and Rasmussen, JMLR 6, 2005, eq. 20). Steps have none.
     """
     check_alpha(alpha)
-    m = len(onto)
+    m, name = len(onto), f"the kernel matrix of {len(onto)} landmarks"
     if restricted_bytes(m) <= parse_memory(memory):
         Q = orthonormal_basis(onto, memory)
-        return _direct(Q, blocks.total(normal_equations, Q, Y, weights), alpha)
+        sums = blocks.total(normal_equations, Q, Y, weights)
+        found, unexplained = _direct(Q, sums, alpha)
+        if alpha <= np.finfo(np.float64).eps * sums.square:
+            warn_if_ignored(alpha, *_spread(onto, memory), unexplained, name)
+        return found
     needed = landmark_ridge.stored_bytes(m)
     require_memory(needed, memory, f"ridge over {m} landmarks", "fewer landmarks, or a larger memory=")
+    squares, spread = _spread(onto, memory)
+    warn_if_hidden(m * np.finfo(np.float64).eps * float(squares.sum()), squares, spread, name)
     return Ridge(*landmark_ridge.solve(onto, blocks, Y, alpha, weights, random_state))
 
 
 def _direct(Q, sums, alpha):
-    """Return the solution of ``over_landmarks`` from its normal equations."""
+    """Return the solution of ``over_landmarks`` from its normal equations, and the share of targets not explained."""
     N, right = sums.matrix, sums.right
     pairs = eigh.dense(N, len(N))
     kept = pairs.values > len(N) * np.finfo(np.float64).eps * max(pairs.values[0], 0.0)
@@ -125,8 +131,9 @@ def _direct(Q, sums, alpha):
     psi, posterior = (
         Expansion(Q.kernel, Q.points, (Q.coef @ B).astype(dtype)) for B in (A, V * np.sqrt(values / (values + alpha)))
     )
+    explained = float(np.sum(A * (2 * right - N @ A))) / max(sums.targets, np.finfo(np.float64).tiny)
     outside = float(np.clip(1 - np.trace(N) / sums.square, 0.0, 1.0)) if sums.square > 0 else 0.0
-    return Ridge(psi, residual, posterior, outside)
+    return Ridge(psi, residual, posterior, outside), max(0.0, 1 - explained) ** 0.5
 
 
 def require_posterior(m: int, memory: Memory) -> None:
@@ -147,35 +154,51 @@ def orthonormal_basis(onto: Expansion, memory: Memory) -> Expansion:
     """Return orthonormal vectors of a span, in float64, without the directions that rounding decides.
 
     Eigenvalues are cut below eps^(2/3) of the largest, of float32 points below eps: their kernel values are float32.
+    Warn where those that are cut may be differences of the vectors.
     """
-    U, s = svd(Expansion(onto.kernel, widened(onto.points), onto.coef), None, centre=False, memory=memory)
+    exact = Expansion(onto.kernel, widened(onto.points), onto.coef)
+    U, s = svd(exact, None, centre=False, memory=memory)
     single = InnerProducts(onto).dtype == np.float32
     least = np.finfo(np.float32).eps if single else np.finfo(np.float64).eps ** (2 / 3)
-    return Expansion(onto.kernel, onto.points, U.coef[:, s**2 > least * s[0] ** 2])
+    kept = s**2 > least * s[0] ** 2
+    squares, spread = _spread(onto, memory)
+    lost = float(np.sum(s[~kept] ** 2) + len(onto) * np.finfo(np.float64).eps * squares.sum())
+    warn_if_hidden(lost, squares, spread, f"the kernel matrix of {len(onto)} landmarks")
+    return Expansion(onto.kernel, onto.points, U.coef[:, kept])
+
+
+def _spread(phi, memory):
+    """Return the squared norms of vectors (n,), and the sum of their squared distances to their mean, in float64."""
+    inner = InnerProducts(Expansion(phi.kernel, widened(phi.points), phi.coef), memory)
+    squares = np.asarray(inner.diagonal(), np.float64)
+    return squares, float(squares.sum() - np.sum(inner @ np.ones((len(phi), 1))) / len(phi))
 
 
 @dataclass(frozen=True)
 class NormalEquations:
-    """Sums over points: ``matrix`` F S^2 F', ``right`` F S^2 Y, and ``square`` sum_i w_i k(x_i, x_i), in float64."""
+    """Sums over points: ``matrix`` F S^2 F', ``right`` F S^2 Y, ``square`` sum_i w_i k(x_i, x_i), and w_i Y_i^2."""
 
     matrix: np.ndarray
     right: np.ndarray
     square: float
+    targets: float
 
     def __add__(self, other: Any) -> Any:
-        return NormalEquations(self.matrix + other.matrix, self.right + other.right, self.square + other.square)
+        names = "matrix", "right", "square", "targets"
+        return NormalEquations(*(getattr(self, name) + getattr(other, name) for name in names))
 
 
 def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) -> Any:
     """Return the normal equations of ``over_landmarks``, summed over tiles of points."""
     Y = Y.reshape(len(Y), -1)
-    found = NormalEquations(np.zeros((len(Q), len(Q))), np.zeros((len(Q), Y.shape[1])), 0.0)
+    found = NormalEquations(np.zeros((len(Q), len(Q))), np.zeros((len(Q), Y.shape[1])), 0.0, 0.0)
     root = np.ones(len(Y)) if weights is None else np.sqrt(weights)
     for rows in gen_batches(len(Y), _ROWS):
         part, scale = take_points(points, rows), root[rows, None]
         F = scale * np.asarray(Q(part), np.float64)
         squares = scale[:, 0] ** 2 * np.asarray(Q.kernel.diag(part), np.float64)
-        found += NormalEquations(F.T @ F, F.T @ (scale * Y[rows]), float(squares.sum()))
+        targets = scale * Y[rows]
+        found += NormalEquations(F.T @ F, F.T @ targets, float(squares.sum()), float(np.sum(targets**2)))
         notify("rows", done=rows.stop, most=len(Y))
     return found
 

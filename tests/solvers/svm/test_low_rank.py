@@ -66,6 +66,6 @@ def test_estimators_converge_or_blame_rounding_within_few_steps(loss):
         model.fit(Z * [0.1, 0.3, 1, 3, 10], y)
     assert np.max(model.n_iter_) < 200_000
     assert model.certificate_.kkt <= 1e-3
-    with pytest.warns(ConvergenceWarning, match=r"rounded by more than tol, .* scale the features"):
+    with pytest.warns(ConvergenceWarning, match=r"rounded by more than tol, .* features far from the origin"):
         model.fit(Z * 100, y)
     assert np.max(model.n_iter_) < 200_000

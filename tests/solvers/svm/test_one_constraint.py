@@ -56,6 +56,21 @@ def test_rounds_that_gain_nothing_end_with_the_number():
     assert abs(found.gain) < 1e-2
 
 
+def test_rounds_end_where_rounding_moves_the_objective_more_than_they_do():
+    # kernel values of 1e16 are rounded by 2, and the optimum is below 1
+    rng = np.random.default_rng(0)
+    X = 1e5 * rng.standard_normal((40, 2)) + 1e8
+    sign = np.where(rng.random(40) < 0.5, -1.0, 1.0)
+    dual = Dual(sign, np.minimum(3 * sign, 0), np.maximum(3 * sign, 0), np.zeros(40), np.arange(40))
+    found = solve_one_constraint(rows_of(mc.Linear(), X, 0.0), dual, Workspace(1e-3, 10**7, np.empty(1 << 16)))
+    assert found.n_iter < 10**6
+    assert found.violation > 1e-3
+    assert found.gain == 0
+    # about the mean there is no rounding
+    rows = rows_of(mc.Linear(), X - X.mean(axis=0), 0.0)
+    assert solve_one_constraint(rows, dual, Workspace(1e-3, 10**7, np.empty(1 << 16))).violation <= 1e-3
+
+
 def test_only_large_duals_without_start_that_compiled_code_does_not_take_are_divided(monkeypatch):
     X = np.random.default_rng(0).standard_normal((300, 2))
     sign = np.where(X[:, 0] > 0.2, 1.0, -1.0)

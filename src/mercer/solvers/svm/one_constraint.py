@@ -74,7 +74,8 @@ def _more_rounds(rows, dual, workspace, found):
 
     Steps over pairs move slowly along narrow valleys of the objective, which Newton steps cross at once. Rounds of SMO,
     each twice as long, and Newton steps take turns until ``tol``, ``max_iter``, or a round that gains almost nothing:
-    the rest is rounding, or a kernel that is not positive semidefinite. ``gain`` then tells the gain of that round.
+    the rest is rounding, or a kernel that is not positive semidefinite. ``gain`` then tells the gain of that round, 0
+    where kernel values are so large that their rounding moves the objective by more.
     """
     tol, budget, best = workspace.tol, steps_of_a_round(len(dual.coef)), None
     while True:
@@ -83,10 +84,11 @@ def _more_rounds(rows, dual, workspace, found):
         if found.violation <= tol:
             return found
         if best is not None:
-            value = objective(dual, found.coef, found.gradient)
-            gain = (value - objective(dual, best.coef, best.gradient)) / max(abs(value), np.finfo(float).tiny)
+            value, stuck = objective(dual, found.coef, found.gradient), found.violation > (1 - _FALL) * best.violation
+            change = value - objective(dual, best.coef, best.gradient)
+            gain = 0.0 if abs(change) <= _rounding(rows, found) else change / max(abs(value), np.finfo(float).tiny)
             # an objective that falls is limited by rounding
-            if gain < -_GAIN or (gain < _GAIN and found.violation > (1 - _FALL) * best.violation):
+            if gain < -_GAIN or (gain < _GAIN and stuck):
                 return replace(best if best.violation < found.violation else found, n_iter=n_iter, gain=gain)
         best, budget = found, 2 * budget
         allowed = min(budget, workspace.max_iter - n_iter)
@@ -96,6 +98,12 @@ def _more_rounds(rows, dual, workspace, found):
         if not unfinished or found.n_iter >= workspace.max_iter:
             found = refine(rows, dual, found, tol)
             return found if found.violation <= best.violation else replace(best, n_iter=found.n_iter)
+
+
+def _rounding(rows, found):
+    """Return how far the rounding of kernel values and of their sums moves the objective."""
+    largest = float(np.abs(rows.diagonal).max())
+    return float(np.finfo(np.float64).eps) * largest * float(np.abs(found.coef).sum()) ** 2
 
 
 def steps_of_a_round(n: int) -> int:
