@@ -288,6 +288,15 @@ def test_an_intercept_that_float32_rounds_is_in_the_certificate_and_warned_of_ab
     assert bool(said) == (rounding > 1e-3)
 
 
+def test_the_optimum_lies_between_stored_objectives_of_float32_kernel_rows():
+    rng = np.random.default_rng(0)
+    points, labels = rng.standard_normal((100, 2))[rng.integers(0, 100, 300)], np.arange(300) % 2
+    model = mc.SVC(0.02, kernel=mc.Gaussian(0.5)).fit(points, labels)
+    found, own = mc.certify(model, points, labels), model.certificate_
+    assert found.gap < 1e-12 * found.primal
+    assert own.dual < found.dual < own.primal < found.primal * (1 + 1e-3)
+
+
 @pytest.mark.parametrize("C", [1.0, 40.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_stored_gap_and_violation_contain_the_rounding_of_float32(seed, C):

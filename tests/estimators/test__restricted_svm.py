@@ -47,6 +47,19 @@ def test_newton_steps_find_the_machine_of_libsvm(global_random_seed):
     assert found.primal == pytest.approx(model.certificate_.primal, rel=1e-6)
 
 
+def test_over_landmarks_an_indefinite_kernel_leaves_a_convex_problem():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
+    model = mc.SVC(10.0, kernel=mc.Sigmoid(0.5, -0.5), landmarks=X[:10])
+    with pytest.warns(UserWarning, match="negative eigenvalues are not used"):
+        model.fit(X, y)
+    with pytest.warns(UserWarning, match="negative eigenvalues are not used"):
+        found = mc.certify(model, X, y)
+    assert found.convex
+    assert model.certificate_.convex
+    assert 0 <= found.gap + 1e-12 <= 1e-3 * found.primal
+
+
 def test_a_violation_by_coefficients_stored_in_float32_is_warned_of():
     rng = np.random.default_rng(0)
     X = np.round(rng.standard_normal((20, 3)) + 10).astype(np.float32)

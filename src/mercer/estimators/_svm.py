@@ -155,7 +155,9 @@ class SupportVectorEstimator(KernelEstimator):
         problem = self._problem(X, y, sample_weight)
         if problem.classes is not None and not np.array_equal(problem.classes, self.classes_):
             raise ValueError(f"y has the classes {problem.classes}, the fit had {self.classes_}; give y as in the fit.")
-        return replace(self._recomputed(problem), convex=problem.evidence is None)
+        # landmarks span a space of positive eigenvalues
+        convex = hasattr(self, "trace_error_") or problem.evidence is None
+        return replace(self._recomputed(problem), convex=convex)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -24,7 +24,7 @@ class Certificate:
     primal, dual : float
         Objective values; the optimum of a convex problem lies between them up to the rounding of kernel values, which
         `certify` computes in float64. Those of ``certificate_`` may be float32, where that moves the gap by at most 0.1
-        per cent of the objective; ``primal`` contains this bound, so that the gap is not below that of `certify`.
+        per cent of the objective; they contain this bound, so that the optimum lies between them too.
     gap : float or None
         primal - dual, at least 0 up to rounding; None if the problem is not convex, where it bounds nothing.
     kkt : float
