@@ -57,6 +57,12 @@ def test_rotation_turns_by_t_pixels_at_the_longest_edge_and_scaling_enlarges():
         np.testing.assert_allclose(g[name](X, 1.5), expected, atol=0.03, err_msg=name)
 
 
+@pytest.mark.parametrize(("shape", "edge"), [((1, 1), 0.5), ((2, 2), 0.5), ((3, 8), 3.5)])
+def test_linear_maps_move_the_middle_of_the_longest_edge_by_a_pixel(shape, edge):
+    speed = [np.abs(g.velocity).max() for name, g in image_transforms(shape).items() if name != "thickness"]
+    np.testing.assert_allclose(speed, [1, 1] + 4 * [1 / edge])
+
+
 def test_thickness_widens_edges():
     X = blobs()
     thick, thin = (image_transforms(SHAPE)["thickness"](X, t) for t in (0.5, -0.5))

@@ -85,6 +85,11 @@ def test_patches_have_a_width_of_9_by_default():
     assert abs(mc.Local(mc.Gaussian(1.0), (12, 12))(X) - mc.Local(mc.Gaussian(1.0), (12, 12), 7)(X)).max() > 1e-3
 
 
+def test_the_cost_of_a_value_grows_with_the_width_of_patches():
+    costs = [mc.Local(mc.Linear(), (4, 5), width).multiplications(20) for width in (1, 3, 9)]
+    assert costs == [20 * 32, 20 * 36, 20 * 48]
+
+
 def test_it_is_cloned_in_estimators():
     model = mc.SVC(kernel=mc.Normalized(mc.Local(mc.Polynomial(2), (2, 3), 3) ** 2))
     assert clone(model).kernel == model.kernel

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.learning import _learn_scales
 
 
 def ball(seed, n=150, d=50):
@@ -56,6 +57,20 @@ def test_a_factor_is_at_most_exp_7_for_a_column_of_variance_1():
     X = np.random.default_rng(0).normal(size=(40, 1))
     found = mc.learn_scales(mc.Polynomial(2, 1e-4, 1.0), X, X[:, 0] ** 2)
     assert np.log(found.A * X.std()) == pytest.approx(7)
+
+
+def test_descent_takes_at_most_100_steps_by_default(monkeypatch):
+    X, y, _ = ball(0, n=20, d=6)
+    steps, minimize = [], _learn_scales.minimize
+
+    def counted(*arguments, options, **others):
+        steps.append(options["maxiter"])
+        return minimize(*arguments, options={"maxiter": 1}, **others)
+
+    monkeypatch.setattr(_learn_scales, "minimize", counted)
+    mc.learn_scales(mc.Gaussian("scale"), X, y)
+    mc.learn_scales(mc.Gaussian("scale"), X, y, max_iter=3)
+    assert steps == [100, 3]
 
 
 def test_the_range_of_C_is_that_of_C_times_the_mean_of_the_diagonal():
