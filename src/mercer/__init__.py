@@ -105,7 +105,7 @@ __all__ += kernels.__all__
 # Only authors of kernels need it.
 __all__.remove("Tags")
 
-# Names that are imported from their packages at first use, and modules: the start is a third shorter.
+# Names that are imported from their packages at first use, and modules: the start is a quarter shorter.
 _NAMES = {
     "compression": ("compress", "from_expansion"),
     "definiteness": ("check_kernel", "make_positive"),
