@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
@@ -68,6 +69,14 @@ def test_float32_stays_float32_and_agrees_with_float64(points):
     scores = narrow.transform(points.astype(np.float32))
     assert scores.dtype == narrow.components_.dtype == np.float32
     np.testing.assert_allclose(scores, wide.transform(points), atol=1e-4)
+
+
+def test_a_mean_that_float32_rounds_is_warned_of_and_in_the_certificate(points):
+    far = (points + 1e6).astype(np.float32)
+    with pytest.warns(ConvergenceWarning, match="shifted by a share of .*: mean_ is rounded to float32"):
+        model = PCAL1(2).fit(far)
+    assert mc.certify(model, far).residuals.max() > 1e-3
+    assert mc.certify(PCAL1(2).fit(far.astype(np.float64)), far.astype(np.float64)).residuals.max() < 1e-9
 
 
 def test_huge_and_tiny_entries_give_the_same_directions(points):

@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, Seed, check_flag, check_integer, warn
@@ -11,6 +12,9 @@ from mercer.estimators._base import AllOrNothing, refuse_weights, require_rows, 
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca_l1
 from mercer.solvers._certify import Residuals
+
+# Largest shift of scores by the rounding of the mean, as a share of the mean size of the largest.
+_LARGEST_SHIFT = 1e-3
 
 
 class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -129,6 +133,14 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.n_iter_: Any = max(len(objective) for objective in found.history)
         self.n_components_ = self._n_features_out = kept
         self._n_rows = len(X)
+        # relative to the largest: that of directions of hardly any dispersion is rounding
+        shift = len(X) * float(np.max(np.abs((self.mean_ - mean) @ found.vectors) / np.max(found.dispersions)))
+        if shift > _LARGEST_SHIFT:
+            warn(
+                f"scores of PCAL1 are shifted by a share of {shift:.1g}: mean_ is rounded to {X.dtype}; give X in "
+                "float64, or subtract the mean of its columns.",
+                ConvergenceWarning,
+            )
         return self
 
     def transform(self, X: ArrayLike) -> Any:
