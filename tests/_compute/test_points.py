@@ -310,3 +310,9 @@ def test_flags_of_sparse_matrices_that_are_wrong_are_not_believed():
         np.testing.assert_array_equal(rows.toarray(), X)
         np.testing.assert_array_equal(rows.indices, np.tile(np.arange(3), 4))
         np.testing.assert_array_equal(S.data, before)
+
+
+def test_dense_rows_are_returned_and_sparse_rows_converted():
+    eye = np.eye(3)
+    assert points_module.dense(eye) is eye
+    np.testing.assert_array_equal(points_module.dense(sp.csr_matrix(eye)), eye)

@@ -7,7 +7,7 @@ from sklearn.kernel_ridge import KernelRidge as PeerKernelRidge
 from sklearn.svm import SVC as PeerSVC
 
 import mercer as mc
-from mercer.compression.families import class_signs, dense, read, with_vectors
+from mercer.compression.families import class_signs, read, with_vectors
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 
@@ -67,11 +67,3 @@ def test_the_mean_of_kernel_pca_is_that_of_the_data_and_is_projected_on_other_ve
     np.testing.assert_allclose(other.mean_(other.mean_.points), mean(other.mean_.points), atol=1e-6)
     assert other.get_feature_names_out().tolist() == ["kernelpca0", "kernelpca1", "kernelpca2"]
     assert len(found.mean_.points) == 40
-
-
-def test_dense_rows_are_returned_and_sparse_rows_converted():
-    import scipy.sparse as sp
-
-    eye = np.eye(3)
-    assert dense(eye) is eye
-    np.testing.assert_array_equal(dense(sp.csr_matrix(eye)), eye)

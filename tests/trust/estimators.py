@@ -69,7 +69,11 @@ class Spec:
 
 
 MERCER = [
-    Spec(mc.SVC, "labels", {"C": C, **SOLVER, **CLASSIFIER, **SHAPE, **LANDMARKS}),
+    Spec(
+        mc.SVC,
+        "labels",
+        {"C": C, **SOLVER, **CLASSIFIER, **SHAPE, **LANDMARKS, "max_vectors": _p("count or none", None)},
+    ),
     Spec(mc.NuSVC, "labels", {"nu": _p("share", 0.3), **SOLVER, **CLASSIFIER, **SHAPE}),
     Spec(
         mc.SVCCV,

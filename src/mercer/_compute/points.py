@@ -50,6 +50,11 @@ def take_points(points: Any, rows: Any) -> Any:
     return Objects(taken, (points, rows), {key: take_points(value, rows) for key, value in points.values.items()})
 
 
+def dense(points: Any) -> Any:
+    """Return rows as a dense array, the array itself where they are one."""
+    return points.toarray() if sp.issparse(points) else np.asarray(points)
+
+
 def join_points(parts: Any) -> Any:
     """Return one container with the points of a list of containers, in order."""
     if any(sp.issparse(part) for part in parts):

@@ -6,7 +6,6 @@ import os
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array
@@ -202,8 +201,3 @@ def class_signs(estimator: Any) -> Array | None:
     if getattr(estimator, "classes_", None) is None:
         return None
     return one_vs_one.class_signs(len(estimator.classes_), estimator.multi_class)
-
-
-def dense(points: Array) -> Array:
-    """Return rows as a dense array: constructed vectors are not sparse."""
-    return points.toarray() if sp.issparse(points) else np.asarray(points)

@@ -10,17 +10,18 @@ from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.utils.validation import column_or_1d
 
 from mercer._common import ArrayLike, PointsLike, Seed
-from mercer._compute.points import as_rows, count_points, take_points
+from mercer._compute.points import as_rows, count_points, dense, take_points
 from mercer._compute.targets import refuse_targets
 from mercer.compression import families
-from mercer.compression.noise import refit_at_noise
-from mercer.compression.refit import refit
 from mercer.compression.report import CompressionReport, measure, score_name
-from mercer.compression.starts import starts
 from mercer.compression.thresholds import fitted_intercepts
 from mercer.expansion import Expansion
 from mercer.formats import as_expansion
 from mercer.linalg.generator import generator
+from mercer.solvers.few_vectors.noise import refit_at_noise
+from mercer.solvers.few_vectors.refit import refit
+from mercer.solvers.few_vectors.starts import starts
+from mercer.solvers.svm import one_vs_one
 
 if TYPE_CHECKING:
     from mercer.compression.vectors import Vectors
@@ -73,11 +74,13 @@ class Task:
                 f"X has entries up to {np.abs(blocks[0]).max():.3g} and lies so far from the vectors of the model "
                 "that its expansion is 0 on X; give points like those of the fit."
             )
-        signs = self._signs(X, y)
+        # signs of the predictions, and those of the labels
+        self.own: Any = self._signs(outputs[0])
+        signs = self.own if y is None else self._label_signs(y)
         rows, out = self._split(n, holdout)
         self.blocks: list[Any] = [take_points(each, rows) for each in blocks]
         self.outputs: list[Any] = [each[rows] for each in outputs]
-        self.y, self.signs = (None if each is None else each[rows] for each in (y, signs))
+        self.y, self.signs, self.own = (None if each is None else each[rows] for each in (y, signs, self.own))
         self.reported: tuple[Any, ...] = take_points(blocks[0], out), None if y is None else y[out]
 
     @property
@@ -98,26 +101,31 @@ class Task:
     def _rows(self, X):
         if self._selects:
             return self.psi.kernel.admit(X, "X")
-        X = families.dense(as_rows(X, "X"))
+        X = dense(as_rows(X, "X"))
         d = self.psi.points.shape[1]
         if X.shape[1] != d:
             raise ValueError(f"X has {X.shape[1]} features, but the model has {d}; they must be equal.")
         return X
 
-    def _signs(self, X, y):
-        """Return the signs (n, m) of the rows by their labels, or by the predictions of the model without labels."""
+    def _signs(self, outputs):
+        """Return the signs (n, m) of the classes that outputs are for, or None."""
+        table = families.class_signs(self.model)
+        if table is None:
+            return None
+        options = len(table), self.model.multi_class, self.model.break_ties
+        return table[one_vs_one.decide(outputs, *options)]
+
+    def _label_signs(self, y):
+        """Return the signs (n, m) of labels, or None."""
         table = families.class_signs(self.model)
         if table is None:
             return None
         classes = self.model.classes_
-        labels = self.model.predict(X) if y is None else y
         order = np.argsort(classes)
-        codes = order[np.searchsorted(classes, labels, sorter=order).clip(0, len(classes) - 1)]
-        wrong = np.flatnonzero(classes[codes] != labels)
+        codes = order[np.searchsorted(classes, y, sorter=order).clip(0, len(classes) - 1)]
+        wrong = np.flatnonzero(classes[codes] != y)
         if len(wrong):
-            raise ValueError(
-                f"y[{wrong[0]}] = {labels[wrong[0]]!r} must be one of the classes of the model, {classes}."
-            )
+            raise ValueError(f"y[{wrong[0]}] = {y[wrong[0]]!r} must be one of the classes of the model, {classes}.")
         return table[codes]
 
     # --- answers -----------------------------------------------------------------------------------------------------
@@ -193,11 +201,12 @@ class Task:
         psi, blocks = self.psi, [each[rows] for each in self.blocks]
         F = np.concatenate([each[rows] for each in self.outputs])
         signs = None if self.signs is None else self.signs[rows]
-        start = starts(blocks[0], F[: len(rows)], signs, n_vectors, psi, self.seed)
+        start = starts(blocks[0], F[: len(rows)], signs, n_vectors, psi.points, self.seed)
         options = {"scale": self._scale(F), "random_state": self.seed, "callback": self.callback}
         kernel = psi.kernel
         if len(blocks) == 1:
-            kernel, found = refit_at_noise(kernel, start, blocks[0], self._answers, signs, **options)
+            own = None if self.own is None else self.own[rows]
+            kernel, found = refit_at_noise(kernel, start, blocks[0], F, self._answers, signs, own=own, **options)
         else:
             signs = None if signs is None else np.tile(signs, (len(blocks), 1))
             found = refit(kernel, start, np.concatenate(blocks), F, signs, copies=len(blocks), **options)
@@ -208,7 +217,8 @@ class Task:
 
     def _answers(self, X):
         """Return the outputs of the model on rows, and the signs of its predictions or None."""
-        return np.asarray(as_expansion(self.model)(X)), self._signs(X, None)
+        outputs = np.asarray(as_expansion(self.model)(X))
+        return outputs, self._signs(outputs)
 
     def _scale(self, F):
         """Return the unit of each column: 1 for decision values, one for all coordinates, one for each target."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer import landmarks
 from mercer._common import Array, Seed
-from mercer.compression.objective import Objective
+from mercer.solvers.few_vectors.objective import Objective
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -109,7 +109,7 @@ def refit(
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.compression.refit import refit
+    >>> from mercer.solvers.few_vectors.refit import refit
     >>> X = np.linspace(-4, 4, 50)[:, None]
     >>> F = mc.Gaussian(1.0)(X, np.array([[0.3]]))
     >>> fit = refit(mc.Gaussian(1.0), np.array([[0.6]]), X, F)
@@ -164,7 +164,7 @@ def standard_errors(first: Array, second: Array) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.compression.refit import standard_errors
+    >>> from mercer.solvers.few_vectors.refit import standard_errors
     >>> standard_errors(np.array([1, 1, 1, 1, 0]), np.array([0, 0, 0, 0, 0]))
     2.0
     """

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from tests.compression.fitting import exact, problem
+from tests.solvers.few_vectors.fitting import exact, problem
 
 import mercer as mc
-from mercer.compression import refit as module
-from mercer.compression.objective import Objective
-from mercer.compression.refit import refit
+from mercer.solvers.few_vectors import refit as module
+from mercer.solvers.few_vectors.objective import Objective
+from mercer.solvers.few_vectors.refit import refit
 
 COSTS = {
     "plain": mc.Gaussian(1.0),

@@ -5,20 +5,19 @@ import pytest
 from sklearn.datasets import make_classification
 
 import mercer as mc
-from mercer.compression.noise import refit_at_noise, spread, wanted_copies, with_noise
-from mercer.compression.refit import refit
+from mercer.solvers.few_vectors.noise import noise, refit_at_noise, spread, wanted_copies
+from mercer.solvers.few_vectors.refit import refit
 
 
 def test_copies_of_rows_have_the_deviations_asked_for(global_random_seed):
     X = np.random.default_rng(global_random_seed).normal(size=(4, 5)).astype(np.float32)
     deviations = np.array([[0.0], [0.1], [1.0], [4.0]])
-    found = with_noise(X, deviations, 4000, global_random_seed)
+    found = noise(X, deviations, 4000, global_random_seed)
     assert found.dtype == X.dtype
-    np.testing.assert_array_equal(found[:4], X)
-    noise = found[4:].reshape(4000, 4, 5) - X
-    np.testing.assert_allclose(noise.std(axis=(0, 2)), deviations[:, 0], rtol=0.03)
-    assert np.abs(noise.mean(axis=(0, 2))[1:] / deviations[1:, 0]).max() < 0.05
-    assert with_noise(X, 0 * deviations, 3, 0) is X
+    moves = found.reshape(4000, 4, 5) - X
+    np.testing.assert_allclose(moves.std(axis=(0, 2)), deviations[:, 0], rtol=0.03)
+    assert np.abs(moves.mean(axis=(0, 2))[1:] / deviations[1:, 0]).max() < 0.05
+    assert len(noise(X, 0 * deviations, 3, 0)) == 0
 
 
 def test_the_spread_is_the_mean_distance_to_the_five_nearest_rows(global_random_seed):
@@ -54,7 +53,8 @@ def test_few_rows_with_noise_give_smaller_errors_at_other_rows(global_random_see
         return F, np.where(F > 0, 1.0, -1.0)
 
     start, scale = X[:8], np.ones(1)
-    wide, noisy = refit_at_noise(kernel, start, X, answers, scale=scale, random_state=0)
+    F, own = answers(X)
+    wide, noisy = refit_at_noise(kernel, start, X, F, answers, own=own, scale=scale, random_state=0)
     plain = refit(kernel, start, X, *answers(X), labelled=False, random_state=0)
     errors = [
         np.mean(np.square(k(test, each.points) @ each.coef + each.intercept - outputs(test)))
@@ -67,7 +67,7 @@ def test_enough_rows_are_fitted_without_noise():
     X = np.linspace(-3, 3, 500)[:, None]
     F = mc.Gaussian(1.0)(X, np.array([[0.3]]))
     kernel, start = mc.Gaussian(1.0), np.array([[0.6]])
-    _, found = refit_at_noise(kernel, start, X, lambda _points: (F, None), scale=np.ones(1), random_state=0)
+    _, found = refit_at_noise(kernel, start, X, F, pytest.fail, scale=np.ones(1), random_state=0)
     np.testing.assert_array_equal(found.points, refit(kernel, start, X, F, labelled=False).points)
 
 
@@ -76,13 +76,13 @@ def test_enough_rows_are_fitted_without_noise():
 )
 def test_labels_must_lead_where_rows_are_few_and_must_not_trail_where_they_are_many(many, lead, labelled, monkeypatch):
     X = np.linspace(-3, 3, 500)[:, None]
-    monkeypatch.setattr("mercer.compression.noise._MANY", 500 if many else 501)
-    monkeypatch.setattr("mercer.compression.noise.standard_errors", lambda *_: lead)
+    monkeypatch.setattr("mercer.solvers.few_vectors.noise._MANY", 500 if many else 501)
+    monkeypatch.setattr("mercer.solvers.few_vectors.noise.standard_errors", lambda *_: lead)
 
     def found(labels):
-        options = {"scale": np.ones(1), "random_state": 0}
+        options = {"own": np.sign(X), "scale": np.ones(1), "random_state": 0}
         answers = lambda rows: (rows, np.sign(rows))  # noqa: E731
-        return refit_at_noise(mc.Gaussian(1.0), np.array([[-1.0], [0.6]]), X, answers, labels, **options)[1].points
+        return refit_at_noise(mc.Gaussian(1.0), np.array([[-1.0], [0.6]]), X, X, answers, labels, **options)[1].points
 
     # other labels change the result where they count
     assert np.array_equal(found(np.sign(X + 0.5)), found(np.sign(X + 0.8))) == (not labelled)
@@ -100,7 +100,7 @@ def test_labels_replace_the_outputs_of_a_model_that_misses_them(global_random_se
 @pytest.mark.parametrize("many", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_labels_that_mislead_few_vectors_do_not_count(many, monkeypatch):
     X, y = make_classification(2600, 20, n_informative=10, n_classes=3, random_state=0)
-    monkeypatch.setattr("mercer.compression.noise._MANY", 600 if many else 601)
+    monkeypatch.setattr("mercer.solvers.few_vectors.noise._MANY", 600 if many else 601)
     model = mc.SVC(10.0, kernel=mc.Gaussian(0.02)).fit(X[:600], y[:600])
     small = mc.compress(model, X[:600], y[:600], n_vectors=30, random_state=0)
     assert small.score(X[600:], y[600:]) > model.score(X[600:], y[600:]) - 0.02

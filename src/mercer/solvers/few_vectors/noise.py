@@ -14,13 +14,13 @@ from sklearn.neighbors import NearestNeighbors
 
 from mercer import landmarks
 from mercer._common import Array, Seed
-from mercer.compression.objective import Objective
-from mercer.compression.refit import LOW_WEIGHT, VALUES, refit, standard_errors
 from mercer.kernels import Gaussian
+from mercer.solvers.few_vectors.objective import Objective
+from mercer.solvers.few_vectors.refit import LOW_WEIGHT, VALUES, refit, standard_errors
 
 if TYPE_CHECKING:
-    from mercer.compression.refit import Refit
     from mercer.kernels.base import Kernel
+    from mercer.solvers.few_vectors.refit import Refit
 
 # Rows that are many: unless labels mislead, there is no noise, which costs time and made clean data sets worse.
 _MANY = 4096
@@ -41,16 +41,19 @@ def refit_at_noise(
     kernel: Kernel,
     start: Array,
     X: Array,
+    outputs: Array,
     answers: Callable[[Array], tuple[Array, Array | None]],
     signs: Array | None = None,
     *,
+    own: Array | None = None,
     scale: Any,
     random_state: Seed,
     callback: Callable[..., Any] | None = None,
 ) -> tuple[Kernel, Refit]:
     r"""Return a kernel and `refit` to the outputs of a model at rows X (n, d) and noisy copies of them, or to labels.
 
-    ``answers(X)`` gives outputs and their signs, ``signs`` are those of the labels. A row has normal noise of standard
+    ``outputs`` (n, m) and their signs ``own`` are those of the model at X, ``answers`` gives both at other points, and
+    ``signs`` are those of the labels. A row has normal noise of standard
     deviation :math:`\lambda r / \sqrt d`, with r its mean distance to the 5 nearest rows. The level :math:`\lambda` of
     1/2 or 1 is that with the smallest loss on rows held out of a shorter fit: at outputs in (-1, 1) the squared
     difference, elsewhere the violation of the margin. The gamma of a Gaussian kernel is halved while fewer held-out
@@ -61,25 +64,23 @@ def refit_at_noise(
     because noisy copies of many rows take long.
     """
     options = {"scale": scale, "random_state": random_state, "callback": callback}
-    trials = _Trials(kernel, start, X, answers, signs, options)
+    trials = _Trials(kernel, start, X, outputs, own, answers, signs, options)
     labels = signs is not None and not trials.held.all()
     if labels and len(X) >= _MANY and trials.lead_of_labels(kernel) > -_STANDARD_ERRORS:
         return kernel, trials.to_labels()
     wider, found, level = trials.best()
     if labels and len(X) < _MANY and trials.lead_of_labels(wider, found) > _STANDARD_ERRORS:
         return kernel, trials.to_labels()
-    rows = trials.noisy(slice(None), level, trials.copies)
-    return wider, refit(wider, start, rows, *answers(rows), labelled=False, **options)
+    return wider, refit(wider, start, *trials.noisy(slice(None), level, trials.copies), labelled=False, **options)
 
 
 class _Trials:
     """Shorter fits without held-out rows, to outputs with noise and to labels."""
 
-    def __init__(self, kernel, start, X, answers, signs, options):
+    def __init__(self, kernel, start, X, outputs, own, answers, signs, options):
         self.kernel, self.start = kernel, start
-        self.X, self.signs = X, signs
-        self.answers, self.options = answers, options
-        self.outputs, self.own = answers(X)
+        self.X, self.outputs, self.own = X, outputs, own
+        self.answers, self.signs, self.options = answers, signs, options
         columns = self.outputs.shape[1] if self.own is None else np.abs(self.own).sum(axis=1).mean()
         self.held = np.arange(len(X)) % _HELD == 0
         self.copies = 0 if self.held.all() else wanted_copies(len(X), len(start), X.shape[1], columns)
@@ -87,16 +88,21 @@ class _Trials:
         self.answered = {}
 
     def noisy(self, rows, level, copies):
-        """Return some of the rows with noisy copies."""
-        found = with_noise(self.X[rows], level * self.sizes[rows], copies, self.options["random_state"])
-        return np.maximum(found, 0) if self.kernel.tags.nonnegative else found
+        """Return some of the rows with noisy copies, the outputs of the model there, and their signs or None."""
+        X, outputs, own = self.X[rows], self.outputs[rows], None if self.own is None else self.own[rows]
+        added = noise(X, level * self.sizes[rows], copies, self.options["random_state"])
+        if not len(added):
+            return X, outputs, own
+        added = np.maximum(added, 0) if self.kernel.tags.nonnegative else added
+        others, signs = self.answers(added)
+        signs = None if own is None else np.concatenate([own, signs])
+        return np.concatenate([X, added]), np.concatenate([outputs, others]), signs
 
     def of_outputs(self, kernel, level, copies):
         """Return points, coefficients and intercepts fitted to outputs."""
         if (level, copies) not in self.answered:
             # the same for all kernels
-            rows = self.noisy(~self.held, level, copies)
-            self.answered[level, copies] = rows, *self.answers(rows)
+            self.answered[level, copies] = self.noisy(~self.held, level, copies)
         return self._fit(kernel, *self.answered[level, copies], labelled=False)
 
     def best(self):
@@ -108,7 +114,7 @@ class _Trials:
             fits = [self.of_outputs(kernel, level, self.copies)]
         else:
             rows = self.noisy(self.held, level, self.copies)
-            kernel, *fits = _widened(kernel, rows, self.answers, lambda each: self.of_outputs(each, level, self.copies))
+            kernel, *fits = _widened(kernel, *rows, lambda each: self.of_outputs(each, level, self.copies))
         fits += [self.of_outputs(kernel, level, self.copies) for level in _LEVELS[1:]]
         losses = [self._unseen(kernel, self.own).loss(*found, LOW_WEIGHT) for found in fits]
         best = int(np.argmin(losses))
@@ -141,9 +147,9 @@ class _Trials:
         )
 
 
-def _widened(kernel, X, answers, fit):
+def _widened(kernel, X, outputs, signs, fit):
     """Return a kernel and its fit; the gamma of a Gaussian is halved while fewer rows get an output of wrong sign."""
-    found, outputs, signs = fit(kernel), *answers(X)
+    found = fit(kernel)
 
     def errors(kernel, found):
         return np.mean(Objective(kernel, X, outputs, signs).count_errors(*found) > 0)
@@ -166,7 +172,7 @@ def wanted_copies(rows: int, vectors: int, features: int, columns: float) -> int
 
     Examples
     --------
-    >>> from mercer.compression.noise import wanted_copies
+    >>> from mercer.solvers.few_vectors.noise import wanted_copies
     >>> wanted_copies(400, 5, 21, 1), wanted_copies(100_000, 5, 21, 1)
     (2, 0)
     """
@@ -180,7 +186,7 @@ def spread(X: Array, random_state: Seed) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from mercer.compression.noise import spread
+    >>> from mercer.solvers.few_vectors.noise import spread
     >>> spread(np.array([[0.0], [1.0], [3.0]]), 0).ravel()
     array([2. , 1.5, 2.5])
     """
@@ -191,9 +197,9 @@ def spread(X: Array, random_state: Seed) -> Array:
     return near.mean(axis=1, keepdims=True) / np.sqrt(d)
 
 
-def with_noise(X: Array, deviations: Array, copies: int, seed: Any) -> Array:
-    """Return rows followed by copies of them with normal noise of standard deviations (n, 1); without copies for 0."""
+def noise(X: Array, deviations: Array, copies: int, seed: Any) -> Array:
+    """Return copies of rows with normal noise of standard deviations (n, 1), stacked; none for 0."""
     if not np.any(deviations):
-        return X
-    noise = np.random.default_rng(seed).standard_normal((copies, *X.shape)) * deviations
-    return np.concatenate([X, (X + noise).reshape(-1, X.shape[1]).astype(X.dtype)])
+        return X[:0]
+    drawn = np.random.default_rng(seed).standard_normal((copies, *X.shape)) * deviations
+    return (X + drawn).reshape(-1, X.shape[1]).astype(X.dtype)

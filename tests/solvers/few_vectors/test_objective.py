@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.compression.fitting import exact, problem
+from tests.solvers.few_vectors.fitting import exact, problem
 
 import mercer as mc
-from mercer.compression.objective import Objective, descend
+from mercer.solvers.few_vectors.objective import Objective, descend
 
 KERNELS = [
     mc.Gaussian(0.3),

@@ -1,34 +1,31 @@
-"""Starting points of a compression: k-means centres of each class, more for classes with rows near the margin."""
+"""Starting points of few vectors: k-means centres of each class, more for classes with rows near the margin."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from mercer import landmarks
 from mercer._common import Array
-from mercer.compression.families import dense
-
-if TYPE_CHECKING:
-    from mercer.expansion import Expansion
+from mercer._compute.points import dense
 
 # Largest number of rows per centre.
 _ROWS = 100
 
 
-def starts(X: Array, outputs: Array, signs: Array | None, n_vectors: int, psi: Expansion, seed: int) -> Array:
-    """Return starting points (n_vectors, d) for the vectors of a model, from rows X with outputs and signs or None.
+def starts(X: Array, outputs: Array, signs: Array | None, n_vectors: int, points: Any, seed: int) -> Array:
+    """Return starting points (n_vectors, d) of vectors, from rows X with outputs and signs or None.
 
     Every class gets a number in proportion to its rows within the margin of a binary classifier, at least one, from
-    k-means on at most 100 rows per centre. Points of psi are drawn if there are too few rows.
+    k-means on at most 100 rows per centre. Some of ``points`` are drawn if there are too few rows.
 
     Examples
     --------
-    >>> import numpy as np, mercer as mc
-    >>> from mercer.compression.starts import starts
+    >>> import numpy as np
+    >>> from mercer.solvers.few_vectors.starts import starts
     >>> X = np.array([[0.0], [1.0], [9.0]])
-    >>> starts(X, X, None, 1, mc.features(mc.Gaussian(1.0), X), 0).round(2)
+    >>> starts(X, X, None, 1, X, 0).round(2)
     array([[3.33]])
     """
     rng = np.random.default_rng(seed)
@@ -47,7 +44,7 @@ def starts(X: Array, outputs: Array, signs: Array | None, n_vectors: int, psi: E
     found = np.concatenate(centres)
     missing = n_vectors - len(found)
     if missing:
-        points = dense(psi.points).astype(np.float64)
+        points = dense(points).astype(np.float64)
         found = np.concatenate([found, points[rng.choice(len(points), missing, replace=len(points) < missing)]])
     return found
 

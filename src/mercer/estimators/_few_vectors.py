@@ -1,0 +1,116 @@
+"""SVC with few vectors: its decision values or the labels fitted by free vectors, the better by rows held out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from mercer._compute.memory import require_memory
+from mercer._compute.points import dense
+from mercer.expansion import features
+from mercer.linalg.generator import generator
+from mercer.reduction import reduce
+from mercer.solvers.few_vectors.noise import refit_at_noise
+from mercer.solvers.few_vectors.refit import refit
+from mercer.solvers.few_vectors.starts import starts
+from mercer.solvers.svm import one_vs_one
+
+if TYPE_CHECKING:
+    from mercer.estimators._svm import Problem
+    from mercer.expansion import Expansion
+
+# Folds of which one at a time is held out, and rows held out that are enough.
+_FOLDS, _ENOUGH = 4, 1000
+# Fitted attributes of models over free vectors, and those of a solution of the dual, which they do not have.
+FEW = ("fitted_to_", "held_out_accuracies_")
+_OF_DUALS = ("support_", "n_support_", "certificate_")
+
+
+def selected_features(model: Any) -> Expansion:
+    """Return the features of ``max_vectors`` support vectors of a fitted SVC, selected greedily."""
+    found = reduce(model.expansion_, n_vectors=model.max_vectors, method="greedy").expansion
+    return features(found.kernel, found.points)
+
+
+def replace_vectors(model: Any, problem: Problem) -> None:
+    """Store ``max_vectors`` free vectors in a fitted SVC, and the accuracies by which the fit was chosen."""
+    n, d = problem.points.shape
+    if sp.issparse(problem.points):
+        require_memory(8 * n * d, model.memory, f"{n} dense rows of {d} features", "landmarks, which stay sparse")
+    X, codes = dense(problem.points), np.repeat(np.arange(len(problem.classes)), problem.counts)
+    weights = problem.upper_bounds(1.0)
+    rng = generator(model.random_state)
+    seed = int((rng.integers if isinstance(rng, np.random.Generator) else rng.randint)(2**31 - 1))
+    # the labels of weighted rows count differently, which only the SVC knows
+    labels = codes if np.ptp(weights) == 0 else None
+    accuracies = {} if labels is None else _accuracies(model, X, codes, weights[0], seed)
+    best = max(_FITS, key=lambda name: accuracies.get(name, 0.0))
+    kernel, found = _FITS[best](model, X, labels, seed)
+    for name in _OF_DUALS:
+        vars(model).pop(name)
+    model.kernel_, model.support_vectors_ = kernel, found.points.astype(X.dtype)
+    model.dual_coef_, model.intercept_ = found.coef.astype(problem.dtype), found.intercept.astype(problem.dtype)
+    model.fitted_to_, model.held_out_accuracies_ = best, accuracies
+
+
+def _to_decision_values(model, X, labels, seed):
+    """Return a kernel and vectors that give the decision values of a fitted SVC on rows, as `compress` does."""
+    psi, table = model.expansion_, _signs(model)
+
+    def answers(points):
+        values = np.asarray(psi(points) + model.intercept_)
+        return values, table[one_vs_one.decide(values, len(table), model.multi_class, model.break_ties)]
+
+    values, own = answers(X)
+    signs = None if labels is None else table[labels]
+    start = starts(X, values, own if signs is None else signs, model.max_vectors, psi.points, seed)
+    options = {"own": own, "scale": np.ones(len(psi)), "random_state": seed}
+    return refit_at_noise(model.kernel_, start, X, values, answers, signs, **options)
+
+
+def _to_labels(model, X, labels, seed):
+    """Return the kernel of a fitted SVC and vectors fitted to labels: squared errors, then the squared hinge loss."""
+    signs = _signs(model)[labels]
+    start = starts(X, np.zeros(signs.shape), signs, model.max_vectors, X, seed)
+    return model.kernel_, refit(model.kernel_, start, X, signs, signs, random_state=seed)
+
+
+# The first one of equal accuracy is used.
+_FITS = {"decision values": _to_decision_values, "labels": _to_labels}
+
+
+def _signs(model):
+    """Return the sign of each class in each binary classifier (c, m)."""
+    return one_vs_one.class_signs(len(model.classes_), model.multi_class)
+
+
+def _accuracies(model, X, codes, weight, seed):
+    """Return the accuracy of each fit on rows held out of the SVC too; none if all classes have few rows."""
+    fold = _folds(codes, seed)
+    right, held = dict.fromkeys(_FITS, 0), 0
+    for k in range(_FOLDS):
+        out = fold == k
+        if held >= _ENOUGH or not out.any():
+            break
+        part = clone(model).set_params(max_vectors=None, class_weight=None, kernel=model.kernel_)
+        part.fit(X[~out], codes[~out], np.full(np.sum(~out), weight)).set_params(max_vectors=model.max_vectors)
+        for name, fit in _FITS.items():
+            kernel, found = fit(part, X[~out], codes[~out], seed)
+            values = np.asarray(kernel(X[out], found.points)) @ found.coef + found.intercept
+            answer = one_vs_one.decide(values, len(part.classes_), model.multi_class, model.break_ties)
+            right[name] += int(np.sum(answer == codes[out]))
+        held += int(out.sum())
+    return {name: count / held for name, count in right.items()} if held else {}
+
+
+def _folds(codes, seed):
+    """Return the fold of each row, evenly within each class; -1 for classes with fewer rows than folds."""
+    fold, rng = np.full(len(codes), -1), np.random.default_rng(seed)
+    for c in np.unique(codes):
+        rows = rng.permutation(np.flatnonzero(codes == c))
+        if len(rows) >= _FOLDS:
+            fold[rows] = np.arange(len(rows)) % _FOLDS
+    return fold
