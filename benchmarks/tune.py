@@ -1,7 +1,8 @@
 """Bandwidths of each column and the noise of a Gaussian process by marginal likelihood: Mercer and scikit-learn.
 
-Both start at the same kernel and noise. Printed are the processor time over all threads, and the logarithm of the
-marginal likelihood that scikit-learn computes at either optimum: the search that stopped early has the smaller one.
+Both start at the same kernel, whose lengths are the root of d, and the same noise. Printed are the processor time over
+all threads, and the logarithm of the marginal likelihood that scikit-learn computes at either optimum: the search that
+stopped early has the smaller one.
 
 Run: python benchmarks/tune.py [--n 2000] [--d 4] [--repeat 1]
 """
@@ -26,12 +27,12 @@ def points(n, d):
 
 
 def scikit_learn(X, y):
-    kernel = ConstantKernel(1.0) * RBF(np.ones(X.shape[1])) + WhiteKernel(NOISE)
+    kernel = ConstantKernel(1.0) * RBF(np.full(X.shape[1], X.shape[1] ** 0.5)) + WhiteKernel(NOISE)
     return GaussianProcessRegressor(kernel).fit(X, y).kernel_
 
 
 def mercer(X, y):
-    start = mc.Mapped(mc.Gaussian(0.5), np.ones(X.shape[1]))
+    start = mc.Mapped(mc.Gaussian(0.5 / X.shape[1]), np.ones(X.shape[1]))
     model = mc.KernelRidge(NOISE, kernel=start, tune="marginal_likelihood").fit(X, y)
     tuned, inner = model.kernel_, model.kernel_.kernel
     lengths = 1 / np.abs(inner.A) / np.sqrt(2 * inner.kernel.gamma)

@@ -13,9 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import Array, Memory, check_positive, notify, refuse_large, warn
 from mercer._compute.memory import require_memory
 from mercer._compute.points import as_dense_rows
-from mercer._compute.threads import serial_blas
+from mercer._compute.threads import run_interruptible, serial_blas
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
 from mercer.kernels.base import require_gradient
+from mercer.linalg import lapack
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -153,8 +154,10 @@ def _solved(kernel, X, Y, w, ridge):
     """Return C^-1 (n, n), log|C| / 2, and C^-1 Y, with C = K + ridge diag(1 / w)."""
     C = np.array(kernel(X), np.float64)
     C[np.diag_indices_from(C)] += ridge / w
+    # in the order of LAPACK, without a copy
+    L = C.T
     try:
-        L = scipy.linalg.cholesky(C, lower=True, overwrite_a=True, check_finite=False)
+        run_interruptible(lapack.factorise, L)
     except np.linalg.LinAlgError:
         raise ValueError(
             f"tune needs a positive definite matrix, but that of {kernel!r} and a ridge of {ridge:.3g} is not; use "
