@@ -55,8 +55,8 @@ class SVC(SupportVectorClassifier, BaseEstimator):
     memory : str or int
         Bytes that kernel values may take, for all binary classifiers together; with landmarks the coordinates.
     max_vectors : int, optional
-        Largest number of vectors of the fitted model; the smaller one is fitted where the solution has more support
-        vectors. All are kept when left out.
+        Largest number of vectors of the fitted model. A solution with more support vectors is replaced by free vectors;
+        all support vectors are kept when left out.
     random_state : int, RandomState or None
         Seed of the selection of landmarks, and of the fit of few vectors.
 
