@@ -68,3 +68,9 @@ def test_orders_that_lapack_cannot_index_are_refused_before_any_work():
     assert eigh._LAPACK_ORDER**2 < 2**31 <= (eigh._LAPACK_ORDER + 1) ** 2
     with pytest.raises(ValueError, match="order 46341 has more entries than LAPACK can index"):
         eigh.dense(np.broadcast_to(0.0, (46_341, 46_341)), 2)
+
+
+def test_orthonormal_vectors_of_lapack_are_certified_by_one_product(monkeypatch):
+    K, _ = matrix(SPECTRA["flat"])
+    monkeypatch.setattr(eigh, "orthonormal", None)
+    assert_certified(K, eigh.dense(K, N), N)

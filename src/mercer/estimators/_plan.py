@@ -28,7 +28,9 @@ _ROWS, _TILES = 4096, 2
 # Bytes of tiles that no budget forbids.
 _SMALL_MEMORY = 1 << 24
 # Orders of the calibration.
-_POINTS, _ORDER, _SMALL, _FEATURES = 1024, 768, 256, 2048
+_POINTS, _ORDER, _FEATURES = 1024, 768, 2048
+# A smaller eigenproblem takes more time for each n^3.
+_SMALL = 512
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def plan(estimator: Any, n: int, d: int) -> Plan:
 
     Notes
     -----
-    The first call for a kernel and a d measures kernel values, a matrix product and an eigenproblem, a tenth of a
+    The first call for a kernel and a d measures kernel values, a matrix product and an eigenproblem, less than a
     second; the process keeps the results. The number of steps of iterative solvers depends on the data: ``reason``
     says where ``seconds`` assumes one. The bytes are those that a MemoryError of ``fit`` names.
 
