@@ -86,3 +86,11 @@ def test_places_are_the_labels_that_the_model_predicts(case):
     exported = portable(model, "float64")
     found = places(exported.answer, uncoded(exported, "float64").scores(X))
     np.testing.assert_array_equal(np.array(exported.labels)[found], model.predict(X))
+
+
+def test_points_at_which_float32_overflows_are_refused_where_values_would_not_be_finite():
+    # exp(-inf) is the true value 0; a power of <x, z> is not
+    far = np.full((2, X.shape[1]), 2.0**70)
+    assert np.isfinite(uncoded(portable(fitted("Gaussian"), "float32"), "float32").scores(far)).all()
+    with pytest.raises(ValueError, match=r"overflow at X, which has the number 1.18e\+21; scale X"):
+        uncoded(portable(fitted("Polynomial"), "float32"), "float32").scores(far)

@@ -177,8 +177,15 @@ class Quantised:
         return K @ self.coef + self.exported.intercept
 
     def kernel(self, X: Array) -> Array:
-        """Return the kernel values of points and vectors."""
-        found, X = {}, self.exported.scaled(np.asarray(X, np.float64))
+        """Return the kernel values of points and vectors, or raise a ValueError if the arithmetic overflows at X."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self._values(self.exported.scaled(np.asarray(X, np.float64)))
+        if not np.isfinite(values).all():
+            raise ValueError(f"kernel values overflow at X, which has the number {abs(X).max():.3g}; scale X.")
+        return np.broadcast_to(values, (len(X), len(self.coef)))
+
+    def _values(self, X):
+        found = {}
         for key, vectors in self.vectors.items():
             mapped = X
             for A in vectors.view.maps:
@@ -190,8 +197,7 @@ class Quantised:
                 return found[view_of(each)][each.operation]
             return each.value if each.operation == "constant" else _OPERATIONS[each.operation](*operands)
 
-        values = folded(self.exported.expression, value)
-        return np.broadcast_to(values, (len(X), len(self.coef)))
+        return folded(self.exported.expression, value)
 
 
 # How vectors are stored in types that are not those of the arithmetic.
