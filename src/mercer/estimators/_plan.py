@@ -19,8 +19,8 @@ from mercer.solvers import landmark_ridge
 from mercer.solvers.pca import check_components
 from mercer.solvers.ridge import check_alpha
 
-# Matrices that LAPACK takes for all eigenvectors, and for a few or a Cholesky factor, the matrix included.
-_ALL, _FEW = 10, 3
+# Matrices that LAPACK takes for all eigenvectors, a few, and a Cholesky factor, the matrix included.
+_ALL, _FEW, _FACTOR = 7, 3, 2
 # Products of Lanczos, and steps of conjugate gradients, that are typical; both depend on the data.
 _PRODUCTS, _STEPS, _LANDMARK_STEPS = 10, 100, 25
 # Points whose coordinates are in memory at a time, and arrays of their size.
@@ -179,7 +179,7 @@ def _least_squares(model, n):
     if not alpha:
         return _dense(n, _ALL, "alpha = 0 needs all eigenvectors")
     if 16 * n * n <= memory:
-        need = _dense(n, _FEW, f"two matrices fit memory = {human_bytes(memory)}")
+        need = _dense(n, _FACTOR, f"two matrices fit memory = {human_bytes(memory)}")
         return Need(need.route, need.bytes, need.reason, float(n) ** 2, float(n) ** 3 / 3)
     r = preconditioner_rank(n, memory)
     reason = f"two matrices exceed memory = {human_bytes(memory)}; seconds assume {_STEPS} steps"
@@ -247,7 +247,7 @@ def _over_landmarks(rule, n, m, matrices):
     """Return what a model over m landmarks takes: the eigenproblems of two matrices of order m, and coordinates."""
     held, values, flops = _selection(rule, n, m)
     own, reason = 8 * matrices * m * m, f"{m} landmarks span the solution"
-    n_bytes = max(own, 8 * m * (_FEW * m + _TILES * min(n, _ROWS)), held)
+    n_bytes = max(own, 8 * m * (_FACTOR * m + _TILES * min(n, _ROWS)), held)
     return Need("landmarks", n_bytes, reason, values + n * m, flops + 4.0 * n * m * m, 2.0 * m**3, own)
 
 

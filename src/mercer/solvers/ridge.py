@@ -145,9 +145,9 @@ def require_posterior(m: int, memory: Memory) -> None:
 def restricted_bytes(m: int) -> int:
     """Return the largest number of bytes that the direct ``over_landmarks`` takes beyond the points of m landmarks.
 
-    All eigenvectors of a matrix by LAPACK take ten matrices of order m, beside which there is a basis.
+    All eigenvectors of a matrix by LAPACK take seven matrices of order m, beside which there is a basis.
     """
-    return 88 * m * m
+    return 64 * m * m
 
 
 def orthonormal_basis(onto: Expansion, memory: Memory) -> Expansion:
