@@ -8,6 +8,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 import mercer as mc
+from mercer.learning import tuning
 from mercer.learning.tuning import _by_scales, _left_out, _likelihood, _with_scale, tune_ridge
 
 CRITERIA = [_likelihood, _left_out]
@@ -99,6 +100,32 @@ def test_the_optimum_is_that_of_scikit_learn(seed, own):
     # length scales of a thousand and more are infinite
     assert np.minimum(1 / ours, 1e3) == pytest.approx(np.minimum(product.k2.length_scale, 1e3), rel=0.02)
     assert ridge == pytest.approx(white.noise_level, rel=0.02)
+
+
+def test_a_search_with_some_of_the_points_first_ends_at_the_same_optimum(monkeypatch):
+    X, Y, w = _data(0, n=120)
+    start, sizes = mc.Mapped(mc.Gaussian(0.5), np.ones(3)), []
+    whole = tune_ridge(start, 0.1, X, Y, w, "loo", "1GB")
+    monkeypatch.setattr(tuning, "_FEW", 40)
+    monkeypatch.setattr(
+        tuning, "_left_out", lambda kernel, X, *rest: sizes.append(len(X)) or _left_out(kernel, X, *rest)
+    )
+    few = tune_ridge(start, 0.1, X, Y, w, "loo", "1GB")
+    assert {*sizes} == {40, 120}
+    np.testing.assert_allclose(few[0].A, whole[0].A, rtol=0.01)
+    assert few[1] == pytest.approx(whole[1], rel=0.01)
+
+
+@pytest.mark.parametrize("factor", [0.05, 4.0], ids=["all points near", "all points far"])
+def test_scales_from_which_all_points_look_alike_lead_to_the_optimum(factor):
+    # the likelihood of scales at which no point has a neighbour is that of noise, whose slope is nearly 0
+    X, Y, _ = _data(1, n=80, d=6)
+    likelihoods = []
+    for scale in (0.5, factor):
+        start = mc.Mapped(mc.Gaussian(0.5), np.full(6, scale))
+        tuned, ridge = tune_ridge(start, 0.1, X, Y[:, :1], None, "marginal_likelihood", "1GB")
+        likelihoods.append(_likelihood(tuned.kernel, X, Y[:, :1], np.ones(80), ridge / tuned.factor)[0])
+    assert likelihoods[1] < likelihoods[0] + 0.1
 
 
 @pytest.mark.parametrize("method", ["loo", "marginal_likelihood"])

@@ -35,7 +35,12 @@ _POWERS = {
 # Least ridge in roundings of a kernel value.
 _ROUNDINGS = 1e4
 # Largest number of steps; relative change of the objective below which they end.
-_STEPS, _PRECISION = 200, 1e-10
+_STEPS, _PRECISION = 200, 1e-8
+# Points of a first search, and logarithms of the common scales at which it may start: where all points are far from
+# each other, or near, the objective is flat.
+_FEW, _SHIFTS = 500, np.log([1.0, 0.5, 0.25, 0.125, 2.0])
+# Length of the first step of a search that starts at the optimum of some of the points.
+_NEAR = 0.02
 # Number of points below which one thread factorises faster.
 _SMALL = 1000
 # Order of the blocks that are mirrored.
@@ -50,7 +55,8 @@ def tune_ridge(
     """Return the kernel and the ridge with the largest marginal likelihood or the smallest leave-one-out error.
 
     The columns have one scale each if the kernel is ``Mapped(kernel, scales)``, otherwise one in common. The likelihood
-    also determines the size of the kernel, in closed form; the error does not depend on it.
+    also determines the size of the kernel, in closed form; the error does not depend on it. The search starts at the
+    best of some multiples of the given scales, and with some of the points if there are many.
     """
     check_positive("alpha", alpha)
     require_gradient(kernel, f'KernelRidge(tune="{method}")', "use tune=None")
@@ -75,16 +81,13 @@ def tune_ridge(
     start[-1] = np.clip(start[-1], *bounds[-1])
     criterion = _likelihood if method == "marginal_likelihood" else _left_out
 
-    def objective(logs):
+    def objective(logs, X, Y, w):
         U = X * (first * np.exp(logs[:-1]))
         value, W, by_ridge, _ = criterion(inner, U, Y, w, size * np.exp(logs[-1]))
         by_scales = _by_scales(inner, U, W)
         return value, np.append(by_scales if own else by_scales.sum(), by_ridge)
 
-    options = {"ftol": _PRECISION, "gtol": 1e-5, "maxiter": _STEPS, "maxfun": 2 * _STEPS}
-    # two threads wait for each other in small factorisations
-    with serial_blas() if len(X) < _SMALL else nullcontext():
-        found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    found = _optimum(objective, start, bounds, (X, Y, w))
     # rounding of the objective ends the search too
     if found.nit >= _STEPS:
         warn(
@@ -96,6 +99,34 @@ def tune_ridge(
     factor = criterion(inner, X * scales, Y, w, ridge)[-1]
     tuned = Mapped(inner, scales) if own else _with_scale(inner, scales)
     return (tuned if factor == 1 else factor * tuned), float(factor * ridge)
+
+
+def _optimum(objective, start, bounds, points):
+    """Return SciPy's result of the search for the logarithms of the scales and of the ridge."""
+    # the rows are sorted
+    few = tuple(each[:: -(-len(each) // _FEW)] for each in points)
+    shifted = (start + [*[shift] * (len(start) - 1), 0] for shift in _SHIFTS)
+    start = min(shifted, key=lambda logs: objective(logs, *few)[0])
+    if len(few[0]) == len(points[0]):
+        return _descend(objective, start, bounds, points, 1.0)
+    return _descend(objective, _descend(objective, start, bounds, few, 1.0).x, bounds, points, _NEAR)
+
+
+def _descend(objective, start, bounds, points, step):
+    """Return SciPy's result of a search whose first step has this length."""
+
+    def scaled(x, *points):
+        value, slopes = objective(step * x, *points)
+        return value, step * slopes
+
+    options = {"ftol": _PRECISION, "gtol": 1e-5, "maxiter": _STEPS, "maxfun": 2 * _STEPS}
+    # two threads wait for each other in small factorisations
+    with serial_blas() if len(points[0]) < _SMALL else nullcontext():
+        found = minimize(
+            scaled, start / step, points, jac=True, method="L-BFGS-B", bounds=np.array(bounds) / step, options=options
+        )
+    found.x *= step
+    return found
 
 
 def _distinct(X, Y, weights):
