@@ -102,7 +102,7 @@ def test_an_onnx_file_predicts_the_same(capsys):
     words = ("svm.mercer", "--data", "data.npz", "--vectors", "8", "--dtype", "float64")
     assert run(*words[:-2], "-o", "ours", capsys=capsys)[0] == 0
     assert run(*words, "--to", "onnx", "-o", "a.onnx", capsys=capsys)[0] == 0
-    label, _ = onnxruntime.InferenceSession("a.onnx").run(None, {"X": REST})
+    label, *_ = onnxruntime.InferenceSession("a.onnx").run(None, {"X": REST})
     assert np.array_equal(label, mc.load("ours").predict(REST))
 
 

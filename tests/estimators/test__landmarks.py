@@ -48,10 +48,12 @@ def values(model, new):
 def test_all_rows_as_landmarks_give_the_exact_model(name, sample, dtype, error):
     X, y, new = (each if each.dtype == int else each.astype(dtype) for each in sample)
     error = 1e-2 if dtype == np.float32 and name in MAPS else max(error, 1e-4) if name == "SVC" else error
-    exact = clone(MODELS[name]).fit(X, y)
-    given = clone(MODELS[name]).set_params(landmarks=X[::-1]).fit(X, y)
+    # coordinates in float32 have no smaller violation
+    model = clone(MODELS[name]).set_params(**({"tol": 1e-4} if name == "SVC" and dtype == np.float32 else {}))
+    exact = clone(model).fit(X, y)
+    given = clone(model).set_params(landmarks=X[::-1]).fit(X, y)
     np.testing.assert_allclose(values(given, new), values(exact, new), atol=error * np.abs(values(exact, new)).max())
-    number = clone(MODELS[name]).set_params(landmarks=50).fit(X, y)
+    number = model.set_params(landmarks=50).fit(X, y)
     np.testing.assert_allclose(values(number, new), values(exact, new), atol=error * np.abs(values(exact, new)).max())
     assert hasattr(given, "trace_error_") or name == "Kernelized"
     assert getattr(given, "trace_error_", 0.0) < 50 * np.finfo(dtype).eps

@@ -60,7 +60,8 @@ def test_certificates_of_binary_classifiers_add_up(digits, multi_class):
     certificate = mc.certify(model, X, y)
     assert certificate.kkt < 1e-10
     assert abs(certificate.gap) < 1e-9 * certificate.primal
-    np.testing.assert_allclose(model.certificate_.dual, certificate.dual, rtol=1e-5)
+    # stored objectives contain the rounding of float32 kernel rows
+    assert (1 - 1e-4) * certificate.dual < model.certificate_.dual < certificate.dual
 
 
 def test_two_classes_agree_with_libsvm(two):

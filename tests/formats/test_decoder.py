@@ -93,7 +93,7 @@ def test_nodes_of_arrays_and_points_refer_to_the_arrays_of_the_file():
         ({"record": ["Conformal", {"kernel": LINEAR, "c": "eval"}]}, "function"),
         (
             {"record": ["Conformal", {"kernel": {"record": ["Linear", {}]}, "c": {"record": ["Linear", {}]}}]},
-            "expansion",
+            "a function of two points",
         ),
         ({"record": ["Precomputed", {"matrix": {"array": 0}}]}, "matrix X must have two dimensions"),
         ({"expansion": {"kernel": 1, "points": 2, "coef": 3}}, "must be a kernel"),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute.points import take_points
+from mercer._compute.points import dense, take_points
 from mercer.cli.failure import Failure, naming
 from mercer.cli.inputs import require_file
 from mercer.compression import families
@@ -90,5 +90,5 @@ def with_one_vector(source: Any) -> Any:
     """Return a model (of a pipeline its last step) with its first vector only, to try whether it can be written."""
     model = families.read(source.steps[-1][1] if hasattr(source, "steps") else source)
     psi = model.expansion_
-    point = families.dense(take_points(psi.points, np.array([0])))
+    point = dense(take_points(psi.points, np.array([0])))
     return families.with_vectors(model, Expansion(psi.kernel, point, psi.coef[:1]), model.intercept_)
