@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 # Folds of which one at a time is held out, and rows held out that are enough.
 _FOLDS, _ENOUGH = 4, 1000
-# Fitted attributes of models over free vectors, and those of a solution of the dual, which they do not have.
-FEW = ("fitted_to_", "held_out_accuracies_")
+# Fitted attributes of a solution of the dual, which models over free vectors do not have.
 _OF_DUALS = ("support_", "n_support_", "certificate_")
 
 

@@ -8,11 +8,13 @@ from sklearn.base import BaseEstimator
 from mercer._common import ArrayLike, PointsLike, Seed, check_integer
 from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators._classifier import SupportVectorClassifier
-from mercer.estimators._few_vectors import FEW, replace_vectors, selected_features
 from mercer.estimators._landmarks import landmark_features, store_trace_error
 from mercer.estimators._svm import check_C, name_mean
 from mercer.expansion import features
 from mercer.solvers.svm import one_vs_one
+
+# Fitted attributes of models over free vectors.
+_FEW = ("fitted_to_", "held_out_accuracies_")
 
 
 @dataclass(eq=False, repr=False)
@@ -163,7 +165,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         check_C(self.C)
         self._check_number()
         problem = self._problem(X, y, sample_weight)
-        for name in ("support_", "n_support_", "restricted_dual_", *FEW):
+        for name in ("support_", "n_support_", "restricted_dual_", *_FEW):
             vars(self).pop(name, None)
         onto = landmark_features(self, features(problem.kernel, problem.points))
         error = self._fit_all(problem) if onto is None else self._fit_restricted(problem, onto)
@@ -195,12 +197,15 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def _fit_few(self, problem):
         """Replace the support vectors, and return the trace error of selected ones or None."""
+        # it imports packages that fits of all support vectors do not need
+        from mercer.estimators import _few_vectors
+
         if not self.kernel_.tags.differentiable:
-            selected = selected_features(self)
+            selected = _few_vectors.selected_features(self)
             for name in ("support_", "n_support_"):
                 vars(self).pop(name)
             return self._fit_restricted(problem, selected)
-        replace_vectors(self, problem)
+        _few_vectors.replace_vectors(self, problem)
         self._prepare()
         return None
 
