@@ -91,7 +91,9 @@ def test_a_wrong_value_gives_a_message(app, client, changes):
 def test_a_good_upload_becomes_the_table(app, client, data_url):
     text = data_url(CSV.encode())
     found = _call(app, client, "table.options", [("upload-text", "data", text)], [("upload", "filename", "my.csv")])
-    assert found["upload-message"]["children"] == "my.csv is loaded."
+    # not in the colour of errors
+    message = found["upload-message"]["children"]["props"]
+    assert (message["children"], message["className"]) == ("my.csv is loaded.", "done")
     shown = _show(app, client, table=found["table"]["value"], plane="0,1")
     assert "from_csv('my.csv', header=0)" in shown["code"]["children"]
 

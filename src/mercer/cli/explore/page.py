@@ -153,9 +153,14 @@ def _add_views(app, session):
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "model.mercer"
                 session.model(_choice(values), path)
-                return dcc.send_file(path), 'mc.load("model.mercer") reads the file.'
+                return dcc.send_file(path), _done('mc.load("model.mercer") reads the file.')
         except Exception as error:
             return no_update, explained(error)
+
+
+def _done(text):
+    """Return a message of success."""
+    return html.Span(text, className="done")
 
 
 def _add_tables(app, session):
@@ -177,7 +182,7 @@ def _add_tables(app, session):
             key = session.upload(str(contents), str(name)[:60])
         except Exception as error:
             return no_update, no_update, explained(error)
-        return session.names(), key, f"{str(name)[:60]} is loaded."
+        return session.names(), key, _done(f"{str(name)[:60]} is loaded.")
 
     @app.callback(
         Output("plane", "options"),
