@@ -120,6 +120,12 @@ def test_bad_rows_steps_and_weights_are_refused():
         tangents(X * np.nan, rotation)
 
 
+@pytest.mark.parametrize("speed", [1e-3, 0.5])
+def test_small_tangents_are_tangents(speed):
+    np.testing.assert_allclose(tangents(X, lambda X, t: X + speed * t), speed, rtol=1e-3)
+    np.testing.assert_allclose(tangent_covariance(X, lambda X, t: X + speed * t), speed**2, rtol=1e-3)
+
+
 def test_constant_images_have_no_tangents():
     right = {"right": image_transforms((4, 4), background=1.0)["right"]}
     with pytest.raises(ValueError, match=r"transforms\['right'\] does not move any row of X.*as for constant images"):
