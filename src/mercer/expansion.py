@@ -232,8 +232,8 @@ class Expansion:
         """Return the coefficients (n, m), also where they are the identity."""
         if self._coef is not None:
             return self._coef
-        device = getattr(self.prepared.container, "device", None)
-        return self.prepared.xp.eye(len(self.prepared), dtype=self.prepared.dtype, device=device)
+        points = self.prepared
+        return points.xp.eye(len(points), dtype=points.dtype, device=points.device)
 
     def _combine(self, other, sign):
         if not isinstance(other, Expansion):
@@ -317,8 +317,7 @@ def mean(phi: Expansion, weights: ArrayLike | None = None) -> Expansion:
     shares = check_weights("weights", weights, len(phi))
     shares = shares / shares.max()
     points = phi.prepared
-    device = getattr(points.container, "device", None)
-    return phi @ points.xp.asarray((shares / shares.sum())[:, None], dtype=points.dtype, device=device)
+    return phi @ points.xp.asarray((shares / shares.sum())[:, None], dtype=points.dtype, device=points.device)
 
 
 def sqdist(psi: Expansion, chi: Expansion, paired: bool = False) -> Array:

@@ -285,12 +285,16 @@ class Points:
 
     def full(self, shape: tuple[int, ...], value: Any) -> Any:
         """Return an array of one value in the type and on the device of the points."""
-        return self.xp.full(shape, value, dtype=self.dtype, device=getattr(self.container, "device", None))
+        return self.xp.full(shape, value, dtype=self.dtype, device=self.device)
 
     def zeros(self) -> Any:
         """Return a gradient (n, d) of zeros, in float64 on the device of the points."""
-        device = getattr(self.container, "device", None)
-        return self.xp.zeros(tuple(self.container.shape), dtype=self.xp.float64, device=device)
+        return self.xp.zeros(tuple(self.container.shape), dtype=self.xp.float64, device=self.device)
+
+    @property
+    def device(self) -> Any:
+        """The device of an array; None for other containers."""
+        return getattr(self.container, "device", None)
 
     @property
     def sparse(self) -> Any:

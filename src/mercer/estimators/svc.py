@@ -183,17 +183,10 @@ class SVC(SupportVectorClassifier, BaseEstimator):
 
     def _fit_all(self, problem):
         """Solve the problem over all points, replace too many vectors, and return the trace error of selected ones."""
-        before = dict(vars(self))
         self._fit_duals(problem, self._duals(problem))
         if self.max_vectors is None or len(self.dual_coef_) <= self.max_vectors:
             return None
-        try:
-            return self._fit_few(problem)
-        except BaseException:
-            # an interrupted fit leaves what was there
-            vars(self).clear()
-            vars(self).update(before)
-            raise
+        return self._fit_few(problem)
 
     def _fit_few(self, problem):
         """Replace the support vectors, and return the trace error of selected ones or None."""
