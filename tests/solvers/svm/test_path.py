@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.svm import SVR
 
 import mercer as mc
-from mercer.solvers.svm import path
+from mercer.solvers.svm import path, solve_dual
 from mercer.solvers.svm.dual import Dual, objective
 from mercer.solvers.svm.one_vs_one import subproblems
 from mercer.solvers.svm.path import (
@@ -186,3 +186,22 @@ def test_a_linear_kernel_beyond_the_memory_needs_no_kernel_values(global_random_
             objective(dual, other.coef, other.gradient), rel=1e-7
         )
         assert (np.abs(one.coef) <= C * np.sqrt(5)).all()
+
+
+@pytest.mark.parametrize("kind", ["stored", "lazy"])
+@pytest.mark.parametrize(("scale", "offset", "solved"), [(1e3, 1e5, True), (1e5, 1e8, False)])
+def test_where_steps_over_pairs_stall_newton_steps_solve_or_the_violation_is_reported(kind, scale, offset, solved):
+    # kernel values of 1e10 are rounded by 1e-6, those of 1e16 by 2
+    rng = np.random.default_rng(0)
+    X, sign = scale * rng.standard_normal((N, 2)) + offset, np.where(rng.random(N) < 0.5, -1.0, 1.0)
+    own = np.arange(N) < 40
+    rows = rows_of(mc.Linear(), X, 0.0)
+    (found,) = solve_path(values_of(kind, rows), unit(sign, 1.0 * own), [1.0], Options(1e-3))
+    assert found.n_iter < 10**6
+    assert not found.coef[~own].any()
+    assert (found.violation <= 1e-3) == solved
+    if solved:
+        dual = unit(sign).take(own)
+        alone = solve_dual(rows_of(mc.Linear(), X - X.mean(axis=0), 0.0), dual, Options(1e-6)).certificate
+        value = objective(dual, found.coef[own], found.gradient[own])
+        assert alone.dual - 0.1 <= value <= alone.primal + 1e-2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,23 +35,32 @@ def solve_one_constraint(rows: Any, dual: Dual, workspace: Workspace) -> Solutio
 
 
 def _optimum(rows, dual, workspace):
-    """Return the solution of a dual to its last digits.
-
-    A first round of SMO solves most problems. Where the kernel matrix has few eigenvalues above rounding, as that of a
-    polynomial, Newton steps on its factor solve the others, unless rounding alone violates by more than ``tol``: more
-    steps would not help.
-    """
-    tol, budget = workspace.tol, min(steps_of_a_round(len(dual.coef)), workspace.max_iter)
+    """Return the solution of a dual to its last digits; a first round of SMO solves most problems."""
+    budget = min(steps_of_a_round(len(dual.coef)), workspace.max_iter)
     found, unfinished = _first_round(rows, dual, replace(workspace, max_iter=budget))
     if not unfinished or found.n_iter >= workspace.max_iter:
         return found
+
+    def take_steps(start, limit):
+        return solve(rows, replace(dual, coef=start.coef), replace(workspace, max_iter=limit))
+
+    return finish(rows, dual, found, workspace, take_steps)
+
+
+def finish(rows: Any, dual: Dual, found: Solution, workspace: Workspace, take_steps: Callable[..., Any]) -> Solution:
+    """Return the solution of a dual from the point ``found`` that a first round of SMO left.
+
+    Where the kernel matrix has few eigenvalues above rounding, as that of a polynomial, Newton steps on its factor
+    solve it, unless rounding alone violates by more than ``tol``: more steps would not help. ``take_steps(start,
+    limit)`` returns the solution after more steps of SMO.
+    """
     # what follows overwrites the cache
     found, direct = replace(found, cache=None), solve_low_rank(rows, dual, workspace)
     if direct is not None and direct.violation <= found.violation:
         found = replace(direct, n_iter=found.n_iter + direct.n_iter)
-    if found.violation <= tol or found.gain == 0:
-        return refine(rows, dual, found, tol) if len(dual.coef) <= _FEW else found
-    return _more_rounds(rows, dual, workspace, found)
+    if found.violation <= workspace.tol or found.gain == 0:
+        return refine(rows, dual, found, workspace.tol) if len(dual.coef) <= _FEW else found
+    return _more_rounds(rows, dual, workspace, found, take_steps)
 
 
 def _first_round(rows, dual, workspace):
@@ -69,7 +79,7 @@ def _first_round(rows, dual, workspace):
     return (found if unfinished else refine(rows, dual, found, tol)), unfinished
 
 
-def _more_rounds(rows, dual, workspace, found):
+def _more_rounds(rows, dual, workspace, found, take_steps):
     """Return the solution of a dual from the point after a first round.
 
     Steps over pairs move slowly along narrow valleys of the objective, which Newton steps cross at once. Rounds of SMO,
@@ -92,7 +102,7 @@ def _more_rounds(rows, dual, workspace, found):
                 return replace(best if best.violation < found.violation else found, n_iter=n_iter, gain=gain)
         best, budget = found, 2 * budget
         allowed = min(budget, workspace.max_iter - n_iter)
-        found = solve(rows, replace(dual, coef=found.coef), replace(workspace, max_iter=allowed))
+        found = take_steps(found, allowed)
         unfinished = found.violation > tol and found.n_iter >= allowed
         found = replace(found, n_iter=n_iter + found.n_iter)
         if not unfinished or found.n_iter >= workspace.max_iter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Solution
 from mercer.solvers.svm.linear import fits_linear, solve_linear
 from mercer.solvers.svm.on_demand import known_rows
+from mercer.solvers.svm.one_constraint import finish, steps_of_a_round
 from mercer.solvers.svm.rounds import copied_values
 from mercer.solvers.svm.smo import LANES
 from mercer.solvers.svm.workspace import Workspace
@@ -42,7 +44,7 @@ def kernel_values(rows: FusedRows, dual: Dual, options: Options, dtype: Any, wor
     if n * width * np.dtype(dtype).itemsize + beside <= options.budget:
         return StoredValues(rows, points, np.dtype(dtype))
     if fits_linear(rows, dual):
-        return LinearValues(rows, points, options.limit(n))
+        return LinearValues(rows, points)
     return LazyValues(rows, points, Workspace.allocate(rows, n, options))
 
 
@@ -71,7 +73,7 @@ class StoredValues:
     def __init__(self, rows: FusedRows, points: Any, dtype: Any) -> None:
         m = len(points)
         width = -(-m // LANES) * LANES
-        self._values = allocate((m, width), dtype)
+        self._rows, self._values = rows, allocate((m, width), dtype)
         self.diagonal: Array = np.zeros(width)
         self.diagonal[:m] = rows.diagonal[points]
         self._slots = np.where(np.arange(width) < m, np.arange(width), -1)
@@ -88,19 +90,43 @@ class StoredValues:
     def solutions(self, unit: Dual, Cs: Array, options: Options, gap: float) -> list[Solution]:
         """Return the solutions of a dual for its bounds times ascending ``Cs``, from compiled code."""
         n, m, k = len(unit.target), len(self._slots), len(Cs)
+        first = min(steps_of_a_round(n), options.limit(n))
+        found = np.zeros((k, m)), np.empty((k, m)), np.zeros(k), np.full(k, np.inf), np.zeros(k, int)
+        solutions, stopped = self._steps(unit, Cs, found, np.array([0, 0]), options, gap, first)
+        if stopped or first == options.limit(n):
+            return solutions
+        return [
+            self._finished(unit, C, each, options, gap) if each.violation > options.tol else each
+            for C, each in zip(Cs, solutions, strict=True)
+        ]
+
+    def _steps(self, unit, Cs, found, position, options, gap, limit):
+        """Return the solutions after at most so many steps for each C, and whether the callback ended them."""
+        n, m = len(unit.target), len(self._slots)
         target, low, high = (np.pad(each, (0, m - n)) for each in (unit.target, unit.lower, unit.upper))
-        coef, gradient, bias, violation = np.zeros((k, m)), np.empty((k, m)), np.zeros(k), np.full(k, np.inf)
-        found, position = (coef, gradient, bias, violation, np.zeros(k, int)), np.array([0, 0])
-        spare = np.empty(copied_values(m), self._values.dtype)
+        spare, stopped = np.empty(copied_values(m), self._values.dtype), False
         arrays = self._values, known_rows(self.diagonal.astype(spare.dtype)), spare, self._slots
         problem = target, low, high, unit.epsilon, np.asarray(Cs, np.float64)
-        while position[0] < k:
+        while position[0] < len(Cs) and not stopped:
             check_cancelled()
-            solve_for_all(*arrays, problem, found, position, options.tol, gap, options.limit(n), _WORK)
-            if options.callback is not None and options.callback(float(violation[min(position[0], k - 1)])):
-                break
-        numbers = bias.tolist(), violation.tolist(), found[4].tolist()
-        return [Solution(b[:n], f[:n], *rest) for b, f, *rest in zip(coef, gradient, *numbers, strict=True)]
+            solve_for_all(*arrays, problem, found, position, options.tol, gap, limit, _WORK)
+            violation = float(found[3][min(position[0], len(Cs) - 1)])
+            stopped = options.callback is not None and options.callback(violation)
+        coef, gradient, *numbers = found
+        numbers = [each.tolist() for each in numbers]
+        parts = zip(coef, gradient, *numbers, strict=True)
+        return [Solution(b[:n], f[:n], *rest, epsilon=unit.epsilon) for b, f, *rest in parts], stopped
+
+    def _finished(self, unit, C, solution, options, gap):
+        """Return the solution for a C from the point that a first round of steps left."""
+        n, m = len(unit.target), len(self._slots)
+
+        def take_steps(start, limit):
+            coef, gradient = (np.pad(each, (0, m - n))[None] for each in (start.coef, start.gradient))
+            found = coef, gradient, np.array([start.bias]), np.array([start.violation]), np.zeros(1, int)
+            return self._steps(unit, [C], found, np.array([0, 1]), options, gap, limit)[0][0]
+
+        return finish(self._rows, _times(unit, C), solution, _limits(options, n), take_steps)
 
 
 class LazyValues:
@@ -111,33 +137,41 @@ class LazyValues:
 
     def solutions(self, unit: Dual, Cs: Array, options: Options, _gap: float) -> list[Solution]:
         """Return the solutions of a dual for its bounds times ascending ``Cs``."""
-        limits = {"tol": options.tol, "max_iter": options.limit(len(self._points)), "callback": options.callback}
+        limits = replace(_limits(options, len(self._points)), buffer=self._workspace.buffer)
+        first = replace(limits, max_iter=min(steps_of_a_round(len(self._points)), limits.max_iter))
         zeros, found = np.zeros(len(unit.target)), []
+
+        def take_steps(start, limit, dual):
+            return solve(self._rows, replace(dual, coef=start.coef), replace(limits, max_iter=limit))
+
         for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
-            dual = replace(unit, lower=C * unit.lower, upper=C * unit.upper, coef=zeros.copy())
+            dual = replace(_times(unit, C), coef=zeros.copy())
             if before is not None:
                 near, bounds = (found[-1].coef, found[-1].gradient), (dual.lower, dual.upper)
                 neighbour_start(unit.target, unit.epsilon, *near, *bounds, C / before, dual.coef, zeros.copy())
+            solution = solve(self._rows, dual, first)
+            if solution.violation > options.tol and first.max_iter <= solution.n_iter < limits.max_iter:
+                solution = finish(self._rows, dual, solution, limits, partial(take_steps, dual=dual))
             # the next solution overwrites the cache
-            found.append(replace(solve(self._rows, dual, replace(self._workspace, **limits)), cache=None))
+            found.append(replace(solution, cache=None))
         return found
 
 
 class LinearValues:
     """Some points (int array (m,)) with a linear kernel, whose values are not needed: Newton steps on the normal."""
 
-    def __init__(self, rows: Any, points: Any, max_iter: int) -> None:
-        self._rows, self._points, self._max_iter = rows, widened(take_points(rows.points, points)), max_iter
+    def __init__(self, rows: Any, points: Any) -> None:
+        self._rows, self._points = rows, widened(take_points(rows.points, points))
 
     def solutions(self, unit: Dual, Cs: Array, options: Options, _gap: float) -> list[Solution]:
         """Return the solutions of a dual for its bounds times ascending ``Cs``, each from a multiple of the last."""
         trained = np.flatnonzero(unit.lower < unit.upper)
         own, start, found = unit.take(trained), np.zeros(len(trained)), []
-        limits = Workspace(options.tol, self._max_iter, np.empty(0), callback=options.callback)
+        limits = _limits(options, len(unit.target))
         for C, before in zip(Cs, [None, *Cs[:-1]], strict=True):
-            lower, upper = C * own.lower, C * own.upper
-            start = start if before is None else np.clip(C / before * start, lower, upper)
-            solution = solve_linear(self._rows, replace(own, lower=lower, upper=upper, coef=start), limits)
+            dual = _times(own, C)
+            start = start if before is None else np.clip(C / before * start, dual.lower, dual.upper)
+            solution = solve_linear(self._rows, replace(dual, coef=start), limits)
             start, coef = solution.coef, np.zeros(len(unit.target))
             coef[trained] = start
             gradient = unit.target - self._points @ (self._points.T @ coef)
@@ -157,6 +191,16 @@ def solve_path(values: StoredValues, unit: Dual, Cs: Array, options: Options, ga
         bias = float(present.mean()) if len(present) else 0.0
         return [Solution(np.zeros(len(unit.target)), unit.target, bias, 0.0, 0)] * len(Cs)
     return values.solutions(unit, Cs, options, gap)
+
+
+def _times(unit, C):
+    """Return a dual with its bounds times C."""
+    return replace(unit, lower=C * unit.lower, upper=C * unit.upper)
+
+
+def _limits(options, n):
+    """Return the limits of options for n variables, without memory."""
+    return Workspace(options.tol, options.limit(n), np.empty(0), callback=options.callback)
 
 
 def _may_move(dual):
