@@ -1,7 +1,6 @@
-"""Digits of USPS, whole or drawn in equal numbers from each class; noise and small movements of images."""
+"""Digits of USPS, whole or drawn in equal numbers from each class, and noise."""
 
 import numpy as np
-from scipy.ndimage import affine_transform
 
 from mercer import datasets
 
@@ -41,14 +40,3 @@ def draw(seed):
 
 def error(points, clean):
     return np.mean(np.sum((points - clean) ** 2, axis=1))
-
-
-def moved(images, shape, rng):
-    """Return the images shifted by about half a pixel, turned by a few degrees, and scaled by a few per cent."""
-    centre, found = (np.array(shape) - 1) / 2, []
-    for image in images.reshape(-1, *shape):
-        angle = rng.normal(0, 0.07)
-        turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]) / (1 + rng.normal(0, 0.04))
-        offset = centre - turn @ (centre + rng.normal(0, 0.4, 2))
-        found.append(affine_transform(image, turn, offset, order=1, mode="nearest").ravel())
-    return np.array(found)

@@ -153,8 +153,9 @@ def check_integer(name: str, value: int, least: int = 1, most: float | None = No
 
 def refuse_large(name: str, values: Array) -> None:
     """Raise for a finite value whose square may overflow."""
-    largest = np.unravel_index(np.argmax(np.abs(values)), values.shape) if values.size else ()
-    if values.size and abs(values[largest]) > _LARGEST:
+    # two passes without a copy
+    if values.size and max(float(values.max()), -float(values.min())) > _LARGEST:
+        largest = np.unravel_index(np.argmax(np.abs(values)), values.shape)
         raise ValueError(
             f"{name}[{', '.join(map(str, largest))}] = {values[largest]:.3g} must be at most {_LARGEST:.0e} in size: "
             f"squares overflow; divide {name} by a constant."

@@ -1,12 +1,14 @@
 """preimage: the automatic method, refused arguments, and recomputed distances."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
 import mercer as mc
-from mercer.preimages import Distances, FixedPoint, Found, Gradient, preimage
+from mercer.preimages import Distances, FixedPoint, Found, Gradient, _preimage, preimage
 from mercer.preimages._preimage import explain
 
 X = np.random.default_rng(0).normal(size=(20, 3))
@@ -140,6 +142,18 @@ def test_vectors_whose_squared_distances_overflow_are_refused(find):
     linear = mc.features(mc.Linear(), np.array([[1e90]]))
     with pytest.raises(ValueError, match=r"psi\(points\)\[0, 0\] = 1e\+160 must be at most"):
         find(linear @ np.full((1, 1), 1e-20))
+
+
+def test_distances_are_computed_when_they_are_read_and_stay(monkeypatch):
+    calls, psi = [], mc.features(mc.Gaussian(0.5), X)
+    norms = _preimage.squared_norms
+    monkeypatch.setattr(_preimage, "squared_norms", lambda *given: calls.append(1) or norms(*given))
+    answer = preimage(psi, "learned", start=X)
+    assert not calls
+    assert answer.sqdist is answer.sqdist
+    assert len(calls) == 1
+    again = pickle.loads(pickle.dumps(preimage(psi, "learned")))
+    np.testing.assert_allclose(again.sqdist, answer.sqdist, atol=1e-12)
 
 
 def test_reasons_are_counted_the_most_frequent_first():

@@ -137,6 +137,17 @@ def test_the_regression_takes_the_inputs_in_place_of_the_points():
     )
 
 
+def test_inputs_in_float32_give_the_points_of_float64_within_rounding():
+    phi, starts = mc.features(mc.Gaussian(1.0), CIRCLE), gaussian(CIRCLE[:40], np.random.default_rng(7))
+    wide, narrow = (
+        find(Learned(gaussian, inputs=lambda X, dtype=dtype: X.astype(dtype)), phi[:, :40], starts).points
+        for dtype in (np.float64, np.float32)
+    )
+    difference = np.abs(narrow - wide).max()
+    # another result, so the type was used
+    assert 0 < difference < 1e-4
+
+
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [(lambda X: X[:1], "must return 120 rows"), (lambda X: X[:, 0], "shape"), (lambda X: X * np.inf, "NaN or inf")],

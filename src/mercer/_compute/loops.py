@@ -26,7 +26,7 @@ _TILE = 1 << 20
 _DIRECT = 8
 # Coordinates per step of the loop over differences; rows are padded by zeros.
 _LANES = 4
-# Kernel values of one task: fewer take less time than starting a second task.
+# Kernel values, or numbers of a copy, of one task: fewer take less time than starting a second task.
 _SINGLE = 1 << 16
 # Weights that one task requests at a time.
 _WEIGHTS = 1 << 22
@@ -42,7 +42,7 @@ def tile(profile, kind, parameters, X, Z, order=0):
     K = allocate((len(X), len(Z)), X.dtype)
 
     def fill(rows):
-        left = plan.prepared(X[rows])
+        left = plan.left(rows)
         for j, columns in enumerate(plan.columns):
             if plan.mirrored and columns.start >= rows.stop:
                 break
@@ -123,6 +123,7 @@ class _Plan:
         # an infinite slope at 0 multiplies the rounding error of a distance near 0 by a thousand
         self._kinked = self.radial and not self._direct and has_kink(profile, parameters, X.dtype)
         kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
+        self._lefts = self.prepared(X) if X.size <= _SINGLE else None
         self._finish = compile_profile(profile, order, kind, X.dtype, len(self._parameters))
 
     def _right_sides(self, Z):
@@ -132,7 +133,11 @@ class _Plan:
             # always a copy: a view would keep Z alive
             rights[j] = np.array(self.prepared(Z[self.columns[j]], -2, 1).T, order="C")
 
-        run_tasks(prepare, len(rights))
+        if Z.size > _SINGLE:
+            run_tasks(prepare, len(rights))
+        else:
+            for j in range(len(rights)):
+                prepare(j)
         return rights
 
     def run(self, function):
@@ -148,12 +153,16 @@ class _Plan:
 
     def blocks(self, rows):
         """Yield j and the values of some rows and the j-th column tile, in shared memory: new pages cost as exp."""
-        left = self.prepared(self.X[rows])
+        left = self.left(rows)
         memory = np.empty(len(left) * _COLUMNS, self.X.dtype)
         for j, right in enumerate(self._rights):
             block = memory[: len(left) * right.shape[1]].reshape(len(left), -1)
             self.values(left, rows, j, block)
             yield j, block
+
+    def left(self, rows):
+        """Return some rows of X in the form that ``values`` takes; a small X is prepared once."""
+        return self.prepared(self.X[rows]) if self._lefts is None else self._lefts[rows]
 
     def prepared(self, X, factor=1, place=0):
         """Return rows in the form that ``values`` takes."""

@@ -77,6 +77,15 @@ def _common_kind(kinds):
     return next((kind for kind in _ADMITTED if all(kind in _ADMITTED[each] for each in kinds)), None)
 
 
+def _terms(kernel):
+    """Yield the terms of nested sums, from left to right."""
+    if isinstance(kernel, Sum):
+        yield from _terms(kernel.left)
+        yield from _terms(kernel.right)
+    else:
+        yield kernel
+
+
 @dataclass(frozen=True, eq=False)
 class _Function(Composite):
     """Base class of kernels f(k1(x, z), ...) of their inner kernels, with f in ``_combine``."""
@@ -200,6 +209,15 @@ class Sum(_Pair):
     @staticmethod
     def _combine(left, right):
         return left + right
+
+    def evaluate(self, tile: Tile) -> Array:
+        # one check and one array for a sum of many terms
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = (part.evaluate(tile) for part in _terms(self))
+            total = next(values) + next(values)
+            for each in values:
+                total += each
+            return refuse_infinite(self, total)
 
     def gradient(self, tile: Tile, W: Any) -> Array:
         return self.left.gradient(tile, W) + self.right.gradient(tile, W)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,7 +71,7 @@ def preimage(
     Returns
     -------
     PreImage
-        Points, squared distances recomputed in float64, which points converged, and why the others did not.
+        Points, which of them converged, why the others did not, and squared distances, computed in float64 when read.
 
     Raises
     ------
@@ -82,9 +83,9 @@ def preimage(
 
     Notes
     -----
-    O(n^2 (d + m)) for the norms and the start, plus the cost of the method: O(n d) per iteration and vector for
-    iterative methods. These only accept steps that lower their objective, so the result is never farther from psi than
-    the start.
+    O(n^2 (d + m)) for a start that is not given and for the distances, plus the cost of the method: O(n d) per
+    iteration and vector for iterative methods. These only accept steps that lower their objective, so the result is
+    never farther from psi than the start.
 
     References
     ----------
@@ -112,13 +113,20 @@ def _among_rows(psi, method, start):
     """Return pre-images among rows of numbers."""
     psi64 = checked_psi(psi)
     method, why = method_for(psi.kernel, method, _NAMES, Method)
-    values = own_values(psi64)
-    start = dense_rows(psi64, nearest(psi64, values, 1)[0]) if start is None else checked_start(psi64, start)
-    found = method.find(psi64, start)
-    points = found.points.astype(psi.points.dtype)
-    returned = points.astype(np.float64)
-    distance = squared_norms(psi64, values) + psi.kernel.diag(returned) - 2 * paired_values(psi64, returned)
-    return PreImage(points, np.maximum(distance, 0), found.converged, found.n_iter, method, explain(why, found))
+    values = None
+    if start is None:
+        values = own_values(psi64)
+        start = dense_rows(psi64, nearest(psi64, values, 1)[0])
+    found = method.find(psi64, checked_start(psi64, start))
+    points = found.points.astype(psi.points.dtype, copy=False)
+    distances = partial(_distances, psi64, points.astype(np.float64, copy=False), values)
+    return PreImage(points, found.converged, found.n_iter, method, explain(why, found), distances)
+
+
+def _distances(psi, z, values):
+    """Return |psi_j - phi(z_j)|^2 (m,) for rows z; ``values`` = psi(psi.points), or None if they are unknown."""
+    values = own_values(psi) if values is None else values
+    return np.maximum(squared_norms(psi, values) + psi.kernel.diag(z) - 2 * paired_values(psi, z), 0)
 
 
 def _search(psi, method, start):
@@ -139,10 +147,14 @@ def _search(psi, method, start):
     if len(start) != len(psi):
         raise ValueError(f"start must have {len(psi)} objects, one for each vector, got {len(start)}.")
     found = method.find(psi, start)
-    inner = np.array([psi[:, j]([z])[0, 0] for j, z in enumerate(found.points)])
-    distance = squared_norms(psi, values) + psi.kernel.diag(found.points) - 2 * inner
-    why = "objects are searched among their neighbours"
-    return PreImage(found.points, np.maximum(distance, 0), found.converged, found.n_iter, method, explain(why, found))
+    why = explain("objects are searched among their neighbours", found)
+    distances = partial(_distances_of_objects, psi, found.points, values)
+    return PreImage(found.points, found.converged, found.n_iter, method, why, distances)
+
+
+def _distances_of_objects(psi, found, values):
+    inner = np.array([psi[:, j]([z])[0, 0] for j, z in enumerate(found)])
+    return np.maximum(squared_norms(psi, values) + psi.kernel.diag(found) - 2 * inner, 0)
 
 
 def checked_psi(psi: Expansion) -> Expansion:
@@ -160,16 +172,17 @@ def checked_psi(psi: Expansion) -> Expansion:
             f"pre-images are rows of numbers, but psi is over points in a {type_name(points)}; "
             "mercer.reduce(psi[:, j], 1, method='greedy') selects one of these points for vector j."
         )
-    coef = None if psi.coef is None else psi.coef.astype(np.float64)
-    return Expansion(psi.kernel, points.astype(np.float64), coef)
+    if psi.coef is not None:
+        refuse_large("coef", psi.coef)
+    if points.dtype == np.float64:
+        return psi
+    return Expansion(psi.kernel, points.astype(np.float64), None if psi.coef is None else psi.coef.astype(np.float64))
 
 
 def own_values(psi: Expansion) -> Any:
     """Return psi(psi.points), or raise a ValueError if squared distances would overflow."""
     values = psi(psi.points)
-    for name, factor in (("coef", psi.coef), ("psi(points)", values)):
-        if factor is not None:
-            refuse_large(name, factor)
+    refuse_large("psi(points)", values)
     return values
 
 

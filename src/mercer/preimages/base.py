@@ -1,12 +1,15 @@
 """The protocol of pre-image methods (`Method`, `Found`) and the result of `preimage` (`PreImage`)."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from mercer._common import check_flags
 from mercer._compute import html
+from mercer._compute.devices import computing_on, moved, place_of
 from mercer.expansion import Expansion
 from mercer.kernels.base import Kernel
 
@@ -77,9 +80,6 @@ class PreImage:
     ----------
     points : array (m, d)
         In the type of the expansion's points.
-    sqdist : array (m,)
-        |psi_j - phi(z_j)|^2 of the returned points, recomputed in float64; values below about 1e-14 |psi_j|^2 are
-        rounding errors.
     converged : array of bool (m,)
         Whether the method's criterion was met.
     n_iter : array of int (m,)
@@ -91,15 +91,26 @@ class PreImage:
     """
 
     points: np.ndarray
-    sqdist: np.ndarray
     converged: np.ndarray
     n_iter: np.ndarray
     method: Method
     reason: str
+    # a function, because distances in feature space may take longer than the points
+    _distances: Callable[[], np.ndarray] = field(repr=False, compare=False)
+
+    @cached_property
+    def sqdist(self) -> np.ndarray:
+        """|psi_j - phi(z_j)|^2 (m,) of the returned points, computed in float64 at the first access in O(n (n + m) d).
+
+        Values below about 1e-14 |psi_j|^2 are rounding errors.
+        """
+        place = place_of(self.points)
+        with computing_on(place):
+            return moved(self._distances(), place)
 
     def _repr_html_(self):
-        facts = [("method", self.method), ("points", len(self.sqdist))]
-        if len(self.sqdist):
+        facts = [("method", self.method), ("points", len(self.converged))]
+        if len(self.converged):
             middle, largest = np.median(self.sqdist), np.max(self.sqdist)
             facts += [("squared distance", f"{middle:.4g} in the median, {largest:.4g} at most")]
         facts += [("converged", f"{np.sum(self.converged)} of {len(self.converged)}"), ("reason", self.reason)]

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.linalg
 
 from mercer._common import Array, check_integer, check_positive, notify
+from mercer._compute.points import dense
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.kernels.mapped import Mapped
 from mercer.kernels.radial import Matern
 from mercer.least_squares import lstsq
 from mercer.preimages.base import Found
@@ -60,6 +60,7 @@ class Learned:
         ``inputs(X)`` returns the inputs (m, p) of the regression for corrupted points X (m, d); None means X. What is
         known of the noise belongs here: values beyond the range of clean ones may be clipped, and columns that say
         which values the noise left as they were halve the error of images where it set pixels to black or white.
+        Inputs in float32 are processed in float32, in half the time; its relative error of 1e-6 is far below the noise.
 
     Notes
     -----
@@ -113,7 +114,7 @@ class Learned:
 
     def find(self, psi: Expansion, start: Array) -> Found:
         """Return W'psi, or with noise the expected clean points given the corrupted ``start``."""
-        points = psi.points if isinstance(psi.points, np.ndarray) else psi.points.toarray()
+        points = dense(psi.points)
         m = len(psi)
         if self.noise is None:
             found = psi.inner(_coordinates(psi.kernel, _Rows(points), self.ridge))
@@ -126,18 +127,16 @@ class Learned:
 
 
 class _Rows:
-    """Rows with equality and hash by content, as keys of the caches below."""
+    """A copy of rows with equality by content, as keys of the caches below."""
 
     def __init__(self, points: Array) -> None:
-        self.points = points
-        self._content = points.shape, np.ascontiguousarray(points).tobytes()
-        self._hash = hash(self._content)
+        self.points = points.copy()
 
     def __eq__(self, other: Any) -> bool:
-        return self._content == other._content
+        return np.array_equal(self.points, other.points)
 
     def __hash__(self) -> int:
-        return self._hash
+        return hash(self.points.shape)
 
 
 # One entry is enough: a long block of vectors is processed in parts over the same points.
@@ -156,10 +155,13 @@ def _denoiser(method, rows):
     targets = np.tile(clean - mean, (method.copies, 1))
     subset = rng.permutation(len(clean))[: method.landmarks]
     landmarks = _inputs(method, _corrupt(method.noise, clean, rng)[subset])
-    kernel = Mapped(method.kernel, _scaling(inputs, targets)).resolve(landmarks)
+    dtype, A = inputs.dtype, _scaling(inputs, targets)
+    inputs, landmarks = inputs @ A, landmarks @ A
+    kernel = method.kernel.resolve(landmarks)
     coef = _nystroem(kernel, landmarks, inputs, targets, method.ridge)
-    fit, low, high = Expansion(kernel, landmarks, coef), clean.min(axis=0), clean.max(axis=0)
-    return lambda X: np.clip(mean + fit(_inputs(method, X)), low, high)
+    fit, A = Expansion(kernel, landmarks.astype(dtype), coef.astype(dtype)), A.astype(dtype)
+    low, high = clean.min(axis=0), clean.max(axis=0)
+    return lambda X: np.clip(mean + fit(_inputs(method, X) @ A), low, high)
 
 
 def _corrupt(noise, clean, rng):
@@ -175,7 +177,8 @@ def _inputs(method, points):
     """Return the inputs of the regression for corrupted points."""
     if method.inputs is None:
         return points
-    found = np.asarray(method.inputs(points.copy()), np.float64)
+    found = np.asarray(method.inputs(points.copy()))
+    found = found if found.dtype == np.float32 else found.astype(np.float64, copy=False)
     if found.ndim != 2 or len(found) != len(points):
         raise ValueError(f"inputs(X) must return {len(points)} rows, as X has, but returned the shape {found.shape}.")
     if not np.isfinite(found).all():
@@ -185,6 +188,7 @@ def _inputs(method, points):
 
 def _scaling(inputs, targets):
     """Return A = (B B')^(1/4) (p, p), where B is the linear least-squares fit, truncated to its numerical rank."""
+    inputs = inputs.astype(np.float64, copy=False)
     B = np.linalg.lstsq(inputs - inputs.mean(axis=0), targets, rcond=None)[0]
     U, s, _ = np.linalg.svd(B, full_matrices=False)
     return (U * np.sqrt(s)) @ U.T
