@@ -28,6 +28,7 @@ import numpy as np
 TOLERANCE = 0.1
 # Width of all figures in inches: text stays readable on a phone.
 WIDTH = 5.0
+SKIPPED = "The rest was skipped, because a data set is missing: "
 STYLES = {"light": [], "dark": ["dark_background"]}
 REPRODUCED, BETTER, MISSED, BEYOND = "reproduced", "better", "not reproduced", "beyond"
 
@@ -119,6 +120,14 @@ def panels(rows, columns, height=None, **options):
     return plt.subplots(rows, columns, figsize=(WIDTH, height), layout="constrained", **options)
 
 
+def run_printed(script):
+    """Call the main function of a script that only prints; a part without its data set is noted."""
+    try:
+        script()
+    except FileNotFoundError as error:
+        print(SKIPPED + str(error))
+
+
 def collect(experiment, quick, show=print):
     """Return the results of an experiment as a dictionary; a part without its data set is noted."""
     found = {"texts": [], "entries": [], "pictures": []}
@@ -129,7 +138,7 @@ def collect(experiment, quick, show=print):
             found[kind].append(each if kind == "texts" else each.record())
             show(line(found[kind][-1]))
     except FileNotFoundError as error:
-        found["texts"].append(f"The rest was skipped, because a data set is missing: {error}")
+        found["texts"].append(SKIPPED + str(error))
         show(found["texts"][-1])
     return found | {"quick": bool(quick), "seconds": time.process_time() - started}
 

@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as PeerSVC
 
 import mercer as mc
+from experiments._report import run_printed
 from mercer import datasets
 from mercer.compression import compress
 
@@ -211,4 +212,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_printed(main)

@@ -9,7 +9,7 @@ splits.
 
 Needs the data sets ida_*.npz in the folder that MERCER_DATA names.
 
-Run: python experiments/fisher_ida.py [--sets ida_banana ida_heart] [--splits 10]
+Run: python -m experiments.fisher_ida [--sets ida_banana ida_heart] [--splits 10]
 """
 
 import argparse
@@ -20,6 +20,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import mercer as mc
+from experiments._report import run_printed
 from mercer import datasets
 from mercer.estimators.kernel_fisher import KernelFisher
 from mercer.estimators.kernelized import Kernelized
@@ -87,4 +88,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_printed(main)

@@ -7,7 +7,7 @@ earlier fit, and that the next fit gives the same bits as a fit without interrup
 Memory: in a separate process, peak resident memory of a fit minus the resident memory before it (after a small fit that
 compiles everything), compared with ``memory``. Needs Linux.
 
-Run: python experiments/interruption.py [--trials 200] [--rows 12000] [--memory 300MB] [--memory-rows 20000]
+Run: python -m experiments.interruption [--trials 200] [--rows 12000] [--memory 300MB] [--memory-rows 20000]
 """
 
 import argparse

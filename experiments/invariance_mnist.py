@@ -24,6 +24,7 @@ import argparse
 import numpy as np
 
 import mercer as mc
+from experiments._report import run_printed
 from mercer import datasets
 from mercer.invariance import (
     Projected,
@@ -127,4 +128,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_printed(main)

@@ -27,6 +27,7 @@ import time
 import numpy as np
 
 import mercer as mc
+from experiments._report import run_printed
 from mercer import datasets
 
 SHAPE = (16, 16)
@@ -115,4 +116,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_printed(main)

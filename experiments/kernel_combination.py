@@ -19,7 +19,7 @@ single kernel has 10), so `combine` keeps the diagonal.
 The table gives test errors in per cent: mean and standard error over the splits, the mean difference from the search
 with its standard error, the mean number of kernels in the selected one, and the processor time with that of the search.
 
-Run: python experiments/kernel_combination.py [--sets ida_image] [--splits 5] [--rows 500]     (needs MERCER_DATA)
+Run: python -m experiments.kernel_combination [--sets ida_image] [--splits 5] [--rows 500]     (needs MERCER_DATA)
 """
 
 import argparse
@@ -31,6 +31,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 import mercer as mc
+from experiments._report import run_printed
 from mercer import datasets
 from mercer.learning import combination
 
@@ -156,4 +157,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_printed(main)

@@ -22,6 +22,7 @@ import numpy as np
 from sklearn.preprocessing import StandardScaler
 
 import mercer as mc
+from experiments._report import run_printed
 from mercer import datasets
 
 REGRESSIONS = ["abalone", "cadata", "cpusmall", "uci_kin40k"]
@@ -143,4 +144,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_printed(main)

@@ -10,7 +10,7 @@ digits. White squares on ink in [0, 1] with the kernel (x.z / 50)^4 are outliers
 PCA-L1 is better. Squares of noise on pixels in [-1, 1] with the kernel exp(-|x - z|^2 / 128) have norm 1, as all
 points have: kernel PCA hardly changes, and PCA-L1 is worse, because it does not minimise the squared distance.
 
-Run: python experiments/outliers.py [--draws 20] [--figure outliers.png] [--toy-only]
+Run: python -m experiments.outliers [--draws 20] [--figure outliers.png] [--toy-only]
 """
 
 import argparse
@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 import mercer as mc
+from experiments._report import run_printed
 from mercer import datasets
 from mercer.estimators.kernelized import Kernelized
 from mercer.estimators.pca_l1 import PCAL1
@@ -130,4 +131,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_printed(main)

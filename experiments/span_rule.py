@@ -8,7 +8,7 @@ that the span rule selected on the first split.
 
 Needs the data sets ida_*.npz and ripley_synth.npz in the folder that MERCER_DATA names.
 
-Run: python experiments/span_rule.py [--sets ida_banana ida_heart] [--splits 10]
+Run: python -m experiments.span_rule [--sets ida_banana ida_heart] [--splits 10]
 """
 
 import argparse
@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.model_selection import GridSearchCV
 
 import mercer as mc
+from experiments._report import run_printed
 from mercer import capacity, datasets
 
 SETS = ["ida_banana", "ida_heart", "ida_image", "ida_ringnorm", "ida_waveform"]
@@ -89,4 +90,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_printed(main)

@@ -17,7 +17,7 @@ nearest neighbour in feature space is right for each training series at all widt
 machine is not for small widths, where different series are nearly orthogonal, and series from 0 to 1 leave a wide
 range of widths without errors in the folds. The published value for Trace is of the same kernel on such series.
 
-Run: python experiments/structured.py [--sets tu_mutag,promoters] [--repeats 3]     (needs MERCER_DATA)
+Run: python -m experiments.structured [--sets tu_mutag,promoters] [--repeats 3]     (needs MERCER_DATA)
 """
 
 import argparse
@@ -26,6 +26,7 @@ import numpy as np
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
 
 import mercer as mc
+from experiments._report import run_printed
 from mercer import datasets
 
 CS = 10.0 ** np.arange(-2, 5)
@@ -168,4 +169,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_printed(main)

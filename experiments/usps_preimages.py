@@ -12,6 +12,7 @@ import time
 import numpy as np
 
 import mercer as mc
+from experiments._report import run_printed
 from experiments._usps import WIDTH, draw, error, gaussian
 
 COMPONENTS = 512
@@ -50,4 +51,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_printed(main)

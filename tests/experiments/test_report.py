@@ -89,3 +89,14 @@ def test_finished_experiments_of_the_same_kind_are_kept(tmp_path):
 def test_every_script_is_listed_once():
     assert set(runner.PRINTED) <= set(runner.names())
     assert len(set(runner.names())) == len(runner.names())
+
+
+def test_a_script_that_prints_says_which_data_set_is_missing(capsys):
+    def script():
+        print("a table")
+        list(experiment(quick=True))
+
+    _report.run_printed(script)
+    assert capsys.readouterr().out == (
+        "a table\nThe rest was skipped, because a data set is missing: no data set 'usps'; see SOURCES\n"
+    )
