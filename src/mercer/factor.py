@@ -11,7 +11,7 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, Memory, Seed, check_flag, check_integer, relative_tolerance, warn
-from mercer._compute.devices import anywhere, place_of
+from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.namespace import namespace_of
 from mercer.expansion import require_expansion
@@ -34,6 +34,7 @@ _INACCURATE = 1e-4
 _REMEDY = "give points that differ, a smaller bandwidth, or, for points far from the origin, subtract their mean"
 
 
+@anywhere
 def svd(
     phi: Expansion, n: int | None, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None
 ) -> tuple[Expansion, Array]:
@@ -99,8 +100,6 @@ def svd(
     >>> s**2, U.norms()
     (array([50.]), array([1.]))
     """
-    if place_of(phi):
-        return anywhere(svd)(phi, n, centre, memory=memory, random_state=random_state)
     require_expansion("phi", phi)
     check_flag("centre", centre)
     pairs = eigenpairs(phi, n, centre, memory=memory, random_state=random_state)
@@ -220,6 +219,7 @@ def _start(phi, count, centre):
     return np.asarray(phi.inner(some @ vectors), np.float64)
 
 
+@anywhere
 def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> tuple[Expansion, Array]:
     r"""Return a rank-revealing QR factorisation of a block, phi = Q R with orthonormal vectors Q.
 
@@ -264,8 +264,6 @@ def qr(phi: Expansion, tol: float | None = None, *, memory: Memory = "1GB") -> t
     >>> len(Q), R
     (1, array([[ 5., 10.]]))
     """
-    if place_of(phi):
-        return anywhere(qr)(phi, tol, memory=memory)
     require_expansion("phi", phi)
     parse_memory(memory)
     inner = InnerProducts(phi, memory)

@@ -11,7 +11,7 @@ import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, ArrayLike, Memory, Seed, check_number, refuse_large, warn
-from mercer._compute.devices import anywhere, place_of
+from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import as_columns
 from mercer.expansion import require_expansion
@@ -51,6 +51,7 @@ class Solved:
     fitted: np.ndarray
 
 
+@anywhere
 def lstsq(
     phi: Expansion, Y: ArrayLike, ridge: float, *, memory: Memory = "1GB", random_state: Seed = None
 ) -> Expansion:
@@ -110,8 +111,6 @@ def lstsq(
     >>> lstsq(mc.features(mc.Linear(), X), np.array([2.0, 4.0]), 0.0)(np.array([[10.0]]))
     array([[20.]])
     """
-    if place_of(phi):
-        return anywhere(lstsq)(phi, Y, ridge, memory=memory, random_state=random_state)
     require_expansion("phi", phi)
     inner = InnerProducts(phi, memory)
     solved = solve(inner, Y, ridge, name=matrix_name(phi), memory=memory, random_state=random_state)

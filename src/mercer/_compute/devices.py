@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, is_dataclass
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import array_api_compat
 import numpy as np
@@ -20,6 +20,8 @@ import numpy as np
 from mercer._compute import array
 from mercer._compute.points import Points
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 # Where blocks of kernel values are evaluated; None for the processor.
 _place: ContextVar[Place | None] = ContextVar("mercer_place", default=None)
 # Kinds of NumPy types that other libraries have: truth values, integers and real numbers.
@@ -99,7 +101,7 @@ def in_main_memory(value: Any) -> Any:
     return moved(value, None) if place_of(value) else value
 
 
-def anywhere(function: Callable[..., Any]) -> Callable[..., Any]:
+def anywhere(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Return a function of NumPy arrays that takes those of other libraries too, and returns arrays at their place."""
 
     @functools.wraps(function)

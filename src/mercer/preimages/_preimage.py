@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array, ArrayLike, counting, refuse_large
-from mercer._compute.devices import anywhere, place_of
+from mercer._compute.devices import anywhere
 from mercer._compute.objects import Objects, as_objects, type_name
 from mercer._compute.points import as_rows, take_points
 from mercer.expansion import Expansion
@@ -41,6 +41,7 @@ _NAMES = {
 }
 
 
+@anywhere
 def preimage(
     psi: Expansion,
     method: Any = "auto",
@@ -101,8 +102,6 @@ def preimage(
     >>> answer.points.round(2), answer.sqdist.round(3), answer.converged
     (array([[0.05, 0.  ]]), array([0.223]), array([ True]))
     """
-    if place_of(psi):
-        return anywhere(preimage)(psi, method, start, callback=callback)
     with counting(callback, "points"):
         if isinstance(psi, Expansion) and isinstance(psi.points, Objects):
             return _search(psi, method, start)

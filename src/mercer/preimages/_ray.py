@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import ArrayLike
-from mercer._compute.devices import anywhere, place_of
+from mercer._compute.devices import anywhere
 from mercer.preimages._preimage import checked_psi, checked_start, explain, method_for, own_values
 from mercer.preimages.descent import dense_rows
 from mercer.preimages.fixed_point import FixedPoint
@@ -52,6 +52,7 @@ class Ray:
     reason: str
 
 
+@anywhere
 def ray(psi: Expansion, start: ArrayLike | None = None, method: Any = "auto") -> Ray:
     """Return the one-term reduced set of every vector: the multiple b phi(z) that is nearest to it.
 
@@ -99,8 +100,6 @@ def ray(psi: Expansion, start: ArrayLike | None = None, method: Any = "auto") ->
     >>> answer.points.round(3), answer.scale.round(3)
     (array([[4., 4.]]), array([-3.]))
     """
-    if place_of(psi):
-        return anywhere(ray)(psi, start, method)
     psi64 = checked_psi(psi)
     method, why = method_for(psi.kernel, method, _NAMES, FixedPoint | Gradient)
     if method.pull:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import check_function, check_integer, check_number
-from mercer._compute.devices import anywhere, place_of
+from mercer._compute.devices import anywhere
 from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
 from mercer.preimages.base import choose_method
@@ -37,6 +37,7 @@ _NAMES = {
 }
 
 
+@anywhere
 def reduce(
     psi: Expansion,
     n_vectors: int | None = None,
@@ -108,8 +109,6 @@ def reduce(
     >>> len(answer.history), len(answer.at(2).expansion.points)
     (4, 2)
     """
-    if place_of(psi):
-        return anywhere(reduce)(psi, n_vectors, tol, method, callback=callback)
     method = check_reduction(method)
     check_function("callback", callback)
     target = Target(psi)
