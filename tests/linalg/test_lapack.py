@@ -28,8 +28,13 @@ def test_factors_and_inverses_are_those_of_scipy(n, dtype):
     X = np.random.default_rng(n).standard_normal((n, n + 3)).astype(dtype)
     L = np.asfortranarray(X @ X.T + np.eye(n, dtype=dtype))
     expected = scipy.linalg.cholesky(L, lower=True)
+    C = L.copy(order="F")
     lapack.factorise(L)
     np.testing.assert_array_equal(L, expected)
+    inverse = np.asfortranarray(L + np.triu(np.full_like(L, 7), 1))
+    lapack.invert_factored(inverse)
+    np.testing.assert_array_equal(inverse, inverse.T)
+    np.testing.assert_allclose(inverse @ C, np.eye(n), atol=1e4 * np.finfo(dtype).eps)
     lapack.invert(L)
     np.testing.assert_allclose(L @ expected, np.eye(n), atol=200 * np.finfo(dtype).eps)
     assert L.dtype == dtype
@@ -44,6 +49,7 @@ def test_the_first_minor_that_is_not_positive_is_named():
 CALLS = {
     "eigenvectors": (600, lambda K: lapack.eigenvectors(K + K.T, 0, 599)),
     "factorise": (1500, lambda K: lapack.factorise((K + K.T).T)),
+    "invert_factored": (1500, lambda K: lapack.invert_factored(np.triu(K).T)),
     "invert": (1500, lambda K: lapack.invert(np.triu(K).T)),
 }
 

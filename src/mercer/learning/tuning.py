@@ -11,8 +11,9 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, Memory, check_positive, notify, refuse_large, warn
+from mercer._compute import pick_backend
 from mercer._compute.memory import require_memory
-from mercer._compute.points import as_dense_rows
+from mercer._compute.points import Points, as_dense_rows
 from mercer._compute.threads import run_interruptible, serial_blas
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
 from mercer.kernels.base import require_gradient
@@ -43,10 +44,6 @@ _FEW, _SHIFTS = 500, np.log([1.0, 0.5, 0.25, 0.125, 2.0])
 _NEAR = 0.02
 # Number of points below which one thread factorises faster.
 _SMALL = 1000
-# Order of the blocks that are mirrored.
-_TILE = 256
-# Kernel values in a block of rows of the gradient.
-_BLOCK = 1 << 21
 
 
 def tune_ridge(
@@ -153,15 +150,14 @@ def _likelihood(kernel, X, Y, w, ridge):
         C = K + \lambda \, \mathrm{diag}(1 / w), \quad v = \mathrm{tr}(Y' C^{-1} Y) / (tn)
 
     for t targets; a weight divides the variance of the noise of an observation. The derivatives are those in the kernel
-    matrix (n, n) and in the logarithm of the ridge lambda; the last result is v.
+    matrix, a function of a slice of its rows, and in the logarithm of the ridge lambda; the last result is v.
     """
     inverse, half_log, A = _solved(kernel, X, Y, w, ridge)
     fit = float(np.sum(Y * A))
     value = 0.5 * Y.size * np.log(fit / Y.size) + Y.shape[1] * half_log
-    W = inverse
-    W *= 0.5 * Y.shape[1]
-    W -= (0.5 * Y.size / fit) * (A @ A.T)
-    return value, W, ridge * np.sum(np.diag(W) / w), fit / Y.size
+    by_inverse, by_fit = 0.5 * Y.shape[1], 0.5 * Y.size / fit
+    by_ridge = ridge * np.sum((by_inverse * np.diag(inverse) - by_fit * np.sum(A**2, axis=1)) / w)
+    return value, lambda rows: by_inverse * inverse[rows] - by_fit * A[rows] @ A.T, by_ridge, fit / Y.size
 
 
 def _left_out(kernel, X, Y, w, ridge):
@@ -178,17 +174,18 @@ def _left_out(kernel, X, Y, w, ridge):
     by_q = -np.sum(by_a * R, axis=1)
     solved = inverse @ by_a
     W = -(inverse * by_q) @ inverse - 0.5 * (solved @ A.T + A @ solved.T)
-    return 0.5 * np.log(error), W, ridge * np.sum(np.diag(W) / w), 1.0
+    return 0.5 * np.log(error), W.__getitem__, ridge * np.sum(np.diag(W) / w), 1.0
 
 
 def _solved(kernel, X, Y, w, ridge):
     """Return C^-1 (n, n), log|C| / 2, and C^-1 Y, with C = K + ridge diag(1 / w)."""
-    C = np.array(kernel(X), np.float64)
+    points = Points(X)
+    C = pick_backend(kernel, points).dense(kernel, points, points)
     C[np.diag_indices_from(C)] += ridge / w
     # in the order of LAPACK, without a copy
     L = C.T
     try:
-        run_interruptible(lapack.factorise, L)
+        run_interruptible(lapack.factorise, L, False)
     except np.linalg.LinAlgError:
         raise ValueError(
             f"tune needs a positive definite matrix, but that of {kernel!r} and a ridge of {ridge:.3g} is not; use "
@@ -197,20 +194,12 @@ def _solved(kernel, X, Y, w, ridge):
     notify("tuning", ridge=float(ridge))
     A = scipy.linalg.cho_solve((L, True), Y, check_finite=False)
     half_log = float(np.sum(np.log(np.diag(L))))
-    inverse, _ = scipy.linalg.lapack.dpotri(L, lower=1, overwrite_c=1)
-    # dpotri leaves the upper triangle as it was
-    for start in range(0, len(inverse), _TILE):
-        part = slice(start, start + _TILE)
-        inverse[part, part] = np.tril(inverse[part, part]) + np.tril(inverse[part, part], -1).T
-        inverse[part, start + _TILE :] = inverse[start + _TILE :, part].T
-    return inverse, half_log, A
+    run_interruptible(lapack.invert_factored, L)
+    return L, half_log, A
 
 
-def _by_scales(kernel, U, W):
-    """Return the derivatives (d,) in the log scales of the columns, from those in the symmetric kernel matrix."""
-    found, step = np.zeros(U.shape[1]), max(1, _BLOCK // len(U))
-    for start in range(0, len(U), step):
-        rows = slice(start, start + step)
-        # both arguments of the kernel move, hence the factor 2
-        found += 2 * np.sum(kernel.vjp(U[rows], U, W[rows]) * U[rows], axis=0)
-    return found
+def _by_scales(kernel, U, weights):
+    """Return the derivatives (d,) in the log scales of the columns; weights(rows) are those in the kernel matrix."""
+    points = Points(U)
+    # both arguments of the kernel move, hence the factor 2
+    return 2 * np.sum(pick_backend(kernel, points).vjp(kernel, points, points, weights) * U, axis=0)

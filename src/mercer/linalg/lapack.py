@@ -8,6 +8,7 @@ import numpy as np
 from scipy.linalg import cython_lapack
 
 from mercer._common import Array
+from mercer._compute.loops import mirror
 
 
 def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
@@ -35,14 +36,18 @@ def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
     return values[:k], vectors.T
 
 
-def factorise(A: Array) -> None:
-    """Overwrite a symmetric floating array in Fortran order with its lower Cholesky factor, or raise LinAlgError."""
+def factorise(A: Array, clean: bool = True) -> None:
+    """Overwrite a symmetric floating array in Fortran order with its lower Cholesky factor, or raise LinAlgError.
+
+    The upper triangle becomes 0, or is not defined if not ``clean``.
+    """
     n, info = np.array([len(A)], np.int32), np.zeros(1, np.int32)
     _call(_of_type("potrf", A), np.frombuffer(b"L", np.uint8), n, A, n, info)
     if info[0]:
         raise np.linalg.LinAlgError(f"the leading minor of order {info[0]} is not positive definite.")
-    for j in range(1, len(A)):
-        A[:j, j] = 0
+    if clean:
+        for j in range(1, len(A)):
+            A[:j, j] = 0
 
 
 def invert(L: Array) -> None:
@@ -50,6 +55,13 @@ def invert(L: Array) -> None:
     n, info = np.array([len(L)], np.int32), np.zeros(1, np.int32)
     texts = [np.frombuffer(letter, np.uint8) for letter in (b"L", b"N")]
     _call(_of_type("trtri", L), *texts, n, L, n, info)
+
+
+def invert_factored(L: Array) -> None:
+    """Overwrite a lower Cholesky factor in Fortran order with the inverse (L L')^-1; its upper triangle is not read."""
+    n, info = np.array([len(L)], np.int32), np.zeros(1, np.int32)
+    _call(_of_type("potri", L), np.frombuffer(b"L", np.uint8), n, L, n, info)
+    mirror(L, 0, len(L))
 
 
 def _of_type(name, A):
