@@ -238,6 +238,17 @@ def test_singular_vectors_over_rows_of_pytorch_are_those_over_rows_of_numpy(dtyp
     np.testing.assert_allclose(U.coef.numpy(), plain.coef, atol=tolerance)
 
 
+def test_no_positive_eigenvalue_at_all_is_a_warning_and_an_error():
+    # squared distances below 0: about the mean the matrix has the eigenvalues 0 and -0.05
+    K = np.array([[0.5, 0.6], [0.6, 0.6]])
+    phi = mc.features(mc.Precomputed(K), np.arange(2))
+    with (
+        pytest.warns(UserWarning, match=r"lambda_min / lambda_max = -inf"),
+        pytest.raises(ValueError, match="variance"),
+    ):
+        eigenpairs(phi, None)
+
+
 @pytest.mark.torch
 def test_an_indefinite_spectrum_over_rows_of_pytorch_is_warned_of():
     import torch

@@ -39,6 +39,16 @@ def test_residuals_of_projections_vanish_at_principal_axes_only(X, centre, scale
     assert residuals.of_projections(rotated, intercept, X).max() > 1e-3
 
 
+def test_residuals_of_projections_far_from_the_origin_are_those_of_the_axes_and_of_the_intercept(X):
+    # inner products of 1e12, rounded by 1e-4
+    far = X + 1e6
+    found = onto_landmarks(mc.features(mc.Linear(), far[:9]), mc.features(mc.Linear(), far), True)
+    assert residuals.of_projections(found.basis, found.intercept, far).max() < 1e-3
+    spread = np.sqrt(np.square(found.basis(far) + found.intercept).sum(axis=0).max() / len(far))
+    shifted = residuals.of_projections(found.basis, found.intercept + 0.1 * spread, far)
+    np.testing.assert_allclose(shifted, 0.1, rtol=1e-2)
+
+
 @pytest.mark.parametrize("centre", [True, False])
 def test_residuals_of_inner_products_are_of_axes_and_origin(X, centre):
     found = triangular(mc.features(KERNEL, X), centre)

@@ -32,10 +32,13 @@ def of_projections(axes: Expansion, intercept: Array, points: Any, values: Array
     least ||y_k|^2 - lambda_k| as a share of the largest lambda.
     """
     Y = axes(points) + intercept
+    means = Y.mean(axis=0) if np.any(intercept) else np.zeros(len(axes))
+    Y = Y - means
     given = Gram(axes.kernel, axes.points, points) @ Y
     squares = np.sum(Y**2, axis=0)
     found = axes(axes.points) * squares
     shares = _shares(np.linalg.norm(given - found, axis=0), np.linalg.norm(given, axis=0), _lengths(axes))
+    shares = np.maximum(shares, np.abs(means) * np.sqrt(len(Y) / (np.max(squares, initial=0.0) or 1.0)))
     return shares if values is None else np.maximum(shares, np.abs(squares - values) / np.max(values))
 
 
