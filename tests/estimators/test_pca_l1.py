@@ -172,3 +172,11 @@ def test_rounding_of_rows_far_from_the_origin_gives_no_direction(greedy, dtype, 
     assert abs(model.components_[0] @ line) == pytest.approx(np.linalg.norm(line), rel=1e-6)
     with pytest.raises(ValueError, match="no dispersion: all 7 centred rows are 0; the points must not be constant"):
         PCAL1(greedy=greedy).fit(np.full((7, 3), 0.1) + two[0])
+
+
+def test_the_rounding_of_a_mean_far_from_the_origin_is_no_direction(global_random_seed):
+    X = np.full((3000, 2), 1e3 / 3)
+    X[:, 1] += 1e-6 * np.random.default_rng(global_random_seed).standard_normal(3000)
+    model = mc.PCAL1().fit(X)
+    assert model.components_.shape == (1, 2)
+    assert mc.certify(model, X).residuals.max() < 1e-3

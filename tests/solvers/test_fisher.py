@@ -165,3 +165,13 @@ def test_classes_with_one_mean_have_no_discriminant():
     same = mc.features(GAUSSIAN, np.concatenate([X, X]))
     with pytest.raises(ValueError, match="no discriminant: the means of the 2 classes are equal"):
         discriminants(same, np.repeat([0, 1], 80), 1.0)
+
+
+def test_classes_without_scatter_within_beside_the_rounding_of_kernel_values_cause_a_warning():
+    # the eigenvalue is that of the scatter between over mu, 1e22 here: 1 / (1 + it) is below the rounding of 1
+    phi = mc.features(mc.Linear(), np.array([[1e8], [1e8], [-1e8]]))
+    with pytest.warns(ConvergenceWarning, match="rounding hides the scatter within classes.* mu = 1e-06 .* larger mu"):
+        found = discriminants(phi, np.array([0, 0, 1]), 1e-6)
+    assert found.eigenvalues[0] < 1e-3 * (8 / 3 * 1e16 / 1e-6)
+    found = discriminants(phi, np.array([0, 0, 1]), 1e6)
+    np.testing.assert_allclose(found.eigenvalues, 8 / 3 * 1e16 / 1e6, rtol=1e-2)

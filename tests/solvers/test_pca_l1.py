@@ -149,6 +149,19 @@ def test_the_residual_is_the_change_by_one_more_step(global_random_seed):
     assert found.residuals[0] > 1e-3
 
 
+def test_joint_directions_whose_scores_have_the_same_signs_are_a_fixed_point():
+    # X' sign(X W) has rank 1: its orthonormal factor is not unique
+    X = np.repeat([[0.99, 0.99], [-0.73, -0.78], [-0.52, -0.42]], [4, 4, 2], axis=0)
+    X -= X.mean(axis=0)
+    found = pca_l1.joint(X, 2, random_state=0)
+    signs = np.sign(X @ found.vectors)
+    assert np.linalg.matrix_rank(X.T @ signs) == 1
+    assert found.dispersions.sum() == pytest.approx(np.linalg.svd(X.T @ signs)[1].sum(), rel=1e-12)
+    assert pca_l1.residuals(X, np.zeros(2), found.vectors, False, 2.2e-16).max() < 1e-12
+    turned = found.vectors @ [[np.cos(0.1), -np.sin(0.1)], [np.sin(0.1), np.cos(0.1)]]
+    assert pca_l1.residuals(X, np.zeros(2), turned, False, 2.2e-16).max() > 0.05
+
+
 def test_greedy_search_stops_at_the_rank(rows):
     flat = rows[:, :2] @ np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
     for solve in (pca_l1.greedy, pca_l1.joint):

@@ -115,6 +115,8 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if m > min(X.shape):
             raise ValueError(f"n_components = {m} must be at most {min(X.shape)}, the smaller side of X.")
         mean = X.mean(axis=0, dtype=np.float64)
+        # the sum of many rows far from the origin is rounded by more than they are
+        mean += (X - mean).mean(axis=0)
         solve = pca_l1.greedy if self.greedy else pca_l1.joint
         # rows far from the origin are rounded before the mean is subtracted
         options = {"n_init": self.n_init, "max_iter": self.max_iter, "random_state": self.random_state}

@@ -75,6 +75,7 @@ def discriminants(
     outside = targets - solved.fitted
     within, V = _separating(targets.T @ (mu * solved.coef + outside), noise, mu, classes, n)
     between = 1 - within
+    _warn_separated(within[0], mu)
     _warn_rounded(max(noise / between[0], np.linalg.norm(outside) / np.linalg.norm(targets)), mu)
     V = V * np.sqrt(total / (within * between))
     means = contrasts @ (V * between)
@@ -224,6 +225,15 @@ def _warn_rounded(error, mu):
         warn(
             f"directions are accurate to a share of {min(error, 1.0):.1g} only: mu = {mu!r} multiplies the rounding of "
             "kernel values; give a larger mu, or subtract the mean of the features.",
+            ConvergenceWarning,
+        )
+
+
+def _warn_separated(within, mu):
+    if within <= np.finfo(np.float64).eps:
+        warn(
+            f"rounding hides the scatter within classes, so that eigenvalues and the scale of scores are bounds only: "
+            f"mu = {mu!r} is far below kernel values; give a larger mu, or divide X by its scale.",
             ConvergenceWarning,
         )
 

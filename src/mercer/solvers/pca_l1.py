@@ -100,7 +100,10 @@ def _changes(rows, W, eps):
 
 
 def _change(X, W, eps):
-    """Return the length of the change of each column of W by one more step, the best for the signs at zero scores."""
+    """Return the length of the change of each column of W by one more step, the best for the signs at zero scores.
+
+    Where X'P has fewer dimensions than W, any orthonormal columns complete its factor: here those nearest to W.
+    """
     X = X[X.any(axis=1)]
     Y = X @ W
     P = np.sign(Y)
@@ -108,7 +111,16 @@ def _change(X, W, eps):
     P[i, k] = 0
     P[i, k] = _best_signs(X, W, P, i, k)
     step = X.T @ P
-    return np.linalg.norm(W - _orthonormal(step), axis=0) if step.any() else np.full(W.shape[1], np.inf)
+    if not step.any():
+        return np.full(W.shape[1], np.inf)
+    U, s, Vt = np.linalg.svd(step, full_matrices=False)
+    kept = s > _NOISE * np.finfo(float).eps * _norms(X).sum()
+    nearest, V = U[:, kept] @ Vt[kept], Vt[~kept].T
+    if V.size:
+        rest = W @ V
+        A, _, Bt = np.linalg.svd(rest - U[:, kept] @ (U[:, kept].T @ rest), full_matrices=False)
+        nearest += A @ Bt @ V.T
+    return np.linalg.norm(W - nearest, axis=0)
 
 
 def _best_signs(X, W, P, i, k):
