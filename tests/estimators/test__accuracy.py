@@ -111,6 +111,20 @@ def test_no_gap_is_missed_where_the_optimum_is_0():
     assert abs(model.certificate_.primal) < 1e-9
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_the_boundary_that_float32_moves_outwards_is_no_gap_where_the_optimum_is_0(scale, global_random_seed):
+    points = (scale * np.random.default_rng(global_random_seed).standard_normal((200, 3))).astype(np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = mc.OneClassSVM(0.5, kernel="linear").fit(points)
+    found = mc.certify(model, points)
+    largest = float(np.square(points).sum(axis=1).max())
+    assert 0 < found.gap <= 1e-5 * largest
+    assert found.kkt <= 1e-7 * largest
+    # nothing but the offset: the normal is 0
+    assert np.abs(model.score_samples(points)).max() <= 1e-5 * largest
+
+
 @pytest.mark.filterwarnings("ignore:.*above tol")
 def test_a_model_that_stopped_early_has_the_certificate_of_its_raw_inputs():
     for model in (mc.SVR(1e3, kernel="linear", max_iter=30), mc.NuSVR(0.4, C=1e3, kernel="linear", max_iter=30)):

@@ -19,8 +19,6 @@ def shortcomings(estimator):
     return dict.fromkeys(names, reason) if estimator.kernel == "precomputed" else {}
 
 
-# float32 rounds an objective whose optimum is 0, and the fit says so
-@pytest.mark.filterwarnings("ignore:OneClassSVM ended with a violation .* below tol")
 @parametrize_with_checks(
     [OneClassSVM(), OneClassSVM(0.1, kernel="linear"), OneClassSVM(kernel="precomputed")],
     expected_failed_checks=shortcomings,

@@ -50,6 +50,7 @@ def conclude(
     ridge: float = 0.0,
     points: Any = None,
     stored: bool = True,
+    outward: float = 0.0,
 ) -> None:
     """Store the certificate of stored solutions of duals, and warn if they are inaccurate or the kernel is indefinite.
 
@@ -57,7 +58,8 @@ def conclude(
     move values by more than a share of the tolerance, which the solutions may already exceed, or the gap by a share of
     the largest that passes; otherwise bounds of both are added. ``ridge`` is the largest term beside k(x, x).
     ``points`` are those of the kernel where the model has others than its support vectors. ``stored`` is False where
-    the model has coefficients of its own, rounded to float32: the certificate is then recomputed.
+    the model has coefficients of its own, rounded to float32: the certificate is then recomputed. ``outward`` is the
+    part of the gap by which a boundary was moved on purpose.
     """
     evidence = problem.evidence
     found = total([each.certificate for each in solutions])
@@ -80,7 +82,8 @@ def conclude(
     model.certificate_ = replace(found, convex=evidence is None)
     if evidence is not None:
         warn_nonconvex(type(model).__name__, evidence)
-    warn_inaccurate(model, max(solutions, key=lambda solution: solution.violation), tol, largest, blurred, moved)
+    worst = max(solutions, key=lambda solution: solution.violation)
+    warn_inaccurate(model, worst, tol, largest, blurred, moved, outward)
 
 
 def _noise(solutions, error, largest, dtype):
@@ -118,14 +121,21 @@ def _reach(duals, solutions, noise):
 
 
 def warn_inaccurate(
-    model: Any, worst: Solution, tol: float, largest: float, blurred: float = 0.0, moved: float = 0.0
+    model: Any,
+    worst: Solution,
+    tol: float,
+    largest: float,
+    blurred: float = 0.0,
+    moved: float = 0.0,
+    outward: float = 0.0,
 ) -> None:
     """Warn if the violation of the worst solution exceeds the tolerance, or rounding of k(x, x) up to ``largest``.
 
-    ``blurred`` is the rounding of targets, ``moved`` that of a stored intercept.
+    ``blurred`` is the rounding of targets, ``moved`` that of a stored intercept, ``outward`` a part of the gap
+    that is no defect.
     """
     name, found = type(model).__name__, model.certificate_
-    violation, share = found.kkt, _relative_gap(found, largest)
+    violation, share = found.kkt, _relative_gap(found, largest, outward)
     gap = f" and a relative gap of {share:.3g}" if found.convex else ""
     if violation > tol:
         hidden = worst.violation <= tol and blurred > _NOTICED * tol
@@ -155,9 +165,9 @@ def warn_inaccurate(
     warn_rounded(name, largest, np.linalg.norm(model.dual_coef_, axis=0).max(initial=0.0), tol)
 
 
-def _relative_gap(found, largest):
-    """Return the gap as a share of the objective, or of what k(x, x) up to ``largest`` rounds to; 0 without a gap."""
-    return found.gap / _size(found, largest) if found.convex else 0.0
+def _relative_gap(found, largest, outward):
+    """Return the gap beyond ``outward`` as a share of the objective, or of what k(x, x) up to ``largest`` rounds to."""
+    return max(0.0, found.gap - outward) / _size(found, largest) if found.convex else 0.0
 
 
 def _size(found, largest):

@@ -10,6 +10,7 @@ from mercer._common import Array, ArrayLike, PointsLike
 from mercer.estimators._accuracy import conclude, warn_coarse
 from mercer.estimators._linear import OneNormal
 from mercer.estimators._svm import Boundary, check_share
+from mercer.solvers.svm.bias import outwards
 from mercer.solvers.svm.dual import Dual, certificate, feasible_start
 
 
@@ -91,13 +92,16 @@ class OneClassSVM(OneNormal, Boundary, BaseEstimator):
         check_share("nu", self.nu)
         problem = self._problem(X, None, sample_weight)
         dual, total = self._dual(problem)
-        scale = np.abs(problem.kernel.diag(problem.points)).max()
+        diagonal = problem.kernel.diag(problem.points)
+        scale = np.abs(diagonal).max()
         tol = self.tol * max(float(scale), 1e-300) / max(1.0, total)
         solution, error = self._solve(problem, dual, tol, scale)
         self._store(problem, replace(solution, coef=total * solution.coef))
         self.intercept_: Array = np.array([total * solution.bias], problem.dtype)
         self.offset_: float = -self.intercept_[0]
-        conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem))
+        # float32 kernel values of a matrix are rounded too
+        outward = outwards(solution.bias, np.result_type(diagonal, np.float32), scale)
+        conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem), outward=outward)
         warn_coarse(self, problem, scale, solution.violation, tol)
         return self
 

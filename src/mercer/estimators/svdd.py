@@ -13,6 +13,7 @@ from mercer._compute.points import widened
 from mercer.estimators._accuracy import conclude, warn_coarse
 from mercer.estimators._svm import Boundary, check_C
 from mercer.expansion import squares
+from mercer.solvers.svm.bias import outwards
 from mercer.solvers.svm.dual import certificate, smallest_ball_dual
 
 if TYPE_CHECKING:
@@ -108,7 +109,8 @@ class SVDD(Boundary, BaseEstimator):
         self._norm = float(squares(self.centre_)[0])
         self.radius_: float = float(np.sqrt(max(0.0, self._norm + 2 * solution.bias)))
         self.offset_: float = -(self.radius_**2)
-        conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem))
+        outward = outwards(solution.bias, problem.dtype, scale)
+        conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem), outward=outward)
         warn_coarse(self, problem, scale, solution.violation, tol)
         return self
 

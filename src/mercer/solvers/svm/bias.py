@@ -53,7 +53,12 @@ def inner_bias(solution: Solution, dual: Dual, dtype: type[Any], scale: float) -
     """
     rise = solution.coef < dual.upper
     bias = float(solution.gradient[rise].max()) if rise.any() else solution.bias
-    return bias + _OUTWARDS * float(np.finfo(dtype).eps) * max(abs(bias), float(scale))
+    return bias + outwards(bias, dtype, scale)
+
+
+def outwards(bias: float, dtype: type[Any], scale: float) -> float:
+    """Return by how much `inner_bias` moves a boundary outwards: the gap of coefficients of sum 1 grows by it."""
+    return _OUTWARDS * float(np.finfo(dtype).eps) * max(abs(bias), float(scale))
 
 
 def middle(top: float, bottom: float) -> float:
