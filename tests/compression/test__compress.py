@@ -227,7 +227,7 @@ def test_without_data_the_expansion_is_approximated_in_feature_space():
 
 
 def test_the_fewest_vectors_within_a_loss_are_fewer_for_a_larger_loss():
-    X, y, _ = _toy(n=60)
+    X, y, _ = _toy(n=40)
     model = mc.KernelRidge(0.01, kernel=mc.Gaussian(0.5)).fit(X, y)
     sizes = [
         compress(model, X, y, max_loss=loss, n_vectors=12, random_state=0).report_.vectors_after for loss in (0.05, 0.3)
@@ -236,12 +236,12 @@ def test_the_fewest_vectors_within_a_loss_are_fewer_for_a_larger_loss():
 
 
 def test_a_loss_that_cannot_be_kept_returns_the_model_or_the_limit():
-    X, _, _ = _toy(n=14)
-    y = np.random.default_rng(0).integers(0, 2, 14)
+    X, _, _ = _toy(n=9)
+    y = np.random.default_rng(0).integers(0, 2, 9)
     model = mc.SVC(1e3, kernel=mc.Gaussian(50.0)).fit(X, y)
     whole = compress(model, X, y, max_loss=0.0, random_state=0)
     assert whole.report_.vectors_after == whole.report_.vectors_before
-    assert compress(model, X, y, max_loss=0.0, n_vectors=5, random_state=0).report_.vectors_after == 5
+    assert compress(model, X, y, max_loss=0.0, n_vectors=3, random_state=0).report_.vectors_after == 3
 
 
 @pytest.mark.filterwarnings("ignore:.*pairs of points are unrelated")

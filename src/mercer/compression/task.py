@@ -19,7 +19,7 @@ from mercer.expansion import Expansion
 from mercer.formats import as_expansion
 from mercer.linalg.generator import generator
 from mercer.solvers.few_vectors.noise import refit_at_noise
-from mercer.solvers.few_vectors.refit import refit
+from mercer.solvers.few_vectors.refit import LONGEST, refit
 from mercer.solvers.few_vectors.starts import starts
 from mercer.solvers.svm import one_vs_one
 
@@ -176,17 +176,17 @@ class Task:
         """Return the share of the score that is lost on held-out rows, over all folds."""
         lost, kept = 0.0, 0.0
         for k in range(fold.max() + 1):
-            small = families.with_vectors(self.model, *self._fit(n_vectors, np.flatnonzero(fold != k)))
+            small = families.with_vectors(self.model, *self._fit(n_vectors, np.flatnonzero(fold != k), 1.0))
             out = np.flatnonzero(fold == k)
             y = None if self.y is None else self.y[out]
             seen = measure(self.model, small, take_points(self.blocks[0], out), y)
             lost, kept = lost + seen.loss, kept + seen.score_before
         return lost / max(abs(kept), np.finfo(float).tiny)
 
-    def _fit(self, n_vectors, rows):
+    def _fit(self, n_vectors, rows, longest=LONGEST):
         """Return an expansion of some number of vectors and its intercept, fitted to some rows and their copies."""
         if self.vectors.method is None:
-            chi, intercept = self._fitted(self.vectors.number(n_vectors), rows)
+            chi, intercept = self._fitted(self.vectors.number(n_vectors), rows, longest)
         else:
             chi, intercept = self.vectors.reduced(n_vectors), self.intercept
         # the fit to data has optimised all intercepts but that of an outlier detector
@@ -196,13 +196,13 @@ class Task:
         y, signs = (None if each is None else each[rows] for each in (self.y, self.signs))
         return chi, fitted_intercepts(self.model, values, self.outputs[0][rows], y, signs)
 
-    def _fitted(self, n_vectors, rows):
+    def _fitted(self, n_vectors, rows, longest):
         """Return new vectors and an intercept that approximate the outputs on some rows."""
         psi, blocks = self.psi, [each[rows] for each in self.blocks]
         F = np.concatenate([each[rows] for each in self.outputs])
         signs = None if self.signs is None else self.signs[rows]
         start = starts(blocks[0], F[: len(rows)], signs, n_vectors, psi.points, self.seed)
-        options = {"scale": self._scale(F), "random_state": self.seed, "callback": self.callback}
+        options = {"scale": self._scale(F), "random_state": self.seed, "callback": self.callback, "longest": longest}
         kernel = psi.kernel
         if len(blocks) == 1:
             own = None if self.own is None else self.own[rows]

@@ -39,15 +39,13 @@ def replace_vectors(model: Any, problem: Problem) -> None:
     n, d = problem.points.shape
     if sp.issparse(problem.points):
         require_memory(8 * n * d, model.memory, f"{n} dense rows of {d} features", "landmarks, which stay sparse")
-    X, codes = dense(problem.points), np.repeat(np.arange(len(problem.classes)), problem.counts)
-    weights = problem.upper_bounds(1.0)
+    codes = np.repeat(np.arange(len(problem.classes)), problem.counts)
+    X, codes, weights = _distinct(dense(problem.points), codes, problem.upper_bounds(1.0))
     rng = generator(model.random_state)
     seed = int((rng.integers if isinstance(rng, np.random.Generator) else rng.randint)(2**31 - 1))
-    # the labels of weighted rows count differently, which only the SVC knows
-    labels = codes if np.ptp(weights) == 0 else None
-    accuracies = {} if labels is None else _accuracies(model, X, codes, weights[0], seed)
+    accuracies = _accuracies(model, X, codes, weights, seed)
     best = max(_FITS, key=lambda name: accuracies.get(name, 0.0))
-    kernel, found = _FITS[best](model, X, labels, seed)
+    kernel, found = _FITS[best](model, X, codes, weights / weights.mean(), seed)
     for name in _OF_DUALS:
         vars(model).pop(name)
     model.kernel_, model.support_vectors_ = kernel, found.points.astype(X.dtype)
@@ -55,26 +53,39 @@ def replace_vectors(model: Any, problem: Problem) -> None:
     model.fitted_to_, model.held_out_accuracies_ = best, accuracies
 
 
-def _to_decision_values(model, X, labels, seed):
+def _distinct(X, codes, weights):
+    """Return distinct rows of each class in an order of their values, their classes, and the sums of their weights.
+
+    A weight of 2 is then the same as a repeated row.
+    """
+    # bytes are sorted far faster than rows of numbers; the sum with 0 has no negative zeros
+    rows = np.ascontiguousarray(X + X.dtype.type(0)).view(np.dtype((np.void, X.dtype.itemsize * X.shape[1]))).ravel()
+    _, place = np.unique(rows, return_inverse=True)
+    _, first, place = np.unique(codes * len(X) + place, return_index=True, return_inverse=True)
+    return X[first], codes[first], np.bincount(place, weights)
+
+
+def _to_decision_values(model, X, codes, weights, seed):
     """Return a kernel and vectors that give the decision values of a fitted SVC on rows, as `compress` does."""
     psi, table = model.expansion_, _signs(model)
 
     def answers(points):
-        values = np.asarray(psi(points) + model.intercept_)
+        # solutions from repeated rows and from weights differ by less than single precision
+        values = np.asarray(psi(points) + model.intercept_, np.float32).astype(np.float64)
         return values, table[one_vs_one.decide(values, len(table), model.multi_class, model.break_ties)]
 
     values, own = answers(X)
-    signs = None if labels is None else table[labels]
-    start = starts(X, values, own if signs is None else signs, model.max_vectors, psi.points, seed)
-    options = {"own": own, "scale": np.ones(len(psi)), "random_state": seed}
+    signs = table[codes]
+    start = starts(X, values, signs, model.max_vectors, psi.points, seed)
+    options = {"own": own, "weights": weights, "scale": np.ones(len(psi)), "random_state": seed}
     return refit_at_noise(model.kernel_, start, X, values, answers, signs, **options)
 
 
-def _to_labels(model, X, labels, seed):
+def _to_labels(model, X, codes, weights, seed):
     """Return the kernel of a fitted SVC and vectors fitted to labels: squared errors, then the squared hinge loss."""
-    signs = _signs(model)[labels]
+    signs = _signs(model)[codes]
     start = starts(X, np.zeros(signs.shape), signs, model.max_vectors, X, seed)
-    return model.kernel_, refit(model.kernel_, start, X, signs, signs, random_state=seed)
+    return model.kernel_, refit(model.kernel_, start, X, signs, signs, weights=weights, random_state=seed)
 
 
 # The first one of equal accuracy is used.
@@ -86,23 +97,24 @@ def _signs(model):
     return one_vs_one.class_signs(len(model.classes_), model.multi_class)
 
 
-def _accuracies(model, X, codes, weight, seed):
+def _accuracies(model, X, codes, weights, seed):
     """Return the accuracy of each fit on rows held out of the SVC too; none if all classes have few rows."""
     fold = _folds(codes, seed)
-    right, held = dict.fromkeys(_FITS, 0), 0
+    right, held, total = dict.fromkeys(_FITS, 0.0), 0, 0.0
     for k in range(_FOLDS):
         out = fold == k
         if held >= _ENOUGH or not out.any():
             break
         part = clone(model).set_params(max_vectors=None, class_weight=None, kernel=model.kernel_)
-        part.fit(X[~out], codes[~out], np.full(np.sum(~out), weight)).set_params(max_vectors=model.max_vectors)
+        rest = weights[~out]
+        part.fit(X[~out], codes[~out], rest).set_params(max_vectors=model.max_vectors)
         for name, fit in _FITS.items():
-            kernel, found = fit(part, X[~out], codes[~out], seed)
+            kernel, found = fit(part, X[~out], codes[~out], rest / rest.mean(), seed)
             values = np.asarray(kernel(X[out], found.points)) @ found.coef + found.intercept
             answer = one_vs_one.decide(values, len(part.classes_), model.multi_class, model.break_ties)
-            right[name] += int(np.sum(answer == codes[out]))
-        held += int(out.sum())
-    return {name: count / held for name, count in right.items()} if held else {}
+            right[name] += float(weights[out] @ (answer == codes[out]))
+        held, total = held + int(out.sum()), total + float(weights[out].sum())
+    return {name: count / total for name, count in right.items()} if held else {}
 
 
 def _folds(codes, seed):

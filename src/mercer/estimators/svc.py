@@ -86,7 +86,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
     fitted_to_ : {"decision values", "labels"}
         What free vectors were fitted to, the better on held-out rows; only with these.
     held_out_accuracies_ : dict
-        Accuracy of both fits on the held-out rows; empty with weights, where only decision values are fitted.
+        Accuracy of both fits on the held-out rows, by their weights; empty if no class has four distinct rows.
     n_iter_ : int array (m,)
         Number of pairs optimised.
     restricted_dual_ : dict
@@ -115,8 +115,9 @@ class SVC(SupportVectorClassifier, BaseEstimator):
     ``max_vectors`` fits free vectors twice: to the decision values of the machine over all points as `compress` does,
     and from the start to the labels, by squared errors and then by the squared hinge loss without a penalty. Machine
     and both fits are repeated without each of up to 4 folds, until 1 000 rows were held out; the fit with fewer errors
-    there is used, on all points. Points are made dense. For kernels without gradient, such as one on objects or a given
-    matrix, that many support vectors are selected greedily and become the landmarks of the machine.
+    there is used, on all points. Weights count in both fits, and equal rows of a class are one row with the sum of
+    their weights. Points are made dense. For kernels without gradient, such as one on objects or a given matrix, that
+    many support vectors are selected greedily and become the landmarks of the machine.
 
     References
     ----------

@@ -103,3 +103,22 @@ def test_descend_evaluates_no_more_often_than_it_may(passes):
     best = descend(rosenbrock, np.array([-1.2, 1.0]), passes, lambda: calls.append(1))
     assert len(found) == len(calls) == passes
     assert not passes or rosenbrock(best)[0] == min(found)
+
+
+def test_a_weight_counts_as_repeated_rows(global_random_seed):
+    rng, X, F, U, Z, B = problem(global_random_seed)
+    counts, b, kernel = rng.integers(0, 4, len(X)), rng.normal(size=2), mc.Gaussian(0.3)
+    weighted = Objective(kernel, X, F, U, True, counts.astype(float))
+    repeated = Objective(kernel, *(np.repeat(each, counts, axis=0) for each in (X, F, U)), True)
+    for found, expected in (
+        (weighted.least_squares(Z, 0.1), repeated.least_squares(Z, 0.1)),
+        (weighted.margins(Z, B, b, 0.3, 0.1), repeated.margins(Z, B, b, 0.3, 0.1)),
+        (weighted.coefficients(Z), repeated.coefficients(Z)),
+    ):
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4 * np.abs(other).max())
+    outputs = [
+        Objective(kernel, X, F, weights=counts).loss(Z, B, b, 0.3),
+        Objective(kernel, *(np.repeat(each, counts, axis=0) for each in (X, F))).loss(Z, B, b, 0.3),
+    ]
+    assert outputs[0] == pytest.approx(outputs[1], rel=1e-12)

@@ -56,11 +56,25 @@ def test_kernels_that_take_longer_get_fewer_passes(monkeypatch):
     monkeypatch.setattr(module, "_WORK", 6e5)
     X, start = np.random.default_rng(0).random((100, 9)), np.zeros((5, 9))
     part = {name: Objective(kernel, X, X[:, :1], np.ones((100, 1))) for name, kernel in COSTS.items()}
-    found = {name: module._affordable(each, each, start) for name, each in part.items()}
+    found = {name: module._affordable(each, each, start, 1) for name, each in part.items()}
     # 500 values of 2 * 9 multiplications each, and those of the coefficients
     assert found["plain"] == (int(6e5 / (500 * (18 + 5 + 3))), int(6e5 / (500 * (18 + 3))))
     assert found["twice"] == (int(6e5 / (500 * (36 + 5 + 3))), int(6e5 / (500 * (36 + 3))))
     assert found["local"] == found["coordinatewise"] == module._LEAST
+
+
+def test_short_passes_are_up_to_five_times_as_many():
+    # 500 values of 18 + 5 + 3 multiplications, or 4e5 times as many
+    assert module._passes(500, 26, 16, 120, module.LONGEST) == 600
+    assert module._passes(5e5, 60, 16, 120, module.LONGEST) == int(1e10 / 3e7)
+    assert module._passes(2e8, 26, 16, 120, module.LONGEST) == 120
+
+
+def test_fits_over_few_rows_may_take_five_times_as_many_passes():
+    X, most = np.linspace(-1, 1, 20)[:, None], []
+    for options in ({"longest": 1.0}, {}):
+        refit(mc.Gaussian(1.0), X[:1], X, mc.Gaussian(1.0)(X, X[:1]), callback=lambda _, k: most.append(k), **options)
+    assert sorted(set(most)) == [300, 1500]
 
 
 def test_outputs_far_from_the_boundary_are_missed_where_that_lowers_held_out_errors(monkeypatch, global_random_seed):

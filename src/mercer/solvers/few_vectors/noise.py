@@ -16,7 +16,7 @@ from mercer import landmarks
 from mercer._common import Array, Seed
 from mercer.kernels import Gaussian
 from mercer.solvers.few_vectors.objective import Objective
-from mercer.solvers.few_vectors.refit import LOW_WEIGHT, VALUES, refit, standard_errors
+from mercer.solvers.few_vectors.refit import LONGEST, LOW_WEIGHT, VALUES, refit, standard_errors
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -46,41 +46,46 @@ def refit_at_noise(
     signs: Array | None = None,
     *,
     own: Array | None = None,
+    weights: Array | None = None,
     scale: Any,
     random_state: Seed,
     callback: Callable[..., Any] | None = None,
+    longest: float = LONGEST,
 ) -> tuple[Kernel, Refit]:
     r"""Return a kernel and `refit` to the outputs of a model at rows X (n, d) and noisy copies of them, or to labels.
 
-    ``outputs`` (n, m) and their signs ``own`` are those of the model at X, ``answers`` gives both at other points, and
-    ``signs`` are those of the labels. A row has normal noise of standard
-    deviation :math:`\lambda r / \sqrt d`, with r its mean distance to the 5 nearest rows. The level :math:`\lambda` of
-    1/2 or 1 is that with the smallest loss on rows held out of a shorter fit: at outputs in (-1, 1) the squared
-    difference, elsewhere the violation of the margin. The gamma of a Gaussian kernel is halved while fewer held-out
+    ``outputs`` (n, m) and their signs ``own`` are those of the model at X, ``answers`` gives both at other points,
+    ``signs`` are those of the labels, and ``weights`` (n,) the factors of rows in all sums. A row has normal noise of
+    standard deviation :math:`\lambda r / \sqrt d`, with r its mean distance to the 5 nearest rows. The level
+    :math:`\lambda` of 1/2 or 1 is that with the smallest loss on rows held out of a shorter fit: at outputs in (-1, 1)
+    the squared difference, elsewhere the violation of the margin. The gamma of a Gaussian kernel is halved while fewer
+    held-out
     rows with noise have an output of the wrong sign: few vectors follow a boundary better with wider functions.
 
     Labels lead to fewer errors than the outputs of the model, or to far more. A shorter fit to each shows which on
     held-out rows. Below 4 096 rows the labels must be better by a standard error; from there on the outputs must be,
     because noisy copies of many rows take long.
     """
-    options = {"scale": scale, "random_state": random_state, "callback": callback}
-    trials = _Trials(kernel, start, X, outputs, own, answers, signs, options)
+    options = {"scale": scale, "random_state": random_state, "callback": callback, "longest": longest}
+    weights = np.ones(len(X)) if weights is None else weights
+    trials = _Trials(kernel, start, X, outputs, own, answers, signs, weights, options)
     labels = signs is not None and not trials.held.all()
     if labels and len(X) >= _MANY and trials.lead_of_labels(kernel) > -_STANDARD_ERRORS:
         return kernel, trials.to_labels()
     wider, found, level = trials.best()
     if labels and len(X) < _MANY and trials.lead_of_labels(wider, found) > _STANDARD_ERRORS:
         return kernel, trials.to_labels()
-    return wider, refit(wider, start, *trials.noisy(slice(None), level, trials.copies), labelled=False, **options)
+    rows, weights = trials.noisy(slice(None), level, trials.copies)
+    return wider, refit(wider, start, *rows, labelled=False, weights=weights, **options)
 
 
 class _Trials:
     """Shorter fits without held-out rows, to outputs with noise and to labels."""
 
-    def __init__(self, kernel, start, X, outputs, own, answers, signs, options):
+    def __init__(self, kernel, start, X, outputs, own, answers, signs, weights, options):
         self.kernel, self.start = kernel, start
         self.X, self.outputs, self.own = X, outputs, own
-        self.answers, self.signs, self.options = answers, signs, options
+        self.answers, self.signs, self.weights, self.options = answers, signs, weights, options
         columns = self.outputs.shape[1] if self.own is None else np.abs(self.own).sum(axis=1).mean()
         self.held = np.arange(len(X)) % _HELD == 0
         self.copies = 0 if self.held.all() else wanted_copies(len(X), len(start), X.shape[1], columns)
@@ -88,22 +93,25 @@ class _Trials:
         self.answered = {}
 
     def noisy(self, rows, level, copies):
-        """Return some of the rows with noisy copies, the outputs of the model there, and their signs or None."""
+        """Return some of the rows with noisy copies, outputs there and their signs or None; and the weights."""
         X, outputs, own = self.X[rows], self.outputs[rows], None if self.own is None else self.own[rows]
         added = noise(X, level * self.sizes[rows], copies, self.options["random_state"])
         if not len(added):
-            return X, outputs, own
+            return (X, outputs, own), self.weights[rows]
+        weights = np.tile(self.weights[rows], 1 + copies)
         added = np.maximum(added, 0) if self.kernel.tags.nonnegative else added
         others, signs = self.answers(added)
         signs = None if own is None else np.concatenate([own, signs])
-        return np.concatenate([X, added]), np.concatenate([outputs, others]), signs
+        rows = np.concatenate([X, added]), np.concatenate([outputs, others]), signs
+        return rows, weights
 
     def of_outputs(self, kernel, level, copies):
         """Return points, coefficients and intercepts fitted to outputs."""
         if (level, copies) not in self.answered:
             # the same for all kernels
             self.answered[level, copies] = self.noisy(~self.held, level, copies)
-        return self._fit(kernel, *self.answered[level, copies], labelled=False)
+        rows, weights = self.answered[level, copies]
+        return self._fit(kernel, *rows, weights=weights, labelled=False)
 
     def best(self):
         """Return kernel, fit and level of the smallest loss on held-out rows; without copies none is fitted."""
@@ -113,8 +121,8 @@ class _Trials:
         if self.own is None:
             fits = [self.of_outputs(kernel, level, self.copies)]
         else:
-            rows = self.noisy(self.held, level, self.copies)
-            kernel, *fits = _widened(kernel, *rows, lambda each: self.of_outputs(each, level, self.copies))
+            rows, weights = self.noisy(self.held, level, self.copies)
+            kernel, *fits = _widened(kernel, *rows, weights, lambda each: self.of_outputs(each, level, self.copies))
         fits += [self.of_outputs(kernel, level, self.copies) for level in _LEVELS[1:]]
         losses = [self._unseen(kernel, self.own).loss(*found, LOW_WEIGHT) for found in fits]
         best = int(np.argmin(losses))
@@ -126,33 +134,35 @@ class _Trials:
         if found is None:
             # one copy is enough for the comparison
             found = self.of_outputs(kernel, _LEVELS[0], min(self.copies, 1))
-        self.labelled = self._fit(self.kernel, self.X[seen], self.outputs[seen], self.signs[seen])
-        pairs = ((kernel, found), (self.kernel, self.labelled))
-        return standard_errors(*(self._unseen(each, self.signs).count_errors(*fit) for each, fit in pairs))
+        rows, weights = (self.X[seen], self.outputs[seen], self.signs[seen]), self.weights[seen]
+        self.labelled = self._fit(self.kernel, *rows, weights=weights)
+        pairs, held = ((kernel, found), (self.kernel, self.labelled)), self.weights[self.held]
+        return standard_errors(*(held * self._unseen(each, self.signs).count_errors(*fit) for each, fit in pairs))
 
     def to_labels(self):
         """Return the fit to the labels of all rows, from where the shorter one ended."""
         start, share = self.labelled[0], 1 - _TRIAL
-        return refit(self.kernel, start, self.X, self.outputs, self.signs, share=share, **self.options)
+        rows = self.X, self.outputs, self.signs
+        return refit(self.kernel, start, *rows, weights=self.weights, share=share, **self.options)
 
     def _fit(self, kernel, rows, outputs, signs, **options):
-        found = refit(kernel, self.start, rows, outputs, signs, share=_TRIAL, **self.options, **options)
+        options = {**self.options, **options, "share": _TRIAL, "longest": 1.0}
+        found = refit(kernel, self.start, rows, outputs, signs, **options)
         return found.points, found.coef / self.options["scale"], found.intercept / self.options["scale"]
 
     def _unseen(self, kernel, signs):
         """Return the objective on held-out rows."""
         held, scale = self.held, self.options["scale"]
-        return Objective(
-            kernel, self.X[held], self.outputs[held] / scale, None if signs is None else signs[held], inside=True
-        )
+        signs = None if signs is None else signs[held]
+        return Objective(kernel, self.X[held], self.outputs[held] / scale, signs, True, self.weights[held])
 
 
-def _widened(kernel, X, outputs, signs, fit):
+def _widened(kernel, X, outputs, signs, weights, fit):
     """Return a kernel and its fit; the gamma of a Gaussian is halved while fewer rows get an output of wrong sign."""
     found = fit(kernel)
 
     def errors(kernel, found):
-        return np.mean(Objective(kernel, X, outputs, signs).count_errors(*found) > 0)
+        return np.average(Objective(kernel, X, outputs, signs).count_errors(*found) > 0, weights=weights)
 
     least = errors(kernel, found)
     for _ in range(_HALVINGS if type(kernel) is Gaussian else 0):

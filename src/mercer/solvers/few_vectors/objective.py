@@ -42,11 +42,18 @@ _FLAT = 1e-3
 class Objective:
     """Objectives over points and coefficients on rows with outputs F (n, m), and signs (n, m) or None, in tiles.
 
-    With ``inside`` outputs in (-1, 1) count fully: there `margins` asks for the outputs, elsewhere for the signs.
+    Rows count with their ``weights`` (n,), 1 by default; "per row" means over the sum of the weights. With ``inside``
+    outputs in (-1, 1) count fully: there `margins` asks for the outputs, elsewhere for the signs.
     """
 
     def __init__(
-        self, kernel: Kernel, X: Any, outputs: Array, signs: Array | None = None, inside: bool = False
+        self,
+        kernel: Kernel,
+        X: Any,
+        outputs: Array,
+        signs: Array | None = None,
+        inside: bool = False,
+        weights: Array | None = None,
     ) -> None:
         self.kernel: Kernel = kernel
         self.shape: tuple[int, int] = outputs.shape
@@ -66,6 +73,9 @@ class Objective:
         self._F64 = [outputs[rows] for rows in cuts]
         self._signs = None if signs is None else [np.asarray(signs[rows], np.float32) for rows in cuts]
         self._inside = [(np.abs(F) < 1) & inside for F in self._F32]
+        self.weights: Array = np.ones(len(X)) if weights is None else weights
+        self._weights = [self.weights[rows] for rows in cuts]
+        self._mass: float = float(np.sum(self.weights))
 
     def fit_outputs(self, Z: Array, passes: int, callback: Callable[..., Any] | None = None) -> Array:
         """Return points (p, d) that minimise the least-squares objective from Z."""
@@ -82,7 +92,7 @@ class Objective:
         """Return points, coefficients and intercepts that minimise `margins` from Z, B and b."""
         (p, d), m = Z.shape, len(b)
         # L^T B and scaled points have curvatures of similar size: coefficients of near points are correlated
-        gram = self._products(Z)[0] / self.shape[0]
+        gram = self._products(Z)[0] / self._mass
         ridge = max(_RIDGE * np.trace(gram) / p, np.finfo(np.float64).tiny)
         L = scipy.linalg.cholesky(gram + ridge * np.eye(p), lower=True)
         steep = self._steepness(Z, B)[:, None]
@@ -111,18 +121,20 @@ class Objective:
             K = self.kernel.evaluate(tiles[i])
             # sums in float64, because the condition of the equations is the square of that of the values
             K64 = K.astype(np.float64)
-            parts[i] = K, K64 @ K64.T, K64.sum(axis=1), K64 @ self._F64[i]
+            weighted = K64 * self._weights[i]
+            parts[i] = K, weighted @ K64.T, weighted.sum(axis=1), weighted @ self._F64[i]
 
         run_in_single_threads(evaluate, len(tiles))
-        n, p, total = self.shape[0], len(Z), np.sum([F.sum(axis=0) for F in self._F64], axis=0)
+        n, p = self._mass, len(Z)
         gram, mass, right = (_total(part[k] for part in parts) for k in (1, 2, 3))
-        B, b = _solve(gram, mass, right, total, n, ridge)
+        B, b = _solve(gram, mass, right, self._sums(), n, ridge)
         B32, b32 = B.astype(np.float32), b.astype(np.float32)
         sums = [None] * len(self._points)
 
         def differentiate(i):
             D = parts[i][0].T @ B32 + b32 - self._F32[i]
-            sums[i] = np.sum(D * D, dtype=np.float64), self.kernel.gradient(tiles[i], 2 * B32 @ D.T)
+            weighted = D * self._weights[i][:, None].astype(np.float32)
+            sums[i] = np.sum(D * weighted, dtype=np.float64), self.kernel.gradient(tiles[i], 2 * B32 @ weighted.T)
 
         run_in_single_threads(differentiate, len(tiles))
         value = _total(each[0] for each in sums) + n * ridge * np.sum(B * B)
@@ -146,13 +158,14 @@ class Objective:
             error = (S - self._F32[i][:, columns]) * concerned
             inside = self._inside[i][:, columns]
             violation = np.where(inside, 0, np.maximum(concerned - U * S, 0))
+            counted = self._weights[i][:, None].astype(np.float32)
             D = np.where(inside, 1, np.float32(weight)) * error
-            value = np.sum(D * error, dtype=np.float64) + np.sum(violation * violation, dtype=np.float64)
-            D = 2 * (D - U * violation)
+            value = np.sum(counted * (D * error + violation * violation), dtype=np.float64)
+            D = 2 * counted * (D - U * violation)
             sums[i] = value, self.kernel.gradient(tile, part @ D.T), K @ D, D.sum(axis=0, dtype=np.float64)
 
         run_in_single_threads(task, len(sums))
-        n, value, slope = self.shape[0], *(_total(each[k] for each in sums) for k in range(2))
+        n, value, slope = self._mass, *(_total(each[k] for each in sums) for k in range(2))
         slope_B, slope_b = np.zeros(B.shape), np.zeros(b.shape)
         for i, columns in enumerate(self._columns):
             slope_B[:, columns] += sums[i][2]
@@ -164,7 +177,8 @@ class Objective:
         if self._signs is not None:
             return self.margins(Z, B, b, weight, 0.0)[0]
         S = (np.asarray(self.kernel(X, Z)) @ B + b for X in self._X64)
-        return _total(np.sum(np.square(each - F)) for each, F in zip(S, self._F64, strict=True)) / self.shape[0]
+        tiles = zip(S, self._F64, self._weights, strict=True)
+        return _total(np.sum(w[:, None] * np.square(each - F)) for each, F, w in tiles) / self._mass
 
     def count_errors(self, Z: Array, B: Array, b: Array) -> Array:
         """Return how many binary classifiers that concern a row give it the wrong sign (n,)."""
@@ -182,9 +196,12 @@ class Objective:
     def coefficients(self, Z: Array) -> tuple[Array, Array]:
         """Return the best coefficients (p, m) and intercepts (m,) over points, in float64."""
         gram, mass, right = self._products(Z)
-        n, total = self.shape[0], np.sum([F.sum(axis=0) for F in self._F64], axis=0)
-        ridge = max(_RIDGE * 1e-3 * np.trace(gram) / (n * len(Z)), self._floor(Z))
-        return _solve(gram, mass, right, total, n, ridge)
+        ridge = max(_RIDGE * 1e-3 * np.trace(gram) / (self._mass * len(Z)), self._floor(Z))
+        return _solve(gram, mass, right, self._sums(), self._mass, ridge)
+
+    def _sums(self):
+        """Return the sum of the outputs (m,)."""
+        return _total(w @ F for w, F in zip(self._weights, self._F64, strict=True))
 
     def _lower(self, Z, others):
         """Return lower bounds of the points followed by ``others`` coefficients; None without bounds."""
@@ -199,11 +216,12 @@ class Objective:
         def task(i):
             # the expected square of a sum with random signs is the sum of squares
             signs = np.random.default_rng(i).choice(np.array([-1, 1], np.float32), (1, len(self._points[i])))
+            signs *= np.sqrt(self._weights[i], dtype=np.float32, casting="same_kind")
             slope = self.kernel.gradient(Tile(Points(Z32), self._points[i]), np.repeat(signs, len(Z), axis=0))
             squares[i] = np.sum(slope * slope, axis=1)
 
         run_in_single_threads(task, len(squares))
-        curvature = _total(squares) / self.shape[0] * np.sum(B * B, axis=1) * self.concerned / B.shape[1]
+        curvature = _total(squares) / self._mass * np.sum(B * B, axis=1) * self.concerned / B.shape[1]
         typical = curvature.mean()
         if typical < np.finfo(np.float64).tiny:
             # one row says nothing about the scales
@@ -213,9 +231,10 @@ class Objective:
     def _products(self, Z):
         """Return K^T K, K^T 1 and K^T F in float64."""
         gram, mass, right = 0.0, 0.0, 0.0
-        for X, F in zip(self._X64, self._F64, strict=True):
+        for X, F, w in zip(self._X64, self._F64, self._weights, strict=True):
             K = np.asarray(self.kernel(X, Z), np.float64)
-            gram, mass, right = gram + K.T @ K, mass + K.sum(axis=0), right + K.T @ F
+            weighted = K.T * w
+            gram, mass, right = gram + weighted @ K, mass + weighted.sum(axis=1), right + weighted @ F
         return gram, mass, right
 
     def _ridge(self, Z):

@@ -29,6 +29,8 @@ _WEIGHT, LOW_WEIGHT, _STANDARD_ERRORS = 0.1, 0.01, 2.0
 _TRIAL = 1 / 8
 # Most and fewest passes over the data of each descent, and the multiplications that limit their number in between.
 _MOST, _LEAST, _WORK = (120, 180), (16, 24), 3.4e11
+# Factor by which passes may be more where they are short, and the multiplications of a descent that has more.
+LONGEST, _SHORT_WORK = 5, 1e10
 # Kernel values of a pass above which the multiplications may grow in proportion.
 _LARGE = 1e7
 
@@ -51,9 +53,11 @@ def refit(
     *,
     labelled: bool = True,
     copies: int = 1,
+    weights: Array | None = None,
     scale: Array | None = None,
     passes: Any = None,
     share: float = 1.0,
+    longest: float = LONGEST,
     random_state: Seed = None,
     callback: Callable[..., Any] | None = None,
 ) -> Refit:
@@ -84,14 +88,19 @@ def refit(
         Whether the signs are those of labels, which the outputs may contradict.
     copies : int
         X consists of that many stacked copies of the same rows, which are held out together.
+    weights : array (n,), optional
+        Factors of the rows in both sums; 1 by default.
     scale : array (m,), optional
         Units of the columns; 1 by default.
     passes : (int, int), optional
         Most passes over the data in the first and the second descent. Default: 120 and 180, or fewer so that a descent
         takes 3.4e11 multiplications (3.4e11 per 1e7 kernel values of a pass if these are more), but at least 16 and 24;
-        a kernel value counts with ``kernel.multiplications``.
+        a kernel value counts with ``kernel.multiplications``. Up to ``longest`` times as many if they take 1e10
+        multiplications.
     share : float
         Share of the default passes, at least one in each descent.
+    longest : float
+        Largest factor of the default passes over few rows.
     random_state : int, RandomState, Generator or None
         For the subset of rows and the held-out rows.
     callback : callable, optional
@@ -121,9 +130,10 @@ def refit(
     start = np.maximum(start, 0) if kernel.tags.nonnegative else start
     scale = np.ones(outputs.shape[1]) if scale is None else scale
     rows = _drawn(len(X), len(start), random_state)
-    part = Objective(kernel, X[rows], outputs[rows] / scale)
-    whole = None if signs is None else Objective(kernel, X, outputs / scale, signs, inside=not labelled)
-    passes = [int(np.ceil(share * each)) for each in _affordable(part, whole, start)] if passes is None else passes
+    weights = np.ones(len(X)) if weights is None else weights
+    part = Objective(kernel, X[rows], outputs[rows] / scale, weights=weights[rows])
+    whole = None if signs is None else Objective(kernel, X, outputs / scale, signs, not labelled, weights)
+    passes = passes or [int(np.ceil(share * each)) for each in _affordable(part, whole, start, longest)]
     trial = int(_TRIAL * passes[1]) if labelled else 0
     done, most = itertools.count(1), sum(passes) + 2 * trial
 
@@ -137,8 +147,8 @@ def refit(
         weight = _WEIGHT if labelled else LOW_WEIGHT
         if trial and len(X) > copies:
             held = _held_out(len(X), copies, random_state)
-            halves = [Objective(kernel, X[rows], outputs[rows] / scale, signs[rows]) for rows in (~held, held)]
-            weight = _select_weight(*halves, copies, (Z, B, b), trial, progress)
+            data = X, outputs / scale, signs, weights
+            weight = _select_weight(kernel, data, held, copies, (Z, B, b), trial, progress)
         Z, B, b = whole.fit_margins(Z, B, b, weight, passes[1], progress)
     return Refit(Z, B * scale, b * scale)
 
@@ -150,11 +160,13 @@ def _held_out(n, copies, random_state):
     return np.tile(mask, copies)
 
 
-def _select_weight(seen, held, copies, start, passes, callback):
-    """Return the weight mu with fewer errors on held-out rows."""
+def _select_weight(kernel, data, held, copies, start, passes, callback):
+    """Return the weight mu with fewer errors on held-out rows of the data: X, outputs, signs and weights."""
+    halves = ([each[rows] for each in data] for rows in (~held, held))
+    seen, held = (Objective(kernel, *rows, weights=weights) for *rows, weights in halves)
     first, low = (seen.fit_margins(*start, weight, passes, callback) for weight in (_WEIGHT, LOW_WEIGHT))
     # copies of a row are not independent
-    errors = (held.count_errors(*each).reshape(copies, -1).sum(axis=0) for each in (first, low))
+    errors = ((held.weights * held.count_errors(*each)).reshape(copies, -1).sum(axis=0) for each in (first, low))
     return LOW_WEIGHT if standard_errors(*errors) > _STANDARD_ERRORS else _WEIGHT
 
 
@@ -177,18 +189,19 @@ def _drawn(n, p, random_state):
     return slice(None) if n <= most else landmarks.uniform(np.empty((n, 1)), most, random_state)
 
 
-def _affordable(part, whole, start):
+def _affordable(part, whole, start, longest):
     """Return the passes of both descents."""
     (n, m), (p, d) = part.shape, start.shape
     values = 2 * part.kernel.multiplications(d)
     each = values + p + 3 * m
     if whole is None:
         # the work of both descents goes into the first
-        return _passes(n * p, each / 2, sum(_LEAST), sum(_MOST)), 0
-    second = _passes(whole.shape[0] * p, values + 3 * whole.concerned, _LEAST[1], _MOST[1])
-    return _passes(n * p, each, _LEAST[0], _MOST[0]), second
+        return _passes(n * p, each / 2, sum(_LEAST), sum(_MOST), longest), 0
+    second = _passes(whole.shape[0] * p, values + 3 * whole.concerned, _LEAST[1], _MOST[1], longest)
+    return _passes(n * p, each, _LEAST[0], _MOST[0], longest), second
 
 
-def _passes(values, each, least, most):
+def _passes(values, each, least, most, longest):
     """Return the passes of a descent with some number of kernel values per pass, and multiplications for each."""
-    return int(np.clip(_WORK * max(1.0, values / _LARGE) / (values * each), least, most))
+    passes = np.clip(_WORK * max(1.0, values / _LARGE) / (values * each), least, most)
+    return int(np.clip(_SHORT_WORK / (values * each), passes, longest * passes))
