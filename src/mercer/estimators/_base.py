@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn import config_context
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
 
@@ -23,6 +22,7 @@ from mercer._compute.table import as_table
 from mercer._compute.targets import refuse_targets
 from mercer.distributed import by_blocks
 from mercer.estimators._blocks import sample_rows
+from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._landmarks import check_landmarks, check_rule_and_number
 from mercer.estimators._portable import Portable
 from mercer.estimators._renamed import refuse_renamed

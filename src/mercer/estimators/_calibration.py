@@ -5,10 +5,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import expit
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 
 from mercer._common import Array
+from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 
 
 class _GivenValues(ClassifierMixin, BaseEstimator):

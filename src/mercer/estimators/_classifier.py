@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, PointsLike, check_choice, check_positive, check_weights
@@ -14,6 +13,7 @@ from mercer._compute.points import take_points
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import as_labels
+from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._linear import is_linear, normals, require_linear
 from mercer.estimators._svm import (
     Problem,

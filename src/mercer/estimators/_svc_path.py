@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from mercer._common import ArrayLike, Memory, PointsLike
 from mercer.estimators._classifier import ClassificationProblem, store
+from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import check_positives, copy_validation
 from mercer.estimators.svc import SVC
 from mercer.solvers.svm.dual import certificate

@@ -6,11 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import (
@@ -27,6 +26,7 @@ from mercer._compute.targets import as_real_targets
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import KernelEstimator, check_lengths, count_rows
+from mercer.estimators._inherited import OutlierMixin, RegressorMixin
 from mercer.estimators._linear import OneNormal, is_linear, normals
 from mercer.expansion import Expansion
 from mercer.gram import Gram, kept_product, prepare_product
@@ -117,6 +117,8 @@ class SupportVectorEstimator(KernelEstimator):
         dual_coef_: Array = field(init=False)
         certificate_: Certificate = field(init=False)
         n_iter_: Any = field(init=False)
+
+        def set_fit_request(self, *, sample_weight: bool | str | None = None) -> Self: ...
 
     def _check_solver(self):
         check_positive("tol", self.tol)

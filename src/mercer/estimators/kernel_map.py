@@ -7,7 +7,6 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, relative_tolerance
@@ -16,6 +15,7 @@ from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
 from mercer.estimators._blocks import landmarks_of, training_blocks
+from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import store_trace_error
 from mercer.estimators._plan import require_plan
 from mercer.expansion import features

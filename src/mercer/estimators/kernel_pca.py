@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,6 +14,7 @@ from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
 from mercer.estimators._blocks import landmarks_of, training_blocks
+from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import has_given_landmarks, landmark_features, store_trace_error
 from mercer.estimators._portable import portable
 from mercer.expansion import features

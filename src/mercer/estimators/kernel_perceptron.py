@@ -6,13 +6,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_integer, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
 from mercer.estimators._base import KernelEstimator, as_labels, in_float64, refuse_weights
+from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.linalg.generator import generator

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
-from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.base import MultiOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import (
@@ -28,6 +28,7 @@ from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_precision
 from mercer.estimators._base import KernelEstimator, check_lengths, in_float64
 from mercer.estimators._blocks import column_of, landmarks_of, training_blocks
+from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._landmarks import landmark_features, store_trace_error, uses_all_points
 from mercer.expansion import features
 from mercer.learning.tuning import METHODS, tune_ridge

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_weights
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.estimators._base import KernelEstimator, check_lengths, count_rows, inner_has
+from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._portable import portable
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import features

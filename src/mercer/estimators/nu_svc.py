@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from mercer._common import ArrayLike, PointsLike, refuse_large, warn
 from mercer.estimators._classifier import SupportVectorClassifier
+from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import check_share
 
 # A sum of coefficients counts as larger than the prescribed one from this share of it on.

@@ -6,12 +6,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from mercer._common import Array, PointsLike, check_integer, warn
 from mercer._compute.points import count_points
 from mercer.distributed import as_blocks, by_blocks
 from mercer.estimators._base import KernelTransformer, in_float64, refuse_weights
+from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._plan import require_plan
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate

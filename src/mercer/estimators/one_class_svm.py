@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from mercer._common import Array, ArrayLike, PointsLike
 from mercer.estimators._accuracy import conclude, warn_coarse
+from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._linear import OneNormal
 from mercer.estimators._svm import Boundary, check_share
 from mercer.solvers.svm.bias import outwards

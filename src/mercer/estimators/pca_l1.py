@@ -3,12 +3,12 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, Seed, check_flag, check_integer, warn
 from mercer.estimators._base import AllOrNothing, refuse_weights, require_rows, validated_rows
+from mercer.estimators._inherited import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca_l1
 from mercer.solvers._certify import Residuals

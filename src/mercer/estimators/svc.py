@@ -1,13 +1,12 @@
 """SVC: support vector classification with any kernel, one-vs-one or one-vs-rest."""
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Self
-
-from sklearn.base import BaseEstimator
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Self
 
 from mercer._common import ArrayLike, PointsLike, Seed, check_integer
 from mercer.estimators import _restricted_svm as restricted
 from mercer.estimators._classifier import SupportVectorClassifier
+from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import landmark_features, store_trace_error
 from mercer.estimators._svm import check_C, name_mean
 from mercer.expansion import features
@@ -145,6 +144,11 @@ class SVC(SupportVectorClassifier, BaseEstimator):
     rule: str = "randomly_pivoted"
     max_vectors: int | None = None
     random_state: Seed = None
+
+    if TYPE_CHECKING:
+        # stored by `few_vectors`
+        fitted_to_: str = field(init=False)
+        held_out_accuracies_: dict[str, float] = field(init=False)
 
     def fit(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the classifier to training points.

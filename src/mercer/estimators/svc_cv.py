@@ -7,13 +7,13 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 
 from mercer._common import Array, PointsLike, check_choice
 from mercer.estimators._calibration import calibrated, fit_calibration
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
+from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._portable import portable
 from mercer.estimators._search import GridSearch
 from mercer.estimators.svc import SVC

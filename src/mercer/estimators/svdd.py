@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from mercer._common import Array, ArrayLike, PointsLike, warn
 from mercer._compute.points import widened
 from mercer.estimators._accuracy import conclude, warn_coarse
+from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import Boundary, check_C
 from mercer.expansion import squares
 from mercer.solvers.svm.bias import outwards

@@ -4,9 +4,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from mercer._common import ArrayLike, PointsLike, check_choice, check_number
+from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._svm import Regression, check_C, name_mean
 from mercer.solvers.svm.dual import Dual
 

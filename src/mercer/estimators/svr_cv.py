@@ -6,10 +6,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import check_scoring
 
 from mercer._common import Array, ArrayLike, check_number
+from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._search import GridSearch
 from mercer.estimators._svm import RegressionProblem, centre_and_scale, regression_tolerance, store_vectors
 from mercer.estimators.svr import SVR

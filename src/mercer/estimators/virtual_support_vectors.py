@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
@@ -15,6 +15,7 @@ from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import as_rows, count_points, join_points, take_points
 from mercer._compute.table import Table, as_table
 from mercer.estimators._base import AllOrNothing, count_rows, inner_has
+from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._portable import portable
 
 # Attributes of the fitted estimator that this one shows too.

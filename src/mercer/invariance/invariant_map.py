@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.linalg
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, check_number
 from mercer.estimators._base import AllOrNothing, validated_rows
+from mercer.estimators._inherited import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.invariance._tangents import tangent_covariance
 from mercer.kernels import Mapped
 from mercer.kernels.base import require_kernel

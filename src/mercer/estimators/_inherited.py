@@ -1,0 +1,49 @@
+"""Base classes of scikit-learn, whose source has no types, with the types of the methods that users call."""
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+if TYPE_CHECKING:
+    from sklearn import base
+
+    from mercer._common import Array, ArrayLike, PointsLike
+
+    class BaseEstimator(base.BaseEstimator):
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+
+    class _Supervised:
+        def score(self, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+        def set_score_request(self, *, sample_weight: bool | str | None = None) -> Self: ...
+
+    class ClassifierMixin(_Supervised, base.ClassifierMixin): ...
+
+    class RegressorMixin(_Supervised, base.RegressorMixin): ...
+
+    class OutlierMixin(base.OutlierMixin):
+        def fit_predict(self, X: PointsLike, y: ArrayLike | None = None, **kwargs: Any) -> Array: ...
+
+    class TransformerMixin(base.TransformerMixin):
+        def fit_transform(self, X: PointsLike, y: ArrayLike | None = None, **fit_params: Any) -> Any: ...
+        def set_output(self, *, transform: Literal["default", "pandas", "polars"] | None = None) -> Self: ...
+
+    class ClassNamePrefixFeaturesOutMixin(base.ClassNamePrefixFeaturesOutMixin):
+        def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array: ...
+
+else:
+    from sklearn.base import (
+        BaseEstimator,
+        ClassifierMixin,
+        ClassNamePrefixFeaturesOutMixin,
+        OutlierMixin,
+        RegressorMixin,
+        TransformerMixin,
+    )
+
+__all__ = [
+    "BaseEstimator",
+    "ClassNamePrefixFeaturesOutMixin",
+    "ClassifierMixin",
+    "OutlierMixin",
+    "RegressorMixin",
+    "TransformerMixin",
+]
