@@ -125,6 +125,14 @@ def test_the_boundary_that_float32_moves_outwards_is_no_gap_where_the_optimum_is
     assert np.abs(model.score_samples(points)).max() <= 1e-5 * largest
 
 
+@pytest.mark.parametrize("model", [mc.SVDD(1.0, kernel="linear"), mc.OneClassSVM(0.5, kernel="linear")])
+def test_a_boundary_moved_outwards_by_more_than_distances_of_points_is_warned_of(model):
+    # 64 roundings of k(x, x) = 2e10 in float32 are 2e5, and squared distances of points are 4
+    points = (1e5 + X[:20, :2]).astype(np.float32)
+    with pytest.warns(ConvergenceWarning, match=r"boundary of .* is accurate to 2e\+05 only, where squared distances"):
+        model.fit(points)
+
+
 @pytest.mark.filterwarnings("ignore:.*above tol")
 def test_a_model_that_stopped_early_has_the_certificate_of_its_raw_inputs():
     for model in (mc.SVR(1e3, kernel="linear", max_iter=30), mc.NuSVR(0.4, C=1e3, kernel="linear", max_iter=30)):

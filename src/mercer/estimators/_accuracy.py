@@ -190,8 +190,11 @@ def warn_rounded(name: str, largest: float, size: float, tol: float) -> None:
         )
 
 
-def warn_coarse(model: Any, problem: Problem, scale: float, violation: float, tol: float) -> None:
-    """Warn if a violation, or rounding of kernel values up to ``scale``, is as large as distances of points."""
+def warn_coarse(model: Any, problem: Problem, scale: float, violation: float, tol: float, outward: float = 0.0) -> None:
+    """Warn if a violation, or rounding of kernel values up to ``scale``, is as large as distances of points.
+
+    ``outward`` is by how much the boundary was moved on purpose.
+    """
     if violation > tol:
         # `warn_inaccurate` warns
         return
@@ -199,7 +202,7 @@ def warn_coarse(model: Any, problem: Problem, scale: float, violation: float, to
     some = take_points(problem.points, np.unique(np.linspace(0, n - 1, _COMPARED).astype(int)))
     K = np.asarray(problem.kernel(widened(some)), np.float64)
     spread = 2 * float(K.diagonal().mean() - K.mean())
-    reached = max(float(violation), float(np.finfo(np.float64).eps * scale))
+    reached = max(float(violation), float(np.finfo(np.float64).eps * scale), outward)
     if len(K) > 1 and reached > _HIDDEN * spread:
         warn(
             f"the boundary of {type(model).__name__} is accurate to {reached:.1g} only, where squared distances of "

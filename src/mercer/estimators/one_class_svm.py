@@ -102,7 +102,7 @@ class OneClassSVM(OneNormal, Boundary, BaseEstimator):
         # float32 kernel values of a matrix are rounded too
         outward = outwards(solution.bias, np.result_type(diagonal, np.float32), scale)
         conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem), outward=outward)
-        warn_coarse(self, problem, scale, solution.violation, tol)
+        warn_coarse(self, problem, scale, solution.violation, tol, outward)
         return self
 
     def score_samples(self, X: PointsLike) -> Array:

@@ -111,7 +111,7 @@ class SVDD(Boundary, BaseEstimator):
         self.offset_: float = -(self.radius_**2)
         outward = outwards(solution.bias, problem.dtype, scale)
         conclude(self, problem, [dual], [solution], tol, error, lambda: self._recomputed(problem), outward=outward)
-        warn_coarse(self, problem, scale, solution.violation, tol)
+        warn_coarse(self, problem, scale, solution.violation, tol, outward)
         return self
 
     @property
