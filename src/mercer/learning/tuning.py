@@ -17,6 +17,7 @@ from mercer._compute.points import Points, as_dense_rows
 from mercer._compute.threads import run_interruptible, serial_blas
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
 from mercer.kernels.base import require_gradient
+from mercer.learning.quasi_newton import minimise
 from mercer.linalg import lapack
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ _STEPS, _PRECISION = 200, 1e-8
 # Points of a first search, and logarithms of the common scales at which it may start: where all points are far from
 # each other, or near, the objective is flat.
 _FEW, _SHIFTS = 500, np.log([1.0, 0.5, 0.25, 0.125, 2.0])
-# Length of the first step of a search that starts at the optimum of some of the points.
-_NEAR = 0.02
+# Step of differences of slopes; least curvature for each point: where the objective is flatter, steps are short.
+_DIFFERENCE, _FLAT = 1e-3, 1e-4
 # Number of points below which one thread factorises faster.
 _SMALL = 1000
 
@@ -80,50 +81,54 @@ def tune_ridge(
 
     def objective(logs, X, Y, w):
         U = X * (first * np.exp(logs[:-1]))
-        value, W, by_ridge, _ = criterion(inner, U, Y, w, size * np.exp(logs[-1]))
-        by_scales = _by_scales(inner, U, W)
+        # two threads wait for each other in small factorisations
+        with serial_blas() if len(X) < _SMALL else nullcontext():
+            value, weights, by_ridge, _ = criterion(inner, U, Y, w, size * np.exp(logs[-1]))
+            by_scales = _by_scales(inner, U, weights)
         return value, np.append(by_scales if own else by_scales.sum(), by_ridge)
 
-    found = _optimum(objective, start, bounds, (X, Y, w))
+    logs, n_iter = _optimum(objective, start, bounds, (X, Y, w), method == "marginal_likelihood")
     # rounding of the objective ends the search too
-    if found.nit >= _STEPS:
+    if n_iter >= _STEPS:
         warn(
             f'tune="{method}" has not reached its optimum after {_STEPS} steps; start nearer to it.', ConvergenceWarning
         )
     # digits beyond a thousandth are rounding of the sums
-    logs = np.round(found.x, 3)
+    logs = np.round(logs, 3)
     scales, ridge = first * np.exp(logs[:-1]), size * float(np.exp(logs[-1]))
     factor = criterion(inner, X * scales, Y, w, ridge)[-1]
     tuned = Mapped(inner, scales) if own else _with_scale(inner, scales)
     return (tuned if factor == 1 else factor * tuned), float(factor * ridge)
 
 
-def _optimum(objective, start, bounds, points):
-    """Return SciPy's result of the search for the logarithms of the scales and of the ridge."""
+def _optimum(objective, start, bounds, points, summed):
+    """Return the logarithms of the scales and of the ridge, and the number of steps.
+
+    Many points are searched from the optimum of some of them, with second derivatives that are known from there and are
+    proportional to the number of points if the objective is ``summed`` over them.
+    """
     # the rows are sorted
     few = tuple(each[:: -(-len(each) // _FEW)] for each in points)
     shifted = (start + [*[shift] * (len(start) - 1), 0] for shift in _SHIFTS)
     start = min(shifted, key=lambda logs: objective(logs, *few)[0])
-    if len(few[0]) == len(points[0]):
-        return _descend(objective, start, bounds, points, 1.0)
-    return _descend(objective, _descend(objective, start, bounds, few, 1.0).x, bounds, points, _NEAR)
-
-
-def _descend(objective, start, bounds, points, step):
-    """Return SciPy's result of a search whose first step has this length."""
-
-    def scaled(x, *points):
-        value, slopes = objective(step * x, *points)
-        return value, step * slopes
-
     options = {"ftol": _PRECISION, "gtol": 1e-5, "maxiter": _STEPS, "maxfun": 2 * _STEPS}
-    # two threads wait for each other in small factorisations
-    with serial_blas() if len(points[0]) < _SMALL else nullcontext():
-        found = minimize(
-            scaled, start / step, points, jac=True, method="L-BFGS-B", bounds=np.array(bounds) / step, options=options
-        )
-    found.x *= step
-    return found
+    found = minimize(objective, start, few, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    if len(few[0]) == len(points[0]):
+        return found.x, found.nit
+    H = _curvature(objective, found.x, bounds, few, _FLAT * (len(few[0]) if summed else 1))
+    if summed:
+        H *= len(points[0]) / len(few[0])
+    return minimise(lambda logs: objective(logs, *points), found.x, H, bounds, _PRECISION, _STEPS)
+
+
+def _curvature(objective, logs, bounds, points, least):
+    """Return the second derivatives, by differences of slopes inside the bounds, with eigenvalues of ``least`` size."""
+    steps = np.where(logs + _DIFFERENCE <= np.array(bounds)[:, 1], _DIFFERENCE, -_DIFFERENCE)
+    slopes = objective(logs, *points)[1]
+    moved = [objective(logs + each, *points)[1] for each in np.diag(steps)]
+    H = (np.array(moved) - slopes) / steps[:, None]
+    values, axes = np.linalg.eigh((H + H.T) / 2)
+    return (axes * np.maximum(np.abs(values), least)) @ axes.T
 
 
 def _distinct(X, Y, weights):

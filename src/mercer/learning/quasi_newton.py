@@ -1,0 +1,73 @@
+"""Minimum of a smooth function within bounds, by quasi-Newton steps from an estimate of the second derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mercer._common import Array
+
+# Largest change of a variable in one step.
+_FARTHEST = 2.0
+# Share of the expected decrease that a step must reach; smallest share of a step before rounding ends the search.
+_SUFFICIENT, _SHORTEST = 1e-4, 1e-6
+# Least curvature along a step, as a share of the estimated one, with which the estimate is updated.
+_DAMPED = 0.2
+
+
+def minimise(
+    function: Callable[[Array], tuple[float, Array]],
+    x: Array,
+    H: Array,
+    bounds: Sequence[tuple[float, float]],
+    precision: float,
+    steps: int,
+) -> tuple[Array, int]:
+    """Return the minimum (p,) of a function that returns its value and slopes, and the number of steps.
+
+    H (p, p) is a positive definite estimate of the second derivatives, updated by damped BFGS. The search ends when the
+    expected decrease is at most ``precision`` times the value, or times 1 if that is more.
+    """
+    lower, upper = np.array(bounds, np.float64).T
+    value, slopes = function(x)
+    for step in range(steps):
+        move = _move(x, slopes, H, lower, upper)
+        expected = -float(slopes @ move)
+        if expected <= precision * max(abs(value), 1.0):
+            return x, step
+        share, found = 1.0, function(x + move)
+        while not found[0] <= value - _SUFFICIENT * share * expected:
+            # minimum of the parabola with the slope here and both values
+            rise = found[0] - value + share * expected
+            share *= np.clip(share * expected / (2 * rise), 0.1, 0.5) if np.isfinite(rise) else 0.1
+            if share < _SHORTEST:
+                return x, step
+            found = function(x + share * move)
+        H = _updated(H, share * move, found[1] - slopes)
+        x, (value, slopes) = x + share * move, found
+    return x, steps
+
+
+def _move(x, slopes, H, lower, upper):
+    """Return the step of Newton's method for the variables that are not held at a bound by their slopes."""
+    free = ~(((x <= lower) & (slopes > 0)) | ((x >= upper) & (slopes < 0)))
+    move = np.zeros(len(x))
+    move[free] = -np.linalg.solve(H[np.ix_(free, free)], slopes[free])
+    move *= min(1.0, _FARTHEST / max(np.abs(move).max(), _FARTHEST))
+    if np.all((x + move >= lower) & (x + move <= upper)):
+        return move
+    # a step that is cut at bounds is a descent for certain if H is diagonal
+    alone = np.clip(np.where(free, -slopes / np.diag(H), 0), -_FARTHEST, _FARTHEST)
+    return np.clip(x + alone, lower, upper) - x
+
+
+def _updated(H, move, change):
+    """Return H after the slopes changed along a move, positive definite (Powell, 1978)."""
+    pushed = H @ move
+    estimated, found = move @ pushed, move @ change
+    if found < _DAMPED * estimated:
+        share = (1 - _DAMPED) * estimated / (estimated - found)
+        change = share * change + (1 - share) * pushed
+        found = move @ change
+    return H + np.outer(change, change) / found - np.outer(pushed, pushed) / estimated
