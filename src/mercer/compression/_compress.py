@@ -112,14 +112,14 @@ def compress(
     Notes
     -----
     At most 350 passes over data and neighbours, of n p (4 d + 2 p + 6 m) operations for p vectors, or up to five times
-    as many over few rows, which end in a second or two; if there are more than 2^24 / p rows, a random subset is used.
-    Up to five noisy copies give ten equations for each fitted number. The deviation of the noise is the mean distance
-    of a row to the 5 nearest rows over sqrt(d), or half of it, and gamma is halved up to three times: at most six fits
-    with a third of the passes compare these on every fourth row. The search for ``max_loss`` takes about 8 such fits in
-    each of 3 folds. Vectors start from k-means of each class. For a kernel without a gradient, such as one on objects
-    or a given matrix, vectors of the model are selected greedily and the outputs projected onto their features,
-    whatever the data. Without ``holdout`` the score in ``report_`` is on the rows of the fit. ``report_.verdict`` is
-    one line.
+    as many where that takes seconds and each coordinate of a vector has ten rows, fewer times with fewer rows; if there
+    are more than 2^24 / p rows, a random subset is used. Up to five noisy copies give ten equations for each fitted
+    number. The deviation of the noise is the mean distance of a row to the 5 nearest rows over sqrt(d), or half of it,
+    and gamma is halved up to three times: at most six fits with a third of the passes compare these on every fourth
+    row. The search for ``max_loss`` takes about 8 such fits in each of 3 folds. Vectors start from k-means of each
+    class. For a kernel without a gradient, such as one on objects or a given matrix, vectors of the model are selected
+    greedily and the outputs projected onto their features, whatever the data. Without ``holdout`` the score in
+    ``report_`` is on the rows of the fit. ``report_.verdict`` is one line.
 
     References
     ----------

@@ -75,6 +75,9 @@ def test_fits_over_few_rows_may_take_five_times_as_many_passes():
     for options in ({"longest": 1.0}, {}):
         refit(mc.Gaussian(1.0), X[:1], X, mc.Gaussian(1.0)(X, X[:1]), callback=lambda _, k: most.append(k), **options)
     assert sorted(set(most)) == [300, 1500]
+    # two and a half pairs of rows for each of four coordinates
+    refit(mc.Gaussian(1.0), X[:4], X, mc.Gaussian(1.0)(X, X[:1]), callback=lambda _, k: most.append(k))
+    assert most[-1] == 750
 
 
 def test_outputs_far_from_the_boundary_are_missed_where_that_lowers_held_out_errors(monkeypatch, global_random_seed):

@@ -31,6 +31,8 @@ _TRIAL = 1 / 8
 _MOST, _LEAST, _WORK = (120, 180), (16, 24), 3.4e11
 # Factor by which passes may be more where they are short, and the multiplications of a descent that has more.
 LONGEST, _SHORT_WORK = 5, 1e10
+# Rows for each coordinate of a point for each multiple of the passes: with fewer, points follow single rows.
+_ROWS_EACH = 2
 # Kernel values of a pass above which the multiplications may grow in proportion.
 _LARGE = 1e7
 
@@ -96,7 +98,7 @@ def refit(
         Most passes over the data in the first and the second descent. Default: 120 and 180, or fewer so that a descent
         takes 3.4e11 multiplications (3.4e11 per 1e7 kernel values of a pass if these are more), but at least 16 and 24;
         a kernel value counts with ``kernel.multiplications``. Up to ``longest`` times as many if they take 1e10
-        multiplications.
+        multiplications, but not more than there are pairs of rows for each coordinate of a point.
     share : float
         Share of the default passes, at least one in each descent.
     longest : float
@@ -192,7 +194,7 @@ def _drawn(n, p, random_state):
 def _affordable(part, whole, start, longest):
     """Return the passes of both descents."""
     (n, m), (p, d) = part.shape, start.shape
-    values = 2 * part.kernel.multiplications(d)
+    values, longest = 2 * part.kernel.multiplications(d), max(1.0, min(longest, n / (_ROWS_EACH * p * d)))
     each = values + p + 3 * m
     if whole is None:
         # the work of both descents goes into the first
