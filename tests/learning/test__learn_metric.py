@@ -170,8 +170,9 @@ def test_bad_input_is_refused():
     X, y = data(0)
     with pytest.raises(TypeError, match="learn_metric needs a gradient"):
         mc.learn_metric(mc.KernelRidge(kernel=mc.FunctionKernel(lambda X, Z: X @ Z.T)), X, y)
-    with pytest.raises(TypeError, match="estimator must have a parameter kernel"):
-        mc.learn_metric(object(), X, y)
+    for other in (object(), mc.KernelPCA(kernel=mc.Gaussian(1.0))):
+        with pytest.raises(TypeError, match="estimator must predict y and have a parameter kernel"):
+            mc.learn_metric(other, X, y)
     with pytest.raises(ValueError, match="n_iter = 0 must be at least 1"):
         mc.learn_metric(RIDGE, X, y, 0)
     with pytest.raises(ValueError, match=f"n_iter = {2**70} must be at most 1000"):

@@ -200,5 +200,5 @@ def _refuse_still(largest, step):
         if not size > 0:
             raise ValueError(
                 f"{name} does not move any row of X: all its tangents are {float(size)}, as for constant images; leave "
-                f"it out, scale X, or give an amount that moves the rows as step, which is {step}."
+                f"it out, scale X, or give a step that moves the rows (step = {step})."
             )

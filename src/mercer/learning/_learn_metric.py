@@ -54,7 +54,7 @@ def learn_metric(estimator: Any, X: PointsLike, y: ArrayLike, n_iter: int = 5, *
     Raises
     ------
     TypeError
-        If the kernel has no gradient in its points, or the estimator no ``kernel`` or ``expansion_``.
+        If the kernel has no gradient in its points, or the estimator no ``kernel``, ``predict`` or ``expansion_``.
 
     Notes
     -----
@@ -78,9 +78,10 @@ def learn_metric(estimator: Any, X: PointsLike, y: ArrayLike, n_iter: int = 5, *
     """
     check_integer("n_iter", n_iter, most=_MOST_FITS)
     check_positive("power", power)
-    if not hasattr(estimator, "kernel"):
+    if not (hasattr(estimator, "kernel") and hasattr(estimator, "predict")):
         raise TypeError(
-            f"estimator must have a parameter kernel, such as mercer.KernelRidge, got {type(estimator).__name__}."
+            "estimator must predict y and have a parameter kernel, as mercer.KernelRidge and mercer.SVC, got "
+            f"{type(estimator).__name__}."
         )
     kernel = as_kernel(estimator.kernel)
     require_gradient(kernel, "learn_metric", "use a kernel such as Gaussian or Matern")
