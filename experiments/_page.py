@@ -60,7 +60,11 @@ def document(experiments, records):
     """Return the page of experiments; ``records`` are the entries of all."""
     links = "".join(f'<li><a href="#{each["name"]}">{_escape(each["title"])}</a></li>' for each in experiments)
     body = "\n".join(_section(each) for each in experiments)
-    quick = "This is a quick run with fewer draws and points. " if any(each["quick"] for each in experiments) else ""
+    quick = (
+        "This is a quick run with fewer draws and points. "
+        if any(each["quick"] and each["entries"] for each in experiments)
+        else ""
+    )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

@@ -34,7 +34,9 @@ def target_columns(y: ArrayLike, n: int) -> Array:
     columns = columns - columns.mean(axis=0)
     size = np.abs(columns).max()
     if len(y) < 2 or (y == y[0]).all():
-        raise ValueError(f"y must hold at least two classes or two values, got {y[0].tolist()!r} only; give other points.")
+        raise ValueError(
+            f"y must hold at least two classes or two values, got {y[0].tolist()!r} only; give other points."
+        )
     return columns / size
 
 
