@@ -12,6 +12,7 @@ Run: python -m experiments.interruption [--trials 200] [--rows 12000] [--memory 
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -145,6 +146,8 @@ def main():
     parser.add_argument("--memory-rows", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    # a shell lets processes in the background ignore the signal
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if options.memory_rows:
         taken, seconds = growth(options.memory_rows, options.memory)
         ratio = taken / parse_memory(options.memory)

@@ -128,6 +128,17 @@ def test_scales_from_which_all_points_look_alike_lead_to_the_optimum(factor):
     assert likelihoods[1] < likelihoods[0] + 0.1
 
 
+def test_a_search_that_ends_in_noise_is_not_the_result():
+    rng = np.random.default_rng(9)
+    X, slopes = rng.uniform(-2, 2, (150, 5)), np.linspace(0.2, 2, 5)
+    Y = (np.sin(X @ slopes) + 0.1 * rng.standard_normal(150))[:, None]
+    tuned, ridge = tune_ridge(mc.Mapped(mc.Gaussian(0.1), np.ones(5)), 0.1, X, Y, None, "marginal_likelihood", "1GB")
+    found = _likelihood(tuned.kernel, X, Y, np.ones(150), ridge / tuned.factor)[0]
+    # the best of the starts leads there: every point has its own value
+    noise = 0.5 * len(Y) * np.log(np.mean(Y**2))
+    assert found < noise - 40
+
+
 @pytest.mark.parametrize("method", ["loo", "marginal_likelihood"])
 def test_no_neighbour_of_the_optimum_is_better(method, global_random_seed):
     X, Y, w = _data(global_random_seed, n=60, d=2, noise=0.5)
