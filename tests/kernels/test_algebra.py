@@ -20,6 +20,13 @@ def test_numbers_and_kernels_combine_as_values_do():
     np.testing.assert_allclose(mc.Exp(L)(X), np.exp(L(X)), rtol=1e-14)
 
 
+def test_a_sum_has_the_widest_type_of_its_terms():
+    narrow = mc.Precomputed(np.full((2, 2), 0.5, np.float32))
+    wide = mc.Precomputed(np.full((2, 2), 1e-12))
+    K = (narrow + narrow + wide)(np.arange(2))
+    assert float(K[0, 1]) == 1 + 1e-12
+
+
 def test_powers_of_a_shifted_linear_kernel_are_the_polynomial_kernel():
     np.testing.assert_allclose(((0.5 * L + 2) ** 4)(X), mc.Polynomial(4, gamma=0.5, coef0=2.0)(X), rtol=1e-13)
 

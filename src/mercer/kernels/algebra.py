@@ -216,7 +216,10 @@ class Sum(_Pair):
             values = (part.evaluate(tile) for part in _terms(self))
             total = next(values) + next(values)
             for each in values:
-                total += each
+                if each.dtype == total.dtype:
+                    total += each
+                else:
+                    total = total + each
             return refuse_infinite(self, total)
 
     def gradient(self, tile: Tile, W: Any) -> Array:
