@@ -116,7 +116,9 @@ def _among_rows(psi, method, start):
     if start is None:
         values = own_values(psi64)
         start = dense_rows(psi64, nearest(psi64, values, 1)[0])
-    found = method.find(psi64, checked_start(psi64, start))
+    else:
+        start = checked_start(psi64, start)
+    found = method.find(psi64, start)
     points = found.points.astype(psi.points.dtype, copy=False)
     distances = partial(_distances, psi64, points.astype(np.float64, copy=False), values)
     return PreImage(points, found.converged, found.n_iter, method, explain(why, found), distances)

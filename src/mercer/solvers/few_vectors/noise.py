@@ -59,8 +59,8 @@ def refit_at_noise(
     standard deviation :math:`\lambda r / \sqrt d`, with r its mean distance to the 5 nearest rows. The level
     :math:`\lambda` of 1/2 or 1 is that with the smallest loss on rows held out of a shorter fit: at outputs in (-1, 1)
     the squared difference, elsewhere the violation of the margin. The gamma of a Gaussian kernel is halved while fewer
-    held-out
-    rows with noise have an output of the wrong sign: few vectors follow a boundary better with wider functions.
+    held-out rows with noise have an output of the wrong sign: few vectors follow a boundary better with wider
+    functions.
 
     Labels lead to fewer errors than the outputs of the model, or to far more. A shorter fit to each shows which on
     held-out rows. Below 4 096 rows the labels must be better by a standard error; from there on the outputs must be,
