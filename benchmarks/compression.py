@@ -16,6 +16,7 @@ prediction takes at most 160 000 cycles.
 """
 
 import argparse
+import contextlib
 import functools
 import subprocess
 import tempfile
@@ -124,11 +125,16 @@ def run(name, seeds, rows, test_rows):
 
 def agreement(small, X, new):
     """Return the shares of rows with the labels of float64 from a model in 16 and in 8 bits."""
+    exact, *coded = labels(small, X, new)
+    return [np.mean(each == exact) for each in coded]
+
+
+def labels(small, X, new):
+    """Return the places of the labels from a model in float64, and in 16 and 8 bits, which are fitted to rows X."""
     exported = portable(small, "float32")
     exact = uncoded(exported, "float64")
-    labels, targets = places(exported.answer, exact.scores(new)), exact.scores(X)
-    coded = [quantise(exported, kind, X, targets) for kind in (Halves, Bytes)]
-    return [np.mean(places(exported.answer, each.scores(new)) == labels) for each in coded]
+    coded = [quantise(exported, kind, X, exact.scores(X)) for kind in (Halves, Bytes)]
+    return [places(exported.answer, each.scores(new)) for each in (exact, *coded)]
 
 
 def flash(folder, code, *options):
@@ -140,18 +146,15 @@ def flash(folder, code, *options):
     return sum(map(int, size.splitlines()[1].split()[:2]))
 
 
-def forests():
-    """Print flash and accuracy of a model with few vectors, and of forests."""
+def forests(folder):
+    """Print flash and accuracy of a model with few vectors, and of forests, compiled in a folder."""
     X, y = load_digits(return_X_y=True)
     X, y, test, truth = X[::2], y[::2], X[1::2], y[1::2]
-    folder = Path(tempfile.mkdtemp())
     empty = flash(folder, "int main(void) { return 0; }")
     small = mc.compress(mc.SVC(10.0, multi_class="ovr").fit(X, y), X, y, n_vectors=17, random_state=0)
     to_c(small, folder / "model.c", "int8", X=X)
     code = (folder / "model.c").read_text() + MAIN % ("float", "float", "model_predict(x)")
-    exported = portable(small, "float32")
-    coded = quantise(exported, Bytes, X, uncoded(exported, "float64").scores(X))
-    accuracy = np.mean(small.classes_[places(exported.answer, coded.scores(test))] == truth)
+    accuracy = np.mean(small.classes_[labels(small, X, test)[-1]] == truth)
     print(
         f"SVC, 17 vectors in 8 bits: {flash(folder, code) - empty} bytes, accuracy {100 * accuracy:.2f} %", flush=True
     )
@@ -163,7 +166,9 @@ def forests():
     for kind in (RandomForestClassifier, ExtraTreesClassifier):
         for trees, leaves in FORESTS:
             forest = kind(trees, max_leaf_nodes=leaves, random_state=0).fit(X, y)
-            coded = emlearn.convert(forest, method="inline", dtype="int16_t")
+            # it writes to a folder in the working directory
+            with contextlib.chdir(folder):
+                coded = emlearn.convert(forest, method="inline", dtype="int16_t")
             coded.save(file=str(folder / "forest.h"), name="forest")
             code = '#include "forest.h"\n' + MAIN % ("int16_t", "int16_t", "forest_predict(x, 64)")
             size = flash(folder, code, "-I", emlearn.includedir, "-I", str(folder)) - empty
@@ -174,14 +179,15 @@ def forests():
 def main():
     """Print one line for each requested set, or those of forests."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("sets", nargs="*", default=list(SETS), choices=[[], *SETS])
+    parser.add_argument("sets", nargs="*", default=[], choices=[[], *SETS])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rows", type=int, help="training rows, all by default")
     parser.add_argument("--test-rows", type=int, help="test rows, all by default")
     parser.add_argument("--forests", action="store_true", help="compare with forests on a microcontroller")
     arguments = parser.parse_args()
     if arguments.forests:
-        forests()
+        with tempfile.TemporaryDirectory() as folder:
+            forests(Path(folder))
         return
     for name in arguments.sets or SETS:
         run(name, arguments.seeds, arguments.rows, arguments.test_rows)
