@@ -166,9 +166,7 @@ def forests(folder):
     for kind in (RandomForestClassifier, ExtraTreesClassifier):
         for trees, leaves in FORESTS:
             forest = kind(trees, max_leaf_nodes=leaves, random_state=0).fit(X, y)
-            # it writes to a folder in the working directory
-            with contextlib.chdir(folder):
-                coded = emlearn.convert(forest, method="inline", dtype="int16_t")
+            coded = emlearn.convert(forest, method="inline", dtype="int16_t")
             coded.save(file=str(folder / "forest.h"), name="forest")
             code = '#include "forest.h"\n' + MAIN % ("int16_t", "int16_t", "forest_predict(x, 64)")
             size = flash(folder, code, "-I", emlearn.includedir, "-I", str(folder)) - empty
@@ -186,7 +184,8 @@ def main():
     parser.add_argument("--forests", action="store_true", help="compare with forests on a microcontroller")
     arguments = parser.parse_args()
     if arguments.forests:
-        with tempfile.TemporaryDirectory() as folder:
+        # emlearn writes to the working directory
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             forests(Path(folder))
         return
     for name in arguments.sets or SETS:
