@@ -85,6 +85,22 @@ def test_the_text_contains_all_numbers():
         assert part in str(report)
 
 
+def test_the_distance_in_feature_space_is_printed_where_it_was_minimised_only(global_random_seed):
+    X = np.random.default_rng(global_random_seed).normal(size=(60, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = mc.SVC(kernel=mc.Gaussian(0.5)).fit(X, y)
+    fitted = mc.compress(model, X, y, n_vectors=4, random_state=0).report_
+    assert fitted.fitted_to_outputs
+    assert "feature space" not in str(fitted)
+    for report in (
+        mc.compress(model, X, y, n_vectors=4, method="greedy").report_,
+        mc.compress(model, n_vectors=4).report_,
+        mc.compress(model, X, y, n_vectors=1000).report_,
+    ):
+        assert not report.fitted_to_outputs
+        assert f"relative error in feature space: {report.relative_error.max():.2g} at worst" in str(report)
+
+
 def test_a_compressed_model_is_saved_and_loaded_with_its_report(tmp_path, global_random_seed):
     X = np.random.default_rng(global_random_seed).normal(size=(60, 2))
     y = (X[:, 0] ** 2 + X[:, 1] > 0.5).astype(int)

@@ -6,6 +6,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
+import mercer as mc
 from mercer.estimators._calibration import calibrated, fit_calibration
 
 
@@ -44,3 +45,16 @@ def test_probabilities_of_classes_that_are_all_impossible_are_equal():
     np.testing.assert_allclose(
         calibrated("isotonic", curves, np.array([[-1.0, -2, -3], [1, 1, -1]])), [[1 / 3] * 3, [0.5, 0.5, 0]]
     )
+
+
+@pytest.mark.parametrize("model", [mc.SVC(), mc.NuSVC(), mc.KernelPerceptron()], ids=lambda model: type(model).__name__)
+def test_classifiers_without_probabilities_say_how_to_get_them(model):
+    X, y = np.array([[0.0], [0.1], [0.9], [1.0]]), [0, 0, 1, 1]
+    name = type(model).__name__
+    with pytest.raises(AttributeError, match=rf"{name} has no attribute 'predict_proba'") as caught:
+        model.fit(X, y).predict_proba(X)
+    for remedy in ("mercer.SVCCV(calibration='sigmoid')", "CalibratedClassifierCV(model)"):
+        assert remedy in str(caught.value)
+    assert not hasattr(model, "predict_proba")
+    assert "predict_proba" not in dir(model)
+    np.testing.assert_array_equal(CalibratedClassifierCV(model, ensemble=False, cv=2).fit(X, y).predict(X), y)

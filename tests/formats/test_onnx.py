@@ -3,6 +3,7 @@
 import builtins
 import dataclasses
 import functools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -94,6 +95,12 @@ def test_files_of_few_bits_are_small_and_need_points():
 def test_types_of_numpy_are_those_of_their_names(dtype):
     model = fitted("Gaussian")
     assert to_onnx(model, dtype) == to_onnx(model, np.dtype(dtype).name)
+
+
+@pytest.mark.parametrize("path", ["a.onnx", Path("a.onnx")], ids=["str", "Path"])
+def test_a_path_in_place_of_the_type_is_told_how_to_save(path):
+    with pytest.raises(ValueError, match=r'is a path, .* use onnx.save\(to_onnx\(model\), "a.onnx"\)'):
+        to_onnx(fitted("Gaussian"), path)
 
 
 def test_a_text_model_of_libsvm_becomes_a_graph(tmp_path):

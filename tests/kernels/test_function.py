@@ -1,5 +1,7 @@
 """Function kernels: values are checked, arguments are copies."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -107,15 +109,22 @@ def test_a_function_of_two_points_is_told_how_to_become_one_of_blocks():
     X = np.arange(6.0).reshape(3, 2)
     with pytest.raises((ValueError, TypeError)) as caught:
         mc.FunctionKernel(of_two_points)(X)
-    note = " ".join(caught.value.__notes__)
-    assert "callable kernel of_two_points" in note
-    recipe = note[note.index("lambda X, Z") :].rstrip(".")
+    text = str(caught.value)
+    assert "callable kernel of_two_points raised ValueError: The truth value of an array" in text
+    assert "blocks of points, (n, d) and (m, d) or lists of n and m objects, and returns all values, (n, m)" in text
+    recipe = text[text.index("lambda X, Z") :].rstrip(".")
     kernel = mc.FunctionKernel(eval(recipe, {"np": np, "f": of_two_points}))
     np.testing.assert_array_equal(kernel(X), np.outer(X[:, 0], X[:, 0]))
 
 
+def test_an_error_of_numpy_in_a_function_of_two_points_is_told_the_same():
+    with pytest.raises(TypeError, match=r"<lambda> raised TypeError: .*lambda X, Z: np.array") as caught:
+        mc.SVC(kernel=lambda x, z: math.exp(-sum((x - z) ** 2))).fit(X, np.arange(6) % 2)
+    assert str(caught.value.__cause__) in str(caught.value)
+
+
 def test_a_shape_of_one_value_is_told_the_same():
-    with pytest.raises(ValueError, match=r"one value per pair, got \(\).*all n m values at once"):
+    with pytest.raises(ValueError, match=r"one value per pair, got \(\).*returns all values, \(n, m\)"):
         mc.FunctionKernel(lambda x, z: float(np.sum(x) * np.sum(z)))(np.eye(3))
 
 

@@ -80,11 +80,11 @@ def moved(value: Any, place: Place | None) -> Any:
         record.__dict__.update({name: moved(each, place) for name, each in vars(value).items()})
         return record
     if place is None:
-        return _in_main_memory(value)
+        return _as_numpy(value)
     return place.put(value) if isinstance(value, np.ndarray) else value
 
 
-def _in_main_memory(value):
+def _as_numpy(value):
     place = place_of(value)
     if place is None:
         return value
@@ -145,18 +145,18 @@ def is_elsewhere() -> bool:
 
 def dense(kernel: Any, X: Points, Z: Points) -> Any:
     """Return K(X, Z) (n, m)."""
-    return _in_main_memory(array.dense(kernel, _put(X), _put(Z)))
+    return _as_numpy(array.dense(kernel, _put(X), _put(Z)))
 
 
 def matmul(kernel: Any, X: Points, Z: Points, V: Any, pieces: Any = None) -> Any:
     """Return K(X, Z) @ V (n, p); only V and the product are copied between the memories in each call."""
-    return _in_main_memory(array.matmul(kernel, _put(X), _put(Z), _place.get().put(np.asarray(V)), pieces))
+    return _as_numpy(array.matmul(kernel, _put(X), _put(Z), _place.get().put(np.asarray(V)), pieces))
 
 
 def vjp(kernel: Any, X: Points, Z: Points, weights: Any) -> Any:
     """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), in float64."""
     put = _place.get().put
-    return _in_main_memory(array.vjp(kernel, _put(X), _put(Z), lambda rows: put(np.asarray(weights(rows)))))
+    return _as_numpy(array.vjp(kernel, _put(X), _put(Z), lambda rows: put(np.asarray(weights(rows)))))
 
 
 def _put(points):

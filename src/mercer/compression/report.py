@@ -58,7 +58,8 @@ class CompressionReport:
         Distinct vectors over all columns, the kernel evaluations per prediction.
     relative_error : array (m,)
         |psi_j - psi'_j| / |psi_j| in feature space. It may be large for a model fitted to outputs on data, because of
-        directions without data; wider Gaussian functions are long vectors in many dimensions.
+        directions without data; wider Gaussian functions are long vectors in many dimensions. The text then leaves it
+        out.
     measured : Measured or None
         Scores on the data that the compressed model was fitted to, or on the rows held out; None without data.
     reason : str
@@ -67,6 +68,8 @@ class CompressionReport:
         Name of the score: "accuracy", "agreement" or "R^2".
     held_out : bool
         Whether the scores are on rows that were held out.
+    fitted_to_outputs : bool
+        Whether the vectors were fitted to outputs or labels on data, not to the vectors psi_j.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class CompressionReport:
     reason: str
     score: str = "score"
     held_out: bool = False
+    fitted_to_outputs: bool = False
 
     @property
     def verdict(self) -> str:
@@ -116,9 +120,12 @@ class CompressionReport:
             self.verdict,
             f"{self.vectors_before} vectors before, {self.vectors_after} after "
             f"({factor:.1f} times fewer kernel evaluations): {self.reason}",
-            f"relative error in feature space: {error.max():.2g} at worst, {error.mean():.2g} in the mean over "
-            f"{m} vector{'s' * (m != 1)}",
         ]
+        if not self.fitted_to_outputs:
+            lines.append(
+                f"relative error in feature space: {error.max():.2g} at worst, {error.mean():.2g} in the mean over "
+                f"{m} vector{'s' * (m != 1)}"
+            )
         if (seen := self.measured) is not None:
             lines += [
                 f"score on the {seen.rows} rows {'held out' if self.held_out else 'given'}: "

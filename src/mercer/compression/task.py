@@ -229,9 +229,11 @@ class Task:
 
     def _reported(self, estimator, size, error, reason):
         seen = measure(self.model, estimator, *self.reported) if self.has_data else None
+        fitted = self.vectors.method is None and estimator is not self.model
         estimator, labelled = copy.copy(estimator), self.has_data and self.y is not None
+        score = score_name(estimator, labelled)
         estimator.report_ = CompressionReport(
-            self.vectors.size, size, np.asarray(error), seen, reason, score_name(estimator, labelled), self.held_out
+            self.vectors.size, size, np.asarray(error), seen, reason, score, self.held_out, fitted
         )
         return estimator
 

@@ -13,6 +13,7 @@ from mercer._compute.points import take_points
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import conclude
 from mercer.estimators._base import as_labels
+from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._linear import is_linear, normals, require_linear
 from mercer.estimators._svm import (
@@ -76,6 +77,8 @@ class SupportVectorClassifier(ClassificationProblem):
         # fits store these by functions
         classes_: Array = field(init=False)
         intercept_: Array = field(init=False)
+    else:
+        predict_proba = NoProbabilities()
 
     @property
     def margin_(self) -> Any:

@@ -12,6 +12,7 @@ from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_int
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
 from mercer.estimators._base import KernelEstimator, as_labels, in_float64, refuse_weights
+from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
@@ -110,6 +111,9 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
     shuffle: bool = False
     memory: Memory = "1GB"
     random_state: Seed = None
+
+    if not TYPE_CHECKING:
+        predict_proba = NoProbabilities()
 
     def fit(self, X: PointsLike, y: ArrayLike) -> Self:
         """Learn from scratch, in at most ``max_iter`` passes.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,10 @@ def to_onnx(model: Any, dtype: str = "float32", X: PointsLike | None = None) -> 
     >>> [output.name for output in proto.graph.output]
     ['label', 'scores']
     """
+    if isinstance(dtype, os.PathLike) or str(dtype).endswith(".onnx"):
+        raise ValueError(
+            f'dtype = {str(dtype)!r} is a path, and to_onnx returns a graph; use onnx.save(to_onnx(model), "{dtype}").'
+        )
     exported, X, expected = checked(model, dtype, X)
     onnx = _require_onnx()
     if dtype in CODED:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from mercer._compute.tile import Tile
 
 _BLOCKS = (
-    "It gets two blocks of n and m points, as lists where the points are lists, and returns all n m values at once; "
-    "for a function f of two points use lambda X, Z: np.array([[f(x, z) for z in Z] for x in X])."
+    "A kernel function gets two blocks of points, (n, d) and (m, d) or lists of n and m objects, and returns all "
+    "values, (n, m); for a function f of two points use lambda X, Z: np.array([[f(x, z) for z in Z] for x in X])."
 )
 
 
@@ -59,6 +59,10 @@ class FunctionKernel(Kernel):
         name = getattr(self.function, "__name__", repr(self.function))
         try:
             values = self.function(X, Z)
+        except (TypeError, ValueError) as error:
+            # errors of functions of two points, whose own texts say nothing of blocks
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"callable kernel {name} raised {type(error).__name__}: {error}. {_BLOCKS}") from error
         except Exception as error:
             error.add_note(f"Raised by the callable kernel {name}. {_BLOCKS}")
             raise

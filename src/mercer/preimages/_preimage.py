@@ -125,7 +125,7 @@ def _among_rows(psi, method, start):
 
 
 def _distances(psi, z, values):
-    """Return |psi_j - phi(z_j)|^2 (m,) for rows z; ``values`` = psi(psi.points), or None if they are unknown."""
+    """Return |psi_j - phi(z_j)|^2 (m,) for points z; ``values`` = psi(psi.points), or None if they are unknown."""
     values = own_values(psi) if values is None else values
     return np.maximum(squared_norms(psi, values) + psi.kernel.diag(z) - 2 * paired_values(psi, z), 0)
 
@@ -149,13 +149,8 @@ def _search(psi, method, start):
         raise ValueError(f"start must have {len(psi)} objects, one for each vector, got {len(start)}.")
     found = method.find(psi, start)
     why = explain("objects are searched among their neighbours", found)
-    distances = partial(_distances_of_objects, psi, found.points, values)
+    distances = partial(_distances, psi, psi.kernel.admit(as_objects(found.points), "points"), values)
     return PreImage(found.points, found.converged, found.n_iter, method, why, distances)
-
-
-def _distances_of_objects(psi, found, values):
-    inner = np.array([psi[:, j]([z])[0, 0] for j, z in enumerate(found)])
-    return np.maximum(squared_norms(psi, values) + psi.kernel.diag(found) - 2 * inner, 0)
 
 
 def checked_psi(psi: Expansion) -> Expansion:
