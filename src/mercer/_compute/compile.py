@@ -146,7 +146,20 @@ def _options(flags):
 @functools.cache
 def _compilers():
     """Return Numba's compilers of whole functions, callees included, and of the parts that they contain."""
-    from numba.core.compiler import Compiler
+    from numba.core.compiler import Compiler, Flags
+
+    class Shared(Flags):
+        """Flags that are equal where the functions of NumPy that Numba compiles inherit the same of them.
+
+        Numba looks each operator up by the types of its arguments and these flags. Its own comparison of all options
+        takes a fifth of a compilation, and functions of NumPy would be compiled again for each set of options.
+        """
+
+        def __hash__(self):
+            return hash(frozenset(self.fastmath.flags))
+
+        def __eq__(self, other):
+            return isinstance(other, Shared) and self.fastmath.flags == other.fastmath.flags
 
     class Whole(Compiler):
         def define_pipelines(self):
@@ -157,6 +170,7 @@ def _compilers():
             # a compiler makes many objects that live until it ends: collections take a tenth of its time
             collected = gc.isenabled()
             gc.disable()
+            self.state.flags = Shared(self.state.flags)
             try:
                 return super()._compile_core()
             finally:
@@ -170,6 +184,7 @@ def _compilers():
             return super().define_pipelines()
 
         def _compile_core(self):
+            self.state.flags = Shared(self.state.flags)
             # callers look the function up by its entry point, of which only the identity and this type matter
             result = super()._compile_core()._replace(entry_point=[].append)
             self.state.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
