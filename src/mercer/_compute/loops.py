@@ -57,22 +57,32 @@ def tile(profile, kind, parameters, X, Z, order=0):
 def matmul(profile, kind, parameters, X, Z, V, pieces=None, keep=None):
     """Return K(X, Z) @ V (n, p) without storing K, in n m (2 d + 2 p + about 30) operations and a copy of Z.
 
-    With ``pieces``, q slices of rows of Z: the products K(X, Z[piece]) @ V[piece] side by side (n, q p).
+    With ``pieces``, q slices that follow each other and make up Z: the products K(X, Z[piece]) @ V[piece] side by side
+    (n, q p).
     ``keep(key, function)`` returns ``function()`` and may keep it, the copy of Z, for the next product with Z.
     """
-    plan = _Plan(profile, kind, parameters, X, Z, pieces=pieces, keep=keep)
+    plan = _Plan(profile, kind, parameters, X, Z, keep=keep)
     V = np.ascontiguousarray(V, X.dtype)
-    result = np.empty((len(X), plan.n_pieces, V.shape[1]), X.dtype)
+    pieces = [slice(0, len(Z))] if pieces is None else pieces
+    shares = [_shares(columns, pieces) for columns in plan.columns]
+    result = np.empty((len(X), len(pieces), V.shape[1]), X.dtype)
 
     def multiply(rows):
-        total = np.zeros((plan.n_pieces, rows.stop - rows.start, V.shape[1]))
+        total = np.zeros((len(pieces), rows.stop - rows.start, V.shape[1]))
         part = np.empty(total.shape[1:], X.dtype)
         for j, block in plan.blocks(rows):
-            total[plan.owners[j]] += np.matmul(block, V[plan.columns[j]], out=part)
+            for piece, own, places in shares[j]:
+                total[piece] += np.matmul(block[:, own], V[places], out=part)
         result[rows] = total.transpose(1, 0, 2)
 
     plan.run(multiply)
-    return result.reshape(len(X), plan.n_pieces * V.shape[1])
+    return result.reshape(len(X), len(pieces) * V.shape[1])
+
+
+def _shares(columns, pieces):
+    """Return the pieces that a tile has columns of, and these columns, counted in the tile and in all."""
+    ends = [(q, max(columns.start, p.start), min(columns.stop, p.stop)) for q, p in enumerate(pieces)]
+    return [(q, slice(a - columns.start, b - columns.start), slice(a, b)) for q, a, b in ends if a < b]
 
 
 def gradient(profile, kind, parameters, X, Z, W):
@@ -102,7 +112,7 @@ def gradient(profile, kind, parameters, X, Z, W):
 class _Plan:
     """Cut of a block into tiles, and the computation of one tile of profile values."""
 
-    def __init__(self, profile, kind, parameters, X, Z, order=0, row_bound=None, pieces=None, keep=None):
+    def __init__(self, profile, kind, parameters, X, Z, order=0, row_bound=None, keep=None):
         self.X = X
         self.radial = kind == "radial"
         self.mirrored = X is Z
@@ -112,13 +122,8 @@ class _Plan:
         tasks = min(8, max(1, len(X) * len(Z) // _SINGLE))
         fine = max(16, -(-len(X) // tasks))
         self._step = max(1, min(row_bound or most, most, fine))
-        pieces = [slice(0, len(Z))] if pieces is None else pieces
-        cuts = [_cut(piece.stop, _COLUMNS, piece.start) for piece in pieces]
-        self.columns = [columns for cut in cuts for columns in cut]
-        self.n_pieces = len(cuts)
-        self.owners = [owner for owner, cut in enumerate(cuts) for _ in cut]
-        key = "prepared", kind, tuple((columns.start, columns.stop) for columns in self.columns)
-        self._rights = self._right_sides(Z) if keep is None else keep(key, lambda: self._right_sides(Z))
+        self.columns = _cut(len(Z), _COLUMNS)
+        self._rights = self._right_sides(Z) if keep is None else keep(("prepared", kind), lambda: self._right_sides(Z))
         self._parameters = tuple(X.dtype.type(value) for value in within_range(parameters, np.finfo(X.dtype)))
         # an infinite slope at 0 multiplies the rounding error of a distance near 0 by a thousand
         self._kinked = self.radial and not self._direct and has_kink(profile, parameters, X.dtype)
@@ -185,13 +190,14 @@ class _Plan:
         self._finish(left, right, block, start, self._parameters)
 
 
+@functools.lru_cache(maxsize=256)
 def has_kink(profile, parameters, dtype):
     """Return whether the slope of a profile at the distance 0 is infinite, as that of Matern(nu=0.5)."""
     return not np.isfinite(apply_profile(profile, np.zeros(1, dtype), parameters, order=1)[0])
 
 
-def _cut(n, step, first=0):
-    return [slice(start, min(start + step, n)) for start in range(first, n, step)]
+def _cut(n, step):
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
 def _padded(X):

@@ -188,7 +188,7 @@ def _floating_elsewhere(X, name, dtype):
 
 def _refuse_nonfinite(X, name):
     values = X.data if sp.issparse(X) else X
-    xp = array_api_compat.array_namespace(values)
+    xp = namespace_of(values)
     # a finite sum proves that every entry is finite, without a temporary array
     with np.errstate(over="ignore", invalid="ignore"):
         if math.isfinite(float(xp.sum(values))):
@@ -205,7 +205,7 @@ def _refuse_nonfinite(X, name):
 
 def common_dtype(*arrays: Any) -> Any:
     """Return float64 if one of the arrays is float64, else float32."""
-    xp = np if any(sp.issparse(a) for a in arrays) else array_api_compat.array_namespace(*arrays)
+    xp = np if any(sp.issparse(a) for a in arrays) else namespace_of(*arrays)
     return xp.float64 if any(a.dtype == xp.float64 for a in arrays) else xp.float32
 
 

@@ -53,6 +53,11 @@ def run_tasks(function, n_tasks):
 
     The first exception, or Ctrl-C, stops the run and is raised here after tasks under way reached ``check_cancelled``.
     """
+    if n_tasks == 1:
+        check_cancelled()
+        with _blas:
+            function(0)
+        return
     state = _State(function, n_tasks)
     with _blas:
         helpers = [

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn import config_context
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer._common import Array, ArrayLike, CallbackSupportMixin, Memory, PointsLike, Seed, check_flags, progress
 from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Shared, as_objects, holds_rows
-from mercer._compute.points import as_rows, count_points, widened
-from mercer._compute.readable import refuse_container, refuse_unreadable
+from mercer._compute.points import count_points, widened
 from mercer._compute.table import as_table
-from mercer._compute.targets import refuse_targets
 from mercer.distributed import by_blocks
 from mercer.estimators._blocks import sample_rows
 from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from mercer.estimators._landmarks import check_landmarks, check_rule_and_number
 from mercer.estimators._portable import Portable
 from mercer.estimators._renamed import refuse_renamed
+from mercer.estimators._rows import refuse_underflow, validated_rows
 from mercer.expansion import Expansion
 from mercer.kernels.base import with_params
 from mercer.kernels.pairwise import check_pairwise
@@ -132,7 +129,7 @@ class KernelEstimator(AllOrNothing):
         check_rule_and_number(self)
         kernel = as_kernel(self.kernel)
         X = self._rows(X, kernel, reset=True)
-        _refuse_underflow(X)
+        refuse_underflow(X)
         kernel = kernel.resolve(X, sample_weight)
         check_pairwise(kernel, X)
         if isinstance(X, Shared):
@@ -152,7 +149,9 @@ class KernelEstimator(AllOrNothing):
 
     def _new_points(self, X):
         """Return X, validated against the points of the fit."""
-        check_is_fitted(self)
+        if not hasattr(self, "kernel_"):
+            # only then, since scikit-learn's check takes a tenth of the prediction of a row
+            check_is_fitted(self)
         return self._rows(X, self.kernel_, reset=False)
 
     def _require_training_rows(self, X):
@@ -212,63 +211,6 @@ class KernelEstimator(AllOrNothing):
             raise ValueError(f"Found X with 1 sample(s), but {type(self).__name__} needs a minimum of 2.")
 
 
-def validated_rows(model: Any, X: Any, reset: bool, **options: Any) -> Any:
-    """Return rows validated by scikit-learn, float32 or float64; errors name the entry that no estimator can read."""
-    refuse_unreadable(X, "X")
-    _refuse_columns(X)
-    options |= {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
-    try:
-        # a long double may become infinite in float64, which is refused
-        with config_context(array_api_dispatch=False), np.errstate(over="ignore"):
-            return validate_data(model, X, reset=reset, **options)
-    except ValueError as error:
-        if str(error).startswith("Input X contains"):
-            as_rows(X)
-        raise
-
-
-def _refuse_columns(X):
-    """Raise for a table whose columns share a name, or are sparse without a fill value of 0."""
-    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
-        return
-    for name, times in Counter(X.columns).items():
-        if times > 1:
-            raise ValueError(f"X must have columns of different names, got {name!r} {times} times; rename them.")
-    for name, dtype in zip(X.columns, X.dtypes, strict=True):
-        fill = getattr(dtype, "fill_value", 0)
-        if fill != 0:
-            raise ValueError(f"column {name!r} of X must have the fill value 0, got {fill}; give X.sparse.to_dense().")
-
-
-def count_rows(X: Any) -> int:
-    """Return the number of points of a container that is not yet validated."""
-    refuse_container(X, "X")
-    return _num_samples(X)
-
-
-def check_lengths(X: Any, y: ArrayLike) -> int:
-    """Return the number of rows of X, or raise unless y has as many."""
-    n = count_rows(X)
-    if n != _num_samples(y):
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {_num_samples(y)}; "
-            "give as many."
-        )
-    return n
-
-
-def as_labels(X: Any, y: ArrayLike, model: Any) -> Any:
-    """Return the labels of the rows of X as an array (n,), or raise; errors name the model."""
-    if y is None:
-        raise ValueError(f"{model} requires y to be passed, but the target y is None.")
-    refuse_targets(y)
-    y = column_or_1d(y, warn=True)
-    # before classes: missing rows may have them
-    check_lengths(X, y)
-    check_classification_targets(y)
-    return y
-
-
 def require_rows(model: Any, n: int) -> None:
     """Raise unless n is the number of rows that a model was fitted on."""
     name, fitted = type(model).__name__, getattr(model, "_n_rows", None)
@@ -301,20 +243,6 @@ def refuse_weights(model: Any, sample_weight: Any) -> None:
     """Raise if sample weights are given for a model that is fitted without any."""
     if sample_weight is not None:
         raise ValueError(f"sample_weight must be None for {type(model).__name__}, whose fit takes no weights.")
-
-
-def _refuse_underflow(X):
-    """Raise if the squares of all entries of rows lose digits in their type; single new points may be small."""
-    if getattr(getattr(X, "dtype", None), "kind", "") != "f":
-        return
-    # no temporary array of the size of X
-    largest = max(float(X.max()), -float(X.min()))
-    info = np.finfo(X.dtype)
-    if 0 < largest < float(np.sqrt(info.tiny / info.eps)):
-        raise ValueError(
-            f"Squared norms and distances underflow {X.dtype}: X has entries up to {largest:.3g}; scale X "
-            "(StandardScaler) first."
-        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

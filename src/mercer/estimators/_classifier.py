@@ -12,10 +12,10 @@ from mercer._common import Array, PointsLike, check_choice, check_positive, chec
 from mercer._compute.points import take_points
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import conclude
-from mercer.estimators._base import as_labels
 from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import ClassifierMixin
 from mercer.estimators._linear import is_linear, normals, require_linear
+from mercer.estimators._rows import as_labels
 from mercer.estimators._svm import (
     Problem,
     SupportVectorEstimator,
@@ -143,13 +143,13 @@ class SupportVectorClassifier(ClassificationProblem):
         -------
         array (n_test,)
         """
-        check_is_fitted(self)
+        X = self._new_points(X)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError(
                 "break_ties must be False for decision_function_shape = 'ovo': the values that break ties are those of "
                 "'ovr'; set one of the two."
             )
-        values = self._values(self._new_points(X))
+        values = self._values(X)
         return self.classes_[one_vs_one.decide(values, len(self.classes_), self.multi_class, self.break_ties)]
 
     def _fit_duals(self, problem, duals):

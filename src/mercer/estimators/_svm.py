@@ -25,9 +25,10 @@ from mercer._compute.points import as_vector, count_points, take_points, widened
 from mercer._compute.targets import as_real_targets
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import conclude
-from mercer.estimators._base import KernelEstimator, check_lengths, count_rows
+from mercer.estimators._base import KernelEstimator
 from mercer.estimators._inherited import OutlierMixin, RegressorMixin
 from mercer.estimators._linear import OneNormal, is_linear, normals
+from mercer.estimators._rows import check_lengths, count_rows
 from mercer.expansion import Expansion
 from mercer.gram import Gram, kept_product, prepare_product
 from mercer.kernels.bandwidth import warn_degenerate

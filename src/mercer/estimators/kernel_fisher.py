@@ -11,9 +11,10 @@ import scipy.special
 from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, check_weights, refuse_large
 from mercer._compute.points import take_points
 from mercer.estimators._accuracy import warn_single_precision
-from mercer.estimators._base import KernelTransformer, as_labels, in_float64
+from mercer.estimators._base import KernelTransformer, in_float64
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._landmarks import landmark_features, store_trace_error
+from mercer.estimators._rows import as_labels
 from mercer.expansion import features
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
 from mercer.solvers import fisher

@@ -11,9 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_integer, warn
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, join_points, take_points
-from mercer.estimators._base import KernelEstimator, as_labels, in_float64, refuse_weights
+from mercer.estimators._base import KernelEstimator, in_float64, refuse_weights
 from mercer.estimators._calibration import NoProbabilities
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
+from mercer.estimators._rows import as_labels
 from mercer.expansion import Expansion, features
 from mercer.gram import Gram
 from mercer.linalg.generator import generator

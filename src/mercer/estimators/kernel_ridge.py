@@ -26,10 +26,11 @@ from mercer._compute.points import take_points
 from mercer._compute.targets import as_real_targets
 from mercer.distributed import by_blocks
 from mercer.estimators._accuracy import warn_single_precision
-from mercer.estimators._base import KernelEstimator, check_lengths, in_float64
+from mercer.estimators._base import KernelEstimator, in_float64
 from mercer.estimators._blocks import column_of, landmarks_of, training_blocks
 from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._landmarks import landmark_features, store_trace_error, uses_all_points
+from mercer.estimators._rows import check_lengths
 from mercer.expansion import features
 from mercer.learning.tuning import METHODS, tune_ridge
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_weights
 from mercer._compute.targets import as_real_targets, refuse_targets
-from mercer.estimators._base import KernelEstimator, check_lengths, count_rows, inner_has
+from mercer.estimators._base import KernelEstimator, inner_has
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._portable import portable
+from mercer.estimators._rows import check_lengths, count_rows
 from mercer.estimators.kernel_map import KernelMap
 from mercer.expansion import features
 from mercer.solvers._certify import certify

@@ -7,8 +7,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, Seed, check_flag, check_integer, warn
-from mercer.estimators._base import AllOrNothing, refuse_weights, require_rows, validated_rows
+from mercer.estimators._base import AllOrNothing, refuse_weights, require_rows
 from mercer.estimators._inherited import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer.estimators._rows import validated_rows
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca_l1
 from mercer.solvers._certify import Residuals

@@ -14,9 +14,10 @@ from mercer._common import Array, ArrayLike, PointsLike, check_weights
 from mercer._compute.objects import Objects, as_objects
 from mercer._compute.points import as_rows, count_points, join_points, take_points
 from mercer._compute.table import Table, as_table
-from mercer.estimators._base import AllOrNothing, count_rows, inner_has
+from mercer.estimators._base import AllOrNothing, inner_has
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._portable import portable
+from mercer.estimators._rows import count_rows
 
 # Attributes of the fitted estimator that this one shows too.
 _SHOWN = ("classes_", "expansion_", "intercept_", "kernel_", "n_features_in_", "feature_names_in_", "offset_")

@@ -10,8 +10,9 @@ import scipy.linalg
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike, check_number
-from mercer.estimators._base import AllOrNothing, validated_rows
+from mercer.estimators._base import AllOrNothing
 from mercer.estimators._inherited import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from mercer.estimators._rows import validated_rows
 from mercer.invariance._tangents import tangent_covariance
 from mercer.kernels import Mapped
 from mercer.kernels.base import require_kernel

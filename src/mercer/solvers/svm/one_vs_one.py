@@ -7,6 +7,7 @@ packed: a point of class i is in c - 1 pairs, and column k of its coefficients b
 
 from __future__ import annotations
 
+import functools
 import itertools
 import queue
 from dataclasses import dataclass, replace
@@ -83,16 +84,25 @@ def class_pairs(n_classes: int) -> list[tuple[int, int]]:
     return list(itertools.combinations(range(n_classes), 2))
 
 
+@functools.lru_cache(maxsize=8)
 def class_signs(n_classes: int, multi_class: str) -> Array:
     """Return the sign of each class in each binary classifier (c, m): 1, -1, or 0 if the class does not take part."""
     if n_classes == 2:
-        return np.array([[-1.0], [1.0]])
-    if multi_class == "ovr":
-        return 2 * np.eye(n_classes) - 1
-    first, second = np.triu_indices(n_classes, 1)
-    signs = np.zeros((n_classes, len(first)))
-    signs[first, np.arange(len(first))], signs[second, np.arange(len(first))] = 1, -1
+        signs = np.array([[-1.0], [1.0]])
+    elif multi_class == "ovr":
+        signs = 2 * np.eye(n_classes) - 1
+    else:
+        first, second = _pairs(n_classes)
+        signs = np.zeros((n_classes, len(first)))
+        signs[first, np.arange(len(first))], signs[second, np.arange(len(first))] = 1, -1
+    # one array for all callers
+    signs.flags.writeable = False
     return signs
+
+
+@functools.lru_cache(maxsize=8)
+def _pairs(n_classes):
+    return np.triu_indices(n_classes, 1)
 
 
 def subproblems(counts: Array, multi_class: str) -> list[Subproblem]:
@@ -149,7 +159,7 @@ def pair_values(products: Array, n_classes: int) -> Array:
     ``products`` (n, c (c - 1)) are those of each class with all columns of its packed coefficients: each pair adds two
     columns. That costs n n_sv (2 d + 2 c) operations, where unpacked coefficients cost n n_sv (2 d + c^2).
     """
-    i, j = np.triu_indices(n_classes, 1)
+    i, j = _pairs(n_classes)
     width = n_classes - 1
     return np.take(products, i * width + j - 1, axis=1) + np.take(products, j * width + i, axis=1)
 
@@ -170,8 +180,9 @@ def class_values(values: Array, n_classes: int) -> Array:
 
 def _count(won, n_classes):
     """Return the votes for each class: a pair that its first class does not win is a vote for the second."""
-    signs = class_signs(n_classes, "ovo").T
-    return (won.astype(np.float32) @ signs.astype(np.float32)).astype(int) + (signs < 0).sum(axis=0)
+    signs = class_signs(n_classes, "ovo").T.astype(np.float32)
+    # a class takes part in c - 1 pairs, and each is worth 1/2 more or less than 1/2; halves are exact
+    return ((won - np.float32(0.5)) @ signs + (n_classes - 1) / 2).astype(int)
 
 
 def decide(values: Array, n_classes: int, multi_class: str, break_ties: bool = False) -> Array:

@@ -1,0 +1,102 @@
+"""Rows of numbers and labels as users give them, validated before heavy work."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from sklearn import config_context
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
+
+from mercer._common import ArrayLike
+from mercer._compute.points import as_rows
+from mercer._compute.readable import refuse_container, refuse_unreadable
+from mercer._compute.targets import refuse_targets
+
+
+def validated_rows(model: Any, X: Any, reset: bool, **options: Any) -> Any:
+    """Return rows validated by scikit-learn, float32 or float64; errors name the entry that no estimator can read."""
+    if not reset and _are_plain(X, model):
+        return X
+    refuse_unreadable(X, "X")
+    _refuse_columns(X)
+    options |= {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
+    try:
+        # a long double may become infinite in float64, which is refused
+        with config_context(array_api_dispatch=False), np.errstate(over="ignore"):
+            return validate_data(model, X, reset=reset, **options)
+    except ValueError as error:
+        if str(error).startswith("Input X contains"):
+            as_rows(X)
+        raise
+
+
+def _are_plain(X, model):
+    """Return whether scikit-learn would return X as it is: its checks take half of the prediction of a row."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype in (np.float64, np.float32)
+        and X.flags.c_contiguous
+        and X.size > 0
+        and X.shape[1:] == (getattr(model, "n_features_in_", None),)
+        and not hasattr(model, "feature_names_in_")
+        and bool(np.isfinite(X).all())
+    )
+
+
+def _refuse_columns(X):
+    """Raise for a table whose columns share a name, or are sparse without a fill value of 0."""
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return
+    for name, times in Counter(X.columns).items():
+        if times > 1:
+            raise ValueError(f"X must have columns of different names, got {name!r} {times} times; rename them.")
+    for name, dtype in zip(X.columns, X.dtypes, strict=True):
+        fill = getattr(dtype, "fill_value", 0)
+        if fill != 0:
+            raise ValueError(f"column {name!r} of X must have the fill value 0, got {fill}; give X.sparse.to_dense().")
+
+
+def count_rows(X: Any) -> int:
+    """Return the number of points of a container that is not yet validated."""
+    refuse_container(X, "X")
+    return _num_samples(X)
+
+
+def check_lengths(X: Any, y: ArrayLike) -> int:
+    """Return the number of rows of X, or raise unless y has as many."""
+    n = count_rows(X)
+    if n != _num_samples(y):
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n} rows, y has {_num_samples(y)}; "
+            "give as many."
+        )
+    return n
+
+
+def as_labels(X: Any, y: ArrayLike, model: Any) -> Any:
+    """Return the labels of the rows of X as an array (n,), or raise; errors name the model."""
+    if y is None:
+        raise ValueError(f"{model} requires y to be passed, but the target y is None.")
+    refuse_targets(y)
+    y = column_or_1d(y, warn=True)
+    # before classes: missing rows may have them
+    check_lengths(X, y)
+    check_classification_targets(y)
+    return y
+
+
+def refuse_underflow(X: Any) -> None:
+    """Raise if the squares of all entries of rows lose digits in their type; single new points may be small."""
+    if getattr(getattr(X, "dtype", None), "kind", "") != "f":
+        return
+    # no temporary array of the size of X
+    largest = max(float(X.max()), -float(X.min()))
+    info = np.finfo(X.dtype)
+    if 0 < largest < float(np.sqrt(info.tiny / info.eps)):
+        raise ValueError(
+            f"Squared norms and distances underflow {X.dtype}: X has entries up to {largest:.3g}; scale X "
+            "(StandardScaler) first."
+        )
