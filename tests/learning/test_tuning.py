@@ -128,6 +128,21 @@ def test_scales_from_which_all_points_look_alike_lead_to_the_optimum(factor):
     assert likelihoods[1] < likelihoods[0] + 0.1
 
 
+@pytest.mark.parametrize(("seed", "d"), [(5, 5), (0, 8), (2, 8), (4, 8)])
+def test_the_likelihood_in_many_dimensions_is_at_least_that_of_scikit_learn(seed, d):
+    # a search with long first steps ends in noise, 4 to 9 below
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, (100, d))
+    y = np.sin(X @ rng.normal(size=d)) + 0.1 * rng.standard_normal(100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = GaussianProcessRegressor(ConstantKernel() * RBF(np.full(d, d**0.5)) + WhiteKernel(0.1)).fit(X, y)
+    start = mc.Mapped(mc.Gaussian(0.5 / d), np.ones(d))
+    tuned, ridge = tune_ridge(start, 0.1, X, y[:, None], None, "marginal_likelihood", "1GB")
+    found = _likelihood(tuned.kernel, X, y[:, None], np.ones(100), ridge / tuned.factor)[0]
+    assert -found - 50 * np.log(2 * np.pi) - 50 > theirs.log_marginal_likelihood_value_ - 0.1
+
+
 def test_a_search_that_ends_in_noise_is_not_the_result():
     rng = np.random.default_rng(9)
     X, slopes = rng.uniform(-2, 2, (150, 5)), np.linspace(0.2, 2, 5)

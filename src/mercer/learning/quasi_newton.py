@@ -23,8 +23,8 @@ def minimise(
     bounds: Sequence[tuple[float, float]],
     precision: float,
     steps: int,
-) -> tuple[Array, int]:
-    """Return the minimum (p,) of a function that returns its value and slopes, and the number of steps.
+) -> tuple[Array, float, int]:
+    """Return the minimum (p,) of a function that returns its value and slopes, its value, and the number of steps.
 
     H (p, p) is a positive definite estimate of the second derivatives, updated by damped BFGS. The search ends when the
     expected decrease is at most ``precision`` times the value, or times 1 if that is more.
@@ -35,18 +35,18 @@ def minimise(
         move = _move(x, slopes, H, lower, upper)
         expected = -float(slopes @ move)
         if expected <= precision * max(abs(value), 1.0):
-            return x, step
+            return x, value, step
         share, found = 1.0, function(x + move)
         while not found[0] <= value - _SUFFICIENT * share * expected:
             # minimum of the parabola with the slope here and both values
             rise = found[0] - value + share * expected
             share *= np.clip(share * expected / (2 * rise), 0.1, 0.5) if np.isfinite(rise) else 0.1
             if share < _SHORTEST:
-                return x, step
+                return x, value, step
             found = function(x + share * move)
         H = _updated(H, share * move, found[1] - slopes)
         x, (value, slopes) = x + share * move, found
-    return x, steps
+    return x, value, steps
 
 
 def _move(x, slopes, H, lower, upper):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, Memory, check_positive, notify, refuse_large, warn
@@ -38,9 +37,11 @@ _POWERS = {
 _ROUNDINGS = 1e4
 # Largest number of steps; relative change of the objective below which they end.
 _STEPS, _PRECISION = 200, 1e-8
-# Points of a first search, and logarithms of the common scales at which it may start: where all points are far from
-# each other, or near, the objective is flat, and a search that comes there ends.
-_FEW, _SHIFTS = 500, np.log([1.0, 0.5, 0.25, 0.125, 2.0])
+# Points of a first search, logarithms of the common scales from which it starts, and steps from each: where all points
+# are far from each other, or near, the objective is flat, and a search that comes there ends.
+_FEW, _SHIFTS, _FIRST = 500, np.log([1.0, 0.5, 0.25, 0.125, 2.0]), 5
+# Curvature for each point that a search assumes at its start: its first steps are short.
+_CURVED = 0.1
 # Step of differences of slopes; least curvature for each point: where the objective is flatter, steps are short.
 _DIFFERENCE, _FLAT = 1e-3, 1e-4
 # Number of points below which one thread factorises faster.
@@ -53,9 +54,8 @@ def tune_ridge(
     """Return the kernel and the ridge with the largest marginal likelihood or the smallest leave-one-out error.
 
     The columns have one scale each if the kernel is ``Mapped(kernel, scales)``, otherwise one in common. The likelihood
-    also determines the size of the kernel, in closed form; the error does not depend on it. The search starts at the
-    best of some multiples of the given scales, or at all of them if the optimum is that of noise, and with some of the
-    points if there are many.
+    also determines the size of the kernel, in closed form; the error does not depend on it. A search takes a few steps
+    from each of some multiples of the given scales, and more from the best; with some of the points if there are many.
     """
     check_positive("alpha", alpha)
     require_gradient(kernel, f'KernelRidge(tune="{method}")', "use tune=None")
@@ -110,28 +110,27 @@ def _optimum(objective, start, bounds, points, summed):
     """
     # the rows are sorted
     few = tuple(each[:: -(-len(each) // _FEW)] for each in points)
-    found = _from_starts(objective, start, bounds, few, summed)
+    found, n_iter = _from_starts(objective, start, bounds, few, summed)
     if len(few[0]) == len(points[0]):
-        return found.x, found.nit
-    H = _curvature(objective, found.x, bounds, few, _FLAT * (len(few[0]) if summed else 1))
+        return found, n_iter
+    H = _curvature(objective, found, bounds, few, _FLAT * (len(few[0]) if summed else 1))
     if summed:
         H *= len(points[0]) / len(few[0])
-    return minimise(lambda logs: objective(logs, *points), found.x, H, bounds, _PRECISION, _STEPS)
+    found, _, n_iter = minimise(lambda logs: objective(logs, *points), found, H, bounds, _PRECISION, _STEPS)
+    return found, n_iter
 
 
 def _from_starts(objective, start, bounds, points, summed):
-    """Return the optimum of a search from the best start, and of others while none explains more than noise does."""
-    starts = [start + [*[shift] * (len(start) - 1), 0] for shift in _SHIFTS]
-    # beside such a ridge the kernel is nothing; each parameter gains about 1/2 by chance
-    noise = objective(np.append(start[:-1], _RANGE), *points)[0] - len(start) * (1 if summed else 1 / len(points[0]))
-    options = {"ftol": _PRECISION, "gtol": 1e-5, "maxiter": _STEPS, "maxfun": 2 * _STEPS}
-    best = None
-    for logs in sorted(starts, key=lambda logs: objective(logs, *points)[0]):
-        found = minimize(objective, logs, points, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        best = found if best is None or found.fun < best.fun else best
-        if best.fun < noise:
-            break
-    return best
+    """Return the optimum of a search from the best of the places that a few steps from the starts lead to."""
+    H = _CURVED * (len(points[0]) if summed else 1) * np.eye(len(start))
+
+    def search(logs, steps):
+        return minimise(lambda logs: objective(logs, *points), logs, H, bounds, _PRECISION, steps)
+
+    places = [search(start + [*[shift] * (len(start) - 1), 0], _FIRST) for shift in _SHIFTS]
+    best, _, _ = min(places, key=lambda place: place[1])
+    found, _, n_iter = search(best, _STEPS)
+    return found, n_iter
 
 
 def _curvature(objective, logs, bounds, points, least):
