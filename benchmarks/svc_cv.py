@@ -114,7 +114,7 @@ def beside_liquidsvm(names, n, repeat):
         parts = [f"{each} {min(times[each]):.2f} s, {errors[each]:.4f}" for each in searches]
         ratio = "" if reason else f"; {min(times['liquidSVM']) / min(times['mercer']):.2f} times faster"
         deviation = np.sqrt(errors["mercer"] * (1 - errors["mercer"]) / len(new_y))
-        print(f"{name:8} n {n}  {'; '.join(parts)} (+- {deviation:.4f}){ratio}; {spent:.2f} s", flush=True)
+        print(f"{name:8} n {len(y)}  {'; '.join(parts)} (+- {deviation:.4f}){ratio}; {spent:.2f} s", flush=True)
 
 
 def main():

@@ -27,7 +27,10 @@ PEERS = "sklearn", "intelex", "libsvm", "thundersvm"
 
 
 def rows(name, n, labels=False):
-    """Return n training rows and their labels, and as many other rows, with theirs if ``labels``."""
+    """Return n training rows and their labels, and as many other rows, or the same where there are too few.
+
+    With ``labels`` the others come with theirs and are never training rows, of which there are at most four fifths.
+    """
     data = datasets.load(name)
     if name == "reuters_moneyfx":
         X, y = sparse_rows(data)
@@ -39,7 +42,8 @@ def rows(name, n, labels=False):
     else:
         X, y = data.X, data.y
     order = np.random.default_rng(0).permutation(len(y))
-    train, test = order[:n], order[n : 2 * n] if len(order) >= 2 * n else order[:n]
+    n = min(n, len(order) * 4 // 5) if labels else n
+    train, test = order[:n], order[n : 2 * n] if labels or len(order) >= 2 * n else order[:n]
     if sp.issparse(X):
         return (X[train], y[train], X[test], y[test]) if labels else (X[train], y[train], X[test])
     own, new = (np.asarray(X[part], np.float64) for part in (train, test))
