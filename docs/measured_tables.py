@@ -10,10 +10,10 @@ KINDS = ("reproduced", "better", "not reproduced", "beyond")
 _OUTCOMES = {
     "ok": "right answer, or an error that names argument, value and remedy",
     "unclear": "error without one of these",
-    "silent": "wrong answer without a word",
+    "silent": "wrong answer without an error or a warning",
     "nan": "NaN",
     "crash": "crash",
-    "hang": "hang",
+    "hang": "no answer within {shared:g} s of processor time, {others:g} s in probes of Mercer alone",
 }
 
 
@@ -56,20 +56,25 @@ def _run(each):
 
 def _trust(found):
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    same = {"Mercer": found["same_probes"]["mercer"], "scikit-learn": found["same_probes"]["sklearn"]}
-    faults = [[kind, *(counts[name] for name in _OUTCOMES)] for kind, counts in found["faults"].items()]
+    same, faults, mutations = found["same_probes"], found["faults"], found["mutations"]
+    sides = (found["probes"], same["mercer"], same["sklearn"])
+    outcomes = [
+        [text.format(**found["limits"]), *(f"{counts[name]:,}" for counts in sides)] for name, text in _OUTCOMES.items()
+    ]
+    survived = [[kind, f"{sum(counts.values()):,}", f"{counts['ok']:,}"] for kind, counts in faults.items()]
     parts = [
-        f"*{found['date']}, {found['machine']}, {versions}*",
-        "## Bad inputs\n\nEvery argument of every public function gets every bad value of a list.",
-        _table(["outcome", "probes"], [[text, found["probes"][name]] for name, text in _OUTCOMES.items()]),
-        "The same probes where scikit-learn has a counterpart:",
-        _table(["", *_OUTCOMES], [[name, *(counts[kind] for kind in _OUTCOMES)] for name, counts in same.items()]),
-        "## Faults and damaged files\n\nMemory that is refused, full disks, signals, threads that cannot start, "
-        "damaged caches, at chosen moments of a call.",
-        _table(["fault", *_OUTCOMES], faults),
-        f"Damaged model files that were read: {found['mutations']['number']}; not refused: "
-        f"{len(found['mutations']['failures'])}.",
-        "## Misses\n\n" + _list(f"`{name}`: {kind}, {text}" for name, (kind, text) in found["misses"].items()),
+        f"*{found['date']}, commit {found['commit']}, {found['machine']}, {versions}*",
+        "## Bad inputs\n\nEvery argument of every public function gets every bad value of a list. The last two columns "
+        "count the same probes: those of estimators that both libraries have.",
+        _table(["outcome", "Mercer", "Mercer, same probes", "scikit-learn, same probes"], outcomes),
+        "## Faults\n\nMemory that is refused, full disks, signals, threads that cannot start, damaged caches, at "
+        "chosen moments of a call. Mercer survives a fault if the error is the right one, no estimator is half fitted, "
+        "files are kept, and the next call is right.",
+        _table(["fault", "injected", "survived"], survived),
+        f"## Damaged model files\n\n{mutations['number']:,} mutated files; {len(mutations['failures']):,} are neither "
+        "refused nor read as an independent reader reads them.",
+        "## Misses of Mercer\n\n"
+        + _list(f"`{name}`: {kind}, {text}" for name, (kind, text) in found["misses"].items()),
         "## Not run\n\n" + _list(found["not_run"]),
     ]
     return "\n\n".join(parts)

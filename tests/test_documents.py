@@ -69,8 +69,12 @@ def test_pages_of_measured_results_show_every_number_of_their_file(name, monkeyp
         assert lines[-1][1:5] == [f" **{sum(column)}** " for column in zip(*counts, strict=True)]
         assert len(re.findall(r": \S+ instead of \S+; ", page)) == sum(len(each["missed"]) for each in found)
     else:
-        assert {str(count) for count in found["probes"].values()} <= shown
-        assert len(lines) == 2 + len(found["probes"]) + 4 + 2 + len(found["faults"])
+        columns = found["probes"], *found["same_probes"].values()
+        assert {f"{count:,}" for counts in columns for count in counts.values()} <= shown
+        rows = [[cell.strip() for cell in line] for line in lines[-len(found["faults"]) :]]
+        assert rows == [[kind, f"{sum(n.values()):,}", f"{n['ok']:,}"] for kind, n in found["faults"].items()]
+        assert len(lines) == 2 + len(found["probes"]) + 2 + len(rows)
+        assert f"{found['mutations']['number']:,} mutated files" in page
         assert all(miss in page for miss in [*found["misses"], *found["not_run"]])
 
 

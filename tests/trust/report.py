@@ -17,7 +17,8 @@ MEANING = {
     "silent": "a bad value is used, or an answer is wrong, without an error or a warning",
     "nan": "NaN or infinity in a result",
     "crash": "the process ends",
-    "hang": "no answer within the limit",
+    "hang": "no answer within {shared:g} s of processor time in probes that both libraries have, {others:g} s in "
+    "others; longer only where machine code is compiled again",
     "unclear": "an error of the wrong type, without name, value or remedy, after heavy work, or of a valid value",
 }
 STYLE = """
@@ -52,8 +53,8 @@ def by(outcomes, key):
     return parts
 
 
-def summary(outcomes, areas, faults, mutations, not_run):
-    """Return the content of the JSON file."""
+def summary(outcomes, areas, faults, mutations, limits, not_run):
+    """Return the content of the JSON file; `limits` are processor seconds that a probe may take."""
     sides = by(outcomes, lambda name: name.partition(":")[0])
     ours, theirs = sides.get("mercer", {}), sides.get("sklearn", {})
     shared = {name.replace("sklearn:", "mercer:", 1) for name in theirs}
@@ -72,6 +73,7 @@ def summary(outcomes, areas, faults, mutations, not_run):
         },
         "faults": {kind: counts(part) for kind, part in sorted(by(faults, lambda n: n.split(":")[1]).items())},
         "mutations": {"number": mutations[0], "failures": mutations[1]},
+        "limits": limits,
         "not_run": not_run,
         "misses": {name: outcome for name, outcome in {**ours, **faults}.items() if outcome[0] != "ok"},
         "sklearn_misses": {name: outcome for name, outcome in theirs.items() if outcome[0] != "ok"},
@@ -145,7 +147,9 @@ def page(found):
         table([("Mercer", same["mercer"]), ("scikit-learn", same["sklearn"])], "library"),
         "<h2>All probes of Mercer</h2>",
         table([*areas, ("all", found["probes"])], "area"),
-        "<ul>" + "".join(f"<li><b>{kind}</b>: {text}</li>" for kind, text in MEANING.items()) + "</ul>",
+        "<ul>"
+        + "".join(f"<li><b>{kind}</b>: {text.format(**found['limits'])}</li>" for kind, text in MEANING.items())
+        + "</ul>",
         "<h2>Injected faults</h2><p>After each: the error is the right one, no estimator is half fitted, the earlier "
         "file is there, no temporary file is left, and the next call gives the earlier answer.</p>",
         table(list(found["faults"].items()), "fault"),
