@@ -119,10 +119,11 @@ class Objective:
         def evaluate(i):
             tiles[i] = Tile(Points(Z32), self._points[i])
             K = self.kernel.evaluate(tiles[i])
-            # sums in float64, because the condition of the equations is the square of that of the values
-            K64 = K.astype(np.float64)
-            weighted = K64 * self._weights[i]
-            parts[i] = K, weighted @ K64.T, weighted.sum(axis=1), weighted @ self._F64[i]
+            roots = np.sqrt(self._weights[i])
+            # sums in float64, because the condition of the equations is the square of that of the values; a product
+            # with its own transpose takes half the time of others
+            scaled = K * roots
+            parts[i] = K, scaled @ scaled.T, scaled @ roots, scaled @ (roots[:, None] * self._F64[i])
 
         run_in_single_threads(evaluate, len(tiles))
         n, p = self._mass, len(Z)
