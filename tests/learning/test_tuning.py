@@ -116,6 +116,17 @@ def test_a_search_with_some_of_the_points_first_ends_at_the_same_optimum(monkeyp
     assert few[1] == pytest.approx(whole[1], rel=0.01)
 
 
+@pytest.mark.parametrize("method", ["loo", "marginal_likelihood"])
+def test_scales_that_fit_some_of_the_points_by_chance_do_not_decide(method, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, (120, 8))
+    Y = np.sin(X @ np.linspace(0.1, 0.7, 8))[:, None] + 0.1 * rng.standard_normal((120, 1))
+    start = mc.Mapped(mc.Gaussian(0.1), np.ones(8))
+    whole = tune_ridge(start, 0.1, X, Y, None, method, "1GB")
+    monkeypatch.setattr(tuning, "_FEW", 20)
+    assert tune_ridge(start, 0.1, X, Y, None, method, "1GB") == whole
+
+
 @pytest.mark.parametrize("factor", [0.05, 4.0], ids=["all points near", "all points far"])
 def test_scales_from_which_all_points_look_alike_lead_to_the_optimum(factor):
     # the likelihood of scales at which no point has a neighbour is that of noise, whose slope is nearly 0

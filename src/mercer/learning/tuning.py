@@ -106,13 +106,19 @@ def _optimum(objective, start, bounds, points, summed):
     """Return the logarithms of the scales and of the ridge, and the number of steps.
 
     Many points are searched from the optimum of some of them, with second derivatives that are known from there and are
-    proportional to the number of points if the objective is ``summed`` over them.
+    proportional to the number of points if the objective is ``summed`` over them; but from the starts if that optimum
+    explains all points less than noise does.
     """
     # the rows are sorted
     few = tuple(each[:: -(-len(each) // _FEW)] for each in points)
     found, n_iter = _from_starts(objective, start, bounds, few, summed)
     if len(few[0]) == len(points[0]):
         return found, n_iter
+    # beside the largest ridge the kernel is nothing
+    noise = np.append(start[:-1], _RANGE)
+    if objective(found, *points)[0] > objective(noise, *points)[0]:
+        # scales that fit some points by chance say nothing of the others
+        return _from_starts(objective, start, bounds, points, summed)
     H = _curvature(objective, found, bounds, few, _FLAT * (len(few[0]) if summed else 1))
     if summed:
         H *= len(points[0]) / len(few[0])
