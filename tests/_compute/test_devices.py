@@ -26,6 +26,11 @@ def test_the_place_of_an_array_is_its_library_and_its_device():
     assert pickle.loads(pickle.dumps(place_of(here))) == copy.deepcopy(place_of(here)) == place_of(here)
 
 
+def test_a_class_has_no_place_and_is_not_moved():
+    assert place_of(mc.SVC) is place_of(mc.Expansion) is None
+    assert moved(mc.SVC, place_of(there)) is mc.SVC
+
+
 def test_a_move_there_and_back_changes_no_bit():
     psi = mc.Expansion(mc.Gaussian(0.5), X, X[:, :2])
     record = {"rows": X, "parts": [X[::-1], (X.astype(np.float32), None)], "labels": np.array(["a", "b"])}

@@ -56,7 +56,8 @@ def place_of(value: Any) -> Place | None:
     """Return the place of an array of another library than NumPy, or of an object that states it; otherwise None."""
     if isinstance(value, (np.ndarray, np.generic)):
         return None
-    if hasattr(value, "__mercer_place__"):
+    # a class has the method, but no place
+    if hasattr(type(value), "__mercer_place__"):
         return value.__mercer_place__()
     # arrays of Dask are lazy
     if not array_api_compat.is_array_api_obj(value) or hasattr(value, "__dask_graph__"):
@@ -69,7 +70,7 @@ def moved(value: Any, place: Place | None) -> Any:
 
     Also the arrays in tuples, lists, dicts and records, and in objects with the method ``__mercer_move__(place)``.
     """
-    if hasattr(value, "__mercer_move__"):
+    if hasattr(type(value), "__mercer_move__"):
         return value.__mercer_move__(place)
     if type(value) in (tuple, list):
         return type(value)(moved(each, place) for each in value)
