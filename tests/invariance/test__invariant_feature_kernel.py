@@ -53,6 +53,12 @@ def test_components_do_not_depend_on_the_length_of_tangents_and_a_single_tangent
     assert tangent_components(single)[1] == pytest.approx(single.norms() ** 2)
 
 
+def test_components_below_1e_9_of_the_largest_eigenvalue_are_cut():
+    for share, count in ((1.5e-9, 2), (0.7e-9, 1)):
+        psi = tangent_features(mc.Linear(), np.eye(2), np.diag([1.0, share**0.5])[:, None])
+        np.testing.assert_allclose(tangent_components(psi)[1], [0.5, 0.5 * share][:count], rtol=1e-6)
+
+
 def test_24_bytes_for_each_pair_of_tangents_are_enough():
     psi = tangent_features(mc.Linear(), X, tangents(X, LINES))
     assert len(tangent_components(psi, memory=24 * 40**2)[1]) == 4

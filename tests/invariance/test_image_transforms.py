@@ -34,6 +34,12 @@ def test_translations_by_whole_pixels_are_exact(name, axis, t):
     np.testing.assert_allclose(image_transforms(SHAPE, background=-1.0)[name](X, t), expected, atol=1e-12)
 
 
+def test_values_between_pixels_are_those_of_cubic_convolution():
+    g, pixel = image_transforms((1, 9))["right"], np.eye(9)[4:5]
+    np.testing.assert_allclose(g(pixel, 0.5)[0, 2:8] * 16, [0, -1, 9, 9, -1, 0], atol=1e-13)
+    np.testing.assert_allclose(g(pixel, 0.25)[0, 2:8] * 128, [0, -9, 111, 29, -3, 0], atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["down", "right", "rotation", "scaling", "shear", "stretch"])
 def test_flows_are_one_parameter_groups_up_to_interpolation(name):
     g, X = image_transforms(SHAPE)[name], blobs()
