@@ -92,6 +92,7 @@ BAD = {
     "other rows": ({"cut": lambda X, t: X[:3]}, ValueError, r"transforms\['cut'\] at t = 0 must return rows"),
     "other columns": ([lambda X, t: X[:, :1]], ValueError, r"shape \(7, 2\) of X, got shape \(7, 1\)"),
     "nan": ([lambda X, t: X + np.sqrt(t - 1e-9)], ValueError, r"must return finite numbers, got nan at \[0, 0\]"),
+    "nan once": ([lambda X, t: X + [t, np.nan]], ValueError, r"return finite numbers, got nan at \[0, 1\]"),
     "nan beside 0": ([lambda X, t: X + (np.nan if t else 0)], ValueError, "at t = 6.06e-06 must return finite numbers"),
     "complex": ([lambda X, t: X + 1j * t], TypeError, "must return real numbers, got dtype complex128"),
     "moved at 0": ([lambda X, t: X + 1.0], ValueError, "must return X at t = 0, but its rows differ by 1 there"),
