@@ -143,13 +143,13 @@ class SupportVectorClassifier(ClassificationProblem):
         -------
         array (n_test,)
         """
-        X = self._new_points(X)
         if self.break_ties and self.decision_function_shape == "ovo":
+            check_is_fitted(self)
             raise ValueError(
                 "break_ties must be False for decision_function_shape = 'ovo': the values that break ties are those of "
                 "'ovr'; set one of the two."
             )
-        values = self._values(X)
+        values = self._values(self._new_points(X))
         return self.classes_[one_vs_one.decide(values, len(self.classes_), self.multi_class, self.break_ties)]
 
     def _fit_duals(self, problem, duals):

@@ -156,7 +156,10 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         ridge.check_alpha(self.alpha)
         check_choice("tune", self.tune, (None, *METHODS))
         if self.tune is not None and self.landmarks is not None:
-            raise ValueError(f"landmarks = {self.landmarks!r:.40} must be None with tune; tune on fewer points.")
+            raise ValueError(
+                f"landmarks = {self.landmarks!r:.40} must be None with tune; search kernel__gamma "
+                "with these landmarks by GridSearchCV, or tune on fewer points."
+            )
         blocks = training_blocks(self, X)
         if blocks is not None:
             return self._fit_blocks(blocks, y, sample_weight)

@@ -210,7 +210,8 @@ def _require_model(model):
     foreign = isinstance(last, BaseEstimator) and not type(last).__module__.startswith("mercer.")
     if isinstance(last, type) or foreign or not isinstance(last, _TOP):
         raise TypeError(
-            f"model must be a fitted estimator of Mercer, a kernel or an expansion, got {type(last).__name__}."
+            f"model must be a fitted estimator of Mercer, a kernel or an expansion, got {type(last).__name__}; save "
+            "the estimator in it, such as best_estimator_, alone or after scalers in a pipeline."
         )
     if isinstance(model, BaseEstimator):
         check_is_fitted(model)
