@@ -138,7 +138,10 @@ class Gram:
         if not isinstance(index, tuple) or len(index) != 2:
             raise IndexError("a Gram must be indexed by rows and columns, G[I, J].")
         rows, columns = (_positions(i, n) for i, n in zip(index, self.shape, strict=True))
-        return self._kernel.evaluate(Tile(self._X.take(rows), self._Z.take(columns)))
+        points = self._X.take(rows)
+        # a kernel may compute each value between points of one object once
+        own = self._X is self._Z and index[0] is index[1]
+        return self._kernel.evaluate(Tile(points, points if own else self._Z.take(columns)))
 
     def __repr__(self) -> str:
         return f"Gram({self._kernel!r}, shape={self.shape})"

@@ -1,6 +1,5 @@
 import importlib.util
 import os
-import platform
 import subprocess
 import sys
 from types import FunctionType
@@ -11,6 +10,7 @@ import pytest
 import mercer as mc
 from mercer._compute import compile as _compile
 from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised
+from mercer._compute.intrinsics import wide
 
 SOURCE = "def total(values):\n    result = 0.0\n    for value in values:\n        result += value\n    return result\n"
 
@@ -22,7 +22,7 @@ def half(x):
 
 @compiled
 def halves(values):
-    _compile.wide()
+    wide()
     for i in range(values.size):
         values[i] = half(values[i])
 
@@ -48,13 +48,6 @@ def kept(tmp_path):
     return sorted(path for path in tmp_path.rglob("*") if path.suffix in (".nbi", ".nbc"))
 
 
-def _largest(values):
-    found = values[0]
-    for t in range(values.size):
-        found = _compile.larger(found, values[t])
-    return found
-
-
 def test_importing_what_is_compiled_does_not_import_numba():
     code = "import sys; from mercer._compute import compile, loops, threads; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -64,20 +57,6 @@ def test_compiled_functions_call_each_other():
     values = np.arange(100.0)
     halves(values)
     np.testing.assert_array_equal(values, np.arange(100.0) / 2)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_larger_of_two_numbers_gives_the_maximum_of_many_on_vector_registers(dtype, global_random_seed):
-    values = np.random.default_rng(global_random_seed).normal(size=1003).astype(dtype)
-    values[global_random_seed % 1003] = -np.inf
-    # not kept on disk: code that is read from there cannot be looked at
-    largest = _compile.dispatcher(_largest)
-    assert largest(values) == values.max()
-    assert largest(values[:1]) == values[0]
-    assert largest(np.full(5, -np.inf, dtype)) == -np.inf
-    if platform.machine() == "x86_64":
-        (code,) = {text for types, text in largest.inspect_asm().items() if str(np.dtype(dtype)) in str(types)}
-        assert ("maxps" if dtype == np.float32 else "maxpd") in code
 
 
 def test_machine_code_calls_no_function_outside_of_it():

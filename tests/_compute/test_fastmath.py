@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from mercer._compute import fastmath
-from mercer._compute.compile import EXACT, dispatcher, wide
+from mercer._compute.compile import EXACT, dispatcher
+from mercer._compute.intrinsics import wide
 
 FLOATS = [np.float32, np.float64]
 

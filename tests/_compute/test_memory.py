@@ -36,6 +36,13 @@ def test_other_text_and_numbers_below_one_are_refused_with_their_value(bad):
     assert repr(bad) in str(caught.value)
 
 
+@pytest.mark.parametrize("bad", [2, 0.5, 63])
+def test_a_small_number_is_not_meant_as_bytes(bad):
+    with pytest.raises(ValueError, match=f"memory = {bad} is a number of bytes; write '{bad} GB' for gigabytes"):
+        parse_memory(bad)
+    assert parse_memory(64) == 64
+
+
 @pytest.mark.parametrize("bad", [None, [1], True])
 def test_a_wrong_kind_is_a_type_error(bad):
     with pytest.raises(TypeError, match=type(bad).__name__):
@@ -47,7 +54,7 @@ def test_reading_undoes_writing_to_the_digits_written(n_bytes):
     assert parse_memory(human_bytes(n_bytes, digits=3)) == pytest.approx(n_bytes, rel=5.1e-4)
 
 
-@given(st.integers(min_value=1, max_value=10**15), st.integers(min_value=0, max_value=10**6))
+@given(st.integers(min_value=64, max_value=10**15), st.integers(min_value=0, max_value=10**6))
 def test_a_need_is_refused_exactly_when_it_exceeds_the_budget_and_the_two_numbers_differ(budget, more):
     require_memory(budget, budget, "K", "less")
     with pytest.raises(MemoryError) as caught:

@@ -1,11 +1,12 @@
 """Values of profiles on arrays: infinite slopes, parameters beyond the type, the range check."""
 
+import numba
 import numpy as np
 import pytest
 
 import mercer as mc
 from mercer._compute.points import Points
-from mercer._compute.profile import apply_profile, check_range, evaluate_profile, parameters, within_range
+from mercer._compute.profile import apply_profile, check_range, compiling, evaluate_profile, parameters, within_range
 
 
 def test_parameters_are_the_fields_in_order_as_floats():
@@ -51,3 +52,15 @@ def test_without_an_order_a_profile_has_its_values():
     s = np.array([0.0, 1.0])
     np.testing.assert_allclose(apply_profile(mc.Gaussian.profile, s, (2.0,)), np.exp(-2 * s))
     np.testing.assert_allclose(evaluate_profile(mc.Gaussian(2.0), s), np.exp(-2 * s))
+
+
+def test_an_error_of_the_compiler_names_the_profile_and_the_name_it_cannot_use():
+    @numba.njit
+    def uses_a_name():
+        return undefined_name  # noqa: F821
+
+    message = r"Gaussian\.profile must use only arithmetic.*it cannot be compiled: .*undefined_name"
+    with pytest.raises(TypeError, match=message), compiling(mc.Gaussian.profile):
+        uses_a_name()
+    with pytest.raises(ValueError, match="another"), compiling(mc.Gaussian.profile):
+        raise ValueError("another")

@@ -62,3 +62,20 @@ def test_weights_of_a_patch_are_a_pyramid_with_sum_1():
     np.testing.assert_allclose(centre.sum(), 1.0)
     np.testing.assert_allclose(centre[2:7, 2:7], np.outer(patches.taps, patches.taps))
     np.testing.assert_array_equal(patches.matrix, patches.matrix.T)
+
+
+@pytest.mark.parametrize("kernel", KERNELS[:2], ids=repr)
+def test_values_between_points_of_one_array_are_computed_once_and_are_the_same(kernel, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(43, 12))
+    call, computed = (kernel, kernel.scalar, parameters(kernel), windows.Windows((3, 4), 3), X), []
+    loop = windows._mean_loop(kernel.profile, kernel.scalar)
+
+    def counted(rows, blocks, *others):
+        computed.append(len(rows) * len(blocks))
+        loop(rows, blocks, *others)
+
+    expected = windows.means(*call, X.copy())
+    monkeypatch.setattr(windows, "_mean_loop", lambda *_: counted)
+    np.testing.assert_array_equal(windows.means(*call, X), expected)
+    # blocks of 16 columns: 1 for the first 16 rows, 2 for the next ones, 3 for the last 11
+    assert sum(computed) == 16 * 1 + 16 * 2 + 11 * 3

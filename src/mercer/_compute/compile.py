@@ -62,59 +62,6 @@ class compiled:  # noqa: N801 - a decorator
         return self.dispatcher(*args)
 
 
-class Intrinsic:
-    """A name in compiled code whose instructions ``define(numba)`` writes; Numba is imported at its first use."""
-
-    def __init__(self, define):
-        self.__wrapped__ = define
-
-    @functools.cached_property
-    def _numba_type_(self):
-        import numba.extending
-        from numba.core.registry import cpu_target
-
-        written = numba.extending.intrinsic(self.__wrapped__(numba))
-        cpu_target.typing_context.refresh()
-        return cpu_target.typing_context.resolve_value_type(written)
-
-
-@Intrinsic
-def wide(numba):
-    """``wide()``: the compiled function that calls it uses vectors of 512 bits if the processor has them.
-
-    LLVM uses 256 bits on many processors with AVX-512; loops of polynomials are 1.4 to 1.7 times faster with 512.
-    """
-
-    def wide(context):
-        def generate(context, builder, signature, arguments):
-            # added to the set, since llvmlite refuses unknown attributes; other processors ignore this one
-            set.add(builder.function.attributes, '"prefer-vector-width"="512"')
-            return context.get_dummy_value()
-
-        return numba.types.void(), generate
-
-    return wide
-
-
-@Intrinsic
-def larger(numba):
-    """``larger(a, b)``: the larger of two numbers of one type, neither of them NaN; a maximum of many vectorises.
-
-    Comparisons do not: LLVM keeps their order, because one of the numbers may be NaN.
-    """
-    from llvmlite import ir
-
-    def larger(context, a, b):
-        def generate(context, builder, signature, arguments):
-            kind = context.get_value_type(a)
-            maximum = builder.module.declare_intrinsic("llvm.maxnum", (kind,), ir.FunctionType(kind, (kind, kind)))
-            return builder.call(maximum, arguments, fastmath=("nnan", "nsz"))
-
-        return a(a, a), generate
-
-    return larger
-
-
 def dispatcher(function, flags=REORDER, cache=False, key=None):
     """Return Numba's dispatcher of a function, with machine code kept on disk if ``cache``.
 
@@ -148,6 +95,8 @@ def _compilers():
     """Return Numba's compilers of whole functions, callees included, and of the parts that they contain."""
     from numba.core.compiler import Compiler, Flags
 
+    from mercer._compute.lowering import shorten
+
     class Shared(Flags):
         """Flags that are equal where the functions of NumPy that Numba compiles inherit the same of them.
 
@@ -164,7 +113,7 @@ def _compilers():
     class Whole(Compiler):
         def define_pipelines(self):
             _make_whole(_new_library(self.state))
-            return super().define_pipelines()
+            return shorten(self.state, super().define_pipelines())
 
         def _compile_core(self):
             # a compiler makes many objects that live until it ends: collections take a tenth of its time
@@ -181,7 +130,7 @@ def _compilers():
         def define_pipelines(self):
             _make_part(_new_library(self.state))
             self.state.flags.no_compile = True
-            return super().define_pipelines()
+            return shorten(self.state, super().define_pipelines())
 
         def _compile_core(self):
             self.state.flags = Shared(self.state.flags)

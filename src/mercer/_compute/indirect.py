@@ -1,6 +1,6 @@
 """Calls of compiled functions by their address: the caller is compiled once, whatever function it is given."""
 
-from mercer._compute.compile import Intrinsic
+from mercer._compute.intrinsics import Intrinsic
 
 
 def address(function, *examples):

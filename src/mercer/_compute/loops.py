@@ -10,10 +10,11 @@ import functools
 import numpy as np
 
 from mercer._compute import compile as _compile
-from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised, wide
+from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised
+from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
 from mercer._compute.points import sum_squares
-from mercer._compute.profile import apply_profile, within_range
+from mercer._compute.profile import apply_profile, compiling, within_range
 from mercer._compute.threads import check_cancelled, run_tasks
 from mercer._compute.tile import COINCIDENCE
 
@@ -57,8 +58,7 @@ def tile(profile, kind, parameters, X, Z, order=0):
 def matmul(profile, kind, parameters, X, Z, V, pieces=None, keep=None):
     """Return K(X, Z) @ V (n, p) without storing K, in n m (2 d + 2 p + about 30) operations and a copy of Z.
 
-    With ``pieces``, q slices that follow each other and make up Z: the products K(X, Z[piece]) @ V[piece] side by side
-    (n, q p).
+    With ``pieces``, q slices of rows of Z: the products K(X, Z[piece]) @ V[piece] side by side (n, q p).
     ``keep(key, function)`` returns ``function()`` and may keep it, the copy of Z, for the next product with Z.
     """
     plan = _Plan(profile, kind, parameters, X, Z, keep=keep)
@@ -218,16 +218,9 @@ def bordered(X, factor, place):
 @functools.lru_cache(maxsize=256)
 def compile_profile(profile, order, kind, dtype, n_parameters):
     """Return the compiled loop that replaces scalars in columns of a block by profile values; kinds: see ``_loop``."""
-    from numba.core.errors import NumbaError
-
     loop, one = _loop(profile, order, kind), np.ones((1, 1), dtype)
-    try:
+    with compiling(profile):
         loop(np.ones((1, _LANES), dtype), np.ones((_LANES, 1), dtype), one, 0, (dtype.type(1),) * n_parameters)
-    except NumbaError as error:
-        raise TypeError(
-            f"{profile.__qualname__} must use only arithmetic and the functions of its argument xp (exp, log, sqrt, "
-            f"tanh, power, where, ...); it cannot be compiled: {error}"
-        ) from error
     return loop
 
 
@@ -266,14 +259,16 @@ def _direct_epilogue(value, xp, key):
             row = block[i, start : start + right.shape[1]]
             for k in range(0, coordinates - 4, 4):
                 a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
-                p, q, r, t = right[k], right[k + 1], right[k + 2], right[k + 3]
+                p, q = right[k], right[k + 1]
+                r, t = right[k + 2], right[k + 3]
                 for j in range(row.size):
                     s = _square(a - p[j], b - q[j], c - r[j], d - t[j])
                     row[j] = s if k == 0 else row[j] + s
             # the last four go into the profile at once: up to four coordinates need no second pass
             k = coordinates - 4
             a, b, c, d = left[i, k], left[i, k + 1], left[i, k + 2], left[i, k + 3]
-            p, q, r, t = right[k], right[k + 1], right[k + 2], right[k + 3]
+            p, q = right[k], right[k + 1]
+            r, t = right[k + 2], right[k + 3]
             for j in range(row.size):
                 s = _square(a - p[j], b - q[j], c - r[j], d - t[j])
                 if coordinates > 4:

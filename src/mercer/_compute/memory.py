@@ -12,6 +12,8 @@ _PREFIXES = ("", "k", "M", "G", "T", "P")
 _SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgtp]?)(i?)b\s*", re.IGNORECASE)
 # Bytes below which the C library reuses freed memory and does not ask the system for new pages.
 _LARGE = 1 << 25
+# A smaller number was not meant as bytes.
+_LEAST = 64
 
 
 def parse_memory(size):
@@ -25,6 +27,8 @@ def parse_memory(size):
         # decimal arithmetic: 1.001 kB is 1001 bytes, but 1.001 * 1000 is less in binary
         value = Decimal(number) * (1024 if binary else 1000) ** power
     elif isinstance(size, Real) and not isinstance(size, bool):
+        if 0 < size < _LEAST:
+            raise ValueError(f"memory = {size!r} is a number of bytes; write '{size} GB' for gigabytes.")
         value = size
     else:
         raise TypeError(
@@ -43,17 +47,24 @@ def human_bytes(n_bytes, digits=1):
     return f"{n_bytes / 1000**power:.{digits}f} {_PREFIXES[power]}B"
 
 
-def require_memory(needed, budget, what, instead):
-    """Raise a MemoryError if ``needed`` bytes exceed the budget: "<what> needs ..., the memory budget is ..."
+def refusal(needed, budget, what, instead):
+    """Return "<what> needs ..., the memory budget is ..." if ``needed`` bytes exceed the budget, otherwise None.
 
-    The message shows as many digits of the two sizes as distinguish them.
+    The text shows as many digits of the two sizes as distinguish them.
     """
     limit = parse_memory(budget)
     if needed <= limit:
-        return
+        return None
     texts = ((human_bytes(needed, digits), human_bytes(limit, digits)) for digits in range(1, 17))
     need, have = next((pair for pair in texts if pair[0] != pair[1]), (f"{needed} B", f"{limit} B"))
-    raise MemoryError(f"{what} needs {need}, the memory budget is {have}; use {instead}.")
+    return f"{what} needs {need}, the memory budget is {have}; use {instead}."
+
+
+def require_memory(needed, budget, what, instead):
+    """Raise a MemoryError with the text of ``refusal`` if ``needed`` bytes exceed the budget."""
+    text = refusal(needed, budget, what, instead)
+    if text is not None:
+        raise MemoryError(text)
 
 
 def allocate(shape, dtype):

@@ -25,6 +25,11 @@ class Namespace:
         self.maximum, self.minimum = xp.maximum, xp.minimum
         self._xp = xp
 
+    def __getattr__(self, name):
+        functions = sorted({*vars(self), *vars(Namespace)})
+        known = ", ".join(each for each in functions if not each.startswith("_"))
+        raise AttributeError(f"xp has no {name!r}; a profile may use {known}, and arithmetic.")
+
     @staticmethod
     def const(s, value):
         """Return ``value`` as a Python float: arithmetic with it keeps the type of the array s."""

@@ -188,11 +188,9 @@ def _floating_elsewhere(X, name, dtype):
 
 def _refuse_nonfinite(X, name):
     values = X.data if sp.issparse(X) else X
+    if has_finite_sum(values):
+        return
     xp = namespace_of(values)
-    # a finite sum proves that every entry is finite, without a temporary array
-    with np.errstate(over="ignore", invalid="ignore"):
-        if math.isfinite(float(xp.sum(values))):
-            return
     finite = xp.isfinite(values)
     if bool(xp.all(finite)):
         return
@@ -201,6 +199,12 @@ def _refuse_nonfinite(X, name):
     if sp.issparse(X):
         first = int(np.searchsorted(X.indptr, first[0], side="right") - 1), int(X.indices[first[0]])
     raise ValueError(f"Input {name} contains {value} at {first}; remove or impute such rows first.")
+
+
+def has_finite_sum(values: Array) -> bool:
+    """Return whether the sum is finite, which proves without a temporary array that every entry is finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.isfinite(float(namespace_of(values).sum(values)))
 
 
 def common_dtype(*arrays: Any) -> Any:

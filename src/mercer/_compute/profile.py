@@ -1,7 +1,10 @@
 """Evaluate a kernel's profile, its function of the squared distance or of the inner product, on arrays."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
@@ -48,3 +51,19 @@ def _check_range(kernel, points):
             f"{kernel!r} overflows {points.container.dtype}: the largest row has norm {float(largest) ** 0.5:.3g}; "
             "scale X (StandardScaler) or lower the degree or gamma."
         )
+
+
+@contextmanager
+def compiling(profile: Any) -> Iterator[None]:
+    """Turn errors of Numba into a TypeError that names the profile and what it may use."""
+    from numba.core.errors import NumbaError
+
+    try:
+        yield
+    except NumbaError as error:
+        # the whole report is in the cause
+        reasons = [line for line in str(error).splitlines() if line and not line.startswith("Failed in")]
+        raise TypeError(
+            f"{profile.__qualname__} must use only arithmetic and the functions of its argument xp (exp, log, sqrt, "
+            f"tanh, power, where, ...); it cannot be compiled: {reasons[0]}"
+        ) from error

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer._compute import compile as _compile
-from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised, wide
+from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised
+from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
 from mercer._compute.profile import within_range
 from mercer._compute.threads import check_cancelled, run_tasks
@@ -52,14 +53,18 @@ class Windows:
 def means(kernel, kind, parameters, windows, X, Z):
     """Return the means (n, m) over all patches of the profile of their weighted products or squared distances.
 
-    X (n, d) and Z (m, d) are C-contiguous of one type; ``kind`` is "dot" or "radial".
+    X (n, d) and Z (m, d) are C-contiguous of one type; ``kind`` is "dot" or "radial". If X is Z, each value is computed
+    once.
     """
     loop = _mean_loop(kernel.profile, kind)
     K = allocate((len(X), len(Z)), X.dtype)
     right, taps, parameters = _blocks(Z), windows.taps.astype(X.dtype), _cast(parameters, X.dtype)
 
     def fill(rows):
-        loop(X[rows], right, windows.shape, taps, parameters, K[rows])
+        blocks = right[: -(-rows.stop // _LANES)] if X is Z else right
+        loop(X[rows], blocks, windows.shape, taps, parameters, K[rows])
+        if X is Z:
+            K[: rows.start, rows] = K[rows, : rows.start].T
 
     _in_tasks(fill, len(X))
     return K

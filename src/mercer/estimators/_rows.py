@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from mercer._common import ArrayLike
-from mercer._compute.points import as_rows
+from mercer._compute.points import as_rows, has_finite_sum
 from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer._compute.targets import refuse_targets
 
@@ -42,7 +42,7 @@ def _are_plain(X, model):
         and X.size > 0
         and X.shape[1:] == (getattr(model, "n_features_in_", None),)
         and not hasattr(model, "feature_names_in_")
-        and bool(np.isfinite(X).all())
+        and has_finite_sum(X)
     )
 
 

@@ -1,0 +1,164 @@
+"""Names in compiled code that stand for a few LLVM instructions.
+
+``np.empty``, ``np.reshape`` and ``max`` are functions that Numba compiles for each combination of types, in about 0.1 s
+each: compiled code that a first fit needs uses `empty`, `as_square`, `larger` and `smaller`.
+"""
+
+import functools
+
+
+class Intrinsic:
+    """A name in compiled code whose instructions ``define(numba)`` writes; Numba is imported at its first use."""
+
+    def __init__(self, define):
+        self.__wrapped__ = define
+
+    @functools.cached_property
+    def _numba_type_(self):
+        import numba.extending
+        from numba.core.registry import cpu_target
+
+        written = numba.extending.intrinsic(self.__wrapped__(numba))
+        cpu_target.typing_context.refresh()
+        return cpu_target.typing_context.resolve_value_type(written)
+
+
+@Intrinsic
+def wide(numba):
+    """``wide()``: the compiled function that calls it uses vectors of 512 bits if the processor has them.
+
+    LLVM uses 256 bits on many processors with AVX-512; loops of polynomials are 1.4 to 1.7 times faster with 512.
+    Callers do not contain a copy of the function, which would lose this and take longer to optimise.
+    """
+
+    def wide(context):
+        def generate(context, builder, signature, arguments):
+            # added to the set, since llvmlite refuses unknown attributes; other processors ignore this one
+            set.add(builder.function.attributes, '"prefer-vector-width"="512"')
+            builder.function.attributes.add("noinline")
+            return context.get_dummy_value()
+
+        return numba.types.void(), generate
+
+    return wide
+
+
+@Intrinsic
+def small(numba):
+    """``small()``: LLVM makes the compiled function that calls it small rather than fast, which takes half the time.
+
+    For functions that take a small part of the time of their callers, which do not contain a copy either.
+    """
+
+    def small(context):
+        def generate(context, builder, signature, arguments):
+            for attribute in "noinline", "optsize":
+                builder.function.attributes.add(attribute)
+            return context.get_dummy_value()
+
+        return numba.types.void(), generate
+
+    return small
+
+
+@Intrinsic
+def larger(numba):
+    """``larger(a, b)``: the larger of two numbers, neither of them NaN; a maximum of many vectorises.
+
+    Comparisons do not: LLVM keeps their order, because one of the numbers may be NaN.
+    """
+
+    def larger(context, a, b):
+        return _extreme(numba, context.unify_types(a, b), "llvm.maxnum", ">")
+
+    return larger
+
+
+@Intrinsic
+def smaller(numba):
+    """``smaller(a, b)``: the smaller of two numbers, neither of them NaN; see `larger`."""
+
+    def smaller(context, a, b):
+        return _extreme(numba, context.unify_types(a, b), "llvm.minnum", "<")
+
+    return smaller
+
+
+def _extreme(numba, kind, name, comparison):
+    """Return the signature and the instructions of the larger or smaller of two numbers of a type."""
+    from llvmlite import ir
+
+    kind = numba.types.unliteral(kind)
+
+    def generate(context, builder, signature, arguments):
+        if isinstance(kind, numba.types.Integer):
+            return builder.select(builder.icmp_signed(comparison, *arguments), *arguments)
+        value = context.get_value_type(kind)
+        extreme = builder.module.declare_intrinsic(name, (value,), ir.FunctionType(value, (value, value)))
+        return builder.call(extreme, arguments, fastmath=("nnan", "nsz"))
+
+    return kind(kind, kind), generate
+
+
+@Intrinsic
+def empty(numba):
+    """``empty(shape, dtype)``: a new array, contiguous, whose content is undefined; ``shape`` are one or more int."""
+    from numba.core import cgutils
+    from numba.np import arrayobj
+
+    types = numba.types
+
+    def empty(context, shape, dtype):
+        several = isinstance(shape, types.BaseTuple)
+        kind = types.Array(dtype.dtype, len(shape) if several else 1, "C")
+        sizes = types.UniTuple(types.intp, len(shape)) if several else types.intp
+
+        def generate(context, builder, signature, arguments):
+            lengths = cgutils.unpack_tuple(builder, arguments[0]) if several else arguments[:1]
+            item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+            strides = [item]
+            for length in reversed(lengths):
+                strides.insert(0, builder.mul(strides[0], length))
+            memory = context.nrt.meminfo_alloc_aligned(builder, strides[0], 64)
+            array = arrayobj.make_array(kind)(context, builder)
+            arrayobj.populate_array(
+                array,
+                data=builder.bitcast(context.nrt.meminfo_data(builder, memory), array.data.type),
+                shape=cgutils.pack_array(builder, lengths),
+                strides=cgutils.pack_array(builder, strides[1:]),
+                itemsize=item,
+                meminfo=memory,
+            )
+            return array._getvalue()  # noqa: SLF001 - Numba's name
+
+        return kind(sizes, dtype), generate
+
+    return empty
+
+
+@Intrinsic
+def as_square(numba):
+    """``as_square(values, m)``: the first m * m of some contiguous values, at least so many, as a matrix (m, m)."""
+    from numba.core import cgutils
+    from numba.core.imputils import impl_ret_borrowed
+    from numba.np import arrayobj
+
+    def as_square(context, values, m):
+        kind = values.copy(ndim=2)
+
+        def generate(context, builder, signature, arguments):
+            source = arrayobj.make_array(values)(context, builder, arguments[0])
+            array = arrayobj.make_array(kind)(context, builder)
+            arrayobj.populate_array(
+                array,
+                data=source.data,
+                shape=cgutils.pack_array(builder, [arguments[1]] * 2),
+                strides=cgutils.pack_array(builder, [builder.mul(source.itemsize, arguments[1]), source.itemsize]),
+                itemsize=source.itemsize,
+                meminfo=source.meminfo,
+            )
+            return impl_ret_borrowed(context, builder, kind, array._getvalue())  # noqa: SLF001
+
+        return kind(values, numba.types.intp), generate
+
+    return as_square
