@@ -36,6 +36,16 @@ def test_tiles_are_the_chosen_points_in_order_and_padding_is_0(d, width):
     assert not np.concatenate([tile.T for tile in tiles])[300:].any()
 
 
+def test_a_profile_that_cannot_be_compiled_is_named():
+    class Wrong(mc.Gaussian):
+        @staticmethod
+        def profile(xp, s, gamma, order=0):
+            return undefined_name  # noqa: F821
+
+    with pytest.raises(TypeError, match=r"Wrong\.profile must use only arithmetic.*undefined_name"):
+        on_demand.filler_address(Wrong.profile, "radial", 1, np.dtype(np.float32))
+
+
 def test_added_rows_have_an_exact_diagonal_and_the_next_slots():
     n, rng = 50, np.random.default_rng(0)
     rows = FusedRows(mc.Gaussian(0.3), rng.normal(size=(n, 2)) * 40, np.float32)

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 import mercer as mc
 from mercer.gram import kept_product
-from mercer.solvers.svm import one_vs_one, solve_dual
+from mercer.solvers.svm import decomposition, one_vs_one, solve_dual
 from mercer.solvers.svm.bias import violation_of
 from mercer.solvers.svm.one_vs_one import (
     class_pairs,
@@ -28,7 +28,7 @@ from mercer.solvers.svm.one_vs_one import (
     unpack,
     votes,
 )
-from mercer.solvers.svm.rows import FusedRows
+from mercer.solvers.svm.rows import FusedRows, PlainRows
 from mercer.solvers.svm.workspace import Options
 
 COUNTS = np.array([2, 1, 3])
@@ -266,6 +266,26 @@ def test_kernel_values_of_each_class_are_computed_once_if_half_of_the_memory_hol
     place, block = seen[-1].shared[0]
     assert place == slice(0, 20)
     np.testing.assert_allclose(block, mc.Gaussian(0.5)(rows.points[30:50]), atol=1e-14)
+
+
+def test_one_vs_rest_computes_each_value_of_a_costly_kernel_once(rng, monkeypatch):
+    plain, duals, found, options = problem(rng, "ovr")
+    computed = []
+
+    def counted(X, Z):
+        computed.append((len(X), len(Z)))
+        return mc.Gaussian(0.5)(X, Z)
+
+    rows = PlainRows(mc.FunctionKernel(counted), plain.points)
+    computed.clear()
+    # sweeps over some of the variables
+    monkeypatch.setattr(decomposition, "_FIRST", 16)
+    solutions = solve_duals(rows, duals, found, options)
+    assert computed[0] == (75, 75)
+    # Newton steps compute the rows of free variables in float64
+    assert all(n < 30 for n, _ in computed[1:])
+    for dual, solution in zip(duals, solutions, strict=True):
+        np.testing.assert_allclose(solution.coef, solve_dual(plain, dual, options).coef, atol=1e-7)
 
 
 def test_values_are_not_shared_by_one_classifier_or_by_solvers_that_do_not_use_them(rng, monkeypatch):

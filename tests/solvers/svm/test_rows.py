@@ -4,7 +4,7 @@ import scipy.sparse as sp
 
 import mercer as mc
 from mercer.solvers.svm import rows as module
-from mercer.solvers.svm.rows import FusedRows, PlainRows, SparseRows, rows_of, run, shared_blocks
+from mercer.solvers.svm.rows import FusedRows, KnownRows, PlainRows, SparseRows, rows_of, run, shared_blocks
 
 
 @pytest.fixture
@@ -47,9 +47,24 @@ def test_products_are_those_of_the_kernel_matrix(points):
         FusedRows(kernel, points, np.float64),
         PlainRows(kernel, points),
         PlainRows(kernel, sp.csr_matrix(points)),
+        KnownRows(PlainRows(kernel, points), kernel(points)),
     ):
         product = rows.product(np.arange(5, 50), np.arange(20), weights)
         np.testing.assert_allclose(product, kernel(points)[5:50, :20] @ weights, rtol=1e-10, atol=1e-12)
+
+
+def test_rows_of_known_values_are_those_of_the_kernel(points, monkeypatch):
+    kernel, J = mc.Gaussian(0.1), np.array([3, 40, 7, 8])
+    plain = PlainRows(kernel, points)
+    rows, found = KnownRows(plain, plain.square(slice(0, 50))), [np.empty((30, 4)) for _ in range(2)]
+    for each, out in zip((plain, rows), found, strict=True):
+        each.columns(J)(np.arange(30), out)
+    np.testing.assert_allclose(*found, atol=1e-15)
+    for chosen in (J, slice(5, 20)):
+        np.testing.assert_allclose(rows.square(chosen), plain.square(chosen), atol=1e-15)
+    monkeypatch.setattr(module, "_TASK_ROWS", 2)
+    W = np.linspace(-1, 1, 12).reshape(4, 3)
+    np.testing.assert_allclose(rows.product(J[:3], J, W), kernel(points)[np.ix_(J[:3], J)] @ W, atol=1e-14)
 
 
 def test_rows_are_float32_only_where_they_are_many_and_their_rounding_does_not_matter(global_random_seed):

@@ -1,8 +1,11 @@
 """Newton steps on the free variables of a small dual in compiled code: `active_set` without the interpreter."""
 
+import functools
+
 import numpy as np
 
 from mercer._compute.compile import compiled
+from mercer._compute.intrinsics import empty, larger, small, wide
 from mercer.solvers.svm.smo import offsets
 
 # Largest number of steps, and the accuracy relative to the largest gradient.
@@ -16,13 +19,14 @@ def newton_steps(K, gradient, coef, lower, upper, epsilon, bias, operations):
     Each step factorises anew, and fixes the first variable that meets a bound. Steps end at the optimum, or when the
     next factorisation would exceed the number of ``operations``. K is (n, at least n), its first columns symmetric.
     """
+    small()
     n, count, largest = coef.size, 0, 1.0
-    free, places = np.empty(n, np.bool_), np.empty(n, np.int64)
+    free, places = empty(n, np.bool_), empty(n, np.int64)
     for t in range(n):
         rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
         free[t] = gradient[t] + rise == gradient[t] - fall
         count += free[t]
-        largest = max(largest, abs(gradient[t]))
+        largest = larger(largest, abs(gradient[t]))
     slack, whole = _ROUNDING * largest, count == 0
     for _ in range(_STEPS):
         if whole and not _free_violators(free, gradient, coef, lower, upper, epsilon, bias, slack):
@@ -32,7 +36,7 @@ def newton_steps(K, gradient, coef, lower, upper, epsilon, bias, operations):
             if free[t]:
                 places[count] = t
                 count += 1
-        operations -= count**3 / 3 + 2.0 * n * count
+        operations -= count * count * count / 3 + 2.0 * n * count
         if count == 0 or operations < 0:
             return
         now = places[:count]
@@ -45,10 +49,11 @@ def newton_steps(K, gradient, coef, lower, upper, epsilon, bias, operations):
 @compiled
 def _direction(K, places, gradient, coef, epsilon, bias):
     """Return the Newton direction of sum 0 for some variables, its bias, and whether their K is definite."""
+    small()
     k, mean = places.size, 0.0
     for a in range(k):
         mean += K[places[a], places[a]] / k
-    factor, right = np.empty((k, k)), np.empty((2, k))
+    factor, right = empty((k, k), np.float64), empty((2, k), np.float64)
     for a in range(k):
         t = places[a]
         for c in range(a + 1):
@@ -73,8 +78,9 @@ def _direction(K, places, gradient, coef, epsilon, bias):
 @compiled
 def _whole_step(K, places, direction, free, gradient, coef, lower, upper, epsilon, bias):
     """Take a step as far as the bounds allow, fix the variable that meets one; return whether the step was whole."""
+    small()
     step, met = 1.0, -1
-    ends = np.empty(places.size)
+    ends = empty(places.size, np.float64)
     for a in range(places.size):
         t = places[a]
         ends[a] = upper[t] if direction[a] > 0 else lower[t]
@@ -97,6 +103,7 @@ def _whole_step(K, places, direction, free, gradient, coef, lower, upper, epsilo
 @compiled
 def _free_violators(free, gradient, coef, lower, upper, epsilon, bias, slack):
     """Free the variables that violate the optimality conditions at a bias; return whether there are any."""
+    small()
     found = False
     for t in range(coef.size):
         rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
@@ -105,7 +112,7 @@ def _free_violators(free, gradient, coef, lower, upper, epsilon, bias, slack):
     return found
 
 
-@compiled
+@functools.partial(compiled, inline=True)
 def _sign(gradient, coef, bias):
     """Return the sign that a coefficient has, or will have when it leaves 0."""
     return 1.0 if coef > 0 or (coef == 0 and gradient > bias) else -1.0
@@ -114,6 +121,7 @@ def _sign(gradient, coef, bias):
 @compiled
 def _cholesky_solve(A, B):
     """Solve A x = b for the rows b of B in place, A by its lower triangle; return whether A is definite."""
+    wide()
     n = len(A)
     for j in range(n):
         for i in range(j, n):

@@ -6,8 +6,9 @@ import functools
 
 import numpy as np
 
-from mercer._compute.compile import compiled, wide
+from mercer._compute.compile import compiled
 from mercer._compute.indirect import call_filler
+from mercer._compute.intrinsics import empty, small, smaller
 from mercer.solvers.svm.compiled_active_set import newton_steps
 from mercer.solvers.svm.on_demand import add_rows
 from mercer.solvers.svm.smo import VECTORS, offsets, subtract
@@ -16,6 +17,7 @@ from mercer.solvers.svm.smo import VECTORS, offsets, subtract
 @compiled
 def near_first(f, coef, lower, upper, epsilon, bias, reach, order):
     """Write the places of variables within ``reach`` of the bias, then of others that are not 0; count both."""
+    small()
     near = 0
     for t in range(order.size):
         rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
@@ -34,7 +36,8 @@ def near_first(f, coef, lower, upper, epsilon, bias, reach, order):
 @compiled
 def exact_tile(raw, places, centre, factor):
     """Return factor (x - centre) of some points as one tile (1, d, points), and their |x - centre|^2, in float64."""
-    tiles, squares = np.empty((1, raw.shape[1], places.size)), np.empty(places.size)
+    small()
+    tiles, squares = empty((1, raw.shape[1], places.size), np.float64), empty(places.size, np.float64)
     tile = tiles[0]
     for a in range(places.size):
         row, total = raw[places[a]], 0.0
@@ -53,20 +56,20 @@ def refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, ep
     ``exact`` are the address of the loop that fills float64 rows, the points as given, the centre, the factor of
     coordinates, the parameters and the diagonal; ``own`` are the points of the variables, the others as in `add_rows`.
     """
-    wide()
+    small()
     fill, raw, centre, factor, parameters, diagonal = exact
-    order = np.empty(own.size, np.int64)
+    order = empty(own.size, np.int64)
     near, count = near_first(f, coef, lower, upper, epsilon, bias, reach, order)
-    operations -= 2.0 * near * count * (raw.shape[1] + 10) + near**3 / 3.0
+    operations -= 2.0 * near * count * (raw.shape[1] + 10) + near * near * near / 3.0
     if near == 0 or operations < 0:
         return False
-    places, wanted = np.empty(count, np.int64), np.empty(near, np.int64)
+    places, wanted = empty(count, np.int64), empty(near, np.int64)
     for a in range(count):
         places[a] = own[order[a]]
-        wanted[min(a, near - 1)] = min(a, near - 1)
+        wanted[smaller(a, near - 1)] = smaller(a, near - 1)
     tiles, squares = exact_tile(raw, places, centre, factor)
-    M, gradient, b = np.empty((near, count)), np.empty(near), np.empty(near)
-    low, high = np.empty(near), np.empty(near)
+    M, gradient, b = empty((near, count), np.float64), empty(near, np.float64), empty(near, np.float64)
+    low, high = empty(near, np.float64), empty(near, np.float64)
     call_filler(fill, tiles, squares, parameters, wanted, M)
     for a in range(near):
         t, row = order[a], M[a]
@@ -75,7 +78,7 @@ def refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, ep
         for c in range(count):
             gradient[a] -= row[c] * coef[order[c]]
     newton_steps(M, gradient, b, low, high, epsilon, bias, operations)
-    moved, change, count = wanted, np.empty(near), 0
+    moved, change, count = wanted, empty(near, np.float64), 0
     for a in range(near):
         t = order[a]
         if b[a] != coef[t]:

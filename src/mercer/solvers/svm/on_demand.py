@@ -7,8 +7,10 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute import compile as _compile
-from mercer._compute.compile import compiled, dispatcher, fingerprint, specialised, wide
+from mercer._compute.compile import compiled, dispatcher, fingerprint, specialised
 from mercer._compute.indirect import address, call_filler
+from mercer._compute.intrinsics import empty, larger, small, smaller, wide
+from mercer._compute.profile import compiling
 from mercer._compute.tile import COINCIDENCE
 from mercer.solvers.svm.smo import LANES, VECTORS
 
@@ -25,13 +27,14 @@ TOGETHER, _WIDE = 8, 64
 @functools.partial(compiled, flags=VECTORS)
 def tiles_of(rows, d, points, m):
     """Return the first d coordinates of some points, and zeros up to m points, as tiles (k, d, points of a tile)."""
-    width = min(_TILE, max(LANES, _COORDINATES // (max(d, 1) * LANES) * LANES), m)
-    tiles = np.empty((-(-m // width), d, width), rows.dtype)
+    small()
+    width = smaller(smaller(_TILE, m), larger(LANES, _COORDINATES // (larger(d, 1) * LANES) * LANES))
+    tiles = empty((-(-m // width), d, width), rows.dtype)
     for b in range(tiles.shape[0]):
         own, tile = points[b * width : (b + 1) * width], tiles[b]
         for left in range(0, width, _SIDE):
             for k in range(d):
-                for t in range(left, min(left + _SIDE, width)):
+                for t in range(left, smaller(left + _SIDE, width)):
                     tile[k, t] = rows[own[t], k] if t < own.size else 0
     return tiles
 
@@ -42,8 +45,11 @@ def _add_products(own, tile, k, stop, out):
     while k + 8 <= stop:
         a, b, c, d = own[k], own[k + 1], own[k + 2], own[k + 3]
         e, f, g, h = own[k + 4], own[k + 5], own[k + 6], own[k + 7]
-        p, q, r, s = tile[k], tile[k + 1], tile[k + 2], tile[k + 3]
-        v, w, x, y = tile[k + 4], tile[k + 5], tile[k + 6], tile[k + 7]
+        # two at a time: Python makes tuples of more, which take longer to compile
+        p, q = tile[k], tile[k + 1]
+        r, s = tile[k + 2], tile[k + 3]
+        v, w = tile[k + 4], tile[k + 5]
+        x, y = tile[k + 6], tile[k + 7]
         for t in range(out.size):
             first = a * p[t] + b * q[t] + c * r[t] + d * s[t]
             out[t] += first + (e * v[t] + f * w[t] + g * x[t] + h * y[t])
@@ -94,7 +100,7 @@ def row_filler(profile: Any, scalar: Any, n_parameters: Any) -> Any:
         wide()
         values = to_fixed_tuple(parameters, n_parameters)
         width = tiles.shape[2]
-        own = np.empty((wanted.size, tiles.shape[1]), tiles.dtype)
+        own = empty((wanted.size, tiles.shape[1]), tiles.dtype)
         for r in range(wanted.size):
             t = wanted[r]
             for k in range(tiles.shape[1]):
@@ -107,7 +113,7 @@ def row_filler(profile: Any, scalar: Any, n_parameters: Any) -> Any:
                     if k == 0:
                         for t in range(part.size):
                             part[t] = 0
-                    _add_products(own[r], tile, k, min(k + _DEPTH, own.shape[1]), part)
+                    _add_products(own[r], tile, k, smaller(k + _DEPTH, own.shape[1]), part)
             for r in range(wanted.size):
                 part, square = out[r, b * width : (b + 1) * width], squares[wanted[r]]
                 if radial:
@@ -129,7 +135,8 @@ def filler_address(profile: Any, scalar: Any, n_parameters: Any, dtype: Any) -> 
     """Return the address of the compiled loop for a type, by which other compiled code calls it."""
     tiles, row = np.empty((0, 0, 0), dtype), np.empty(0, dtype)
     fill = row_filler(profile, scalar, n_parameters)
-    return address(fill, tiles, row, row, np.empty(0, np.int64), np.empty((0, 0), dtype))
+    with compiling(profile):
+        return address(fill, tiles, row, row, np.empty(0, np.int64), np.empty((0, 0), dtype))
 
 
 def known_rows(diagonal: Array) -> tuple[Any, ...]:
@@ -144,6 +151,7 @@ def add_rows(points, K, slots, used, wanted):
 
     ``points`` are the address of the loop that fills rows, tiles, squares, parameters and the diagonal.
     """
+    small()
     fill, tiles, squares, parameters, diagonal = points
     for start in range(0, wanted.size, TOGETHER):
         few = wanted[start : start + TOGETHER]
@@ -162,23 +170,24 @@ def wanted_rows(d, missing, rising, falling, slots, wanted):
 
     Rows of many coordinates d cost less if they are computed together, and most violating variables will need theirs.
     """
+    small()
     wanted[0] = missing
     if d < _WIDE:
         return 1
     top = bottom = -np.inf
     for t in range(rising.size):
-        top, bottom = max(top, rising[t]), max(bottom, falling[t])
+        top, bottom = larger(top, rising[t]), larger(bottom, falling[t])
     middle, count, least = 0.5 * (top - bottom), 1, 0.0
-    worth = np.zeros(wanted.size)
+    worth = empty(wanted.size, np.float64)
     for t in range(rising.size):
-        excess = max(rising[t] - middle, falling[t] + middle)
+        excess = larger(rising[t] - middle, falling[t] + middle)
         if slots[t] < 0 and t != missing and excess > least:
             # insertion into the descending list
-            place = min(count, wanted.size - 1)
+            place = smaller(count, wanted.size - 1)
             while place > 1 and worth[place - 1] < excess:
                 worth[place], wanted[place] = worth[place - 1], wanted[place - 1]
                 place -= 1
             worth[place], wanted[place] = excess, t
-            count = min(count + 1, wanted.size)
+            count = smaller(count + 1, wanted.size)
             least = worth[count - 1] if count == wanted.size else 0.0
     return count

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array
+from mercer._compute.points import count_points
 from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
 from mercer.solvers.svm._solve_dual import solve_dual
 from mercer.solvers.svm.correction import corrected
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.linear import fits_linear
 from mercer.solvers.svm.one_constraint import steps_of_a_round
-from mercer.solvers.svm.rows import shared_blocks
+from mercer.solvers.svm.rows import KnownRows, PlainRows, shared_blocks
 from mercer.solvers.svm.whole import fits, solve_whole
 from mercer.solvers.svm.workspace import Workspace, buffer_size
 
@@ -224,6 +225,10 @@ def solve_duals(rows: Any, duals: list[Dual], problems: list[Subproblem], option
     if several and all(dual.total is None and not dual.unbounded for dual in duals):
         spans = sorted({each.span(part) for each in problems for part in each.parts})
         shared = shared_blocks(rows, [slice(*span) for span in spans], options.budget // 2)
+    everything = shared.get((0, count_points(rows.points)))
+    if everything is not None and isinstance(rows, PlainRows):
+        # a solver for some of the variables would compute values again
+        rows = KnownRows(rows, everything)
     reserved = sum(block.nbytes for block in shared.values())
     workspaces = queue.SimpleQueue()
     for _ in range(workers):

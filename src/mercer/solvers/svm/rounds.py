@@ -4,7 +4,8 @@ import functools
 
 import numpy as np
 
-from mercer._compute.compile import compiled, wide
+from mercer._compute.compile import compiled
+from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
 from mercer.solvers.svm.on_demand import TOGETHER, add_rows, wanted_rows
 from mercer.solvers.svm.smo import LANES, VECTORS, load, offsets, subtract, take_steps
 
@@ -25,6 +26,7 @@ def near_margin(rising, falling, top, bottom, places):
 
     ``top`` and ``bottom`` are the largest of the slopes.
     """
+    small()
     violation, middle = top + bottom, 0.5 * (top - bottom)
     count = 0
     for t in range(rising.size):
@@ -38,18 +40,19 @@ def near_margin(rising, falling, top, bottom, places):
 @compiled
 def bias_and_violation(f, coef, lower, upper, epsilon, n):
     """Return the mean slope of free variables, or the middle of the interval that others allow, and the violation."""
+    small()
     top, bottom, total, count = -np.inf, np.inf, 0.0, 0
     for t in range(n):
         rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
         up, down = f[t] + rise, f[t] - fall
-        top, bottom = max(top, up), min(bottom, down)
+        top, bottom = larger(top, up), smaller(bottom, down)
         if up == down:
             total += up
             count += 1
     middle = 0.5 * (top + bottom)
-    if np.isinf(top) or np.isinf(bottom):
-        middle = bottom if np.isinf(top) else top
-    return (total / count if count else middle), max(0.0, top - bottom)
+    if top == -np.inf or bottom == np.inf:
+        middle = bottom if top == -np.inf else top
+    return (total / count if count else middle), larger(0.0, top - bottom)
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -58,13 +61,16 @@ def _round(points, K, spare, slots, used, places, rising, falling, coef, lower, 
 
     Kernel values of a part of the variables are copied next to each other, into ``spare``.
     """
+    wide()
     n, m, copied = places.size, coef.size, places.size < coef.size
-    part, own, held, up, down, diagonal, b, low, high = K, slots, slots, rising, falling, points[4], coef, lower, upper
+    part, own, held = K, slots, slots
+    up, down, diagonal = rising, falling, points[4]
+    b, low, high = coef, lower, upper
     if copied:
         m = -(-n // LANES) * LANES
-        part, own, held = np.reshape(spare[: m * m], (m, m)), np.empty(m, np.int64), np.empty(m, np.int64)
-        up, down, diagonal = np.empty(m, K.dtype), np.empty(m, K.dtype), np.empty(m, K.dtype)
-        b, low, high = np.empty(m), np.empty(m), np.empty(m)
+        part, own, held = as_square(spare, m), empty(m, np.int64), empty(m, np.int64)
+        up, down, diagonal = empty(m, K.dtype), empty(m, K.dtype), empty(m, K.dtype)
+        b, low, high = empty(m, np.float64), empty(m, np.float64), empty(m, np.float64)
         for t in range(m):
             part[0, t], own[t], held[t], up[t], down[t], diagonal[t] = 0, -1, -1, -np.inf, -np.inf, 0
             b[t], low[t], high[t] = 0, 0, 0
@@ -73,19 +79,17 @@ def _round(points, K, spare, slots, used, places, rising, falling, coef, lower, 
             up[t], down[t], diagonal[t], held[t] = rising[p], falling[p], points[4][p], slots[p]
             b[t], low[t], high[t] = coef[p], lower[p], upper[p]
     n_iter, known, d = 0, 0, points[1].shape[1]
-    everything, wanted = np.empty(2, np.int64), np.empty(TOGETHER, np.int64)
-    everything[0], everything[1] = 0, m
+    whole, wanted = empty(2, np.int64), empty(TOGETHER, np.int64)
+    whole[0], whole[1] = 0, m
     while True:
-        remaining = limit - n_iter
-        steps, missing, _ = take_steps(part, own, diagonal, up, down, b, low, high, epsilon, everything, aim, remaining)
+        steps, missing, _ = take_steps(part, own, diagonal, up, down, b, low, high, epsilon, whole, aim, limit - n_iter)
         n_iter += steps
         if missing < 0:
             break
         if held[missing] < 0:
             count = wanted_rows(d, missing, up, down, held, wanted)
             for a in range(count):
-                held[wanted[a]] = used + a
-                wanted[a] = places[wanted[a]]
+                held[wanted[a]], wanted[a] = used + a, places[wanted[a]]
             used = add_rows(points, K, slots, used, wanted[:count])
         if copied:
             row, to = K[held[missing]], part[known]
@@ -93,9 +97,8 @@ def _round(points, K, spare, slots, used, places, rising, falling, coef, lower, 
                 to[t] = row[places[t]] if t < n else 0
             own[missing] = known
             known += 1
-    if copied:
-        for t in range(n):
-            coef[places[t]] = b[t]
+    for t in range(n if copied else 0):
+        coef[places[t]] = b[t]
     return n_iter, used
 
 
@@ -106,17 +109,17 @@ def solve_rounds(points, K, spare, slots, used, f, coef, lower, upper, epsilon, 
     Slopes have the type of K; after each round the gradient f is updated in float64. ``spare`` is memory for copies.
     ``points`` are those of `add_rows`, which is called for missing rows only. Return the number of steps and of rows.
     """
-    wide()
+    small()
     m = f.size
-    rising, falling, before = np.empty(m, K.dtype), np.empty(m, K.dtype), np.empty(m)
-    places, rows, change = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m)
+    rising, falling, before = empty(m, K.dtype), empty(m, K.dtype), empty(m, np.float64)
+    places, rows, change = empty(m, np.int64), empty(m, np.int64), empty(m, np.float64)
     n_iter, last = 0, -1
     while True:
         top, bottom = load(f, coef, lower, upper, epsilon, rising, falling)
         if not top + bottom > tol or n_iter >= limit or n_iter == last:
             return n_iter, used
         last = n_iter
-        aim, near = max(0.5 * tol, _REDUCTION * (top + bottom)), near_margin(rising, falling, top, bottom, places)
+        aim, near = larger(0.5 * tol, _REDUCTION * (top + bottom)), near_margin(rising, falling, top, bottom, places)
         near = m if near > _PART * m else near
         for t in range(m):
             before[t], places[t] = coef[t], t if near == m else places[t]

@@ -113,6 +113,35 @@ class PlainRows:
         return np.asarray(gram @ weights.astype(self.dtype), np.float64)
 
 
+class KnownRows(PlainRows):
+    """Kernel rows of points whose kernel values (n, n) are all known."""
+
+    def __init__(self, rows: PlainRows, values: Array) -> None:
+        self.__dict__ |= vars(rows)
+        self._values = values
+
+    def columns(self, J: Array) -> Callable[..., Any]:
+        """Return a function (R, out) that writes the kernel values of points R with points J to ``out``."""
+
+        def write(R, out):
+            out[:] = self._values[np.ix_(R, J)]
+
+        return write
+
+    def square(self, J: Array | slice) -> Array:
+        """Return the kernel values between points J, exactly symmetric."""
+        return self._values[J, J] if isinstance(J, slice) else self._values[np.ix_(J, J)]
+
+    def product(self, R: Array, J: Array, weights: Array) -> Array:
+        """Return K[R, J] @ weights, a vector or columns, summed in float64."""
+        total = np.empty((len(R), *weights.shape[1:]))
+        for start in range(0, len(R), _TASK_ROWS):
+            part = slice(start, start + _TASK_ROWS)
+            # whole rows first: they are contiguous
+            total[part] = self._values[R[part]].take(J, axis=1).astype(np.float64) @ weights
+        return total
+
+
 class FusedRows:
     """Kernel rows of a kernel of the squared distance or the inner product: one matrix product, one compiled pass.
 

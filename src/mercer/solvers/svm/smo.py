@@ -11,7 +11,8 @@ import functools
 
 import numpy as np
 
-from mercer._compute.compile import compiled, larger, wide
+from mercer._compute.compile import compiled
+from mercer._compute.intrinsics import empty, larger, smaller, wide
 
 # The number of variables is a multiple of this, that of the widest vector registers, so that no loop has a remainder.
 LANES = 16
@@ -61,7 +62,7 @@ def take_steps(K, slots, diagonal, rising, falling, coef, lower, upper, epsilon,
     O(m) per step. Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6 (2005), WSS 2.
     """
     wide()
-    gains = np.empty(rising.size, np.float32)
+    gains = empty(rising.size, np.float32)
     row_i = row_j = K[0]
     zero, n_iter = rising.dtype.type(0), 0
     step = zero
@@ -90,7 +91,7 @@ def take_steps(K, slots, diagonal, rising, falling, coef, lower, upper, epsilon,
             return n_iter, j, widest
         row_j = K[slots[j]]
         floor = _FLAT * (abs(diagonal[i]) + abs(diagonal[j])) + 1e-300
-        curvature = max(diagonal[i] + diagonal[j] - 2 * np.float64(row_i[j]), floor)
+        curvature = larger(diagonal[i] + diagonal[j] - 2 * np.float64(row_i[j]), floor)
         step = rising.dtype.type(_move(i, j, curvature, rising, falling, coef, lower, upper, epsilon))
         n_iter += 1
 
@@ -101,7 +102,7 @@ def _move(i, j, curvature, rising, falling, coef, lower, upper, epsilon):
     end_i = 0.0 if epsilon > 0 and coef[i] < 0 else upper[i]
     end_j = 0.0 if epsilon > 0 and coef[j] > 0 else lower[j]
     room_i, room_j = end_i - coef[i], coef[j] - end_j
-    move = min((np.float64(rising[i]) + np.float64(falling[j])) / curvature, min(room_i, room_j))
+    move = smaller((np.float64(rising[i]) + np.float64(falling[j])) / curvature, smaller(room_i, room_j))
     f_i = np.float64(rising[i]) - offsets(coef[i], lower[i], upper[i], epsilon)[0]
     f_j = offsets(coef[j], lower[j], upper[j], epsilon)[1] - np.float64(falling[j])
     # bounds and 0 are met exactly

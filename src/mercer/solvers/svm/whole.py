@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute.compile import compiled, wide
+from mercer._compute.compile import compiled
+from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
 from mercer._compute.threads import check_cancelled
 from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.dual import Dual, Solution, gap_between_bounds, joined
@@ -131,9 +132,10 @@ class _State:
 @functools.partial(compiled, flags=VECTORS)
 def _points_of(rows, own, K):
     """Return the arguments of `add_rows` for some points, padded to the width of K."""
+    small()
     fill, coordinates, d, all_squares, parameters, all_diagonal = rows
     m = K.shape[1]
-    squares, diagonal = np.empty(m, K.dtype), np.empty(m, K.dtype)
+    squares, diagonal = empty(m, K.dtype), empty(m, K.dtype)
     for t in range(m):
         squares[t], diagonal[t] = 0, 0
     for t in range(own.size):
@@ -144,7 +146,8 @@ def _points_of(rows, own, K):
 @compiled
 def _padded_part(values, first, n, m):
     """Return m values, of which n are ``values[first:]`` and the others 0."""
-    out = np.empty(m)
+    small()
+    out = empty(m, np.float64)
     for t in range(m):
         out[t] = values[first + t] if t < n else 0.0
     return out
@@ -177,7 +180,7 @@ def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol
         n = stop - first
         m = -(-n // LANES) * LANES
         own, target = all_points[first:stop], all_target[first:stop]
-        K, spare, slots = np.reshape(buffer[: m * m], (m, m)), buffer[m * m :], all_slots[:m]
+        K, spare, slots = as_square(buffer, m), buffer[m * m :], all_slots[:m]
         points = _points_of(rows, own, K)
         f, coef = _padded_part(all_gradient, first, n, m), _padded_part(all_coef, first, n, m)
         lower, upper = _padded_part(all_lower, first, n, m), _padded_part(all_upper, first, n, m)
@@ -187,14 +190,14 @@ def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol
                 slots[t], K[0, t] = -1, 0
             if values.size:
                 used = _copy_rows(values, own, points[4], K, slots)
-        limit = min(max_iter - n_iter[k], max(1, work // (m + _OVERHEAD)))
+        limit = smaller(max_iter - n_iter[k], larger(1, work // (m + _OVERHEAD)))
         steps, used = solve_rounds(points, K, spare, slots, used, f, coef, lower, upper, epsilon, tol, limit)
         n_iter[k] += steps
         work -= (steps + 1) * (m + _OVERHEAD)
         level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
         if excess <= tol:
             spent = 2.0 * used * m * (d + 10) + 20.0 * n_iter[k] * m
-            accuracy = epsilon, level, _MARGIN * tol, max(_OPERATIONS, _SHARE * spent)
+            accuracy = epsilon, level, _MARGIN * tol, larger(_OPERATIONS, _SHARE * spent)
             refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, *accuracy)
             level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
         bias[k], violation[k], n_rows[k] = level, excess, used
