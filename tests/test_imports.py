@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+import mercer
+
 HEAVY = ("numba", "torch", "dask", "matplotlib", "onnx", "mercer.cli", "sklearn.datasets")
 
 
@@ -53,3 +55,10 @@ def test_packages_are_imported_at_first_use_of_their_names():
         "assert not hasattr(mercer, 'nothing')"
     )
     _python(code)
+
+
+def test_dir_lists_public_names_and_packages_alone():
+    names = {name for name in dir(mercer) if not name.startswith("__")}
+    assert names >= {*mercer.__all__}
+    assert not [name for name in names if name.startswith("_") or not hasattr(mercer, name)]
+    assert not names & {"Any", "TYPE_CHECKING", "linalg", "solvers"}

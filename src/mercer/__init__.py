@@ -1,10 +1,27 @@
-"""Mercer: kernel methods for scikit-learn, with pre-images, reduced sets, compression and export."""
+"""Mercer: kernel methods for scikit-learn, with pre-images, reduced sets, compression and export.
+
+- Kernels: ``Gaussian``, ``Matern``, ``Polynomial``, ...; ``strings``, ``graphs``, ``sets`` and ``sequences`` of others.
+- Estimators: ``SVC``, ``SVR``, ``OneClassSVM``, ``KernelPCA``, ``KernelRidge``, ``KernelFisher``, ``Nystroem``,
+  ``Kernelized``; ``SVCCV`` and ``SVRCV`` choose C and gamma; ``plan`` and ``certify`` check a fit before and after it.
+- Vectors of the feature space: ``features`` makes an ``Expansion`` and ``Gram`` a lazy kernel matrix; ``mean``,
+  ``sqdist``, ``mmd``, ``svd``, ``qr``, ``lstsq`` and ``project`` compute with them.
+- Back to points: ``preimage``, ``ray``. Fewer points: ``reduce`` for expansions, ``compress`` for fitted models.
+- Files: ``save``, ``load``; ONNX, C and LIBSVM in ``mercer.formats``; ``as_expansion`` reads models of scikit-learn.
+- Kernels from data: ``alignment``, ``combine``, ``learn_scales``. Definiteness: ``check_kernel``, ``make_positive``.
+- Tests: ``mmd_test``, ``hsic_test``. Analysis: ``mercer.capacity``, ``mercer.manifold``. Pictures: ``mercer.plot``.
+
+>>> import numpy as np, mercer as mc
+>>> X = np.random.default_rng(0).normal(size=(100, 2))
+>>> mc.SVC(C=10.0, kernel=mc.Gaussian(0.5)).fit(X, X[:, 0] > 0).predict([[1.0, 0.0], [-1.0, 0.0]])
+array([ True, False])
+"""
 
 import sys as _sys
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from mercer import estimators, kernels
+from mercer.checkpoint import checkpoint
 from mercer.estimators import *  # noqa: F403
 from mercer.expansion import Expansion, features, mean, mmd, sqdist
 from mercer.factor import qr, svd
@@ -69,6 +86,7 @@ __all__ = [
     "capacity",
     "certify",
     "check_kernel",
+    "checkpoint",
     "combine",
     "compress",
     "features",
@@ -131,4 +149,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_PACKAGES})
+    return sorted({*__all__, *_MODULES, "kernels", "preimages", *(name for name in globals() if name.startswith("__"))})

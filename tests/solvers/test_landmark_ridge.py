@@ -42,6 +42,11 @@ def test_few_steps_are_enough_because_of_the_preconditioner(monkeypatch):
         landmark_ridge.solve(ONTO, InMemory(X), Y, 1e-3)
 
 
+def test_without_a_seed_every_fit_has_the_same_bits():
+    found = [landmark_ridge.solve(ONTO, InMemory(X), Y, 1e-3)[0].coef for _ in range(2)]
+    np.testing.assert_array_equal(*found)
+
+
 def test_the_preconditioner_of_all_points_is_the_inverse_of_the_system():
     phi = mc.features(K, X)
     M = ONTO.inner(phi)

@@ -10,28 +10,66 @@ from mercer._compute.namespace import namespace_of
 if TYPE_CHECKING:
     from mercer.linalg.operators import Weighted
 
+# Largest relative difference of images at which a saved basis is that of an operator.
+_SAME = 1e-3
+
 
 class Basis:
     """Orthonormal columns Q (n, m) and the computed W = K Q, so that residuals of Ritz pairs cost no product.
 
-    It starts as the span of the columns of ``start`` (n, p).
+    It starts as the span of the columns of ``start`` (n, p). Arrays with ``room`` for so many columns are not copied.
     """
 
     values: Any
 
-    def __init__(self, start: Array) -> None:
+    def __init__(self, start: Array, room: int = 0) -> None:
         xp = self._xp = namespace_of(start)
         self._new = orthonormal(start)
-        n = start.shape[0]
-        self._Q = xp.empty((n, 0), dtype=xp.float64)
-        self._W = xp.empty((n, 0), dtype=xp.float64)
+        # columns are contiguous, so that those of the future take no memory
+        self._columns = [xp.empty((max(room, start.shape[1]), start.shape[0]), dtype=xp.float64) for _ in "QW"]
         self._H = xp.empty((0, 0), dtype=xp.float64)
         self.values = self._Y = None
 
     @property
+    def state(self) -> dict[str, Array]:
+        """The arrays of the basis, for `resumed`."""
+        return {"Q": self._Q, "W": self._W, "H": self._H, "new": self._new}
+
+    def resumed(self, state: dict[str, Array], operator: Any) -> bool:
+        """Take the arrays of a saved basis; return whether their image is that of the operator."""
+        xp = self._xp
+        Q, W, H, new = (xp.asarray(state[name]) for name in ("Q", "W", "H", "new"))
+        if Q.shape[0] != self._new.shape[0]:
+            return False
+        self._H, self._new = self._H[:0, :0], new
+        self._append(Q, W)
+        self._H = H
+        self.values, self._Y = ritz(H)
+        error = xp.linalg.vector_norm(operator @ Q[:, :1] - W[:, :1])
+        return bool(error <= _SAME * xp.linalg.vector_norm(W[:, :1]))
+
+    @property
     def size(self) -> int:
         """Number of columns m."""
-        return self._Q.shape[1]
+        return self._H.shape[0]
+
+    @property
+    def _Q(self):
+        return self._columns[0][: self.size, :].T
+
+    @property
+    def _W(self):
+        return self._columns[1][: self.size, :].T
+
+    def _append(self, *images):
+        """Store columns of Q and of W behind those that are there."""
+        m, xp = self.size, self._xp
+        for k, image in enumerate(images):
+            end, stored = m + image.shape[1], self._columns[k]
+            if end > stored.shape[0]:
+                more = xp.empty((max(end, 2 * m) - stored.shape[0], stored.shape[1]), dtype=xp.float64)
+                self._columns[k] = stored = xp.concat([stored, more], axis=0)
+            stored[m:end, :] = image.T
 
     def multiply(self, operator: Weighted) -> None:
         """Multiply the newest columns by the operator, one product, and compute the Ritz pairs."""
@@ -41,17 +79,16 @@ class Basis:
         if not bool(xp.all(xp.isfinite(corner))):
             raise ValueError("a product of the operator contains NaN or infinity; check the points and the kernel.")
         across = self._Q.T @ image
+        self._append(new, image)
         self._H = xp.concat(
             [xp.concat([self._H, across], axis=1), xp.concat([across.T, (corner + corner.T) / 2], axis=1)], axis=0
         )
-        self._Q = xp.concat([self._Q, new], axis=1)
-        self._W = xp.concat([self._W, image], axis=1)
         self.values, self._Y = ritz(self._H)
 
     def residuals(self, count: int) -> Array:
         """Return K v - theta v of the leading Ritz pairs (n, at most count)."""
         Y = self._Y[:, :count]
-        return self._W @ Y - (self._Q @ Y) * self.values[:count]
+        return self._W @ Y - self._Q @ (Y * self.values[:count])
 
     def pairs(self, count: int) -> tuple[Array, Array, Array]:
         """Return the leading Ritz values, their vectors V and K V."""
@@ -60,8 +97,10 @@ class Basis:
 
     def restart(self, count: int) -> None:
         """Keep only the leading Ritz vectors."""
-        self.values, self._Q, self._W = self.pairs(count)
-        self._Y = self._xp.eye(self.size, dtype=self._xp.float64)
+        self.values, V, W = self.pairs(count)
+        self._H = self._H[:0, :0]
+        self._append(V, W)
+        self._Y = self._xp.eye(V.shape[1], dtype=self._xp.float64)
         self._H = self._Y * self.values
 
     def extend(self, R: Array) -> bool:

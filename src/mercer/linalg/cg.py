@@ -6,6 +6,11 @@ import numpy as np
 import scipy.linalg
 
 from mercer._common import Array, notify
+from mercer._compute.saved import Saved
+
+# Largest difference of residuals, relative to the right-hand side, at which a saved state is that of a system.
+_SAME = 1e-3
+_STATE = "X", "R", "P", "rz", "active", "steps"
 
 
 def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max_iter: int = 1000) -> tuple[Any, ...]:
@@ -15,15 +20,15 @@ def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max
 
     with a = r'z / p'Ap, b the ratio of successive r'z, z = M^{-1} r = ``precondition(r)``, for each column of B (n, p)
     separately. A column stops where |r| <= tol |b|, or where A is not positive definite along p. Returns X and the
-    number of products of A with a block; callers recompute the residual.
+    number of products of A with a block; callers recompute the residual. `checkpoint` saves the state.
     Hestenes, Stiefel, *Methods of conjugate gradients for solving linear systems* (1952).
     """
     B = np.asarray(B, np.float64)
     target = tol * _norms(B)
-    X, R = np.zeros_like(B), B.copy()
-    P = Z = precondition(R)
-    rz = _dots(R, Z)
-    active, steps = np.flatnonzero(_norms(R) > target), 0
+    saved = Saved(f"conjugate gradients of order {len(B)}")
+    X, R, P, rz, active, steps = (
+        _start(B, precondition, target) if saved.state is None else _resumed(saved, operator, B)
+    )
     stopped = False
     while len(active) and steps < max_iter and not stopped:
         steps += 1
@@ -41,7 +46,24 @@ def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max
         P[:, active] = Z + new / rz[active] * P[:, active]
         rz[active] = new
         stopped = notify("conjugate gradients", unsolved=len(active))
+        saved.write(dict(zip(_STATE, (X, R, P, rz, active, np.array(steps)), strict=True)))
+    if not stopped:
+        saved.end()
     return X, steps
+
+
+def _start(B, precondition, target):
+    R = B.copy()
+    P = precondition(R)
+    return np.zeros_like(B), R, P, _dots(R, P), np.flatnonzero(_norms(R) > target), 0
+
+
+def _resumed(saved, operator, B):
+    """Return a saved state, whose residuals are those of the system."""
+    X, R, P, rz, active, steps = (saved.state[name] for name in _STATE)
+    saved.require(R.shape == B.shape)
+    saved.require(bool((_norms(B - operator @ X - R) <= _SAME * _norms(B)).all()))
+    return X, R, P, rz, active, int(steps)
 
 
 def _dots(A, B):

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.random import sample_without_replacement
 
-from mercer._common import Seed
+from mercer._common import Array, Seed
 
 
 def generator(random_state: Seed) -> Any:
@@ -19,3 +20,11 @@ def generator(random_state: Seed) -> Any:
             f"random_state = {random_state!r} must be a whole number from 0 to 2^32 - 1, a RandomState, a Generator or "
             "None."
         ) from None
+
+
+def sorted_sample(n: int, size: int, random_state: Seed) -> Array:
+    """Return ``size`` of the numbers below n, distinct and sorted, in O(size) memory."""
+    random = generator(random_state)
+    if isinstance(random, np.random.Generator):
+        random = int(random.integers(2**32))
+    return np.sort(sample_without_replacement(n, size, random_state=random))

@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer._common import Array, Seed, check_integer, notify
 from mercer._compute.namespace import namespace_of
+from mercer._compute.saved import Saved
 from mercer.linalg import eigh
 from mercer.linalg.basis import Basis
 from mercer.linalg.generator import generator
@@ -69,7 +70,7 @@ def lanczos(
 
     ``start`` (n, p) holds approximate eigenvectors; random columns fill up the block. ``tol`` is relative to |K|,
     ``tolerance(n, dtype)`` by default. A ConvergenceWarning reports pairs above it; all k are returned. Where three
-    blocks or 2 k vectors fill the space, the dense solver takes over.
+    blocks or 2 k vectors fill the space, the dense solver takes over. `checkpoint` saves the basis.
 
     References
     ----------
@@ -78,18 +79,19 @@ def lanczos(
     """
     n = eigh.order(operator, k)
     check_integer("max_products", max_products)
-    width = block_width(k)
+    width, limit = block_width(k), basis_size(k)
     xp = namespace_of(np.empty(0) if start is None else start)
     if max(3 * width, 2 * k) >= n:
         _logger.info("%d eigenpairs of order %d: the dense solver takes over from Lanczos", k, n)
         return eigh.dense(operator @ xp.eye(n), k)
     tol = eigh.tolerance(n, operator.dtype) if tol is None else tol
-    draw = generator(random_state).standard_normal
-    first = xp.asarray(draw((n, width)), dtype=xp.float64)
-    basis = Basis(first if start is None else _beside(xp, start, first, width))
-    limit = basis_size(k)
-    history = []
-    for products in range(1, max_products + 1):
+    draws, saved = _Draws(xp, generator(random_state), (n, width)), Saved(f"{k} eigenvectors of order {n} by Lanczos")
+    first = draws.next()
+    basis = Basis(first if start is None else _beside(xp, start, first, width), limit)
+    history = _resumed(saved, basis, operator, draws)
+    for products in range(len(history) + 1, max_products + 1):
+        if history:
+            saved.write(basis.state | {"history": np.array(history), "draws": np.array(draws.count)})
         basis.multiply(operator)
         scale = float(xp.max(xp.abs(basis.values)))
         R = basis.residuals(k + width)
@@ -107,11 +109,38 @@ def lanczos(
             basis.restart(k + width)
         R = R[:, large][:, :width]
         if basis.size < k:
-            R = xp.concat([R, xp.asarray(draw((n, width)), dtype=xp.float64)], axis=1)[:, :width]
+            R = xp.concat([R, draws.next()], axis=1)[:, :width]
         if not basis.extend(R):
             break
-    pairs = eigh.certified(*basis.pairs(k), scale, operator.dtype, tol, products)
-    return eigh.warned(pairs)
+    if not stopped:
+        saved.end()
+    return eigh.warned(eigh.certified(*basis.pairs(k), scale, operator.dtype, tol, products))
+
+
+def _resumed(saved, basis, operator, draws):
+    """Take a saved basis of the operator if there is one, and return the sums of residuals so far."""
+    if saved.state is None:
+        return []
+    saved.require(basis.resumed(saved.state, operator))
+    draws.skip(int(saved.state["draws"]))
+    return saved.state["history"].tolist()
+
+
+class _Draws:
+    """Blocks of random columns, counted."""
+
+    def __init__(self, xp: Any, random: Any, shape: tuple[int, int]) -> None:
+        self._xp, self._random, self._shape, self.count = xp, random, shape, 0
+
+    def next(self) -> Array:
+        """Return the next block."""
+        self.count += 1
+        return self._xp.asarray(self._random.standard_normal(self._shape), dtype=self._xp.float64)
+
+    def skip(self, count: int) -> None:
+        """Draw blocks until there were so many."""
+        while self.count < count:
+            self.next()
 
 
 def _beside(xp, start, first, width):

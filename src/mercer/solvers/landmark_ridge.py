@@ -13,12 +13,12 @@ import numpy as np
 from scipy.linalg import blas, lapack
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
-from sklearn.utils.random import sample_without_replacement
 
 from mercer._common import Array, Seed, warn
 from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
 from mercer.linalg import cg
+from mercer.linalg.generator import sorted_sample
 from mercer.linalg.operators import InnerProducts, epsilon
 
 _logger = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ def solve(
     """
     right, total = blocks.total(_right, onto, Y, weights)
     size = min(blocks.shape[0], _SAMPLE * len(onto))
-    rows = np.sort(sample_without_replacement(blocks.shape[0], size, random_state=random_state))
+    rows = sorted_sample(blocks.shape[0], size, random_state)
     own = None if weights is None else np.asarray(weights[rows])
     precondition = preconditioner(onto, blocks.take(rows), own, total, alpha)
     system = _System(onto, blocks, Y, alpha, weights)

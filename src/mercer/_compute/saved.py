@@ -1,0 +1,55 @@
+"""Saved: the state of one solve, in the file of the `checkpoint` block under way."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from mercer._common import Array
+
+_file: ContextVar[Any] = ContextVar("mercer_checkpoint", default=None)
+
+
+@contextmanager
+def saving_to(file: Any) -> Iterator[None]:
+    """Save states of solves to a file inside the ``with`` block, see ``StateFile`` of `mercer.checkpoint`."""
+    token = _file.set(file)
+    try:
+        yield
+    finally:
+        _file.reset(token)
+
+
+class Saved:
+    """The states of one solve; without a `checkpoint` block nothing is read or written.
+
+    Attributes
+    ----------
+    state : dict of arrays or None
+        State to go on from.
+    """
+
+    def __init__(self, solve: str) -> None:
+        self._solve, file, self.state = solve, _file.get(), None
+        if file is not None and file.pending is not None and file.solve == solve:
+            self.state, file.pending = file.pending, None
+        # otherwise the solve that wrote the file is still to come
+        self._file = None if file is None or file.pending is not None else file
+
+    def require(self, fits: bool) -> None:
+        """Raise unless the state is that of this problem."""
+        if not fits:
+            raise ValueError(
+                f"the checkpoint {self._file.path} is that of another problem; give the data, parameters and "
+                "random_state of the fit that wrote it, or another path."
+            )
+
+    def write(self, state: dict[str, Array]) -> None:
+        """Write a state if the last one is old."""
+        if self._file is not None and self._file.is_due():
+            self._file.write(self._solve, state)
+
+    def end(self) -> None:
+        """Remove the file of this solve, which needs it no more."""
+        if self._file is not None and self._file.solve == self._solve:
+            self._file.remove()

@@ -1,0 +1,154 @@
+"""checkpoint: an interrupted fit goes on from its file, and ends with the bits of an uninterrupted one."""
+
+import errno
+import warnings
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer import _common
+from mercer.linalg import cg
+from mercer.linalg.lanczos import lanczos
+
+rng = np.random.default_rng(0)
+X = rng.standard_normal((500, 3))
+Y = np.column_stack([np.sin(X[:, 0]), X[:, 1]])
+KERNEL = mc.Gaussian(0.5)
+Q = np.linalg.qr(rng.standard_normal((500, 500)))[0]
+# eigenvalues that Lanczos does not find at once
+A = Q @ np.diag(1 / np.arange(1.0, 501)) @ Q.T
+
+
+class Interrupted(Exception):
+    """The interruption of a fit."""
+
+
+def after(steps, stage):
+    """Return a listener that interrupts a stage after so many steps, counting them in ``seen``."""
+    seen = []
+
+    def listen(name, **_numbers):
+        if name == stage:
+            seen.append(name)
+            if len(seen) == steps:
+                raise Interrupted
+
+    return listen, seen
+
+
+SOLVES = {
+    "KernelRidge": (
+        "conjugate gradients",
+        lambda: mc.KernelRidge(1e-4, kernel=KERNEL, memory="1MB").fit(X, Y).dual_coef_,
+    ),
+    "cg.solve": ("conjugate gradients", lambda: cg.solve(A, Y, lambda R: R.copy())[0]),
+    "lanczos": ("Lanczos products", lambda: lanczos(A, 20, tol=1e-12).vectors),
+    "lanczos, many": ("Lanczos products", lambda: lanczos(A, 80, tol=1e-12).vectors),
+}
+
+
+@pytest.mark.parametrize("name", SOLVES)
+def test_an_interrupted_solve_goes_on_and_ends_with_the_same_bits(name, tmp_path):
+    stage, solve = SOLVES[name]
+    path = tmp_path / "state.npz"
+    listen, everything = after(None, stage)
+    with _common.listening(listen):
+        expected = solve()
+    assert len(everything) > 4
+    for _ in range(2):
+        listen, _ = after(2, stage)
+        with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(path, every=0):
+            solve()
+        assert path.exists()
+    listen, seen = after(None, stage)
+    with _common.listening(listen), mc.checkpoint(path, every=0):
+        np.testing.assert_array_equal(solve(), expected)
+    # the step that was interrupted is not in the file
+    assert len(seen) == len(everything) - 2
+    assert not path.exists()
+
+
+def interrupted(path, solve=SOLVES["cg.solve"][1]):
+    listen, _ = after(3, "conjugate gradients")
+    with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(path, every=0):
+        solve()
+
+
+@pytest.mark.parametrize("right", [2 * Y, Y[:, :1]])
+def test_the_state_of_another_problem_is_refused(right, tmp_path):
+    interrupted(tmp_path / "state")
+    with pytest.raises(ValueError, match="another problem; give the data"), mc.checkpoint(tmp_path / "state"):
+        cg.solve(A, right, lambda R: R.copy())
+    with pytest.raises(ValueError, match="another problem"), mc.checkpoint(tmp_path / "state"):
+        cg.solve(A + np.eye(500), Y, lambda R: R.copy())
+    # it stays for the right one
+    with mc.checkpoint(tmp_path / "state"):
+        np.testing.assert_array_equal(SOLVES["cg.solve"][1](), cg.solve(A, Y, lambda R: R.copy())[0])
+
+
+def test_a_basis_of_another_operator_is_refused(tmp_path):
+    listen, _ = after(3, "Lanczos products")
+    with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(tmp_path / "state", every=0):
+        lanczos(A, 20, tol=1e-12)
+    with pytest.raises(ValueError, match="another problem"), mc.checkpoint(tmp_path / "state"):
+        lanczos(A + np.diag(np.arange(500.0)), 20, tol=1e-12)
+
+
+def test_a_state_waits_for_its_solve_and_a_warning_says_that_nobody_asked(tmp_path):
+    interrupted(tmp_path / "state")
+    stored = (tmp_path / "state").read_bytes()
+    with pytest.warns(UserWarning, match="another solve, conjugate gradients of order 500"), \
+            mc.checkpoint(tmp_path / "state", every=0):  # fmt: skip
+        lanczos(A, 20)
+    assert (tmp_path / "state").read_bytes() == stored
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 broken"])
+def test_other_files_are_refused_and_kept(content, tmp_path):
+    (tmp_path / "state").write_bytes(content)
+    with pytest.raises(ValueError, match="is no checkpoint"), mc.checkpoint(tmp_path / "state"):
+        pass
+    assert (tmp_path / "state").read_bytes() == content
+
+
+def test_a_full_disk_ends_no_fit_and_keeps_the_last_state(tmp_path, monkeypatch):
+    interrupted(tmp_path / "state")
+    stored = (tmp_path / "state").read_bytes()
+
+    def full(stream, **_arrays):
+        stream.write(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", full)
+    listen, _ = after(2, "conjugate gradients")
+    with pytest.warns(UserWarning, match="not written.*No space left"), pytest.raises(Interrupted), \
+            _common.listening(listen), mc.checkpoint(tmp_path / "state", every=0):  # fmt: skip
+        SOLVES["cg.solve"][1]()
+    assert (tmp_path / "state").read_bytes() == stored
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
+
+
+def test_a_folder_that_does_not_exist_is_refused_before_the_fit(tmp_path):
+    with pytest.raises(FileNotFoundError, match="create it first"), mc.checkpoint(tmp_path / "none" / "state"):
+        pass
+
+
+def test_kernel_pca_goes_on_where_its_start_is_computed_again(tmp_path):
+    rows = rng.standard_normal((2500, 3))
+    model = mc.KernelPCA(8, kernel=mc.Gaussian(2.0), memory="1MB")
+    expected = model.fit_transform(rows)
+    listen, _ = after(3, "Lanczos products")
+    with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(tmp_path / "state", every=0):
+        model.fit(rows)
+    with mc.checkpoint(tmp_path / "state"):
+        np.testing.assert_array_equal(model.fit_transform(rows), expected)
+
+
+def test_states_are_written_at_most_so_often(tmp_path):
+    with warnings.catch_warnings(), mc.checkpoint(tmp_path / "state", every=1e6):
+        warnings.simplefilter("error")
+        listen, _ = after(3, "conjugate gradients")
+        with pytest.raises(Interrupted), _common.listening(listen):
+            SOLVES["cg.solve"][1]()
+    assert not (tmp_path / "state").exists()
