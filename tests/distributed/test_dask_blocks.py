@@ -2,14 +2,18 @@
 
 import os
 import signal
+import threading
+import time
 
 import numpy as np
 import pytest
 
 import mercer as mc
+from mercer._common import listening
 from mercer.distributed import as_blocks
 from mercer.estimators import KernelMap, KernelRidge, Nystroem
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 rng = np.random.default_rng(0)
 X = rng.standard_normal((900, 3))
@@ -111,3 +115,67 @@ def test_a_killed_worker_changes_no_bit(tmp_path):
         disturbed = model.fit(array.map_blocks(rows, meta=np.empty((0, 3))), Y).dual_coef_
     assert flag.exists()
     np.testing.assert_array_equal(undisturbed, disturbed)
+
+
+@pytest.mark.slow
+def test_workers_killed_at_ten_random_times_change_no_bit():
+    distributed = pytest.importorskip("distributed")
+    rows, times = da.from_array(X, chunks=(25, 3)), np.random.default_rng(1)
+    model = KernelRidge(1e-3, kernel=K, landmarks=X[:40])
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
+
+    def kill(cluster, killed):
+        while len(killed) < 10:
+            time.sleep(times.uniform(0.05, 0.5))
+            running = [worker.pid for worker in cluster.workers.values() if worker.pid]
+            if running:
+                os.kill(running[times.integers(len(running))], signal.SIGKILL)
+                killed.append(running)
+
+    # a task may be lost with each of them
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 10}),
+        distributed.LocalCluster(**options) as cluster,
+        distributed.Client(cluster),
+    ):
+        undisturbed, killed = model.fit(rows, Y).dual_coef_, []
+        killer = threading.Thread(target=kill, args=(cluster, killed))
+        killer.start()
+        fits = [model.fit(rows, Y).dual_coef_]
+        while killer.is_alive():
+            fits.append(model.fit(rows, Y).dual_coef_)
+    assert len(killed) == 10
+    for found in fits:
+        np.testing.assert_array_equal(found, undisturbed)
+
+
+@pytest.mark.slow
+def test_a_fit_goes_on_in_a_new_cluster_with_the_same_bits(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    rows = np.random.default_rng(2).standard_normal((12_000, 3))
+    array, target = da.from_array(rows, chunks=(3000, 3)), np.sin(rows[:, 0])
+    # this limit forbids the direct solution
+    model = KernelRidge(0.1, kernel=mc.Gaussian(20.0), landmarks=rows[:1000], memory="59MB")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    expected, steps = model.fit(array, target).dual_coef_, []
+
+    def interrupt(stage, **_numbers):
+        if stage == "conjugate gradients":
+            steps.append(stage)
+            if len(steps) == 4:
+                raise KeyboardInterrupt
+
+    for _ in range(2):
+        with (
+            distributed.LocalCluster(**options) as cluster,
+            distributed.Client(cluster),
+            listening(interrupt),
+            pytest.raises(KeyboardInterrupt),
+            mc.checkpoint(tmp_path / "state", every=0),
+        ):
+            model.fit(array, target)
+        steps.clear()
+    with mc.checkpoint(tmp_path / "state"):
+        found = model.fit(array, target)
+    np.testing.assert_array_equal(found.dual_coef_, expected)
+    assert found.residual_ < 1e-6

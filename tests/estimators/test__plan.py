@@ -50,6 +50,7 @@ FITS = [
     (mc.KernelPCA(10, kernel=KERNEL), 1200),
     (mc.KernelPCA(kernel=KERNEL), 1000),
     (mc.KernelPCA(5, kernel=KERNEL), 2500),
+    (mc.KernelPCA(40, kernel=mc.Gaussian(1.0), memory="45MB"), 4000),
     (mc.KernelRidge(0.1, kernel=KERNEL), 1000),
     (mc.KernelRidge(0.0, kernel=KERNEL), 1000),
     (mc.KernelFisher(kernel=KERNEL), 1000),
@@ -60,6 +61,7 @@ FITS = [
     (mc.KernelMap(KERNEL, landmarks=800, rule="uniform"), 2500),
     (mc.Nystroem(KERNEL, n_components=800), 2500),
     (mc.SVC(kernel=KERNEL, landmarks=400, rule="uniform"), 5000),
+    (mc.KernelRidge(0.1, kernel=KERNEL, tune="loo"), 700),
 ]
 
 
@@ -86,14 +88,33 @@ def test_a_fit_takes_the_bytes_of_its_plan(estimator, n):
         mc.KernelRidge(kernel=KERNEL, landmarks=300, memory="1MB"),
         mc.KernelFisher(kernel=KERNEL, landmarks=300, memory="1MB"),
         mc.SVC(kernel=KERNEL, landmarks=300, memory="1MB"),
+        mc.KernelRidge(0.1, kernel=KERNEL, tune="loo", memory="1MB"),
     ],
     ids=lambda each: repr(each)[:60],
 )
-def test_errors_name_the_bytes_of_the_plan(estimator):
-    needed = mc.plan(estimator, 500, 5).bytes
-    with pytest.raises(MemoryError, match=f"{type(estimator).__name__} of 500 points .*needs {human_bytes(needed)}, "):
+def test_the_reason_of_a_fit_beyond_the_memory_is_the_text_of_its_error(estimator):
+    found = mc.plan(estimator, 500, 5)
+    message = f"({type(estimator).__name__} of|tuning on) 500 points .*needs {human_bytes(found.bytes)}, "
+    with pytest.raises(MemoryError, match=message) as error:
         estimator.fit(X[:500], Y[:500])
-    estimator.set_params(memory=needed).fit(X[:500], Y[:500])
+    assert found.reason == str(error.value)
+    estimator.set_params(memory=found.bytes).fit(X[:500], Y[:500])
+    assert "budget" not in mc.plan(estimator, 500, 5).reason
+
+
+def test_a_basis_beyond_the_memory_is_refused_and_the_remedy_is_fewer_components():
+    rows = np.linspace(0, 1000, 60_000).reshape(-1, 1)
+    with pytest.raises(
+        MemoryError, match=r"needs 221.8 MB, the memory budget is 50.0 MB; use fewer components, landmarks"
+    ):
+        mc.KernelPCA(10, kernel=KERNEL, memory="50MB").fit(rows)
+    for k, reason in ((None, "all components are wanted"), (5000, "n_components = 5000 is not below n / 8")):
+        assert reason in mc.plan(mc.KernelPCA(k, kernel=KERNEL, memory="1TB"), 40_000, 2).reason
+
+
+def test_what_cannot_be_tuned_has_no_plan():
+    with pytest.raises(ValueError, match="landmarks = 30 must be None with tune"):
+        mc.plan(mc.KernelRidge(tune="loo", landmarks=30), 2000, 5)
 
 
 def test_twice_the_points_take_the_time_of_the_operations():

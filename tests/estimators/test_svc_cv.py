@@ -38,6 +38,14 @@ def two_classes():
     return X, np.where(X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=240) > 0, "yes", "no")
 
 
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc_ovr"])
+def test_scores_of_probabilities_are_refused_with_others_before_the_folds(scoring, monkeypatch):
+    monkeypatch.setattr(SVCCV, "_solve", None)
+    X, y = two_classes()
+    with pytest.raises(ValueError, match=f"scoring = '{scoring}' needs probabilities, which folds do not have; take"):
+        SVCCV(scoring=scoring, calibration="sigmoid").fit(X, y)
+
+
 @pytest.mark.parametrize("data", [two_classes(), IRIS], ids=["two", "three"])
 @pytest.mark.parametrize("scoring", [None, "balanced_accuracy", "f1_macro"])
 def test_scores_are_those_of_a_grid_search_over_scikit_learn(data, scoring):

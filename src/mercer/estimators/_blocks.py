@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.random import sample_without_replacement
 
 from mercer._common import Array, Seed
 from mercer._compute.targets import refuse_targets
 from mercer.distributed import as_blocks
 from mercer.estimators._landmarks import landmark_features
 from mercer.expansion import features
+from mercer.linalg.generator import sorted_sample
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -45,8 +45,7 @@ def sample_rows(blocks: Any, m: int, random_state: Seed) -> Any:
     """Return a uniform sample of rows, from which m landmarks are taken."""
     n = blocks.shape[0]
     size = min(n, max(_SAMPLE, _EACH * m))
-    seed = 0 if random_state is None else random_state
-    return blocks.take(np.sort(sample_without_replacement(n, size, random_state=seed)))
+    return blocks.take(sorted_sample(n, size, random_state))
 
 
 def landmarks_of(model: Any, kernel: Kernel, sample: Any) -> Any:

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from mercer._common import check_integer
-from mercer._compute.memory import human_bytes, parse_memory, require_memory
+from mercer._compute.memory import human_bytes, parse_memory, refusal
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
 from mercer.gram import Gram
 from mercer.kernels.shorthand import as_kernel
+from mercer.learning.tuning import check_tune, tuning_bytes, tuning_refusal
 from mercer.least_squares import preconditioner_rank
 from mercer.linalg import eigh, lanczos
 from mercer.solvers import landmark_ridge
@@ -21,12 +22,18 @@ from mercer.solvers.ridge import check_alpha
 
 # Matrices that LAPACK takes for all eigenvectors, a few, and a Cholesky factor, the matrix included.
 _ALL, _FEW, _FACTOR = 7, 3, 2
+# Arrays of residuals, and blocks of columns, in a Lanczos step.
+_RESIDUALS, _BLOCKS = 3, 5
 # Products of Lanczos, and steps of conjugate gradients, that are typical; both depend on the data.
 _PRODUCTS, _STEPS, _LANDMARK_STEPS = 10, 100, 25
+# Steps of a search for bandwidths and a ridge on all points, and their operations for n^3.
+_SEARCH_STEPS, _SEARCH_FLOPS = 20, {"marginal_likelihood": 30.0, "loo": 80.0}
 # Points whose coordinates are in memory at a time, and arrays of their size.
 _ROWS, _TILES = 4096, 2
 # Bytes of tiles that no budget forbids.
 _SMALL_MEMORY = 1 << 24
+# What takes less memory.
+_FEWER_LANDMARKS, _FEWER_COMPONENTS = "fewer landmarks, rule='uniform'", "fewer components, landmarks="
 # Orders of the calibration.
 _POINTS, _ORDER, _FEATURES = 1024, 768, 2048
 # A smaller eigenproblem takes more time for each n^3.
@@ -47,7 +54,7 @@ class Plan:
         "dense": a matrix and its factorisation; "stored": a matrix and products with it; "lazy": kernel values are
         evaluated where they are needed; "landmarks": nothing of size n x n.
     reason : str
-        Why this route, and how sure the numbers are.
+        Why this route, and how sure the numbers are; of a fit that ``memory`` does not hold the text of its error.
     """
 
     seconds: float
@@ -60,7 +67,8 @@ class Plan:
 class Need:
     """Route, memory and operations: kernel ``values``, ``flops`` of products, and ``cubes`` n^3 of eigenproblems.
 
-    ``matrices`` are the bytes of those that a rule or a tile does not decide, all of them for None.
+    ``matrices`` are the bytes of those that a rule or a tile does not decide, all of them for None; ``instead`` takes
+    less memory.
     """
 
     route: str
@@ -70,6 +78,7 @@ class Need:
     flops: float = 0.0
     cubes: float = 0.0
     matrices: int | None = None
+    instead: str = "landmarks="
 
 
 def plan(estimator: Any, n: int, d: int) -> Plan:
@@ -96,7 +105,8 @@ def plan(estimator: Any, n: int, d: int) -> Plan:
     -----
     The first call for a kernel and a d measures kernel values, a matrix product and an eigenproblem, less than a
     second; the process keeps the results. The number of steps of iterative solvers depends on the data: ``reason``
-    says where ``seconds`` assumes one. The bytes are those that a MemoryError of ``fit`` names.
+    says where ``seconds`` assumes one. The bytes are those that a MemoryError of ``fit`` names; ``reason`` is then the
+    text of this error.
 
     Examples
     --------
@@ -118,19 +128,27 @@ def plan(estimator: Any, n: int, d: int) -> Plan:
     per_value, per_flop, per_cube = _rates(kernel, min(d, _FEATURES))
     per_value *= max(1.0, d / _FEATURES)
     seconds = need.values * per_value + need.flops * per_flop + need.cubes * per_cube
-    return Plan(float(seconds), int(need.bytes), need.route, need.reason)
+    return Plan(float(seconds), int(need.bytes), need.route, _refusal(estimator, n, need) or need.reason)
 
 
 def require_plan(model: Any, n: int) -> None:
     """Raise a MemoryError unless the memory of an estimator holds what its fit to n points takes."""
-    need = need_of(model, n)
+    text = _refusal(model, n, need_of(model, n))
+    if text is not None:
+        raise MemoryError(text)
+
+
+def _refusal(model, n, need):
+    """Return the text of the MemoryError of a fit, None for a fit that the memory holds."""
+    if getattr(model, "tune", None) is not None:
+        return tuning_refusal(n, model.tune, model.memory)
     budget, matrices = parse_memory(model.memory), need.bytes if need.matrices is None else need.matrices
-    # tiles and what a rule holds are small beside the points, unless they are many
-    exceeds = matrices > budget or need.bytes > max(budget, _SMALL_MEMORY)
-    if need.route in ("dense", "landmarks") and exceeds:
-        what = f"{type(model).__name__} of {n} points ({need.reason})"
-        fewer = "fewer landmarks, rule='uniform'" if need.route == "landmarks" else "landmarks="
-        require_memory(need.bytes, model.memory, what, f"{fewer}, or a larger memory=")
+    # tiles, what a rule holds and a few columns are small beside the points, unless these are many
+    exceeds = (matrices > budget and need.route != "lazy") or need.bytes > max(budget, _SMALL_MEMORY)
+    if need.route == "stored" or not exceeds:
+        return None
+    what = f"{type(model).__name__} of {n} points ({need.reason})"
+    return refusal(need.bytes, model.memory, what, f"{need.instead}, or a larger memory=")
 
 
 def need_of(model: Any, n: int) -> Need:
@@ -151,11 +169,13 @@ def _kernel_pca(model, n):
         return _over_landmarks(_rule(model), n, m, _ALL + 2)
     if k is None or lanczos.is_dense(n, k if k >= 1 else 1):
         every = k is None or k < 1 or 8 * k >= n
-        return _dense(
-            n, _ALL if every else _FEW, f"n = {n} is at most {eigh.DENSE_ORDER}, or most components are wanted"
-        )
+        wanted = "all components are wanted" if k is None else f"n_components = {k} is not below n / 8"
+        reason = f"n = {n} is at most {eigh.DENSE_ORDER}" if n <= eigh.DENSE_ORDER else wanted
+        return replace(_dense(n, _ALL if every else _FEW, reason), instead=_FEWER_COMPONENTS)
     k = k if k >= 1 else 32
-    width, basis = lanczos.block_width(k), 16 * n * lanczos.basis_size(k)
+    width = lanczos.block_width(k)
+    # the basis and its image, residuals, and the block that is multiplied
+    basis = 8 * n * (2 * lanczos.basis_size(k) + _RESIDUALS * (k + width) + _BLOCKS * width)
     flops = _PRODUCTS * (2.0 * n * n * width + 4.0 * n * lanczos.basis_size(k) * width)
     assumed = f"seconds assume {_PRODUCTS} products"
     if 8 * n * n <= memory:
@@ -167,7 +187,7 @@ def _kernel_pca(model, n):
             flops,
         )
     reason = f"the matrix of {human_bytes(8 * n * n)} exceeds memory = {human_bytes(memory)}; {assumed}"
-    return Need("lazy", basis, reason, (_PRODUCTS + 1.0) * n * n, flops)
+    return Need("lazy", basis, reason, (_PRODUCTS + 1.0) * n * n, flops, instead=_FEWER_COMPONENTS)
 
 
 def _least_squares(model, n):
@@ -187,14 +207,28 @@ def _least_squares(model, n):
 
 
 def _ridge(model, n):
+    check_tune(model.tune, model.landmarks)
     need, m = _least_squares(model, n), _number(model.landmarks)
+    if model.tune is not None:
+        flops, values = _SEARCH_FLOPS[model.tune] * n**3, 2.0 * _SEARCH_STEPS * n * n
+        reason = f"matrices of a search; seconds assume {_SEARCH_STEPS} steps"
+        return Need("dense", tuning_bytes(n, model.tune), reason, need.values + values, need.flops + flops)
     if need.route != "landmarks" or need.matrices <= parse_memory(model.memory):
         return need
     own = landmark_ridge.stored_bytes(m)
     held, values, flops = _selection(_rule(model), n, m)
     reason = f"{m} landmarks span the solution; seconds assume {_LANDMARK_STEPS} steps"
     steps = float(n) * m * _LANDMARK_STEPS
-    return Need("landmarks", max(own, held), reason, values + steps, flops + 4.0 * steps + 8.0 * m**3, 0.0, own)
+    return Need(
+        "landmarks",
+        max(own, held),
+        reason,
+        values + steps,
+        flops + 4.0 * steps + 8.0 * m**3,
+        0.0,
+        own,
+        _FEWER_LANDMARKS,
+    )
 
 
 def _kernel_map(model, n):
@@ -213,7 +247,9 @@ def _nystroem(model, n):
     m = min(count_points(model.landmarks) if given else model.n_components, n)
     held, values, flops = _selection("given" if given else model.landmarks, n, m)
     own, reason = 8 * _ALL * m * m, f"{m} landmarks span the features"
-    return Need("landmarks", max(own, held), reason, values + float(m) ** 2, flops, float(m) ** 3, own)
+    return Need(
+        "landmarks", max(own, held), reason, values + float(m) ** 2, flops, float(m) ** 3, own, _FEWER_LANDMARKS
+    )
 
 
 def _svc(model, n):
@@ -248,7 +284,9 @@ def _over_landmarks(rule, n, m, matrices):
     held, values, flops = _selection(rule, n, m)
     own, reason = 8 * matrices * m * m, f"{m} landmarks span the solution"
     n_bytes = max(own, 8 * m * (_FACTOR * m + _TILES * min(n, _ROWS)), held)
-    return Need("landmarks", n_bytes, reason, values + n * m, flops + 4.0 * n * m * m, 2.0 * m**3, own)
+    return Need(
+        "landmarks", n_bytes, reason, values + n * m, flops + 4.0 * n * m * m, 2.0 * m**3, own, _FEWER_LANDMARKS
+    )
 
 
 def _selection(rule, n, m):

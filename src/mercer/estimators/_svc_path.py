@@ -69,9 +69,8 @@ def svc_path(
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.estimators._svc_path import svc_path
     >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
-    >>> [len(model.support_) for model in svc_path(X, y, [0.1, 10.0], kernel=mc.Gaussian(0.5))]
+    >>> [len(model.support_) for model in mc.svc_path(X, y, [0.1, 10.0], kernel=mc.Gaussian(0.5))]
     [4, 2]
     """
     Cs = check_positives("Cs", Cs)

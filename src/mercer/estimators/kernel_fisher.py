@@ -95,11 +95,10 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.estimators.kernel_fisher import KernelFisher
     >>> angle = np.linspace(0, 2 * np.pi, 40, endpoint=False)
     >>> circle = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> X, y = np.concatenate([circle, 2 * circle]), np.repeat(["inside", "outside"], 40)
-    >>> KernelFisher(kernel=mc.Gaussian(1.0)).fit(X, y).predict([[0.0, 0.9], [0.0, 2.1]])
+    >>> mc.KernelFisher(kernel=mc.Gaussian(1.0)).fit(X, y).predict([[0.0, 0.9], [0.0, 2.1]])
     array(['inside', 'outside'], dtype='<U7')
     """
 
@@ -153,6 +152,7 @@ class KernelFisher(KernelTransformer, ClassifierMixin, BaseEstimator):
         self.expansion_, self.intercept_ = found.expansion, found.intercept
         self.n_components_: int
         self.n_components_ = self._n_features_out = len(found.expansion)
+        self.trace_error_: float
         store_trace_error(self, found.trace_error)
         # landmarks span a space of positive eigenvalues
         evidence = nonconvexity(kernel, points) if onto is None else None

@@ -162,6 +162,7 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         return self._store_fit(kernel, points, coordinates, found.n, found.trace_error)
 
     def _store_fit(self, kernel, points, coordinates, n, trace_error):
+        self.trace_error_: float
         store_trace_error(self, trace_error)
         self.kernel_: Kernel
         self.n_samples_seen_: int

@@ -242,6 +242,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         self.explained_variance_ratio_: Array = found.pairs.values / found.total
         self.n_components_: int
         self.n_components_ = self._n_features_out = len(found.expansion)
+        self.trace_error_: float
         store_trace_error(self, trace_error)
         warn_single_axes(self, points, np.sqrt(found.pairs.values) if self.whiten else 1.0)
         return self

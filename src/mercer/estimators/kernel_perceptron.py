@@ -97,9 +97,8 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.estimators.kernel_perceptron import KernelPerceptron
     >>> X, y = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), np.array([0, 0, 1, 1])
-    >>> model = KernelPerceptron(mc.Gaussian(2.0)).fit(X, y)
+    >>> model = mc.KernelPerceptron(mc.Gaussian(2.0)).fit(X, y)
     >>> model.predict(X), bool(model.n_mistakes_[0] <= model.mistake_bound_[0])
     (array([0, 0, 1, 1]), True)
     """

@@ -17,7 +17,6 @@ from mercer._common import (
     PointsLike,
     Seed,
     as_weights,
-    check_choice,
     check_flag,
     check_weights,
     refuse_large,
@@ -32,7 +31,7 @@ from mercer.estimators._inherited import BaseEstimator, RegressorMixin
 from mercer.estimators._landmarks import landmark_features, store_trace_error, uses_all_points
 from mercer.estimators._rows import check_lengths
 from mercer.expansion import features
-from mercer.learning.tuning import METHODS, tune_ridge
+from mercer.learning.tuning import check_tune, tune_ridge
 from mercer.linalg.convexity import nonconvexity, warn_nonconvex
 from mercer.solvers import ridge
 from mercer.solvers._certify import Residuals
@@ -114,12 +113,11 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.estimators.kernel_ridge import KernelRidge
     >>> X = np.linspace(0, 6, 30).reshape(-1, 1)
-    >>> model = KernelRidge(1e-3, kernel=mc.Gaussian(0.5)).fit(X, np.sin(X.ravel()))
+    >>> model = mc.KernelRidge(1e-3, kernel=mc.Gaussian(0.5)).fit(X, np.sin(X.ravel()))
     >>> model.predict([[1.5]]).round(2), model.variance([[1.5], [100.0]]).round(2)
     (array([1.]), array([0., 1.]))
-    >>> tuned = KernelRidge(1e-3, kernel=mc.Gaussian(5.0), tune="loo").fit(X, np.sin(X.ravel()))
+    >>> tuned = mc.KernelRidge(1e-3, kernel=mc.Gaussian(5.0), tune="loo").fit(X, np.sin(X.ravel()))
     >>> tuned.kernel_.gamma < 1.0
     True
     """
@@ -154,12 +152,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         self
         """
         ridge.check_alpha(self.alpha)
-        check_choice("tune", self.tune, (None, *METHODS))
-        if self.tune is not None and self.landmarks is not None:
-            raise ValueError(
-                f"landmarks = {self.landmarks!r:.40} must be None with tune; search kernel__gamma "
-                "with these landmarks by GridSearchCV, or tune on fewer points."
-            )
+        check_tune(self.tune, self.landmarks)
         blocks = training_blocks(self, X)
         if blocks is not None:
             return self._fit_blocks(blocks, y, sample_weight)
@@ -209,6 +202,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         self.expansion_, self.residual_ = found.expansion, found.residual
         self.dual_coef_: Array = coef[:, 0] if n_dim == 1 else coef
         self.intercept_: Array = np.zeros(coef.shape[1], coef.dtype)
+        self.trace_error_: float
         store_trace_error(self, found.trace_error)
         self.__dict__.pop("posterior_", None)
         if found.posterior is not None:

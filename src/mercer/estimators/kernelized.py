@@ -107,10 +107,9 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
     --------
     >>> import numpy as np, mercer as mc
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from mercer.estimators.kernelized import Kernelized
     >>> X = np.random.default_rng(0).standard_normal((60, 2))
     >>> y = np.linalg.norm(X, axis=1) > 1.2
-    >>> model = Kernelized(LogisticRegression(C=100), mc.Gaussian(0.5)).fit(X, y)
+    >>> model = mc.Kernelized(LogisticRegression(C=100), mc.Gaussian(0.5)).fit(X, y)
     >>> model.score(X, y)
     1.0
     >>> np.allclose(model.expansion_(X)[:, 0] + model.intercept_, model.decision_function(X))

@@ -75,9 +75,8 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from mercer.estimators.pca_l1 import PCAL1
-    >>> PCAL1(1).fit(np.array([[3.0, 0.0], [-3.0, 0.0], [1.0, 1.0], [-1.0, -1.0]])).components_.round(2)
+    >>> import numpy as np, mercer as mc
+    >>> mc.PCAL1(1).fit(np.array([[3.0, 0.0], [-3.0, 0.0], [1.0, 1.0], [-1.0, -1.0]])).components_.round(2)
     array([[0.97, 0.24]])
     """
 

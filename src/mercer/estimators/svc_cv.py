@@ -81,8 +81,9 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         Decision values of each row at the best parameters, in the fold that held it out; the mean of several, NaN of
         none.
     calibrators_ : list of array (2, k)
-        Of ``calibration``, one for two classes and one for each class otherwise: slope and offset of the sigmoid, or
-        the values and probabilities between which isotonic regression interpolates.
+        Of ``calibration``, one for two classes and one for each class otherwise: slope and offset of the sigmoid,
+        1 / (1 + exp(slope v + offset)) at a decision value v (so slopes are normally negative), or the values and
+        probabilities between which isotonic regression interpolates. Those of several classes are divided by their sum.
     best_estimator_ : SVC
         If ``refit``: the classifier of ``predict``, ``decision_function``, ``expansion_`` and ``intercept_``.
     scorer_ : callable
@@ -123,13 +124,12 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
     Examples
     --------
     >>> import numpy as np, mercer as mc
-    >>> from mercer.estimators.svc_cv import SVCCV
     >>> X = np.linspace(-1, 1, 40).reshape(-1, 1)
     >>> y = np.abs(X[:, 0]) > 0.5
-    >>> model = SVCCV(mc.Gaussian(4.0), Cs=[0.01, 1.0, 100.0], cv=4).fit(X, y)
+    >>> model = mc.SVCCV(mc.Gaussian(4.0), Cs=[0.01, 1.0, 100.0], cv=4).fit(X, y)
     >>> model.predict([[0.0], [0.9]])
     array([False,  True])
-    >>> search = SVCCV(Cs=[1.0, 100.0], gammas=3, cv=4, calibration="sigmoid").fit(X, y)
+    >>> search = mc.SVCCV(Cs=[1.0, 100.0], gammas=3, cv=4, calibration="sigmoid").fit(X, y)
     >>> sorted(search.best_params_), search.predict_proba([[0.0], [0.9]]).argmax(axis=1)
     (['C', 'gamma'], array([0, 1]))
     """
@@ -193,7 +193,15 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         if self.scoring is None:
             factors = dict(zip(problem.classes.tolist(), problem.class_weight, strict=True))
             return functools.partial(_accuracy, factors=None if self.class_weight is None else factors)
-        return check_scoring(self._model(1.0, self.kernel), self.scoring)
+        scorer = check_scoring(self._model(1.0, self.kernel), self.scoring)
+        # scikit-learn's scorers tell it there only
+        if getattr(scorer, "_response_method", None) == "predict_proba":
+            raise ValueError(
+                f"scoring = {self.scoring!r} needs probabilities, which folds do not have; take a score of decision "
+                "values ('roc_auc', 'average_precision') or labels ('accuracy', 'f1_macro'), and calibration for the "
+                "result, or GridSearchCV of SVCCV(calibration=...) with values [C] of Cs."
+            )
+        return scorer
 
     def _solve(self, problem, kernels, folds, Cs):
         upper = problem.upper_bounds(1.0)

@@ -80,10 +80,9 @@ class SVRCV(GridSearch, RegressionProblem, BaseEstimator):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from mercer.estimators.svr_cv import SVRCV
+    >>> import numpy as np, mercer as mc
     >>> X = np.linspace(0, 6, 60).reshape(-1, 1)
-    >>> model = SVRCV(Cs=[0.1, 10.0, 1000.0], gammas=[0.01, 1.0], epsilon=0.01).fit(X, np.sin(X[:, 0]))
+    >>> model = mc.SVRCV(Cs=[0.1, 10.0, 1000.0], gammas=[0.01, 1.0], epsilon=0.01).fit(X, np.sin(X[:, 0]))
     >>> model.best_params_["gamma"], bool(np.abs(model.predict(X) - np.sin(X[:, 0])).max() < 0.02)
     (1.0, True)
     """

@@ -9,9 +9,9 @@ import numpy as np
 import scipy.linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer._common import Array, Memory, check_positive, notify, refuse_large, warn
+from mercer._common import Array, Memory, check_choice, check_positive, notify, refuse_large, warn
 from mercer._compute import pick_backend
-from mercer._compute.memory import require_memory
+from mercer._compute.memory import refusal
 from mercer._compute.points import Points, as_dense_rows
 from mercer._compute.threads import run_interruptible, serial_blas
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 METHODS = ("marginal_likelihood", "loo")
+# Matrices of order n that a search holds.
+_MATRICES = {"marginal_likelihood": 2.5, "loo": 4.2}
 # Bounds of the logarithms of the scales; of the ridge as a share of the mean of k(x, x).
 _RANGE, _LEAST = np.log(1e5), 1e-6
 # The exponent of a common scale s of all columns in a parameter of a kernel: k(s x, s z).
@@ -48,6 +50,27 @@ _DIFFERENCE, _FLAT = 1e-3, 1e-4
 _SMALL = 1000
 
 
+def check_tune(tune: str | None, landmarks: object) -> None:
+    """Raise a ValueError unless a ridge regression with these parameters can be tuned, or ``tune`` is None."""
+    check_choice("tune", tune, (None, *METHODS))
+    if tune is not None and landmarks is not None:
+        raise ValueError(
+            f"landmarks = {landmarks!r:.40} must be None with tune; search kernel__gamma with these landmarks by "
+            "GridSearchCV, or tune on fewer points, and fit all with the kernel_ and alpha_ and these landmarks."
+        )
+
+
+def tuning_bytes(n: int, method: str) -> int:
+    """Return the bytes of the matrices of a search on n points."""
+    return int(8 * _MATRICES[method] * n**2)
+
+
+def tuning_refusal(n: int, method: str, memory: Memory) -> str | None:
+    """Return the text of the MemoryError of a search on n points, None where the memory holds its matrices."""
+    instead = "fewer points, and fit all with the kernel_ and alpha_"
+    return refusal(tuning_bytes(n, method), memory, f"tuning on {n} points", instead)
+
+
 def tune_ridge(
     kernel: Kernel, alpha: float, X: Array, Y: Array, weights: Array | None, method: str, memory: Memory
 ) -> tuple[Kernel, float]:
@@ -65,10 +88,8 @@ def tune_ridge(
     X = X.astype(np.float64)
     refuse_large("X", X)
     X, Y, w = _distinct(X, np.asarray(Y, np.float64), weights)
-    needed = 5 * 8 * len(X) ** 2
-    require_memory(
-        needed, memory, f"tuning on {len(X)} points", "fewer points, and fit all with the kernel_ and alpha_"
-    )
+    if (text := tuning_refusal(len(X), method, memory)) is not None:
+        raise MemoryError(text)
     size = float(np.mean(kernel.diag(X)))
     if not (Y.any() and size > 0):
         # any scale gives the same predictions, or there is no kernel

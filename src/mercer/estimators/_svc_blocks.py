@@ -1,0 +1,205 @@
+"""SVC of Dask arrays: a classifier for each block, one over their support vectors, and passes for rows that violate."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer._common import Array, ArrayLike, check_weights, notify, warn
+from mercer._compute.points import widened
+from mercer._compute.saved import Saved
+from mercer._compute.threads import limit_threads
+from mercer.estimators._base import in_float64, require_rows
+from mercer.estimators._classifier import class_weights
+from mercer.estimators._rows import as_labels
+from mercer.solvers._certify import Certificate, certify, total
+from mercer.solvers.svm import one_vs_one
+from mercer.solvers.svm.dual import certificate
+
+if TYPE_CHECKING:
+    from mercer.expansion import Expansion
+    from mercer.kernels.base import Kernel
+
+# Shares of the tolerance: of the classifier over the support vectors, and of rows that are left out. A row of each
+# class may violate, so that both are within the tolerance.
+_INSIDE, _OUTSIDE = 0.5, 0.25
+# Rows that stand for a block of one class, least number of rows that a pass adds, and number of passes.
+_SAMPLE, _LEAST, _PASSES = 100, 1000, 50
+# Attributes of the classifier over the support vectors.
+_STORED = ("kernel_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "n_iter_")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Values of the rows of all blocks: numbers of their classes, and weights (n,)."""
+
+    classes: Array
+    codes: Array
+    weights: Array
+
+    @property
+    def numbers(self) -> Array:
+        """Numbers of all rows."""
+        return np.arange(len(self.codes))
+
+
+def columns_of(model: Any, blocks: Any, y: ArrayLike, sample_weight: Any) -> Columns:
+    """Return the labels and weights of the rows of blocks, checked; Dask arrays are computed."""
+    y, sample_weight = (np.asarray(each) if hasattr(each, "__dask_graph__") else each for each in (y, sample_weight))
+    name = type(model).__name__
+    y = as_labels(np.empty((blocks.shape[0], 0)), y, name)
+    weights = check_weights("sample_weight", sample_weight, len(y))
+    classes = np.unique(y[weights > 0])
+    if len(classes) == 1:
+        raise ValueError(
+            f"{name} needs at least two classes, got one class, {classes[0]}, among rows of positive weight."
+        )
+    # rows of weight 0 may be of another class
+    codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)
+    return Columns(classes, codes, weights)
+
+
+def fit_blocks(model: Any, kernel: Kernel, blocks: Any, columns: Columns) -> None:
+    """Store the classifier of the rows of blocks as fitted attributes of an SVC, with the certificate over all rows.
+
+    The classifier over the support vectors of all blocks is that of all rows unless another row violates its
+    conditions; such rows join it. Graf, Cosatto, Bottou, Durdanovic, Vapnik, *Parallel support vector machines: the
+    cascade SVM*, NIPS 17 (2005).
+    """
+    if np.isinf(model.C):
+        raise ValueError("C = inf must be finite for a Dask array; give a large C, or rows in memory.")
+    used = columns.weights > 0
+    y = columns.classes[columns.codes]
+    factors = class_weights(model.class_weight, columns.classes, y[used], columns.weights[used])
+    inner = clone(model).set_params(
+        kernel=kernel, class_weight=dict(enumerate(factors.tolist())), tol=_INSIDE * model.tol
+    )
+    saved = Saved(f"SVC of {len(y)} rows in blocks")
+    if saved.state is None:
+        found = blocks.total(_support, inner, columns.codes, columns.weights, columns.numbers)
+        rows = np.unique(np.concatenate(found))
+    else:
+        rows = saved.state["rows"]
+        saved.require(bool(rows[-1] < len(y) and used[rows].all()))
+    outside, stopped = None, False
+    for _ in range(_PASSES):
+        saved.write({"rows": rows})
+        fitted = clone(inner).fit(blocks.take(rows), columns.codes[rows], columns.weights[rows])
+        outside = outside_of(fitted, factors, blocks, columns, rows)
+        worst = np.argsort(-outside.violations, kind="stable")[: max(_LEAST, len(rows))]
+        stopped = notify("passes", rows=len(rows), violating=len(outside.rows))
+        if stopped or not len(worst):
+            break
+        rows = np.union1d(rows, outside.rows[worst])
+    if not stopped:
+        saved.end()
+    _store(model, fitted, rows, factors, columns, outside)
+
+
+def _store(model, fitted, rows, factors, columns, outside):
+    for name in _STORED:
+        setattr(model, name, getattr(fitted, name))
+    model.support_, model.classes_, model.class_weight_ = rows[fitted.support_], columns.classes, factors
+    model.certificate_ = outside.beside(fitted.certificate_)
+    if model.certificate_.kkt > model.tol and fitted.certificate_.kkt <= fitted.tol:
+        warn(
+            f"SVC of blocks ended with a violation of {model.certificate_.kkt:.3g}, above tol = {model.tol:.3g}; let "
+            "callbacks not stop it, or scale the features (StandardScaler).",
+            ConvergenceWarning,
+        )
+
+
+def certified_blocks(model: Any, blocks: Any, columns: Columns) -> Certificate:
+    """Return the certificate in float64 of a fitted SVC over the rows of blocks."""
+    require_rows(model, blocks.shape[0])
+    if not np.array_equal(columns.classes, model.classes_):
+        raise ValueError(f"y has the classes {columns.classes}, the fit had {model.classes_}; give y as in the fit.")
+    rows = np.sort(model.support_)
+    inner = copy.copy(model)
+    vars(inner).update(
+        kernel=model.kernel_,
+        class_weight=dict(enumerate(model.class_weight_.tolist())),
+        classes_=np.arange(len(columns.classes)),
+        support_=np.searchsorted(rows, model.support_),
+        _n_rows=len(rows),
+    )
+    found = certify(inner, blocks.take(rows), columns.codes[rows], columns.weights[rows])
+    return outside_of(model, model.class_weight_, blocks, columns, rows).beside(found)
+
+
+# --- tasks ------------------------------------------------------------------------------------------------------------
+
+
+def _support(inner, rows, codes, weights, numbers):
+    """Return the numbers of the support vectors of the classifier of a block; some rows of a block with one class."""
+    used = np.flatnonzero(weights > 0)
+    if len(np.unique(codes[used])) < 2:
+        return [numbers[used[np.unique(np.linspace(0, len(used) - 1, _SAMPLE).astype(int))]] if len(used) else used]
+    # the scheduler runs several tasks
+    with limit_threads(1):
+        return [numbers[clone(inner).fit(rows, codes, weights).support_]]
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Rows that are no vectors of a classifier: the sums of their losses, and those that violate its conditions."""
+
+    certificate: Certificate
+    rows: Array
+    violations: Array
+
+    def __add__(self, other: Any) -> Any:
+        rows, violations = (
+            np.concatenate([getattr(each, name) for each in (self, other)]) for name in ("rows", "violations")
+        )
+        return Outside(total([self.certificate, other.certificate]), rows, violations)
+
+    def beside(self, inside: Certificate) -> Certificate:
+        """Return the certificate of all rows; a row of each class may violate by ``kkt``."""
+        found = total([inside, self.certificate])
+        return replace(found, kkt=inside.kkt + 2 * self.certificate.kkt)
+
+
+@dataclass(frozen=True)
+class _Decision:
+    """The decision values of a classifier in float64, upper bounds of its classes, and a violation that is none."""
+
+    normals: Expansion
+    intercept: Array
+    upper: Array
+    multi_class: str
+    least: float
+
+
+def outside_of(fitted: Any, factors: Array, blocks: Any, columns: Columns, rows: Array) -> Outside:
+    """Return what a classifier over some rows leaves out of the others."""
+    normals, numbers = fitted.expansion_, columns.numbers
+    numbers[rows] = -1
+    normals = in_float64(normals.kernel, normals.points, normals.coef)
+    intercept, least = np.asarray(fitted.intercept_, np.float64), _OUTSIDE * fitted.tol
+    decision = _Decision(normals, intercept, fitted.C * factors, fitted.multi_class, least)
+    return blocks.total(_outside, decision, columns.codes, columns.weights, numbers)
+
+
+def _outside(decision, rows, codes, weights, numbers):
+    """Return the part of `outside_of` in a block; rows of the number -1 are vectors."""
+    used = np.flatnonzero((weights > 0) & (numbers >= 0))
+    used, violations = used[np.argsort(codes[used], kind="stable")], np.zeros(len(used))
+    parts = [Certificate(0.0, 0.0, 0.0)]
+    if len(used):
+        values = np.asarray(decision.normals(widened(rows[used])), np.float64)
+        upper = decision.upper[codes[used]] * weights[used]
+        counts = np.bincount(codes[used], minlength=len(decision.upper))
+        for k, dual in enumerate(one_vs_one.duals_of(one_vs_one.subproblems(counts, decision.multi_class), upper)):
+            gradient, bias = dual.target - values[dual.points, k], decision.intercept[k]
+            own = dual.target * (gradient - bias)
+            violations[dual.points] = np.maximum(violations[dual.points], own)
+            if len(own):
+                parts.append(replace(certificate(dual, dual.coef, gradient, bias), kkt=max(0.0, float(own.max()))))
+    violating = violations > decision.least
+    return Outside(total(parts), numbers[used[violating]], violations[violating])
