@@ -53,21 +53,29 @@ def _points(monkeypatch, standard_errors, *problem):
 
 
 def test_kernels_that_take_longer_get_fewer_passes(monkeypatch):
-    monkeypatch.setattr(module, "_WORK", 6e5)
+    for name in ("_FIRST", "_SECOND"):
+        monkeypatch.setattr(module, name, (120, 16, 6e5))
     X, start = np.random.default_rng(0).random((100, 9)), np.zeros((5, 9))
     part = {name: Objective(kernel, X, X[:, :1], np.ones((100, 1))) for name, kernel in COSTS.items()}
     found = {name: module._affordable(each, each, start, 1) for name, each in part.items()}
     # 500 values of 2 * 9 multiplications each, and those of the coefficients
     assert found["plain"] == (int(6e5 / (500 * (18 + 5 + 3))), int(6e5 / (500 * (18 + 3))))
     assert found["twice"] == (int(6e5 / (500 * (36 + 5 + 3))), int(6e5 / (500 * (36 + 3))))
-    assert found["local"] == found["coordinatewise"] == module._LEAST
+    assert found["local"] == found["coordinatewise"] == (16, 16)
 
 
 def test_short_passes_are_up_to_five_times_as_many():
     # 500 values of 18 + 5 + 3 multiplications, or 4e5 times as many
-    assert module._passes(500, 26, 16, 120, module.LONGEST) == 600
-    assert module._passes(5e5, 60, 16, 120, module.LONGEST) == int(1e10 / 3e7)
-    assert module._passes(2e8, 26, 16, 120, module.LONGEST) == 120
+    limits = 120, 16, 3.4e11
+    assert module._passes(500, 26, limits, module.LONGEST) == 600
+    assert module._passes(5e5, 60, limits, module.LONGEST) == int(1e10 / 3e7)
+    assert module._passes(2e8, 26, limits, module.LONGEST) == 120
+
+
+def test_only_the_first_of_two_descents_has_fewer_rows():
+    assert module._drawn(30_000, 10, False, 0) == slice(None)
+    assert len(set(module._drawn(30_000, 10, True, 0))) == 10_000
+    assert module._drawn(8192, 10, True, 0) == slice(None)
 
 
 def test_fits_over_few_rows_may_take_five_times_as_many_passes():

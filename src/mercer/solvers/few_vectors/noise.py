@@ -76,7 +76,9 @@ def refit_at_noise(
     if labels and len(X) < _MANY and trials.lead_of_labels(wider, found) > _STANDARD_ERRORS:
         return kernel, trials.to_labels()
     rows, weights = trials.noisy(slice(None), level, trials.copies)
-    return wider, refit(wider, start, *rows, labelled=False, weights=weights, **options)
+    # from where the shorter fit ended
+    start, share = (start, 1.0) if found is None else (found[0], 1 - _TRIAL)
+    return wider, refit(wider, start, *rows, labelled=False, weights=weights, share=share, **options)
 
 
 class _Trials:

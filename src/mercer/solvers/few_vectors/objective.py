@@ -16,9 +16,8 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import Bounds, minimize
 
 from mercer._common import Array
-from mercer._compute.points import Points
 from mercer._compute.threads import run_in_single_threads
-from mercer._compute.tile import Tile
+from mercer.solvers.few_vectors.blocks import blocks
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -68,7 +67,7 @@ class Objective:
         self._rows = cuts
         self._columns = [np.flatnonzero(concerned[rows].any(axis=0)) for rows in cuts]
         self._X64 = [np.asarray(X[rows], np.float64) for rows in cuts]
-        self._points = [Points(np.ascontiguousarray(X[rows], np.float32)) for rows in cuts]
+        self._blocks = blocks(kernel, self._X64)
         self._F32 = [outputs[rows].astype(np.float32) for rows in cuts]
         self._F64 = [outputs[rows] for rows in cuts]
         self._signs = None if signs is None else [np.asarray(signs[rows], np.float32) for rows in cuts]
@@ -112,32 +111,31 @@ class Objective:
 
     def least_squares(self, Z: Array, ridge: float) -> tuple[float, Array, Array, Array]:
         """Return the least-squares objective per row, its gradient in Z, and the best coefficients B and b."""
-        Z32 = Z.astype(np.float32)
-        tiles = [None] * len(self._points)
-        parts = [None] * len(self._points)
+        vectors = self._blocks[0].prepared(Z)
+        gradients = [None] * len(self._blocks)
+        parts = [None] * len(self._blocks)
 
         def evaluate(i):
-            tiles[i] = Tile(Points(Z32), self._points[i])
-            K = self.kernel.evaluate(tiles[i])
+            K, gradients[i] = self._blocks[i].at(vectors)
             roots = np.sqrt(self._weights[i])
             # sums in float64, because the condition of the equations is the square of that of the values; a product
             # with its own transpose takes half the time of others
             scaled = K * roots
             parts[i] = K, scaled @ scaled.T, scaled @ roots, scaled @ (roots[:, None] * self._F64[i])
 
-        run_in_single_threads(evaluate, len(tiles))
+        run_in_single_threads(evaluate, len(parts))
         n, p = self._mass, len(Z)
         gram, mass, right = (_total(part[k] for part in parts) for k in (1, 2, 3))
         B, b = _solve(gram, mass, right, self._sums(), n, ridge)
         B32, b32 = B.astype(np.float32), b.astype(np.float32)
-        sums = [None] * len(self._points)
+        sums = [None] * len(self._blocks)
 
         def differentiate(i):
             D = parts[i][0].T @ B32 + b32 - self._F32[i]
             weighted = D * self._weights[i][:, None].astype(np.float32)
-            sums[i] = np.sum(D * weighted, dtype=np.float64), self.kernel.gradient(tiles[i], 2 * B32 @ weighted.T)
+            sums[i] = np.sum(D * weighted, dtype=np.float64), gradients[i](2 * B32 @ weighted.T)
 
-        run_in_single_threads(differentiate, len(tiles))
+        run_in_single_threads(differentiate, len(parts))
         value = _total(each[0] for each in sums) + n * ridge * np.sum(B * B)
         gradient = _total(each[1] for each in sums)
         return float(value) / n, gradient.reshape(p, -1) / n, B, b
@@ -148,12 +146,12 @@ class Objective:
         ``weight`` is that of a squared difference of outputs against a squared violation of the margin; it is 1, and
         the violation does not count, at outputs that count fully.
         """
-        Z32, B32, b32 = (each.astype(np.float32) for each in (Z, B, b))
-        sums = [None] * len(self._points)
+        vectors, B32, b32 = self._blocks[0].prepared(Z), B.astype(np.float32), b.astype(np.float32)
+        sums = [None] * len(self._blocks)
 
         def task(i):
-            tile, columns = Tile(Points(Z32), self._points[i]), self._columns[i]
-            K, part, U = self.kernel.evaluate(tile), B32[:, columns], self._signs[i][:, columns]
+            (K, gradient), columns = self._blocks[i].at(vectors), self._columns[i]
+            part, U = B32[:, columns], self._signs[i][:, columns]
             S = K.T @ part + b32[columns]
             concerned = np.abs(U)
             error = (S - self._F32[i][:, columns]) * concerned
@@ -163,7 +161,7 @@ class Objective:
             D = np.where(inside, 1, np.float32(weight)) * error
             value = np.sum(counted * (D * error + violation * violation), dtype=np.float64)
             D = 2 * counted * (D - U * violation)
-            sums[i] = value, self.kernel.gradient(tile, part @ D.T), K @ D, D.sum(axis=0, dtype=np.float64)
+            sums[i] = value, gradient(part @ D.T), K @ D, D.sum(axis=0, dtype=np.float64)
 
         run_in_single_threads(task, len(sums))
         n, value, slope = self._mass, *(_total(each[k] for each in sums) for k in range(2))
@@ -183,11 +181,11 @@ class Objective:
 
     def count_errors(self, Z: Array, B: Array, b: Array) -> Array:
         """Return how many binary classifiers that concern a row give it the wrong sign (n,)."""
-        Z32, B32, b32 = (each.astype(np.float32) for each in (Z, B, b))
+        vectors, B32, b32 = self._blocks[0].prepared(Z), B.astype(np.float32), b.astype(np.float32)
         counts = np.empty(self.shape[0], int)
 
         def task(i):
-            K, columns = self.kernel.evaluate(Tile(Points(Z32), self._points[i])), self._columns[i]
+            (K, _), columns = self._blocks[i].at(vectors), self._columns[i]
             S = K.T @ B32[:, columns] + b32[columns]
             counts[self._rows[i]] = np.sum(self._signs[i][:, columns] * S < 0, axis=1)
 
@@ -212,13 +210,13 @@ class Objective:
 
     def _steepness(self, Z, B):
         """Return scales of the points (p,), proportional to the fourth root of their curvature (by random signs)."""
-        Z32, squares = Z.astype(np.float32), [None] * len(self._points)
+        vectors, squares = self._blocks[0].prepared(Z), [None] * len(self._blocks)
 
         def task(i):
             # the expected square of a sum with random signs is the sum of squares
-            signs = np.random.default_rng(i).choice(np.array([-1, 1], np.float32), (1, len(self._points[i])))
+            signs = np.random.default_rng(i).choice(np.array([-1, 1], np.float32), (1, len(self._rows[i])))
             signs *= np.sqrt(self._weights[i], dtype=np.float32, casting="same_kind")
-            slope = self.kernel.gradient(Tile(Points(Z32), self._points[i]), np.repeat(signs, len(Z), axis=0))
+            slope = self._blocks[i].at(vectors)[1](np.repeat(signs, len(Z), axis=0))
             squares[i] = np.sum(slope * slope, axis=1)
 
         run_in_single_threads(task, len(squares))

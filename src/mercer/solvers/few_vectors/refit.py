@@ -27,8 +27,11 @@ VALUES = 1 << 24
 _WEIGHT, LOW_WEIGHT, _STANDARD_ERRORS = 0.1, 0.01, 2.0
 # Passes of the comparison of the weights, for each weight and on half of the rows, as a share of the second descent.
 _TRIAL = 1 / 8
-# Most and fewest passes over the data of each descent, and the multiplications that limit their number in between.
-_MOST, _LEAST, _WORK = (120, 180), (16, 24), 3.4e11
+# Most and fewest passes over the data, and the multiplications that limit their number in between: of the first and the
+# second of two descents, and of one alone.
+_FIRST, _SECOND, _ALONE = (120, 32, 1e11), (120, 24, 3.4e11), (300, 40, 6.8e11)
+# Share of the rows, and fewest rows, of the first of two descents; the second one has all.
+_SHARE, _ROWS = 1 / 3, 8192
 # Factor by which passes may be more where they are short, and the multiplications of a descent that has more.
 LONGEST, _SHORT_WORK = 5, 1e10
 # Rows for each coordinate of a point for each multiple of the passes: with fewer, points follow single rows.
@@ -68,7 +71,8 @@ def refit(
     .. math:: \min_{Z, B, b} \sum_i |F_i - k(x_i, Z) B - b|^2 + \lambda |B|^2
 
     is minimised by L-BFGS in Z, with B and b eliminated by least squares. With signs U (1 or -1, the sign of a row in a
-    binary classifier, 0 for rows of other classes), a second descent in Z, B and b minimises
+    binary classifier, 0 for rows of other classes) it does so on a third of the rows, at least 8 192, and a second
+    descent in Z, B and b on all rows minimises
 
     .. math:: \sum_{ij} |U_{ij}| (\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2), \quad S = k(X, Z) B + b.
 
@@ -95,10 +99,11 @@ def refit(
     scale : array (m,), optional
         Units of the columns; 1 by default.
     passes : (int, int), optional
-        Most passes over the data in the first and the second descent. Default: 120 and 180, or fewer so that a descent
-        takes 3.4e11 multiplications (3.4e11 per 1e7 kernel values of a pass if these are more), but at least 16 and 24;
-        a kernel value counts with ``kernel.multiplications``. Up to ``longest`` times as many if they take 1e10
-        multiplications, but not more than there are pairs of rows for each coordinate of a point.
+        Most passes over the data in the first and the second descent. Default: 120 for each, or fewer so that they
+        take 1e11 and 3.4e11 multiplications (that many per 1e7 kernel values of a pass if these are more), but at least
+        32 and 24; without signs 300, 6.8e11 and 40. A kernel value counts with ``kernel.multiplications``. Up to
+        ``longest`` times as many if they take 1e10 multiplications, but not more than there are pairs of rows for each
+        coordinate of a point.
     share : float
         Share of the default passes, at least one in each descent.
     longest : float
@@ -131,7 +136,7 @@ def refit(
     # means of rows may be negative by rounding
     start = np.maximum(start, 0) if kernel.tags.nonnegative else start
     scale = np.ones(outputs.shape[1]) if scale is None else scale
-    rows = _drawn(len(X), len(start), random_state)
+    rows = _drawn(len(X), len(start), signs is not None, random_state)
     weights = np.ones(len(X)) if weights is None else weights
     part = Objective(kernel, X[rows], outputs[rows] / scale, weights=weights[rows])
     whole = None if signs is None else Objective(kernel, X, outputs / scale, signs, not labelled, weights)
@@ -186,8 +191,11 @@ def standard_errors(first: Array, second: Array) -> float:
     return float(gain.sum() / max(np.sqrt(np.sum(gain**2)), 1.0))
 
 
-def _drawn(n, p, random_state):
+def _drawn(n, p, followed, random_state):
+    """Return the rows of the first descent; fewer if it is followed by one on all rows."""
     most = max(VALUES // p, 4 * p, 256)
+    if followed:
+        most = min(most, max(int(_SHARE * n), _ROWS, 4 * p))
     return slice(None) if n <= most else landmarks.uniform(np.empty((n, 1)), most, random_state)
 
 
@@ -197,13 +205,13 @@ def _affordable(part, whole, start, longest):
     values, longest = 2 * part.kernel.multiplications(d), max(1.0, min(longest, n / (_ROWS_EACH * p * d)))
     each = values + p + 3 * m
     if whole is None:
-        # the work of both descents goes into the first
-        return _passes(n * p, each / 2, sum(_LEAST), sum(_MOST), longest), 0
-    second = _passes(whole.shape[0] * p, values + 3 * whole.concerned, _LEAST[1], _MOST[1], longest)
-    return _passes(n * p, each, _LEAST[0], _MOST[0], longest), second
+        return _passes(n * p, each, _ALONE, longest), 0
+    second = _passes(whole.shape[0] * p, values + 3 * whole.concerned, _SECOND, longest)
+    return _passes(n * p, each, _FIRST, longest), second
 
 
-def _passes(values, each, least, most, longest):
+def _passes(values, each, limits, longest):
     """Return the passes of a descent with some number of kernel values per pass, and multiplications for each."""
-    passes = np.clip(_WORK * max(1.0, values / _LARGE) / (values * each), least, most)
+    most, least, work = limits
+    passes = np.clip(work * max(1.0, values / _LARGE) / (values * each), least, most)
     return int(np.clip(_SHORT_WORK / (values * each), passes, longest * passes))

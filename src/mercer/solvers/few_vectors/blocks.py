@@ -1,0 +1,82 @@
+"""Kernel values of few vectors at a block of rows in float32, and their gradients in the vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mercer._common import Array
+from mercer._compute.points import Points
+from mercer._compute.tile import Tile
+from mercer.kernels import Gaussian
+
+if TYPE_CHECKING:
+    from mercer.kernels.base import Kernel
+
+# Largest gamma |x - c|^2, c the mean row, with which exponents from inner products in float32 are exact to 1e-3.
+_EXPONENT = 1e3
+
+
+def blocks(kernel: Kernel, parts: list[Array]) -> list[Any]:
+    """Return one block for each part (n, d) of the rows; the exponents of a Gaussian kernel are one matrix product.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.solvers.few_vectors.blocks import blocks
+    >>> (block,) = blocks(mc.Gaussian(1.0), [np.array([[0.0], [1.0]])])
+    >>> K, gradient = block.at(block.prepared(np.array([[0.0]])))
+    >>> K.round(2), gradient(np.ones((1, 2), np.float32)).round(2)
+    (array([[1.  , 0.37]], dtype=float32), array([[0.74]], dtype=float32))
+    """
+    if type(kernel) is Gaussian:
+        centre = sum(X.sum(axis=0, dtype=np.float64) for X in parts) / sum(len(X) for X in parts)
+        root = np.sqrt(2 * kernel.gamma)
+        scaled = [root * (X - centre) for X in parts]
+        if max(np.sum(X * X, axis=1).max() for X in scaled) < 2 * _EXPONENT:
+            return [_GaussianBlock(X, centre, root) for X in scaled]
+    return [_Block(kernel, X) for X in parts]
+
+
+class _Block:
+    """Rows with any kernel that has a gradient."""
+
+    def __init__(self, kernel, X):
+        self.kernel, self.points = kernel, Points(np.ascontiguousarray(X, np.float32))
+
+    def prepared(self, Z):
+        """Return vectors (p, d) as all blocks take them."""
+        return Points(Z.astype(np.float32))
+
+    def at(self, Z):
+        """Return the kernel values (p, n), and the gradient in Z of the sum of their products with a matrix."""
+        tile = Tile(Z, self.points)
+        return self.kernel.evaluate(tile), lambda W: self.kernel.gradient(tile, W)
+
+
+class _GaussianBlock:
+    """Rows x with k(x, z) = exp(<x, z> - |x|^2 / 2 - |z|^2 / 2): centred, and in units of the width."""
+
+    def __init__(self, X, centre, root):
+        halves = np.sum(X * X, axis=1, keepdims=True) / 2
+        # one product with (z, -|z|^2 / 2, 1) gives the exponents
+        self.rows = np.hstack([X, np.ones_like(halves), -halves]).astype(np.float32)
+        self.centre, self.root = centre, root
+
+    def prepared(self, Z):
+        Z = self.root * (Z - self.centre)
+        halves = np.sum(Z * Z, axis=1, keepdims=True) / 2
+        return np.hstack([Z, -halves, np.ones_like(halves)]).astype(np.float32)
+
+    def at(self, Z):
+        K = Z @ self.rows.T
+        np.minimum(K, 0, out=K)
+        np.exp(K, out=K)
+
+        def gradient(W):
+            # the column of ones gives the sums over rows
+            moments = (W * K) @ self.rows[:, :-1]
+            return np.float32(self.root) * (moments[:, :-1] - moments[:, -1:] * Z[:, :-2])
+
+        return K, gradient

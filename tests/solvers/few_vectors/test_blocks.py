@@ -1,0 +1,27 @@
+"""Blocks of rows with few vectors: values and gradients of both kinds agree."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.solvers.few_vectors.blocks import blocks
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Matern(length=2.0), mc.Gaussian(0.3) + mc.Linear()], ids=repr)
+def test_values_are_those_of_the_kernel_and_gradients_differences_of_sums(kernel, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, Z, W = 5 + rng.normal(size=(9, 3)), 5 + rng.normal(size=(2, 3)), rng.normal(size=(2, 9)).astype(np.float32)
+    found = blocks(kernel, [X[:4], X[4:]])
+    parts = [(block.at(block.prepared(Z)), weights) for block, weights in zip(found, (W[:, :4], W[:, 4:]), strict=True)]
+    np.testing.assert_allclose(np.hstack([K for (K, _), _ in parts]), kernel(Z, X), atol=2e-5, rtol=1e-5)
+    move = 1e-5 * rng.normal(size=Z.shape)
+    expected = np.sum(W * (np.asarray(kernel(Z + move, X)) - np.asarray(kernel(Z - move, X)))) / 2
+    slope = sum(gradient(weights).astype(float) for (_, gradient), weights in parts)
+    assert np.sum(slope * move) == pytest.approx(expected, rel=1e-3, abs=1e-9)
+
+
+def test_narrow_gaussian_functions_are_exact_at_their_own_row():
+    X = np.array([[1e3, 1.0], [-1e3, 1.0], [-1e3, 1.001]])
+    kernel = mc.Gaussian(1e5)
+    (block,) = blocks(kernel, [X])
+    np.testing.assert_allclose(block.at(block.prepared(X))[0], kernel(X), atol=0.1)
