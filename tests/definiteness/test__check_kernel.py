@@ -25,6 +25,18 @@ def test_tanh_is_never_proved_and_is_refuted_only_by_points_that_refute_it(dtype
     assert mc.check_kernel(mc.Sigmoid(1.0)).positive_semidefinite is False
 
 
+def test_a_new_class_is_refuted_without_points_by_signs_that_hold_for_every_number_of_columns():
+    class Cosine(mc.Dot):
+        @staticmethod
+        def profile(xp, s, order=0):
+            return (np.cos(s), -np.sin(s), -np.cos(s), np.sin(s), np.cos(s))[order]
+
+    report = mc.check_kernel(Cosine())
+    assert report.positive_semidefinite is False
+    assert report.verdict == "not positive semidefinite"
+    assert np.linalg.eigvalsh(Cosine()(np.linspace(-1, 1, 7)[:, None]))[0] < -0.1
+
+
 def test_a_proof_stands_whatever_rounding_does_to_eigenvalues(global_random_seed):
     X = np.repeat(points(global_random_seed), 2, axis=0)
     report = mc.check_kernel(mc.Gaussian("median") * mc.Linear() + 1, X)

@@ -7,7 +7,8 @@ import pytest
 from tests.reference.structured import STRUCTURED
 
 import mercer as mc
-from mercer.definiteness.proofs import prove
+from mercer.definiteness import Statement
+from mercer.definiteness.proofs import Proof, prove, register
 from mercer.kernels.base import Kernel
 
 BASES = {"Kernel", "Radial", "Dot", "Coordinatewise"}
@@ -120,5 +121,30 @@ def test_a_new_class_has_no_proof_until_it_registers_one():
     class Other(mc.Kernel):
         pass
 
+    class Negative(mc.Gaussian):
+        @staticmethod
+        def profile(xp, s, gamma, order=0):
+            return -mc.Gaussian.profile(xp, s, gamma, order=order)
+
+    class Below(Negative):
+        pass
+
     assert prove(Own(1.0)).holds is True  # a Gaussian by inheritance
+    assert prove(Negative(1.0)).holds is prove(Below(1.0)).holds is None  # another formula
+    assert np.linalg.eigvalsh(Below(1.0)(np.eye(2)))[0] < 0
     assert prove(Other()).statements[0].reason == "no proof is registered for Other"
+
+
+def test_a_registered_proof_is_that_of_the_class_and_of_composites():
+    class Own(mc.Kernel):
+        def evaluate(self, tile):
+            return 0 * tile.products + 1
+
+    @register
+    def _(_: Own):
+        return Proof(True, (Statement("proved", "all rows", "one constant feature"),))
+
+    report = mc.check_kernel(2 * Own(), np.eye(3))
+    assert report.positive_semidefinite is True
+    assert report.smallest_eigenvalue == pytest.approx(0, abs=1e-12)
+    assert "one constant feature" in str(report)

@@ -1,9 +1,12 @@
 """The report reads well as text and as HTML, and hides nothing."""
 
+from dataclasses import dataclass
 from html.parser import HTMLParser
+from math import factorial
 
 import numpy as np
 import pytest
+from numpy.polynomial import Polynomial
 
 import mercer as mc
 from mercer.definiteness import Statement
@@ -72,3 +75,29 @@ def test_long_witnesses_and_matrices_are_cut():
 
 def test_a_statement_marks_its_verdict_and_its_depth():
     assert str(Statement("refuted", "here", "it is so", depth=1)) == "  - refuted for here: it is so"
+
+
+@dataclass(frozen=True, eq=False)
+class Cosine(mc.Radial):
+    """cos |x - z|: on the line an inner product of (cos, sin), on rows of two columns not positive semidefinite."""
+
+    @staticmethod
+    def profile(xp, s, order=0):
+        return Polynomial([(-1) ** k / factorial(2 * k) for k in range(30)]).deriv(order)(s)
+
+
+def test_an_open_verdict_says_where_the_kernel_is_refuted_and_where_it_is_open():
+    line = np.linspace(0, 3, 40)[:, None]
+    report = mc.check_kernel(Cosine(), line)
+    assert report.positive_semidefinite is None
+    assert abs(report.smallest_eigenvalue) < 1e-12
+    assert report.verdict == (
+        "refuted for rows with enough columns; otherwise open: no proof is known, and no negative eigenvalue on these "
+        "40 points"
+    )
+    plane = np.stack(np.meshgrid(*[np.linspace(0, 2, 12)] * 2), axis=-1).reshape(-1, 2)
+    assert mc.check_kernel(Cosine(), plane).verdict == "not positive semidefinite on these 144 points"
+
+
+def test_a_refuted_part_is_not_a_refuted_kernel():
+    assert mc.check_kernel(mc.Exp(mc.Sigmoid(1.0))).verdict == "open: no proof is known"

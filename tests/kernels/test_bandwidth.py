@@ -106,6 +106,14 @@ def test_unsuitable_bandwidths_cause_a_warning_with_a_range_to_try(kernel, messa
     assert f"gamma from {low:.2g} to {high:.2g}" in str(caught[0].message)
 
 
+@pytest.mark.parametrize("kernel", [mc.Polynomial(3, 1.0, 0.0), 2 * mc.Polynomial(2, 1.0, 0.0), mc.Sigmoid(1.0, 0.0)])
+def test_functions_of_inner_products_have_no_width_to_change(kernel):
+    with pytest.warns(UserWarning, match=r"100% of .* unrelated, .*; use another kernel or other features\.$"):
+        warn_degenerate(kernel, np.eye(4))
+    with pytest.warns(UserWarning, match="use a wider kernel"):
+        warn_degenerate(mc.Polynomial(3, 1.0, 0.0) * mc.Gaussian(0.5), np.eye(4))
+
+
 @pytest.mark.parametrize("value", 10.0 ** np.arange(-3, 2))
 def test_suitable_bandwidths_cause_no_warning(value, recwarn):
     warn_degenerate(mc.Gaussian(value), X)

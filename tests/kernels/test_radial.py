@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.gaussian_process.kernels import RBF
 from tests.reference.derivatives import assert_gradients, central
 
 import mercer as mc
@@ -229,3 +230,14 @@ def test_rules_are_resolved_to_inverse_squares_or_lengths():
     assert mc.Cauchy().resolve(X).gamma == pytest.approx(1 / variance)
     assert mc.Matern("scale").resolve(X).length == pytest.approx(variance**0.5)
     assert mc.RationalQuadratic("scale").resolve(X).length == pytest.approx(variance**0.5)
+
+
+@pytest.mark.parametrize("name", ["sigma", "length", "length_scale", "bandwidth"])
+def test_another_name_of_the_width_of_a_gaussian_kernel_is_refused_with_its_formula(name):
+    with pytest.raises(TypeError, match=rf"Gaussian has no parameter {name}; give gamma = 1 / \(2 {name}\^2\)"):
+        mc.Gaussian(**{name: 1.5})
+    # scikit-learn has this length scale
+    value = mc.Gaussian(1 / (2 * 1.5**2))(X)
+    np.testing.assert_allclose(value, RBF(1.5)(X), rtol=1e-12)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        mc.Gaussian(colour=1.5)

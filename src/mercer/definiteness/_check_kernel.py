@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from mercer._common import PointsLike, counting, notify
 from mercer._compute.points import count_points
 from mercer.definiteness.evidence import asymmetry, find_witness, smallest_eigenpair, try_pairs
-from mercer.definiteness.profiles import examine
+from mercer.definiteness.profiles import ENOUGH_COLUMNS, disagreement, examine
 from mercer.definiteness.proofs import prove
 from mercer.definiteness.report import KernelReport, Statement
 from mercer.kernels.algebra import NegativeSquare
@@ -111,8 +111,10 @@ def check_kernel(
 def _by_formula(k):
     if rule := k.unresolved():
         raise ValueError(f"{rule[0]} = {rule[1]!r} needs points; use check_kernel(k, X) to resolve it.")
-    proof = prove(k)
-    return KernelReport(k, 0, None, proof.holds, None, None, None, None, (*proof.statements, *examine(k, None)))
+    proof, found = prove(k), examine(k, None)
+    refuted = any(each.verdict == "refuted" and each.where != ENOUGH_COLUMNS for each in found)
+    holds = False if refuted and proof.holds is None else proof.holds
+    return KernelReport(k, 0, None, holds, None, None, None, None, (*proof.statements, *found))
 
 
 def _on_points(k, X):
@@ -131,7 +133,9 @@ def _on_points(k, X):
         Statement(verdict, where, f"k(x, z) and k(z, x) differ by {gap}, for values up to {size:.3g}"),
         _spectral(least, witness, square, where, k.tags.points == "indices" and n == len(k.matrix)),
     ]
-    found += [*examine(k, X), *_metric(k, X)]
+    found += examine(k, X)
+    if disagreement(k, X) is None:
+        found += _metric(k, X)
     notify("evidence", done=_PARTS, most=_PARTS)
     holds = True if proof.holds else None
     if not symmetric or witness is not None:

@@ -10,14 +10,21 @@ from mercer._common import Array
 from mercer._compute.points import Points
 from mercer._compute.profile import evaluate_profile
 from mercer.definiteness.report import Statement
+from mercer.kernels.base import inner_kernels
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
+# Where a profile that is not completely monotone is refuted; fewer columns stay open.
+ENOUGH_COLUMNS = "rows with enough columns"
 # Number of derivatives of a profile, of orders 0 to 4.
 _ORDERS = 5
 # Grid points over the range of the argument.
 _GRID = 200
+# Step of differences, as a share of s and of f / f', and their error that counts as one, as a share of the derivative.
+_STEP, _SLOPE_ERROR = 1e-5, 1e-3
+# Share of grid points at which a derivative may differ: kinks of a profile.
+_KINKS = 0.02
 # Negative values above this share of the largest count as rounding.
 _ROUNDING = 1e-12
 
@@ -26,9 +33,55 @@ def examine(kernel: Kernel, X: Array | None) -> list[Any]:
     """Return statements on a kernel f(<x, z>) or f(|x - z|^2) over the range of X; an empty list for other kernels.
 
     f(<x, z>) needs nonnegative Taylor coefficients at 0, and f, f', f' + r^2 f'' >= 0 at r^2 = |x|^2 (Burges 1999);
-    f(|x - z|^2) must be completely monotone, (-1)^j f^(j) >= 0 (Schoenberg 1938).
+    f(|x - z|^2) needs |f| <= f(0), and for rows of any number of columns must be completely monotone,
+    (-1)^j f^(j) >= 0 (Schoenberg 1938). Nothing is concluded from derivatives that differ from differences.
     """
-    return {"dot": _dot, "radial": _radial}.get(kernel.scalar, lambda *_: [])(kernel, X)
+    wrong = [] if (found := disagreement(kernel, X)) is None else [found]
+    if kernel.scalar == "radial":
+        s = _grid(kernel, X)
+        return [*_bounded(kernel, s), *(wrong or [_monotone(kernel, s)])]
+    return wrong or (_dot(kernel, X) if kernel.scalar == "dot" else [])
+
+
+def disagreement(kernel: Kernel, X: Array | None) -> Statement | None:
+    """Return the statement that derivatives of a profile differ from differences, also of a part, or None."""
+    if kernel.scalar in ("dot", "radial") and (order := _wrong_order(kernel, _grid(kernel, X))) is not None:
+        reason = (
+            f"the derivative of order {order} of {type(kernel).__name__}.profile differs from differences, so that "
+            "derivatives tell nothing; run mercer.testing.check_kernel_implementation"
+        )
+        return Statement("open", "all rows", reason)
+    X = X if kernel.tags.points == "rows" else None
+    return next(filter(None, (disagreement(part, X) for part in inner_kernels(kernel).values())), None)
+
+
+def _grid(kernel, X):
+    """Return arguments of the profile over the range of X, or up to 1."""
+    reach = 1.0
+    if X is not None:
+        points = Points(X)
+        # a distance is at most twice the largest distance to the centre; sparse rows have no centre
+        factor, centre = (4, points.centre) if kernel.scalar == "radial" else (1, None)
+        reach = factor * float(np.max(np.asarray(points.sqnorms(centre))))
+    return np.linspace(reach / _GRID, max(reach, np.finfo(float).tiny), _GRID)
+
+
+def _wrong_order(kernel, s):
+    """Return the first order of derivatives that differ from differences of the order below, or None."""
+    below = _derivative(kernel, s, 0)
+    for order in range(1, _ORDERS):
+        stated, size = _derivative(kernel, s, order), np.abs(below).max()
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            rate = np.abs(stated).max() / size if size > 0 else 0.0
+            h = _STEP * np.minimum(s, 1 / max(rate, np.finfo(float).tiny))
+            above, under = s + h, s - h
+            slope = (_derivative(kernel, above, order - 1) - _derivative(kernel, under, order - 1)) / (above - under)
+            rounding = (_ROUNDING * np.abs(below) + np.finfo(float).tiny) / h
+            wrong = np.abs(stated - slope) > _SLOPE_ERROR * np.maximum(np.abs(stated), np.abs(slope)) + rounding
+        if wrong.mean() > _KINKS:
+            return order
+        below = stated
+    return None
 
 
 def _dot(kernel, X):
@@ -50,19 +103,28 @@ def _dot(kernel, X):
     return found
 
 
-def _radial(kernel, X):
-    reach = 1.0
-    if X is not None:
-        centred = Points(X)
-        # a distance is at most twice the largest distance to the centre; sparse rows have no centre
-        reach = 4 * float(np.max(np.asarray(centred.sqnorms(centred.centre))))
-    s = np.linspace(reach / _GRID, max(reach, np.finfo(float).tiny), _GRID)
+def _bounded(kernel, s):
+    """Return a list of at most one statement: two rows with |f(s)| > f(0) violate the Cauchy-Schwarz inequality."""
+    values, own = np.abs(_derivative(kernel, s, 0)), float(_derivative(kernel, np.zeros(1), 0)[0])
+    worst = int(np.argmax(values))
+    if not values[worst] > own + _ROUNDING * values[worst]:
+        return []
+    where = f"every two rows at a distance of {s[worst] ** 0.5:.4g}"
+    reason = f"|k(x, z)| = {values[worst]:.4g} is larger than k(x, x) = {own:.4g} (Cauchy-Schwarz)"
+    return [Statement("refuted", where, reason)]
+
+
+def _monotone(kernel, s):
+    """Return the statement on complete monotonicity: without it, f is no kernel from some number of columns on."""
     signs = np.stack([(-1) ** order * _derivative(kernel, s, order) for order in range(_ORDERS)])
     scales = np.abs(signs).max(axis=1, keepdims=True)
     worst = (signs / np.where(scales > 0, scales, 1)).min(axis=1)
-    refuted = "f(|x - z|^2) is not completely monotone: (-1)^{at} times its derivative of order {at} is negative"
+    refuted = (
+        "f(|x - z|^2) is not completely monotone: (-1)^{at} times its derivative of order {at} is negative; "
+        "for few columns this says nothing (Schoenberg 1938)"
+    )
     kept = f"(-1)^j times the j-th derivative of f(|x - z|^2) is not negative for j = 0 to {_ORDERS - 1}"
-    return [_signs(range(_ORDERS), worst, "rows of every length", refuted, kept)]
+    return _signs(range(_ORDERS), worst, ENOUGH_COLUMNS, refuted, kept)
 
 
 def _signs(at, values, where, refuted, kept):

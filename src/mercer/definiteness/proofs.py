@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _STRINGS, _SETS, _BAGS, _GRAPHS = "all strings", "all sets", "all bags of vectors", "all graphs"
 _ROWS, _HISTOGRAMS, _ORIGIN = "all rows", "all nonnegative rows", "all sets with a neighbourhood of 0"
+# Members that state the values of a kernel.
+_FORMULA = frozenset({"profile", "term", "evaluate", "diagonal", "multiply"})
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,16 @@ class Proof:
 
 
 @functools.singledispatch
+def _proof_of(kernel):
+    return _open(f"no proof is registered for {type(kernel).__name__}")
+
+
+# Decorator of functions of a kernel, annotated with its class, that return its Proof.
+register = _proof_of.register
+
+
 def prove(kernel: Kernel) -> Any:
-    r"""Return the proof or refutation of a resolved kernel; new kernel classes register a function of the kernel here.
+    r"""Return the proof or refutation of a resolved kernel, which its class, or one with the same formula, registers.
 
     Examples
     --------
@@ -45,7 +55,13 @@ def prove(kernel: Kernel) -> Any:
         + proved for all rows: exp(-gamma s) of s = |x - z|^2 is completely monotone (Schoenberg 1938)
       + proved for all rows: an inner product
     """
-    return _open(f"no proof is registered for {type(kernel).__name__}")
+    for kind in type(kernel).__mro__:
+        if kind in _proof_of.registry:
+            break
+        # a subclass with another formula needs a proof of its own
+        if not _FORMULA.isdisjoint(vars(kind)):
+            return _open(f"no proof is registered for {type(kernel).__name__}")
+    return _proof_of(kernel)
 
 
 def _proved(reason, where=_ROWS):
@@ -112,10 +128,13 @@ for _kind, _known in {
         "the probability that sets have the same first member in a random order of all members", _SETS
     ),
     sets.MinMax: _proved("the probability that consistent weighted samples of multisets are equal", _SETS),
-    kernels.FunctionKernel: _open("a Python function has no proof", "all points that the function takes"),
+    kernels.FunctionKernel: _open(
+        "a Python function has no proof; a formula of kernels of mercer may have one",
+        "all points that the function takes",
+    ),
     kernels.Precomputed: _open("a given matrix has no formula", "the rows of the matrix"),
 }.items():
-    prove.register(_kind, lambda _, known=_known: known)
+    register(_kind, lambda _, known=_known: known)
 
 # Closure rules for positive semidefinite parts.
 for _kind, _rule in {
@@ -130,10 +149,10 @@ for _kind, _rule in {
     kernels.OnColumns: "a positive semidefinite kernel of some columns of the points",
     kernels.OnFeatures: "a positive semidefinite function of distances or inner products of feature vectors",
 }.items():
-    prove.register(_kind, functools.partial(closed, _rule))
+    register(_kind, functools.partial(closed, _rule))
 
 
-@prove.register
+@register
 def _(kernel: kernels.Polynomial):
     if kernel.coef0 >= 0:
         return _proved("a polynomial of <x, z> with no negative coefficient")
@@ -144,14 +163,14 @@ def _(kernel: kernels.Polynomial):
     )
 
 
-@prove.register
+@register
 def _(kernel: kernels.Sigmoid):
     c = kernel.coef0
     which = "the third one is -gamma^3 / 3" if c == 0 else f"that of order {0 if c < 0 else 2} is negative"
     return _refuted(f"near 0 no Taylor coefficient of f(<x, z>) may be negative, and of tanh(gamma s + {c:g}) {which}")
 
 
-@prove.register
+@register
 def _(kernel: kernels.Scaled):
     inner = prove(kernel.kernel)
     if inner.holds is False:
@@ -160,7 +179,7 @@ def _(kernel: kernels.Scaled):
     return closed("a positive multiple of a positive semidefinite kernel", kernel)
 
 
-@prove.register
+@register
 def _(kernel: sets.MeanMap):
     proof = closed("an inner product of means in the feature space of a positive semidefinite kernel", kernel)
     first, *parts = proof.statements

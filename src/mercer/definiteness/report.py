@@ -56,7 +56,8 @@ class KernelReport:
         Whether k(x, z) = k(z, x) on all tested pairs; None without points.
     positive_semidefinite : bool or None
         True when proved by formula, or by the eigenvalues of a given matrix. False when refuted by the witness, by
-        asymmetry, or, without points, by formula. Otherwise None.
+        asymmetry, or, without points, by formula or the profile. Otherwise None; ``verdict`` then says for which
+        points the kernel is refuted.
     smallest_eigenvalue : float or None
         Smallest eigenvalue of the Gram matrix of the points.
     error : float or None
@@ -88,7 +89,9 @@ class KernelReport:
             return "not positive semidefinite" + (on if self.witness is not None else "")
         if self.positive_semidefinite:
             return "positive semidefinite"
-        return f"positive semidefinite or not: not refuted{on}" if self.n_points else "open: no proof is known"
+        refuted = dict.fromkeys(each.where for each in self.statements if each.verdict == "refuted" and not each.depth)
+        known = f"refuted for {', and for '.join(refuted)}; otherwise " if refuted else ""
+        return f"{known}open: no proof is known{', and no negative eigenvalue' + on if on else ''}"
 
     def __str__(self) -> str:
         lines = [_cut(repr(self.kernel), 160), f"  {self.verdict}"]

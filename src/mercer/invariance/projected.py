@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._common import Array, check_instance
 from mercer._compute.points import as_vector
-from mercer.definiteness.proofs import closed, prove
+from mercer.definiteness.proofs import closed, register
 from mercer.expansion import Expansion
 from mercer.invariance._tangent_features import TangentFeatures, in_float64
 from mercer.kernels.algebra import Composite
@@ -147,6 +147,6 @@ def _require_orthonormal(directions):
         )
 
 
-@prove.register
+@register
 def _(kernel: Projected):
     return closed("k less shares of at most 1 of orthonormal directions, of a positive semidefinite kernel k", kernel)

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer._compute.compile import compiled, dispatcher, fingerprint, part, wide
+from mercer._compute.compile import compiled, dispatcher, fingerprint, part
+from mercer._compute.intrinsics import wide
 
 # Logarithm of 0: finite, so that differences of logarithms are not NaN.
 _LOG_ZERO = -1e300

@@ -70,7 +70,7 @@ def warn_degenerate(kernel: Kernel, X: Any) -> None:
     """Warn if the bandwidth of a kernel makes over 99 % of the pairs of at most 64 points X unrelated or equal.
 
     Unrelated: |k(x, z)| < 1e-300 sqrt(k(x, x) k(z, z)). Equal: |phi(x) - phi(z)|^2 <= 1e-12 max(k(x, x), k(z, z)), 1e-6
-    for float32. Kernels without a bandwidth cause no warning.
+    for float32. Kernels without rules cause no warning.
     """
     n = count_points(X)
     if n < 2 or not _has_rule(kernel):
@@ -87,13 +87,20 @@ def warn_degenerate(kernel: Kernel, X: Any) -> None:
         (np.mean(coincident), "have equal feature vectors, k(x, z) = k(x, x),", "narrower"),
     ):
         if share > 0.99:
+            # a function of inner products has no width
+            remedy = f"a {change} kernel{_range(points)}" if _has_width(kernel) else "another kernel or other features"
             warn(
-                f"{share:.0%} of the pairs of points {what} with {kernel!r}; use a {change} kernel{_range(points)}.",
+                f"{share:.0%} of the pairs of points {what} with {kernel!r}; use {remedy}.",
             )
 
 
 def _has_rule(kernel):
     return bool(kernel.rules) or any(map(_has_rule, inner_kernels(kernel).values()))
+
+
+def _has_width(kernel):
+    own = bool(kernel.rules) and kernel.scalar != "dot"
+    return own or any(map(_has_width, inner_kernels(kernel).values()))
 
 
 def _range(points):

@@ -16,6 +16,7 @@ from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, as_objects, holds_rows
 from mercer._compute.points import Points, as_rows, common_dtype, join_points
 from mercer._compute.tile import Tile
+from mercer.kernels.subclasses import check_class, check_use
 
 # Largest number of entries with which an array is shown in the repr of a kernel.
 _SHOWN = 8
@@ -109,6 +110,14 @@ class Kernel:
         def __pow__(self, exponent: int) -> Kernel: ...
         # the parameters of the classes
         def __getattr__(self, name: str) -> Any: ...
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_class(cls)
+
+    def __new__(cls, *values: Any, **named: Any) -> Self:
+        check_use(cls, values, named)
+        return super().__new__(cls)
 
     # --- for users --------------------------------------------------------------------------------------------------
 
@@ -233,7 +242,10 @@ class Kernel:
         array (n, m)
             In the type of the points, with an overflow refused by a ValueError.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define evaluate(tile), its values on a tile.")
+        raise NotImplementedError(
+            f"{type(self).__name__} must define evaluate(tile), its values on a tile; a kernel with a profile alone "
+            "must subclass mercer.Radial or mercer.Dot."
+        )
 
     def diagonal(self, points: Any) -> Array:
         """Return k(x_i, x_i).
@@ -248,7 +260,7 @@ class Kernel:
         """
         # subclasses know faster formulas
         singles = [points.take(slice(i, i + 1)) for i in range(len(points))]
-        return join_points([self.evaluate(Tile(one, one))[0] for one in singles])
+        return join_points([self.evaluate(Tile(one, one))[0, :] for one in singles])
 
     def multiply(self, X: Any, Z: Any, V: ArrayLike) -> Array:
         """Return K(X, Z) @ V from features of the points, without kernel values; for ``explicit`` kernels.

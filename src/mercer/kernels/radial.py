@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from mercer._common import Array, check_number, check_positive
 from mercer._compute.profile import evaluate_profile
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Smallest alpha of RationalQuadratic; a smaller one gives 1 up to rounding.
 _LEAST_ALPHA = 1e-30
+# Names that other libraries give to the width of a Gaussian kernel.
+_WIDTHS = ("sigma", "length", "length_scale", "bandwidth")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +97,9 @@ class Gaussian(InverseSquaredWidth, Radial):
     Parameters
     ----------
     gamma : float or {"scale", "median"}
-        Inverse squared width, positive; ``1 / (2 sigma^2)`` for a standard deviation sigma.
+        Inverse squared width, positive; ``1 / (2 sigma^2)`` for a standard deviation sigma. A rule is computed from the
+        training rows: "scale" is 1 / (d var X), for d columns and the variance of all entries, "median" is
+        1 / median |x - z|^2 over pairs of rows. A ``sample_weight`` w counts as w equal rows.
 
     Examples
     --------
@@ -106,6 +110,15 @@ class Gaussian(InverseSquaredWidth, Radial):
     """
 
     positive_semidefinite: ClassVar[bool | None] = True
+
+    def __new__(cls, *values: Any, **named: Any) -> Self:
+        for name in _WIDTHS:
+            if name in named and name not in cls.__dataclass_fields__:
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {name}; give gamma = 1 / (2 {name}^2), for a standard deviation "
+                    f"{name}, or gamma = {name} where the kernel is exp(-{name} |x - z|^2), as in kernlab."
+                )
+        return super().__new__(cls, *values, **named)
 
     @staticmethod
     def profile(xp: Any, s: Any, gamma: float | str, order: int = 0) -> Any:
@@ -125,7 +138,7 @@ class Matern(Radial):
     Parameters
     ----------
     length : float or {"scale", "median"}
-        Length scale, positive.
+        Length scale, positive; a rule is gamma^(-1/2) with that gamma of `Gaussian`.
     nu : {0.5, 1.5, 2.5}
 
     Examples
@@ -193,7 +206,7 @@ class RationalQuadratic(Radial):
     Parameters
     ----------
     length : float or {"scale", "median"}
-        Length scale, positive.
+        Length scale, positive; a rule is gamma^(-1/2) with that gamma of `Gaussian`.
     alpha : float
         Positive; small values mix many widths, and the limit of large values is a Gaussian kernel.
 
@@ -240,7 +253,7 @@ class Cauchy(InverseSquaredWidth, Radial):
     Parameters
     ----------
     gamma : float or {"scale", "median"}
-        Inverse squared width, positive.
+        Inverse squared width, positive; rules as for `Gaussian`.
 
     Examples
     --------
