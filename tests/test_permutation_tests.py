@@ -150,3 +150,14 @@ def test_too_many_pairs_are_refused_before_the_matrices(monkeypatch):
     X, _ = _samples(0, 50, 1)
     with pytest.raises(MemoryError, match="50 x 50 kernel matrices needs 40.0 kB"):
         hsic_test(X, X)
+
+
+def test_arrays_of_another_library_have_the_numbers_of_numpy():
+    xp = pytest.importorskip("array_api_strict")
+    X, Z = np.random.default_rng(0).normal(size=(2, 30, 2))
+    for test in (mmd_test, hsic_test):
+        found = test(xp.asarray(X), xp.asarray(Z), random_state=0)
+        assert (found.statistic, found.pvalue) == (
+            test(X, Z, random_state=0).statistic,
+            test(X, Z, random_state=0).pvalue,
+        )

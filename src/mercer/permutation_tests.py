@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._common import PointsLike, Seed, check_integer
 from mercer._compute.compile import compiled
+from mercer._compute.devices import anywhere
 from mercer._compute.memory import require_memory
 from mercer._compute.points import Points, join_points
 from mercer._compute.threads import check_cancelled, run_tasks
@@ -47,6 +48,7 @@ class PermutationTest:
     pvalue: float
 
 
+@anywhere
 def mmd_test(
     X: PointsLike, Z: PointsLike, kernel: KernelLike = "rbf", *, n_permutations: int = 500, random_state: Seed = None
 ) -> PermutationTest:
@@ -118,6 +120,7 @@ def mmd_test(
     return _result(observed, permuted, size * _eps(gram), np.sqrt(max(observed, 0.0)))
 
 
+@anywhere
 def hsic_test(
     X: PointsLike,
     Y: PointsLike,

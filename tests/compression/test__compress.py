@@ -466,3 +466,26 @@ def test_an_error_of_neighbours_says_where_it_comes_from():
     assert any("Raised by neighbours(X), which must return k copies" in note for note in caught.value.__notes__)
     with pytest.raises(TypeError, match="X is None, but neighbours is given"):
         compress(model, n_vectors=4, neighbours=np.copy)
+
+
+def test_a_search_in_a_pipeline_is_replaced_by_its_model_of_few_vectors():
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    whole = make_pipeline(StandardScaler(), mc.SVCCV(mc.Gaussian(0.5), Cs=[10.0], cv=2)).fit(X, y)
+    small = compress(whole, X, y, n_vectors=8, random_state=0)
+    assert list(small.named_steps) == ["standardscaler", "svccv"]
+    assert small[-1].C == 10.0
+    assert len(small[-1].support_vectors_) <= 8
+    assert small.score(X, y) > whole.score(X, y) - 0.1
+
+
+def test_a_model_over_arrays_of_another_library_is_compressed_to_one_with_the_same_numbers():
+    xp = pytest.importorskip("array_api_strict")
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    found, expected = (
+        compress(mc.SVC(kernel=mc.Gaussian(0.5)).fit(A, b), A, b, n_vectors=6, random_state=0)
+        for A, b in ((xp.asarray(X), xp.asarray(y)), (X, y))
+    )
+    assert found.decision_function(xp.asarray(X)).device == xp.asarray(X).device
+    np.testing.assert_array_equal(np.asarray(found.decision_function(xp.asarray(X))), expected.decision_function(X))

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 from tests.reference.structured import STRUCTURED
 
 import mercer as mc
@@ -182,6 +182,12 @@ def test_an_attribute_that_fit_does_not_set_is_refused_by_name():
     model.note = "mine"
     with pytest.raises(Unstorable, match=r"^model: note is not an attribute that fit sets"):
         Encoder().node(model, "model")
+
+
+def test_an_estimator_of_another_library_is_refused_with_what_to_do():
+    pipeline = make_pipeline(KBinsDiscretizer(), mc.SVC())
+    with pytest.raises(Unstorable, match=r"cannot hold .*KBinsDiscretizer; it holds .*PCAL1.*joblib"):
+        Encoder().node(pipeline, "model")
 
 
 def test_pipelines_of_other_classes_or_with_a_cache_are_refused(tmp_path):

@@ -195,6 +195,8 @@ def test_objects_that_are_not_fitted_models_are_refused(tmp_path):
             TypeError, match=rf"model must be a fitted estimator of Mercer, .*got {type(foreign).__name__}"
         ):
             mc.save(foreign.fit(X, THREE), tmp_path / "model")
+    with pytest.raises(TypeError, match="got one that ends in a Pipeline; join their steps"):
+        mc.save(make_pipeline(make_pipeline(StandardScaler(), mc.SVC())).fit(X, THREE), tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -6,6 +6,8 @@ import scipy.sparse as sp
 from sklearn import svm as sk
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import mercer as mc
 from mercer.formats import write_libsvm
@@ -23,6 +25,7 @@ X, Y = load_iris(return_X_y=True)
         (sk.SVC(), "votes", [0, 1, 2]),
         (GridSearchCV(sk.SVC(), {"C": [1.0, 10.0]}, cv=2), "votes", [0, 1, 2]),
         (mc.SVCCV(Cs=[1.0, 10.0], cv=2), "votes", [0, 1, 2]),
+        (make_pipeline(StandardScaler(), mc.SVCCV(Cs=[1.0], cv=2, calibration="sigmoid")), "votes", [0, 1, 2]),
         (mc.OneClassSVM(nu=0.2), "inlier", [-1, 1]),
         (sk.OneClassSVM(nu=0.2), "inlier", [-1, 1]),
         (mc.SVR(), "values", None),

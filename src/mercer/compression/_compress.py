@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mercer._common import ArrayLike, PointsLike, Seed, check_choice, check_flag, check_fraction, check_function
+from mercer._compute.devices import anywhere
 from mercer._compute.points import refuse_nonfinite, take_points
 from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer.compression import families
@@ -17,6 +18,7 @@ from mercer.reduction import Construct, Greedy
 from mercer.reduction._reduce import check_limits, check_reduction
 
 
+@anywhere
 def compress(
     model: Any,
     X: PointsLike | None = None,
@@ -111,12 +113,13 @@ def compress(
 
     Notes
     -----
-    At most 350 passes over data and neighbours, of n p (4 d + 2 p + 6 m) operations for p vectors, or up to five times
+    At most 300 passes over data and neighbours, of n p (4 d + 2 p + 6 m) operations for p vectors, or up to five times
     as many where that takes seconds and each coordinate of a vector has ten rows, fewer times with fewer rows; if there
-    are more than 2^24 / p rows, a random subset is used. Up to five noisy copies give ten equations for each fitted
-    number. The deviation of the noise is the mean distance of a row to the 5 nearest rows over sqrt(d), or half of it,
-    and gamma is halved up to three times: at most six fits with a third of the passes compare these on every fourth
-    row. The search for ``max_loss`` takes about 8 such fits in each of 3 folds. Vectors start from k-means of each
+    are more than 2^24 / p rows, a random subset is used. Of a classifier at most 120 of them are for the outputs, on a
+    third of the rows, at least 8 192. Up to five noisy copies give ten equations for each fitted number. The deviation
+    of the noise is the mean distance of a row to the 5 nearest rows over sqrt(d), or half of it, and gamma is halved up
+    to three times: at most six fits with a third of the passes compare these on every fourth row, and the last fit
+    starts from the best. ``max_loss`` takes about 8 such fits in each of 3 folds. Vectors start from k-means of each
     class. For a kernel without a gradient, such as one on objects or a given matrix, vectors of the model are selected
     greedily and the outputs projected onto their features, whatever the data. Without ``holdout`` the score in
     ``report_`` is on the rows of the fit. ``report_.verdict`` is one line.

@@ -75,7 +75,7 @@ def read_last(model: Any, n_features: int | None = None) -> tuple[Any, Any]:
         pipeline.steps = [*others, (name, estimator)]
         return pipeline
 
-    return read(last, n_features), replaced
+    return read(getattr(last, "best_estimator_", last), n_features), replaced
 
 
 def _own(model, _n_features=None):

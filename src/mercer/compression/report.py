@@ -97,11 +97,12 @@ class CompressionReport:
         if (seen := self.measured) is None:
             return f"{smaller}relative error {self.relative_error.max():.2g} in feature space"
         unit, scale, digits = ("", 1, 4) if self.score == "R^2" else (" %", 100, 1)
+        # the sum with 0 turns -0.0 into 0.0
         before, after, difference, error = (
-            f"{scale * value:.{digits}f}"
+            f"{round(scale * value, digits) + 0.0:.{digits}f}"
             for value in (seen.score_before, seen.score_after, -seen.loss, seen.standard_error_of_loss)
         )
-        rows = f"{seen.rows} {'held-out' if self.held_out else 'given'} rows"
+        rows = f"{seen.rows} {'held-out' if self.held_out else 'training'} rows"
         return f"{smaller}{self.score} {before}{unit} -> {after}{unit} on {rows} (difference {difference} +- {error})"
 
     @property
@@ -127,8 +128,9 @@ class CompressionReport:
                 f"{m} vector{'s' * (m != 1)}"
             )
         if (seen := self.measured) is not None:
+            rows = "rows held out" if self.held_out else "rows of the fit (give holdout=0.3 for rows outside it)"
             lines += [
-                f"score on the {seen.rows} rows {'held out' if self.held_out else 'given'}: "
+                f"score on the {seen.rows} {rows}: "
                 f"{seen.score_before:.4f} before, {seen.score_after:.4f} after "
                 f"(standard error {seen.standard_error:.4f}; of the difference {seen.standard_error_of_loss:.4f})",
                 f"changed predictions: {100 * seen.changed:.2f} %",

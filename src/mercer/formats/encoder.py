@@ -106,7 +106,11 @@ def _encode(value, into):
     if callable(value) and not hasattr(value, "get_params"):
         into.refuse(f"{name} is a Python function, {_IS_CODE}")
     if hasattr(value, "get_params"):
-        into.refuse(f"{type(value).__module__}.{name} must be one of {allowlist.listed_estimators()}.")
+        into.refuse(
+            f"a model file cannot hold {type(value).__module__}.{name}; it holds {allowlist.listed_estimators()}. Save "
+            "the parts that it holds, such as the last step of a pipeline, or keep the whole with joblib, whose files "
+            "run code when loaded."
+        )
     return into.refuse(
         f"a model file cannot hold the type {type(value).__module__}.{name}; it holds numbers, strings, arrays, "
         "kernels, expansions and records of Mercer. Use an integer or None as random_state."

@@ -207,6 +207,10 @@ def _count_distinct(containers):
 def _require_model(model):
     """Raise unless an object is a model that a file may hold."""
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if isinstance(last, Pipeline):
+        raise TypeError(
+            "model must be a pipeline that ends in a model, got one that ends in a Pipeline; join their steps."
+        )
     foreign = isinstance(last, BaseEstimator) and not type(last).__module__.startswith("mercer.")
     if isinstance(last, type) or foreign or not isinstance(last, _TOP):
         raise TypeError(

@@ -107,7 +107,7 @@ def portable(model: Any, dtype: str) -> Portable:
     """Return a fitted model as arithmetic, or raise for a model, kernel, label or dtype that exports do not support.
 
     ``model`` is anything that `as_expansion` reads or returns, a pipeline that scales columns before such a model, or a
-    search with a ``best_estimator_``.
+    search with a ``best_estimator_``, also as the last step.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def portable(model: Any, dtype: str) -> Portable:
     shift = factor = None
     if isinstance(model, Pipeline):
         shift, factor = scaling(model)
-        model = model.steps[-1][1]
+        model = getattr(model.steps[-1][1], "best_estimator_", model.steps[-1][1])
     if isinstance(model, (str, os.PathLike)):
         model = text_of(model)
     fitted = model if isinstance(model, FittedExpansion) else as_expansion(model)

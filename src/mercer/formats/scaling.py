@@ -31,9 +31,9 @@ def scaling(pipeline: Pipeline) -> Scaling:
         found = _read(step)
         if found is None:
             raise TypeError(
-                f"the step {name!r}, {step!r}, cannot be exported; StandardScaler, RobustScaler, MaxAbsScaler and "
-                "MinMaxScaler without clip can. Export the last step, pipeline[-1], and prepare inputs as the earlier "
-                "steps do, or convert the pipeline to ONNX: skl2onnx.to_onnx(pipeline, X) after "
+                f"the step {name!r}, {type(step).__name__}, cannot be exported; StandardScaler, RobustScaler, "
+                "MaxAbsScaler and MinMaxScaler without clip can. Export the last step, pipeline[-1], and prepare "
+                "inputs as the earlier steps do, or convert the pipeline to ONNX: skl2onnx.to_onnx(pipeline, X) after "
                 "mercer.formats.register_onnx_converters()."
             )
         shift, factor = shift + found[0] / factor, factor * found[1]

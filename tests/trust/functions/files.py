@@ -2,9 +2,9 @@
 
 import functools
 
-from tests.trust import scratch
+from tests.trust import data, scratch
 from tests.trust.calls import call
-from tests.trust.functions.valid import MEMORY, ROWS, SVC, svc, valid
+from tests.trust.functions.valid import KERNEL, MEMORY, ROWS, SVC, svc, valid
 
 import mercer as mc
 from mercer.formats import model_card, to_c, to_onnx, write_libsvm
@@ -30,8 +30,19 @@ FILES = [
     ),
     call("formats.write_libsvm", write_libsvm, model=SVC, path=("path", lambda: str(scratch.folder() / "model.txt"))),
     call("formats.model_card", model_card, model=SVC),
+    call(
+        "checkpoint",
+        lambda path, every: _with_checkpoint(path, every),
+        path=("path", lambda: str(scratch.folder() / "state")),
+        every=valid("nonnegative", 60.0),
+    ),
     call("as_expansion", lambda fitted: mc.as_expansion(fitted), fitted=SVC),
 ]
+
+
+def _with_checkpoint(path, every):
+    with mc.checkpoint(path, every=every):
+        return mc.KernelRidge(0.1, kernel=KERNEL, memory="1kB").fit(data.X, data.TARGETS).dual_coef_
 
 
 @functools.cache
