@@ -17,9 +17,10 @@ def _finite(figure):
 def test_the_boundary_shows_every_point_in_its_class_and_every_support_vector():
     result = recipes.boundary(MOONS.X, MOONS.y, mc.Gaussian(1.0), 1.0)
     figure = figures.boundary(result, MOONS.X, MOONS.y)
-    assert _finite(figure) == 1 + 3 + 2 + 1
-    levels = [trace["contours"]["start"] for trace in figure["data"] if trace["type"] == "contour"]
-    assert sorted(levels) == [-1, 0, 1]
+    assert _finite(figure) == 1 + 2 + 2 + 1
+    lines = [trace["contours"] for trace in figure["data"] if trace["type"] == "contour"]
+    levels = [np.arange(line["start"], line["end"] + 0.5, line["size"]).tolist() for line in lines]
+    assert sorted(sum(levels, [])) == [-1, 0, 1]
     marked = {trace["name"]: trace for trace in figure["data"] if trace["type"] == "scatter"}
     assert np.array_equal(marked["class 1"]["x"], MOONS.X[MOONS.y == 1, 0])
     assert np.array_equal(marked["support vectors"]["y"], MOONS.X[result["model"].support_, 1])

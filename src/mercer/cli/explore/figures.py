@@ -15,15 +15,15 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon")
 _GRID = "rgba(128,128,128,0.25)"
 # From the first class colour to the second, without colour at 0.
-_DIVERGING = [[0, "rgba(0,114,178,0.75)"], [0.5, "rgba(128,128,128,0)"], [1, "rgba(230,159,0,0.75)"]]
+_DIVERGING = [[0, "rgba(0,114,178,0.5)"], [0.5, "rgba(128,128,128,0)"], [1, "rgba(230,159,0,0.5)"]]
 
 
 def boundary(result: Numbers, X: Array, y: Array) -> Figure:
     """Return the decision values of two classes, or the predicted class, over the plane, with points and vectors."""
     model, values = result["model"], result["values"]
     if len(model.classes_) == 2:
-        traces = [_contours(result, values), _line(result, values, -1), _line(result, values, 1)]
-        traces.append(_line(result, values, 0) | {"line": {"width": 2.5, "color": "#444"}})
+        traces = [_contours(result, values), _line(result, values, 0, width=2.5)]
+        traces.append(_line(result, values, -1, 1, dash="dot"))
     else:
         traces = [_regions(result, np.searchsorted(model.classes_, values), len(model.classes_))]
     traces += _points(X, y)
@@ -177,25 +177,18 @@ def _plane_axes(result):
 
 
 def _contours(result, values):
-    # values must differ from 0 somewhere for a scale to exist
+    # values must differ from 0 somewhere for a scale to exist; "best" would take 70 ms more to draw than "fast"
     reach = float(np.quantile(np.abs(values), 0.98)) or 1.0
-    colours = {"colorscale": _DIVERGING, "zmin": -reach, "zmax": reach, "showscale": False, "zsmooth": "best"}
+    colours = {"colorscale": _DIVERGING, "zmin": -reach, "zmax": reach, "showscale": False, "zsmooth": "fast"}
     return {"type": "heatmap", "x": result["x1"], "y": result["x2"], "z": values, **colours}
 
 
-def _line(result, values, level):
-    contours = {"start": level, "end": level, "size": 1, "coloring": "none"}
-    line = {"width": 1, "color": "#444", "dash": "solid" if level == 0 else "dot"}
-    common = {"showscale": False, "showlegend": False, "hoverinfo": "skip"}
-    return {
-        "type": "contour",
-        "x": result["x1"],
-        "y": result["x2"],
-        "z": values,
-        "contours": contours,
-        "line": line,
-        **common,
-    }
+def _line(result, values, *levels, **style):
+    """Return the curves where the values are at one level, or at the two levels of the margins."""
+    contours = {"start": levels[0], "end": levels[-1], "size": max(levels[-1] - levels[0], 1), "coloring": "none"}
+    common = {"contours": contours, "showscale": False, "showlegend": False, "hoverinfo": "skip"}
+    plane = {"x": result["x1"], "y": result["x2"], "z": values}
+    return {"type": "contour", **plane, **common, "line": {"width": 1, "color": "#444"} | style}
 
 
 def _regions(result, indices, n):
@@ -219,7 +212,8 @@ def _points(X, y):
 
 
 def _markers(X, name, **marker):
-    edge = {"width": 1.2} if marker.get("symbol") == "circle-open" else {"width": 0.5, "color": "#eee"}
+    # edges of all points would take a third of the time of drawing
+    edge = {"width": 1.2 if marker.get("symbol") == "circle-open" else 0}
     points = {"type": "scatter", "mode": "markers", "x": X[:, 0], "y": X[:, 1], "hoverinfo": "skip"}
     return points | {"name": name, "marker": marker | {"line": edge}}
 
