@@ -10,6 +10,10 @@ best one depends on lambda. Tangents are those of translations. In feature space
 digits. C and lambda are selected on 5 000 other training digits, the column "held out". The last line of a table has
 the gain on the test digits; test errors of other values are printed for comparison only.
 
+Degree 4 has 3.86 per cent. The map B does not help: held-out errors are 3.96 for lambda = 1, 4.22 for 0.9, 5.48 for
+0.4. Tangents in feature space do: held-out errors fall to 3.54 for lambda = 1e-6, with 3.42 on the test digits, a gain
+of 0.44; smaller values change nothing, since the tangents of the 500 digits are then projected out.
+
 MNIST has the centre of mass of each digit in the middle, which removes most of the translations. With ``--centred box``
 the box around a digit is in the middle instead: the map then helps a linear machine of few digits (300: 22.88 per cent,
 21.65 with lambda = 0.3), but none of 5 000.
@@ -36,7 +40,7 @@ from mercer.invariance import (
 )
 
 WEIGHTS = [1.0, 0.9, 0.6, 0.4, 0.2, 0.1, 0.05, 0.01]
-FEATURE_WEIGHTS = [1.0, 0.1, 0.01, 0.001, 0.0001, 0.00001]
+FEATURE_WEIGHTS = [1.0, 0.1, 0.01, 0.001, 0.0001, 0.00001, 0.000001]
 TANGENTS = 500
 # Values of C times the mean k(x, x).
 COSTS = {1: [1.0, 3.0, 10.0, 30.0], 4: [10.0]}

@@ -2,8 +2,9 @@
 
 Test error in per cent on the 2 007 test digits of USPS (raw pixels), of one-vs-rest support vector machines trained on
 7 291. C is one of three values, selected for each row of the table on held-out training digits (5 000 and 2 291, drawn
-at random); it is divided by the mean k(x, x). Published (Schoelkopf, Burges, Vapnik 1996; Schoelkopf, Simard, Smola,
-Vapnik 1998): polynomial 4.0, with virtual support vectors 3.2, local kernel 3.6, both 3.0.
+at random), of values with equal errors that in the middle; it is divided by the mean k(x, x). Published (Schoelkopf,
+Burges, Vapnik 1996; Schoelkopf, Simard, Smola, Vapnik 1998): polynomial 4.0, with virtual support vectors 3.2, local
+kernel 3.6, both 3.0.
 
 - polynomial: (x.z / 256)^3.
 - virtual: the same, fitted again with the support vectors shifted by one pixel in eight directions; the border is
@@ -12,7 +13,12 @@ Vapnik 1998): polynomial 4.0, with virtual support vectors 3.2, local kernel 3.6
   One-vs-rest has 27 errors on the held-out digits, one-vs-one 32.
 - local: the square of the mean over pixels of (local product)^2, in patches of 5 x 5 pixels with pyramidal weights:
   degree 2 inside of patches and 2 between them.
-- compressed: the last model with 250 vectors, fitted to some training digits and their shifts.
+- compressed: the last model with 250 vectors, fitted to 1 000 training digits and their shifts.
+
+Found: polynomial 4.29, virtual 3.19, local 4.09, both 2.59 (12 181 vectors), compressed 3.54; C is 10 in each. In all
+rows but "local" the three values of C have the same number of errors on the held-out digits: 50, 27 and 18. Most of the
+time goes into kernel values between the virtual support vectors: with ``--costs 10`` "both" takes 200 s on one
+processor.
 
 Needs the data set usps.npz in the folder that MERCER_DATA names.
 
@@ -68,7 +74,10 @@ ROWS = {
 
 
 def selected(name, X, y, costs, held_out=2291):
-    """Return the C with the smallest error on held-out training digits, and these errors in per cent."""
+    """Return the C with the smallest error on held-out training digits, and these errors in per cent.
+
+    Of several values with this error the one in the middle is returned.
+    """
     if len(costs) == 1:
         return costs[0], {}
     kernel, virtual = ROWS[name]
@@ -78,7 +87,8 @@ def selected(name, X, y, costs, held_out=2291):
     for C in costs:
         model = machine(kernel, C, X, virtual).fit(X[rest], y[rest])
         errors[C] = 100 * (1 - model.score(X[kept], y[kept]))
-    return min(errors, key=errors.get), errors
+    best = [C for C in costs if errors[C] == min(errors.values())]
+    return best[len(best) // 2], errors
 
 
 def shifted(X):

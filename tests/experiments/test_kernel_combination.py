@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import mercer as mc
 from experiments import kernel_combination
 
 
@@ -15,6 +16,20 @@ def test_combinations_are_near_the_search_on_waveform(data, monkeypatch):
     results = kernel_combination.compared("ida_waveform", 1, 0)[0]
     assert np.abs(results[1, 0] - results[0, 0]) < 2
     assert 1 < results[1, 1] < 9
+
+
+def test_kernels_without_a_weight_are_not_tried(monkeypatch):
+    X, tried = np.random.default_rng(0).uniform(-1, 1, (60, 2)), []
+    X[:, 0] = np.sign(X[:, 0])
+    kernels = [mc.Mapped(mc.Linear(), np.array([column])) for column in range(2)]
+    fit = mc.SVC
+    monkeypatch.setattr(kernel_combination.mc, "SVC", lambda C, kernel: tried.append(kernel) or fit(C, kernel=kernel))
+    model, count = kernel_combination.METHODS["either"](kernels, X, X[:, 0] > 0)
+    assert count == 1
+    assert model.score(X, X[:, 0] > 0) == 1
+    # the linear kernel of column 1 is 1 at the second unit vector, that of column 0 is 0
+    assert tried
+    assert not any(kernel(np.eye(2))[1, 1] for kernel in tried)
 
 
 @pytest.mark.data
