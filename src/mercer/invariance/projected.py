@@ -138,7 +138,7 @@ def _pulled(directions, X, W):
 def _require_orthonormal(directions):
     directions = in_float64(directions)
     products = directions.inner(directions)
-    error = np.abs(products - np.eye(len(directions)))
+    error = np.triu(np.abs(products - np.eye(len(directions))))
     if error.max() > _ORTHONORMAL:
         i, j = np.unravel_index(np.argmax(error), error.shape)
         raise ValueError(
