@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from mercer._compute.symbols import ordered
 from mercer.formats.c_source import Source, loop
 from mercer.formats.quantised import PARTS, VALUE, Bytes
-from mercer.formats.tracing import ordered
 
 # AVR keeps tables in flash memory only in an address space with its own name.
 _MEMORY = """\

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._compute.symbols import NORMS, PAIRS, folded
 from mercer.formats.portable import view_of
-from mercer.formats.tracing import NORMS, PAIRS, folded
 
 if TYPE_CHECKING:
     from mercer.formats.portable import Portable

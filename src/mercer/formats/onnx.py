@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array, PointsLike
+from mercer._compute.symbols import NORMS, PAIRS, folded
 from mercer.formats.portable import portable, view_of
 from mercer.formats.quantised import CODED, Bytes, Exact, Halves, accuracy, checked, decoded, quantise, uncoded
-from mercer.formats.tracing import NORMS, PAIRS, folded
 from mercer.solvers.svm.one_vs_one import class_signs
 
 if TYPE_CHECKING:

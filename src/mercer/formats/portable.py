@@ -12,11 +12,11 @@ from sklearn.pipeline import Pipeline
 from mercer._common import Array
 from mercer._compute.devices import in_main_memory
 from mercer._compute.memory import require_memory
+from mercer._compute.symbols import NORMS, PAIRS, Symbol, ordered, trace
 from mercer.formats._as_expansion import as_expansion
 from mercer.formats.fitted_expansion import FittedExpansion
 from mercer.formats.libsvm import svm_type, text_of
 from mercer.formats.scaling import scaling
-from mercer.formats.tracing import NORMS, PAIRS, Symbol, ordered, trace
 from mercer.kernels.dot import Linear
 
 # Classifiers that predict by votes of pairs or by the largest decision value.

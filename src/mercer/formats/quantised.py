@@ -10,8 +10,8 @@ import numpy as np
 
 from mercer._common import Array, PointsLike, check_choice, refuse_large
 from mercer._compute.points import as_dense_rows
+from mercer._compute.symbols import NORMS, PAIRS, folded
 from mercer.formats.portable import portable, view_of
-from mercer.formats.tracing import NORMS, PAIRS, folded
 
 if TYPE_CHECKING:
     from mercer.formats.portable import Portable

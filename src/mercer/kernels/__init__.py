@@ -1,5 +1,6 @@
 """Kernels: immutable objects with values, diagonals and gradients, which combine by +, * and **."""
 
+from mercer.kernels import tracing as tracing  # registers the expressions of kernels
 from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel, Tags
 from mercer.kernels.conformal import Conformal

@@ -1,22 +1,15 @@
-"""Kernels as expressions for export, found by evaluating their profiles on symbols instead of arrays."""
+"""Symbols: kernel values as expressions, found by evaluating profiles on symbols instead of arrays."""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
 
 from mercer._common import Array
 from mercer._compute.namespace import Namespace
-from mercer._compute.profile import evaluate_profile, parameters
-from mercer.kernels import Constant, Dot, Exp, Mapped, Normalized, Power, Product, Radial, Scaled, Sum
-
-if TYPE_CHECKING:
-    from mercer.kernels.base import Kernel
 
 # Inputs of an expression: <x, z>, |x - z|^2, |x|^2 and |z|^2.
 PAIRS = ("dot", "sqdist")
@@ -29,8 +22,8 @@ Operator: TypeAlias = "Callable[..., Symbol]"
 def _binary(operation: str) -> tuple[Operator, Operator]:
     """Return the methods of an operation for the symbol on the left and on the right."""
     return (
-        lambda self, other: Symbol(operation, (_symbol(self), _symbol(other))),
-        lambda self, other: Symbol(operation, (_symbol(other), self)),
+        lambda self, other: Symbol(operation, (as_symbol(self), as_symbol(other))),
+        lambda self, other: Symbol(operation, (as_symbol(other), self)),
     )
 
 
@@ -82,7 +75,7 @@ class Symbol:
 
     def __rmul__(self, other: float) -> Symbol:
         # repeated squaring starts from 1
-        return self if other == 1 else Symbol("Mul", (_symbol(other), self))
+        return self if other == 1 else Symbol("Mul", (as_symbol(other), self))
 
     def __neg__(self) -> Symbol:
         return Symbol("Neg", (self,))
@@ -96,7 +89,8 @@ class Symbol:
         )
 
 
-def _symbol(value):
+def as_symbol(value: Any) -> Symbol:
+    """Return a symbol itself, and a number as a constant."""
     return value if isinstance(value, Symbol) else Symbol("constant", (), float(value))
 
 
@@ -112,18 +106,19 @@ class _Symbols:
 
     @staticmethod
     def where(condition: Any, s: Any, t: float) -> Any:
-        return Symbol("Where", (condition, _symbol(s), _symbol(t)))
+        return Symbol("Where", (condition, as_symbol(s), as_symbol(t)))
 
     @staticmethod
     def ones_like(_s: Any) -> float:
         return 1.0
 
 
-_XP = Namespace(_Symbols)
+# The namespace that a profile takes with a symbol.
+XP = Namespace(_Symbols)
 
 
 @functools.singledispatch
-def trace(kernel: Kernel) -> Any:
+def trace(kernel: Any) -> Any:
     """Return k(x, z) as an expression of <x, z>, |x - z|^2, |x|^2 and |z|^2, or raise a TypeError.
 
     Operands may be shared; `ordered` lists each once.
@@ -131,7 +126,7 @@ def trace(kernel: Kernel) -> Any:
     Examples
     --------
     >>> import mercer as mc
-    >>> from mercer.formats.tracing import trace
+    >>> from mercer._compute.symbols import trace
     >>> trace(mc.Gaussian(0.5)).operation, trace(mc.Linear()).operation
     ('Exp', 'dot')
     """
@@ -140,87 +135,6 @@ def trace(kernel: Kernel) -> Any:
         "product, multiple, power, exponential or normalised form of such kernels, also on linearly mapped inputs. "
         "mercer.save takes every kernel that is not a Python function."
     )
-
-
-@trace.register
-def _(kernel: Dot):
-    return _symbol(kernel.profile(_XP, Symbol("dot"), *parameters(kernel)))
-
-
-@trace.register
-def _(kernel: Radial):
-    # rounding of distances in proportion to norms is not bounded in the kernel where its slope is infinite
-    slope = evaluate_profile(kernel, np.zeros(1), order=1)
-    return _symbol(kernel.profile(_XP, Symbol("sqdist", smooth=bool(np.isfinite(slope))), *parameters(kernel)))
-
-
-@trace.register
-def _(kernel: Constant):
-    return _symbol(kernel.value)
-
-
-@trace.register
-def _(kernel: Sum):
-    return trace(kernel.left) + trace(kernel.right)
-
-
-@trace.register
-def _(kernel: Product):
-    return trace(kernel.left) * trace(kernel.right)
-
-
-@trace.register
-def _(kernel: Scaled):
-    return kernel.factor * trace(kernel.kernel)
-
-
-@trace.register
-def _(kernel: Power):
-    return _XP.power(trace(kernel.kernel), kernel.degree)
-
-
-@trace.register
-def _(kernel: Exp):
-    return _XP.exp(trace(kernel.kernel))
-
-
-@trace.register
-def _(kernel: Normalized):
-    inner = trace(kernel.kernel)
-    return inner * _inverse_root(_at_itself(inner, "sqnorm_x")) * _inverse_root(_at_itself(inner, "sqnorm_z"))
-
-
-@trace.register
-def _(kernel: Mapped):
-    if callable(kernel.A):
-        raise TypeError(f"{kernel!r} has a function, which cannot be exported; a linear map can.")
-
-    def mapped(symbol):
-        return replace(symbol, maps=(kernel.A, *symbol.maps)) if symbol.operation in PAIRS + NORMS else symbol
-
-    return _rewritten(trace(kernel.kernel), mapped)
-
-
-def _inverse_root(square):
-    """Return 1 / sqrt(square), and 0 where square is 0."""
-    positive = square > 0.0
-    return _XP.where(positive, 1.0 / _XP.sqrt(_XP.where(positive, square, 1.0)), 0.0)
-
-
-def _at_itself(symbol, norm):
-    """Return the expression of k(x, x) from that of k(x, z)."""
-
-    def coincide(each):
-        if each.operation == "sqdist":
-            return _symbol(0.0)
-        return replace(each, operation=norm) if each.operation in ("dot", *NORMS) else each
-
-    return _rewritten(symbol, coincide)
-
-
-def _rewritten(symbol, change):
-    """Return an expression with ``change`` applied to every symbol; shared symbols stay shared."""
-    return folded(symbol, lambda each, operands: change(replace(each, operands=tuple(operands))))
 
 
 def folded(symbol: Symbol, function: Callable[..., Any]) -> Array | str | None:
@@ -241,7 +155,7 @@ def ordered(symbol: Symbol) -> list[Symbol]:
     Examples
     --------
     >>> import mercer as mc
-    >>> from mercer.formats.tracing import ordered, trace
+    >>> from mercer._compute.symbols import ordered, trace
     >>> [each.operation for each in ordered(trace(mc.Linear() ** 4))]
     ['dot', 'Mul', 'Mul']
     """

@@ -1,0 +1,93 @@
+"""Expressions of kernels for `trace`: radial and dot-product kernels, and those that combine them."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from mercer._compute.profile import evaluate_profile, parameters
+from mercer._compute.symbols import NORMS, PAIRS, XP, Symbol, as_symbol, folded, trace
+from mercer.kernels.algebra import Constant, Exp, Normalized, Power, Product, Scaled, Sum
+from mercer.kernels.dot import Dot
+from mercer.kernels.mapped import Mapped
+from mercer.kernels.radial import Radial
+
+
+@trace.register
+def _(kernel: Dot):
+    return as_symbol(kernel.profile(XP, Symbol("dot"), *parameters(kernel)))
+
+
+@trace.register
+def _(kernel: Radial):
+    # rounding of distances in proportion to norms is not bounded in the kernel where its slope is infinite
+    slope = evaluate_profile(kernel, np.zeros(1), order=1)
+    return as_symbol(kernel.profile(XP, Symbol("sqdist", smooth=bool(np.isfinite(slope))), *parameters(kernel)))
+
+
+@trace.register
+def _(kernel: Constant):
+    return as_symbol(kernel.value)
+
+
+@trace.register
+def _(kernel: Sum):
+    return trace(kernel.left) + trace(kernel.right)
+
+
+@trace.register
+def _(kernel: Product):
+    return trace(kernel.left) * trace(kernel.right)
+
+
+@trace.register
+def _(kernel: Scaled):
+    return kernel.factor * trace(kernel.kernel)
+
+
+@trace.register
+def _(kernel: Power):
+    return XP.power(trace(kernel.kernel), kernel.degree)
+
+
+@trace.register
+def _(kernel: Exp):
+    return XP.exp(trace(kernel.kernel))
+
+
+@trace.register
+def _(kernel: Normalized):
+    inner = trace(kernel.kernel)
+    return inner * _inverse_root(_at_itself(inner, "sqnorm_x")) * _inverse_root(_at_itself(inner, "sqnorm_z"))
+
+
+@trace.register
+def _(kernel: Mapped):
+    if callable(kernel.A):
+        raise TypeError(f"{kernel!r} has a function, which cannot be exported; a linear map can.")
+
+    def mapped(symbol):
+        return replace(symbol, maps=(kernel.A, *symbol.maps)) if symbol.operation in PAIRS + NORMS else symbol
+
+    return _rewritten(trace(kernel.kernel), mapped)
+
+
+def _inverse_root(square):
+    """Return 1 / sqrt(square), and 0 where square is 0."""
+    positive = square > 0.0
+    return XP.where(positive, 1.0 / XP.sqrt(XP.where(positive, square, 1.0)), 0.0)
+
+
+def _at_itself(symbol, norm):
+    """Return the expression of k(x, x) from that of k(x, z)."""
+
+    def coincide(each):
+        if each.operation == "sqdist":
+            return as_symbol(0.0)
+        return replace(each, operation=norm) if each.operation in ("dot", *NORMS) else each
+
+    return _rewritten(symbol, coincide)
+
+
+def _rewritten(symbol, change):
+    """Return an expression with ``change`` applied to every symbol; shared symbols stay shared."""
+    return folded(symbol, lambda each, operands: change(replace(each, operands=tuple(operands))))
