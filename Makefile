@@ -81,7 +81,7 @@ $(VENV)/bin/python .venv-floor/bin/python .venv-types/bin/python:
 
 # An existing environment is kept; changed requirements are installed into it.
 $(VENV)/.with-pinned-torch: $(VENV)/.with-dev
-	$(BIN)/python $(PIP_INSTALL) torch==2.13.0
+	$(BIN)/python $(PIP_INSTALL) torch==2.13.0 'triton; platform_system == "Linux"'
 	@touch $@
 
 $(VENV)/.with-%: pyproject.toml | $(VENV)/bin/python

@@ -2,9 +2,11 @@
 
 import os
 
-# Set before NumPy or SciPy is imported.
+# Set before NumPy, SciPy or Triton is imported.
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+# Kernels of Triton run on the processor; 0 compiles them for the CUDA device.
+os.environ.setdefault("TRITON_INTERPRET", "1")
 WORKER = os.environ.get("PYTEST_XDIST_WORKER")
 if WORKER:
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):

@@ -7,7 +7,7 @@ the device of the place, and their products with coefficients too.
 from __future__ import annotations
 
 import functools
-import importlib
+import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -26,6 +26,8 @@ _R = TypeVar("_R")
 _place: ContextVar[Place | None] = ContextVar("mercer_place", default=None)
 # Kinds of NumPy types that other libraries have: truth values, integers and real numbers.
 _KINDS = "biuf"
+# Kinds of PyTorch's devices for which kernels of Triton are compiled.
+_TRITON = ("cuda",)
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,20 @@ def is_elsewhere() -> bool:
     return _place.get() is not None
 
 
+def backend_of(points: Points) -> Any:
+    """Return the module with ``dense``, ``matmul`` and ``vjp`` for points of any library, on their device."""
+    if array_api_compat.is_torch_array(points.container) and points.container.device.type in _TRITON and _has_triton():
+        from mercer._compute import triton
+
+        return triton
+    return array
+
+
+@functools.cache
+def _has_triton():
+    return importlib.util.find_spec("triton") is not None
+
+
 # --- backend, see `pick_backend` --------------------------------------------------------------------------------------
 
 
@@ -151,7 +167,8 @@ def dense(kernel: Any, X: Points, Z: Points) -> Any:
 
 def matmul(kernel: Any, X: Points, Z: Points, V: Any, pieces: Any = None) -> Any:
     """Return K(X, Z) @ V (n, p); only V and the product are copied between the memories in each call."""
-    return _as_numpy(array.matmul(kernel, _put(X), _put(Z), _place.get().put(np.asarray(V)), pieces))
+    X, Z, V = _put(X), _put(Z), _place.get().put(np.asarray(V))
+    return _as_numpy(backend_of(X).matmul(kernel, X, Z, V, pieces))
 
 
 def vjp(kernel: Any, X: Points, Z: Points, weights: Any) -> Any:

@@ -1,0 +1,281 @@
+"""Products by the Triton kernel, which Triton's interpreter runs on the processor, and by tiles where it fails."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from tests.reference.instances import ROWS
+
+import mercer as mc
+from mercer._compute import array, devices, pick_backend
+from mercer._compute.points import Points
+from mercer.kernels.base import admit_pair
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed; `make test-all` installs it")
+pytest.importorskip("triton", reason="Triton is not installed; `make test-all` installs it on Linux")
+backend = pytest.importorskip("mercer._compute.triton")
+
+DEVICE = "cpu" if os.environ["TRITON_INTERPRET"] == "1" else "cuda"
+# Sums and products of profiles of distances and inner products, without maps of the rows.
+TRACED = [
+    "gaussian", "matern12", "matern32", "matern52", "rational", "cauchy", "linear", "poly3", "poly1", "poly7",
+    "sigmoid", "sum", "plus_constant", "product", "scaled", "power", "exp",
+]  # fmt: skip
+OTHERS = ["laplacian", "sum_of_kinds", "normalized_linear", "length_scales", "constant"]
+
+
+@dataclass(frozen=True, eq=False)
+class Squares(mc.Radial):
+    """The squared distance itself."""
+
+    @staticmethod
+    def profile(xp, s, order=0):
+        return s if order == 0 else 0 * s + (1.0 if order == 1 else 0.0)
+
+
+def there(values):
+    return torch.as_tensor(values, device=DEVICE)
+
+
+def points_of(kernel, X, Z):
+    X = there(X)
+    return admit_pair(kernel, X, X if Z is None else there(Z))
+
+
+def product(kernel, X, Z, V, pieces=None):
+    """Return K(X, Z) @ V by the kernel of Triton."""
+    return backend.matmul(kernel, *points_of(kernel, X, Z), there(V), pieces).cpu().numpy()
+
+
+@pytest.fixture
+def no_tiles(monkeypatch):
+    """Fail where tiles are evaluated."""
+
+    def refuse(*_):
+        raise AssertionError("the product must not take tiles")
+
+    monkeypatch.setattr(array, "matmul", refuse)
+
+
+def draws(seed, n=70, m=140, d=5):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)) + 3, rng.normal(size=(m, d)) + 3, rng.normal(size=(m, 3))
+
+
+@pytest.mark.usefixtures("no_tiles")
+@pytest.mark.parametrize("own", [False, True], ids=["X, Z", "X, X"])
+@pytest.mark.parametrize("name", TRACED)
+def test_products_equal_those_of_numpy(name, own, global_random_seed):
+    kernel = ROWS[name]
+    X, Z, V = draws(global_random_seed)
+    X, Z, V = 0.3 * X, (None if own else 0.3 * Z), V[:70] if own else V
+    K = kernel(X, Z)
+    for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 2e-5)):
+        found = product(kernel, X.astype(dtype), None if own else Z.astype(dtype), V.astype(dtype))
+        assert found.dtype == dtype
+        assert (abs(found - K @ V) <= tolerance * (abs(K) @ abs(V))).all()
+
+
+@pytest.mark.usefixtures("no_tiles")
+@pytest.mark.parametrize("p", [0, 1, 2, 16, 33, 70])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_any_number_of_right_hand_sides_is_multiplied(p, dtype):
+    X, Z, _ = draws(0)
+    V = np.random.default_rng(1).normal(size=(140, p)).astype(dtype)
+    K = mc.Gaussian(0.1)(X, Z)
+    found = product(mc.Gaussian(0.1), X.astype(dtype), Z.astype(dtype), V)
+    assert found.shape == (70, p)
+    assert (abs(found - K @ V) <= (1e-13 if dtype == np.float64 else 2e-6) * (K @ abs(V))).all()
+
+
+@pytest.mark.usefixtures("no_tiles")
+def test_columns_that_are_divided_among_programs_are_each_counted_once():
+    X, Z, V = draws(2, n=3, m=3000, d=2)
+    kernel = mc.Gaussian(0.5)
+    np.testing.assert_allclose(product(kernel, X, Z, V), kernel(X, Z) @ V, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("no_tiles")
+def test_products_of_pieces_stand_side_by_side():
+    X, Z, V = draws(3)
+    pieces, K = [slice(0, 50), slice(50, 50), slice(50, 140)], mc.Gaussian(0.2)(X, Z)
+    expected = np.hstack([K[:, piece] @ V[piece] for piece in pieces])
+    np.testing.assert_allclose(product(mc.Gaussian(0.2), X, Z, V, pieces), expected, rtol=1e-12, atol=1e-12)
+    own = mc.Gaussian(0.2)(Z)
+    expected = np.hstack([own[:, piece] @ V[piece] for piece in pieces])
+    np.testing.assert_allclose(product(mc.Gaussian(0.2), Z, None, V, pieces), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.usefixtures("no_tiles")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_equal_calls_give_equal_bits(dtype):
+    X, Z, V = (each.astype(dtype) for each in draws(4, m=1200))
+    first, again = (product(mc.Gaussian(0.2), X, Z, V) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+
+
+# --- accuracy of float32 ----------------------------------------------------------------------------------------------
+
+
+def spread(rng, size):
+    """Return float32 numbers of both signs and of many magnitudes."""
+    return (rng.normal(size=size) * 10.0 ** rng.uniform(-4, 4, size=size)).astype(np.float32)
+
+
+@pytest.mark.usefixtures("no_tiles")
+@pytest.mark.parametrize("d", [1, 3, 40, 300])
+def test_inner_products_have_the_error_that_is_stated(d, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, Z = spread(rng, (60, d)), spread(rng, (64, d))
+    found = product(mc.Linear(), X, Z, np.eye(64, dtype=np.float32))
+    wide = X.astype(np.longdouble), Z.astype(np.longdouble)
+    exact, size = wide[0] @ wide[1].T, abs(wide[0]) @ abs(wide[1]).T
+    # the split, the sum, and the split of the values for the product with V
+    bound = (2.0**-21 + d * 2.0**-23) * size + 2.0**-22 * abs(exact)
+    assert (abs(found - exact) <= bound).all()
+    # one product in TF32 exceeds the bound, so the bound tells them apart
+    coarse = [(each.view(np.int32) + 0x1000 & -0x2000).view(np.float32).astype(np.longdouble) for each in (X, Z)]
+    assert not (abs(coarse[0] @ coarse[1].T - exact) <= bound).all()
+
+
+@pytest.mark.usefixtures("no_tiles")
+@pytest.mark.parametrize("d", [1, 3, 40, 300])
+def test_squared_distances_have_the_error_that_is_stated(d, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, Z = spread(rng, (60, d)) + np.float32(1e4), spread(rng, (64, d)) + np.float32(1e4)
+    found = product(Squares(), X, Z, np.eye(64, dtype=np.float32))
+    X, Z = (each.astype(np.longdouble) for each in (X, Z))
+    centre = Z.mean(axis=0)
+    sizes = ((X - centre) ** 2).sum(axis=1)[:, None] + ((Z - centre) ** 2).sum(axis=1)
+    exact = np.stack([((x - Z) ** 2).sum(axis=1) for x in X])
+    assert (abs(found - exact) <= (4 * d + 16) * 2.0**-23 * sizes).all()
+
+
+@pytest.mark.usefixtures("no_tiles")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_points_have_distance_zero_to_themselves_and_nearly_equal_points_keep_their_digits(dtype):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(80, 6)).astype(dtype)
+    X[40:] = X[:40] + rng.normal(size=(40, 6)).astype(dtype) * dtype(1e-5)
+    S = product(Squares(), X, None, np.eye(80, dtype=dtype))
+    assert (np.diagonal(S) == 0).all()
+    wide = X.astype(np.longdouble)
+    exact = ((wide[:40] - wide[40:]) ** 2).sum(axis=1)
+    # the coordinates of centred rows are rounded
+    tolerance = 0.05 if dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(np.diagonal(S[:40, 40:]), exact.astype(float), rtol=tolerance)
+
+
+@pytest.mark.usefixtures("no_tiles")
+def test_sums_of_many_columns_keep_digits_that_float32_sums_lose():
+    m = 2**13
+    X, Z, V = np.zeros((1, 1), np.float32), np.zeros((m, 1), np.float32), np.full((m, 1), 0.1, np.float32)
+    exact = m * float(np.float32(0.1))
+    assert abs(product(mc.Gaussian(1.0), X, Z, V)[0, 0] / exact - 1) < 2e-7
+    # the same sum in float32
+    assert abs(np.cumsum(V)[-1] / exact - 1) > 2e-6
+
+
+# --- which products it computes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_kernels_take_tiles(name, monkeypatch):
+    monkeypatch.setattr(backend, "_product", None)
+    X, Z, V = draws(6, d=3)
+    X, Z = abs(X), abs(Z)
+    expected = ROWS[name](X, Z) @ V
+    np.testing.assert_allclose(product(ROWS[name], X, Z, V), expected, rtol=1e-10, atol=1e-12)
+
+
+def test_tensors_on_cuda_are_multiplied_by_the_kernel_and_those_elsewhere_by_tiles(monkeypatch):
+    X, Z, V = map(torch.from_numpy, draws(7))
+    kernel = mc.Gaussian(0.2)
+    assert pick_backend(kernel, Points(X)) is array
+    monkeypatch.setattr(devices, "_TRITON", ("cpu",))
+    assert pick_backend(kernel, Points(X)) is backend
+    asked = []
+    original = backend._product
+    monkeypatch.setattr(backend, "_product", lambda *a: asked.append(len(a[1])) or original(*a))
+    expected = kernel(X, Z) @ V
+    G, psi = mc.Gram(kernel, X, Z), mc.Expansion(kernel, Z, V)
+    for found in (G @ V, (V[:70].T @ G @ V), psi(X)):
+        assert type(found) is torch.Tensor
+    torch.testing.assert_close(G @ V, expected, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(psi(X), expected, rtol=1e-12, atol=1e-12)
+    assert set(asked) == {70, 140}
+
+
+def test_a_kernel_is_compiled_once_for_all_its_parameters():
+    compiled = [backend._profile(backend.trace(mc.Gaussian(gamma)))[0] for gamma in (0.1, 0.2)]
+    assert compiled[0] is compiled[1]
+    assert compiled[0] is not backend._profile(backend.trace(mc.Cauchy(0.1)))[0]
+
+
+def test_values_that_overflow_are_refused_as_elsewhere():
+    X = np.full((3, 2), 1e15, np.float32)
+    with pytest.raises(ValueError, match="overflows .*float32.*scale X"):
+        product(mc.Polynomial(5), X, None, np.ones((3, 1), np.float32))
+    with pytest.raises(ValueError, match="Squared norms and distances overflow .*float32"):
+        product(mc.Gaussian(1.0), np.array([[1e25], [0.0]], np.float32), None, np.ones((2, 1), np.float32))
+
+
+@pytest.mark.parametrize("error", [RuntimeError("Failed to find C compiler."), torch.OutOfMemoryError("no memory")])
+def test_products_take_tiles_where_the_kernel_does_not_run(error, monkeypatch, caplog):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(backend, "_product", fail)
+    X, Z, V = draws(8)
+    with caplog.at_level("INFO", logger="mercer"):
+        found = product(mc.Gaussian(0.2), X, Z, V)
+    np.testing.assert_allclose(found, mc.Gaussian(0.2)(X, Z) @ V, rtol=1e-12, atol=1e-12)
+    assert f"Gaussian(gamma=0.2) take tiles, since its Triton kernel does not run: {error}" in caplog.text
+
+
+# --- compilation, which needs no device -------------------------------------------------------------------------------
+
+COMPILE = """
+import sys
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+import mercer as mc
+from mercer._compute import triton as backend
+
+kernel, kind, width, capability = eval(sys.argv[1])
+types = {"sums": "*fp64"} | dict.fromkeys(backend._multiply.arg_names[1:9], "*" + kind)
+types |= dict.fromkeys(["n", "d", "p", "first", "last", "step"], "i32")
+value, _ = backend._profile(backend._expression(kernel))
+options = {"VALUE": value, "DOT": kernel.scalar != "radial", "RADIAL": kernel.scalar != "dot", "SAME": True}
+options |= {"TF32": kind == "fp32", "CLOSE": 1e-6, "ROWS": 128, "COLUMNS": 64, "FEATURES": 16, "WIDTH": width}
+source = ASTSource(backend._multiply, types | dict.fromkeys(options, "constexpr"), options)
+options = {"num_warps": 8, "num_stages": 2, "enable_fp_fusion": True}
+compiled = triton.compile(source, target=GPUTarget("cuda", capability, 32), options=options)
+assert compiled.asm["cubin"]
+print(compiled.asm["ptx"])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case", "instruction"),
+    [
+        ("mc.Gaussian(0.5), 'fp32', 1, 80", "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
+        ("mc.Cauchy(0.5) * mc.Sigmoid(0.1) + mc.Linear(), 'fp32', 16, 90", "wgmma.mma_async.sync.aligned.m64n64k8"),
+        ("mc.Matern(1.0, 2.5) + mc.RationalQuadratic(1.0, 0.5), 'fp64', 16, 80", "f64.f64.f64.f64"),
+    ],
+)
+def test_the_kernel_is_compiled_to_tensor_cores(case, instruction, tmp_path):
+    environment = os.environ | {"TRITON_INTERPRET": "0", "TRITON_CACHE_DIR": str(tmp_path)}
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILE, case], capture_output=True, text=True, timeout=170, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert instruction in done.stdout
