@@ -6,7 +6,7 @@ import pytest
 import mercer as mc
 from mercer.linalg import cholesky
 from mercer.maps import onto_landmarks, spectral, trace_error
-from mercer.maps._onto_landmarks import moments, principal_coordinates
+from mercer.maps._onto_landmarks import frame_of, moments, principal_coordinates
 
 
 @pytest.fixture
@@ -106,6 +106,35 @@ def test_the_trace_error_is_that_of_the_nystroem_approximation(points, dtype, er
     chosen = mc.features(kernel, points[part.pivots])
     assert trace_error(chosen, mc.features(kernel, points)) == pytest.approx(part.error, abs=error)
     assert trace_error(mc.features(kernel, points), mc.features(kernel, points)) <= 40 * np.finfo(dtype).eps
+
+
+def of_coordinates(onto, phi):
+    """Return coordinates about their mean, by the definition."""
+    frame = frame_of(onto, len(phi))
+    C = frame.basis(phi.points) - frame.shift
+    return C - C.mean(axis=0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("kernel", "d", "least"), [
+    (mc.Gaussian(0.1), 20, 60), (mc.Gaussian(0.2), 8, 20), (mc.Laplacian(0.05), 8, 20), (mc.Gaussian(0.5), 2, 0),
+    (mc.Linear(), 8, 0)])  # fmt: skip
+def test_scatters_from_kernel_values_are_those_of_coordinates(kernel, d, least, dtype, global_random_seed):
+    rows = np.random.default_rng(global_random_seed).standard_normal((3000, d)).astype(dtype)
+    onto, phi = mc.features(kernel, rows[:60]), mc.features(kernel, rows)
+    found, C = moments(onto, phi), of_coordinates(onto, mc.features(kernel, rows.astype(float)))
+    assert found.frame.from_values.sum() >= least
+    expected = np.linalg.eigvalsh(C.T @ C)[-1]
+    # the cut of eigenvalues in float64
+    np.testing.assert_allclose(found.about_mean, C.T @ C, atol=3000 * np.finfo(float).eps * expected)
+    np.testing.assert_array_equal(found.about_mean, found.about_mean.T)
+
+
+@pytest.mark.parametrize("gamma", [0.8, 5.0])
+def test_equal_rows_unlike_the_landmarks_have_no_variance(gamma, points):
+    kernel, row = mc.Gaussian(gamma), np.random.default_rng(7).standard_normal((1, 3))
+    with pytest.raises(ValueError, match="no variance"):
+        onto_landmarks(mc.features(kernel, points), mc.features(kernel, np.repeat(row, 50_000, axis=0)))
 
 
 @pytest.mark.parametrize("centre", [True, False])

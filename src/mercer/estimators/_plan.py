@@ -28,6 +28,8 @@ _RESIDUALS, _BLOCKS = 3, 5
 _PRODUCTS, _STEPS, _LANDMARK_STEPS = 10, 100, 25
 # Steps of a search for bandwidths and a ridge on all points, and their operations for n^3.
 _SEARCH_STEPS, _SEARCH_FLOPS = 20, {"marginal_likelihood": 30.0, "loo": 80.0}
+# Operations for n m^2 over m landmarks: of a scatter from kernel values, or coordinates, 1 or 3; of a linear system.
+_SCATTER, _EQUATIONS = 1.5, 3.0
 # Points whose coordinates are in memory at a time, and arrays of their size.
 _ROWS, _TILES = 4096, 2
 # Bytes of tiles that no budget forbids.
@@ -166,7 +168,7 @@ def _kernel_pca(model, n):
     check_components(model.n_components)
     m, k, memory = _number(model.landmarks), model.n_components, parse_memory(model.memory)
     if m is not None and m < n or _is_given(model.landmarks):
-        return _over_landmarks(_rule(model), n, m, _ALL + 2)
+        return _over_landmarks(_rule(model), n, m, _ALL + 2, _SCATTER)
     if k is None or lanczos.is_dense(n, k if k >= 1 else 1):
         every = k is None or k < 1 or 8 * k >= n
         wanted = "all components are wanted" if k is None else f"n_components = {k} is not below n / 8"
@@ -193,7 +195,7 @@ def _kernel_pca(model, n):
 def _least_squares(model, n):
     m, memory = _number(model.landmarks), parse_memory(model.memory)
     if m is not None and m < n or _is_given(model.landmarks):
-        return _over_landmarks(_rule(model), n, m, _ALL + 1)
+        return _over_landmarks(_rule(model), n, m, _ALL + 1, _EQUATIONS)
     alpha = getattr(model, "alpha", 1.0)
     check_alpha(alpha)
     if not alpha:
@@ -235,7 +237,7 @@ def _kernel_map(model, n):
     m = _number(model.landmarks)
     if model.landmarks is None:
         return _dense(n, _ALL, "landmarks = None needs all eigenvectors")
-    return _over_landmarks(_rule(model), n, min(m, n), _ALL + 2)
+    return _over_landmarks(_rule(model), n, min(m, n), _ALL + 2, _SCATTER)
 
 
 def _nystroem(model, n):
@@ -255,7 +257,7 @@ def _nystroem(model, n):
 def _svc(model, n):
     m, memory = _number(model.landmarks), parse_memory(model.memory)
     if m is not None and m < n or _is_given(model.landmarks):
-        need = _over_landmarks(_rule(model), n, m, _ALL)
+        need = _over_landmarks(_rule(model), n, m, _ALL, _EQUATIONS)
         coordinates = 8 * m * (6 * n + m)
         return replace(need, bytes=max(need.bytes, coordinates), matrices=None, cubes=float(m) ** 3)
     whole = 4 * n * n
@@ -279,13 +281,23 @@ def _dense(n, matrices, reason):
     return Need("dense", 8 * matrices * n * n, reason, 2.0 * n * n, 0.0, float(n) ** 3)
 
 
-def _over_landmarks(rule, n, m, matrices):
-    """Return what a model over m landmarks takes: the eigenproblems of two matrices of order m, and coordinates."""
+def _over_landmarks(rule, n, m, matrices, per_square):
+    """Return what a model over m landmarks takes: the eigenproblems of two matrices of order m, and coordinates.
+
+    ``per_square`` are the operations for n m^2.
+    """
     held, values, flops = _selection(rule, n, m)
     own, reason = 8 * matrices * m * m, f"{m} landmarks span the solution"
     n_bytes = max(own, 8 * m * (_FACTOR * m + _TILES * min(n, _ROWS)), held)
     return Need(
-        "landmarks", n_bytes, reason, values + n * m, flops + 4.0 * n * m * m, 2.0 * m**3, own, _FEWER_LANDMARKS
+        "landmarks",
+        n_bytes,
+        reason,
+        values + n * m,
+        flops + per_square * n * m * m,
+        2.0 * m**3,
+        own,
+        _FEWER_LANDMARKS,
     )
 
 

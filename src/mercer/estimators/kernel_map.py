@@ -21,7 +21,7 @@ from mercer.estimators._plan import require_plan
 from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.maps import extend, recentred, residuals, select_landmarks, spectral
-from mercer.maps._onto_landmarks import Frame, Moments, frame_of, moments, principal_coordinates
+from mercer.maps._onto_landmarks import block_moments, moments, principal_coordinates
 from mercer.solvers._certify import Residuals
 
 if TYPE_CHECKING:
@@ -154,8 +154,8 @@ class KernelMap(CoordinateTransformer, BaseEstimator):
         """Find the coordinates of rows that are not in memory, over landmarks."""
         kernel, sample = self._sampled_points(blocks)
         warn_degenerate(kernel, sample)
-        frame = frame_of(landmarks_of(self, kernel, sample), self.centre, **options)
-        return self._fit_moments(kernel, sample, Moments(frame, blocks.total(Frame.sums, frame)))
+        onto = landmarks_of(self, kernel, sample)
+        return self._fit_moments(kernel, sample, block_moments(onto, blocks, self.centre, **options))
 
     def _fit_moments(self, kernel, points, found):
         coordinates, _ = principal_coordinates(found, relative_tolerance(self.tol))

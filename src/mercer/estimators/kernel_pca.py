@@ -21,7 +21,7 @@ from mercer.expansion import features
 from mercer.kernels.bandwidth import warn_degenerate
 from mercer.kernels.shorthand import as_kernel
 from mercer.maps import Coordinates, residuals
-from mercer.maps._onto_landmarks import Frame, Moments, frame_of, moments, principal_coordinates
+from mercer.maps._onto_landmarks import block_moments, moments, principal_coordinates
 from mercer.maps.coordinates import as_coordinates
 from mercer.solvers import pca
 from mercer.solvers._certify import Residuals
@@ -172,8 +172,8 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         self.kernel_, sample = self._sampled_points(blocks)
         warn_degenerate(self.kernel_, sample)
         onto = landmarks_of(self, self.kernel_, sample)
-        frame = frame_of(onto, memory=self.memory, random_state=self.random_state)
-        return self._fit_moments(Moments(frame, blocks.total(Frame.sums, frame)), sample)
+        found = block_moments(onto, blocks, memory=self.memory, random_state=self.random_state)
+        return self._fit_moments(found, sample)
 
     @available_if(has_given_landmarks)
     @portable

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.linalg import blas
 from sklearn.utils import gen_batches
 
 from mercer._common import Array, Memory, Seed, check_flag, notify, relative_tolerance
 from mercer._compute.points import count_points, take_points, widened
-from mercer.expansion import Expansion, require_same_kernel
+from mercer.distributed import InMemory
+from mercer.expansion import Expansion, features, require_same_kernel, squares
 from mercer.linalg import eigh
 from mercer.linalg.operators import InnerProducts, epsilon
 from mercer.maps.coordinates import Coordinates, coordinates_about, spectral
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 # Points whose coordinates are in memory at a time.
-_ROWS = 4096
+_ROWS = 1024
+# Rounding error of a sum over n points, in eps n^(1/2), and of an inner product, in eps max k(x, x).
+_NOISE = 8
 
 
 def onto_landmarks(
@@ -139,9 +143,9 @@ def trace_error(onto: Expansion, phi: Expansion, *, memory: Memory = "1GB") -> f
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over n points: of their coordinates minus a shift, ``total`` (r,), and of the products, ``scatter`` (r, r).
+    """Sums over n points: of vectors minus a shift, ``total`` (r,), and of their products, ``scatter`` (r, r).
 
-    ``square`` and ``largest`` are the sum and the maximum of k(x_i, x_i).
+    ``square`` and ``largest`` are the sum and the maximum of k(x_i, x_i), ``error`` that of products by rounding.
     """
 
     n: int
@@ -149,6 +153,7 @@ class Sums:
     scatter: np.ndarray
     square: float
     largest: float
+    error: float = 0.0
 
     def __add__(self, other: Any) -> Any:
         return Sums(
@@ -157,6 +162,7 @@ class Sums:
             self.scatter + other.scatter,
             self.square + other.square,
             max(self.largest, other.largest),
+            self.error + other.error,
         )
 
 
@@ -170,27 +176,59 @@ class Frame:
         The features of landmarks.
     basis : Expansion
         r vectors in their span, in float64: the constant part of a kernel cancels, and with it the digits of float32.
-    shift : array (r,)
-        The coordinates of the mean of the landmarks, which avoids cancellation; 0 when not centred.
+    means : array (m,)
+        The kernel values of the landmarks with their mean, which are subtracted against cancellation; 0 when not
+        centred.
     centre : bool
+    from_values : array (r,) of bool
+        Axes whose sums follow from those of kernel values, a third of the operations; of others coordinates are summed.
     """
 
     onto: Expansion
     basis: Expansion
-    shift: np.ndarray
+    means: np.ndarray
     centre: bool
+    from_values: np.ndarray
+
+    @property
+    def shift(self) -> Any:
+        """The coordinates of the mean of the landmarks (r,), 0 when not centred."""
+        return self.means @ self.basis.dense_coef()
 
     def sums(self, points: Any) -> Any:
-        """Return the sums over points, _ROWS at a time."""
-        r = len(self.basis)
-        found = Sums(0, np.zeros(r), np.zeros((r, r)), 0.0, 0.0)
-        for rows in gen_batches(count_points(points), _ROWS):
+        """Return the sums over points of the vectors of ``_vectors``, the lower half of their products."""
+        n = count_points(points)
+        size = np.count_nonzero(~self.from_values) + self.from_values.any() * self.basis.shape[0]
+        total, scatter, square, largest = np.zeros(size), np.zeros((size, size), order="F"), 0.0, 0.0
+        for rows in gen_batches(n, _ROWS):
             part = take_points(points, rows)
-            C = np.asarray(self.basis(widened(part)), np.float64) - self.shift
-            squares = np.asarray(self.basis.kernel.diag(part), np.float64)
-            found += Sums(len(C), C.sum(axis=0), C.T @ C, float(squares.sum()), float(squares.max()))
-            notify("rows", done=found.n, most=count_points(points))
-        return found
+            V, norms = self._vectors(widened(part)), np.asarray(self.basis.kernel.diag(part), np.float64)
+            total += np.ones(len(V)) @ V
+            scatter = blas.dsyrk(1.0, V.T, beta=1.0, c=scatter, lower=1, overwrite_c=1)
+            square, largest = square + float(norms.sum()), max(largest, float(norms.max()))
+            notify("rows", done=rows.stop, most=n)
+        return Sums(n, total, scatter, square, largest)
+
+    def _vectors(self, points):
+        """Return kernel values with the landmarks and coordinates along the axes without them, minus their shifts."""
+        coef = self.basis.dense_coef()[:, ~self.from_values]
+        if not self.from_values.any():
+            return np.asarray(self.basis(points), np.float64) - self.shift
+        values = np.asarray(features(self.basis.kernel, self.basis.points)(points), np.float64) - self.means
+        return np.hstack([values, values @ coef]) if coef.size else values
+
+    def along(self, sums: Sums) -> Sums:
+        """Return the sums of coordinates that follow from ``sums``."""
+        S = sums.scatter + np.tril(sums.scatter, -1).T
+        if not self.from_values.any():
+            return replace(sums, scatter=S)
+        m, rest = self.basis.shape[0], np.flatnonzero(~self.from_values)
+        T = np.where(self.from_values, self.basis.dense_coef(), 0.0)
+        T = np.vstack([T, np.eye(len(self.from_values))[rest]])
+        scatter = T.T @ (S @ T)
+        growth = np.max(np.sum(T[:m] ** 2, axis=0))
+        error = float(_NOISE * np.finfo(np.float64).eps * sums.n**0.5 * np.trace(S[:m, :m]) / m * growth)
+        return replace(sums, total=sums.total @ T, scatter=(scatter + scatter.T) / 2, error=error)
 
 
 @dataclass(frozen=True)
@@ -237,15 +275,32 @@ class Moments:
 
     def add(self, points: Any) -> Moments:
         """Return the moments with more points."""
-        return Moments(self.frame, self.sums + self.frame.sums(points))
+        return Moments(self.frame, self.sums + self.frame.along(self.frame.sums(points)))
 
 
-def frame_of(onto: Expansion, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None) -> Any:
-    """Return an orthonormal basis of the span of landmarks, and the coordinates of their mean."""
+def frame_of(onto: Expansion, n: int, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None) -> Any:
+    """Return an orthonormal basis of the span of landmarks for the sums over n points, and the shift of the sums."""
     wide, cut = Expansion(onto.kernel, widened(onto.points), onto.coef), len(onto) * epsilon(InnerProducts(onto))
     basis = spectral(wide, False, cut, memory=memory, random_state=random_state).basis
-    at_landmarks = np.asarray(basis(basis.points), np.float64)
-    return Frame(onto, basis, at_landmarks.mean(axis=0) if centre else np.zeros(len(basis)), centre)
+    landmarks = features(basis.kernel, basis.points)
+    at_landmarks = np.asarray(landmarks(landmarks.points), np.float64)
+    means = at_landmarks.mean(axis=0) if centre else np.zeros(len(landmarks))
+    largest = float(np.max(np.asarray(squares(landmarks), np.float64)))
+    return Frame(onto, basis, means, centre, _from_values(basis.dense_coef(), largest, n))
+
+
+def _from_values(Q, largest, n):
+    """Return the axes of coefficients Q (m, r) whose sums over n points follow from those of kernel values (r,).
+
+    The square of their length multiplies the rounding errors of these sums. Up to n^(1/2) / (8 max k(z, z)) the errors
+    stay below the n eps of the largest eigenvalue that are cut.
+    """
+    m, r = Q.shape
+    small = np.sum(Q**2, axis=0) * largest * _NOISE <= n**0.5
+    others = r - np.count_nonzero(small)
+    # operations for each point
+    worthwhile = 2 * m * others + (m + others) ** 2 < 2 * m * r + r**2
+    return small & worthwhile
 
 
 def moments(
@@ -253,8 +308,15 @@ def moments(
 ) -> Moments:
     """Return the moments of the coordinates of vectors in the span of landmarks."""
     require_same_kernel(onto, phi, ("onto", "phi"))
-    frame = frame_of(onto, centre, memory=memory, random_state=random_state)
-    return Moments(frame, frame.sums(phi.points))
+    return block_moments(onto, InMemory(phi.points), centre, memory=memory, random_state=random_state)
+
+
+def block_moments(
+    onto: Expansion, blocks: Any, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None
+) -> Moments:
+    """Return the moments of the coordinates of blocks of points, see ``as_blocks``, in the span of landmarks."""
+    frame = frame_of(onto, blocks.shape[0], centre, memory=memory, random_state=random_state)
+    return Moments(frame, frame.along(blocks.total(Frame.sums, frame)))
 
 
 def principal_coordinates(found: Moments, tol: float = 0.0) -> tuple[Coordinates, Eigenpairs]:
@@ -264,7 +326,7 @@ def principal_coordinates(found: Moments, tol: float = 0.0) -> tuple[Coordinates
     values, dtype = pairs.values, InnerProducts(onto).dtype
     # rounding errors of inner products are not variance
     rounding = found.n * float(np.finfo(dtype).eps)
-    kept = values > max(tol * values[0], rounding * max(values[0], 8 * found.sums.largest))
+    kept = values > max(tol * values[0], rounding * max(values[0], _NOISE * found.sums.largest), found.sums.error)
     if not kept.any():
         raise ValueError(
             f"no variance: the projections of the {found.n} points onto the span of {basis.shape[0]} landmarks "

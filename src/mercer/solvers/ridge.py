@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import blas
 from sklearn.utils import gen_batches
 
 from mercer._common import Array, Memory, Seed, check_number, check_weights, notify
@@ -191,16 +192,19 @@ class NormalEquations:
 def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) -> Any:
     """Return the normal equations of ``over_landmarks``, summed over tiles of points."""
     Y = Y.reshape(len(Y), -1)
-    found = NormalEquations(np.zeros((len(Q), len(Q))), np.zeros((len(Q), Y.shape[1])), 0.0, 0.0)
+    matrix, right, square, total = np.zeros((len(Q), len(Q)), order="F"), np.zeros((len(Q), Y.shape[1])), 0.0, 0.0
     root = np.ones(len(Y)) if weights is None else np.sqrt(weights)
     for rows in gen_batches(len(Y), _ROWS):
         part, scale = take_points(points, rows), root[rows, None]
         F = scale * np.asarray(Q(part), np.float64)
-        squares = scale[:, 0] ** 2 * np.asarray(Q.kernel.diag(part), np.float64)
         targets = scale * Y[rows]
-        found += NormalEquations(F.T @ F, F.T @ targets, float(squares.sum()), float(np.sum(targets**2)))
+        # one matrix, of which the lower half is summed
+        matrix = blas.dsyrk(1.0, F.T, beta=1.0, c=matrix, lower=1, overwrite_c=1)
+        right += F.T @ targets
+        square += float(np.sum(scale[:, 0] ** 2 * np.asarray(Q.kernel.diag(part), np.float64)))
+        total += float(np.sum(targets**2))
         notify("rows", done=rows.stop, most=len(Y))
-    return found
+    return NormalEquations(matrix + np.tril(matrix, -1).T, right, square, total)
 
 
 def posterior(phi: Expansion, alpha: float, weights: Array | None = None, *, memory: Memory = "1GB") -> Expansion:
