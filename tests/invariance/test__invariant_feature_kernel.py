@@ -112,3 +112,10 @@ def test_bad_arguments_are_refused():
     for call, error, message in cases:
         with pytest.raises(error, match=message):
             call()
+
+
+@pytest.mark.parametrize("rule", ["scale", "median"])
+def test_rules_of_the_bandwidth_use_the_weights_of_the_rows(rule):
+    weights = np.where(np.arange(20) < 6, 5.0, 0.5)
+    found = invariant_feature_kernel(mc.Gaussian(rule), X, LINES, 0.5, weights)
+    assert found.kernel == mc.Gaussian(rule).resolve(X, weights) != mc.Gaussian(rule).resolve(X)

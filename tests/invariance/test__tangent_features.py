@@ -34,6 +34,8 @@ def test_values_are_central_differences_of_the_kernel(kernel, data):
     np.testing.assert_allclose(psi(Z), expected, atol=1e-6 * abs(expected).max())
     C = np.cos(np.arange(24.0)).reshape(12, 2)
     np.testing.assert_allclose((psi @ C)(Z), psi(Z) @ C, rtol=1e-10, atol=1e-12)
+    D = np.array([[1.0, 2.0, 0.0], [-1.0, 3.0, 1.0]])
+    np.testing.assert_allclose(((psi @ C) @ D)(Z), psi(Z) @ C @ D, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)

@@ -74,6 +74,13 @@ def test_a_transformation_may_move_a_single_column_and_round_at_0():
         tangents(rows, lambda X, t: first(X, t, 3.1e-4))
 
 
+def test_a_transformation_may_move_rows_of_the_first_block_only(monkeypatch):
+    rows = np.array([[3.0, 0.0], [0.0, 1.0], [0.0, 2.0]])
+    monkeypatch.setattr(_tangents, "_ENTRIES", 2)
+    found = tangent_covariance(rows, lambda X, t: X + t * (X[:, :1] > 2))
+    np.testing.assert_allclose(found, 1 / 3, rtol=1e-9)
+
+
 def test_a_transformation_sees_all_rows_of_a_block_at_once():
     seen = []
 

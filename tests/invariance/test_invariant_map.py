@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import mercer as mc
 from mercer.invariance import InvariantMap, invariant_kernel, tangent_covariance
+from mercer.invariance.invariant_map import inverse_root
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 4))
@@ -122,3 +123,10 @@ def test_other_bad_arguments_are_refused():
     with pytest.raises(ValueError, match="X has 3 features"):
         InvariantMap(LINES, 0.5).fit(X).transform(X[:, :3])
     assert clone(InvariantMap(LINES, 0.3)).get_params() == {"transforms": LINES, "weight": 0.3, "step": None}
+
+
+def test_rounding_of_eigenvalues_of_0_is_no_obstacle_to_the_smallest_weights(global_random_seed):
+    F = np.random.default_rng(global_random_seed).normal(size=(40, 3))
+    B = inverse_root(F @ F.T, 1e-25)
+    assert np.isfinite(B).all()
+    np.testing.assert_allclose(np.linalg.eigvalsh(B)[-1], 1e12 * np.sqrt(10), rtol=1e-6)

@@ -90,6 +90,7 @@ def test_too_few_steps_are_a_warning_that_gives_the_gap():
     with pytest.warns(ConvergenceWarning, match="duality gap of .* of the objective, above tol"):
         found = combination([*kernels, mc.Linear()], X, y, "svm", C=100.0, tol=1e-9, max_iter=1)
     assert found.n_iter >= 1
+    assert found.certificate.primal > 0
     assert found.certificate.gap > 1e-9 * found.certificate.primal
 
 
@@ -126,6 +127,14 @@ def test_a_regression_is_aligned_but_has_no_margin():
     assert combination(kernels, X, y).shares.argmax() == 4
     with pytest.raises(ValueError, match='y must hold one label for each point for method="svm"'):
         mc.combine(kernels, X, y, "svm")
+
+
+def test_kernels_that_are_orthogonal_to_the_labels_are_refused_by_the_alignment():
+    X, y = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]), [0, 0, 1, 1]
+    columns = [mc.Mapped(mc.Linear(), np.array([column])) for column in range(2)]
+    assert combination(columns, X, y).shares.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="kernels must agree with y, but the alignment of each is 0"):
+        mc.combine(columns[:1], X, y)
 
 
 @pytest.mark.parametrize("method", METHODS)

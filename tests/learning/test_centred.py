@@ -50,6 +50,20 @@ def test_the_variance_of_a_constant_kernel_is_exactly_0(dtype):
     assert centred.variances([mc.Constant(3.7)], X)[0] == 0
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_variance_of_a_kernel_that_differs_by_rounding_only_is_exactly_0(dtype, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    for n in (3, 11, 49, 93):
+        X = rng.normal(size=(n, 2)).astype(dtype)
+        np.testing.assert_array_equal(centred.variances([mc.Gaussian(1e-20), 0.1 * mc.Gaussian(1e-20)], X), 0)
+
+
+def test_values_of_a_regression_are_no_classes():
+    np.testing.assert_array_equal(centred.class_codes(["b", "a", "b"], "svm"), [1, 0, 1])
+    with pytest.raises(ValueError, match=r'method="svm", got continuous values of shape \(2,\), y\[0\] = 0.5; use'):
+        centred.class_codes(np.array([0.5, 1.0]), "svm")
+
+
 def test_classes_are_centred_indicators_and_values_stay():
     labels = centred.target_columns(["a", "b", "b", "c"], 4)
     size = np.abs([0.75, 0.5, 0.75]).max()

@@ -106,3 +106,52 @@ def test_equal_kernels_have_equal_shares():
     single, _ = margin.margin_weights(alone, 5, 1e-6, 100)
     assert point.shares[3] == pytest.approx(point.shares[5], abs=1e-4)
     assert point.shares[3] + point.shares[5] == pytest.approx(single.shares[3], abs=2e-3)
+
+
+def point(shares, primal, lower=0.0, slope=(0.0, -1.0)):
+    """Return a point of a made objective."""
+    return margin.Point(np.array(shares), primal, lower, np.array(slope), [], [], np.empty(0), None)
+
+
+def test_a_step_is_shortened_until_the_objective_falls():
+    class Curved:
+        def hessian(self, _):
+            return np.zeros((2, 2))
+
+        def __call__(self, shares, _):
+            return point(shares, 1 - shares[1] + 2 * shares[1] ** 2)
+
+    found = margin._step(Curved(), point([1.0, 0.0], 1.0))
+    np.testing.assert_allclose(found.shares, [2 / 3, 1 / 3], rtol=1e-6)
+    assert found.primal == pytest.approx(8 / 9)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-12, 1.0])
+def test_the_minimum_of_the_model_lies_on_the_simplex_and_no_point_of_it_is_lower(size, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    F = rng.normal(size=(4, 4))
+    H, slope, shares = size * F @ F.T, -rng.uniform(0.1, 1, 4), rng.dirichlet(np.ones(4))
+    found = margin._model_minimum(H, slope, shares)
+    assert found.min() >= 0
+    assert found.sum() == pytest.approx(1, abs=1e-12)
+
+    def model(d):
+        return slope @ (d - shares) + (d - shares) @ H @ (d - shares) / 2
+
+    assert model(found) <= min(map(model, [*np.eye(4), *rng.dirichlet(np.ones(4), 2000)])) + 1e-5
+
+
+def test_the_largest_lower_bound_of_all_steps_is_kept_and_ends_the_search(monkeypatch):
+    points = [point([1.0, 0.0], 10.0, 9.0), point([0.5, 0.5], 9.5, 8.0), point([0.0, 1.0], 9.4, 8.5)]
+
+    def weights(tol, max_iter=100):
+        following = iter([*points[1:], None])
+        monkeypatch.setattr(margin, "_step", lambda *_: next(following))
+        J = type("Made", (), {"start": [], "__call__": lambda *_: points[0]})()
+        return margin.margin_weights(J, 2, tol, max_iter)
+
+    assert weights(0.0) == (points[2], 9.0)
+    # the gap of the second point to the bound of the first is 0.5 of 9.5
+    assert weights(0.053) == (points[1], 9.0)
+    assert weights(0.052) == (points[2], 9.0)
+    assert weights(0.0, max_iter=1) == (points[1], 9.0)

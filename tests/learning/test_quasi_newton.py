@@ -36,6 +36,21 @@ def test_the_minimum_is_that_of_scipy(bounds):
     assert steps < 200
 
 
+@pytest.mark.parametrize("sign", [1, -1], ids=["lower", "upper"])
+def test_variables_at_a_bound_that_holds_them_stay_while_the_others_take_one_step(sign):
+    H, slope = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([3.0, -1.0])
+
+    def parabola(x):
+        x = sign * x
+        return slope @ x + x @ H @ x / 2, sign * (slope + H @ x)
+
+    # with the first variable at 0 the minimum over the second is 1; over both it lies beyond the bound
+    bounds = [(0.0, 5.0)] * 2 if sign > 0 else [(-5.0, 0.0)] * 2
+    x, _, steps = minimise(parabola, np.zeros(2), H, bounds, 1e-12, 20)
+    np.testing.assert_allclose(sign * x, [0.0, 1.0], atol=1e-12)
+    assert steps == 1
+
+
 def test_steps_avoid_values_that_are_not_finite():
     def barrier(x):
         with np.errstate(invalid="ignore"):

@@ -50,3 +50,14 @@ def test_the_gradient_is_that_of_differences(kernel, classes, global_random_seed
         up[c], down[c] = np.exp(h), np.exp(-h)
         values = [span_and_gradient(kernel, X * scales, counts, C)[0] for scales in (up, down)]
         assert gradient[c] == pytest.approx((values[0] - values[1]) / (2 * h), rel=1e-4, abs=1e-6)
+
+
+def test_the_rule_of_several_classes_is_the_mean_of_that_of_all_pairs(global_random_seed):
+    X, y, counts = problem(global_random_seed, classes=3)
+    pairs = []
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        own = (y == i) | (y == j)
+        pairs.append(span_and_gradient(mc.Gaussian(0.3), X[own], counts[[i, j]], 0.1))
+    value, gradient = span_and_gradient(mc.Gaussian(0.3), X, counts, 0.1)
+    assert value == pytest.approx(np.mean([each[0] for each in pairs]), rel=1e-6)
+    np.testing.assert_allclose(gradient, np.mean([each[1] for each in pairs], axis=0), rtol=1e-5, atol=1e-8)

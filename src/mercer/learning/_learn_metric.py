@@ -78,10 +78,10 @@ def learn_metric(estimator: Any, X: PointsLike, y: ArrayLike, n_iter: int = 5, *
     """
     check_integer("n_iter", n_iter, most=_MOST_FITS)
     check_positive("power", power)
-    if not (hasattr(estimator, "kernel") and hasattr(estimator, "predict")):
+    if isinstance(estimator, type) or not (hasattr(estimator, "kernel") and hasattr(estimator, "predict")):
         raise TypeError(
-            "estimator must predict y and have a parameter kernel, as mercer.KernelRidge and mercer.SVC, got "
-            f"{type(estimator).__name__}."
+            "estimator must predict y and have a parameter kernel, as mercer.KernelRidge() and mercer.SVC(), got "
+            f"{estimator!r:.60} of type {type(estimator).__name__}."
         )
     kernel = as_kernel(estimator.kernel)
     require_gradient(kernel, "learn_metric", "use a kernel such as Gaussian or Matern")

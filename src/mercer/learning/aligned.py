@@ -6,7 +6,7 @@ from scipy.optimize import nnls
 
 from mercer._common import Array
 
-# Added to the unit diagonal of the programme, so that equal kernels share their weight.
+# Least eigenvalue of the programme, whose diagonal is 1, so that equal kernels share their weight.
 _RIDGE = 1e-9
 
 
@@ -21,7 +21,7 @@ def aligned_weights(M: Array, a: Array) -> Array:
     """
     norms = np.sqrt(M.diagonal())
     M = M / np.outer(norms, norms)
-    values, vectors = scipy.linalg.eigh(M + _RIDGE * np.eye(len(M)))
+    values, vectors = scipy.linalg.eigh(M)
     roots = np.sqrt(np.maximum(values, _RIDGE))
     weights, _ = nnls(roots[:, None] * vectors.T, vectors.T @ (a / norms) / roots)
     return weights / norms

@@ -33,7 +33,7 @@ def target_columns(y: ArrayLike, n: int) -> Array:
         columns = as_real_targets(y, "alignment").reshape(n, -1)
     columns = columns - columns.mean(axis=0)
     size = np.abs(columns).max()
-    if len(y) < 2 or (y == y[0]).all():
+    if (y == y[0]).all():
         raise ValueError(
             f"y must hold at least two classes or two values, got {y[0].tolist()!r} only; give other points."
         )
@@ -46,7 +46,7 @@ def class_codes(y: ArrayLike, method: str) -> Array:
     if y.ndim != 1 or type_of_target(y) not in ("binary", "multiclass"):
         raise ValueError(
             f'y must hold one label for each point for method="{method}", got {type_of_target(y)} values of shape '
-            f'{y.shape}, y[0] = {y[0]!r}; use method="alignment" for values.'
+            f'{y.shape}, y[0] = {y[0].tolist()!r}; use method="alignment" for values.'
         )
     return np.unique(y, return_inverse=True)[1]
 
