@@ -33,8 +33,9 @@ for ax in axes.flat:
 plt.show()
 
 # %%
-# ``InvariantMap`` scales back the directions along which all images move: eigenvectors of the tangent covariance of
-# translations, with the factor of each. A corner pixel hardly ever changes and keeps its length.
+# ``InvariantMap`` scales back the directions along which all images move. Below, eight of these directions
+# (eigenvectors of the tangent covariance of translations) and two others, with the factor by which the map multiplies
+# each, relative to the largest. A corner pixel hardly ever changes and keeps its length.
 
 shifts = {name: transforms[name] for name in ("down", "right")}
 found = invariance.InvariantMap(shifts, weight=0.1).fit(train)
