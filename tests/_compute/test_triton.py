@@ -212,7 +212,9 @@ def test_tensors_on_cuda_are_multiplied_by_the_kernel_and_those_elsewhere_by_til
 def test_a_kernel_is_compiled_once_for_all_its_parameters():
     compiled = [backend._profile(backend.trace(mc.Gaussian(gamma)))[0] for gamma in (0.1, 0.2)]
     assert compiled[0] is compiled[1]
-    assert compiled[0] is not backend._profile(backend.trace(mc.Cauchy(0.1)))[0]
+    other = backend._profile(backend.trace(mc.Cauchy(0.1)))[0]
+    # names tell functions apart in the caches of Triton
+    assert compiled[0].__name__ != other.__name__
 
 
 def test_values_that_overflow_are_refused_as_elsewhere():

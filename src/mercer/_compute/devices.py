@@ -154,7 +154,8 @@ def backend_of(points: Points) -> Any:
 
 @functools.cache
 def _has_triton():
-    return importlib.util.find_spec("triton") is not None
+    # AMD's devices bear the same name, but have no TF32
+    return importlib.util.find_spec("triton") is not None and importlib.import_module("torch").version.hip is None
 
 
 # --- backend, see `pick_backend` --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from differences.
 """
 
 import functools
+import hashlib
 import linecache
 import logging
 from typing import Any
@@ -113,17 +114,19 @@ def _profile(expression):
         return f"t{len(lines) - 1}"
 
     result = folded(expression, written)
-    return _compiled(f"def value(dot, sqdist, constants):\n{''.join(lines)}    return {result}\n"), constants
+    return _compiled(f"(dot, sqdist, constants):\n{''.join(lines)}    return {result}\n"), constants
 
 
 @functools.cache
-def _compiled(source):
+def _compiled(body):
+    # old versions of Triton tell functions apart by their names alone
+    name = f"profile_{hashlib.sha256(body.encode()).hexdigest()}"
+    source, place = f"def {name}{body}", f"<{name}>"
     # Triton reads the source of a function
-    name = f"<profile {hash(source)}>"
-    linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
+    linecache.cache[place] = len(source), None, source.splitlines(keepends=True), place
     defined = {"tl": tl, "__name__": __name__}
-    exec(compile(source, name, "exec"), defined)
-    return triton.jit(defined["value"])
+    exec(compile(source, place, "exec"), defined)
+    return triton.jit(defined[name])
 
 
 def _product(rows, V, constants, piece, options):
