@@ -209,6 +209,21 @@ def test_tensors_on_cuda_are_multiplied_by_the_kernel_and_those_elsewhere_by_til
     assert set(asked) == {70, 140}
 
 
+def test_estimators_on_a_device_multiply_by_the_kernel(monkeypatch):
+    X, _, V = draws(9, n=60, m=60)
+    here = mc.KernelRidge(0.1, kernel=mc.Gaussian(0.2)).fit(X, V)
+    monkeypatch.setattr(devices, "_TRITON", ("cpu",))
+    monkeypatch.setattr(devices.Place, "is_processor", False)
+    asked = []
+    original = backend._product
+    monkeypatch.setattr(backend, "_product", lambda *a: asked.append(len(a[1])) or original(*a))
+    model = mc.KernelRidge(0.1, kernel=mc.Gaussian(0.2)).fit(torch.from_numpy(X), torch.from_numpy(V))
+    found = model.predict(torch.from_numpy(X[:9]))
+    assert type(found) is torch.Tensor
+    np.testing.assert_allclose(found.numpy(), here.predict(X[:9]), rtol=1e-12, atol=1e-12)
+    assert 60 in asked
+
+
 def test_a_kernel_is_compiled_once_for_all_its_parameters():
     compiled = [backend._profile(backend.trace(mc.Gaussian(gamma)))[0] for gamma in (0.1, 0.2)]
     assert compiled[0] is compiled[1]
