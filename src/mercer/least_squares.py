@@ -34,6 +34,8 @@ _HIDDEN = 1e-4
 # Largest number of pivots of the preconditioner over the square root of the number of vectors, and the bytes that a
 # pivot takes for each vector: its column of the factor, and a share of the block of columns that is added to it.
 _PIVOTS, _BYTES = 10, 12
+# Bytes of the vectors of a step of conjugate gradients, for each vector.
+_STEP_BYTES = 48
 # Bytes of the factor that no budget forbids; the tiles of a product take as many.
 _LEAST_MEMORY = 1 << 24
 
@@ -237,7 +239,8 @@ def _direct(M, Y, ridge, name):
 
 def preconditioner_rank(m: int, memory: int) -> int:
     """Return the number of pivots of the preconditioner of m vectors: 10 sqrt(m), or as many as the memory holds."""
-    return max(1, min(int(_PIVOTS * m**0.5), max(memory, _LEAST_MEMORY) // (_BYTES * m)))
+    rest = max(memory, _LEAST_MEMORY) - _STEP_BYTES * m
+    return max(1, min(int(_PIVOTS * m**0.5), rest // (_BYTES * m)))
 
 
 def _iterative(inner, Y, ridge, memory, random_state):

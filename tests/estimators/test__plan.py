@@ -97,9 +97,18 @@ def test_the_reason_of_a_fit_beyond_the_memory_is_the_text_of_its_error(estimato
     message = f"({type(estimator).__name__} of|tuning on) 500 points .*needs {human_bytes(found.bytes)}, "
     with pytest.raises(MemoryError, match=message) as error:
         estimator.fit(X[:500], Y[:500])
-    assert found.reason == str(error.value)
+    assert found.reason == f"fit raises MemoryError: {error.value}"
     estimator.set_params(memory=found.bytes).fit(X[:500], Y[:500])
     assert "budget" not in mc.plan(estimator, 500, 5).reason
+
+
+def test_ridge_regression_without_landmarks_keeps_to_every_memory_that_holds_its_points(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    for n in rng.integers(2_000, 200_000, size=20).tolist():
+        memory = int(rng.integers(1 << 24, 10**9)) + 60 * n
+        found = mc.plan(mc.KernelRidge(0.1, kernel=KERNEL, memory=memory), n, 5)
+        assert found.bytes <= memory, (n, memory)
+        assert "MemoryError" not in found.reason
 
 
 def test_a_basis_beyond_the_memory_is_refused_and_the_remedy_is_fewer_components():

@@ -56,7 +56,7 @@ class Plan:
         "dense": a matrix and its factorisation; "stored": a matrix and products with it; "lazy": kernel values are
         evaluated where they are needed; "landmarks": nothing of size n x n.
     reason : str
-        Why this route, and how sure the numbers are; of a fit that ``memory`` does not hold the text of its error.
+        Why this route, and how sure the numbers are; for a fit that ``memory`` does not hold, the error that it raises.
     """
 
     seconds: float
@@ -107,8 +107,8 @@ def plan(estimator: Any, n: int, d: int) -> Plan:
     -----
     The first call for a kernel and a d measures kernel values, a matrix product and an eigenproblem, less than a
     second; the process keeps the results. The number of steps of iterative solvers depends on the data: ``reason``
-    says where ``seconds`` assumes one. The bytes are those that a MemoryError of ``fit`` names; ``reason`` is then the
-    text of this error.
+    says where ``seconds`` assumes one. The bytes are those that a MemoryError of ``fit`` names; ``reason`` then starts
+    with "fit raises MemoryError:" and continues with the text of this error.
 
     Examples
     --------
@@ -130,7 +130,9 @@ def plan(estimator: Any, n: int, d: int) -> Plan:
     per_value, per_flop, per_cube = _rates(kernel, min(d, _FEATURES))
     per_value *= max(1.0, d / _FEATURES)
     seconds = need.values * per_value + need.flops * per_flop + need.cubes * per_cube
-    return Plan(float(seconds), int(need.bytes), need.route, _refusal(estimator, n, need) or need.reason)
+    refused = _refusal(estimator, n, need)
+    reason = need.reason if refused is None else f"fit raises MemoryError: {refused}"
+    return Plan(float(seconds), int(need.bytes), need.route, reason)
 
 
 def require_plan(model: Any, n: int) -> None:
@@ -149,7 +151,7 @@ def _refusal(model, n, need):
     exceeds = (matrices > budget and need.route != "lazy") or need.bytes > max(budget, _SMALL_MEMORY)
     if need.route == "stored" or not exceeds:
         return None
-    what = f"{type(model).__name__} of {n} points ({need.reason})"
+    what = f"{type(model).__name__} of {n} points ({need.reason.partition('; seconds')[0]})"
     return refusal(need.bytes, model.memory, what, f"{need.instead}, or a larger memory=")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, Memory, check_choice, check_positive, notify, refuse_large, warn
 from mercer._compute import pick_backend
-from mercer._compute.memory import refusal
+from mercer._compute.memory import parse_memory, refusal
 from mercer._compute.points import Points, as_dense_rows
 from mercer._compute.threads import run_interruptible, serial_blas
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
@@ -56,7 +57,8 @@ def check_tune(tune: str | None, landmarks: object) -> None:
     if tune is not None and landmarks is not None:
         raise ValueError(
             f"landmarks = {landmarks!r:.40} must be None with tune; search kernel__gamma with these landmarks by "
-            "GridSearchCV, or tune on fewer points, and fit all with the kernel_ and alpha_ and these landmarks."
+            "GridSearchCV, or tune on a sample of the points, and fit all points over these landmarks with its "
+            "kernel_ and alpha_."
         )
 
 
@@ -67,7 +69,8 @@ def tuning_bytes(n: int, method: str) -> int:
 
 def tuning_refusal(n: int, method: str, memory: Memory) -> str | None:
     """Return the text of the MemoryError of a search on n points, None where the memory holds its matrices."""
-    instead = "fewer points, and fit all with the kernel_ and alpha_"
+    most = math.isqrt(int(parse_memory(memory) / (8 * _MATRICES[method])))
+    instead = f"a sample of at most {most} points, and fit all points with its kernel_ and alpha_"
     return refusal(tuning_bytes(n, method), memory, f"tuning on {n} points", instead)
 
 
