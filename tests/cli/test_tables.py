@@ -55,8 +55,9 @@ def test_trailing_zeros_of_libsvm_rows_come_back(tmp_path):
     ("name", "content", "words"),
     [
         ("a.csv", b"1,2\n3,4\n", r"rows have 1 features, the model has 3"),
-        ("a.csv", b"1,2,3,0\n1,2,0\n", "row 2 has 3 columns, row 1 has 4"),
-        ("a.csv", b"1,2,3,0\n1,x,3,0\n", "could not convert string 'x'.*the first 3 columns must be numbers"),
+        ("a.csv", b"1,2,3,0\n1,2,0\n", "row 2 has 3 columns, row 1 has 4; separate columns by commas"),
+        ("a.csv", b"a,b,c,label\n1,2,3,0\n1,2,,0\n", "row 3, column 3 is ''; the first 3 columns must be numbers"),
+        ("a.csv", b"1,2,3,0\n1,x,3,0\n", "row 2, column 2 is 'x'; the first 3 columns must be numbers"),
         ("a.csv", b"a,b,c,d\n", "the file has no rows"),
         ("a.csv", b"", "the file has no rows"),
         ("a.csv", b"1;2;3;0\n1;2;3;1\n", "separate features by commas"),

@@ -93,16 +93,27 @@ def _csv(path, n_features, at_least):
     unequal = np.flatnonzero(counts != width)
     if len(unequal):
         i = unequal[0]
-        raise Failure(f"{path}: row {i + 1} has {counts[i]} columns, row {skip + 1} has {width}.")
+        raise Failure(
+            f"{path}: row {i + 1} has {counts[i]} columns, row {skip + 1} has {width}; separate columns by commas."
+        )
     # a text model may know fewer features than the data have; then the last column is always the label
     d = width if width == n_features and not at_least else width - 1
     if d == 0:
         raise Failure(f"{path}: the file has one column; separate features by commas and put the label last.")
-    with naming(path, f"the first {d} columns must be numbers"):
+    try:
         X = np.loadtxt(lines[skip:], delimiter=",", usecols=range(d), ndmin=2, comments=None)
+    except ValueError as error:
+        raise Failure(f"{path}: {_no_number(lines[skip:], d, skip)}the first {d} columns must be numbers.") from error
     if d == width:
         return Table(X, None)
     return Table(X, np.array([line.rpartition(",")[2].strip().strip('"') for line in lines[skip:]]))
+
+
+def _no_number(lines, d, skip):
+    """Return which of the first d values in lines is no number, for a message."""
+    cells = ((i, j, word.strip()) for i, line in enumerate(lines) for j, word in enumerate(line.split(",")[:d]))
+    found = next((cell for cell in cells if not is_number(cell[2])), None)
+    return "" if found is None else f"row {found[0] + skip + 1}, column {found[1] + 1} is {found[2][:40]!r}; "
 
 
 def is_number(word: str) -> bool:

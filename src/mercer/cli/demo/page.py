@@ -25,7 +25,8 @@ th, td { text-align: right; padding: 0.35rem 0.5rem; border-bottom: 1px solid va
 th { font-weight: 600; color: var(--soft) }
 th:first-child, td:first-child { text-align: left; padding-left: 0 }
 tr.best td { background: var(--mark) }
-pre { background: var(--code); padding: 0.8rem 1rem; overflow-x: auto; border-radius: 4px; font-size: 0.85rem }
+pre { background: var(--code); padding: 0.8rem 1rem; border-radius: 4px; white-space: pre-wrap; overflow-wrap: anywhere;
+  font-size: 0.85rem }
 @media (max-width: 36rem) { table { font-size: 0.72rem } th, td { padding: 0.3rem 0.2rem } }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace }
 """
