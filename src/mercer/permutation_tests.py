@@ -38,7 +38,7 @@ class PermutationTest:
     Attributes
     ----------
     statistic : float
-        Of the data as they were given.
+        Statistic of the given data.
     pvalue : float
         (1 + number of permutations whose statistic is at least ``statistic``) / (1 + number of permutations): at least
         1 / (1 + n_permutations).

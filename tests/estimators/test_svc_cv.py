@@ -376,7 +376,10 @@ def test_calibration_needs_folds_that_hold_out_each_row_once():
     for cv in (ShuffleSplit(3, random_state=0), RepeatedStratifiedKFold(n_splits=2, n_repeats=2)):
         with pytest.raises(ValueError, match="cv must hold out each row once for calibration = 'sigmoid'"):
             SVCCV(cv=cv, calibration="sigmoid").fit(X, y)
-        assert not hasattr(SVCCV(cv=cv, Cs=[1.0]).fit(X, y), "predict_proba")
+        without = SVCCV(cv=cv, Cs=[1.0]).fit(X, y)
+        with pytest.raises(AttributeError, match="no attribute 'predict_proba'") as caught:
+            _ = without.predict_proba
+        assert "fit SVCCV(calibration='sigmoid')" in str(caught.value.__cause__)
 
 
 def test_held_out_values_are_the_mean_of_several_folds_and_nan_of_none():

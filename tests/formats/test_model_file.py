@@ -191,9 +191,8 @@ def test_objects_that_are_not_fitted_models_are_refused(tmp_path):
         with pytest.raises(TypeError, match=f"got {type(thing).__name__}"):
             mc.save(thing, tmp_path / "model")
     for foreign in (DecisionTreeClassifier(), Mine()):
-        with pytest.raises(
-            TypeError, match=rf"model must be a fitted estimator of Mercer, .*got {type(foreign).__name__}"
-        ):
+        words = f"must be a fitted estimator of Mercer, .*got {type(foreign).__name__} of {type(foreign).__module__}; "
+        with pytest.raises(TypeError, match=words):
             mc.save(foreign.fit(X, THREE), tmp_path / "model")
     with pytest.raises(TypeError, match="got one that ends in a Pipeline; join their steps"):
         mc.save(make_pipeline(make_pipeline(StandardScaler(), mc.SVC())).fit(X, THREE), tmp_path / "model")

@@ -171,7 +171,12 @@ def test_f5_other_files_are_refused_by_their_first_bytes_whatever_they_are_calle
 
 
 def test_f5_a_pickle_is_named_as_such(saved):
-    refuses(saved, pickle.dumps(MODELS["SVC"]), "pickle, which Mercer never loads")
+    refuses(saved, pickle.dumps(MODELS["SVC"]), "pickle, which Mercer never loads: joblib or pickle reads it")
+
+
+@pytest.mark.parametrize(("content", "remedy"), [(b"svm_type c_svc\n", "mercer.as_expansion"), (b"", "mercer.save")])
+def test_f5_the_remedy_for_another_file_is_the_function_that_reads_or_writes_it(saved, content, remedy):
+    refuses(saved, content, remedy)
 
 
 @pytest.mark.parametrize(

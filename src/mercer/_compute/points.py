@@ -106,7 +106,7 @@ def as_rows(X: Any, name: str = "X", dtype: Any = None) -> Any:
     if len(X.shape) != 2:
         raise ValueError(
             f"{name} must have two dimensions (points, features), got shape {tuple(X.shape)}; "
-            "pass one point as a row, X.reshape(1, -1)."
+            "pass one feature as a column, X.reshape(-1, 1), or one point as a row, X.reshape(1, -1)."
         )
     if 0 in tuple(X.shape):
         raise ValueError(f"{name} must have at least one row and one column, got shape {tuple(X.shape)}.")

@@ -41,15 +41,16 @@ def compress(
 
     .. math:: \min_{Z, B, b} \sum_{ij} (F_{ij} - S_{ij})^2, \qquad F = \psi(X) + b_0, \quad S = k(X, Z) B + b.
 
-    Where rows are few for the numbers fitted, noisy copies are added, at which the model gives the outputs, and a
-    Gaussian kernel of a classifier may become wider. For classifiers, a second optimisation in Z, B and b counts what
-    decides labels: with :math:`U_{ij} = \pm 1` the sign of :math:`F_{ij}` it minimises the sum of
-    :math:`(F_{ij} - S_{ij})^2` where :math:`|F_{ij}| < 1`, and elsewhere that of
-    :math:`\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2`, mu = 0.01, without the binary classifiers that do
-    not concern the class of row i. With ``neighbours``, and where a shorter fit to labels misses fewer of those held
-    out than one to outputs, the labels y give U, there is no noise, the second term counts everywhere, and mu is 0.1,
-    or 0.01 if held-out rows show that fewer labels are then missed. The difference must be a standard error in favour
-    of labels below 4 096 rows, and in favour of outputs from there on.
+    If there are few rows for the number of fitted coefficients, noisy copies of the rows are added, with the outputs of
+    the model at the copies, and a Gaussian kernel of a classifier may become wider.
+
+    For classifiers, a second optimisation in Z, B and b fits the labels. With :math:`U_{ij} = \pm 1` the sign of
+    :math:`F_{ij}` it minimises the sum of :math:`(F_{ij} - S_{ij})^2` where :math:`|F_{ij}| < 1`, and of
+    :math:`\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2` elsewhere, with mu = 0.01. Binary classifiers without
+    the class of row i are left out. U is taken from the labels y instead of F with ``neighbours``, or if a short trial
+    fit shows fewer errors on held-out rows: by a standard error below 4 096 rows; from there on unless it has more
+    errors by a standard error. There is then no noise, the second term counts everywhere, and mu is 0.1, or 0.01 if
+    this gives fewer errors on held-out rows.
 
     Parameters
     ----------

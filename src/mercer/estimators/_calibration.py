@@ -21,6 +21,16 @@ class NoProbabilities:
         )
 
 
+def has_probabilities(search: Any) -> bool:
+    """Return True, or raise an AttributeError unless a search fits probabilities; for ``available_if``."""
+    if search.calibration is None or not search.refit:
+        raise AttributeError(
+            f"calibration = {search.calibration!r} and refit = {search.refit!r} give no probabilities; fit "
+            f"{type(search).__name__}(calibration='sigmoid') with refit=True."
+        )
+    return True
+
+
 class _GivenValues(ClassifierMixin, BaseEstimator):
     """A classifier whose points are their decision values."""
 

@@ -11,7 +11,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils.metaestimators import available_if
 
 from mercer._common import Array, PointsLike, check_choice
-from mercer.estimators._calibration import calibrated, fit_calibration
+from mercer.estimators._calibration import calibrated, fit_calibration, has_probabilities
 from mercer.estimators._classifier import ClassificationProblem, store_coefficients
 from mercer.estimators._inherited import BaseEstimator, ClassifierMixin
 from mercer.estimators._portable import portable
@@ -153,7 +153,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         """
         return self._fitted().decision_function(X)
 
-    @available_if(lambda self: self.refit and self.calibration is not None)
+    @available_if(has_probabilities)
     @portable
     def predict_proba(self, X: PointsLike) -> Any:
         """Return the probabilities of the classes for new points.

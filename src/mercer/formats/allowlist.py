@@ -90,7 +90,7 @@ def estimator(name: str) -> type[Any]:
 
 def listed_estimators() -> str:
     """Return the names of all estimators that a file may contain, for messages."""
-    return f"{', '.join(ESTIMATORS)}; of scikit-learn Pipeline, {', '.join(SCIKIT_LEARN)}"
+    return f"the estimators of Mercer and, of scikit-learn, Pipeline, {', '.join(SCIKIT_LEARN)}"
 
 
 def is_storable_estimator(thing: Any) -> bool:

@@ -107,9 +107,9 @@ def _encode(value, into):
         into.refuse(f"{name} is a Python function, {_IS_CODE}")
     if hasattr(value, "get_params"):
         into.refuse(
-            f"a model file cannot hold {type(value).__module__}.{name}; it holds {allowlist.listed_estimators()}. Save "
-            "the parts that it holds, such as the last step of a pipeline, or keep the whole with joblib, whose files "
-            "run code when loaded."
+            f"a model file cannot hold {type(value).__module__}.{name}; save a part that it can hold, such as the last "
+            "step of a pipeline, or keep the whole with joblib, whose files run code when loaded. A file can hold "
+            f"{allowlist.listed_estimators()}."
         )
     return into.refuse(
         f"a model file cannot hold the type {type(value).__module__}.{name}; it holds numbers, strings, arrays, "

@@ -44,6 +44,12 @@ VERSION = 1
 _START = len(MAGIC) + 32 + 8
 _ALIGNED = 64
 _LONGEST_HEADER = 2**26
+# Other files by their first bytes, and what to do with them.
+_OTHER_FILES = (
+    (b"\x80", "it looks like a pickle, which Mercer never loads: joblib or pickle reads it, and runs code in it"),
+    (b"svm_type", "it looks like a model of LIBSVM: use mercer.as_expansion(path)"),
+)
+_NO_MODEL = "give a file that mercer.save wrote"
 _DTYPE = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[48]|<U[1-9]\d{0,5}")
 _TOP = (BaseEstimator, Pipeline, Kernel, Expansion, FittedExpansion)
 # Errors that constructors and lookups raise for parts that do not fit.
@@ -214,8 +220,9 @@ def _require_model(model):
     foreign = isinstance(last, BaseEstimator) and not type(last).__module__.startswith("mercer.")
     if isinstance(last, type) or foreign or not isinstance(last, _TOP):
         raise TypeError(
-            f"model must be a fitted estimator of Mercer, a kernel or an expansion, got {type(last).__name__}; save "
-            "the estimator in it, such as best_estimator_, alone or after scalers in a pipeline."
+            f"model must be a fitted estimator of Mercer, a kernel or an expansion, got {type(last).__name__} of "
+            f"{type(last).__module__}; save the estimator in it, such as best_estimator_, alone or after scalers in a "
+            "pipeline, or mercer.as_expansion(model) of a kernel model of scikit-learn."
         )
     if isinstance(model, BaseEstimator):
         check_is_fitted(model)
@@ -264,8 +271,10 @@ def parse(content: Array) -> Any:
     """Return the model in the bytes of a model file (uint8 array); its arrays are views of them."""
     start = content[:_START].tobytes()
     if start[: len(MAGIC)] != MAGIC:
-        hint = " It looks like a pickle, which Mercer never loads." if start[:1] == b"\x80" else ""
-        raise ModelFileError(f"the file is not a Mercer model file: it starts with {start[:8]!r}, not {MAGIC!r}.{hint}")
+        remedy = next((text for mark, text in _OTHER_FILES if start.startswith(mark)), _NO_MODEL)
+        raise ModelFileError(
+            f"the file is not a Mercer model file: it starts with {start[:8]!r}, not {MAGIC!r}; {remedy}."
+        )
     if len(start) < _START:
         raise ModelFileError(f"the file has {len(start)} bytes; a model file has at least {_START}.")
     if hashlib.sha256(memoryview(content)[len(MAGIC) + 32 :]).digest() != start[len(MAGIC) : len(MAGIC) + 32]:

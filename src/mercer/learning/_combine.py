@@ -72,9 +72,9 @@ def combine(
 ) -> Kernel:
     r"""Return the sum of several kernels with nonnegative weights that are learned from labels.
 
-    Kernels of useful points of view get weights, kernels of noise get none. Weights are such that the variance of the
-    points in feature space, tr(H K H) / n, is 1: a support vector machine with the sum needs values of C near those
-    for a Gaussian kernel.
+    Kernels that help to predict the labels get positive weights, kernels of noise get weights near 0. The weights are
+    scaled such that the variance of the points in feature space, tr(H K H) / n, is 1: a support vector machine with the
+    sum then needs values of C near those for a Gaussian kernel.
 
     * "alignment": the weights of the largest centred alignment with y (see `mercer.alignment`), by a quadratic
       programme.
