@@ -20,10 +20,10 @@ from mercer.linalg.operators import Centred, InnerProducts, centred, epsilon
 from mercer.linalg.smallest_eigenvalue import smallest
 
 if TYPE_CHECKING:
+    from mercer._compute.symmetric import Stored
     from mercer.expansion import Expansion
     from mercer.kernels.base import Kernel
     from mercer.linalg.eigh import Eigenpairs
-    from mercer.linalg.operators import Stored
 
 # Lanczos starts from at most this many vectors and at most a tenth: a tenth of the cost of one product.
 _START_POINTS, _START_SHARE, _START_TOL = 1_000, 10, 1e-3
@@ -84,9 +84,9 @@ def svd(
     Notes
     -----
     Dense LAPACK for at most 2 000 vectors or n >= m / 8, O(m^3). Otherwise block Lanczos from the components of evenly
-    spaced vectors, about eight products with the matrix, which is stored where it fits the budget, in the type of the
-    points; beyond it each product evaluates m^2 kernel values. Eigenvalues below m eps max(lambda_max, 8 max
-    |phi_i|^2) are cut. The vectors U are orthonormal to about eps (s_1 / s_n)^2.
+    spaced vectors, about eight products with the matrix. Half of it is stored where this fits the budget, in the type
+    of the points; beyond it each product evaluates up to m^2 kernel values. Eigenvalues below m eps max(lambda_max,
+    8 max |phi_i|^2) are cut. The vectors U are orthonormal to about eps (s_1 / s_n)^2.
 
     References
     ----------

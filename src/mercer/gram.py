@@ -46,7 +46,8 @@ class Gram:
     Notes
     -----
     Every product ``G @ V`` evaluates n m kernel values, one tile in memory at a time, or none if the kernel has
-    features, F (F' V), such as counts of substrings. ``G[I, J]`` evaluates that block only.
+    features, F (F' V), such as counts of substrings. Where Z is X and the kernel a function of distances or of inner
+    products, half of them are evaluated: a tile serves as its transpose too. ``G[I, J]`` evaluates that block only.
 
     Examples
     --------

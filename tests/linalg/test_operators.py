@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.linalg.operators import Centred, InnerProducts, Negated, Shifted, Stored, Weighted, centred, epsilon
+from mercer._compute.symmetric import Stored
+from mercer.linalg.operators import Centred, InnerProducts, Negated, Shifted, Weighted, centred, epsilon
 
 rng = np.random.default_rng(0)
 X, SCALE = rng.standard_normal((30, 3)), rng.integers(0, 4, 30).astype(float)

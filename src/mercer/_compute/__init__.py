@@ -6,7 +6,7 @@ from mercer._compute import devices
 
 
 def pick_backend(kernel, *points):
-    """Return the module with ``dense``, ``matmul``, ``vjp`` and ``diag`` for a kernel and its containers of points.
+    """Return the module with ``dense``, ``matmul``, ``stored`` and ``vjp`` for a kernel and its containers of points.
 
     The number of points does not matter.
     """

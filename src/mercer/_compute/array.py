@@ -1,6 +1,6 @@
-"""Backend for any array library, and reference for the compiled backend: dense, matmul and vjp on tiles.
+"""Backend for any array library, and reference for the compiled backend: dense, matmul, stored and vjp on tiles.
 
-Only ``dense`` stores more than one tile of kernel values.
+Only ``dense`` and ``stored`` store more than one tile of kernel values.
 """
 
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer._compute.loops import mirror as mirror_triangle
 from mercer._compute.points import Points, as_rows, join_points
+from mercer._compute.symmetric import stored_blocks
 from mercer._compute.tile import Tile
 
 _TILE_BYTES = 32 * 2**20
@@ -102,6 +103,11 @@ def product(K, V, dtype, pieces=None):
         stop = min(start + _COLUMNS, K.shape[1])
         total += xp.astype(xp.astype(K[:, start:stop], dtype, copy=False) @ V[start:stop, :], xp.float64)
     return xp.astype(total, dtype, copy=False)
+
+
+def stored(kernel, X, tile=Tile) -> Any:
+    """Return K(X, X) of a symmetric kernel in memory, see ``symmetric.Stored``."""
+    return stored_blocks(lambda Y, Z: dense(kernel, Y, Z, tile), X)
 
 
 def vjp(kernel, X, Z, weights, tile=Tile) -> Any:

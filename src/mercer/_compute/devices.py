@@ -19,6 +19,7 @@ import numpy as np
 
 from mercer._compute import array
 from mercer._compute.points import Points
+from mercer._compute.symmetric import stored_blocks
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -170,6 +171,11 @@ def matmul(kernel: Any, X: Points, Z: Points, V: Any, pieces: Any = None) -> Any
     """Return K(X, Z) @ V (n, p); only V and the product are copied between the memories in each call."""
     X, Z, V = _put(X), _put(Z), _place.get().put(np.asarray(V))
     return _as_numpy(backend_of(X).matmul(kernel, X, Z, V, pieces))
+
+
+def stored(kernel: Any, X: Points) -> Any:
+    """Return K(X, X) of a symmetric kernel in the main memory, see ``symmetric.Stored``."""
+    return stored_blocks(lambda Y, Z: dense(kernel, Y, Z), X)
 
 
 def vjp(kernel: Any, X: Points, Z: Points, weights: Any) -> Any:

@@ -1,11 +1,11 @@
-"""Compiled backend for rows in NumPy arrays: dense, matmul and vjp, on several threads.
+"""Compiled backend for rows in NumPy arrays: dense, matmul, stored and vjp, on several threads.
 
 A kernel that is a profile of one scalar runs in fused loops; other kernels combine tiles that come from these loops.
 """
 
 from typing import Any
 
-from mercer._compute import array, loops
+from mercer._compute import array, loops, symmetric
 from mercer._compute.profile import check_range, evaluate_profile, parameters
 from mercer._compute.tile import Tile
 
@@ -38,7 +38,17 @@ def matmul(kernel, X, Z, V, pieces=None) -> Any:
     """Return K(X, Z) @ V (n, p), or the products of q pieces (n, q p), see ``array.matmul``."""
     if kernel.scalar is None:
         return array.matmul(kernel, X, Z, V, pieces, CompiledTile)
-    return loops.matmul(*_formula(kernel, kernel.scalar, X, Z), V, pieces, Z.memo)
+    formula = _formula(kernel, kernel.scalar, X, Z)
+    if X is Z and pieces is None:
+        return symmetric.matmul(*formula[:4], V, Z.memo)
+    return loops.matmul(*formula, V, pieces, Z.memo)
+
+
+def stored(kernel, X) -> Any:
+    """Return K(X, X) in memory, see ``symmetric.Stored``."""
+    if kernel.scalar is None:
+        return array.stored(kernel, X, CompiledTile)
+    return symmetric.stored(*_formula(kernel, kernel.scalar, X, X)[:4])
 
 
 def vjp(kernel, X, Z, weights) -> Any:

@@ -18,7 +18,7 @@ from mercer._compute.profile import apply_profile, compiling, within_range
 from mercer._compute.threads import check_cancelled, run_tasks
 from mercer._compute.tile import COINCIDENCE
 
-_COLUMNS = 512
+COLUMNS = 512
 # Rows and columns of a tile that is transposed: whole cache lines are read and written.
 _CORNER = 32
 # Bytes of a tile: half of a second-level cache of 2 MB, and enough rows for the full speed of BLAS.
@@ -29,6 +29,8 @@ _DIRECT = 8
 _LANES = 4
 # Kernel values, or numbers of a copy, of one task: fewer take less time than starting a second task.
 _SINGLE = 1 << 16
+# Multiplications of a product whose operands OpenBLAS does not copy; with fewer rows than the least it is slower.
+_UNCOPIED, _LEAST_UNCOPIED = 1_000_000, 32
 # Weights that one task requests at a time.
 _WEIGHTS = 1 << 22
 
@@ -39,7 +41,7 @@ def tile(profile, kind, parameters, X, Z, order=0):
     X and Z are C-contiguous, of one type and centred near 0 for distances, whose error is a few eps (|x|^2 + |z|^2)
     beyond 8 coordinates. For Z the same object as X, half is computed: exactly symmetric, with an exact diagonal.
     """
-    plan = _Plan(profile, kind, parameters, X, Z, order)
+    plan = Plan(profile, kind, parameters, X, Z, order)
     K = allocate((len(X), len(Z)), X.dtype)
 
     def fill(rows):
@@ -61,7 +63,7 @@ def matmul(profile, kind, parameters, X, Z, V, pieces=None, keep=None):
     With ``pieces``, q slices of rows of Z: the products K(X, Z[piece]) @ V[piece] side by side (n, q p).
     ``keep(key, function)`` returns ``function()`` and may keep it, the copy of Z, for the next product with Z.
     """
-    plan = _Plan(profile, kind, parameters, X, Z, keep=keep)
+    plan = Plan(profile, kind, parameters, X, Z, keep=keep)
     V = np.ascontiguousarray(V, X.dtype)
     pieces = [slice(0, len(Z))] if pieces is None else pieces
     shares = [_shares(columns, pieces) for columns in plan.columns]
@@ -69,10 +71,9 @@ def matmul(profile, kind, parameters, X, Z, V, pieces=None, keep=None):
 
     def multiply(rows):
         total = np.zeros((len(pieces), rows.stop - rows.start, V.shape[1]))
-        part = np.empty(total.shape[1:], X.dtype)
         for j, block in plan.blocks(rows):
             for piece, own, places in shares[j]:
-                total[piece] += np.matmul(block[:, own], V[places], out=part)
+                total[piece] += thin_product(block[:, own], V[places])
         result[rows] = total.transpose(1, 0, 2)
 
     plan.run(multiply)
@@ -91,7 +92,7 @@ def gradient(profile, kind, parameters, X, Z, W):
     It is sum_j 2 W_ij k'(s_ij) (x_i - z_j) for distances, where infinite k' count as 0 (a kink), and
     sum_j W_ij k'(s_ij) z_j for products. W is an array (n, m) or a thread-safe function of a slice of rows.
     """
-    plan = _Plan(profile, kind, parameters, X, Z, order=1, row_bound=_WEIGHTS // max(1, len(Z)) or 1)
+    plan = Plan(profile, kind, parameters, X, Z, order=1, row_bound=_WEIGHTS // max(1, len(Z)) or 1)
     weights_of = W if callable(W) else W.__getitem__
     result = np.empty_like(X)
 
@@ -109,7 +110,27 @@ def gradient(profile, kind, parameters, X, Z, W):
     return result
 
 
-class _Plan:
+def thin_product(A, V):
+    """Return A @ V for V with few columns, some rows at a time."""
+    step = uncopied_rows(V)
+    if not step or V.shape[1] == 1:
+        return A @ V
+    out = np.empty((len(A), V.shape[1]), V.dtype)
+    for rows in cut(len(A), step):
+        np.matmul(A[rows], V, out=out[rows])
+    return out
+
+
+def uncopied_rows(V):
+    """Return a number of rows of products with V that take the time of their multiplications alone, 0 where none do.
+
+    OpenBLAS copies the operands of larger products, which takes as long as the product where V has few columns.
+    """
+    step = _UNCOPIED // V.size // 16 * 16
+    return step if step >= _LEAST_UNCOPIED else 0
+
+
+class Plan:
     """Cut of a block into tiles, and the computation of one tile of profile values."""
 
     def __init__(self, profile, kind, parameters, X, Z, order=0, row_bound=None, keep=None):
@@ -117,12 +138,12 @@ class _Plan:
         self.radial = kind == "radial"
         self.mirrored = X is Z
         self._direct = self.radial and X.shape[1] <= _DIRECT
-        most = _TILE // (_COLUMNS * X.itemsize)
+        most = _TILE // (COLUMNS * X.itemsize)
         # few rows are cut finer to occupy several threads; little work is one task
         tasks = min(8, max(1, len(X) * len(Z) // _SINGLE))
         fine = max(16, -(-len(X) // tasks))
         self._step = max(1, min(row_bound or most, most, fine))
-        self.columns = _cut(len(Z), _COLUMNS)
+        self.columns = cut(len(Z), COLUMNS)
         self._rights = self._right_sides(Z) if keep is None else keep(("prepared", kind), lambda: self._right_sides(Z))
         self._parameters = tuple(X.dtype.type(value) for value in within_range(parameters, np.finfo(X.dtype)))
         # an infinite slope at 0 multiplies the rounding error of a distance near 0 by a thousand
@@ -147,7 +168,7 @@ class _Plan:
 
     def run(self, function):
         """Call ``function(rows)`` for slices of all rows, on several threads."""
-        tiles = _cut(len(self.X), self._step)
+        tiles = cut(len(self.X), self._step)
 
         def task(index):
             # the caller checks that values are finite
@@ -159,7 +180,7 @@ class _Plan:
     def blocks(self, rows):
         """Yield j and the values of some rows and the j-th column tile, in shared memory: new pages cost as exp."""
         left = self.left(rows)
-        memory = np.empty(len(left) * _COLUMNS, self.X.dtype)
+        memory = np.empty(len(left) * COLUMNS, self.X.dtype)
         for j, right in enumerate(self._rights):
             block = memory[: len(left) * right.shape[1]].reshape(len(left), -1)
             self.values(left, rows, j, block)
@@ -184,8 +205,9 @@ class _Plan:
             np.matmul(left, right, out=block[:, start : start + right.shape[1]])
             if self._kinked:
                 recompute_coincident(left, right, block, start, self.X.dtype.type(COINCIDENCE))
-            if self.mirrored and self.radial:
-                same = np.arange(max(rows.start, columns.start), min(rows.stop, columns.stop))
+            first, last = max(rows.start, columns.start), min(rows.stop, columns.stop)
+            if self.mirrored and self.radial and first < last:
+                same = np.arange(first, last)
                 block[same - rows.start, same - columns.start + start] = 0
         self._finish(left, right, block, start, self._parameters)
 
@@ -196,7 +218,8 @@ def has_kink(profile, parameters, dtype):
     return not np.isfinite(apply_profile(profile, np.zeros(1, dtype), parameters, order=1)[0])
 
 
-def _cut(n, step):
+def cut(n, step):
+    """Return the slices of n points, ``step`` each."""
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 

@@ -11,6 +11,7 @@ from mercer._common import check_integer
 from mercer._compute.memory import human_bytes, parse_memory, refusal
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
+from mercer._compute.symmetric import count_values
 from mercer.gram import Gram
 from mercer.kernels.shorthand import as_kernel
 from mercer.learning.tuning import check_tune, tuning_bytes, tuning_refusal
@@ -182,16 +183,17 @@ def _kernel_pca(model, n):
     basis = 8 * n * (2 * lanczos.basis_size(k) + _RESIDUALS * (k + width) + _BLOCKS * width)
     flops = _PRODUCTS * (2.0 * n * n * width + 4.0 * n * lanczos.basis_size(k) * width)
     assumed = f"seconds assume {_PRODUCTS} products"
-    if 8 * n * n <= memory:
+    matrix = 8 * count_values(n)
+    if matrix <= memory:
         return Need(
             "stored",
-            8 * n * n + basis,
-            f"the matrix fits memory = {human_bytes(memory)}; {assumed}",
-            2.0 * n * n,
+            matrix + basis,
+            f"half of the matrix fits memory = {human_bytes(memory)}; {assumed}",
+            float(n) ** 2,
             flops,
         )
-    reason = f"the matrix of {human_bytes(8 * n * n)} exceeds memory = {human_bytes(memory)}; {assumed}"
-    return Need("lazy", basis, reason, (_PRODUCTS + 1.0) * n * n, flops, instead=_FEWER_COMPONENTS)
+    reason = f"half of the matrix, {human_bytes(matrix)}, exceeds memory = {human_bytes(memory)}; {assumed}"
+    return Need("lazy", basis, reason, (_PRODUCTS + 1.0) * n * n / 2, flops, instead=_FEWER_COMPONENTS)
 
 
 def _least_squares(model, n):
@@ -207,7 +209,7 @@ def _least_squares(model, n):
         return Need(need.route, need.bytes, need.reason, float(n) ** 2, float(n) ** 3 / 3)
     r = preconditioner_rank(n, memory)
     reason = f"two matrices exceed memory = {human_bytes(memory)}; seconds assume {_STEPS} steps"
-    return Need("lazy", 12 * n * r + 48 * n, reason, (_STEPS + 1.0) * n * n + n * r, 6.0 * n * r * r)
+    return Need("lazy", 12 * n * r + 48 * n, reason, (_STEPS + 1.0) * n * n / 2 + n * r, 6.0 * n * r * r)
 
 
 def _ridge(model, n):
@@ -348,7 +350,8 @@ def _rates(kernel, d):
     if kernel.tags.points == "indices":
         return flop, flop, cube
     X, V = np.abs(rng.standard_normal((_POINTS, d))), rng.standard_normal((_POINTS, 16))
-    gram = Gram(kernel.resolve(X), X)
+    # other points: a product with a symmetric matrix evaluates half of it
+    gram = Gram(kernel.resolve(X), X, X.copy())
     return _shortest(lambda: gram @ V) / _POINTS**2, flop, cube
 
 

@@ -21,10 +21,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer._common import Array, Memory
-from mercer._compute.array import product
+from mercer._compute import pick_backend
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.points import widened
+from mercer._compute.symmetric import count_values
 
 
 class InnerProducts:
@@ -50,16 +51,17 @@ class InnerProducts:
         return self._phi[:, rows].inner(self._phi[:, columns])
 
     def stored(self) -> Any:
-        """Return these inner products with their matrix in memory, where it fits the budget and saves kernel values.
+        """Return these inner products in memory, half of them, where this fits the budget and saves kernel values.
 
         Not for coefficients, features, or a matrix that is given.
         """
-        phi, m = self._phi, len(self._phi)
+        phi = self._phi
         lazy = phi.coef is not None or phi.kernel.explicit or phi.kernel.tags.points == "indices"
-        needed = m * m * np.dtype(self.dtype).itemsize
+        needed = count_values(len(phi)) * np.dtype(self.dtype).itemsize
         if lazy or namespace_of(phi.points) is not NUMPY or needed > parse_memory(self._memory):
             return self
-        return Stored(np.asarray(phi.inner(phi)))
+        X = phi.prepared
+        return pick_backend(phi.kernel, X, X).stored(phi.kernel, X)
 
     def dense(self) -> Array:
         """Return the matrix in float64, symmetric to the last bit."""
@@ -79,33 +81,6 @@ class InnerProducts:
         M = xp.astype(M, xp.float64)
         # features give a symmetric matrix; coefficients leave rounding
         return M if phi.coef is None else (M + M.T) / 2
-
-
-class Stored:
-    """A symmetric matrix in memory, in the type of the points: products in that type, summed in float64."""
-
-    shape: Any
-    dtype: Any
-
-    __array_ufunc__: ClassVar[None] = None
-
-    def __init__(self, matrix: Array) -> None:
-        self._matrix = matrix
-        self.shape, self.dtype = matrix.shape, matrix.dtype
-
-    def __matmul__(self, V: Array) -> Any:
-        return product(self._matrix, V, self.dtype)
-
-    def diagonal(self) -> Any:
-        """Return the diagonal (n,)."""
-        return self._matrix.diagonal()
-
-    def __getitem__(self, index: tuple[Any, ...]) -> Any:
-        return self._matrix[np.ix_(*_positions(index, self.shape[0]))]
-
-    def dense(self) -> Any:
-        """Return a copy of the matrix in float64."""
-        return self._matrix.astype(np.float64)
 
 
 class Weighted:

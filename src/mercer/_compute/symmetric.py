@@ -1,0 +1,166 @@
+"""Symmetric matrices of kernel values: each tile below the diagonal is computed once and serves as its transpose too.
+
+Tiles are cut by the number of points alone, and sums have a fixed order: the number of threads changes no result.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+
+from mercer._compute.loops import COLUMNS, Plan, cut, mirror, uncopied_rows
+from mercer._compute.memory import allocate
+from mercer._compute.threads import check_cancelled, run_tasks
+
+# Rows of tiles whose products are added up before the next begin, and tasks that share them.
+_STRIP, _TASKS = 2, 16
+
+
+def matmul(profile, kind, parameters, X, V, keep):
+    """Return K(X, X) @ V (n, p) without storing K; half of its values are computed, see ``loops.matmul``."""
+    plan = Plan(profile, kind, parameters, X, X, keep=keep)
+    return _multiply(lambda strip: _computed(plan, strip), np.ascontiguousarray(V, X.dtype))
+
+
+def _computed(plan, strip):
+    """Return the function of i, j and memory that computes a tile; rows i of the strip are prepared once."""
+    lefts = {i: plan.left(plan.columns[i]) for i in strip}
+
+    def tile(i, j, memory):
+        height, width = _size(plan.columns[i]), _size(plan.columns[j])
+        block = memory[: height * width].reshape(height, width)
+        plan.values(lefts[i], plan.columns[i], j, block)
+        return block
+
+    return tile
+
+
+def _multiply(tiles, V):
+    """Return the product of a symmetric matrix with V (n, p), summed in float64 over tiles, in the type of V.
+
+    ``tiles(strip)`` returns a function of i in the strip, j <= i and memory: rows i and columns j of the matrix.
+    """
+    places = cut(len(V), COLUMNS)
+    total, memories = np.zeros(V.shape), []
+    for first in range(0, len(places), _STRIP):
+        strip = range(first, min(first + _STRIP, len(places)))
+        rows = slice(places[first].start, places[strip[-1]].stop)
+        tile, tasks = tiles(strip), min(_TASKS, strip.stop)
+        sums = np.zeros((tasks, _size(rows), V.shape[1]))
+
+        def multiply(task, strip=strip, rows=rows, tile=tile, tasks=tasks, sums=sums):
+            # new pages take as long as exp
+            memory = memories.pop() if memories else np.empty(COLUMNS * COLUMNS, V.dtype)
+            for j in range(task, strip.stop, tasks):
+                for i in range(max(j, strip.start), strip.stop):
+                    check_cancelled()
+                    block = tile(i, j, memory)
+                    inner = slice(places[i].start - rows.start, places[i].stop - rows.start)
+                    # no other task has these columns
+                    across = total[places[j]] if i > j else None
+                    _add_products(block, V[places[j]], V[places[i]], sums[task, inner], across)
+            memories.append(memory)
+
+        # the caller checks that values are finite
+        with np.errstate(all="ignore"):
+            run_tasks(multiply, tasks)
+        total[rows] += sums.sum(axis=0)
+    return total.astype(V.dtype, copy=False)
+
+
+def _add_products(block, right, left, along, across):
+    """Add block @ right to ``along``, and block' @ left to ``across`` unless it is None, while rows are in cache."""
+    for rows in cut(len(block), uncopied_rows(right) or len(block)):
+        along[rows] += block[rows] @ right
+        if across is not None:
+            across += block[rows].T @ left[rows]
+
+
+class Stored:
+    """A symmetric matrix (n, n) in memory: its tiles on and below the diagonal, one after the other.
+
+    An operator, see ``linalg.operators``; products are computed in its type and summed in float64.
+    """
+
+    __array_ufunc__: ClassVar[None] = None
+
+    def __init__(self, n, dtype):
+        self.shape, self.dtype = (n, n), np.dtype(dtype)
+        self.places = cut(n, COLUMNS)
+        self._values = allocate(count_values(n), dtype)
+
+    def tile(self, i, j):
+        """Return rows i and columns j <= i, counted in tiles."""
+        height, width = _size(self.places[i]), _size(self.places[j])
+        start = _start(i, j, height)
+        return self._values[start : start + height * width].reshape(height, width)
+
+    def __matmul__(self, V):
+        return _multiply(lambda _: lambda i, j, _: self.tile(i, j), np.ascontiguousarray(V, self.dtype))
+
+    def diagonal(self):
+        """Return the diagonal (n,)."""
+        return self._entries(*[np.arange(self.shape[0])] * 2)
+
+    def __getitem__(self, index):
+        rows, columns = (np.ravel(np.arange(self.shape[0])[each]) for each in index)
+        return self._entries(rows[:, None], columns)
+
+    def _entries(self, rows, columns):
+        above, below = np.minimum(rows, columns), np.maximum(rows, columns)
+        tiles = below // COLUMNS, above // COLUMNS
+        height, width = (np.minimum(COLUMNS, self.shape[0] - COLUMNS * tile) for tile in tiles)
+        return self._values[_start(*tiles, height) + below % COLUMNS * width + above % COLUMNS]
+
+    def dense(self):
+        """Return the matrix in float64."""
+        K = np.empty(self.shape)
+        for i, rows in enumerate(self.places):
+            for j, columns in enumerate(self.places[: i + 1]):
+                tile = self.tile(i, j)
+                K[rows, columns] = tile
+                K[columns, rows] = tile.T
+        return K
+
+
+def stored(profile, kind, parameters, X):
+    """Return the profile's values at all pairs of points, each computed once, see ``loops.tile``."""
+    plan, K = Plan(profile, kind, parameters, X, X), Stored(len(X), X.dtype)
+
+    def fill(task):
+        # the longest rows first
+        i = len(K.places) - 1 - task
+        left = plan.left(K.places[i])
+        for j in range(i + 1):
+            plan.values(left, K.places[i], j, K.tile(i, j))
+        mirror(K.tile(i, i), 0, len(left))
+
+    with np.errstate(all="ignore"):
+        run_tasks(fill, len(K.places))
+    return K
+
+
+def stored_blocks(block, X):
+    """Return the matrix of values ``block(Y, Z)`` for points Y and Z taken of X, the same object on the diagonal."""
+    K = Stored(len(X), X.dtype)
+    for i, rows in enumerate(K.places):
+        Y = X.take(rows)
+        for j, columns in enumerate(K.places[:i]):
+            K.tile(i, j)[:] = block(Y, X.take(columns))
+        K.tile(i, i)[:] = block(Y, Y)
+    return K
+
+
+def count_values(n):
+    """Return the number of values that `Stored` holds for a matrix of order n."""
+    last = (n - 1) // COLUMNS
+    height = n - last * COLUMNS
+    return _start(last, last, height) + height * height
+
+
+def _start(i, j, height):
+    """Return the place of the first value of a tile of some height; all rows of tiles above are full."""
+    return i * (i + 1) // 2 * COLUMNS * COLUMNS + j * COLUMNS * height
+
+
+def _size(places):
+    return places.stop - places.start
