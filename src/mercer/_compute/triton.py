@@ -22,9 +22,9 @@ from mercer._compute import array
 from mercer._compute.symbols import PAIRS, folded, ordered, trace
 from mercer._compute.tile import COINCIDENCE
 
-__all__ = ["dense", "matmul", "vjp"]
+__all__ = ["dense", "matmul", "stored", "vjp"]
 
-dense, vjp = array.dense, array.vjp
+dense, stored, vjp = array.dense, array.stored, array.vjp
 
 _logger = logging.getLogger(__name__)
 # Operations of symbols; other kernels take the tiles of ``array``.
