@@ -49,7 +49,8 @@ def tile(profile, kind, parameters, X, Z, order=0):
         for j, columns in enumerate(plan.columns):
             if plan.mirrored and columns.start >= rows.stop:
                 break
-            plan.values(left, rows, j, K[rows], columns.start)
+            # values above the diagonal are copied
+            plan.values(left, rows, j, K[rows], columns.start, rows.stop if plan.mirrored else None)
 
     plan.run(fill)
     if plan.mirrored:
@@ -197,10 +198,15 @@ class Plan:
         # [x, |x|^2, 1] . [-2 z, 1, |z|^2] = |x - z|^2: the matrix product adds the norms
         return bordered(np.ascontiguousarray(X), factor, place) if self.radial else X
 
-    def values(self, left, rows, j, block, start=0):
-        """Write the values of some rows and the j-th column tile to the columns of ``block`` from ``start`` on."""
+    def values(self, left, rows, j, block, start=0, stop=None):
+        """Write the values of some rows and the j-th column tile to the columns of ``block`` from ``start`` on.
+
+        ``stop`` is the number of the first column that is not needed.
+        """
         check_cancelled()
         right, columns = self._rights[j], self.columns[j]
+        if stop is not None and stop < columns.stop:
+            right = np.ascontiguousarray(right[:, : stop - columns.start])
         if not self._direct:
             np.matmul(left, right, out=block[:, start : start + right.shape[1]])
             if self._kinked:
