@@ -180,6 +180,8 @@ def kept_product(kernel: Kernel, X: Any, vectors: Any, coef: Array, pieces: list
 def prepare_product(kernel: Kernel, vectors: Any, coef: Array, pieces: list[slice] | None = None) -> None:
     """Compute now what ``kept_product`` keeps, so that the first prediction does not wait for it."""
     if _can_keep(kernel, vectors):
+        # vectors of a fit are admitted already
+        keep_points(vectors, lambda array: array)
         kept_product(kernel, vectors[:1], vectors, coef, pieces)
 
 

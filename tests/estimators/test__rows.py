@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.utils.validation import validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
 
 import mercer as mc
-from mercer.estimators._rows import validated_rows
+from mercer.estimators._rows import as_labels, validated_rows
 
 ROWS = np.random.default_rng(0).normal(size=(6, 3))
 PLAIN = ROWS, ROWS.astype(np.float32), ROWS[2:3]
@@ -58,3 +59,37 @@ def test_rows_without_names_warn_where_the_fit_had_names():
     model = mc.KernelPCA(2).fit(OTHERS["a table"])
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         validated_rows(model, ROWS, False)
+
+
+@pytest.mark.parametrize("X", [PLAIN[0], PLAIN[1], *OTHERS.values()], ids=["float64", "float32", *OTHERS])
+def test_rows_of_a_fit_are_copies_that_state_what_scikit_learn_states(X):
+    own, peer = mc.SVC(), mc.SVC()
+    for each in (own, peer):
+        each.feature_names_in_ = np.array(["earlier"], dtype=object)
+    found = validated_rows(own, X, True, order="C", copy=True)
+    expected = validate_data(peer, X, reset=True, dtype=[np.float64, np.float32], order="C", copy=True)
+    assert (found.dtype, own.n_features_in_) == (expected.dtype, peer.n_features_in_)
+    assert hasattr(own, "feature_names_in_") == hasattr(peer, "feature_names_in_")
+    np.testing.assert_array_equal(found, expected)
+    assert not np.shares_memory(found, X)
+
+
+def test_one_row_is_refused_in_a_fit_as_by_scikit_learn():
+    with pytest.raises(ValueError, match="minimum of 2 is required"):
+        validated_rows(mc.SVC(), ROWS[:1], True, order="C", copy=True)
+
+
+@pytest.mark.parametrize("labels", [[0, 1] * 15, [True, False] * 15, list("ab") * 15, [1.0, 2.0] * 15, list(range(30))])
+def test_labels_are_what_scikit_learn_makes_of_them(labels, recwarn):
+    X, y = np.zeros((30, 1)), np.array(labels)
+    expected = column_or_1d(y)
+    check_classification_targets(y)
+    warned = len(recwarn)
+    # many classes cause a warning
+    assert warned == (len(set(labels)) == 30)
+    found = as_labels(X, y, "SVC")
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == expected.dtype
+    assert len(recwarn) == 2 * warned
+    with pytest.raises(ValueError, match="30 rows, y has 29"):
+        as_labels(X, y[:-1], "SVC")

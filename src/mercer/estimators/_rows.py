@@ -18,8 +18,8 @@ from mercer._compute.targets import refuse_targets
 
 def validated_rows(model: Any, X: Any, reset: bool, **options: Any) -> Any:
     """Return rows validated by scikit-learn, float32 or float64; errors name the entry that no estimator can read."""
-    if not reset and _are_plain(X, model):
-        return X
+    if _are_plain(X) and (len(X) > 1 if reset else _has_columns(X, model)):
+        return _first_rows(X, model) if reset else X
     refuse_unreadable(X, "X")
     _refuse_columns(X)
     options |= {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
@@ -33,17 +33,28 @@ def validated_rows(model: Any, X: Any, reset: bool, **options: Any) -> Any:
         raise
 
 
-def _are_plain(X, model):
-    """Return whether scikit-learn would return X as it is: its checks take half of the prediction of a row."""
+def _are_plain(X):
+    """Return whether scikit-learn would take X as it is: its checks take half of the prediction of a row."""
     return (
         type(X) is np.ndarray
+        and X.ndim == 2
         and X.dtype in (np.float64, np.float32)
         and X.flags.c_contiguous
         and X.size > 0
-        and X.shape[1:] == (getattr(model, "n_features_in_", None),)
-        and not hasattr(model, "feature_names_in_")
         and has_finite_sum(X)
     )
+
+
+def _has_columns(X, model):
+    """Return whether rows have as many columns as those of the fit, which had no names."""
+    return X.shape[1] == getattr(model, "n_features_in_", None) and not hasattr(model, "feature_names_in_")
+
+
+def _first_rows(X, model):
+    """Return a copy of the rows of a fit, and store what scikit-learn does."""
+    vars(model).pop("feature_names_in_", None)
+    model.n_features_in_ = X.shape[1]
+    return X.copy()
 
 
 def _refuse_columns(X):
@@ -80,12 +91,21 @@ def as_labels(X: Any, y: ArrayLike, model: Any) -> Any:
     """Return the labels of the rows of X as an array (n,), or raise; errors name the model."""
     if y is None:
         raise ValueError(f"{model} requires y to be passed, but the target y is None.")
+    if _are_plain_labels(y):
+        check_lengths(X, y)
+        return y
     refuse_targets(y)
     y = column_or_1d(y, warn=True)
     # before classes: missing rows may have them
     check_lengths(X, y)
     check_classification_targets(y)
     return y
+
+
+def _are_plain_labels(y):
+    """Return whether scikit-learn would return y as it is: its checks take a tenth of a small fit."""
+    # of more classes it warns
+    return type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu" and 2 * len(np.unique(y)) <= len(y)
 
 
 def refuse_underflow(X: Any) -> None:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from mercer._common import Array, check_positive, check_weights, warn
 from mercer._compute.points import Points, as_rows, count_points, take_points
 from mercer._compute.tile import Tile
-from mercer.kernels.base import inner_kernels
+from mercer.kernels.base import admit_pair, inner_kernels
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -76,16 +76,18 @@ def warn_degenerate(kernel: Kernel, X: Any) -> None:
     if n < 2 or not _has_rule(kernel):
         return
     points = take_points(X, _evenly_spaced(n, _DEGENERATE_ROWS))
-    K, own = _numpy(kernel(points)), _numpy(kernel.diag(points))
-    i, j = np.triu_indices(len(K), 1)
+    tile = Tile(*admit_pair(kernel, points, points), 0)
+    K, own = _numpy(kernel.evaluate(tile)), _numpy(kernel.diagonal(tile.X))
     with np.errstate(divide="ignore", invalid="ignore"):
-        related = abs(K[i, j]) / np.sqrt(own[i] * own[j])
+        unrelated = abs(K) < 1e-300 * np.sqrt(own[:, None] * own)
     rounding = 1e-6 if "float32" in str(getattr(points, "dtype", "")) else 1e-12
-    coincident = own[i] + own[j] - 2 * K[i, j] <= rounding * np.maximum(own[i], own[j])
-    for share, what, change in (
-        (np.mean(related < 1e-300), "are unrelated, k(x, z) = 0,", "wider"),
-        (np.mean(coincident), "have equal feature vectors, k(x, z) = k(x, x),", "narrower"),
+    coincident = own[:, None] + own - 2 * K <= rounding * np.maximum(own[:, None], own)
+    for found, what, change in (
+        (unrelated, "are unrelated, k(x, z) = 0,", "wider"),
+        (coincident, "have equal feature vectors, k(x, z) = k(x, x),", "narrower"),
     ):
+        # pairs of different points
+        share = (np.sum(found) - np.sum(found.diagonal())) / (len(K) * (len(K) - 1))
         if share > 0.99:
             # a function of inner products has no width
             remedy = f"a {change} kernel{_range(points)}" if _has_width(kernel) else "another kernel or other features"
