@@ -32,7 +32,7 @@ def test_training_rows_are_found_among_the_sorted_points():
 def test_support_vectors_are_stored_once_sorted_by_class():
     model, own = mc.SVC(), problem("ovo")
     coefs = [np.array([0.0, 1.0, -1.0, 0.0]), np.array([0.0, 2.0, 0.0, -2.0]), np.zeros(4)]
-    store_coefficients(model, own, coefs, [0.1, 0.2, 0.3])
+    store_coefficients(model, own, np.concatenate(coefs), np.array([0.1, 0.2, 0.3]))
     np.testing.assert_array_equal(model.support_, [5, 0, 3])
     np.testing.assert_array_equal(model.support_vectors_, X[[5, 0, 3]])
     np.testing.assert_array_equal(model.n_support_, [1, 1, 1])

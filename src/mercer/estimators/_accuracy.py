@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -14,10 +14,10 @@ from mercer._common import Array, warn
 from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._base import in_float64
 from mercer.linalg.convexity import warn_nonconvex
-from mercer.solvers._certify import Certificate, total
+from mercer.solvers._certify import Certificate
 from mercer.solvers.svm.bias import excess, slopes
 from mercer.solvers.svm.correction import is_doubtful
-from mercer.solvers.svm.dual import joined
+from mercer.solvers.svm.dual import joined, stops_of
 
 if TYPE_CHECKING:
     from mercer.estimators._svm import Problem
@@ -42,8 +42,8 @@ _SINGLE_ERROR = 1e-3
 def conclude(
     model: Any,
     problem: Problem,
-    duals: list[Dual],
-    solutions: list[Solution],
+    duals: Sequence[Dual],
+    solutions: Sequence[Solution],
     tol: float,
     error: float,
     recompute: Callable[..., Any],
@@ -61,14 +61,14 @@ def conclude(
     the model has coefficients of its own, rounded to float32: the certificate is then recomputed. ``outward`` is the
     part of the gap by which a boundary was moved on purpose.
     """
-    evidence = problem.evidence
-    found = total([each.certificate for each in solutions])
+    evidence, violation = problem.evidence, joined(solutions, "violation")
+    found = Certificate(*(float(joined(solutions, name).sum()) for name in ("primal", "value")), violation.max())
     largest = largest_value(problem.kernel, model.support_vectors_ if points is None else points)
-    unsure = any(each.violation > tol or is_doubtful(each, tol) for each in solutions)
+    unsure = violation.max() > tol or bool(is_doubtful(violation, joined(solutions, "noise"), tol).any())
     # targets of a regression may be far from 0
     blurred = float(np.finfo(np.float64).eps) * float(np.abs(joined(duals, "target")).max())
     noise, blind, rounded = _noise(solutions, error, ridge + largest, problem.dtype)
-    bias = np.array([each.bias for each in solutions])
+    bias = joined(solutions, "bias")
     moved = float(np.abs(bias - bias.astype(problem.dtype)).max())
     # of the losses, and of the quadratic form, whose errors of equal rows do not cancel
     slack = (blind + moved) * _reach(duals, solutions, blind + moved)
@@ -82,8 +82,7 @@ def conclude(
     model.certificate_ = replace(found, convex=evidence is None)
     if evidence is not None:
         warn_nonconvex(type(model).__name__, evidence)
-    worst = max(solutions, key=lambda solution: solution.violation)
-    warn_inaccurate(model, worst, tol, largest, blurred, moved, outward)
+    warn_inaccurate(model, solutions[int(violation.argmax())], tol, largest, blurred, moved, outward)
 
 
 def _noise(solutions, error, largest, dtype):
@@ -91,8 +90,8 @@ def _noise(solutions, error, largest, dtype):
 
     The first number is that of the gradients which decide the violation, where it was measured; the second is of all.
     """
-    starts = np.cumsum([0] + [len(each.coef) for each in solutions[:-1]])
-    coef, measured = joined(solutions, "coef"), np.array([each.noise for each in solutions])
+    starts = stops_of(solutions)[:-1]
+    coef, measured = joined(solutions, "coef"), joined(solutions, "noise")
     sizes, moved = (np.sqrt(np.add.reduceat(np.square(values), starts)) for values in (coef, coef - coef.astype(dtype)))
     # partial sums of values of one sign are large where all of them cancel
     rounded = float(np.finfo(np.float64).eps) * np.add.reduceat(np.abs(coef), starts)
@@ -108,12 +107,12 @@ def _reach(duals, solutions, noise):
     """
     lower, upper = joined(duals, "lower"), joined(duals, "upper")
     coef, gradient = joined(solutions, "coef"), joined(solutions, "gradient")
-    sizes = [len(each.coef) for each in solutions]
-    bias, epsilon = (np.repeat([getattr(each, name) for each in solutions], sizes) for name in ("bias", "epsilon"))
+    stops = stops_of(solutions)
+    sizes = np.diff(stops)
+    bias, epsilon = (np.repeat(joined(solutions, name), sizes) for name in ("bias", "epsilon"))
     if duals[0].total is not None and duals[0].one_sided:
         # bounds are in units of a C that the coefficients of each dual show
-        starts = np.cumsum([0, *sizes[:-1]])
-        shown = np.repeat(np.maximum.reduceat(np.abs(coef) / (upper - lower), starts), sizes)
+        shown = np.repeat(np.maximum.reduceat(np.abs(coef) / (upper - lower), stops[:-1]), sizes)
         lower, upper = shown * lower, shown * upper
     rising, falling = slopes(gradient, coef, SimpleNamespace(lower=lower, upper=upper, epsilon=epsilon))
     span = np.where(np.isfinite(upper - lower), upper - lower, 2 * np.abs(coef))
@@ -248,7 +247,9 @@ def _warn_single(model, share, remedy):
 
 def largest_value(kernel: Kernel, points: Any) -> float:
     """Return the largest size of k(x, x) at some points, 0 for none."""
-    return float(np.abs(kernel.diag(points)).max()) if count_points(points) else 0.0
+    # constant for a kernel of distances
+    some = take_points(points, slice(1)) if kernel.scalar == "radial" else points
+    return float(np.abs(kernel.diag(some)).max()) if count_points(points) else 0.0
 
 
 def _remedy(gain, largest, dtype):

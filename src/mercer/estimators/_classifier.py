@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from mercer.expansion import Expansion
 from mercer.gram import kept_product, prepare_product
 from mercer.solvers._certify import total
 from mercer.solvers.svm import one_vs_one
-from mercer.solvers.svm.dual import certificate
+from mercer.solvers.svm.dual import certificate, joined
 
 if TYPE_CHECKING:
     from mercer.solvers._certify import Certificate
@@ -197,7 +198,7 @@ class SupportVectorClassifier(ClassificationProblem):
         return one_vs_one.pair_values(np.hstack(products), len(self.classes_))
 
 
-def recomputed(model: Any, problem: Problem, duals: list[Dual]) -> Certificate:
+def recomputed(model: Any, problem: Problem, duals: Sequence[Dual]) -> Certificate:
     """Return the certificate of the stored coefficients in float64."""
     coef, support = stored_coefficients(model, problem)
     if one_vs_one.is_paired(len(model.classes_), model.multi_class):
@@ -209,24 +210,24 @@ def recomputed(model: Any, problem: Problem, duals: list[Dual]) -> Certificate:
     return total(parts)
 
 
-def store(model: Any, problem: Problem, duals: list[Dual], solutions: list[Solution], error: float) -> None:
+def store(model: Any, problem: Problem, duals: Sequence[Dual], solutions: Sequence[Solution], error: float) -> None:
     """Store the solutions of all binary duals as fitted attributes; ``error`` is that of the kernel rows."""
-    store_coefficients(model, problem, [each.coef for each in solutions], [each.bias for each in solutions])
-    model.n_iter_ = np.array([each.n_iter for each in solutions])
+    store_coefficients(model, problem, joined(solutions, "coef"), joined(solutions, "bias"))
+    model.n_iter_ = joined(solutions, "n_iter")
     conclude(model, problem, duals, solutions, model.tol, error, lambda: recomputed(model, problem, duals))
 
 
-def store_coefficients(model: Any, problem: Problem, coefs: list[Array], biases: list[float]) -> None:
-    """Store the coefficients (k,) and biases of all binary classifiers as fitted attributes."""
+def store_coefficients(model: Any, problem: Problem, coef: Array, biases: Array) -> None:
+    """Store the coefficients of all binary classifiers, one after the other, and their biases as fitted attributes."""
     model.classes_, model.class_weight_, model.kernel_ = problem.classes, problem.class_weight, problem.kernel
-    packed = one_vs_one.pack(coefs, problem.counts, model.multi_class)
+    packed = one_vs_one.pack(coef, problem.counts, model.multi_class)
     used = np.flatnonzero((packed != 0).any(axis=1))
     model.support_ = problem.rows[used]
     model.support_vectors_ = take_points(problem.points, used)
     codes = np.repeat(np.arange(len(problem.classes)), problem.counts)
     model.n_support_ = np.bincount(codes[used], minlength=len(problem.classes))
     model.dual_coef_ = packed[used].astype(problem.dtype)
-    model.intercept_ = np.array(biases).astype(problem.dtype)
+    model.intercept_ = biases.astype(problem.dtype)
 
 
 def class_weights(class_weight: dict[Any, float] | str | None, classes: Array, y: Array, sample_weight: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from mercer.expansion import features
 from mercer.kernels.dot import Linear
 from mercer.solvers._certify import Certificate, total
 from mercer.solvers.ridge import orthonormal_basis
-from mercer.solvers.svm.dual import certificate
+from mercer.solvers.svm.dual import certificate, joined
 
 if TYPE_CHECKING:
     from mercer.estimators._svm import Problem
@@ -41,8 +42,8 @@ def store(
     problem: Problem,
     linear: Any,
     basis: Any,
-    duals: list[Dual],
-    solutions: list[Solution],
+    duals: Sequence[Dual],
+    solutions: Sequence[Solution],
     error: float,
 ) -> None:
     """Store the solutions of the linear problem as coefficients of the landmarks, and the certificate."""
@@ -50,8 +51,8 @@ def store(
     model.classes_, model.class_weight_, model.kernel_ = problem.classes, problem.class_weight, problem.kernel
     model.support_vectors_ = basis.points
     model.dual_coef_ = (basis.coef @ (linear.points.T @ coef)).astype(problem.dtype)
-    model.intercept_ = np.array([each.bias for each in solutions]).astype(problem.dtype)
-    model.n_iter_ = np.array([each.n_iter for each in solutions])
+    model.intercept_ = joined(solutions, "bias").astype(problem.dtype)
+    model.n_iter_ = joined(solutions, "n_iter")
     used = np.flatnonzero(coef.any(axis=1))
     # the solution of the dual, for certificates
     model.restricted_dual_ = {"rows": problem.rows[used], "coef": coef[used]}
@@ -59,7 +60,7 @@ def store(
              points=linear.points, stored=problem.dtype == np.float64)  # fmt: skip
 
 
-def recomputed(model: Any, problem: Problem, duals: list[Dual]) -> Any:
+def recomputed(model: Any, problem: Problem, duals: Sequence[Dual]) -> Any:
     """Return the certificate of the stored coefficients in float64: primal of the landmarks, dual of the rows.
 
     With w of the landmarks and v = F'b of the dual, objectives are |w|^2 / 2 + losses of w, and those of b with |v|^2;

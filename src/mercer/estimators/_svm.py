@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -65,7 +66,7 @@ class Problem:
     weights : float64 array (k,)
     classes, class_weight, counts : array (c,)
         Labels, factors of C and numbers of points.
-    binary : list of Subproblem
+    binary : sequence of Subproblem
         The binary classifiers.
     targets : float64 array (k,), optional
         Of a regression.
@@ -78,7 +79,7 @@ class Problem:
     classes: np.ndarray | None = None
     class_weight: np.ndarray | None = None
     counts: np.ndarray | None = None
-    binary: list = field(default_factory=list)
+    binary: Sequence[Any] = ()
     targets: np.ndarray | None = None
 
     @cached_property

@@ -223,7 +223,7 @@ class SVCCV(GridSearch, ClassificationProblem, BaseEstimator):
         return self._known_model(problem, values).decision_function(slice(None))
 
     def _store_fold(self, model, problem, coefs, biases):
-        store_coefficients(model, problem, coefs, biases)
+        store_coefficients(model, problem, np.concatenate(coefs), biases)
 
     def _conclude(self, problem, y, weights):
         self.classes_: Array = problem.classes

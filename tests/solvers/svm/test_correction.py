@@ -8,8 +8,8 @@ from mercer.solvers.svm import correction
 from mercer.solvers.svm.bias import violation_of
 from mercer.solvers.svm.correction import corrected, is_doubtful
 from mercer.solvers.svm.decomposition import solve
-from mercer.solvers.svm.dual import Dual, Solution
-from mercer.solvers.svm.rows import FusedRows, exact_product
+from mercer.solvers.svm.dual import Dual, Solution, certificate
+from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.workspace import Options, Workspace
 
 TOL = 1e-3
@@ -35,7 +35,7 @@ def _one(rows, dual, solution, workspace):
 
 
 def _true_violation(rows, dual, coef):
-    gradient = dual.target - exact_product(rows, dual.points, dual.points, coef)
+    gradient = dual.target - rows.exact_product(dual.points, dual.points, coef)
     return violation_of(gradient, coef, dual)
 
 
@@ -48,7 +48,9 @@ def test_a_violation_hidden_by_rounding_is_found_and_removed(global_random_seed)
     assert _true_violation(rows, dual, better.coef) == pytest.approx(better.violation, abs=0.01 * TOL)
     assert _true_violation(rows, dual, better.coef) <= 1.01 * TOL
     assert better.n_iter > found.n_iter
-    assert not is_doubtful(better, TOL)
+    assert not is_doubtful(better.violation, better.noise, TOL)
+    # several classifiers are not certified again
+    assert better.certificate == certificate(dual, better.coef, better.gradient, better.bias)
 
 
 def test_float64_rows_newton_solutions_and_unfinished_ones_are_left_as_they_are():
@@ -71,7 +73,7 @@ def test_accurate_rows_keep_their_solution_and_state_the_rounding():
     workspace, found = _solved(rows, dual)
     same = _one(rows, dual, found, workspace)
     np.testing.assert_array_equal(same.coef, found.coef)
-    exact = dual.target - exact_product(rows, dual.points, dual.points, found.coef)
+    exact = dual.target - rows.exact_product(dual.points, dual.points, found.coef)
     assert 0 < same.noise <= np.abs(exact - found.gradient).max()
 
 
@@ -85,8 +87,8 @@ def test_steps_of_corrections_are_within_max_iter():
 @pytest.mark.parametrize(("violation", "noise", "expected"), [(0.8, 0.06, True), (0.8, 0.04, False), (1.1, 1, False)])
 def test_a_solution_is_doubtful_if_twice_the_largest_rounding_reaches_the_tolerance(violation, noise, expected):
     point = Solution(np.zeros(1), np.zeros(1), 0.0, violation, 1, noise=noise)
-    assert is_doubtful(point, 1.0) is expected
-    assert not is_doubtful(replace(point, noise=np.nan), 1.0)
+    assert is_doubtful(point.violation, point.noise, 1.0) is expected
+    assert not is_doubtful(point.violation, np.nan, 1.0)
 
 
 def test_the_sample_has_64_variables_and_gradients_that_cannot_decide_the_violation_are_not_computed(monkeypatch):
@@ -94,18 +96,19 @@ def test_the_sample_has_64_variables_and_gradients_that_cannot_decide_the_violat
     # most variables are far from the margin
     dual = replace(dual, lower=dual.lower / 100, upper=dual.upper / 100)
     workspace, found = _solved(rows, dual)
-    asked, original = [], correction.exact_product
+    asked, original = [], FusedRows.exact_product
 
     def watched(rows, R, J, weights):
         asked.append(R)
         return original(rows, R, J, weights)
 
-    monkeypatch.setattr(correction, "exact_product", watched)
+    monkeypatch.setattr(FusedRows, "exact_product", watched)
     noise = correction._rounding(rows, [dual], [found])[0]
     assert len(asked.pop()) == min(64, np.count_nonzero((found.coef > dual.lower) & (found.coef < dual.upper)))
     point = replace(found, violation=TOL, noise=noise)
     better = correction._corrected(rows, dual, point, workspace)
     assert len(asked[0]) < 0.5 * len(dual.coef)
+    monkeypatch.undo()
     true = dual.target - original(rows, dual.points, dual.points, better.coef)
     moved = np.setdiff1d(np.arange(len(true)), asked[-1])
     assert _true_violation(rows, dual, better.coef) == pytest.approx(better.violation, abs=1e-9)
@@ -121,10 +124,10 @@ def test_several_duals_over_shared_points_are_measured_together(global_random_se
     for part in parts:
         found = solve(rows, part, workspace)
         solutions.append(replace(found, coef=found.coef.copy(), gradient=found.gradient.copy(), cache=None))
-    together = corrected(rows, parts, solutions, workspace)
+    together = corrected(rows, parts, list(solutions), workspace)
     for part, each, found in zip(parts, solutions, together, strict=True):
         assert _true_violation(rows, part, found.coef) <= 1.01 * TOL
-        rounding = np.abs(part.target - exact_product(rows, part.points, part.points, each.coef) - each.gradient).max()
+        rounding = np.abs(part.target - rows.exact_product(part.points, part.points, each.coef) - each.gradient).max()
         measured = correction._rounding(rows, [part], [each])[0]
         assert 0.2 * rounding <= measured <= rounding * (1 + 1e-9)
     noise = correction._rounding(rows, parts, solutions)

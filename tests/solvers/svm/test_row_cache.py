@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.solvers.svm.known_rows import shared_blocks
 from mercer.solvers.svm.row_cache import RowCache
-from mercer.solvers.svm.rows import FusedRows, rows_of, shared_blocks
+from mercer.solvers.svm.rows import FusedRows, rows_of
 
 # columns of the rows of 50 points, in whole lanes
 WIDTH = 64

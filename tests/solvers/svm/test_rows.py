@@ -4,7 +4,7 @@ import scipy.sparse as sp
 
 import mercer as mc
 from mercer.solvers.svm import rows as module
-from mercer.solvers.svm.rows import FusedRows, KnownRows, PlainRows, SparseRows, rows_of, run, shared_blocks
+from mercer.solvers.svm.rows import FusedRows, PlainRows, SparseRows, rows_of, run
 
 
 @pytest.fixture
@@ -47,24 +47,25 @@ def test_products_are_those_of_the_kernel_matrix(points):
         FusedRows(kernel, points, np.float64),
         PlainRows(kernel, points),
         PlainRows(kernel, sp.csr_matrix(points)),
-        KnownRows(PlainRows(kernel, points), kernel(points)),
     ):
         product = rows.product(np.arange(5, 50), np.arange(20), weights)
         np.testing.assert_allclose(product, kernel(points)[5:50, :20] @ weights, rtol=1e-10, atol=1e-12)
 
 
-def test_rows_of_known_values_are_those_of_the_kernel(points, monkeypatch):
-    kernel, J = mc.Gaussian(0.1), np.array([3, 40, 7, 8])
-    plain = PlainRows(kernel, points)
-    rows, found = KnownRows(plain, plain.square(slice(0, 50))), [np.empty((30, 4)) for _ in range(2)]
-    for each, out in zip((plain, rows), found, strict=True):
-        each.columns(J)(np.arange(30), out)
-    np.testing.assert_allclose(*found, atol=1e-15)
-    for chosen in (J, slice(5, 20)):
-        np.testing.assert_allclose(rows.square(chosen), plain.square(chosen), atol=1e-15)
-    monkeypatch.setattr(module, "_TASK_ROWS", 2)
-    W = np.linspace(-1, 1, 12).reshape(4, 3)
-    np.testing.assert_allclose(rows.product(J[:3], J, W), kernel(points)[np.ix_(J[:3], J)] @ W, atol=1e-14)
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.1), mc.Polynomial(2), mc.Matern(3.0, 0.5)], ids=repr)
+def test_exact_products_of_float32_rows_are_those_of_float64_values(points, kernel, container):
+    X, weights = container(points + 3), np.linspace(-1, 1, 40).reshape(20, 2)
+    rows, plain = rows_of(kernel, X, np.inf), PlainRows(kernel, X)
+    expected = kernel(points + 3)[5:50, :20] @ weights
+    size = np.abs(expected).max()
+    for each in (rows, plain, FusedRows(kernel, points + 3, np.float32)):
+        for W, column in ((weights, slice(None)), (weights[:, 1], 1)):
+            found = each.exact_product(np.arange(5, 50), np.arange(20), W)
+            assert found.dtype == np.float64
+            np.testing.assert_allclose(found, expected[:, column], rtol=0, atol=1e-11 * size)
+    # the points are not centred in place
+    assert abs(container(points + 3) - X).sum() == 0
 
 
 def test_rows_are_float32_only_where_they_are_many_and_their_rounding_does_not_matter(global_random_seed):
@@ -110,13 +111,6 @@ def test_a_ridge_is_added_to_the_rows(points):
     expected = mc.Gaussian(0.1)(points) + np.diag(np.arange(50.0))
     np.testing.assert_allclose(rows.square(np.arange(50)), expected, atol=1e-14)
     np.testing.assert_allclose(rows.diagonal, 1 + np.arange(50.0))
-
-
-def test_blocks_are_shared_if_all_of_them_fit(points):
-    rows = FusedRows(mc.Gaussian(0.1), points, np.float64)
-    pieces = [slice(0, 20), slice(20, 50)]
-    assert set(shared_blocks(rows, pieces, 8 * (20**2 + 30**2))) == {(0, 20), (20, 50)}
-    assert shared_blocks(rows, pieces, 8 * (20**2 + 30**2) - 1) == {}
 
 
 def test_much_work_is_done_on_several_threads(monkeypatch):

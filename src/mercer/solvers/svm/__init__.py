@@ -4,6 +4,7 @@
 dual, bias           the problem, its solution and certificate; slopes, bias and violation
 workspace            memory, accuracy of kernel rows, number of steps, callback
 _solve_dual          the entrance: which solver a dual needs
+several              duals and solutions in joined arrays
 one_vs_one           several binary classifiers: layout of coefficients, votes, training on several threads
 one_constraint       one sum kept: rounds of SMO and Newton steps
 linear               the linear kernel without kernel rows
@@ -21,7 +22,7 @@ two_constraints      two sums kept
 max_margin           hard margin and nu-classification
 nu_svr, hard_tube    nu-regression, regression without error
 path                 many C
-rows, row_cache      kernel values; ridged, a kernel with a ridge
+rows, row_cache      kernel values; known_rows, those that are known; ridged, a kernel with a ridge
 ==================== ==================================================================================
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,11 @@ import numpy as np
 
 from mercer.solvers.svm.bias import bias_of, slopes, violation_of
 from mercer.solvers.svm.decomposition import solve
-from mercer.solvers.svm.dual import joined
-from mercer.solvers.svm.rows import exact_product, rows_of
+from mercer.solvers.svm.dual import certificate, joined
+from mercer.solvers.svm.rows import rows_of
 
 if TYPE_CHECKING:
-    from mercer.solvers.svm.dual import Dual, Solution
+    from mercer.solvers.svm.dual import Dual
     from mercer.solvers.svm.workspace import Workspace
 
 # Points at which gradients are compared with float64, and the largest rounding of all as a multiple of that found.
@@ -24,32 +25,38 @@ _EXACT = 0.01
 _REPEATS = 3
 
 
-def corrected(rows: Any, duals: list[Dual], solutions: list[Solution], workspace: Workspace) -> list[Solution]:
-    """Return solutions that violate by at most ``tol`` for the exact gradients, unless ``max_iter`` ends one.
+def corrected(rows: Any, duals: Sequence[Dual], solutions: Any, workspace: Workspace) -> Any:
+    """Return the solutions, those changed in place that violate by more than ``tol`` for the exact gradients.
 
     Rounding of float32 kernel values is measured on some gradients, O(n_sv d). Where it may hide a violation, the
     gradients of the k variables that it lets violate most are computed in float64, O(k n_sv d): those of free variables
-    and few others. Steps continue from there if they violate; ``noise`` 0 says that no rounding hides a violation.
+    and few others. Steps continue from there if they violate, unless ``max_iter`` ends them; ``noise`` 0 says that no
+    rounding hides a violation.
     """
-    tol, solutions = workspace.tol, list(solutions)
-    coarse = [k for k, each in enumerate(solutions) if _EXACT * tol < each.violation <= tol]
+    tol, violation = workspace.tol, joined(solutions, "violation")
+    coarse = np.flatnonzero((violation > _EXACT * tol) & (violation <= tol)).tolist()
     if rows.dtype != np.float32 or not coarse:
         return solutions
     noise = _rounding(rows, [duals[k] for k in coarse], [solutions[k] for k in coarse])
     for k, found in zip(coarse, noise, strict=True):
-        solutions[k] = _corrected(rows, duals[k], replace(solutions[k], noise=found), workspace)
+        solution, dual = replace(solutions[k], noise=found), duals[k]
+        if is_doubtful(solution.violation, solution.noise, tol):
+            solution = _corrected(rows, dual, solution, workspace)
+            own = certificate(dual, solution.coef, solution.gradient, solution.bias)
+            solution = replace(solution, certificate=own)
+        solutions[k] = solution
     return solutions
 
 
 def _corrected(rows, dual, solution, workspace):
     tol, least = workspace.tol, np.inf
     for _ in range(_REPEATS):
-        if not is_doubtful(solution, tol) or solution.n_iter >= workspace.max_iter:
+        if not is_doubtful(solution.violation, solution.noise, tol) or solution.n_iter >= workspace.max_iter:
             break
         used, near = np.flatnonzero(solution.coef), _extreme(dual, solution)
         gradient = solution.gradient.copy()
-        gradient[near] = dual.target[near] - exact_product(
-            rows, dual.points[near], dual.points[used], solution.coef[used]
+        gradient[near] = dual.target[near] - rows.exact_product(
+            dual.points[near], dual.points[used], solution.coef[used]
         )
         violation = violation_of(gradient, solution.coef, dual)
         if violation <= tol:
@@ -82,9 +89,9 @@ def _extreme(dual, solution):
     return np.flatnonzero((rising >= rising.max() - reach) | (falling <= falling.min() + reach))
 
 
-def is_doubtful(solution: Solution, tol: float) -> bool:
-    """Whether rounding of the gradient may hide a violation above the tolerance."""
-    return solution.violation <= tol < solution.violation + 2 * _TAIL * solution.noise
+def is_doubtful(violation: Any, noise: Any, tol: float) -> Any:
+    """Whether rounding of a gradient, or of several, may hide a violation above the tolerance."""
+    return (violation <= tol) & (violation + 2 * _TAIL * noise > tol)
 
 
 def _rounding(rows, duals, solutions):
@@ -98,7 +105,7 @@ def _rounding(rows, duals, solutions):
     support, row = np.unique(points[used], return_inverse=True)
     weights = np.zeros((len(support), len(duals)))
     weights[row, number[used]] = coef[used]
-    values = exact_product(rows, some, support, weights)
+    values = rows.exact_product(some, support, weights)
     place = np.full(points.max() + 1, -1)
     place[some] = np.arange(len(some))
     seen = np.flatnonzero(place[points] >= 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -114,6 +115,16 @@ class Solution:
     certificate: Certificate | None = None
     n_rows: int = 0
 
+    @property
+    def primal(self) -> Any:
+        """The primal objective of the certificate."""
+        return self.certificate.primal
+
+    @property
+    def value(self) -> Any:
+        """The dual objective of the certificate."""
+        return self.certificate.dual
+
     def in_units(self, centre: float, scale: float) -> Solution:
         """Return the solution for targets times ``scale`` plus ``centre``, by the same bounds and epsilon times it."""
         names = "coef", "violation", "epsilon", "noise"
@@ -153,9 +164,16 @@ class Infeasible(Exception):
         return Infeasible(self.dual, self.coef, **numbers)
 
 
-def joined(items: list[Any], name: str) -> Array:
-    """Return the arrays of a name of several duals or solutions, one after the other."""
-    return np.concatenate([getattr(each, name) for each in items])
+def joined(items: Sequence[Any], name: str) -> Array:
+    """Return the arrays, or numbers, of a name of several duals or solutions, one after the other."""
+    return getattr(items, name) if hasattr(items, name) else np.hstack([getattr(each, name) for each in items])
+
+
+def stops_of(items: Sequence[Any]) -> Array:
+    """Return where the variables of each of several duals or solutions begin in joined arrays, and where all end."""
+    if hasattr(items, "stops"):
+        return items.stops  # pyright: ignore[reportAttributeAccessIssue]
+    return np.cumsum([0] + [len(each.coef) for each in items])
 
 
 # --- feasible starts -------------------------------------------------------------------------------------------------

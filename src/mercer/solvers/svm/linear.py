@@ -15,6 +15,7 @@ Yan, Li, *An efficient augmented Lagrangian method for support vector machine*, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,12 @@ def fits_linear(rows: Any, dual: Dual) -> bool:
     if not (isinstance(kernel, Linear) and numbers and len(dual.coef) >= _LEAST):
         return False
     return dual.total is None and (dual.ridge is not None or not dual.unbounded)
+
+
+def any_fits_linear(rows: Any, duals: Sequence[Dual]) -> bool:
+    """Whether one of several duals is for `solve_linear`."""
+    kernel = rows.kernel
+    return isinstance(getattr(kernel, "kernel", kernel), Linear) and any(fits_linear(rows, dual) for dual in duals)
 
 
 def without_ridge(rows: Any, dual: Dual) -> tuple[Any, ...]:

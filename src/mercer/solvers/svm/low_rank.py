@@ -13,7 +13,7 @@ from mercer.gram import Gram
 from mercer.kernels.dot import Linear
 from mercer.solvers.svm.bias import bias_of, violation_of
 from mercer.solvers.svm.linear import solve_linear, without_ridge
-from mercer.solvers.svm.rows import exact_product, rows_of
+from mercer.solvers.svm.rows import rows_of
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Dual, Solution
@@ -42,7 +42,7 @@ def solve_low_rank(rows: Any, dual: Dual, workspace: Workspace) -> Solution | No
     own = replace(dual, points=np.arange(n))
     found = solve_linear(rows_of(Linear(), L, np.inf, dual.ridge), own, replace(workspace, max_iter=_STEPS))
     used = np.flatnonzero(found.coef)
-    gradient = dual.target - exact_product(rows, dual.points, dual.points[used], found.coef[used])
+    gradient = dual.target - rows.exact_product(dual.points, dual.points[used], found.coef[used])
     violation = violation_of(gradient, found.coef, dual)
     noise = _ROUNDING * float(np.abs(rows.diagonal).max()) * float(np.linalg.norm(found.coef))
     bias, gain = bias_of(gradient, found.coef, dual), 0.0 if violation <= noise else np.nan

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import queue
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,12 @@ from mercer._compute.points import count_points
 from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
 from mercer.solvers.svm._solve_dual import solve_dual
 from mercer.solvers.svm.correction import corrected
-from mercer.solvers.svm.dual import Dual
-from mercer.solvers.svm.linear import fits_linear
+from mercer.solvers.svm.dual import Dual, joined, stops_of
+from mercer.solvers.svm.known_rows import KnownRows, shared_blocks
+from mercer.solvers.svm.linear import any_fits_linear
 from mercer.solvers.svm.one_constraint import steps_of_a_round
-from mercer.solvers.svm.rows import KnownRows, PlainRows, shared_blocks
+from mercer.solvers.svm.rows import THREADED, PlainRows
+from mercer.solvers.svm.several import Duals, Solutions, place_of_item
 from mercer.solvers.svm.whole import fits, solve_whole
 from mercer.solvers.svm.workspace import Workspace, buffer_size
 
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 # Tasks for each worker when small duals are solved together.
 _TASKS = 8
 # Share of the work of all duals after which kernel values between all points may be computed.
-_FIRST = 1 / 8
+_FIRST = 1 / 32
 # Costs in multiplications of a single row: of a kernel value beside its product, and of a copied value. Products of
 # blocks are so many times faster.
 _VALUE, _COPY, _BLOCKED = 20, 16, 3
@@ -64,7 +67,9 @@ class Subproblem:
 
     def dual(self, C: Array, **options: Any) -> Dual:
         """Return the dual for upper bounds C (n,) of all points, starting from 0."""
-        return replace(duals_of([self], C)[0], **options)
+        bound = C[self.points] * self.sign
+        start = np.zeros(len(bound))
+        return Dual(self.sign, np.minimum(bound, 0), np.maximum(bound, 0), start, self.points, **options)
 
 
 # --- layout ----------------------------------------------------------------------------------------------------------
@@ -106,18 +111,49 @@ def _pairs(n_classes):
     return np.triu_indices(n_classes, 1)
 
 
-def subproblems(counts: Array, multi_class: str) -> list[Subproblem]:
+class Subproblems(Sequence[Subproblem]):
+    """Binary classifiers over points sorted by class; one is made when it is taken.
+
+    Attributes
+    ----------
+    points, sign : int and float64 array (sum of sizes,)
+        Those of all classifiers, one after the other.
+    stops : int array (m + 1,)
+        Variables of classifier k are ``stops[k]`` to ``stops[k + 1]``.
+    """
+
+    def __init__(self, points: Array, sign: Array, sizes: Array) -> None:
+        """Take the sizes (m, p) of the parts of each classifier."""
+        self.points, self.sign, self._sizes = points, sign, sizes
+        self.stops: Array = np.concatenate([[0], np.cumsum(sizes.sum(axis=1))])
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [self[i] for i in range(len(self))[k]]
+        own, ends = place_of_item(self, k), np.cumsum(self._sizes[k]).tolist()
+        parts = tuple(slice(*pair) for pair in itertools.pairwise([0, *ends]))
+        return Subproblem(self.points[own], self.sign[own], parts)
+
+
+def subproblems(counts: Array, multi_class: str) -> Subproblems:
     """Return the binary classifiers of classes with so many points each (c,)."""
-    spans, everything = class_slices(counts), np.arange(sum(counts))
+    counts, n = np.asarray(counts), int(np.sum(counts))
     if not is_paired(len(counts), multi_class):
         signs = np.repeat(class_signs(len(counts), multi_class), counts, axis=0)
-        return [Subproblem(everything, sign, (slice(0, len(everything)),)) for sign in signs.T.copy()]
-    found, ones = [], np.ones(max(counts))
-    for i, j in class_pairs(len(counts)):
-        points = np.concatenate([everything[spans[i]], everything[spans[j]]])
-        sign = np.concatenate([ones[: counts[i]], -ones[: counts[j]]])
-        found.append(Subproblem(points, sign, (slice(0, int(counts[i])), slice(int(counts[i]), len(points)))))
-    return found
+        m = signs.shape[1]
+        return Subproblems(np.tile(np.arange(n), m), signs.T.ravel(), np.full((m, 1), n))
+    pairs = np.column_stack(_pairs(len(counts)))
+    sizes = counts[pairs]
+    sign = np.repeat(np.tile([1.0, -1.0], len(pairs)), sizes.ravel())
+    return Subproblems(_runs((np.cumsum(counts) - counts)[pairs.ravel()], sizes.ravel()), sign, sizes)
+
+
+def _runs(starts, sizes):
+    """Return consecutive numbers from each start on, one run after the other."""
+    return np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
 
 
 def class_slices(counts: Array) -> list[slice]:
@@ -126,17 +162,18 @@ def class_slices(counts: Array) -> list[slice]:
     return [slice(int(stop - count), int(stop)) for stop, count in zip(stops, counts, strict=True)]
 
 
-def pack(coefs: list[Array], counts: Array, multi_class: str) -> Array:
-    """Return the coefficients of all binary classifiers (k,) each, over their points, as one block.
+def pack(coef: Array, counts: Array, multi_class: str) -> Array:
+    """Return the coefficients of all binary classifiers, one after the other, as one block.
 
     It is (n, c - 1) for pairs, (n, m) otherwise.
     """
+    counts, n = np.asarray(counts), int(np.sum(counts))
     if not is_paired(len(counts), multi_class):
-        return np.column_stack(coefs)
-    spans = class_slices(counts)
-    packed = np.zeros((sum(counts), len(counts) - 1))
-    for (i, j), coef in zip(class_pairs(len(counts)), coefs, strict=True):
-        packed[spans[i], j - 1], packed[spans[j], i] = coef[: counts[i]], coef[counts[i] :]
+        return np.ascontiguousarray(coef.reshape(-1, n).T)
+    first, second = _pairs(len(counts))
+    packed, sizes = np.zeros((n, len(counts) - 1)), counts[np.column_stack([first, second])].ravel()
+    columns = np.repeat(np.column_stack([second - 1, first]), sizes)
+    packed[subproblems(counts, multi_class).points, columns] = coef
     return packed
 
 
@@ -195,30 +232,24 @@ def decide(values: Array, n_classes: int, multi_class: str, break_ties: bool = F
     return (class_values if break_ties else votes)(values, n_classes).argmax(axis=1)
 
 
-def duals_of(problems: list[Subproblem], C: Array) -> list[Dual]:
-    """Return the duals of several classifiers for upper bounds C (n,) of all points, starting from 0."""
-    signs, points = [each.sign for each in problems], [each.points for each in problems]
-    bound = C[np.concatenate(points)] * np.concatenate(signs)
-    stops = np.cumsum([0] + [len(own) for own in points]).tolist()
-    lower, upper, zeros = np.minimum(bound, 0), np.maximum(bound, 0), np.zeros(len(bound))
-    parts = [slice(*ends) for ends in itertools.pairwise(stops)]
-    return [
-        Dual(sign, lower[part], upper[part], zeros[part], own)
-        for sign, own, part in zip(signs, points, parts, strict=True)
-    ]
+def duals_of(problems: Subproblems, C: Array) -> Duals:
+    """Return the duals of classifiers for upper bounds C (n,) of all points, starting from 0."""
+    bound = C[problems.points] * problems.sign
+    lower, upper = np.minimum(bound, 0), np.maximum(bound, 0)
+    return Duals(problems.sign, lower, upper, np.zeros(len(bound)), problems.points, problems.stops)
 
 
 # --- training --------------------------------------------------------------------------------------------------------
 
 
-def solve_duals(rows: Any, duals: list[Dual], problems: list[Subproblem], options: Options) -> list[Any]:
+def solve_duals(rows: Any, duals: Sequence[Dual], problems: Sequence[Subproblem], options: Options) -> Sequence[Any]:
     """Return the solutions of the duals of several binary classifiers, several at a time on the pool of threads.
 
     Many small duals go to compiled code together. For large ones, kernel values between the points of a class are
     computed once for all of them if half of the memory holds them.
     """
-    widest, workers = max(len(dual.points) for dual in duals), min(count_threads(), len(duals))
-    several = len(duals) > 1 and not any(fits_linear(rows, dual) for dual in duals)
+    widest, workers = int(np.diff(stops_of(duals)).max()), min(count_threads(), len(duals))
+    several = len(duals) > 1 and not any_fits_linear(rows, duals)
     if several and fits(rows, duals, buffer_size(options.budget, widest, rows.dtype.itemsize, workers)):
         return _solve_together(rows, duals, options, workers)
     shared = {}
@@ -256,49 +287,52 @@ def _solve_together(rows, duals, options, workers):
     The first duals show how many kernel rows a dual needs; if that many cost more, the kernel values between all points
     are computed once for the other duals.
     """
-    sizes = np.array([len(dual.points) for dual in duals], float)
+    sizes, found, values = np.diff(stops_of(duals)).astype(float), {}, None
+    workers = workers if sizes @ sizes * (rows.width + _VALUE) >= THREADED else 1
     reserved = _shared_bytes(rows, duals, options, workers)
     workspaces = queue.SimpleQueue()
     for _ in range(workers):
         workspaces.put(Workspace.allocate(rows, int(sizes.max()), options, workers, reserved))
-    solutions, values = [None] * len(duals), None
 
     def train(part):
         workspace = workspaces.get()
         limit = min(workspace.max_iter, steps_of_a_round(int(sizes.max())))
-        for i, found in zip(part, solve_whole(rows, [duals[i] for i in part], workspace, limit, values), strict=True):
-            done = found.violation <= workspace.tol or found.n_iter >= workspace.max_iter
-            solutions[i] = found if done else solve_dual(rows, replace(duals[i], coef=found.coef), workspace)
+        own = duals[part]
+        found[part.start] = solutions = solve_whole(rows, own, workspace, limit, values)
+        for k in np.flatnonzero((solutions.violation > workspace.tol) & (solutions.n_iter < workspace.max_iter)):
+            solutions[k] = solve_dual(rows, replace(own[k], coef=solutions[k].coef), workspace)
         workspaces.put(workspace)
 
     first = int(np.searchsorted(np.cumsum(sizes**2), _FIRST * np.sum(sizes**2))) + 1
-    _run(train, _equal_parts(np.arange(first), sizes, workers), workers)
-    if reserved and _sharing_pays(rows, solutions[:first], sizes):
+    _run(train, _equal_parts(0, first, sizes, workers), workers)
+    if reserved and _sharing_pays(rows, Solutions.joined([found[k] for k in sorted(found)]), sizes):
         values = rows.square(np.arange(len(rows.points)))
-    _run(train, _equal_parts(np.arange(first, len(duals)), sizes, workers), workers)
-    return corrected(rows, duals, solutions, workspaces.get())
+    _run(train, _equal_parts(first, len(duals), sizes, workers), workers)
+    return corrected(rows, duals, Solutions.joined([found[k] for k in sorted(found)]), workspaces.get())
 
 
 def _shared_bytes(rows, duals, options, workers):
     """Return the bytes of the kernel values between all points, 0 if memory does not hold them beside all else."""
-    needed, widest = len(rows.points) ** 2 * rows.dtype.itemsize, max(len(dual.points) for dual in duals)
+    needed, widest = len(rows.points) ** 2 * rows.dtype.itemsize, int(np.diff(stops_of(duals)).max())
     left = buffer_size(max(options.budget - needed, 0), widest, rows.dtype.itemsize, workers)
     return needed if 2 * needed <= options.budget and fits(rows, duals, left) else 0
 
 
 def _sharing_pays(rows, solutions, sizes):
     """Whether rows for the remaining duals, as many as the solutions needed, cost more than all kernel values."""
-    own, used = np.array([(len(each.coef), each.n_rows) for each in solutions], float).T
+    own, used = np.diff(stops_of(solutions)).astype(float), joined(solutions, "n_rows")
     left, half = np.sum(sizes**2) - np.sum(own**2), 0.5 * len(rows.points) ** 2
     needed = left * np.sum(own * used) / np.sum(own**2)
     return needed * (rows.width + _VALUE) > half * (rows.width / _BLOCKED + _VALUE) + left * _COPY
 
 
-def _equal_parts(chosen, sizes, workers):
-    """Return some duals in parts of about equal work, `_TASKS` for each worker."""
-    work = np.cumsum(sizes[chosen] ** 2)
-    cuts = np.searchsorted(work, np.linspace(0, work[-1:].sum(), _TASKS * workers + 1)[1:-1]) + 1
-    return [part for part in np.split(chosen, cuts) if len(part)]
+def _equal_parts(first, last, sizes, workers):
+    """Return duals ``first`` to ``last`` as slices of about equal work, `_TASKS` for each of several workers."""
+    work = np.cumsum(sizes[first:last] ** 2)
+    tasks = _TASKS * workers if workers > 1 else 1
+    cuts = first + np.searchsorted(work, np.linspace(0, work[-1:].sum(), tasks + 1)[1:-1]) + 1
+    ends = [first, *np.minimum(cuts, last).tolist(), last]
+    return [slice(start, stop) for start, stop in itertools.pairwise(ends) if start < stop]
 
 
 def _run(train, parts, workers):

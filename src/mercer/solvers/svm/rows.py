@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 from mercer._common import Array
 from mercer._compute import loops
 from mercer._compute.compile import compiled
-from mercer._compute.points import count_points, subtract_centre, take_points, widened
+from mercer._compute.points import count_points, subtract_centre, sum_squares, take_points, widened
 from mercer._compute.profile import evaluate_profile, parameters
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import COINCIDENCE
@@ -29,7 +30,7 @@ _TILE = 1 << 16
 # Sparse rows of a task, and kernel values of a tile of a product with them.
 _TASK_ROWS, _PRODUCT = 64, 1 << 20
 # Number of operations below which one thread is as fast as a pool.
-_THREADED = 1 << 22
+THREADED = 1 << 22
 # Number of points up to which values are float64: float32 would save too little.
 _FEW = 256
 # Number of points of the sample on which rounding is measured.
@@ -109,37 +110,16 @@ class PlainRows:
 
     def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, in float64; K is never stored."""
-        gram = Gram(self.kernel, take_points(self.points, R), take_points(self.points, J))
-        return np.asarray(gram @ weights.astype(self.dtype), np.float64)
+        return _product(self.kernel, self.points, R, J, weights.astype(self.dtype))
+
+    def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
+        """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
+        return _product(self.kernel, widened(self.points), R, J, weights)
 
 
-class KnownRows(PlainRows):
-    """Kernel rows of points whose kernel values (n, n) are all known."""
-
-    def __init__(self, rows: PlainRows, values: Array) -> None:
-        self.__dict__ |= vars(rows)
-        self._values = values
-
-    def columns(self, J: Array) -> Callable[..., Any]:
-        """Return a function (R, out) that writes the kernel values of points R with points J to ``out``."""
-
-        def write(R, out):
-            out[:] = self._values[np.ix_(R, J)]
-
-        return write
-
-    def square(self, J: Array | slice) -> Array:
-        """Return the kernel values between points J, exactly symmetric."""
-        return self._values[J, J] if isinstance(J, slice) else self._values[np.ix_(J, J)]
-
-    def product(self, R: Array, J: Array, weights: Array) -> Array:
-        """Return K[R, J] @ weights, a vector or columns, summed in float64."""
-        total = np.empty((len(R), *weights.shape[1:]))
-        for start in range(0, len(R), _TASK_ROWS):
-            part = slice(start, start + _TASK_ROWS)
-            # whole rows first: they are contiguous
-            total[part] = self._values[R[part]].take(J, axis=1).astype(np.float64) @ weights
-        return total
+def _product(kernel, points, R, J, weights):
+    """Return K[R, J] @ weights in float64."""
+    return np.asarray(Gram(kernel, take_points(points, R), take_points(points, J)) @ weights, np.float64)
 
 
 class FusedRows:
@@ -161,9 +141,7 @@ class FusedRows:
         self.width: Any = points.shape[1] + 2 * self._radial
         if self._radial:
             self._centre = points.mean(axis=0, dtype=np.float64)
-            centred = np.empty(points.shape, dtype)
-            subtract_centre(points, self._centre, centred)
-            self._right = loops.bordered(centred, -2, 1)
+            self._right = _right_side(points, self._centre, dtype)
         else:
             self._centre = np.zeros(points.shape[1])
             self._right = np.ascontiguousarray(points, dtype)
@@ -174,9 +152,13 @@ class FusedRows:
         self._radial, self.scalar = kernel.scalar == "radial", kernel.scalar
         if _has_kink(kernel, self.dtype):
             self.scalar: Any = "kinked"
-        # k(x, x) is constant for a kernel of distances
+        vars(self).pop("diagonal", None)
+
+    @functools.cached_property
+    def diagonal(self) -> Array:
+        """k(x, x) of all points (n,), which samples do not need; one value for a kernel of distances."""
         some = self.points[:1] if self._radial else self.points
-        self.diagonal: Array = np.resize(np.asarray(kernel.diag(some.astype(np.float64)), np.float64), len(self.points))
+        return np.resize(np.asarray(self.kernel.diag(some.astype(np.float64)), np.float64), len(self.points))
 
     def finisher(self) -> Callable[..., Any]:
         """Return the compiled loop that turns squared distances or inner products into kernel values, in place."""
@@ -225,8 +207,20 @@ class FusedRows:
 
     def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, summed in float64 over tiles; K is never stored."""
-        columns = weights.reshape(len(weights), -1)
-        values = loops.matmul(*self._formula, self._centred(R), self._centred(J), columns).astype(np.float64)
+        return self._product(self._centred(R), self._centred(J), weights)
+
+    def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
+        """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
+        return self._product(self._exact(R), self._exact(J), weights)
+
+    def _exact(self, J):
+        X = self.points[J].astype(np.float64, copy=False)
+        # indices have made a copy
+        X -= self._centre
+        return X
+
+    def _product(self, X, Z, weights):
+        values = loops.matmul(*self._formula, X, Z, weights.reshape(len(weights), -1)).astype(np.float64)
         return values if weights.ndim == 2 else values[:, 0]
 
     def compiled_rows(self) -> tuple[Any, ...]:
@@ -284,10 +278,14 @@ class SparseRows:
         self._X = points.astype(dtype)
         n, used = points.shape[0], points.count_nonzero(axis=0).astype(float)
         self.width: int = max(1, int(used @ used / n**2))
-        self.diagonal: Array = np.resize(np.asarray(kernel.diag(widened(points)), np.float64), n)
         self._squares = np.zeros(n, dtype)
         if kernel.scalar == "radial":
             self._squares[:] = widened(points).power(2).sum(axis=1).ravel()
+
+    @functools.cached_property
+    def diagonal(self) -> Array:
+        """k(x, x) of all points (n,)."""
+        return np.resize(np.asarray(self.kernel.diag(widened(self.points)), np.float64), self.points.shape[0])
 
     def columns(self, J: Array) -> Callable[..., Any]:
         """Return a function (R, out) that writes the kernel values of points R with points J."""
@@ -336,6 +334,10 @@ class SparseRows:
                 total[top : top + step] += block @ own
         return total
 
+    def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
+        """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
+        return _product(self.kernel, widened(self.points), R, J, weights)
+
 
 @compiled
 def _add_sparse_products(starts, places, values, stops, rows, others, factor, out):
@@ -356,18 +358,22 @@ def _has_kink(kernel, dtype):
     return kernel.scalar == "radial" and loops.has_kink(kernel.profile, parameters(kernel), dtype)
 
 
+def _right_side(points, centre, dtype):
+    """Return rows [-2 x, 1, |x|^2] of points about a centre."""
+    n, d = points.shape
+    right = np.empty((n, d + 2), dtype)
+    subtract_centre(points, centre, right[:, :d])
+    right[:, d], right[:, d + 1] = 1, sum_squares(right[:, :d])
+    right[:, :d] *= -2
+    return right
+
+
 def _finisher(formula, dtype):
     """Return the compiled loop that turns squared distances or inner products into kernel values, in place."""
     profile, scalar, parameters = formula
     parameters = tuple(dtype.type(value) for value in parameters)
     loop = loops.compile_profile(profile, 0, "clamped" if scalar == "radial" else "plain", dtype, len(parameters))
     return lambda block: loop(block, block, block, 0, parameters)
-
-
-def exact_product(rows: FusedRows, R: Array, J: Array, weights: Array) -> Array:
-    """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
-    points = widened(rows.points)
-    return np.asarray(Gram(rows.kernel, take_points(points, R), take_points(points, J)) @ weights, np.float64)
 
 
 def consecutive(J: Array) -> Array | slice:
@@ -377,15 +383,9 @@ def consecutive(J: Array) -> Array | slice:
     return J
 
 
-def shared_blocks(rows: Any, pieces: list[slice], budget: int) -> dict[Any, Any]:
-    """Return kernel values between the points of each piece (slice), by (start, stop); nothing if beyond the budget."""
-    needed = sum((piece.stop - piece.start) ** 2 for piece in pieces) * rows.dtype.itemsize
-    return {(piece.start, piece.stop): rows.square(piece) for piece in pieces} if needed <= budget else {}
-
-
 def run(function: Callable[..., Any], n_tasks: int, work: int) -> None:
     """Call ``function(0)``, ..., ``function(n_tasks - 1)``, on several threads if there is enough work."""
-    if work >= _THREADED:
+    if work >= THREADED:
         run_tasks(function, n_tasks)
         return
     for task in range(n_tasks):

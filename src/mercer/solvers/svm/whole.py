@@ -7,6 +7,7 @@ need few kernel rows, and compute no others.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +16,12 @@ from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
 from mercer._compute.threads import check_cancelled
-from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.dual import Dual, Solution, gap_between_bounds, joined
+from mercer.solvers.svm.dual import Dual, gap_between_bounds, joined, stops_of
 from mercer.solvers.svm.exact import refine
 from mercer.solvers.svm.on_demand import tiles_of
 from mercer.solvers.svm.rounds import bias_and_violation, copied_values, solve_rounds
-from mercer.solvers.svm.rows import FusedRows, exact_product
+from mercer.solvers.svm.rows import FusedRows
+from mercer.solvers.svm.several import Solutions, kinds_of
 from mercer.solvers.svm.smo import LANES, VECTORS
 
 if TYPE_CHECKING:
@@ -37,20 +38,20 @@ _OPERATIONS, _SHARE = 2e6, 0.07
 _MARGIN = 10
 
 
-def fits(rows: Any, duals: list[Dual], size: int) -> bool:
+def fits(rows: Any, duals: Sequence[Dual], size: int) -> bool:
     """Whether duals of one epsilon can be solved here with room for ``size`` kernel values."""
-    n = max(len(dual.coef) for dual in duals)
+    n = int(np.diff(stops_of(duals)).max())
     needed = _padded(n) ** 2 + copied_values(_padded(n))
     if n > LARGEST or needed > size or not isinstance(rows, FusedRows):
         return False
-    if not all(dual.ridge is None and dual.total is None for dual in duals):
+    if not all(dual.ridge is None and dual.total is None for dual in kinds_of(duals)):
         return False
     return bool(np.isfinite(joined(duals, "lower")).all() and np.isfinite(joined(duals, "upper")).all())
 
 
 def solve_whole(
-    rows: FusedRows, duals: list[Dual], workspace: Workspace, max_iter: int, values: Array | None = None
-) -> list[Solution]:
+    rows: FusedRows, duals: Sequence[Dual], workspace: Workspace, max_iter: int, values: Array | None = None
+) -> Solutions:
     """Return the solutions of several duals of one epsilon, with certificates.
 
     ``values`` (n, n) are the kernel values between all points, if they are known. A dual that takes more than
@@ -75,16 +76,13 @@ def _padded(n):
 class _State:
     """The arrays of several duals, one after the other, and the point that the solver has reached."""
 
-    def __init__(self, rows: FusedRows, duals: list[Dual]) -> None:
-        self.rows, self.epsilon = rows, float(duals[0].epsilon)
-        self.stops = np.cumsum([0] + [len(dual.coef) for dual in duals])
-        names = "target", "lower", "upper", "coef", "points"
-        self.dual = duals[0]
-        if len(duals) > 1:
-            self.dual = Dual(*(joined(duals, name) for name in names), self.epsilon)
+    def __init__(self, rows: FusedRows, duals: Sequence[Dual]) -> None:
+        self.rows, self.epsilon, self.stops = rows, float(duals[0].epsilon), stops_of(duals)
+        names, n = ("target", "lower", "upper", "coef", "points"), len(duals)
+        self.dual = Dual(*(joined(duals, name) for name in names), self.epsilon)
         self.coef, self.gradient = self.dual.coef.copy(), self._first_gradient(duals)
-        self.bias, self.violation = np.zeros(len(duals)), np.full(len(duals), np.inf)
-        self.n_iter, self.n_rows = np.zeros(len(duals), int), np.zeros(len(duals), int)
+        self.bias, self.violation = np.zeros(n), np.full(n, np.inf)
+        self.n_iter, self.n_rows = np.zeros(n, int), np.zeros(n, int)
         # the dual that is being solved, and the number of its rows in the buffer, negative before it begins
         self.position = np.array([0, -1])
         self.slots = np.empty(_padded(int(np.diff(self.stops).max())), np.int64)
@@ -96,7 +94,7 @@ class _State:
         for dual, start in zip(duals, self.stops.tolist(), strict=False):
             known = np.flatnonzero(dual.coef)
             if len(known):
-                product = exact_product(self.rows, dual.points, dual.points[known], dual.coef[known])
+                product = self.rows.exact_product(dual.points, dual.points[known], dual.coef[known])
                 gradient[start : start + len(product)] -= product
         return gradient
 
@@ -107,23 +105,16 @@ class _State:
         found = self.coef, self.gradient, self.bias, self.violation, self.n_iter, self.n_rows
         return rows.compiled_rows(), rows.compiled_exact_rows(), problem, found, self.position, self.slots
 
-    def solutions(self) -> list[Solution]:
-        """Return one solution for each dual, with its certificate."""
+    def solutions(self) -> Solutions:
+        """Return the solutions, with their certificates."""
         starts, coef, gradient = self.stops[:-1], self.coef, self.gradient
         error = gradient - np.repeat(self.bias, np.diff(self.stops))
         terms = 0.5 * coef * (self.dual.target + gradient) - self.epsilon * np.abs(coef)
         value = np.add.reduceat(terms, starts)
         primal = value + np.add.reduceat(gap_between_bounds(self.dual, coef, error), starts)
+        unknown = np.full((2, len(value)), np.nan)
         numbers = self.bias, self.violation, self.n_iter, self.n_rows, primal, value
-        return [
-            Solution(
-                coef[start:stop], gradient[start:stop], bias, violation, n_iter, epsilon=self.epsilon, n_rows=n_rows,
-                certificate=Certificate(above, below, violation),
-            )
-            for start, stop, bias, violation, n_iter, n_rows, above, below in zip(
-                starts, self.stops[1:], *(each.tolist() for each in numbers), strict=True
-            )
-        ]  # fmt: skip
+        return Solutions(coef, gradient, *numbers, *unknown, np.full(len(value), self.epsilon), self.stops)
 
 
 # --- compiled --------------------------------------------------------------------------------------------------------

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer._compute.memory import allocate, parse_memory
-from mercer.solvers.svm.dual import joined
+from mercer.solvers.svm.dual import joined, stops_of
 from mercer.solvers.svm.rounds import copied_values
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.smo import LANES
@@ -60,10 +60,10 @@ class Options:
         """Return the largest number of steps for n points."""
         return max(_STEPS, _STEPS_PER_POINT * n) if self.max_iter == -1 else self.max_iter
 
-    def rows(self, kernel: Kernel, points: Any, duals: list[Dual]) -> Any:
+    def rows(self, kernel: Kernel, points: Any, duals: Sequence[Dual]) -> Any:
         """Return kernel rows of points, whose rounding moves no gradient of the duals by more than ``tol``."""
         C = max(joined(duals, "upper").max(), -joined(duals, "lower").min())
-        n = max(len(dual.points) for dual in duals)
+        n = int(np.diff(stops_of(duals)).max())
         return rows_of(kernel, points, self.tol / max(C * np.sqrt(n), np.finfo(np.float64).tiny), duals[0].ridge)
 
 

@@ -1,0 +1,49 @@
+"""Kernel values that are known: between all points, or in diagonal blocks that several solvers share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mercer._common import Array
+from mercer.solvers.svm.rows import PlainRows
+
+# Rows of a product that are copied at a time.
+_ROWS = 64
+
+
+class KnownRows(PlainRows):
+    """Kernel rows of points whose kernel values (n, n) are all known."""
+
+    def __init__(self, rows: PlainRows, values: Array) -> None:
+        self.__dict__ |= vars(rows)
+        self._values = values
+
+    def columns(self, J: Array) -> Callable[..., Any]:
+        """Return a function (R, out) that writes the kernel values of points R with points J to ``out``."""
+
+        def write(R, out):
+            out[:] = self._values[np.ix_(R, J)]
+
+        return write
+
+    def square(self, J: Array | slice) -> Array:
+        """Return the kernel values between points J, exactly symmetric."""
+        return self._values[J, J] if isinstance(J, slice) else self._values[np.ix_(J, J)]
+
+    def product(self, R: Array, J: Array, weights: Array) -> Array:
+        """Return K[R, J] @ weights, a vector or columns, summed in float64."""
+        total = np.empty((len(R), *weights.shape[1:]))
+        for start in range(0, len(R), _ROWS):
+            part = slice(start, start + _ROWS)
+            # whole rows first: they are contiguous
+            total[part] = self._values[R[part]].take(J, axis=1).astype(np.float64) @ weights
+        return total
+
+
+def shared_blocks(rows: Any, pieces: list[slice], budget: int) -> dict[Any, Any]:
+    """Return kernel values between the points of each piece (slice), by (start, stop); nothing if beyond the budget."""
+    needed = sum((piece.stop - piece.start) ** 2 for piece in pieces) * rows.dtype.itemsize
+    return {(piece.start, piece.stop): rows.square(piece) for piece in pieces} if needed <= budget else {}
