@@ -148,7 +148,7 @@ class Gram:
         return f"Gram({self._kernel!r}, shape={self.shape})"
 
     def _repr_html_(self):
-        facts = [("shape", self.shape), ("type", self.dtype), ("memory of dense()", human_bytes(self._memory))]
+        facts = [("shape", self.shape), ("type", self.dtype), ("memory limit of dense()", human_bytes(self._memory))]
         return html.table(f"Gram({self._kernel!r})", facts, self._picture())
 
     def _picture(self):
