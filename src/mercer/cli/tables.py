@@ -99,7 +99,7 @@ def _csv(path, n_features, at_least):
     # a text model may know fewer features than the data have; then the last column is always the label
     d = width if width == n_features and not at_least else width - 1
     if d == 0:
-        raise Failure(f"{path}: the file has one column; separate features by commas and put the label last.")
+        raise Failure(f"{path}: rows have one column; separate features by commas and put the label last.")
     try:
         X = np.loadtxt(lines[skip:], delimiter=",", usecols=range(d), ndmin=2, comments=None)
     except ValueError as error:

@@ -129,7 +129,7 @@ for _kind, _known in {
     ),
     sets.MinMax: _proved("the probability that consistent weighted samples of multisets are equal", _SETS),
     kernels.FunctionKernel: _open(
-        "a Python function has no proof; a formula of kernels of mercer may have one",
+        "a Python function has no proof; kernels of Mercer have one, such as Intersection() for sums of minima",
         "all points that the function takes",
     ),
     kernels.Precomputed: _open("a given matrix has no formula", "the rows of the matrix"),

@@ -40,7 +40,7 @@ def test_the_code_of_an_upload_gives_its_numbers(text, data_url, tmp_path, monke
         (b"1,2,a\n1,2,3,b\n", "row 2 has 4 columns, row 1 has 3"),
         (b"1,2,a\n1,x,b\n", "the first 2 columns must be numbers"),
         (b"1,nan,a\n1,2,b\n", "features must be finite"),
-        (b"1\n2\n", "the file has one column"),
+        (b"1\n2\n", "rows have one column"),
         (b"\xff\xfe\x00\x01,1,2", "a .csv file must be text"),
         (b"1,a\n2,b\n" * 3, "6 rows and 1 columns of features"),
         (b"1,2,a\n" * 5, "has 1 different values"),
