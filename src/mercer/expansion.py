@@ -12,6 +12,7 @@ from mercer._compute import html, pick_backend
 from mercer._compute.devices import moved, place_of, refuse_mixed
 from mercer._compute.namespace import namespace_of, put_values
 from mercer._compute.points import as_columns, join_points, refuse_overflow, same_points
+from mercer.distributed import by_blocks
 from mercer.kernels.base import admit_beside, admit_pair, require_gradient, require_kernel
 
 if TYPE_CHECKING:
@@ -113,12 +114,14 @@ class Expansion:
         facts = [("kernel", self._kernel), ("vectors", m), ("points", n), ("coefficients", coef)]
         return html.table("Expansion", facts)
 
-    def __call__(self, X: PointsLike) -> Array:
+    @by_blocks
+    def __call__(self, X: PointsLike) -> Any:
         """Return <phi(x), psi_j> for every new point and vector.
 
         Parameters
         ----------
         X : points (n_test)
+            Rows on disk are read block by block; of Dask arrays the values are Dask arrays.
 
         Returns
         -------

@@ -54,6 +54,17 @@ def test_estimators_of_dask_arrays_equal_those_of_rows_in_memory(make, method):
     np.testing.assert_allclose(np.abs(values.compute()), np.abs(expected), atol=1e-6)
 
 
+def test_parts_of_dask_arrays_add_up_to_one_fit():
+    rows, model = da.from_array(X, chunks=(250, 3)), mc.KernelPCA(4, kernel=K, landmarks=X[:40])
+    expected = mc.KernelPCA(4, kernel=K, landmarks=X[:40]).fit(rows)
+    model.partial_fit(rows[:500]).partial_fit(X[500:600]).partial_fit(rows[600:])
+    assert model.n_samples_ == 900
+    np.testing.assert_allclose(model.eigenvalues_, expected.eigenvalues_, rtol=1e-10)
+    np.testing.assert_allclose(np.abs(model.transform(X)), np.abs(expected.transform(X)), atol=1e-9)
+    with pytest.raises(ValueError, match="2 features"):
+        model.partial_fit(rows[:, :2].rechunk({1: -1}))
+
+
 def test_labels_of_dask_arrays_are_lazy_too():
     labels = np.where(X[:, 0] > 0, "right", "left")
     model = mc.SVC(kernel=K).fit(X, labels)
@@ -95,6 +106,55 @@ def test_targets_of_another_length_are_refused():
         KernelRidge(kernel=K, landmarks=X[:5]).fit(da.from_array(X, chunks=(250, 3)), Y[:-1])
 
 
+FEW = X[:200]
+
+
+@pytest.mark.parametrize("value", [
+    lambda rows: K(rows, X[:5]),
+    lambda rows: mc.Gram(K, rows, X[:5]) @ np.ones(5),
+    lambda rows: mc.Gram(K, rows) @ np.ones(200),
+    lambda rows: mc.mean(mc.features(K, rows)).coef,
+    lambda rows: mc.features(K, rows)(X[:5]),
+    lambda rows: (mc.features(K, FEW) @ rows[:, :2]).norms(),
+    lambda rows: mc.KernelPCA(2, kernel=K).fit(rows).eigenvalues_,
+    lambda rows: mc.SVR(kernel=K).fit(rows, Y[:200, 0]).dual_coef_,
+    lambda rows: mc.KernelFisher(kernel=K, landmarks=9, random_state=0).fit(rows, Y[:200, 0] > 0).expansion_.coef,
+])  # fmt: skip
+def test_what_does_not_sum_over_blocks_reads_dask_arrays_into_memory(value):
+    np.testing.assert_array_equal(value(da.from_array(FEW, chunks=(70, 3))), value(FEW))
+
+
+def test_values_of_vectors_at_a_dask_array_are_lazy():
+    psi = mc.Expansion(K, X[:40], Y[:40])
+    found = psi(da.from_array(X, chunks=(250, 3)))
+    assert isinstance(found, da.Array)
+    assert found.chunks == ((250, 250, 250, 150), (2,))
+    np.testing.assert_allclose(found.compute(), psi(X), atol=1e-13)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", ["client", "cluster"])
+def test_a_lost_client_or_scheduler_is_named_and_leaves_the_model(lost):
+    distributed = pytest.importorskip("distributed")
+    model = mc.KernelPCA(2, kernel=K, landmarks=X[:40]).fit(X)
+    before, started = model.eigenvalues_, threading.Event()
+
+    def late(block):
+        time.sleep(0.5)
+        return block
+
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
+    rows = da.from_array(X, chunks=(20, 3)).map_blocks(late, meta=np.empty((0, 3)))
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        closed = {"client": client, "cluster": cluster}[lost]
+        timer = threading.Timer(2, lambda: (started.set(), closed.close()))
+        timer.start()
+        with pytest.raises(RuntimeError, match="client or its scheduler was closed.*run the fit again"):
+            model.fit(rows)
+    assert started.is_set()
+    assert model.eigenvalues_ is before
+
+
 def test_a_killed_worker_changes_no_bit(tmp_path):
     distributed = pytest.importorskip("distributed")
     flag = tmp_path / "killed"
@@ -117,11 +177,20 @@ def test_a_killed_worker_changes_no_bit(tmp_path):
     np.testing.assert_array_equal(undisturbed, disturbed)
 
 
+ON_CLUSTER = {
+    "ridge over landmarks": lambda rows: KernelRidge(1e-3, kernel=K, landmarks=X[:40]).fit(rows, Y).dual_coef_,
+    "KernelPCA": lambda rows: mc.KernelPCA(4, kernel=K, landmarks=X[:40]).fit(rows).expansion_.coef,
+    "kernel mean": lambda rows: mc.KernelPCA(4, kernel=K, landmarks=X[:40]).fit(rows).mean_.coef,
+    "KernelMap": lambda rows: KernelMap(K, landmarks=X[:40]).fit(rows).coordinates_.basis.coef,
+    "Nystroem": lambda rows: Nystroem(K, landmarks=X[:40]).fit(rows).transform(rows).compute(),
+}
+
+
 @pytest.mark.slow
-def test_workers_killed_at_ten_random_times_change_no_bit():
+@pytest.mark.parametrize("name", ON_CLUSTER)
+def test_workers_killed_at_ten_random_times_change_no_bit(name):
     distributed = pytest.importorskip("distributed")
-    rows, times = da.from_array(X, chunks=(25, 3)), np.random.default_rng(1)
-    model = KernelRidge(1e-3, kernel=K, landmarks=X[:40])
+    rows, times, fit = da.from_array(X, chunks=(25, 3)), np.random.default_rng(1), ON_CLUSTER[name]
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "processes": True}
 
     def kill(cluster, killed):
@@ -138,12 +207,12 @@ def test_workers_killed_at_ten_random_times_change_no_bit():
         distributed.LocalCluster(**options) as cluster,
         distributed.Client(cluster),
     ):
-        undisturbed, killed = model.fit(rows, Y).dual_coef_, []
+        undisturbed, killed = fit(rows), []
         killer = threading.Thread(target=kill, args=(cluster, killed))
         killer.start()
-        fits = [model.fit(rows, Y).dual_coef_]
+        fits = [fit(rows)]
         while killer.is_alive():
-            fits.append(model.fit(rows, Y).dual_coef_)
+            fits.append(fit(rows))
     assert len(killed) == 10
     for found in fits:
         np.testing.assert_array_equal(found, undisturbed)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.distributed import InMemory
 from mercer.linalg import cholesky
 from mercer.maps import onto_landmarks, spectral, trace_error
 from mercer.maps._onto_landmarks import frame_of, moments, principal_coordinates
@@ -143,7 +144,7 @@ def test_sums_of_parts_are_the_sums_of_all_points(points, centre):
     onto = mc.features(kernel, points[:12])
     whole = moments(onto, mc.features(kernel, points), centre)
     parts = moments(onto, mc.features(kernel, points[:15]), centre)
-    parts = parts.add(points[15:16]).add(points[16:])
+    parts = parts.add(InMemory(points[15:16])).add(InMemory(points[16:]))
     assert parts.n == 40
     assert parts.trace_error == pytest.approx(whole.trace_error, abs=1e-12)
     np.testing.assert_allclose(parts.about_mean, whole.about_mean, atol=1e-11)

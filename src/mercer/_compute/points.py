@@ -101,7 +101,7 @@ def as_rows(X: Any, name: str = "X", dtype: Any = None) -> Any:
             # sum_duplicates changes its matrix, so copy the user's matrix first
             X = X.copy()
             X.sum_duplicates()
-    elif isinstance(X, np.ndarray) or not array_api_compat.is_array_api_obj(X):
+    elif _becomes_array(X):
         X = np.asarray(X)
     if len(X.shape) != 2:
         raise ValueError(
@@ -115,6 +115,11 @@ def as_rows(X: Any, name: str = "X", dtype: Any = None) -> Any:
     return X
 
 
+def _becomes_array(X):
+    """Return whether X is read into an array of NumPy: all but arrays of other libraries; Dask's are lazy."""
+    return isinstance(X, np.ndarray) or hasattr(X, "__dask_graph__") or not array_api_compat.is_array_api_obj(X)
+
+
 def as_dense_rows(X: Any, name: str) -> Any:
     """Return rows as ``as_rows`` does, sparse ones as an array."""
     X = as_rows(X, name)
@@ -126,7 +131,7 @@ def as_columns(values: Any, name: str) -> Any:
     refuse_unreadable(values, name)
     if sp.issparse(values):
         raise TypeError(f"{name} must be a dense array of numbers, got a sparse matrix; give {name}.toarray().")
-    if isinstance(values, np.ndarray) or not array_api_compat.is_array_api_obj(values):
+    if _becomes_array(values):
         values = np.asarray(values)
         # a long double may become infinite
         with np.errstate(over="ignore"):

@@ -1,6 +1,8 @@
 """Dask arrays as blocks of rows: pure tasks on the scheduler of the user, summed as a tree in a fixed order."""
 
+import contextlib
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +12,10 @@ from dask.base import compute
 from dask.delayed import delayed
 
 from mercer.distributed.blocks import validated
+
+# its configuration must be complete before a part of it is set and restored
+with contextlib.suppress(ImportError):
+    import distributed as _  # noqa: F401
 
 # Sums that one task of the tree adds.
 _FAN_IN = 8
@@ -44,7 +50,7 @@ class DaskBlocks:
         cuts = np.searchsorted(rows, self._starts)
         inside = [rows[i:j] - start for i, j, start in zip(cuts, cuts[1:], self._starts, strict=False)]
         parts = [_take(*block, wanted) for block, wanted in zip(self._delayed(), inside, strict=True) if len(wanted)]
-        return np.concatenate(compute(*parts))
+        return np.concatenate(_compute(*parts))
 
     def total(self, function: Callable[..., Any], shared: Any, *columns: Any) -> Any:
         """Return the sum over blocks of ``function(shared, rows, *columns)``; columns have length n or are None.
@@ -56,7 +62,7 @@ class DaskBlocks:
         parts = [_value(function, shared, *block, *own) for block, *own in zip(blocks, *columns, strict=True)]
         while len(parts) > 1:
             parts = [_sum(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
-        return _compute(parts[0])
+        return _compute(parts[0])[0]
 
     def apply(self, function: Callable[..., Any], shared: Any) -> Any:
         """Return the values ``function(shared, rows)`` as a Dask array, computed when it is."""
@@ -85,10 +91,16 @@ class DaskBlocks:
         return np.split(column, self._starts[1:-1])
 
 
-def _compute(value):
+def _compute(*values):
     # landmarks and coefficients travel in the graph, because scattered data are lost with their worker
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-        return value.compute()
+        try:
+            return compute(*values)
+        except CancelledError as error:
+            raise RuntimeError(
+                "the Dask client or its scheduler was closed during the fit; connect a new client and run the fit "
+                "again, in a mercer.checkpoint block if steps of it should be kept."
+            ) from error
 
 
 @delayed(pure=True)

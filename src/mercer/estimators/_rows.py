@@ -20,6 +20,9 @@ def validated_rows(model: Any, X: Any, reset: bool, **options: Any) -> Any:
     """Return rows validated by scikit-learn, float32 or float64; errors name the entry that no estimator can read."""
     if _are_plain(X) and (len(X) > 1 if reset else _has_columns(X, model)):
         return _first_rows(X, model) if reset else X
+    if hasattr(X, "__dask_graph__"):
+        # scikit-learn reads it too, with warnings of Dask
+        X = X.compute()
     refuse_unreadable(X, "X")
     _refuse_columns(X)
     options |= {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}

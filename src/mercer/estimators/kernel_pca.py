@@ -10,10 +10,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import Array, ArrayLike, PointsLike
-from mercer.distributed import by_blocks
+from mercer.distributed import InMemory, by_blocks
 from mercer.estimators._accuracy import warn_single_axes
 from mercer.estimators._base import CoordinateTransformer, in_float64, refuse_weights
-from mercer.estimators._blocks import landmarks_of, training_blocks
+from mercer.estimators._blocks import landmarks_of, sample_rows, training_blocks
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._landmarks import has_given_landmarks, landmark_features, store_trace_error
 from mercer.estimators._portable import portable
@@ -186,7 +186,7 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
         Parameters
         ----------
         X : points (b)
-            At least two in the first call.
+            At least two in the first call. As in ``fit`` they need not be in memory.
         y : ignored
 
         Returns
@@ -215,8 +215,9 @@ class KernelPCA(CoordinateTransformer, BaseEstimator):
                 "partial_fit needs the sums over earlier points, which model files and fits without landmarks do not "
                 "hold; fit again, or keep the model by pickle."
             )
-        points = self._new_points(X)
-        found = self._moments.add(points)
+        blocks = training_blocks(self, X)
+        points = self._new_points(X if blocks is None else sample_rows(blocks, 0, self.random_state))
+        found = self._moments.add(InMemory(points) if blocks is None else blocks)
         self._n_rows = found.n
         return self._fit_moments(found, points)
 

@@ -273,9 +273,9 @@ class Moments:
         shift = self.frame.shift
         return float(np.trace(self.sums.scatter) + 2 * shift @ self.sums.total + self.n * (shift @ shift))
 
-    def add(self, points: Any) -> Moments:
-        """Return the moments with more points."""
-        return Moments(self.frame, self.sums + self.frame.along(self.frame.sums(points)))
+    def add(self, blocks: Any) -> Moments:
+        """Return the moments with more points, in blocks, see ``as_blocks``."""
+        return Moments(self.frame, self.sums + self.frame.along(blocks.total(Frame.sums, self.frame)))
 
 
 def frame_of(onto: Expansion, n: int, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None) -> Any:
