@@ -94,6 +94,21 @@ def test_other_chunks_are_refused_before_anything_is_computed(X, message):
         mc.KernelPCA(2, kernel=K, landmarks=5).fit(X)
 
 
+@pytest.mark.parametrize("call", [
+    lambda rows: KernelRidge(kernel=K, landmarks=9).fit(rows, Y),
+    lambda rows: mc.SVC(kernel=K).fit(rows, Y[:, 0] > 0),
+    lambda rows: Nystroem(K, n_components=9).fit(rows),
+    lambda rows: mc.KernelPCA(2, kernel=K, landmarks=9).fit(X).transform(rows),
+    lambda rows: mc.Expansion(K, X[:5], Y[:5])(rows),
+])  # fmt: skip
+def test_chunks_are_refused_by_all_that_read_blocks(call):
+    with pytest.raises(ValueError, match=r"X has 3 chunks of columns, which must be one; use X.rechunk\(\{1: -1\}\)"):
+        call(da.from_array(X, chunks=(300, 1)))
+    unknown = da.from_array(X, chunks=(300, 3))
+    with pytest.raises(ValueError, match=r"X has chunks of unknown size; call X.compute_chunk_sizes\(\) first"):
+        call(unknown[unknown[:, 0] > 0])
+
+
 def test_entries_that_are_not_finite_name_their_block():
     bad = X.copy()
     bad[500, 1] = np.inf
