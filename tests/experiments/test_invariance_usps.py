@@ -24,16 +24,27 @@ def test_there_are_eight_different_shifts_and_none_is_the_image_itself():
 
 
 @pytest.mark.parametrize(
-    ("scores", "chosen"), [([0.9, 0.9, 0.9], 10.0), ([0.9, 0.8, 0.9], 30.0), ([0.8, 0.9, 0.7], 10.0)]
+    ("wrong", "chosen"), [([1, 1, 1], 3.0), ([2, 1, 1], 10.0), ([2, 1, 0], 30.0), ([2, 1, 2], 10.0)]
 )
-def test_of_equal_held_out_errors_the_C_in_the_middle_is_selected(scores, chosen, monkeypatch):
-    costs = [3.0, 10.0, 30.0]
+def test_the_C_with_the_fewest_errors_in_five_folds_is_selected_and_of_equal_ones_the_smallest(
+    wrong, chosen, monkeypatch
+):
+    costs, y, kept = [3.0, 10.0, 30.0], np.repeat([0, 1], 10), []
 
-    def machine(_kernel, C, *_):
-        model = SimpleNamespace(score=lambda *_: scores[costs.index(C)])
-        return SimpleNamespace(fit=lambda *_: model)
+    def machine(_kernel, C, _X, virtual):
+        assert not virtual
+
+        def predict(rows):
+            kept.append(rows[:, 0])
+            truth = y[rows[:, 0].astype(int)]
+            # wrong at as many of the four digits of a fold
+            return np.where(np.arange(4) < wrong[costs.index(C)], 1 - truth, truth)
+
+        return SimpleNamespace(fit=lambda *_: SimpleNamespace(predict=predict))
 
     monkeypatch.setattr(invariance_usps, "machine", machine)
-    C, errors = selected("local", np.zeros((10, 256)), np.zeros(10), costs, held_out=4)
+    C, errors = selected(invariance_usps.POLYNOMIAL, np.arange(20.0)[:, None], y, costs[::-1])
     assert chosen == C
-    assert list(errors.values()) == pytest.approx([100 * (1 - score) for score in scores])
+    assert [errors[cost] for cost in costs] == [25.0 * count for count in wrong]
+    np.testing.assert_array_equal(np.sort(np.concatenate(kept)), np.repeat(np.arange(20), 3))
+    assert selected(invariance_usps.POLYNOMIAL, None, None, [7.0]) == (7.0, {})

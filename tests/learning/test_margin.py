@@ -113,16 +113,18 @@ def point(shares, primal, lower=0.0, slope=(0.0, -1.0)):
     return margin.Point(np.array(shares), primal, lower, np.array(slope), [], [], np.empty(0), None)
 
 
-def test_a_step_is_shortened_until_the_objective_falls():
+def test_a_step_is_shortened_until_the_objective_falls_and_small_shares_are_dropped():
     class Curved:
         def hessian(self, _):
-            return np.zeros((2, 2))
+            return np.zeros((3, 3))
 
         def __call__(self, shares, _):
+            assert shares.sum() == pytest.approx(1, abs=1e-12)
             return point(shares, 1 - shares[1] + 2 * shares[1] ** 2)
 
-    found = margin._step(Curved(), point([1.0, 0.0], 1.0))
-    np.testing.assert_allclose(found.shares, [2 / 3, 1 / 3], rtol=1e-6)
+    found = margin._step(Curved(), point([1.0 - 8e-7, 0.0, 8e-7], 1.0, slope=(0.0, -1.0, 0.0)))
+    np.testing.assert_allclose(found.shares, [2 / 3, 1 / 3, 0], atol=1e-6)
+    assert found.shares[2] == 0
     assert found.primal == pytest.approx(8 / 9)
 
 
