@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # Rows per tile: with a few hundred vectors its values fit in the cache. Smaller tiles cost more than unused columns.
 _ROWS, _FEW = 1024, 256
+# Rows for each vector that give the scales of coefficients in a descent.
+_SAMPLED = 16
 # Ridge on the coefficients as a share of the mean square of the kernel values, far above the rounding of float32 sums.
 _RIDGE = 1e-6
 # Share of k(z, z) below which values at all rows count as 0.
@@ -70,8 +72,15 @@ class Objective:
         self._blocks = blocks(kernel, self._X64)
         self._F32 = [outputs[rows].astype(np.float32) for rows in cuts]
         self._F64 = [outputs[rows] for rows in cuts]
-        self._signs = None if signs is None else [np.asarray(signs[rows], np.float32) for rows in cuts]
-        self._inside = [(np.abs(F) < 1) & inside for F in self._F32]
+        self._signs: Any = None
+        if signs is not None:
+            # columns are gathered once, not in every pass
+            parts = list(zip(cuts, self._columns, self._F32, strict=True))
+            self._signs = [np.asarray(signs[rows][:, columns], np.float32) for rows, columns, _ in parts]
+            self._concerned = [np.abs(U) for U in self._signs]
+            self._targets = [F[:, columns] for _, columns, F in parts]
+            # whether a violation of the margin counts
+            self._counts = [np.float32(~((np.abs(F) < 1) & inside)) for F in self._targets]
         self.weights: Array = np.ones(len(X)) if weights is None else weights
         self._weights = [self.weights[rows] for rows in cuts]
         self._mass: float = float(np.sum(self.weights))
@@ -91,7 +100,7 @@ class Objective:
         """Return points, coefficients and intercepts that minimise `margins` from Z, B and b."""
         (p, d), m = Z.shape, len(b)
         # L^T B and scaled points have curvatures of similar size: coefficients of near points are correlated
-        gram = self._products(Z)[0] / self._mass
+        gram = self._sampled_gram(Z)
         ridge = max(_RIDGE * np.trace(gram) / p, np.finfo(np.float64).tiny)
         L = scipy.linalg.cholesky(gram + ridge * np.eye(p), lower=True)
         steep = self._steepness(Z, B)[:, None]
@@ -150,17 +159,20 @@ class Objective:
         sums = [None] * len(self._blocks)
 
         def task(i):
-            (K, gradient), columns = self._blocks[i].at(vectors), self._columns[i]
-            part, U = B32[:, columns], self._signs[i][:, columns]
-            S = K.T @ part + b32[columns]
-            concerned = np.abs(U)
-            error = (S - self._F32[i][:, columns]) * concerned
-            inside = self._inside[i][:, columns]
-            violation = np.where(inside, 0, np.maximum(concerned - U * S, 0))
-            counted = self._weights[i][:, None].astype(np.float32)
-            D = np.where(inside, 1, np.float32(weight)) * error
-            value = np.sum(counted * (D * error + violation * violation), dtype=np.float64)
-            D = 2 * counted * (D - U * violation)
+            K, gradient = self._blocks[i].at(vectors)
+            part, U, concerned, counts = B32[:, self._columns[i]], self._signs[i], self._concerned[i], self._counts[i]
+            S = K.T @ part
+            S += b32[self._columns[i]]
+            error = S - self._targets[i]
+            error *= concerned
+            violation = concerned - U * S
+            np.maximum(violation, 0, out=violation)
+            violation *= counts
+            D = (1 - np.float32(1 - weight) * counts) * error
+            counted = self._weights[i].astype(np.float32)
+            value = np.sum((D * error + violation * violation).T @ counted, dtype=np.float64)
+            D -= U * violation
+            D *= 2 * counted[:, None]
             sums[i] = value, gradient(part @ D.T), K @ D, D.sum(axis=0, dtype=np.float64)
 
         run_in_single_threads(task, len(sums))
@@ -187,7 +199,7 @@ class Objective:
         def task(i):
             (K, _), columns = self._blocks[i].at(vectors), self._columns[i]
             S = K.T @ B32[:, columns] + b32[columns]
-            counts[self._rows[i]] = np.sum(self._signs[i][:, columns] * S < 0, axis=1)
+            counts[self._rows[i]] = np.sum(self._signs[i] * S < 0, axis=1)
 
         run_in_single_threads(task, len(self._rows))
         return counts
@@ -226,6 +238,19 @@ class Objective:
             # one row says nothing about the scales
             return np.ones(len(Z))
         return np.sqrt(typical * np.sqrt(np.maximum(curvature / typical, _FLAT)))
+
+    def _sampled_gram(self, Z):
+        """Return K^T K per row from tiles spread over all rows, at least 16 rows for each vector."""
+        tiles = range(0, len(self._blocks), max(1, self.shape[0] // max(_SAMPLED * len(Z), _ROWS)))
+        vectors, parts = self._blocks[0].prepared(Z), [None] * len(tiles)
+
+        def task(i):
+            w = self._weights[tiles[i]]
+            scaled = self._blocks[tiles[i]].at(vectors)[0] * np.sqrt(w)
+            parts[i] = scaled @ scaled.T, w.sum()
+
+        run_in_single_threads(task, len(parts))
+        return _total(part[0] for part in parts) / _total(part[1] for part in parts)
 
     def _products(self, Z):
         """Return K^T K, K^T 1 and K^T F in float64."""
