@@ -271,3 +271,15 @@ def test_a_table_of_sparse_columns_is_taken_as_its_dense_rows():
 
     found = mc.VirtualSupportVectors(mc.SVC(), [moved]).fit(sparse, labels)
     np.testing.assert_allclose(found.decision_function(rows), expected, atol=1e-6)
+
+
+def test_sparse_rows_with_stored_zeros_equal_those_without():
+    dense = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 3.0]])
+    stored = sp.csr_matrix(([1.0, 1.0, 0.0, 2.0, 3.0, 3.0], [0, 0, 1, 1, 0, 1], [0, 1, 3, 4, 6]), shape=(4, 2))
+    y = [0, 0, 1, 1]
+    plain, found = (
+        mc.VirtualSupportVectors(mc.SVC(C=np.inf, kernel=K), lambda X: X).fit(X, y) for X in (dense, stored)
+    )
+    np.testing.assert_array_equal(np.sort(found.support_), np.sort(plain.support_))
+    assert {0, 1} <= set(found.support_.tolist())
+    np.testing.assert_allclose(found.decision_function(dense), plain.decision_function(dense), atol=1e-8)
