@@ -2,37 +2,37 @@ import numpy as np
 import pytest
 
 from mercer._compute.compile import dispatcher
-from mercer._compute.indirect import address, call_filler
+from mercer._compute.indirect import address, call_loop
 
 
-def _filler(factor):
-    def fill(tiles, squares, parameters, wanted, out):
-        if wanted.size > 2:
-            raise ValueError("too many")
-        for r in range(wanted.size):
-            for t in range(squares.size):
-                out[r, t] = factor * tiles[0, 0, wanted[r]] + squares[t] * parameters[0]
+def _loop(factor):
+    def loop(left, right, block, start, parameters):
+        if start > 2:
+            raise ValueError("too far")
+        for i in range(block.shape[0]):
+            for j in range(right.shape[1]):
+                block[i, start + j] = factor * left[i, 0] + right[0, j] * parameters[0]
 
-    return dispatcher(fill)
+    return dispatcher(loop)
 
 
-def _call(where, tiles, squares, parameters, wanted, out):
-    call_filler(where, tiles, squares, parameters, wanted, out)
+def _call(where, left, right, block, start, parameters):
+    call_loop(where, left, right, block, start, parameters)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_one_compiled_caller_calls_whichever_function_lies_at_the_address(dtype):
-    tiles, squares, parameters = np.array([[[3, 5]]], dtype), np.array([1, 2, 4], dtype), np.array([10], dtype)
-    arguments, call = (tiles, squares, parameters, np.array([1, 0])), dispatcher(_call)
+    left, right, parameters = np.array([[5], [3]], dtype), np.array([[1, 2, 4]], dtype), np.array([10], dtype)
+    call = dispatcher(_call)
     for factor in (1, 100):
-        fill, out = _filler(factor), np.zeros((2, 3), dtype)
-        call(address(fill, *arguments, out), *arguments, out)
-        np.testing.assert_array_equal(out, factor * np.array([[5], [3]]) + [10, 20, 40])
+        loop, block = _loop(factor), np.zeros((2, 4), dtype)
+        call(address(loop, left, right, block, 1, parameters), left, right, block, 1, parameters)
+        np.testing.assert_array_equal(block[:, 1:], factor * left + [10, 20, 40])
+        assert not block[:, 0].any()
     assert len(call.overloads) == 1
 
 
 def test_an_error_of_the_function_reaches_the_caller():
-    out, fill = np.zeros((3, 1)), _filler(1)
-    arguments = np.ones((1, 1, 3)), np.ones(1), np.ones(1), np.array([0, 1, 2]), out
-    with pytest.raises(ValueError, match="too many"):
-        dispatcher(_call)(address(fill, *arguments), *arguments)
+    loop, one = _loop(1), np.ones((1, 1))
+    with pytest.raises(ValueError, match="too far"):
+        dispatcher(_call)(address(loop, one, one, one, 3, one[0]), one, one, one, 3, one[0])

@@ -1,5 +1,6 @@
 import itertools
 
+import numba
 import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
@@ -24,6 +25,14 @@ def _row(n):
             block[t, 0], block[t, 1] = t, -t
         row = block[n - 1]
     return row, (block, block[0])
+
+
+def _operated(a, b):
+    c, d = a, b
+    c += b
+    d **= 2
+    e = a + b if a > b else a * b
+    return a - b, a / b, a // b, a % b, a**3, a**b, a == b, a <= b, a != 2, 1 - a, (a > 0) + (b > 0), c, d, e
 
 
 @pytest.fixture
@@ -55,3 +64,15 @@ def test_a_row_keeps_its_array_alive_and_all_memory_is_freed_later(counted):
     np.testing.assert_array_equal(block[:, 0] + first[0], np.arange(5))
     del row, block, first
     assert counted() == (taken + 3, freed + 3)
+
+
+@pytest.mark.parametrize(
+    "kinds", itertools.product([np.int64, np.int32, np.float32, np.float64], repeat=2), ids=lambda k: k[0].__name__
+)
+def test_operators_on_numbers_mean_what_they_mean_to_numba(kinds):
+    own, other = dispatcher(_operated), numba.njit(error_model="numpy")(_operated)
+    for a, b in ((3, 2), (-7, 2), (2, 3)):
+        numbers = kinds[0](a), kinds[1](b)
+        found, expected = own(*numbers), other(*numbers)
+        assert found == expected
+        assert list(map(type, found)) == list(map(type, expected))

@@ -123,6 +123,10 @@ def _compilers():
             try:
                 return super()._compile_core()
             finally:
+                if not gc.get_freeze_count():
+                    # the new objects wait for the next full collection
+                    gc.freeze()
+                    gc.unfreeze()
                 if collected:
                     gc.enable()
 
@@ -158,7 +162,7 @@ def _make_whole(library):
     and round differently: results would depend on which functions ran before, and on whether they were compiled or
     read from disk.
     """
-    from llvmlite.binding import Linkage
+    from llvmlite.binding import Linkage, create_pass_builder, create_pipeline_tuning_options
 
     finalize = library.finalize
 
@@ -173,8 +177,16 @@ def _make_whole(library):
         for function in module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = Linkage.internal
-        # Numba optimises a module twice
-        manager, builder = library.codegen._module_pass_manager()  # noqa: SLF001
+            if function.name.startswith("_ZN7cpython"):
+                # this one only reads Python's arguments
+                for attribute in "noinline", "optnone":
+                    function.add_function_attribute(attribute)
+        tuning = create_pipeline_tuning_options(speed_level=2)
+        tuning.loop_vectorization = True
+        builder = create_pass_builder(library.codegen._tm, tuning)  # noqa: SLF001
+        # once, where Numba does it twice, and without vectors of single statements
+        manager = builder.getModulePassManager()
+        manager.add_refprune_pass()
         manager.run(module, builder)
 
     library.finalize, library._optimize_final_module = finalize_with_parts, optimise  # noqa: SLF001

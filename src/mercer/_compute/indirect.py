@@ -14,13 +14,13 @@ def address(function, *examples):
 
 
 @Intrinsic
-def call_filler(numba):
-    """``call_filler(address, tiles, squares, parameters, wanted, out)``: call a function that returns nothing."""
+def call_loop(numba):
+    """``call_loop(address, left, right, block, start, parameters)``: call a loop of `loops`, which returns nothing."""
     from numba.core import cgutils
 
     types = numba.types
 
-    def call_filler(_context, _address, tiles, squares, parameters, wanted, out):
+    def call_loop(_context, _address, left, right, block, _start, parameters):
         def generate(context, builder, signature, arguments):
             convention, kinds = context.call_conv, signature.args[1:]
             kind = convention.get_function_type(types.none, kinds).as_pointer()
@@ -30,6 +30,6 @@ def call_filler(numba):
                 convention.return_status_propagate(builder, status)
             return context.get_dummy_value()
 
-        return types.none(types.intp, tiles, squares, parameters, wanted, out), generate
+        return types.none(types.intp, left, right, block, types.intp, parameters), generate
 
-    return call_filler
+    return call_loop

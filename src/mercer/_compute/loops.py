@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer._compute import compile as _compile
 from mercer._compute.compile import EXACT, compiled, dispatcher, fingerprint, specialised
+from mercer._compute.indirect import address
 from mercer._compute.intrinsics import wide
 from mercer._compute.memory import allocate
 from mercer._compute.points import sum_squares
@@ -146,7 +147,7 @@ class Plan:
         self._step = max(1, min(row_bound or most, most, fine))
         self.columns = cut(len(Z), COLUMNS)
         self._rights = self._right_sides(Z) if keep is None else keep(("prepared", kind), lambda: self._right_sides(Z))
-        self._parameters = tuple(X.dtype.type(value) for value in within_range(parameters, np.finfo(X.dtype)))
+        self._parameters = np.array(within_range(parameters, np.finfo(X.dtype)), X.dtype)
         # an infinite slope at 0 multiplies the rounding error of a distance near 0 by a thousand
         self._kinked = self.radial and not self._direct and has_kink(profile, parameters, X.dtype)
         kind = ("direct" if self._direct else "clamped") if self.radial else "plain"
@@ -244,45 +245,58 @@ def bordered(X, factor, place):
     return out
 
 
-@functools.lru_cache(maxsize=256)
 def compile_profile(profile, order, kind, dtype, n_parameters):
     """Return the compiled loop that replaces scalars in columns of a block by profile values; kinds: see ``_loop``."""
-    loop, one = _loop(profile, order, kind), np.ones((1, 1), dtype)
-    with compiling(profile):
-        loop(np.ones((1, _LANES), dtype), np.ones((_LANES, 1), dtype), one, 0, (dtype.type(1),) * n_parameters)
-    return loop
+    return _compiled_loop(profile, order, kind, dtype, n_parameters)[0]
+
+
+def profile_address(profile, kind, dtype, n_parameters):
+    """Return the address of such a loop, by which other compiled code calls it."""
+    return _compiled_loop(profile, 0, kind, dtype, n_parameters)[1]
 
 
 @functools.lru_cache(maxsize=256)
-def _loop(profile, order, kind):
+def _compiled_loop(profile, order, kind, dtype, n_parameters):
+    loop, block = _loop(profile, order, kind, n_parameters), np.ones((1, 1), dtype)
+    with compiling(profile):
+        return loop, address(loop, block, block, block, 0, block[0])
+
+
+@functools.lru_cache(maxsize=256)
+def _loop(profile, order, kind, n_parameters):
     """Return the loop over a block, compiled at its first call.
 
     Kinds: "plain" takes scalars, "clamped" raises negative ones to 0, "direct" computes distances of padded rows.
     """
+    # imported here: they import Numba
+    from numba.np.unsafe.ndarray import to_fixed_tuple
+
     from mercer._compute import fastmath
 
     value, xp = specialised(profile, order), fastmath
     # machine code is kept on disk if the profile uses only xp
-    key = fingerprint(profile, order, kind, xp, _compile)
+    key = fingerprint(profile, order, kind, n_parameters, xp, _compile)
     if kind == "direct":
-        return _direct_epilogue(value, xp, key)
+        return _direct_epilogue(value, xp, key, n_parameters, to_fixed_tuple)
     clamped = kind == "clamped"
 
     def epilogue(left, right, block, start, parameters):
         wide()
+        values = to_fixed_tuple(parameters, n_parameters)
         for i in range(block.shape[0]):
             # counting from 0 shows the compiler that no index is negative
             row = block[i, start : start + right.shape[1]]
             for j in range(row.size):
                 s = row[j]
-                row[j] = value(xp, xp.maximum(s, xp.const(s, 0)) if clamped else s, *parameters)
+                row[j] = value(xp, xp.maximum(s, xp.const(s, 0)) if clamped else s, *values)
 
     return dispatcher(epilogue, EXACT, cache=key is not None, key=key)
 
 
-def _direct_epilogue(value, xp, key):
+def _direct_epilogue(value, xp, key, n_parameters, to_fixed_tuple):
     def epilogue(left, right, block, start, parameters):
         wide()
+        values = to_fixed_tuple(parameters, n_parameters)
         coordinates = right.shape[0]
         for i in range(block.shape[0]):
             row = block[i, start : start + right.shape[1]]
@@ -302,7 +316,7 @@ def _direct_epilogue(value, xp, key):
                 s = _square(a - p[j], b - q[j], c - r[j], d - t[j])
                 if coordinates > 4:
                     s = s + row[j]
-                row[j] = value(xp, s, *parameters)
+                row[j] = value(xp, s, *values)
 
     return dispatcher(epilogue, EXACT, cache=key is not None, key=key)
 

@@ -5,6 +5,7 @@ nearly all of that later. Writing, parsing and removing it is a third of the tim
 """
 
 import functools
+import operator
 from types import CodeType
 
 import numba.np.arrayobj
@@ -12,9 +13,14 @@ from llvmlite import ir
 from numba import types
 from numba.core.compiler_machinery import register_pass
 from numba.core.lowering import Lower
+from numba.core.registry import cpu_target
 from numba.core.runtime.context import NRTContext
-from numba.core.typed_passes import InlineOverloads, NativeLowering
+from numba.core.typed_passes import InlineOverloads, NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables, WithLifting
+
+_NUMBERS = types.Number, types.Boolean
+_POWERS = operator.pow, operator.ipow
+_OPERATORS = "unary", "binop", "inplace_binop"
 
 
 class References(NRTContext):
@@ -36,7 +42,25 @@ def _counted(model):
 
 
 class ShortLower(Lower):
-    """Translation of a function; here are contiguous arrays with integers and at most one last slice as indices."""
+    """Translation of a function; here are contiguous arrays with integers and at most one last slice as indices.
+
+    Numbers have no references to count, and are not set to 0 where Numba deletes a variable.
+    """
+
+    def incref(self, kind, value):
+        """Count one more reference."""
+        if not isinstance(kind, _NUMBERS):
+            super().incref(kind, value)
+
+    def decref(self, kind, value):
+        """Count one reference less."""
+        if not isinstance(kind, _NUMBERS):
+            super().decref(kind, value)
+
+    def delvar(self, name):
+        """Delete a variable."""
+        if not isinstance(self.typeof(name), _NUMBERS):
+            super().delvar(name)
 
     def lower_getitem(self, resty, expr, value, index, signature):
         """Return an item, or a view of a row or block."""
@@ -61,6 +85,21 @@ class ShortLower(Lower):
         item = self.context.cast(self.builder, self.loadvar(value_var.name), kind, signature.args[2])
         item = self.context.cast(self.builder, item, signature.args[2], array.dtype)
         return numba.np.arrayobj.store_item(self.context, self.builder, array, item, place[0])
+
+    def lower_binop(self, resty, expr, op):
+        """Return the result of an operator on two numbers."""
+        signature = self.fndesc.calltypes[expr]
+        # powers with constant exponents have instructions of their own
+        if op in _POWERS or not all(isinstance(kind, _NUMBERS) for kind in signature.args):
+            return super().lower_binop(resty, expr, op)
+        context, builder = self.context, self.builder
+        values = [
+            context.cast(builder, self.loadvar(each.name), self.typeof(each.name), kind)
+            for each, kind in zip((expr.lhs, expr.rhs), signature.args, strict=True)
+        ]
+        signature = _operation(context.typing_context, op, signature.args)
+        value = context.get_function(context.typing_context.resolve_value_type(op), signature)(builder, values)
+        return context.cast(builder, value, signature.return_type, resty)
 
     def _place(self, array, value, index):
         """Return the pointer to what an index means, and the lengths of the axes that remain; None if not known."""
@@ -133,6 +172,37 @@ class ShortLower(Lower):
         return self.context.data_model_manager[array]
 
 
+class Remembering:
+    """Numba's context of types, which finds an operator on numbers, or an item, once; Numba tries all at each use."""
+
+    def __init__(self, context):
+        self._context = context
+
+    def __getattr__(self, name):
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, function, arguments, options):
+        """Return the signature of a call."""
+        known = getattr(function, "typing_key", function)
+        some = arguments[1:] if known is operator.getitem and isinstance(arguments[0], types.Array) else arguments
+        # other functions are compiled for the options of their caller
+        plain = known is range or getattr(known, "__module__", None) == operator.add.__module__
+        if plain and all(isinstance(kind, _NUMBERS) for kind in some):
+            return _operation(self._context, function, arguments)
+        return self._context.resolve_function_type(function, arguments, options)
+
+
+@functools.lru_cache(maxsize=4096)
+def _operation(context, function, arguments):
+    return context.resolve_function_type(function, arguments, {})
+
+
+@functools.lru_cache(maxsize=4096)
+def _size(context, kind):
+    """Return the size of a type of LLVM, which Numba asks of LLVM for each variable."""
+    return context.get_abi_sizeof(kind)
+
+
 @register_pass(mutates_CFG=True, analysis_only=False)
 class ShortLowering(NativeLowering):
     """Numba's pass with the translation above."""
@@ -144,19 +214,34 @@ class ShortLowering(NativeLowering):
         return ShortLower
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class ArrayRewrites(NopythonRewrites):
+    """Numba's pass over operators on arrays, for functions that have any."""
+
+    _name = "mercer_rewrites"
+
+    def run_pass(self, state):
+        """Return whether the function was changed."""
+        operators = [known for each, known in state.calltypes.items() if getattr(each, "op", "") in _OPERATORS]
+        if any(isinstance(known.return_type, types.Array) for known in operators):
+            return super().run_pass(state)
+        return False
+
+
 def shorten(state, pipelines):
     """Return Numba's pipelines for a function with the pass and the counts of references above.
 
-    Passes over array expressions and over inner functions are left out where the function has none.
+    Passes over array expressions and over inner functions are left out where the function has none, and sizes of types
+    are asked of LLVM once.
     """
-    state.targetctx.nrt = References(state.targetctx, state.targetctx.enable_nrt)
+    state.typingctx = Remembering(state.typingctx)
+    context = state.targetctx
+    context.get_abi_sizeof = functools.partial(_size, cpu_target.target_context)
+    context.nrt = References(context, context.enable_nrt)
     nested = any(isinstance(each, CodeType) for each in state.func_id.code.co_consts)
     unused = {WithLifting, InlineInlinables, InlineOverloads} | (set() if nested else {InlineClosureLikes})
+    ours = {NativeLowering: ShortLowering, NopythonRewrites: ArrayRewrites}
     for pipeline in pipelines:
-        pipeline.passes = [
-            (ShortLowering if each is NativeLowering else each, text)
-            for each, text in pipeline.passes
-            if each not in unused
-        ]
+        pipeline.passes = [(ours.get(each, each), text) for each, text in pipeline.passes if each not in unused]
         pipeline.finalize()
     return pipelines

@@ -7,8 +7,8 @@ import mercer as mc
 from mercer.solvers.svm.active_set import solve_active_set
 from mercer.solvers.svm.bias import violation_of
 from mercer.solvers.svm.compiled_active_set import (
-    _cholesky_solve,
     _direction,
+    _eliminate,
     _free_violators,
     _sign,
     _whole_step,
@@ -63,15 +63,18 @@ def test_steps_that_would_take_too_many_operations_are_not_taken():
     np.testing.assert_array_equal(coef, start)
 
 
-def test_triangles_solve_definite_systems_and_refuse_others():
+def test_rows_below_a_definite_matrix_are_solved_for_and_others_are_refused():
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((6, 6)), rng.standard_normal((3, 6))
-    K, right = A @ A.T + np.eye(6), B.copy()
+    K = A @ A.T + np.eye(6)
     # the upper triangle is not read
-    assert _cholesky_solve(np.tril(K) + np.triu(np.full((6, 6), np.nan), 1), right)
-    np.testing.assert_allclose(right, np.linalg.solve(K, B.T).T, rtol=1e-10)
-    assert not _cholesky_solve(np.array([[1.0, 0.0], [2.0, 4.0]]), np.ones((1, 2)))
-    assert not _cholesky_solve(np.zeros((1, 1)), np.ones((1, 1)))
+    rows = np.concatenate([np.tril(K) + np.triu(np.full((6, 6), np.nan), 1), B])
+    assert _eliminate(rows)
+    L = np.linalg.cholesky(K)
+    np.testing.assert_allclose(np.tril(rows[:6]), L, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(rows[6:], np.linalg.solve(L, B.T).T, rtol=1e-10)
+    assert not _eliminate(np.array([[1.0, 0.0], [2.0, 4.0], [1.0, 1.0]]))
+    assert not _eliminate(np.zeros((1, 1)))
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.25])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.solvers.svm.exact import exact_tile, near_first, refine
+from mercer.solvers.svm.exact import exact_scalars, near_first, refine
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.whole import _points_of
 
@@ -17,13 +17,16 @@ def test_variables_within_reach_of_the_bias_come_first_then_others_that_are_not_
     assert order[:3].tolist() == [0, 1, 2]
 
 
-def test_points_are_centred_in_float64(global_random_seed):
-    X = np.random.default_rng(global_random_seed).normal(size=(6, 3)) + 1e3
-    centre = X.mean(axis=0)
-    tiles, squares = exact_tile(X, np.array([5, 0]), centre, -2.0)
-    exact = X[[5, 0]] - centre
-    np.testing.assert_allclose(tiles[0].T, -2 * exact, rtol=1e-14)
-    np.testing.assert_allclose(squares, (exact**2).sum(axis=1), rtol=1e-14)
+@pytest.mark.parametrize("d", [1, 16, 37])
+def test_distances_are_exact_far_from_the_origin_and_products_those_of_the_points(d, global_random_seed):
+    X, places = np.random.default_rng(global_random_seed).normal(size=(9, d)) + 1e3, np.array([5, 0, 7, 2])
+    out = np.empty((2, 4))
+    columns = exact_scalars(X, places, True, out)
+    np.testing.assert_array_equal(columns, X[places].T)
+    exact = X[places].astype(np.longdouble)
+    np.testing.assert_allclose(out, ((exact[:2, None] - exact) ** 2).sum(axis=2).astype(float), rtol=1e-13)
+    exact_scalars(X, places, False, out)
+    np.testing.assert_allclose(out, X[places[:2]] @ X[places].T, rtol=1e-13)
 
 
 def test_small_classifiers_are_exact_from_raw_points_though_rows_are_float32(global_random_seed):

@@ -3,7 +3,7 @@ import pytest
 
 import mercer as mc
 from mercer.solvers.svm import on_demand
-from mercer.solvers.svm.on_demand import add_rows, row_filler, tiles_of, wanted_rows
+from mercer.solvers.svm.on_demand import add_rows, fill_rows, tiles_of, wanted_rows
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.whole import _points_of
 
@@ -20,9 +20,8 @@ def _points(rows, m):
 def test_rows_hold_the_kernel_values_of_some_points_with_all(kernel, dtype, accuracy, d, m, global_random_seed):
     n = m - 58
     X = np.random.default_rng(global_random_seed).normal(5.0, 1.0, size=(n, d)) / np.sqrt(d)
-    _, tiles, squares, parameters, _ = _points(FusedRows(kernel, X, dtype), m)
     out, wanted = np.empty((3, m), dtype), np.array([33, n - 1, 0])
-    row_filler(kernel.profile, kernel.scalar, len(parameters))(tiles, squares, parameters, wanted, out)
+    fill_rows(_points(FusedRows(kernel, X, dtype), m), wanted, out)
     np.testing.assert_allclose(out[:, :n], kernel(X)[wanted], rtol=accuracy, atol=accuracy)
 
 
@@ -34,16 +33,6 @@ def test_tiles_are_the_chosen_points_in_order_and_padding_is_0(d, width):
     assert tiles.shape == (-(-320 // width), d, width)
     np.testing.assert_array_equal(np.concatenate([tile.T for tile in tiles])[:300], rows[chosen])
     assert not np.concatenate([tile.T for tile in tiles])[300:].any()
-
-
-def test_a_profile_that_cannot_be_compiled_is_named():
-    class Wrong(mc.Gaussian):
-        @staticmethod
-        def profile(xp, s, gamma, order=0):
-            return undefined_name  # noqa: F821
-
-    with pytest.raises(TypeError, match=r"Wrong\.profile must use only arithmetic.*undefined_name"):
-        on_demand.filler_address(Wrong.profile, "radial", 1, np.dtype(np.float32))
 
 
 def test_added_rows_have_an_exact_diagonal_and_the_next_slots():
@@ -87,9 +76,7 @@ def test_kernels_with_a_kink_are_exact_for_nearly_equal_points(dtype, accuracy, 
     X = rng.normal(size=(20, d)).astype(dtype)
     X = np.concatenate([X, *(X + (10.0**-k * rng.normal(size=X.shape)).astype(dtype) for k in (2, 4, 6))])
     X = np.concatenate([X, X * (1 + np.finfo(dtype).eps)])
-    rows, kernel = FusedRows(mc.Matern(2.0, 0.5), X, dtype), mc.Matern(2.0, 0.5)
     out, wanted = np.empty((3, 192), dtype), np.array([33, 159, 0])
-    _, tiles, squares, parameters, _ = _points(rows, 192)
-    row_filler(kernel.profile, rows.scalar, len(parameters))(tiles, squares, parameters, wanted, out)
+    fill_rows(_points(FusedRows(mc.Matern(2.0, 0.5), X, dtype), 192), wanted, out)
     distances = np.sqrt(((X[wanted, None].astype(np.longdouble) - X) ** 2).sum(axis=2))
     np.testing.assert_allclose(out[:, :160], np.exp(-distances / 2), rtol=0, atol=accuracy)

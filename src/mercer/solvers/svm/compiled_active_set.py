@@ -1,6 +1,7 @@
 """Newton steps on the free variables of a small dual in compiled code: `active_set` without the interpreter."""
 
 import functools
+import math
 
 import numpy as np
 
@@ -48,27 +49,33 @@ def newton_steps(K, gradient, coef, lower, upper, epsilon, bias, operations):
 
 @compiled
 def _direction(K, places, gradient, coef, epsilon, bias):
-    """Return the Newton direction of sum 0 for some variables, its bias, and whether their K is definite."""
+    """Return the Newton direction of sum 0 for some variables, its bias, and whether their K is definite.
+
+    With K = L L', p = L^-1 slopes and q = L^-1 1, the bias is p'q / q'q and the direction L'^-1 (p - bias q).
+    """
     small()
     k, mean = places.size, 0.0
     for a in range(k):
         mean += K[places[a], places[a]] / k
-    factor, right = empty((k, k), np.float64), empty((2, k), np.float64)
+    L, direction = empty((k + 2, k), np.float64), empty(k, np.float64)
     for a in range(k):
         t = places[a]
         for c in range(a + 1):
             # a constant added to K changes no step of sum 0, and makes K definite
-            factor[a, c] = K[t, places[c]] + mean
-        factor[a, a] += 1e-13 * k * mean
-        right[0, a], right[1, a] = gradient[t] - epsilon * _sign(gradient[t], coef[t], bias), 1.0
-    definite = _cholesky_solve(factor, right)
+            L[a, c] = K[t, places[c]] + mean
+        L[a, a] += 1e-13 * k * mean
+        L[k, a], L[k + 1, a] = gradient[t] - epsilon * _sign(gradient[t], coef[t], bias), 1.0
+    definite, p, q = _eliminate(L), L[k], L[k + 1]
     first = second = total = 0.0
     for a in range(k):
-        first += right[0, a]
-        second += right[1, a]
-    direction = right[0]
+        first += p[a] * q[a]
+        second += q[a] * q[a]
     for a in range(k):
-        direction[a] -= first / second * right[1, a]
+        direction[a] = p[a] - first / second * q[a]
+    for a in range(k - 1, -1, -1):
+        direction[a] /= L[a, a]
+        for c in range(a):
+            direction[c] -= direction[a] * L[a, c]
         total += direction[a] / k
     for a in range(k):
         direction[a] -= total
@@ -119,30 +126,21 @@ def _sign(gradient, coef, bias):
 
 
 @compiled
-def _cholesky_solve(A, B):
-    """Solve A x = b for the rows b of B in place, A by its lower triangle; return whether A is definite."""
+def _eliminate(A):
+    """Replace a matrix, given by its lower triangle, by its factor L, and each row b below by L^-1 b.
+
+    Return whether the matrix is definite.
+    """
     wide()
-    n = len(A)
-    for j in range(n):
-        for i in range(j, n):
+    for j in range(A.shape[1]):
+        for i in range(j, A.shape[0]):
             total = A[i, j]
             for t in range(j):
                 total -= A[i, t] * A[j, t]
             A[i, j] = total
         if not A[j, j] > 0:
             return False
-        root = np.sqrt(A[j, j])
-        for i in range(j, n):
+        root = math.sqrt(A[j, j])
+        for i in range(j, A.shape[0]):
             A[i, j] /= root
-    for r in range(len(B)):
-        b = B[r]
-        for j in range(n):
-            total = b[j]
-            for t in range(j):
-                total -= A[j, t] * b[t]
-            b[j] = total / A[j, j]
-        for j in range(n - 1, -1, -1):
-            b[j] /= A[j, j]
-            for t in range(j):
-                b[t] -= b[j] * A[j, t]
     return True

@@ -7,70 +7,84 @@ import functools
 import numpy as np
 
 from mercer._compute.compile import compiled
-from mercer._compute.indirect import call_filler
-from mercer._compute.intrinsics import empty, small, smaller
+from mercer._compute.indirect import call_loop
+from mercer._compute.intrinsics import empty, small, smaller, wide
 from mercer.solvers.svm.compiled_active_set import newton_steps
 from mercer.solvers.svm.on_demand import add_rows
 from mercer.solvers.svm.smo import VECTORS, offsets, subtract
+
+# Coordinates of a tile that stay in the fastest cache while rows pass.
+_DEPTH = 16
 
 
 @compiled
 def near_first(f, coef, lower, upper, epsilon, bias, reach, order):
     """Write the places of variables within ``reach`` of the bias, then of others that are not 0; count both."""
     small()
-    near = 0
+    near, last = 0, order.size
     for t in range(order.size):
         rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
         if f[t] + rise > bias - reach or f[t] - fall < bias + reach:
             order[near] = t
             near += 1
-    count = near
-    for t in range(order.size):
-        rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
-        if coef[t] != 0 and not (f[t] + rise > bias - reach or f[t] - fall < bias + reach):
-            order[count] = t
-            count += 1
-    return near, count
+        elif coef[t] != 0:
+            last -= 1
+            order[last] = t
+    for a in range(last, order.size):
+        order[near + a - last] = order[a]
+    return near, near + order.size - last
 
 
-@compiled
-def exact_tile(raw, places, centre, factor):
-    """Return factor (x - centre) of some points as one tile (1, d, points), and their |x - centre|^2, in float64."""
-    small()
-    tiles, squares = empty((1, raw.shape[1], places.size), np.float64), empty(places.size, np.float64)
-    tile = tiles[0]
+@functools.partial(compiled, flags=VECTORS)
+def exact_scalars(raw, places, radial, out):
+    """Write squared distances, from differences, or inner products of the first points with all to ``out``.
+
+    Return the transposed points.
+    """
+    wide()
+    tile = empty((raw.shape[1], places.size), np.float64)
     for a in range(places.size):
-        row, total = raw[places[a]], 0.0
+        row = raw[places[a]]
         for k in range(row.size):
-            x = row[k] - centre[k]
-            tile[k, a] = factor * x
-            total += x * x
-        squares[a] = total
-    return tiles, squares
+            tile[k, a] = row[k]
+    for first in range(0, raw.shape[1], _DEPTH):
+        for a in range(out.shape[0]):
+            to = out[a]
+            if first == 0:
+                for c in range(to.size):
+                    to[c] = 0
+            for k in range(first, smaller(first + _DEPTH, raw.shape[1])):
+                x, other = tile[k, a], tile[k]
+                if radial:
+                    for c in range(to.size):
+                        to[c] += (x - other[c]) * (x - other[c])
+                else:
+                    for c in range(to.size):
+                        to[c] += x * other[c]
+    return tile
 
 
 @functools.partial(compiled, flags=VECTORS)
 def refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, epsilon, bias, reach, operations):
     """Refine a solution if the number of ``operations`` suffices; return whether it did.
 
-    ``exact`` are the address of the loop that fills float64 rows, the points as given, the centre, the factor of
-    coordinates, the parameters and the diagonal; ``own`` are the points of the variables, the others as in `add_rows`.
+    ``exact`` are the address of the loop of the profile in float64, the points as given, whether it takes distances,
+    parameters and the diagonal; ``own`` are the points of the variables, the others as in `add_rows`.
     """
     small()
-    fill, raw, centre, factor, parameters, diagonal = exact
+    finish, raw, radial, parameters, diagonal = exact
     order = empty(own.size, np.int64)
     near, count = near_first(f, coef, lower, upper, epsilon, bias, reach, order)
     operations -= 2.0 * near * count * (raw.shape[1] + 10) + near * near * near / 3.0
     if near == 0 or operations < 0:
         return False
-    places, wanted = empty(count, np.int64), empty(near, np.int64)
+    places, moved = empty(count, np.int64), empty(near, np.int64)
     for a in range(count):
         places[a] = own[order[a]]
-        wanted[smaller(a, near - 1)] = smaller(a, near - 1)
-    tiles, squares = exact_tile(raw, places, centre, factor)
     M, gradient, b = empty((near, count), np.float64), empty(near, np.float64), empty(near, np.float64)
     low, high = empty(near, np.float64), empty(near, np.float64)
-    call_filler(fill, tiles, squares, parameters, wanted, M)
+    tile = exact_scalars(raw, places, radial, M)
+    call_loop(finish, tile, tile, M, 0, parameters)
     for a in range(near):
         t, row = order[a], M[a]
         row[a] = diagonal[own[t]]
@@ -78,7 +92,7 @@ def refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, ep
         for c in range(count):
             gradient[a] -= row[c] * coef[order[c]]
     newton_steps(M, gradient, b, low, high, epsilon, bias, operations)
-    moved, change, count = wanted, empty(near, np.float64), 0
+    change, count = empty(near, np.float64), 0
     for a in range(near):
         t = order[a]
         if b[a] != coef[t]:

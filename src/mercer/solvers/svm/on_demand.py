@@ -6,12 +6,9 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array
-from mercer._compute import compile as _compile
-from mercer._compute.compile import compiled, dispatcher, fingerprint, specialised
-from mercer._compute.indirect import address, call_filler
+from mercer._compute.compile import compiled
+from mercer._compute.indirect import call_loop
 from mercer._compute.intrinsics import empty, larger, small, smaller, wide
-from mercer._compute.profile import compiling
-from mercer._compute.tile import COINCIDENCE
 from mercer.solvers.svm.smo import LANES, VECTORS
 
 # Points of a tile, and coordinates of its points: several rows are computed while it stays in the processor's cache.
@@ -81,81 +78,54 @@ def _recompute_coincident(own, square, tile, squares, share, out):
             out[t] = total
 
 
-@functools.lru_cache(maxsize=64)
-def row_filler(profile: Any, scalar: Any, n_parameters: Any) -> Any:
-    """Return the compiled loop ``fill(tiles, squares, parameters, wanted, out)``: kernel values of points with all.
-
-    ``wanted`` are the points of the rows of ``out``. For a kernel of distances ``tiles`` hold -2 (x - centre), and
-    ``squares`` |x - centre|^2; ``scalar`` is that of `FusedRows`.
-    """
-    # imported here: they import Numba
-    from numba.np.unsafe.ndarray import to_fixed_tuple
-
-    from mercer._compute import fastmath
-
-    value, xp, radial, kinked = specialised(profile, 0), fastmath, scalar != "dot", scalar == "kinked"
-    share = COINCIDENCE
-
-    def fill(tiles, squares, parameters, wanted, out):
-        wide()
-        values = to_fixed_tuple(parameters, n_parameters)
-        width = tiles.shape[2]
-        own = empty((wanted.size, tiles.shape[1]), tiles.dtype)
-        for r in range(wanted.size):
-            t = wanted[r]
-            for k in range(tiles.shape[1]):
-                own[r, k] = tiles[t // width, k, t % width]
-        for b in range(tiles.shape[0]):
-            tile, other = tiles[b], squares[b * width : (b + 1) * width]
-            for k in range(0, own.shape[1], _DEPTH):
-                for r in range(wanted.size):
-                    part = out[r, b * width : (b + 1) * width]
-                    if k == 0:
-                        for t in range(part.size):
-                            part[t] = 0
-                    _add_products(own[r], tile, k, smaller(k + _DEPTH, own.shape[1]), part)
-            for r in range(wanted.size):
-                part, square = out[r, b * width : (b + 1) * width], squares[wanted[r]]
-                if radial:
-                    # a loop apart: with the profile in one loop it takes twice as long
-                    for t in range(part.size):
-                        # the factors -2 of both points make 4 <x, z>
-                        part[t] = xp.maximum(square + other[t] - xp.const(square, 0.5) * part[t], xp.const(square, 0))
-                if kinked:
-                    _recompute_coincident(own[r], square, tile, other, xp.const(square, share), part)
-                for t in range(part.size):
-                    part[t] = value(xp, part[t], *values)
-
-    key = fingerprint(profile, scalar, n_parameters, share, fastmath, _compile, _add_products, _recompute_coincident)
-    return dispatcher(fill, VECTORS, cache=key is not None, key=key)
-
-
-@functools.lru_cache(maxsize=256)
-def filler_address(profile: Any, scalar: Any, n_parameters: Any, dtype: Any) -> Any:
-    """Return the address of the compiled loop for a type, by which other compiled code calls it."""
-    tiles, row = np.empty((0, 0, 0), dtype), np.empty(0, dtype)
-    fill = row_filler(profile, scalar, n_parameters)
-    with compiling(profile):
-        return address(fill, tiles, row, row, np.empty(0, np.int64), np.empty((0, 0), dtype))
-
-
 def known_rows(diagonal: Array) -> tuple[Any, ...]:
     """Return what stands for the points of `add_rows` where all rows are known and it is not called."""
-    nothing = np.empty(0, diagonal.dtype)
-    return 0, np.empty((0, 0, 0), diagonal.dtype), nothing, nothing, diagonal
+    nothing, one = np.empty(0, diagonal.dtype), diagonal.dtype.type(1)
+    return 0, np.empty((0, 0, 0), diagonal.dtype), nothing, one, one, nothing, diagonal
+
+
+@functools.partial(compiled, flags=VECTORS)
+def fill_rows(points, wanted, out):
+    """Write the kernel values of the points ``wanted`` with all points to the rows of ``out``; see `add_rows`."""
+    wide()
+    finish, tiles, squares, scale, share, parameters, _ = points
+    width = tiles.shape[2]
+    own = empty((wanted.size, tiles.shape[1]), tiles.dtype)
+    for r in range(wanted.size):
+        t = wanted[r]
+        for k in range(tiles.shape[1]):
+            own[r, k] = tiles[t // width, k, t % width]
+    for b in range(tiles.shape[0]):
+        tile, other = tiles[b], squares[b * width : (b + 1) * width]
+        for k in range(0, own.shape[1], _DEPTH):
+            for r in range(wanted.size):
+                part = out[r, b * width : (b + 1) * width]
+                if k == 0:
+                    for t in range(part.size):
+                        part[t] = 0
+                _add_products(own[r], tile, k, smaller(k + _DEPTH, own.shape[1]), part)
+        for r in range(wanted.size):
+            part, square = out[r, b * width : (b + 1) * width], squares[wanted[r]]
+            for t in range(part.size):
+                part[t] = square + other[t] + scale * part[t]
+            if share > 0:
+                _recompute_coincident(own[r], square, tile, other, share, part)
+        call_loop(finish, own, tile, out, b * width, parameters)
 
 
 @compiled
 def add_rows(points, K, slots, used, wanted):
     """Write rows of K from slot ``used`` on; return the number of slots in use.
 
-    ``points`` are the address of the loop that fills rows, tiles, squares, parameters and the diagonal.
+    ``points`` are the address of the loop of the profile, tiles, squared norms, the factor of products of tiles, the
+    share of squared norms below which distances are computed again (0: none), parameters and the diagonal. For a kernel
+    of distances, tiles hold -2 (x - centre), whose products have the factor -1/2; otherwise the norms are 0.
     """
     small()
-    fill, tiles, squares, parameters, diagonal = points
+    diagonal = points[6]
     for start in range(0, wanted.size, TOGETHER):
         few = wanted[start : start + TOGETHER]
-        call_filler(fill, tiles, squares, parameters, few, K[used : used + few.size])
+        fill_rows(points, few, K[used : used + few.size])
         for a in range(few.size):
             t = few[a]
             K[used, t] = diagonal[t]

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from mercer._compute.compile import compiled
-from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
+from mercer._compute.intrinsics import as_square, empty, larger, small, smaller
 from mercer.solvers.svm.on_demand import TOGETHER, add_rows, wanted_rows
 from mercer.solvers.svm.smo import LANES, VECTORS, load, offsets, subtract, take_steps
 
@@ -61,10 +61,10 @@ def _round(points, K, spare, slots, used, places, rising, falling, coef, lower, 
 
     Kernel values of a part of the variables are copied next to each other, into ``spare``.
     """
-    wide()
+    small()
     n, m, copied = places.size, coef.size, places.size < coef.size
     part, own, held = K, slots, slots
-    up, down, diagonal = rising, falling, points[4]
+    up, down, diagonal = rising, falling, points[6]
     b, low, high = coef, lower, upper
     if copied:
         m = -(-n // LANES) * LANES
@@ -76,7 +76,7 @@ def _round(points, K, spare, slots, used, places, rising, falling, coef, lower, 
             b[t], low[t], high[t] = 0, 0, 0
         for t in range(n):
             p = places[t]
-            up[t], down[t], diagonal[t], held[t] = rising[p], falling[p], points[4][p], slots[p]
+            up[t], down[t], diagonal[t], held[t] = rising[p], falling[p], points[6][p], slots[p]
             b[t], low[t], high[t] = coef[p], lower[p], upper[p]
     n_iter, known, d = 0, 0, points[1].shape[1]
     whole, wanted = empty(2, np.int64), empty(TOGETHER, np.int64)

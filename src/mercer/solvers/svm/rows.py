@@ -17,7 +17,6 @@ from mercer._compute.profile import evaluate_profile, parameters
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import COINCIDENCE
 from mercer.gram import Gram
-from mercer.solvers.svm.on_demand import filler_address
 from mercer.solvers.svm.ridged import Ridged
 from mercer.solvers.svm.smo import LANES
 
@@ -35,6 +34,8 @@ THREADED = 1 << 22
 _FEW = 256
 # Number of points of the sample on which rounding is measured.
 _SAMPLE = 128
+# Loops over scalars that are known, see `loops`.
+_KINDS = {"radial": "clamped", "dot": "plain"}
 
 
 def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = None) -> Any:
@@ -223,29 +224,31 @@ class FusedRows:
         values = loops.matmul(*self._formula, X, Z, weights.reshape(len(weights), -1)).astype(np.float64)
         return values if weights.ndim == 2 else values[:, 0]
 
-    def compiled_rows(self) -> tuple[Any, ...]:
+    def compiled_rows(self, coordinates: bool = True) -> tuple[Any, ...]:
         """Return what compiled loops compute rows from.
 
-        The address of the loop, an array whose first d columns are the coordinates (-2 (x - centre) for a kernel of
-        distances), d, squared norms, parameters and the diagonal.
+        An array whose first d columns are the coordinates, d, which is 0 if they are not needed, and otherwise the
+        arguments of `add_rows` for all points.
         """
-        n, d = self.points.shape
+        n, d = len(self.points), self.points.shape[1] if coordinates else 0
         squares = self._right[:, -1].copy() if self._radial else np.zeros(n, self.dtype)
-        fill, parameters = self._filler(self.dtype)
-        return fill, self._right, d, squares, parameters, self.diagonal
+        scale, share = -0.5 if self._radial else 1.0, COINCIDENCE if self.scalar == "kinked" else 0.0
+        finish, parameters = self._profile_loop(self.dtype)
+        constants = self.dtype.type(scale), self.dtype.type(share)
+        return finish, self._right, d, squares, *constants, parameters, self.diagonal
 
     def compiled_exact_rows(self) -> tuple[Any, ...]:
         """Return the same in float64 from the points as given.
 
-        The address of the loop, the points, their centre, the factor of coordinates, parameters and the diagonal.
+        The address of the loop of the profile, the points, whether it takes distances, parameters and the diagonal.
         """
-        fill, parameters = self._filler(np.dtype(np.float64))
-        points = np.ascontiguousarray(self.points, np.float64)
-        return fill, points, self._centre, -2.0 if self._radial else 1.0, parameters, self.diagonal
+        finish, parameters = self._profile_loop(np.dtype(np.float64))
+        return finish, np.ascontiguousarray(self.points, np.float64), self._radial, parameters, self.diagonal
 
-    def _filler(self, dtype):
-        profile, _, parameters = self._formula
-        return filler_address(profile, self.scalar, len(parameters), dtype), np.array(parameters, dtype)
+    def _profile_loop(self, dtype):
+        profile, scalar, parameters = self._formula
+        address = loops.profile_address(profile, _KINDS[scalar], dtype, len(parameters))
+        return address, np.array(parameters, dtype)
 
     def _centred(self, J):
         # multiplication by a power of 2 is exact
@@ -371,8 +374,8 @@ def _right_side(points, centre, dtype):
 def _finisher(formula, dtype):
     """Return the compiled loop that turns squared distances or inner products into kernel values, in place."""
     profile, scalar, parameters = formula
-    parameters = tuple(dtype.type(value) for value in parameters)
-    loop = loops.compile_profile(profile, 0, "clamped" if scalar == "radial" else "plain", dtype, len(parameters))
+    parameters = np.array(parameters, dtype)
+    loop = loops.compile_profile(profile, 0, _KINDS[scalar], dtype, len(parameters))
     return lambda block: loop(block, block, block, 0, parameters)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.compile import compiled
-from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
+from mercer._compute.intrinsics import as_square, empty, larger, small, smaller
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.dual import Dual, gap_between_bounds, joined, stops_of
 from mercer.solvers.svm.exact import refine
@@ -62,7 +62,7 @@ def solve_whole(
     values = np.empty((0, 0), rows.dtype) if values is None else values
     while state.position[0] < len(duals):
         check_cancelled()
-        _solve(*state.arrays(), values, workspace.buffer, workspace.tol, max_iter, _WORK)
+        _solve(*state.arrays(values.size > 0), values, workspace.buffer, workspace.tol, max_iter, _WORK)
         last = min(int(state.position[0]), len(duals) - 1)
         if workspace.callback is not None and workspace.callback(float(state.violation[last])):
             break
@@ -98,12 +98,12 @@ class _State:
                 gradient[start : start + len(product)] -= product
         return gradient
 
-    def arrays(self) -> tuple[Any, ...]:
-        """Return the arguments of the compiled solver."""
+    def arrays(self, known: bool) -> tuple[Any, ...]:
+        """Return the arguments of the compiled solver, which needs no coordinates if kernel values are known."""
         dual, rows = self.dual, self.rows
         problem = self.stops, dual.points, dual.target, dual.lower, dual.upper, self.epsilon
         found = self.coef, self.gradient, self.bias, self.violation, self.n_iter, self.n_rows
-        return rows.compiled_rows(), rows.compiled_exact_rows(), problem, found, self.position, self.slots
+        return rows.compiled_rows(not known), rows.compiled_exact_rows(), problem, found, self.position, self.slots
 
     def solutions(self) -> Solutions:
         """Return the solutions, with their certificates."""
@@ -124,14 +124,14 @@ class _State:
 def _points_of(rows, own, K):
     """Return the arguments of `add_rows` for some points, padded to the width of K."""
     small()
-    fill, coordinates, d, all_squares, parameters, all_diagonal = rows
+    finish, coordinates, d, all_squares, scale, share, parameters, all_diagonal = rows
     m = K.shape[1]
     squares, diagonal = empty(m, K.dtype), empty(m, K.dtype)
     for t in range(m):
         squares[t], diagonal[t] = 0, 0
     for t in range(own.size):
         squares[t], diagonal[t] = all_squares[own[t]], all_diagonal[own[t]]
-    return fill, tiles_of(coordinates, d, own, m), squares, parameters, diagonal
+    return finish, tiles_of(coordinates, d, own, m), squares, scale, share, parameters, diagonal
 
 
 @compiled
@@ -159,12 +159,9 @@ def _copy_rows(values, own, diagonal, K, slots):
 @functools.partial(compiled, flags=VECTORS)
 def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol, max_iter, work):
     """Solve duals from ``position[0]`` on until all are solved or the work is done."""
-    wide()
+    small()
     stops, all_points, all_target, all_lower, all_upper, epsilon = problem
     all_coef, all_gradient, bias, violation, n_iter, n_rows = found
-    fill, coordinates, d, squares, parameters, diagonal = rows
-    # known rows need no coordinates
-    rows = fill, coordinates, 0 if values.size else d, squares, parameters, diagonal
     while position[0] < stops.size - 1 and work > 0:
         k, used = position[0], position[1]
         first, stop = stops[k], stops[k + 1]
@@ -180,14 +177,14 @@ def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol
             for t in range(m):
                 slots[t], K[0, t] = -1, 0
             if values.size:
-                used = _copy_rows(values, own, points[4], K, slots)
+                used = _copy_rows(values, own, points[6], K, slots)
         limit = smaller(max_iter - n_iter[k], larger(1, work // (m + _OVERHEAD)))
         steps, used = solve_rounds(points, K, spare, slots, used, f, coef, lower, upper, epsilon, tol, limit)
         n_iter[k] += steps
         work -= (steps + 1) * (m + _OVERHEAD)
         level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
         if excess <= tol:
-            spent = 2.0 * used * m * (d + 10) + 20.0 * n_iter[k] * m
+            spent = 2.0 * used * m * (exact[1].shape[1] + 10) + 20.0 * n_iter[k] * m
             accuracy = epsilon, level, _MARGIN * tol, larger(_OPERATIONS, _SHARE * spent)
             refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, *accuracy)
             level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
