@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from mercer._compute.compile import compiled
-from mercer._compute.intrinsics import as_square, empty, larger, small, smaller
+from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
 from mercer.solvers.svm.on_demand import TOGETHER, add_rows, wanted_rows
 from mercer.solvers.svm.smo import LANES, VECTORS, load, offsets, subtract, take_steps
 
@@ -61,7 +61,7 @@ def _round(points, K, spare, slots, used, places, rising, falling, coef, lower, 
 
     Kernel values of a part of the variables are copied next to each other, into ``spare``.
     """
-    small()
+    wide()
     n, m, copied = places.size, coef.size, places.size < coef.size
     part, own, held = K, slots, slots
     up, down, diagonal = rising, falling, points[6]
