@@ -116,7 +116,7 @@ def plan(estimator: Any, n: int, d: int) -> Plan:
     >>> import mercer as mc
     >>> found = mc.plan(mc.KernelPCA(16, kernel=mc.Gaussian(0.1)), 10_000, 20)
     >>> found.route, round(found.bytes / 1e6)
-    ('stored', 850)
+    ('stored', 470)
     >>> mc.plan(mc.KernelPCA(16, kernel=mc.Gaussian(0.1), memory="300MB"), 10_000, 20).route
     'lazy'
     """

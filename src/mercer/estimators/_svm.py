@@ -13,15 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._common import (
-    Array,
-    Memory,
-    PointsLike,
-    check_integer,
-    check_positive,
-    check_weights,
-    notify,
-)
+from mercer._common import Array, Memory, PointsLike, check_integer, check_positive, check_weights, notify
 from mercer._compute.points import as_vector, count_points, take_points, widened
 from mercer._compute.targets import as_real_targets
 from mercer.distributed import by_blocks
