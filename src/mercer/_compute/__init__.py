@@ -6,9 +6,9 @@ from mercer._compute import devices
 
 
 def pick_backend(kernel, *points):
-    """Return the module with ``dense``, ``matmul``, ``stored`` and ``vjp`` for a kernel and its containers of points.
+    """Return the module with ``dense``, ``matmul`` and ``vjp`` for a kernel and its containers of points.
 
-    The number of points does not matter.
+    Those for arrays of NumPy have ``stored`` too. The number of points does not matter.
     """
     if kernel.tags.points == "rows" and all(isinstance(each.container, np.ndarray) for each in points):
         if devices.is_elsewhere():

@@ -14,6 +14,16 @@ from mercer._compute.namespace import Namespace
 # Inputs of an expression: <x, z>, |x - z|^2, |x|^2 and |z|^2.
 PAIRS = ("dot", "sqdist")
 NORMS = ("sqnorm_x", "sqnorm_z")
+# Operations that C and Python write alike.
+INFIX = {
+    "Add": "{} + {}",
+    "Sub": "{} - {}",
+    "Mul": "{} * {}",
+    "Div": "{} / {}",
+    "Neg": "-{}",
+    "Greater": "{} > {}",
+    "GreaterOrEqual": "{} >= {}",
+}
 
 
 Operator: TypeAlias = "Callable[..., Symbol]"

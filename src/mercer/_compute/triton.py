@@ -19,21 +19,16 @@ import triton.language as tl
 from triton.errors import TritonError
 
 from mercer._compute import array
-from mercer._compute.symbols import PAIRS, folded, ordered, trace
+from mercer._compute.symbols import INFIX, PAIRS, folded, ordered, trace
 from mercer._compute.tile import COINCIDENCE
 
-__all__ = ["dense", "matmul", "stored", "vjp"]
+__all__ = ["dense", "matmul", "vjp"]
 
-dense, stored, vjp = array.dense, array.stored, array.vjp
+dense, vjp = array.dense, array.vjp
 
 _logger = logging.getLogger(__name__)
 # Operations of symbols; other kernels take the tiles of ``array``.
-_FORMS = {
-    "Add": "{} + {}",
-    "Sub": "{} - {}",
-    "Mul": "{} * {}",
-    "Div": "{} / {}",
-    "Neg": "-{}",
+_FORMS = INFIX | {
     "Max": "tl.maximum({}, {})",
     "Min": "tl.minimum({}, {})",
     "Abs": "tl.abs({})",
@@ -41,8 +36,6 @@ _FORMS = {
     "Log": "tl.log({})",
     "Sqrt": "tl.sqrt({})",
     "Tanh": "2 * tl.sigmoid(2 * {}) - 1",
-    "Greater": "{} > {}",
-    "GreaterOrEqual": "{} >= {}",
     "Where": "tl.where({}, {}, {})",
 }
 # Columns of V that one program multiplies, and programs that keep a device busy.

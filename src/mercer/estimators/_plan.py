@@ -71,7 +71,7 @@ class Need:
     """Route, memory and operations: kernel ``values``, ``flops`` of products, and ``cubes`` n^3 of eigenproblems.
 
     ``matrices`` are the bytes of those that a rule or a tile does not decide, all of them for None; ``instead`` takes
-    less memory.
+    less memory; ``assumed`` is the number of steps or products on which the seconds depend.
     """
 
     route: str
@@ -82,6 +82,7 @@ class Need:
     cubes: float = 0.0
     matrices: int | None = None
     instead: str = "landmarks="
+    assumed: str = ""
 
 
 def plan(estimator: Any, n: int, d: int) -> Plan:
@@ -132,7 +133,8 @@ def plan(estimator: Any, n: int, d: int) -> Plan:
     per_value *= max(1.0, d / _FEATURES)
     seconds = need.values * per_value + need.flops * per_flop + need.cubes * per_cube
     refused = _refusal(estimator, n, need)
-    reason = need.reason if refused is None else f"fit raises MemoryError: {refused}"
+    assumed = f"; seconds assume {need.assumed}" if need.assumed else ""
+    reason = need.reason + assumed if refused is None else f"fit raises MemoryError: {refused}"
     return Plan(float(seconds), int(need.bytes), need.route, reason)
 
 
@@ -152,7 +154,7 @@ def _refusal(model, n, need):
     exceeds = (matrices > budget and need.route != "lazy") or need.bytes > max(budget, _SMALL_MEMORY)
     if need.route == "stored" or not exceeds:
         return None
-    what = f"{type(model).__name__} of {n} points ({need.reason.partition('; seconds')[0]})"
+    what = f"{type(model).__name__} of {n} points ({need.reason})"
     return refusal(need.bytes, model.memory, what, f"{need.instead}, or a larger memory=")
 
 
@@ -182,18 +184,20 @@ def _kernel_pca(model, n):
     # the basis and its image, residuals, and the block that is multiplied
     basis = 8 * n * (2 * lanczos.basis_size(k) + _RESIDUALS * (k + width) + _BLOCKS * width)
     flops = _PRODUCTS * (2.0 * n * n * width + 4.0 * n * lanczos.basis_size(k) * width)
-    assumed = f"seconds assume {_PRODUCTS} products"
+    assumed = f"{_PRODUCTS} products"
     matrix = 8 * count_values(n)
     if matrix <= memory:
         return Need(
             "stored",
             matrix + basis,
-            f"half of the matrix fits memory = {human_bytes(memory)}; {assumed}",
+            f"half of the matrix fits memory = {human_bytes(memory)}",
             float(n) ** 2,
             flops,
+            assumed=assumed,
         )
-    reason = f"half of the matrix, {human_bytes(matrix)}, exceeds memory = {human_bytes(memory)}; {assumed}"
-    return Need("lazy", basis, reason, (_PRODUCTS + 1.0) * n * n / 2, flops, instead=_FEWER_COMPONENTS)
+    reason = f"half of the matrix, {human_bytes(matrix)}, exceeds memory = {human_bytes(memory)}"
+    values = (_PRODUCTS + 1.0) * n * n / 2
+    return Need("lazy", basis, reason, values, flops, instead=_FEWER_COMPONENTS, assumed=assumed)
 
 
 def _least_squares(model, n):
@@ -208,8 +212,9 @@ def _least_squares(model, n):
         need = _dense(n, _FACTOR, f"two matrices fit memory = {human_bytes(memory)}")
         return Need(need.route, need.bytes, need.reason, float(n) ** 2, float(n) ** 3 / 3)
     r = preconditioner_rank(n, memory)
-    reason = f"two matrices exceed memory = {human_bytes(memory)}; seconds assume {_STEPS} steps"
-    return Need("lazy", 12 * n * r + 48 * n, reason, (_STEPS + 1.0) * n * n / 2 + n * r, 6.0 * n * r * r)
+    reason = f"two matrices exceed memory = {human_bytes(memory)}"
+    values, assumed = (_STEPS + 1.0) * n * n / 2 + n * r, f"{_STEPS} steps"
+    return Need("lazy", 12 * n * r + 48 * n, reason, values, 6.0 * n * r * r, assumed=assumed)
 
 
 def _ridge(model, n):
@@ -217,13 +222,14 @@ def _ridge(model, n):
     need, m = _least_squares(model, n), _number(model.landmarks)
     if model.tune is not None:
         flops, values = _SEARCH_FLOPS[model.tune] * n**3, 2.0 * _SEARCH_STEPS * n * n
-        reason = f"matrices of a search; seconds assume {_SEARCH_STEPS} steps"
-        return Need("dense", tuning_bytes(n, model.tune), reason, need.values + values, need.flops + flops)
+        reason, assumed = "matrices of a search", f"{_SEARCH_STEPS} steps"
+        n_bytes = tuning_bytes(n, model.tune)
+        return Need("dense", n_bytes, reason, need.values + values, need.flops + flops, assumed=assumed)
     if need.route != "landmarks" or need.matrices <= parse_memory(model.memory):
         return need
     own = landmark_ridge.stored_bytes(m)
     held, values, flops = _selection(_rule(model), n, m)
-    reason = f"{m} landmarks span the solution; seconds assume {_LANDMARK_STEPS} steps"
+    reason = f"{m} landmarks span the solution"
     steps = float(n) * m * _LANDMARK_STEPS
     return Need(
         "landmarks",
@@ -234,6 +240,7 @@ def _ridge(model, n):
         0.0,
         own,
         _FEWER_LANDMARKS,
+        f"{_LANDMARK_STEPS} steps",
     )
 
 

@@ -19,7 +19,7 @@ from mercer._compute.targets import refuse_targets
 def validated_rows(model: Any, X: Any, reset: bool, **options: Any) -> Any:
     """Return rows validated by scikit-learn, float32 or float64; errors name the entry that no estimator can read."""
     if _are_plain(X) and (len(X) > 1 if reset else _has_columns(X, model)):
-        return _first_rows(X, model) if reset else X
+        return _first_rows(X, model, **options) if reset else X
     if hasattr(X, "__dask_graph__"):
         # scikit-learn reads it too, with warnings of Dask
         X = X.compute()
@@ -53,11 +53,11 @@ def _has_columns(X, model):
     return X.shape[1] == getattr(model, "n_features_in_", None) and not hasattr(model, "feature_names_in_")
 
 
-def _first_rows(X, model):
-    """Return a copy of the rows of a fit, and store what scikit-learn does."""
+def _first_rows(X, model, copy=False, **_):
+    """Return the rows of a fit, a copy if wanted, and store what scikit-learn does."""
     vars(model).pop("feature_names_in_", None)
     model.n_features_in_ = X.shape[1]
-    return X.copy()
+    return X.copy() if copy else X
 
 
 def _refuse_columns(X):

@@ -7,25 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer._compute.symbols import NORMS, PAIRS, folded
+from mercer._compute.symbols import INFIX, NORMS, PAIRS, folded
 from mercer.formats.portable import view_of
 
 if TYPE_CHECKING:
     from mercer.formats.portable import Portable
 
 # Operations in C, apart from functions of the same name; {f} is "f" for functions of float.
-_FORMS = {
-    "Add": "{} + {}",
-    "Sub": "{} - {}",
-    "Mul": "{} * {}",
-    "Div": "{} / {}",
-    "Neg": "-{}",
+_FORMS = INFIX | {
     "Pow": "pow{f}({}, {})",
     "Max": "fmax{f}({}, {})",
     "Min": "fmin{f}({}, {})",
     "Abs": "fabs{f}({})",
-    "Greater": "{} > {}",
-    "GreaterOrEqual": "{} >= {}",
     "Where": "{} ? {} : {}",
 }
 _TRUTHS = ("Greater", "GreaterOrEqual")

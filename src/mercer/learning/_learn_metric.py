@@ -29,8 +29,8 @@ def learn_metric(estimator: Any, X: PointsLike, y: ArrayLike, n_iter: int = 5, *
 
     .. math:: M = \frac1{n m} \sum_{i, j} \nabla f_j(x_i) \nabla f_j(x_i)', \qquad k(M^{p/2} x, M^{p/2} z),
 
-    scaled such that the trace of M^p is d. Distances grow in
-    directions in which the outputs change, and shrink in the others.
+    scaled such that the trace of M^p is d. Distances grow in directions in which the outputs change, and shrink in the
+    others.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ from scipy.linalg import blas
 from sklearn.utils import gen_batches
 
 from mercer._common import Array, Memory, Seed, check_flag, notify, relative_tolerance
+from mercer._compute.loops import mirror
 from mercer._compute.points import count_points, take_points, widened
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features, require_same_kernel, squares
@@ -211,15 +212,16 @@ class Frame:
 
     def _vectors(self, points):
         """Return kernel values with the landmarks and coordinates along the axes without them, minus their shifts."""
-        coef = self.basis.dense_coef()[:, ~self.from_values]
         if not self.from_values.any():
             return np.asarray(self.basis(points), np.float64) - self.shift
+        coef = self.basis.dense_coef()[:, ~self.from_values]
         values = np.asarray(features(self.basis.kernel, self.basis.points)(points), np.float64) - self.means
         return np.hstack([values, values @ coef]) if coef.size else values
 
     def along(self, sums: Sums) -> Sums:
         """Return the sums of coordinates that follow from ``sums``."""
-        S = sums.scatter + np.tril(sums.scatter, -1).T
+        S = np.array(sums.scatter, order="C")
+        mirror(S, 0, len(S))
         if not self.from_values.any():
             return replace(sums, scatter=S)
         m, rest = self.basis.shape[0], np.flatnonzero(~self.from_values)

@@ -12,6 +12,7 @@ from scipy.linalg import blas
 from sklearn.utils import gen_batches
 
 from mercer._common import Array, Memory, Seed, check_number, check_weights, notify
+from mercer._compute.loops import mirror
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.threads import run_interruptible
@@ -204,7 +205,8 @@ def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) 
         square += float(np.sum(scale[:, 0] ** 2 * np.asarray(Q.kernel.diag(part), np.float64)))
         total += float(np.sum(targets**2))
         notify("rows", done=rows.stop, most=len(Y))
-    return NormalEquations(matrix + np.tril(matrix, -1).T, right, square, total)
+    mirror(matrix, 0, len(matrix))
+    return NormalEquations(matrix, right, square, total)
 
 
 def posterior(phi: Expansion, alpha: float, weights: Array | None = None, *, memory: Memory = "1GB") -> Expansion:

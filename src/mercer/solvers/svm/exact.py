@@ -10,11 +10,8 @@ from mercer._compute.compile import compiled
 from mercer._compute.indirect import call_loop
 from mercer._compute.intrinsics import empty, small, smaller, wide
 from mercer.solvers.svm.compiled_active_set import newton_steps
-from mercer.solvers.svm.on_demand import add_rows
+from mercer.solvers.svm.on_demand import DEPTH, add_rows
 from mercer.solvers.svm.smo import VECTORS, offsets, subtract
-
-# Coordinates of a tile that stay in the fastest cache while rows pass.
-_DEPTH = 16
 
 
 @compiled
@@ -47,13 +44,13 @@ def exact_scalars(raw, places, radial, out):
         row = raw[places[a]]
         for k in range(row.size):
             tile[k, a] = row[k]
-    for first in range(0, raw.shape[1], _DEPTH):
+    for first in range(0, raw.shape[1], DEPTH):
         for a in range(out.shape[0]):
             to = out[a]
             if first == 0:
                 for c in range(to.size):
                     to[c] = 0
-            for k in range(first, smaller(first + _DEPTH, raw.shape[1])):
+            for k in range(first, smaller(first + DEPTH, raw.shape[1])):
                 x, other = tile[k, a], tile[k]
                 if radial:
                     for c in range(to.size):

@@ -14,7 +14,7 @@ from mercer.solvers.svm.smo import LANES, VECTORS
 # Points of a tile, and coordinates of its points: several rows are computed while it stays in the processor's cache.
 _TILE, _COORDINATES = 16 * LANES, 1 << 18
 # Coordinates of a tile that stay in the fastest cache while rows pass.
-_DEPTH = 16
+DEPTH = 16
 # Points whose coordinates are copied together.
 _SIDE = 16
 # Rows computed together where products of coordinates take most of the time: from so many coordinates on.
@@ -97,13 +97,13 @@ def fill_rows(points, wanted, out):
             own[r, k] = tiles[t // width, k, t % width]
     for b in range(tiles.shape[0]):
         tile, other = tiles[b], squares[b * width : (b + 1) * width]
-        for k in range(0, own.shape[1], _DEPTH):
+        for k in range(0, own.shape[1], DEPTH):
             for r in range(wanted.size):
                 part = out[r, b * width : (b + 1) * width]
                 if k == 0:
                     for t in range(part.size):
                         part[t] = 0
-                _add_products(own[r], tile, k, smaller(k + _DEPTH, own.shape[1]), part)
+                _add_products(own[r], tile, k, smaller(k + DEPTH, own.shape[1]), part)
         for r in range(wanted.size):
             part, square = out[r, b * width : (b + 1) * width], squares[wanted[r]]
             for t in range(part.size):
