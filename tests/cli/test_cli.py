@@ -25,6 +25,11 @@ def test_the_version_is_that_of_the_library(capsys):
     assert capsys.readouterr().out == f"mercer {mercer.__version__}\n"
 
 
+def test_python_m_mercer_is_the_command():
+    done = subprocess.run([sys.executable, "-m", "mercer", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"mercer {mercer.__version__}\n"
+
+
 def test_without_a_command_the_help_goes_to_stderr_and_the_code_is_2(capsys):
     assert cli.main([]) == 2
     captured = capsys.readouterr()

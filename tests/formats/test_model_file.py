@@ -187,13 +187,15 @@ def test_objects_that_are_not_fitted_models_are_refused(tmp_path):
         mc.save(mc.SVC(), tmp_path / "model")
     with pytest.raises(NotFittedError):
         mc.save(make_pipeline(StandardScaler(), mc.SVC()), tmp_path / "model")
-    for thing in (X, {"a": 1}, "text", None):
+    for thing in (X, {"a": 1}, None):
         with pytest.raises(TypeError, match=f"got {type(thing).__name__}"):
             mc.save(thing, tmp_path / "model")
     for foreign in (DecisionTreeClassifier(), Mine()):
         words = f"must be a fitted estimator of Mercer, .*got {type(foreign).__name__} of {type(foreign).__module__}; "
         with pytest.raises(TypeError, match=words):
             mc.save(foreign.fit(X, THREE), tmp_path / "model")
+    with pytest.raises(TypeError, match=r"model = 'model\.mercer' is a path; give the model first"):
+        mc.save("model.mercer", tmp_path / "model")
     with pytest.raises(TypeError, match="got one that ends in a Pipeline; join their steps"):
         mc.save(make_pipeline(make_pipeline(StandardScaler(), mc.SVC())).fit(X, THREE), tmp_path / "model")
     assert list(tmp_path.iterdir()) == []

@@ -217,6 +217,8 @@ def _require_model(model):
         raise TypeError(
             "model must be a pipeline that ends in a model, got one that ends in a Pipeline; join their steps."
         )
+    if isinstance(last, (str, os.PathLike)):
+        raise TypeError(f"model = {last!r} is a path; give the model first, then the path.")
     foreign = isinstance(last, BaseEstimator) and not type(last).__module__.startswith("mercer.")
     if isinstance(last, type) or foreign or not isinstance(last, _TOP):
         raise TypeError(

@@ -97,8 +97,9 @@ def _spectrum_facts(result):
 
 
 def _geometry_facts(result):
-    low, high = np.nanmin(result["curvature"]), np.nanmax(result["curvature"])
-    return [f"scalar curvature from {low:.3g} to {high:.3g}"]
+    low, high = (f"{find(result['curvature']):.3g}" for find in (np.nanmin, np.nanmax))
+    # a flat surface is the same at all points: that of a kernel of the distance alone, for example
+    return [f"scalar curvature {low} everywhere" if low == high else f"scalar curvature from {low} to {high}"]
 
 
 def _denoising_facts(result):
