@@ -7,9 +7,11 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 import threadpoolctl
 
+import mercer
 from mercer._compute import threads
 from mercer._compute.threads import (
     check_cancelled,
@@ -19,6 +21,7 @@ from mercer._compute.threads import (
     run_interruptible,
     run_tasks,
     serial_blas,
+    threaded_blas,
 )
 
 
@@ -130,6 +133,56 @@ def test_blas_keeps_to_one_thread_where_products_are_small():
         before = blas_threads()
         with serial_blas():
             assert set(blas_threads()) == {1}
+        assert blas_threads() == before
+
+
+def test_a_long_call_has_the_threads_of_blas_where_it_has_one_otherwise():
+    seen = []
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with serial_blas():
+            with threaded_blas(1e12):
+                assert blas_threads() == before
+                run_tasks(lambda _: seen.append(blas_threads()), 2)
+            with threaded_blas(1e6):
+                assert set(blas_threads()) == {1}
+        assert [set(counts) for counts in seen] == [{1}, {1}]
+        assert blas_threads() == before
+
+
+def test_a_block_that_ends_on_another_thread_than_it_began_on_gives_blas_its_threads_back():
+    begun, ended = threading.Event(), threading.Event()
+
+    def other():
+        with serial_blas():
+            begun.set()
+            ended.wait(30)
+
+    thread = threading.Thread(target=other)
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        thread.start()
+        begun.wait(30)
+        # the thread that set the limit is alive, and the one that lifts it is another
+        with serial_blas():
+            ended.set()
+            thread.join(30)
+            assert set(blas_threads()) == {1}
+        assert blas_threads() == before
+
+
+def test_fits_leave_blas_with_one_thread_and_give_its_threads_back():
+    seen = []
+
+    def kernel(A, B):
+        seen.append(blas_threads())
+        return A @ B.T
+
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        mercer.KernelRidge(kernel=kernel).fit(X, X[:, 0])
+        assert {max(counts) for counts in seen} == {1}
         assert blas_threads() == before
 
 

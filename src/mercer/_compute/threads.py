@@ -18,6 +18,8 @@ import threadpoolctl
 
 # Seconds of one wait: some systems do not interrupt a wait for Ctrl-C.
 _WAIT = 0.2
+# Operations of a call of BLAS, about 0.1 s of one thread, from which on its threads save more than their waiting costs.
+_LONG = 4e9
 
 _limit = contextvars.ContextVar("mercer_threads", default=None)
 _run = threading.local()
@@ -55,11 +57,11 @@ def run_tasks(function, n_tasks):
     """
     if n_tasks == 1:
         check_cancelled()
-        with _blas:
+        with _blas.block("tasks"):
             function(0)
         return
     state = _State(function, n_tasks)
-    with _blas:
+    with _blas.block("tasks"):
         helpers = [
             _executor().submit(contextvars.copy_context().run, state.work)
             for _ in range(min(count_threads(), n_tasks) - 1)
@@ -110,8 +112,17 @@ def run_interruptible(function, *args):
 
 
 def serial_blas():
-    """Return a ``with`` block in which BLAS uses one thread, which is faster for many small products."""
-    return _blas
+    """Return a ``with`` block in which BLAS uses one thread, except for long calls and where blocks say so.
+
+    Threads of OpenBLAS wait for about 0.1 s after each call without giving up their processor: they take it from all
+    that follows, other threads and the BLAS of another library (NumPy and SciPy have one each) included.
+    """
+    return _blas.block("serial")
+
+
+def threaded_blas(operations):
+    """Return a ``with`` block in which BLAS has its threads inside of ``serial_blas``, if it has many operations."""
+    return _blas.block("threaded") if operations >= _LONG else contextlib.nullcontext()
 
 
 def check_cancelled():
@@ -162,11 +173,15 @@ def _wait(helpers):
 
 
 class _Blas:
-    """Context in which BLAS uses one thread; the last exit restores the earlier numbers."""
+    """Number of threads of BLAS: one inside of tasks, and of serial blocks that have no threaded block inside.
+
+    Blocks of all threads of the process count together, as BLAS has one number for all.
+    """
 
     def __init__(self):
         self._lock = threading.Lock()
-        self._depth = 0
+        self._open = {"tasks": 0, "serial": 0, "threaded": 0}
+        # the numbers of threads outside; empty while BLAS has them
         self._before = []
 
     @staticmethod
@@ -178,25 +193,43 @@ class _Blas:
         return threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers
 
     def allowed(self):
-        """Return the number of threads that BLAS has outside the context."""
+        """Return the number of threads that BLAS has outside of blocks."""
         with self._lock:
-            counts = self._before if self._depth else [library.get_num_threads() for library in self._libraries()]
+            counts = self._before or [library.get_num_threads() for library in self._libraries()]
             return min((n for n in counts if n), default=math.inf)
 
-    def __enter__(self):
-        with self._lock:
-            if not self._depth:
-                self._before = [library.get_num_threads() for library in self._libraries()]
-                for library in self._libraries():
-                    library.set_num_threads(1)
-            self._depth += 1
+    @contextlib.contextmanager
+    def block(self, kind):
+        """Count a block of a kind as open."""
+        self._change(kind, 1)
+        try:
+            yield
+        finally:
+            self._change(kind, -1)
 
-    def __exit__(self, *exception):
+    def _change(self, kind, change):
         with self._lock:
-            self._depth -= 1
-            if not self._depth:
-                for library, n in zip(self._libraries(), self._before, strict=True):
-                    library.set_num_threads(n)
+            self._open[kind] += change
+            one = self._open["tasks"] or (self._open["serial"] and not self._open["threaded"])
+            if one and not self._before:
+                self._before = [library.get_num_threads() for library in self._libraries()]
+                self._set([1] * len(self._before))
+            elif not one and self._before:
+                self._set(self._before)
+                self._before = []
+
+    def _set(self, counts):
+        for library, n in zip(self._libraries(), counts, strict=True):
+            # threadpoolctl ignores all threads but the one that came first, and blocks may end on another
+            self._release(library)
+            library.set_num_threads(n)
+            self._release(library)
+
+    @staticmethod
+    def _release(library):
+        # other libraries and older versions have none
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
 
 
 @cache

@@ -17,6 +17,7 @@ from mercer._common import Array
 from mercer._compute import windows
 from mercer._compute.namespace import NUMPY, Namespace, namespace_of, put_values
 from mercer._compute.profile import check_range, evaluate_profile, parameters
+from mercer._compute.threads import threaded_blas
 
 # Squared distances below these shares of |x|^2 + |z|^2 are recomputed from differences, since |x|^2 + |z|^2 - 2 <x, z>
 # loses digits. For centred rows so small a share means nearly equal points; sparse rows are not centred.
@@ -159,7 +160,8 @@ class Tile:
 
 def _products(X, Z):
     # for one array X = Z NumPy calls syrk: half the work, exactly symmetric
-    T = X @ Z.T
+    with threaded_blas(2 * X.shape[0] * Z.shape[0] * X.shape[1]):
+        T = X @ Z.T
     return T.toarray() if sp.issparse(T) else T
 
 

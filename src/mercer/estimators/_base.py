@@ -16,6 +16,7 @@ from mercer._compute.memory import parse_memory
 from mercer._compute.objects import Shared, as_objects, holds_rows
 from mercer._compute.points import count_points, widened
 from mercer._compute.table import as_table
+from mercer._compute.threads import serial_blas
 from mercer.distributed import by_blocks
 from mercer.estimators._blocks import sample_rows
 from mercer.estimators._inherited import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -57,7 +58,7 @@ def _all_or_nothing(fit):
     def fit_or_restore(self, *args, **options):
         before = dict(vars(self))
         try:
-            with config_context(array_api_dispatch=False), progress(self):
+            with config_context(array_api_dispatch=False), progress(self), serial_blas():
                 return fit(self, *args, **options)
         except BaseException:
             # one assignment, so that a second Ctrl-C cannot leave half of the attributes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike, Seed, check_weights
 from mercer._compute.targets import as_real_targets, refuse_targets
+from mercer._compute.threads import threaded_blas
 from mercer.estimators._base import KernelEstimator, inner_has
 from mercer.estimators._inherited import BaseEstimator
 from mercer.estimators._portable import portable
@@ -176,7 +178,9 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         Y = to_coordinates.coordinates_(self._rows(X, kernel, reset=False))
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         try:
-            result = getattr(inner, method)(Y, y, **weights)
+            # the inner estimator may be long in BLAS
+            with threaded_blas(math.inf):
+                result = getattr(inner, method)(Y, y, **weights)
         except Exception as error:
             error.add_note(f"Raised by estimator = {self.estimator!r:.80} on coordinates of X; see its parameters.")
             raise

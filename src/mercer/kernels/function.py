@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 
 from mercer._common import Array
 from mercer._compute.objects import plain
+from mercer._compute.threads import threaded_blas
 from mercer.kernels.base import Kernel, Tags
 
 if TYPE_CHECKING:
@@ -58,7 +60,8 @@ class FunctionKernel(Kernel):
         expected = (len(tile.X), len(tile.Z))
         name = getattr(self.function, "__name__", repr(self.function))
         try:
-            values = self.function(X, Z)
+            with threaded_blas(2 * math.prod(expected) * getattr(X, "shape", (0,))[-1]):
+                values = self.function(X, Z)
         except (TypeError, ValueError) as error:
             # errors of functions of two points, whose own texts say nothing of blocks
             kind = TypeError if isinstance(error, TypeError) else ValueError

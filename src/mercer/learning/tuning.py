@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +13,7 @@ from mercer._common import Array, Memory, check_choice, check_positive, notify, 
 from mercer._compute import pick_backend
 from mercer._compute.memory import parse_memory, refusal
 from mercer._compute.points import Points, as_dense_rows
-from mercer._compute.threads import run_interruptible, serial_blas
+from mercer._compute.threads import run_interruptible, serial_blas, threaded_blas
 from mercer.kernels import Cauchy, Gaussian, Laplacian, Mapped, Matern, RationalQuadratic
 from mercer.kernels.base import require_gradient
 from mercer.learning.quasi_newton import minimise
@@ -47,8 +46,6 @@ _FEW, _SHIFTS, _FIRST = 500, np.log([1.0, 0.5, 0.25, 0.125, 2.0]), 5
 _CURVED = 0.1
 # Step of differences of slopes; least curvature for each point: where the objective is flatter, steps are short.
 _DIFFERENCE, _FLAT = 1e-3, 1e-4
-# Number of points below which one thread factorises faster.
-_SMALL = 1000
 
 
 def check_tune(tune: str | None, landmarks: object) -> None:
@@ -106,8 +103,7 @@ def tune_ridge(
 
     def objective(logs, X, Y, w):
         U = X * (first * np.exp(logs[:-1]))
-        # two threads wait for each other in small factorisations
-        with serial_blas() if len(X) < _SMALL else nullcontext():
+        with serial_blas(), threaded_blas(len(X) ** 3):
             value, weights, by_ridge, _ = criterion(inner, U, Y, w, size * np.exp(logs[-1]))
             by_scales = _by_scales(inner, U, weights)
         return value, np.append(by_scales if own else by_scales.sum(), by_ridge)

@@ -7,6 +7,7 @@ import scipy.linalg
 
 from mercer._common import Array, notify
 from mercer._compute.saved import Saved
+from mercer._compute.threads import threaded_blas
 
 # Largest difference of residuals, relative to the right-hand side, at which a saved state is that of a system.
 _SAME = 1e-3
@@ -84,7 +85,8 @@ def low_rank_plus_ridge(factor: Any, ridge: float) -> Any:
     Diaz, Epperly, Frangella, Tropp, Webber, *Robust, randomized preconditioning for kernel ridge regression* (2023).
     """
     factor = np.asarray(factor, np.float64)
-    Q, R = scipy.linalg.qr(factor, mode="economic", overwrite_a=True, check_finite=False)  # pyright: ignore[reportAssignmentType]
+    with threaded_blas(2 * factor.size * factor.shape[1]):
+        Q, R = scipy.linalg.qr(factor, mode="economic", overwrite_a=True, check_finite=False)  # pyright: ignore[reportAssignmentType]
     U, s, _ = np.linalg.svd(R)
     shrink = 1 / (s[:, None] ** 2 + ridge) - 1 / ridge
 

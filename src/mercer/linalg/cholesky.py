@@ -10,7 +10,7 @@ import scipy.linalg
 
 from mercer._common import Array, Seed, check_integer, check_number, notify, warn
 from mercer._compute.memory import allocate
-from mercer._compute.threads import run_interruptible
+from mercer._compute.threads import run_interruptible, threaded_blas
 from mercer.linalg import lapack
 from mercer.linalg.generator import generator
 from mercer.linalg.operators import epsilon
@@ -122,7 +122,9 @@ class _Partial:
         H[same] = (same * self.diagonal[proposed])[same]
         kept, L = _eliminate(H, np.maximum(bounds, self.floor))
         pivots = proposed[kept]
-        columns = np.asarray(self.gram[:, pivots], np.float64) - F @ F[pivots].T
+        columns = np.asarray(self.gram[:, pivots], np.float64)
+        with threaded_blas(2 * columns.size * self.size):
+            columns -= F @ F[pivots].T
         rows = scipy.linalg.solve_triangular(L, columns.T, lower=True, check_finite=False)
         rows[:, self.pivots], rows[:, pivots] = 0, L.T
         self._reserve(self.size + len(pivots))

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, check_integer, notify, warn
 from mercer._compute.namespace import namespace_of
-from mercer._compute.threads import check_cancelled, run_interruptible
+from mercer._compute.threads import check_cancelled, run_interruptible, threaded_blas
 from mercer.linalg import lapack
 from mercer.linalg.basis import orthonormal, ritz
 
@@ -82,7 +82,8 @@ def dense(K: Array, k: int) -> Eigenpairs:
         raise ValueError("the matrix contains NaN or infinity, or its norm overflows; check the points.")
     if isinstance(wide, np.ndarray):
         # seconds to minutes
-        pairs = run_interruptible(_best, wide, k, norm, K.dtype, (_lapack_subset, _lapack_qr))
+        with threaded_blas(2 * n**3):
+            pairs = run_interruptible(_best, wide, k, norm, K.dtype, (_lapack_subset, _lapack_qr))
     else:
         pairs = _best(wide, k, norm, K.dtype, (_library,))
     notify("eigenvectors", order=n)

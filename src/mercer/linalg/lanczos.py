@@ -12,6 +12,7 @@ import numpy as np
 from mercer._common import Array, Seed, check_integer, notify
 from mercer._compute.namespace import namespace_of
 from mercer._compute.saved import Saved
+from mercer._compute.threads import serial_blas, threaded_blas
 from mercer.linalg import eigh
 from mercer.linalg.basis import Basis
 from mercer.linalg.generator import generator
@@ -25,6 +26,8 @@ _logger = logging.getLogger(__name__)
 _LEAST_BLOCK, _MOST_BLOCK = 16, 48
 # Lanczos stops when this many products have not halved the sum of the residuals.
 _PATIENCE = 24
+# Ratio of the order to the size of the basis up to which products of the basis matter beside those of the operator.
+_BASIS = 16
 
 
 def leading(
@@ -85,6 +88,15 @@ def lanczos(
         _logger.info("%d eigenpairs of order %d: the dense solver takes over from Lanczos", k, n)
         return eigh.dense(operator @ xp.eye(n), k)
     tol = eigh.tolerance(n, operator.dtype) if tol is None else tol
+    # products of the basis that take much less time than those of the operator leave it the processors
+    with serial_blas(), threaded_blas(math.inf if _BASIS * limit > n else 0):
+        return _iterated(operator, k, start, tol, max_products, random_state, width, limit)
+
+
+def _iterated(operator, k, start, tol, max_products, random_state, width, limit):
+    """Return the eigenpairs of ``lanczos`` from blocks of ``width`` vectors and a basis of at most ``limit``."""
+    n = operator.shape[0]
+    xp = namespace_of(np.empty(0) if start is None else start)
     draws, saved = _Draws(xp, generator(random_state), (n, width)), Saved(f"{k} eigenvectors of order {n} by Lanczos")
     first = draws.next()
     basis = Basis(first if start is None else _beside(xp, start, first, width), limit)

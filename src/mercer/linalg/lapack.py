@@ -9,6 +9,7 @@ from scipy.linalg import cython_lapack
 
 from mercer._common import Array
 from mercer._compute.loops import mirror
+from mercer._compute.threads import threaded_blas
 
 
 def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
@@ -29,7 +30,8 @@ def eigenvectors(K: Array, first: int, last: int) -> tuple[Array, Array]:
         lwork, liwork = (np.array([size], np.int32) for size in sizes)
         arrays = (*texts, whole["n"], A, whole["n"], zero, zero, whole["il"], whole["iu"], zero, found, values,
                   vectors, whole["n"], support, work, lwork, iwork, liwork, info)  # fmt: skip
-        _call("dsyevr", *arrays)
+        with threaded_blas(2 * n**3):
+            _call("dsyevr", *arrays)
         if info[0]:
             raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed for a matrix of order {n}, info = {info[0]}.")
         work, iwork = np.empty(int(work[0])), np.empty(int(iwork[0]), np.int32)
@@ -42,7 +44,8 @@ def factorise(A: Array, clean: bool = True) -> None:
     The upper triangle becomes 0, or is not defined if not ``clean``.
     """
     n, info = np.array([len(A)], np.int32), np.zeros(1, np.int32)
-    _call(_of_type("potrf", A), np.frombuffer(b"L", np.uint8), n, A, n, info)
+    with threaded_blas(len(A) ** 3 / 3):
+        _call(_of_type("potrf", A), np.frombuffer(b"L", np.uint8), n, A, n, info)
     if info[0]:
         raise np.linalg.LinAlgError(f"the leading minor of order {info[0]} is not positive definite.")
     if clean:
@@ -54,13 +57,15 @@ def invert(L: Array) -> None:
     """Overwrite a lower triangular floating array in Fortran order, with diagonal entries above 0, with its inverse."""
     n, info = np.array([len(L)], np.int32), np.zeros(1, np.int32)
     texts = [np.frombuffer(letter, np.uint8) for letter in (b"L", b"N")]
-    _call(_of_type("trtri", L), *texts, n, L, n, info)
+    with threaded_blas(len(L) ** 3 / 3):
+        _call(_of_type("trtri", L), *texts, n, L, n, info)
 
 
 def invert_factored(L: Array) -> None:
     """Overwrite a lower Cholesky factor in Fortran order with the inverse (L L')^-1; its upper triangle is not read."""
     n, info = np.array([len(L)], np.int32), np.zeros(1, np.int32)
-    _call(_of_type("potri", L), np.frombuffer(b"L", np.uint8), n, L, n, info)
+    with threaded_blas(2 * len(L) ** 3 / 3):
+        _call(_of_type("potri", L), np.frombuffer(b"L", np.uint8), n, L, n, info)
     mirror(L, 0, len(L))
 
 

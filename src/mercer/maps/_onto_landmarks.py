@@ -13,6 +13,7 @@ from sklearn.utils import gen_batches
 from mercer._common import Array, Memory, Seed, check_flag, notify, relative_tolerance
 from mercer._compute.loops import mirror
 from mercer._compute.points import count_points, take_points, widened
+from mercer._compute.threads import serial_blas, threaded_blas
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features, require_same_kernel, squares
 from mercer.linalg import eigh
@@ -204,8 +205,10 @@ class Frame:
         for rows in gen_batches(n, _ROWS):
             part = take_points(points, rows)
             V, norms = self._vectors(widened(part)), np.asarray(self.basis.kernel.diag(part), np.float64)
-            total += np.ones(len(V)) @ V
-            scatter = blas.dsyrk(1.0, V.T, beta=1.0, c=scatter, lower=1, overwrite_c=1)
+            with serial_blas():
+                total += np.ones(len(V)) @ V
+                with threaded_blas(V.size * size):
+                    scatter = blas.dsyrk(1.0, V.T, beta=1.0, c=scatter, lower=1, overwrite_c=1)
             square, largest = square + float(norms.sum()), max(largest, float(norms.max()))
             notify("rows", done=rows.stop, most=n)
         return Sums(n, total, scatter, square, largest)
@@ -215,8 +218,13 @@ class Frame:
         if not self.from_values.any():
             return np.asarray(self.basis(points), np.float64) - self.shift
         coef = self.basis.dense_coef()[:, ~self.from_values]
-        values = np.asarray(features(self.basis.kernel, self.basis.points)(points), np.float64) - self.means
-        return np.hstack([values, values @ coef]) if coef.size else values
+        # threads of NumPy's BLAS would wait while SciPy's sums products
+        with serial_blas():
+            values = np.asarray(features(self.basis.kernel, self.basis.points)(points), np.float64) - self.means
+            if not coef.size:
+                return values
+            with threaded_blas(2 * len(values) * coef.size):
+                return np.hstack([values, values @ coef])
 
     def along(self, sums: Sums) -> Sums:
         """Return the sums of coordinates that follow from ``sums``."""
@@ -227,7 +235,8 @@ class Frame:
         m, rest = self.basis.shape[0], np.flatnonzero(~self.from_values)
         T = np.where(self.from_values, self.basis.dense_coef(), 0.0)
         T = np.vstack([T, np.eye(len(self.from_values))[rest]])
-        scatter = T.T @ (S @ T)
+        with threaded_blas(2 * T.size * m):
+            scatter = T.T @ (S @ T)
         growth = np.max(np.sum(T[:m] ** 2, axis=0))
         error = float(_NOISE * np.finfo(np.float64).eps * sums.n**0.5 * np.trace(S[:m, :m]) / m * growth)
         return replace(sums, total=sums.total @ T, scatter=(scatter + scatter.T) / 2, error=error)

@@ -11,6 +11,7 @@ from sklearn.utils import gen_batches
 from mercer._common import Array, Memory, Seed, check_positive, check_weights, warn
 from mercer._compute.memory import require_memory
 from mercer._compute.points import take_points, widened
+from mercer._compute.threads import threaded_blas
 from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.least_squares import is_rounding, matrix_name, solve
@@ -145,7 +146,8 @@ def _class_moments(Q, points, classes, weights, sizes):
         F = np.asarray(Q(widened(take_points(points, rows))), np.float64) - shift
         weighted = weights[rows, None] * F
         np.add.at(sums, classes[rows], weighted)
-        scatter += F.T @ weighted
+        with threaded_blas(2 * F.size * r):
+            scatter += F.T @ weighted
     total = sums.sum(axis=0)
     spanned = float(np.trace(scatter) + 2 * shift @ total + sizes.sum() * (shift @ shift))
     means = sums / sizes[:, None]

@@ -16,6 +16,7 @@ from sklearn.utils import gen_batches
 
 from mercer._common import Array, Seed, warn
 from mercer._compute.points import count_points, take_points
+from mercer._compute.threads import threaded_blas
 from mercer.expansion import Expansion
 from mercer.linalg import cg
 from mercer.linalg.generator import sorted_sample
@@ -129,11 +130,13 @@ def preconditioner(onto: Expansion, sample: Any, weights: Array | None, total: f
     F = np.zeros((m, m), order="F")
     for rows in _tiles(onto, len(w)):
         K = np.sqrt(w[rows, None] * scale) * _values(onto, sample, rows)
-        F = blas.dsyrk(1.0, K.T, beta=1.0, c=F, lower=1, overwrite_c=1)
+        with threaded_blas(K.size * m):
+            F = blas.dsyrk(1.0, K.T, beta=1.0, c=F, lower=1, overwrite_c=1)
     for rows in _tiles(onto, m):
         F[rows] += alpha * _values(onto, onto.points, rows)
     np.fill_diagonal(F, F.diagonal() + _JITTER * m * epsilon(InnerProducts(onto)) * float(F.diagonal().mean()))
-    _, failed = lapack.dpotrf(F, lower=1, overwrite_a=1, clean=0)
+    with threaded_blas(m**3 / 3):
+        _, failed = lapack.dpotrf(F, lower=1, overwrite_a=1, clean=0)
     if failed:
         raise ValueError(
             f"the kernel matrix of {m} landmarks is indefinite; use a positive semidefinite kernel, or make_positive."

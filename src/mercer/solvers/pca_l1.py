@@ -8,10 +8,13 @@ from scipy.optimize import lsq_linear
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, Seed, check_integer, notify, warn
+from mercer._compute.threads import threaded_blas
 from mercer.linalg.generator import generator
 
 # A projection of at most this many eps |x_i| has no sign, and a row of at most this many eps sum |x_j| is zero.
 _NOISE = 8
+# Operations of an ascent for each entry of X and component, about.
+_PRODUCTS = 100
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ def joint(
     rows, floor, rng = _prepared(X, m, size, n_init, max_iter, random_state)
     rows = np.where(_norms(rows)[:, None] > floor, rows, 0.0)
     m = min(m, np.linalg.matrix_rank(rows), np.linalg.matrix_rank(rows, floor))
-    best = _best(rows, m, n_init, max_iter, rng)
+    with threaded_blas(_PRODUCTS * rows.size * m):
+        best = _best(rows, m, n_init, max_iter, rng)
     order = np.argsort(-np.abs(rows @ best.W).sum(axis=0), kind="stable")
     return _result(X, best.W[:, order], [best])
 

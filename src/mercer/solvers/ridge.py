@@ -15,7 +15,7 @@ from mercer._common import Array, Memory, Seed, check_number, check_weights, not
 from mercer._compute.loops import mirror
 from mercer._compute.memory import parse_memory, require_memory
 from mercer._compute.points import count_points, take_points, widened
-from mercer._compute.threads import run_interruptible
+from mercer._compute.threads import run_interruptible, threaded_blas
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features
 from mercer.factor import svd
@@ -200,7 +200,8 @@ def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) 
         F = scale * np.asarray(Q(part), np.float64)
         targets = scale * Y[rows]
         # one matrix, of which the lower half is summed
-        matrix = blas.dsyrk(1.0, F.T, beta=1.0, c=matrix, lower=1, overwrite_c=1)
+        with threaded_blas(F.size * len(Q)):
+            matrix = blas.dsyrk(1.0, F.T, beta=1.0, c=matrix, lower=1, overwrite_c=1)
         right += F.T @ targets
         square += float(np.sum(scale[:, 0] ** 2 * np.asarray(Q.kernel.diag(part), np.float64)))
         total += float(np.sum(targets**2))

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from mercer._common import Array
-from mercer._compute.threads import check_cancelled
+from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.solvers.svm.bias import slopes
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ def _inverse(K):
     for _ in range(6):
         try:
             np.fill_diagonal(K, diagonal + jitter)
-            factor = cho_factor(K.T, lower=True, check_finite=False)
+            with threaded_blas(len(K) ** 3 / 3):
+                factor = cho_factor(K.T, lower=True, check_finite=False)
         except np.linalg.LinAlgError:
             jitter *= 100
         else:

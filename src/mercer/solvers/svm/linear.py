@@ -27,7 +27,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from mercer._common import Array, PointsLike
 from mercer._compute.memory import allocate
 from mercer._compute.points import take_points, widened
-from mercer._compute.threads import check_cancelled
+from mercer._compute.threads import check_cancelled, threaded_blas
 from mercer.kernels.dot import Linear
 from mercer.solvers.svm.bias import bias_of, middle, slopes, violation_of
 from mercer.solvers.svm.dual import Solution, objective
@@ -47,6 +47,8 @@ _INNER = 0.1
 _CHANGED = 0.25
 # Most Newton steps of a round; unknowns up to which a system is solved by factorisation, in free variables or columns.
 _STEPS, _DIRECT = 100, 1000
+# Most operations of a solution for each entry of X, about: products with X repeat at once.
+_PRODUCTS = 40_000
 # Relative residual of conjugate gradients, and their most products.
 _RELATIVE, _PRODUCTS = 1e-2, 200
 # A line search ends at this share of the first slope; the longest step, and the least relative width of an interval.
@@ -84,7 +86,12 @@ def solve_linear(rows: Any, dual: Dual, workspace: Workspace) -> Solution:
     A step costs two products with X, and O(m^2 (d + m)) for the smaller m of the number of columns and of free
     variables; conjugate gradients solve for more than 1 000.
     """
-    state = _State(without_ridge(rows, dual)[1], dual)
+    X = without_ridge(rows, dual)[1]
+    with threaded_blas(_PRODUCTS * (X.nnz if sp.issparse(X) else X.size)):
+        return _solve(rows, dual, workspace, _State(X, dual))
+
+
+def _solve(rows, dual, workspace, state):
     sigma, best, vain, value = _first_sigma(dual), state.solution(), 0, np.nan
     least = np.inf
     while best.violation > workspace.tol and state.n_iter < workspace.max_iter:

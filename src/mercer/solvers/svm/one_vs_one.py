@@ -18,7 +18,7 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.points import count_points
-from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads
+from mercer._compute.threads import count_threads, limit_threads, run_in_single_threads, serial_blas, threaded_blas
 from mercer.solvers.svm._solve_dual import solve_dual
 from mercer.solvers.svm.correction import corrected
 from mercer.solvers.svm.dual import Dual, joined, stops_of
@@ -212,7 +212,7 @@ def votes(values: Array, n_classes: int) -> Array:
 
 def class_values(values: Array, n_classes: int) -> Array:
     """Return one decision value for each class (n, c): votes of pairs, and their values scaled to break equal votes."""
-    sums = np.asarray(values, np.float64) @ class_signs(n_classes, "ovo").T
+    sums = _product(np.asarray(values, np.float64), class_signs(n_classes, "ovo").T)
     return (_count(values >= 0, n_classes) + sums / (3 * (np.abs(sums) + 1))).astype(values.dtype)
 
 
@@ -220,7 +220,12 @@ def _count(won, n_classes):
     """Return the votes for each class: a pair that its first class does not win is a vote for the second."""
     signs = class_signs(n_classes, "ovo").T.astype(np.float32)
     # a class takes part in c - 1 pairs, and each is worth 1/2 more or less than 1/2; halves are exact
-    return ((won - np.float32(0.5)) @ signs + (n_classes - 1) / 2).astype(int)
+    return (_product(won - np.float32(0.5), signs) + (n_classes - 1) / 2).astype(int)
+
+
+def _product(values, signs):
+    with serial_blas(), threaded_blas(2 * values.size * signs.shape[1]):
+        return values @ signs
 
 
 def decide(values: Array, n_classes: int, multi_class: str, break_ties: bool = False) -> Array:
