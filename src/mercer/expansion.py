@@ -12,6 +12,7 @@ from mercer._compute import html, pick_backend
 from mercer._compute.devices import moved, place_of, refuse_mixed
 from mercer._compute.namespace import namespace_of, put_values
 from mercer._compute.points import as_columns, join_points, refuse_overflow, same_points
+from mercer._compute.threads import threaded_blas
 from mercer.distributed import by_blocks
 from mercer.kernels.base import admit_beside, admit_pair, require_gradient, require_kernel
 
@@ -455,7 +456,8 @@ def _read_only(array):
 def _weigh_rows(coef, values):
     """Return coef' values, summed in float64, in the type of the values."""
     xp = namespace_of(values)
-    product = xp.astype(coef, xp.float64, copy=False).T @ xp.astype(values, xp.float64, copy=False)
+    with threaded_blas(2 * coef.shape[0] * coef.shape[1] * values.shape[1]):
+        product = xp.astype(coef, xp.float64, copy=False).T @ xp.astype(values, xp.float64, copy=False)
     return xp.astype(product, values.dtype, copy=False)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array
+from mercer._compute.threads import threaded_blas
 from mercer.gram import Gram
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def of_inner_products(axes: Expansion, intercept: Array, origin: Array) -> Array
     images = axes(axes.points)
     units = np.append(lengths, np.linalg.norm(origin) or 1.0)
     wanted = np.column_stack([np.eye(len(axes)), -np.asarray(intercept, np.float64)])
-    errors = images.T @ np.column_stack([axes.coef, origin]) - wanted
+    with threaded_blas(2 * images.size * wanted.shape[1]):
+        errors = images.T @ np.column_stack([axes.coef, origin]) - wanted
     with np.errstate(divide="ignore", invalid="ignore"):
         errors = np.where(units > 0, errors / units, 0.0)
     return _shares(np.linalg.norm(errors, axis=1), np.linalg.norm(images, axis=0), lengths)
