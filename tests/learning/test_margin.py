@@ -92,6 +92,23 @@ def test_lazy_matrices_give_the_point_of_stored_ones():
     assert points[0].primal == pytest.approx(points[1].primal, rel=1e-6)
 
 
+@pytest.mark.parametrize("kind", [margin.Stored, margin.Lazy])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_kernels_are_scaled_to_variance_1_and_constant_ones_left_out(kind, dtype):
+    X, y, _ = problem(3, n=40)
+    X, kernels = X.astype(dtype), [mc.Constant(2.0), mc.Gaussian(0.2), 50.0 * mc.Linear()]
+    matrices, W = kind(kernels, X), np.column_stack([y == 0, y == 1])[:, :1] - 0.3
+    K = np.stack([kernel(X).astype(float) for kernel in kernels])
+    centred = K - K.mean(axis=1, keepdims=True) - K.mean(axis=2, keepdims=True) + K.mean(axis=(1, 2), keepdims=True)
+    scales = np.trace(centred, axis1=1, axis2=2) / 40
+    np.testing.assert_allclose(matrices.scales, [0, *scales[1:]], rtol=1e-5)
+    units = K[1:] / scales[1:, None, None]
+    np.testing.assert_allclose(matrices.products(W), units @ W, rtol=1e-5, atol=1e-5)
+    rows = matrices.rows(np.array([0.25, 0.75]))
+    np.testing.assert_allclose(rows.square(np.arange(40)), units[0] / 4 + 0.75 * units[1], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(rows.diagonal, (units[0] / 4 + 0.75 * units[1]).diagonal(), rtol=1e-5)
+
+
 def test_the_memory_decides_whether_matrices_are_stored():
     X, _, kernels = problem(0)
     assert isinstance(margin.matrices_of(kernels, X, 8 * 7 * 60**2), margin.Stored)

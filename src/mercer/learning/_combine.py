@@ -182,15 +182,16 @@ def combination(
     columns = target_columns(y, count_points(points))
     codes = class_codes(y, "svm") if method == "svm" else None
     _refuse_indefinite(kernels, points)
-    scales = variances(kernels, points)
+    objective = None if codes is None else _objective(kernels, points, codes, C, memory)
+    scales = variances(kernels, points) if objective is None else objective.scales
     used = np.flatnonzero(scales)
     if not len(used):
         raise ValueError("kernels must differ between the points of X, but all are constant; scale X or the kernels.")
-    parts = [float(1 / scales[k]) * kernels[k] for k in used]
-    if codes is None:
+    if objective is None:
+        parts = [float(1 / scales[k]) * kernels[k] for k in used]
         found, certificate, n_iter = _aligned(parts, points, columns), None, 0
     else:
-        found, certificate, n_iter = _by_margin(parts, points, codes, C, tol, max_iter, memory)
+        found, certificate, n_iter = _by_margin(objective, len(used), tol, max_iter)
     shares = np.zeros(len(kernels))
     shares[used] = found
     weights = np.divide(shares, scales, out=np.zeros(len(kernels)), where=scales > 0)
@@ -233,11 +234,15 @@ def _aligned(kernels, points, columns):
     return shares / shares.sum()
 
 
-def _by_margin(kernels, points, codes, C, tol, max_iter, memory):
-    """Return the shares of the smallest objective, their certificate and the number of support vector machines."""
+def _objective(kernels, points, codes, C, memory):
+    """Return the objective as a function of the shares of kernels scaled to variance 1."""
     matrices = matrices_of(kernels, take_points(points, np.argsort(codes, kind="stable")), memory)
-    objective = Objective(matrices, np.bincount(codes), C, Options(_TOL, memory=memory))
-    point, lower = margin_weights(objective, len(kernels), tol, max_iter)
+    return Objective(matrices, np.bincount(codes), C, Options(_TOL, memory=memory))
+
+
+def _by_margin(objective, p, tol, max_iter):
+    """Return the shares of the smallest objective, their certificate and the number of support vector machines."""
+    point, lower = margin_weights(objective, p, tol, max_iter)
     gap = (point.primal - lower) / point.primal
     if gap > tol:
         warn(

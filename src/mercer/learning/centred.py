@@ -67,14 +67,19 @@ def centred_blocks(kernels: Sequence[Kernel], X: PointsLike) -> Iterator[Any]:
 
 
 def variances(kernels: Sequence[Kernel], X: PointsLike) -> Array:
-    """Return tr(H K H) / n of each kernel (p,), the variance of the points in feature space; 0 if it is rounding."""
-    found = np.empty(len(kernels))
-    for k, kernel in enumerate(kernels):
-        gram = Gram(kernel, X)
-        diagonal, n = np.asarray(gram.diagonal(), np.float64), len(gram.diagonal())
-        found[k] = diagonal.mean() - np.asarray(gram @ np.full(n, 1 / n), np.float64).mean()
-        found[k] = found[k] if found[k] > rounding(gram) else 0.0
-    return found
+    """Return the variance of the points in the feature space of each kernel (p,), see `variance`."""
+    grams = [Gram(kernel, X) for kernel in kernels]
+    return np.array([variance(gram, gram) for gram in grams])
+
+
+def variance(gram: Gram, K: Gram | Array) -> float:
+    """Return tr(H K H) / n, the variance of the points in feature space; 0 if it is rounding.
+
+    ``K`` is the Gram itself, or its values, if they are known.
+    """
+    diagonal, n = np.asarray(gram.diagonal(), np.float64), len(gram.diagonal())
+    found = float(diagonal.mean() - np.asarray(K @ np.full(n, 1 / n), np.float64).mean())
+    return found if found > rounding(gram) else 0.0
 
 
 def rounding(gram: Gram) -> float:

@@ -12,10 +12,11 @@ from scipy.optimize import nnls
 
 from mercer._common import Array, Memory
 from mercer._compute.memory import parse_memory
-from mercer._compute.points import count_points
+from mercer._compute.points import count_points, widened
 from mercer.gram import Gram
-from mercer.kernels import Precomputed
+from mercer.learning.centred import variance, variances
 from mercer.learning.weighted import weighted_sum
+from mercer.solvers.svm.known_rows import KnownRows
 from mercer.solvers.svm.one_vs_one import solve_duals, subproblems
 from mercer.solvers.svm.rows import PlainRows
 
@@ -32,31 +33,54 @@ _AT_BOUND = 1e-9
 _JITTER, _RIDGE = 1e-10, 1e-8
 # Weight of the constraint that shares sum to 1 in a least-squares problem, relative to its largest entry.
 _HEAVY = 1e3
+# Rows of a weighted sum that are added at a time, so that they stay in cache.
+_ROWS = 64
 # A step is shortened by this factor until it gains this share of what the slope promises, or is too short.
 _SHORTER, _GAIN, _SHORTEST = 1 / 3, 1e-2, 1e-3
 
 
 class Stored:
-    """Kernel matrices in memory."""
+    """Matrices in memory, of kernels scaled to variance 1.
+
+    Attributes
+    ----------
+    scales : float64 array (p,)
+        Variances of the points in feature space; kernels of variance 0 are left out.
+    """
 
     def __init__(self, kernels: Sequence[Kernel], points: Any) -> None:
-        self._matrices = [np.asarray(Gram(kernel, points, memory=2**62).dense(), np.float64) for kernel in kernels]
+        grams = [Gram(kernel, points, memory=2**62) for kernel in kernels]
+        matrices = [np.asarray(gram.dense(), np.float64) for gram in grams]
+        self.scales: Array = np.array([variance(gram, K) for gram, K in zip(grams, matrices, strict=True)])
+        used = np.flatnonzero(self.scales)
+        self._matrices, self._factors = [matrices[k] for k in used], 1 / self.scales[used]
+        self._kernels, self._points = [kernels[k] for k in used], widened(points)
 
-    def rows(self, shares: Array) -> PlainRows:
+    def rows(self, shares: Array) -> KnownRows:
         """Return the kernel rows of the weighted sum."""
-        K = sum(share * K for share, K in zip(shares, self._matrices, strict=True) if share > 0)
-        return PlainRows(Precomputed(K), np.arange(len(K)))
+        weights, n = shares * self._factors, len(self._matrices[0])
+        K, terms = np.zeros((n, n)), np.empty((_ROWS, n))
+        for start in range(0, n, _ROWS):
+            part = K[start : start + _ROWS]
+            for k in np.flatnonzero(weights):
+                part += np.multiply(self._matrices[k][start : start + _ROWS], weights[k], out=terms[: len(part)])
+        rows = KnownRows(PlainRows(weighted_sum(self._kernels, weights), self._points), K)
+        # these values are the problem, they need not be computed again
+        rows.error = 0.0
+        return rows
 
     def products(self, B: Array) -> Array:
         """Return K_k @ B of each kernel (p, n, m)."""
-        return np.stack([K @ B for K in self._matrices])
+        return np.stack([factor * (K @ B) for factor, K in zip(self._factors, self._matrices, strict=True)])
 
 
 class Lazy:
-    """Kernel matrices that are never stored."""
+    """Matrices that are never stored, of kernels scaled to variance 1; ``scales`` as of `Stored`."""
 
     def __init__(self, kernels: Sequence[Kernel], points: Any) -> None:
-        self._kernels, self._points = kernels, points
+        self.scales: Array = variances(kernels, points)
+        self._kernels = [float(1 / self.scales[k]) * kernels[k] for k in np.flatnonzero(self.scales)]
+        self._points = points
 
     def rows(self, shares: Array) -> PlainRows:
         """Return the kernel rows of the weighted sum."""
@@ -90,7 +114,7 @@ class Point:
     duals, solutions : list
     products : float64 array (p, n, m)
         K_k b.
-    rows : PlainRows
+    rows : PlainRows or KnownRows
     """
 
     shares: np.ndarray
@@ -110,6 +134,7 @@ class Objective:
         self.binary: list[Any] = subproblems(counts, "ovo")
         self.C, self._n = C, int(np.sum(counts))
         self.count: int = 0
+        self.scales: Array = matrices.scales
         self._matrices, self._options = matrices, options
         self.start: list[Any] = [each.dual(np.full(self._n, C)) for each in self.binary]
 

@@ -12,8 +12,9 @@ def points(global_random_seed):
     return np.random.default_rng(global_random_seed).standard_normal((50, 12))
 
 
-def test_rows_of_known_values_are_those_of_the_kernel(points, monkeypatch):
-    kernel, J = mc.Gaussian(0.1), np.array([3, 40, 7, 8])
+@pytest.mark.parametrize("J", [[3, 40, 7, 8], [6, 7, 8, 9]])
+def test_rows_of_known_values_are_those_of_the_kernel(J, points, monkeypatch):
+    kernel, J = mc.Gaussian(0.1), np.array(J)
     plain = PlainRows(kernel, points)
     rows, found = KnownRows(plain, plain.square(slice(0, 50))), [np.empty((30, 4)) for _ in range(2)]
     for each, out in zip((plain, rows), found, strict=True):

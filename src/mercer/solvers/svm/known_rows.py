@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array
-from mercer.solvers.svm.rows import PlainRows
+from mercer.solvers.svm.rows import PlainRows, consecutive
 
 # Rows of a product that are copied at a time.
 _ROWS = 64
@@ -19,18 +19,22 @@ class KnownRows(PlainRows):
 
     def __init__(self, rows: PlainRows, values: Array) -> None:
         self.__dict__ |= vars(rows)
-        self._values = values
+        # no multiplications for a value
+        self._values, self.width = values, 0
 
     def columns(self, J: Array) -> Callable[..., Any]:
         """Return a function (R, out) that writes the kernel values of points R with points J to ``out``."""
+        chosen = consecutive(J)
 
         def write(R, out):
-            out[:] = self._values[np.ix_(R, J)]
+            # whole rows are copied faster than single values
+            out[:] = self._values[R][:, chosen] if isinstance(chosen, slice) else self._values[np.ix_(R, J)]
 
         return write
 
     def square(self, J: Array | slice) -> Array:
         """Return the kernel values between points J, exactly symmetric."""
+        J = J if isinstance(J, slice) else consecutive(J)
         return self._values[J, J] if isinstance(J, slice) else self._values[np.ix_(J, J)]
 
     def product(self, R: Array, J: Array, weights: Array) -> Array:

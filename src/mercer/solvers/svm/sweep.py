@@ -47,8 +47,8 @@ class Sweep:
         self._batch = int(min(_BATCH, max(1, len(self.cache.values) // 2)))
         known = sum((part.stop - part.start) ** 2 for part, _ in workspace.shared)
         work = 0.5 * (len(chosen) ** 2 - known) * rows.width
-        # from a given start a solver may need few rows
-        started = coef[chosen].any()
+        # from a given start a solver may need few rows, which matters unless all are known
+        started = rows.width > 0 and coef[chosen].any()
         if not started and len(chosen) ** 2 <= _SMALL and work <= _QUICK and self.cache.room == np.inf:
             self.cache.complete()
 
