@@ -64,10 +64,8 @@ class Stored:
             part = K[start : start + _ROWS]
             for k in np.flatnonzero(weights):
                 part += np.multiply(self._matrices[k][start : start + _ROWS], weights[k], out=terms[: len(part)])
-        rows = KnownRows(PlainRows(weighted_sum(self._kernels, weights), self._points), K)
-        # these values are the problem, they need not be computed again
-        rows.error = 0.0
-        return rows
+        # these values are the problem, they need not be computed again: their error is 0
+        return KnownRows(weighted_sum(self._kernels, weights), self._points, K, K.diagonal().copy(), error=0.0)
 
     def products(self, B: Array) -> Array:
         """Return K_k @ B of each kernel (p, n, m)."""

@@ -16,7 +16,10 @@ def points(global_random_seed):
 def test_rows_of_known_values_are_those_of_the_kernel(J, points, monkeypatch):
     kernel, J = mc.Gaussian(0.1), np.array(J)
     plain = PlainRows(kernel, points)
-    rows, found = KnownRows(plain, plain.square(slice(0, 50))), [np.empty((30, 4)) for _ in range(2)]
+    rows, found = (
+        KnownRows(kernel, points, plain.square(slice(0, 50)), plain.diagonal),
+        [np.empty((30, 4)) for _ in range(2)],
+    )
     for each, out in zip((plain, rows), found, strict=True):
         each.columns(J)(np.arange(30), out)
     np.testing.assert_allclose(*found, atol=1e-15)

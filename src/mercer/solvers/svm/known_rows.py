@@ -17,10 +17,10 @@ _ROWS = 64
 class KnownRows(PlainRows):
     """Kernel rows of points whose kernel values (n, n) are all known."""
 
-    def __init__(self, rows: PlainRows, values: Array) -> None:
-        self.__dict__ |= vars(rows)
+    def __init__(self, kernel: Any, points: Any, values: Array, diagonal: Array, error: float = np.nan) -> None:
+        self.kernel, self.points, self._values = kernel, points, values
         # no multiplications for a value
-        self._values, self.width = values, 0
+        self.dtype, self.width, self.diagonal, self.error = values.dtype, 0, diagonal, error
 
     def columns(self, J: Array) -> Callable[..., Any]:
         """Return a function (R, out) that writes the kernel values of points R with points J to ``out``."""

@@ -264,7 +264,7 @@ def solve_duals(rows: Any, duals: Sequence[Dual], problems: Sequence[Subproblem]
     everything = shared.get((0, count_points(rows.points)))
     if everything is not None and isinstance(rows, PlainRows):
         # a solver for some of the variables would compute values again
-        rows = KnownRows(rows, everything)
+        rows = KnownRows(rows.kernel, rows.points, everything, rows.diagonal, rows.error)
     reserved = sum(block.nbytes for block in shared.values())
     workspaces = queue.SimpleQueue()
     for _ in range(workers):
