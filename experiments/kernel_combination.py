@@ -16,6 +16,10 @@ With these settings the errors of "either" differ from those of the search by -0
 ida_image, 0.10 +- 0.12 on 5 of ida_waveform and -0.09 +- 0.09 on 3 of splice_uci. It takes 0.7 times as long on
 ida_waveform, 0.9 times on splice_uci, and 1.6 times on ida_image, where fits of single Gaussian kernels are fast.
 
+"svm" alone takes 0.84 times as long as the search on 3 splits of ida_image (at most 0.89), 0.35 times on ida_waveform,
+0.37 times on ida_banana and 0.45 times on splice_uci; its errors differ from those of the search by 0.43 +- 0.04,
+-0.51 +- 0.50, 0.95 +- 0.22 and 0.02 +- 0.17 points.
+
 On splice_uci the sums of "alignment" have 0.5 points more errors than the best single kernel, those of "svm" 0.2:
 kernels of long substrings have few errors, but a large diagonal, which lowers their alignment. Sums over pairs of
 different points do not have this fault, but select a Gaussian whose matrix is nearly the identity on a split of
