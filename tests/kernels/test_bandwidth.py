@@ -1,5 +1,7 @@
 """Bandwidth rules: their definitions, equal results on dense and sparse rows at every offset, warnings."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -258,3 +260,18 @@ def test_the_smallest_length_separates_all_points():
         assert K.dtype == np.float32
         np.testing.assert_array_equal(K, np.eye(60))
         np.testing.assert_array_equal(mc.Gram(kernel, X.astype(np.float32)) @ np.ones(60, np.float32), np.ones(60))
+
+
+def test_kernels_warn_by_the_share_of_all_pairs_whichever_points_are_compared_first():
+    random, warned = np.random.default_rng(0), 0
+    for _ in range(40):
+        # far from each other but for some groups
+        places = np.where(random.random(64) < random.uniform(0, 0.5), random.integers(6, size=64), np.arange(10, 74))
+        points = 1e3 * places[:, None] + 0.1 * random.random((64, 1))
+        share = np.mean(pdist(points, "sqeuclidean") > 691)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            warn_degenerate(mc.Gaussian(1.0), points)
+        assert len(found) == (share > 0.99)
+        warned += len(found)
+    assert 5 < warned < 35

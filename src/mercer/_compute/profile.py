@@ -1,5 +1,6 @@
 """Evaluate a kernel's profile, its function of the squared distance or of the inner product, on arrays."""
 
+import functools
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +12,15 @@ import numpy as np
 from mercer._compute.namespace import Namespace, namespace_of
 
 
+@functools.lru_cache(maxsize=256)
+def field_names(kind):
+    """Return the names of the fields of a dataclass."""
+    return tuple(field.name for field in fields(kind))
+
+
 def parameters(kernel):
     """Return the parameters of a kernel's profile, its fields in order, as floats."""
-    return tuple(float(getattr(kernel, field.name)) for field in fields(kernel))
+    return tuple(float(getattr(kernel, name)) for name in field_names(type(kernel)))
 
 
 def evaluate_profile(kernel, s, order=0):

@@ -71,7 +71,8 @@ class Tile:
         s += size
         s = np.maximum(s, 0, out=s) if xp is NUMPY else xp.clip(s, 0)
         size *= COINCIDENCE
-        close = s < size
+        # that of a point and itself is known
+        close = s < self.fill_diagonal(size, 0.0)
         if bool(xp.any(close)):
             self._recompute(s, *xp.nonzero(close))
         return self.fill_diagonal(s, 0.0)

@@ -125,8 +125,9 @@ class KernelEstimator(AllOrNothing):
         """Return the resolved kernel and the validated points, a copy of X, or row indices for a precomputed kernel."""
         parse_memory(self.memory)
         check_flags(self)
-        # not every route uses it
-        generator(getattr(self, "random_state", None))
+        # not every route uses it; that of None takes as long as the rest of these checks
+        if getattr(self, "random_state", None) is not None:
+            generator(self.random_state)
         check_rule_and_number(self)
         kernel = as_kernel(self.kernel)
         X = self._rows(X, kernel, reset=True)

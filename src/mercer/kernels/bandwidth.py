@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 _MEDIAN_ROWS = 1000
-_DEGENERATE_ROWS = 64
+# Number of points that are compared, and the step of the part of them that is compared first.
+_DEGENERATE_ROWS, _PART = 64, 4
 # Smallest normal number.
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -75,25 +76,40 @@ def warn_degenerate(kernel: Kernel, X: Any) -> None:
     n = count_points(X)
     if n < 2 or not _has_rule(kernel):
         return
-    points = take_points(X, _evenly_spaced(n, _DEGENERATE_ROWS))
-    tile = Tile(*admit_pair(kernel, points, points), 0)
-    K, own = _numpy(kernel.evaluate(tile)), _numpy(kernel.diagonal(tile.X))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        unrelated = abs(K) < 1e-300 * np.sqrt(own[:, None] * own)
-    rounding = 1e-6 if "float32" in str(getattr(points, "dtype", "")) else 1e-12
-    coincident = own[:, None] + own - 2 * K <= rounding * np.maximum(own[:, None], own)
+    rows = _evenly_spaced(n, _DEGENERATE_ROWS)
+    pairs = len(rows) * (len(rows) - 1)
+    # other pairs of a part of the points may be enough
+    part = take_points(X, rows[::_PART])
+    if all(_count_pairs(~found) >= 0.01 * pairs for found in _degenerate(kernel, part)):
+        return
+    points = take_points(X, rows)
+    unrelated, coincident = _degenerate(kernel, points)
     for found, what, change in (
         (unrelated, "are unrelated, k(x, z) = 0,", "wider"),
         (coincident, "have equal feature vectors, k(x, z) = k(x, x),", "narrower"),
     ):
-        # pairs of different points
-        share = (np.sum(found) - np.sum(found.diagonal())) / (len(K) * (len(K) - 1))
+        share = _count_pairs(found) / pairs
         if share > 0.99:
             # a function of inner products has no width
             remedy = f"a {change} kernel{_range(points)}" if _has_width(kernel) else "another kernel or other features"
             warn(
                 f"{share:.0%} of the pairs of points {what} with {kernel!r}; use {remedy}.",
             )
+
+
+def _degenerate(kernel, points):
+    """Return which pairs of points are unrelated, and which are equal in feature space (k, k)."""
+    tile = Tile(*admit_pair(kernel, points, points), 0)
+    K, own = _numpy(kernel.evaluate(tile)), _numpy(kernel.diagonal(tile.X))
+    rounding = 1e-6 if "float32" in str(getattr(points, "dtype", "")) else 1e-12
+    with np.errstate(all="ignore"):
+        unrelated = abs(K) < 1e-300 * np.sqrt(own[:, None] * own)
+        return unrelated, own[:, None] + own - 2 * K <= rounding * np.maximum(own[:, None], own)
+
+
+def _count_pairs(found):
+    """Return the number of pairs of different points."""
+    return np.sum(found) - np.sum(found.diagonal())
 
 
 def _has_rule(kernel):
@@ -170,7 +186,8 @@ def _sqdist(X, rows):
 
 
 def _evenly_spaced(n, most):
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(int))
+    # steps of at least 1: the numbers differ
+    return np.linspace(0, n - 1, min(n, most)).astype(int)
 
 
 def weighted_median(values: Array, weights: Array) -> Any:

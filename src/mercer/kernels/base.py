@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from mercer._compute.devices import place_of, refuse_mixed
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Objects, as_objects, holds_rows
 from mercer._compute.points import Points, as_rows, common_dtype, join_points
+from mercer._compute.profile import field_names
 from mercer._compute.tile import Tile
 from mercer.kernels.subclasses import check_class, check_use
 
@@ -215,7 +216,7 @@ class Kernel:
         -------
         dict
         """
-        params = {field.name: getattr(self, field.name) for field in fields(self)}
+        params = {name: getattr(self, name) for name in field_names(type(self))}
         if deep:
             for name, part in inner_kernels(self).items():
                 params |= {f"{name}__{key}": value for key, value in part.get_params().items()}
@@ -374,12 +375,12 @@ class Kernel:
         -------
         tuple of str and object, or None
         """
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name in field_names(type(self)):
+            value = getattr(self, name)
             if isinstance(value, str):
-                return field.name, value
+                return name, value
             if isinstance(value, Kernel) and (inner := value.unresolved()):
-                return f"{field.name}.{inner[0]}", inner[1]
+                return f"{name}.{inner[0]}", inner[1]
         return None
 
     def _repr_html_(self):
@@ -393,12 +394,12 @@ class Kernel:
         return self
 
     def _content(self):
-        return tuple(_hashable(getattr(self, field.name)) for field in fields(self))
+        return tuple(_hashable(getattr(self, name)) for name in field_names(type(self)))
 
 
 def inner_kernels(kernel: Kernel) -> dict[str, Any]:
     """Return the fields of a kernel that are kernels, as a dict."""
-    values = {field.name: getattr(kernel, field.name) for field in fields(kernel)}
+    values = {name: getattr(kernel, name) for name in field_names(type(kernel))}
     return {name: value for name, value in values.items() if isinstance(value, Kernel)}
 
 

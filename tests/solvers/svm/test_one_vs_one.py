@@ -187,14 +187,14 @@ def test_the_number_of_workers_changes_nothing(rng, monkeypatch, workers, togeth
     assert asked == [(55, workers)] * workers
 
 
-def test_small_duals_are_solved_in_about_equal_parts(monkeypatch):
+def test_small_duals_are_solved_in_parts_that_become_shorter(monkeypatch):
     counts = np.r_[np.full(6, 4), 20]
     rows = FusedRows(mc.Gaussian(0.5), np.random.default_rng(0).standard_normal((44, 2)), np.float64)
     found = subproblems(counts, "ovo")
     duals, parts = [each.dual(np.ones(44)) for each in found], []
     solve = one_vs_one.solve_whole
     monkeypatch.setattr(one_vs_one, "count_threads", lambda: 2)
-    monkeypatch.setattr(one_vs_one, "_TASKS", 2)
+    monkeypatch.setattr(one_vs_one, "_SHARES", (1 / 2, 1 / 4, 1 / 4))
     monkeypatch.setattr(one_vs_one, "_FIRST", 1 / 8)
     monkeypatch.setattr(one_vs_one, "THREADED", 0)
     monkeypatch.setattr(
@@ -206,10 +206,10 @@ def test_small_duals_are_solved_in_about_equal_parts(monkeypatch):
     # 15 classifiers of 8 points and 6 of 24
     work = [sum(size**2 for size in part) for part in parts]
     assert sorted(sum(parts, [])) == [8] * 15 + [24] * 6
-    # the first eighth of the work, which shows how many rows are needed, and the rest are cut into four parts at most
-    assert len(parts) == 6
-    assert sum(work[:2]) == 5 * 8**2 + 24**2
-    assert max(work[2:]) <= sum(work[2:]) / 4 + 24**2
+    # the first eighth of the work shows how many rows are needed
+    assert work[0] == 5 * 8**2 + 24**2
+    longest = sum(work[1:]) * np.array([1 / 4, 1 / 4, 1 / 8, 1 / 8, 1 / 8, 1 / 8])
+    assert all(np.sort(work[1:])[::-1] <= longest[: len(work) - 1] + 24**2)
 
 
 def _several_classes(seed, d, n=400, C=5.0):

@@ -166,7 +166,9 @@ class Infeasible(Exception):
 
 def joined(items: Sequence[Any], name: str) -> Array:
     """Return the arrays, or numbers, of a name of several duals or solutions, one after the other."""
-    return getattr(items, name) if hasattr(items, name) else np.hstack([getattr(each, name) for each in items])
+    if hasattr(items, name):
+        return getattr(items, name)
+    return np.atleast_1d(getattr(items[0], name)) if len(items) == 1 else np.hstack([getattr(i, name) for i in items])
 
 
 def stops_of(items: Sequence[Any]) -> Array:

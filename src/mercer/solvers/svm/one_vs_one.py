@@ -33,8 +33,8 @@ from mercer.solvers.svm.workspace import Workspace, buffer_size
 if TYPE_CHECKING:
     from mercer.solvers.svm.workspace import Options
 
-# Tasks for each worker when small duals are solved together.
-_TASKS = 8
+# Shares of the work of small duals that workers take one after the other: short tasks at the end wait little.
+_SHARES = 1 / 2, 1 / 4, 1 / 8, 1 / 8
 # Share of the work of all duals after which kernel values between all points may be computed.
 _FIRST = 1 / 32
 # Costs in multiplications of a single row: of a kernel value beside its product, and of a copied value. Products of
@@ -309,10 +309,10 @@ def _solve_together(rows, duals, options, workers):
         workspaces.put(workspace)
 
     first = int(np.searchsorted(np.cumsum(sizes**2), _FIRST * np.sum(sizes**2))) + 1
-    _run(train, _equal_parts(0, first, sizes, workers), workers)
+    _run(train, _parts(0, first, sizes, [1], workers), workers)
     if reserved and _sharing_pays(rows, Solutions.joined([found[k] for k in sorted(found)]), sizes):
         values = rows.square(np.arange(len(rows.points)))
-    _run(train, _equal_parts(first, len(duals), sizes, workers), workers)
+    _run(train, _parts(first, len(duals), sizes, [1] if workers == 1 else _SHARES, workers), workers)
     return corrected(rows, duals, Solutions.joined([found[k] for k in sorted(found)]), workspaces.get())
 
 
@@ -331,11 +331,10 @@ def _sharing_pays(rows, solutions, sizes):
     return needed * (rows.width + _VALUE) > half * (rows.width / _BLOCKED + _VALUE) + left * _COPY
 
 
-def _equal_parts(first, last, sizes, workers):
-    """Return duals ``first`` to ``last`` as slices of about equal work, `_TASKS` for each of several workers."""
-    work = np.cumsum(sizes[first:last] ** 2)
-    tasks = _TASKS * workers if workers > 1 else 1
-    cuts = first + np.searchsorted(work, np.linspace(0, work[-1:].sum(), tasks + 1)[1:-1]) + 1
+def _parts(first, last, sizes, shares, workers):
+    """Return duals ``first`` to ``last`` as slices, for each share of the work as many of equal work as workers."""
+    work, ends = np.cumsum(sizes[first:last] ** 2), np.cumsum(np.repeat(shares, workers)) / workers
+    cuts = first + np.searchsorted(work, ends[:-1] * work[-1:].sum()) + 1
     ends = [first, *np.minimum(cuts, last).tolist(), last]
     return [slice(start, stop) for start, stop in itertools.pairwise(ends) if start < stop]
 

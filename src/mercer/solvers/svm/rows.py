@@ -159,7 +159,8 @@ class FusedRows:
     def diagonal(self) -> Array:
         """k(x, x) of all points (n,), which samples do not need; one value for a kernel of distances."""
         some = self.points[:1] if self._radial else self.points
-        return np.resize(np.asarray(self.kernel.diag(some.astype(np.float64)), np.float64), len(self.points))
+        values = np.asarray(self.kernel.diag(some.astype(np.float64)), np.float64)
+        return np.full(len(self.points), values[0]) if self._radial else values
 
     def finisher(self) -> Callable[..., Any]:
         """Return the compiled loop that turns squared distances or inner products into kernel values, in place."""
