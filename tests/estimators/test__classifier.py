@@ -1,5 +1,9 @@
 """Parts shared by SVC and NuSVC: the sorted training problem, fitted attributes, decisions."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -11,6 +15,27 @@ from mercer.solvers.svm.one_vs_one import subproblems
 
 X = np.array([[0.0], [3.0], [1.0], [4.0], [8.0], [9.0]])
 Y = np.array(["b", "c", "b", "c", "a", "a"])
+
+# Prints how often threads of other libraries run in a product, a fit and a prediction.
+RUNS_OF_OTHER_THREADS = """
+import os, sys, threading
+import numpy as np
+import mercer as mc
+def runs(call):
+    def count():
+        own = {thread.native_id for thread in threading.enumerate()}
+        tasks = [task for task in os.listdir("/proc/self/task") if int(task) not in own]
+        lines = [line for task in tasks for line in open(f"/proc/self/task/{task}/status") if "ctxt_switches" in line]
+        return sum(int(line.split()[1]) for line in lines)
+    before = count()
+    call()
+    return count() - before
+random, c = np.random.default_rng(0), int(sys.argv[1])
+X, y = random.standard_normal((1500, 60)), random.integers(c, size=1500)
+model = mc.SVC().fit(X, y)
+model.predict(X)
+print(runs(lambda: X @ X.T), runs(lambda: model.fit(X, y)), runs(lambda: model.predict(X)))
+"""
 
 
 def problem(multi_class):
@@ -88,3 +113,16 @@ def test_balanced_weights_count_samples_by_their_weights():
     for factor in (-1.0, 0.0, np.inf):
         with pytest.raises(ValueError, match=rf"class_weight\[1\] = {factor} must be"):
             class_weights({0: 1.0, 1: factor}, classes, y, weights)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="the system does not show threads as files")
+@pytest.mark.parametrize("n_classes", [2, 26])
+def test_no_thread_of_blas_runs_in_a_fit_or_a_prediction(n_classes):
+    # with this limit, threads of OpenBLAS do not wait for further products in a loop
+    environment = os.environ | {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "OPENBLAS_THREAD_TIMEOUT": "4"}
+    command = [sys.executable, "-W", "ignore", "-c", RUNS_OF_OTHER_THREADS, str(n_classes)]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    product, fit, prediction = map(int, result.stdout.split())
+    if not product:
+        pytest.skip("this BLAS starts no threads")
+    assert (fit, prediction) == (0, 0)

@@ -36,7 +36,9 @@ def test_the_code_of_a_view_gives_its_numbers_and_its_model(name, table, choose,
         assert np.array_equal(getattr(loaded, method)(points), getattr(model, method)(points))
 
 
-@pytest.mark.parametrize(("kernel", "fact"), [("Gaussian", "curvature 0 everywhere"), ("Polynomial", "curvature from -")])
+@pytest.mark.parametrize(
+    ("kernel", "fact"), [("Gaussian", "curvature 0 everywhere"), ("Polynomial", "curvature from -")]
+)
 def test_a_flat_surface_is_called_flat(kernel, fact, choose):
     view, table = VIEWS["geometry"], tables.built_in("moons")
     result, _ = view.run(table, choose("geometry", first=(kernel, 0.0, 2)))
