@@ -177,12 +177,12 @@ def kept_product(kernel: Kernel, X: Any, vectors: Any, coef: Array, pieces: list
     return pick_backend(kernel, X, Z).matmul(kernel, X, Z, coef, pieces)
 
 
-def prepare_product(kernel: Kernel, vectors: Any, coef: Array, pieces: list[slice] | None = None) -> None:
+def prepare_product(kernel: Kernel, vectors: Any, coef: Array) -> None:
     """Compute now what ``kept_product`` keeps, so that the first prediction does not wait for it."""
     if _can_keep(kernel, vectors):
         # vectors of a fit are admitted already
         keep_points(vectors, lambda array: array)
-        kept_product(kernel, vectors[:1], vectors, coef, pieces)
+        kept_product(kernel, vectors[:1], vectors, coef[:, :1])
 
 
 def _can_keep(kernel, vectors):

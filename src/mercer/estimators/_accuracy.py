@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from mercer._compute.points import count_points, take_points, widened
 from mercer.estimators._base import in_float64
 from mercer.linalg.convexity import warn_nonconvex
 from mercer.solvers._certify import Certificate
-from mercer.solvers.svm.bias import excess, slopes
 from mercer.solvers.svm.correction import is_doubtful
 from mercer.solvers.svm.dual import joined, stops_of
 
@@ -114,9 +112,10 @@ def _reach(duals, solutions, noise):
         # bounds are in units of a C that the coefficients of each dual show
         shown = np.repeat(np.maximum.reduceat(np.abs(coef) / (upper - lower), stops[:-1]), sizes)
         lower, upper = shown * lower, shown * upper
-    rising, falling = slopes(gradient, coef, SimpleNamespace(lower=lower, upper=upper, epsilon=epsilon))
-    span = np.where(np.isfinite(upper - lower), upper - lower, 2 * np.abs(coef))
-    return float(span[excess(rising, falling, bias) > -noise].sum())
+    error, span = gradient - bias, upper - lower
+    near = (coef < upper) & (error + np.where(coef < 0, epsilon, -epsilon) > -noise)
+    near |= (coef > lower) & (error + np.where(coef > 0, -epsilon, epsilon) < noise)
+    return float(np.where(np.isfinite(span), span, 2 * np.abs(coef))[near].sum())
 
 
 def warn_inaccurate(

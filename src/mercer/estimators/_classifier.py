@@ -175,8 +175,7 @@ class SupportVectorClassifier(ClassificationProblem):
 
     def _prepare(self):
         """Compute now what predictions need of the support vectors."""
-        slices = one_vs_one.class_slices(self.n_support_) if self._packed() else None
-        prepare_product(self.kernel_, self.support_vectors_, self.dual_coef_, slices)
+        prepare_product(self.kernel_, self.support_vectors_, self.dual_coef_)
 
     def _values(self, X):
         """Return the decision values of all binary classifiers (n_test, m)."""
