@@ -33,7 +33,7 @@ THREADED = 1 << 22
 # Number of points up to which values are float64: float32 would save too little.
 _FEW = 256
 # Number of points of the sample on which rounding is measured.
-_SAMPLE = 128
+_SAMPLE = 64
 # Loops over scalars that are known, see `loops`.
 _KINDS = {"radial": "clamped", "dot": "plain"}
 
