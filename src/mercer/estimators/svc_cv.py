@@ -255,4 +255,8 @@ def _accuracy(model, X, y, sample_weight=None, factors=None):
     if factors is not None:
         own = np.array([factors[label] for label in y.tolist()])
         sample_weight = own if sample_weight is None else own * sample_weight
-    return float(np.average(model.predict(X) == y, weights=sample_weight))
+    right = model.predict(X) == y
+    if sample_weight is None:
+        # a search calls this hundreds of times: NumPy's mean takes ten times as long
+        return np.count_nonzero(right) / len(right)
+    return float(np.average(right, weights=sample_weight))

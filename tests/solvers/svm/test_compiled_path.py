@@ -86,6 +86,23 @@ def test_the_gap_is_a_share_of_the_loss_of_the_function_0(epsilon, global_random
     assert relative_gap(0 * target, f, coef, -bound, bound, 1.0, bias) == np.inf
 
 
+def test_a_start_within_the_gap_takes_no_steps(global_random_seed):
+    K, sign = problem()
+    C = 10 ** np.random.default_rng(global_random_seed).uniform(-1, 1)
+    Cs, dual, gap = C * np.array([1.0, 1 + 1e-7, 2.0]), unit(sign), 1e-3
+    state = np.zeros((3, N)), np.empty((3, N)), np.zeros(3), np.full(3, np.inf), np.zeros(3, int)
+    arrays = K, known_rows(np.ones(N)), np.empty(copied_values(N)), np.arange(N)
+    given = sign, dual.lower, dual.upper, 0.0, Cs
+    solve_for_all(*arrays, given, state, np.array([0, 0]), 1e-9, gap, 10**6, 10**9)
+    coef, gradient, bias, _, n_iter = state
+    assert n_iter[1] == 0
+    assert min(n_iter[0], n_iter[2]) > 0
+    loss = Cs[:, None] * np.maximum(0, 1 - sign * (sign - gradient + bias[:, None]))
+    primal, value = 0.5 * np.sum(coef * (sign - gradient), axis=1), 0.5 * np.sum(coef * (sign + gradient), axis=1)
+    assert (primal + loss.sum(axis=1) - value <= 1.001 * gap * Cs * N).all()
+    np.testing.assert_allclose(gradient, sign - coef @ K, atol=1e-8 * Cs.max())
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_pauses_change_no_more_than_the_tolerance(dtype):
     K, sign = problem()

@@ -7,13 +7,11 @@ import functools
 import numpy as np
 
 from mercer._compute.compile import compiled
-from mercer.solvers.svm.rounds import bias_and_violation, solve_rounds
+from mercer.solvers.svm.rounds import bias_and_violation, take_round
 from mercer.solvers.svm.smo import VECTORS
 
-# A call of the rounds lowers the violation to a share between these, after which the gap is checked.
-_LEAST, _MOST = 0.5, 0.95
-# It aims beyond the share of the gap that is missing.
-_BEYOND = 1.6
+# A round lowers the violation to a share between these, after which the gap is checked.
+_LEAST, _MOST = 0.25, 0.9
 # Coefficients within this share of the distance between their bounds count as being at the bound.
 _AT_BOUND = 1e-9
 # Overhead of a step, in variables.
@@ -64,25 +62,26 @@ def solve_for_all(K, points, spare, slots, problem, found, position, tol, gap, m
     while position[0] < Cs.size and work > 0:
         k = position[0]
         coef, f, lower, upper = all_coef[k], all_gradient[k], Cs[k] * low, Cs[k] * high
-        if position[1] == 0:
-            if k == 0:
-                f[:] = target
-            else:
-                before, gradient = all_coef[k - 1], all_gradient[k - 1]
-                neighbour_start(target, epsilon, before, gradient, lower, upper, Cs[k] / Cs[k - 1], coef, f)
-            all_bias[k], violation[k] = bias_and_violation(f, coef, lower, upper, epsilon, m)
-        position[1], steps, reached = 1, 1, np.inf
-        while violation[k] > tol and steps > 0 and n_iter[k] < max_iter and work > 0:
-            limit = min(max_iter - n_iter[k], max(1, work // (m + _OVERHEAD)))
-            # the gap falls about as the violation
-            share = min(max(_LEAST, _BEYOND * gap / reached), _MOST)
-            aim = max(tol, share * violation[k])
-            steps, _ = solve_rounds(points, K, spare, slots, m, f, coef, lower, upper, epsilon, aim, limit)
-            n_iter[k] += steps
-            work -= (steps + 1) * (m + _OVERHEAD)
+        if position[1] == 0 and k == 0:
+            f[:] = target
+        elif position[1] == 0:
+            before, gradient = all_coef[k - 1], all_gradient[k - 1]
+            neighbour_start(target, epsilon, before, gradient, lower, upper, Cs[k] / Cs[k - 1], coef, f)
+        position[1], steps = 1, 1
+        while True:
             all_bias[k], violation[k] = bias_and_violation(f, coef, lower, upper, epsilon, m)
             reached = relative_gap(target, f, coef, lower, upper, epsilon, all_bias[k])
             if reached <= gap:
                 violation[k] = min(violation[k], tol)
-        if violation[k] <= tol or n_iter[k] >= max_iter or steps == 0:
-            position[0], position[1] = k + 1, 0
+            if violation[k] <= tol or n_iter[k] >= max_iter or steps == 0:
+                position[0], position[1] = k + 1, 0
+                break
+            if work <= 0:
+                break
+            limit = min(max_iter - n_iter[k], max(1, work // (m + _OVERHEAD)))
+            # the gap falls about as the violation
+            least = max(0.5 * tol, min(max(_LEAST, gap / reached), _MOST) * violation[k])
+            dual = f, coef, lower, upper, epsilon
+            steps, _ = take_round(points, K, spare, slots, m, dual, tol, least, limit)
+            n_iter[k] += steps
+            work -= (steps + 1) * (m + _OVERHEAD)

@@ -73,7 +73,8 @@ class StoredValues:
     def __init__(self, rows: FusedRows, points: Any, dtype: Any) -> None:
         m = len(points)
         width = -(-m // LANES) * LANES
-        self._rows, self._values = rows, allocate((m, width), dtype)
+        # huge pages: steps read rows in any order
+        self._rows, self._values = rows, np.empty((m, width), dtype)
         self.diagonal: Array = np.zeros(width)
         self.diagonal[:m] = rows.diagonal[points]
         self._slots = np.where(np.arange(width) < m, np.arange(width), -1)

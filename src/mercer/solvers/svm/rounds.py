@@ -103,34 +103,45 @@ def _round(points, K, spare, slots, used, places, rising, falling, coef, lower, 
 
 
 @functools.partial(compiled, flags=VECTORS)
-def solve_rounds(points, K, spare, slots, used, f, coef, lower, upper, epsilon, tol, limit):
-    """Solve by rounds, which end at ``tol``, at ``limit`` steps, or after a round without any.
+def take_round(points, K, spare, slots, used, dual, tol, least, limit):
+    """Lower a violation above ``tol`` to ``least``, or to a share if that is more; return numbers of steps and of rows.
 
-    Slopes have the type of K; after each round the gradient f is updated in float64. ``spare`` is memory for copies.
-    ``points`` are those of `add_rows`, which is called for missing rows only. Return the number of steps and of rows.
+    Slopes have the type of K; after the steps the gradient f is updated in float64. ``spare`` is memory for copies.
+    ``points`` are those of `add_rows`, which is called for missing rows only.
     """
     small()
+    f, coef, lower, upper, epsilon = dual
     m = f.size
     rising, falling, before = empty(m, K.dtype), empty(m, K.dtype), empty(m, np.float64)
     places, rows, change = empty(m, np.int64), empty(m, np.int64), empty(m, np.float64)
-    n_iter, last = 0, -1
-    while True:
-        top, bottom = load(f, coef, lower, upper, epsilon, rising, falling)
-        if not top + bottom > tol or n_iter >= limit or n_iter == last:
-            return n_iter, used
-        last = n_iter
-        aim, near = larger(0.5 * tol, _REDUCTION * (top + bottom)), near_margin(rising, falling, top, bottom, places)
-        near = m if near > _PART * m else near
-        for t in range(m):
-            before[t], places[t] = coef[t], t if near == m else places[t]
-        steps, used = _round(
-            points, K, spare, slots, used, places[:near], rising, falling, coef, lower, upper, epsilon, aim,
-            limit - n_iter,
-        )  # fmt: skip
+    top, bottom = load(f, coef, lower, upper, epsilon, rising, falling)
+    if not top + bottom > tol:
+        return 0, used
+    aim, near = larger(least, _REDUCTION * (top + bottom)), near_margin(rising, falling, top, bottom, places)
+    near = m if near > _PART * m else near
+    for t in range(m):
+        before[t], places[t] = coef[t], t if near == m else places[t]
+    steps, used = _round(
+        points, K, spare, slots, used, places[:near], rising, falling, coef, lower, upper, epsilon, aim, limit
+    )
+    count = 0
+    for t in range(m):
+        if coef[t] != before[t]:
+            rows[count], change[count] = slots[t], coef[t] - before[t]
+            count += 1
+    subtract(K, rows[:count], change[:count], f)
+    return steps, used
+
+
+@functools.partial(compiled, flags=VECTORS)
+def solve_rounds(points, K, spare, slots, used, f, coef, lower, upper, epsilon, tol, limit):
+    """Solve by rounds, see `take_round`, which end at ``tol``, at ``limit`` steps, or after a round without any.
+
+    Return the number of steps and of rows.
+    """
+    small()
+    n_iter, steps, dual = 0, 1, (f, coef, lower, upper, epsilon)
+    while n_iter < limit and steps > 0:
+        steps, used = take_round(points, K, spare, slots, used, dual, tol, 0.5 * tol, limit - n_iter)
         n_iter += steps
-        count = 0
-        for t in range(m):
-            if coef[t] != before[t]:
-                rows[count], change[count] = slots[t], coef[t] - before[t]
-                count += 1
-        subtract(K, rows[:count], change[:count], f)
+    return n_iter, used

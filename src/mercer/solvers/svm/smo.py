@@ -148,6 +148,12 @@ def _update(rising, falling, row_i, row_j, step):
     return top, bottom
 
 
+@functools.partial(compiled, flags=VECTORS | {"arcp", "ninf"}, inline=True)
+def _quotient(a, b):
+    """Return about a / b of finite numbers: loops multiply by the processor's estimate of 1 / b."""
+    return a / b
+
+
 @functools.partial(compiled, flags=VECTORS, inline=True)
 def _gains(row, falling, diagonal, gains, own, top, scale):
     """Write the gain of each variable that may fall as a partner, in float32; return the largest."""
@@ -155,7 +161,8 @@ def _gains(row, falling, diagonal, gains, own, top, scale):
     for t in range(row.size):
         drop = larger(np.float32((top + falling[t]) * scale), zero)
         curvature = larger(np.float32(own + diagonal[t] - (row[t] + row[t])), floor)
-        gain = drop * drop / curvature
+        # an estimate suffices to choose a partner
+        gain = _quotient(drop * drop, curvature)
         gains[t] = gain
         best = larger(best, gain)
     return best
