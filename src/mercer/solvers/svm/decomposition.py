@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -27,10 +28,10 @@ _FIRST = 4096
 # A sweep over a part reduces the violation by the first factor before the others are checked again, by the second if it
 # covers nearly all that violate.
 _REDUCTION, _DEEP = 0.1, 0.01
-# Columns per row of the cache if memory does not hold all rows: not every variable needs its row.
-_SHAPE = 1.2
 # A sweep takes this multiple of the free variables, and at least this share of those that are free or violate.
 _SPARE, _PART = 1.1, 0.5
+# Chance takes free variables as if they violated by at least this share of the violation.
+_SHARE = 0.02
 # Fewest rows of the widest kind that a solver needs.
 _LEAST = 64
 
@@ -65,7 +66,8 @@ def solve(
         aim = state.violation * (_DEEP if covered and adjust is None else _REDUCTION)
         aim = 0.5 * tol if aim < 2 * tol else aim
         aim = tol if whole and adjust is None else aim
-        steps, stopped = sweep.run(aim, workspace.max_iter - state.n_iter)
+        dense = not covered and state.bias is not None
+        steps, stopped = sweep.run(aim, workspace.max_iter - state.n_iter, dense=dense)
         state.update(sweep.chosen, *sweep.result(), steps)
         _log.debug(
             "smo: %d of %d variables, %d steps, violation %.3g",
@@ -83,7 +85,7 @@ class _State:
     def __init__(self, rows: Any, dual: Dual, gradient: Array | None) -> None:
         self.dual, self._rows = dual, rows
         self.coef = dual.coef.copy()
-        self.n_iter, self.bias = 0, None
+        self.n_iter, self.bias, self.rng = 0, None, np.random.default_rng(0)
         support = np.flatnonzero(self.coef)
         if gradient is None:
             gradient = dual.target.copy()
@@ -127,15 +129,16 @@ class _State:
 
 
 def _largest_sweep(n, values):
-    """Return the largest number of variables of which enough rows fit into so many values."""
+    """Return the largest number of variables whose rows fit into so many values."""
     width = -(-n // LANES) * LANES
-    return n if n * width <= values else min(n, max(LANES, int(np.sqrt(_SHAPE * values)) // LANES * LANES))
+    return n if n * width <= values else min(n, max(LANES, math.isqrt(values) // LANES * LANES))
 
 
 def _choose(state, largest, least):
     """Return the variables of the next sweep, and whether they contain nearly all that violate or are free.
 
-    All variables, or those that violate most, are free or nearest to the margin.
+    All variables, or those that are free, violate or are nearest to the margin. Of many that violate, chance chooses:
+    those that violate most lie close together, and move the others away from the optimum.
     """
     coef, bias = state.coef, state.bias
     n = len(coef)
@@ -151,10 +154,9 @@ def _choose(state, largest, least):
     if concerned <= size:
         worth[free] += 1
     else:
-        # as many that should rise as should fall: each needs a partner
-        half = size // 2
-        worth[np.argpartition(-rising, half)[:half]] = np.inf
-        worth[np.argpartition(falling, half)[:half]] = np.inf
+        # in proportion to the violation
+        shares = np.maximum(worth, _SHARE * state.violation * free)
+        worth = shares / state.rng.standard_exponential(n)
     # the pair that violates most always takes part, so that every sweep gains
     worth[[np.argmax(rising), np.argmin(falling)]] = np.inf
     return np.sort(np.argpartition(-worth, size)[:size]), concerned <= _SPARE * size

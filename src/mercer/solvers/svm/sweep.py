@@ -78,12 +78,15 @@ class Sweep:
         arrays = diagonal, gradient[c], coef[c], dual.lower[c], dual.upper[c]
         self._variables = Variables.padded(*arrays, epsilon=dual.epsilon)
 
-    def run(self, tol: float, max_iter: int) -> tuple[int, bool]:
-        """Take steps until ``tol`` or ``max_iter``; return their number and whether the callback stopped them."""
+    def run(self, tol: float, max_iter: int, *, dense: bool = False) -> tuple[int, bool]:
+        """Take steps until ``tol`` or ``max_iter``; return their number and whether the callback stopped them.
+
+        ``dense`` says that most variables will move: their rows are then computed before the first step.
+        """
         cache, variables = self.cache, self._variables
         n_iter, since, pause = 0, 0, len(variables) // _CHECK
-        free = variables.free()
-        cache.ensure(free[: int(max(0, min(len(free), cache.room - 2 * _BATCH)))])
+        wanted = np.arange(len(self.chosen)) if dense else variables.free()
+        cache.ensure(wanted[: int(max(0, min(len(wanted), cache.room - 2 * _BATCH)))])
         while n_iter < max_iter:
             check_cancelled()
             left = max_iter - n_iter
