@@ -126,7 +126,7 @@ def test_kernel_values_of_the_solver_are_used_if_their_rounding_is_below_a_hundr
     assert len(new) == 1
 
 
-def test_rows_that_are_missing_are_computed_if_there_is_room():
+def test_rows_that_are_missing_are_computed():
     X = np.random.default_rng(0).standard_normal((200, 3))
     rows, dual, rough = _rough(X, np.float64)
     near = np.flatnonzero(newton._near(rough, dual, 1e-2))

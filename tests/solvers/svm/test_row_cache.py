@@ -82,40 +82,23 @@ def test_rows_computed_at_once_are_those_asked_for_one_by_one(points):
         assert not cache.values[:, 50:].any()
 
 
-def test_room_is_what_memory_holds_beside_the_rows_that_are_known(points):
+def test_forgotten_rows_are_replaced_before_unused_memory_is_taken(points):
     rows = FusedRows(mc.Gaussian(0.1), points, np.float64)
-    cache = RowCache(rows, np.arange(50), np.full(5 * WIDTH + WIDTH - 1, np.nan))
-    assert cache.values.shape == (5, WIDTH)
+    cache = RowCache(rows, np.arange(50), np.full(50 * WIDTH + WIDTH - 1, np.nan))
+    assert cache.values.shape == (50, WIDTH)
     np.testing.assert_array_equal(cache.slots, np.full(WIDTH, -1))
     # the compiled loop reads the first row before any is known
     assert not cache.values[0].any()
-    assert cache.room == 5
     cache.ensure(np.array([3, 7, 9]))
-    assert (cache.room, cache.forgotten) == (2, 0)
     cache.forget(np.array([7, 3]))
-    assert (cache.room, cache.forgotten) == (4, 2)
-    # rows that were given up are replaced before the last row is taken
-    cache.ensure(np.array([10, 20, 30, 40]))
-    assert (cache.room, cache.forgotten) == (0, 0)
-    for i in (9, 10, 20, 30, 40):
-        np.testing.assert_allclose(cache.values[cache.slots[i], :50], mc.Gaussian(0.1)(points)[i], rtol=1e-12)
-    assert (cache.slots >= 0).sum() == 5
-
-
-def test_memory_for_all_rows_has_room_without_end(points):
-    cache = RowCache(FusedRows(mc.Gaussian(0.1), points, np.float64), np.arange(50), np.empty(51 * WIDTH))
-    assert cache.values.shape == (50, WIDTH)
-    assert cache.room == np.inf
-
-
-def test_forgotten_rows_are_replaced_where_unused_memory_is_left_for_fewer(points):
-    cache = RowCache(FusedRows(mc.Gaussian(0.1), points, np.float64), np.arange(50), np.empty(4 * WIDTH))
-    cache.ensure(np.array([1, 2, 3]))
-    cache.forget(np.array([1]))
-    # unused memory holds one row, that of the forgotten one another
-    cache.ensure(np.array([5, 6]))
-    assert sorted(cache.slots[[2, 3, 5, 6]]) == [0, 1, 2, 3]
-    for i in (2, 3, 5, 6):
+    assert cache.forgotten == 2
+    cache.ensure(np.arange(10, 50))
+    assert cache.forgotten == 2
+    # unused memory holds seven rows, those of the forgotten ones another two
+    cache.ensure(np.arange(9))
+    assert cache.forgotten == 0
+    assert sorted(cache.slots[:50]) == list(range(50))
+    for i in range(50):
         np.testing.assert_allclose(cache.values[cache.slots[i], :50], mc.Gaussian(0.1)(points)[i], rtol=1e-12)
 
 

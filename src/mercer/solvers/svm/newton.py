@@ -122,7 +122,7 @@ def _with_new_values(rows, dual, solution, near, total):
 def _with_known_values(rows, dual, solution, near):
     """Return a solution after Newton steps on some variables, with the kernel values of the solver."""
     cache = solution.cache
-    if not 0 < len(near) <= 2 * _FREE or np.count_nonzero(cache.slots[near] < 0) > cache.room:
+    if not 0 < len(near) <= 2 * _FREE:
         return solution
     cache.ensure(near)
     K = np.empty((len(near), len(near)))

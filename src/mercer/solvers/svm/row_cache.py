@@ -24,13 +24,13 @@ class RowCache:
     points : int array (m,)
         Points of the variables.
     buffer : array
-        One-dimensional, of the type of the rows; its content is lost.
+        One-dimensional, of the type of the rows; its content is lost. It holds the rows of all points.
     shared : list of (slice, array)
         Diagonal blocks that are known: places and kernel values.
 
     Attributes
     ----------
-    values : array (capacity, width)
+    values : array (m, width)
         m columns and padding to whole lanes.
     slots : int array (width,)
         Row of ``values`` of each place, -1 if it is missing.
@@ -39,8 +39,7 @@ class RowCache:
     def __init__(self, rows: Any, points: Any, buffer: Array, shared: Any = ()) -> None:
         m = len(points)
         width = -(-m // LANES) * LANES
-        capacity = min(len(buffer) // width, m)
-        self.values: Any = buffer[: width * capacity].reshape(capacity, width)
+        self.values: Any = buffer[: width * m].reshape(m, width)
         # the compiled loop starts with a step of 0 along the first row, which must not hold NaN
         self.values[0] = 0
         self.slots: Array = np.full(width, -1)
@@ -50,13 +49,6 @@ class RowCache:
         self._rows, self._points = rows, points
         self._pieces = shared or [(slice(0, m), None)]
         self._columns = [None] * len(self._pieces)
-
-    @property
-    def room(self) -> float:
-        """Number of rows that can still be computed; infinite if there is memory for all."""
-        if len(self.values) >= len(self._points):
-            return np.inf
-        return len(self.values) - self._used + len(self._free_slots)
 
     @property
     def forgotten(self) -> int:

@@ -44,12 +44,11 @@ class Sweep:
         self._callback = workspace.callback
         self._load(gradient, coef)
         self.cache: RowCache = RowCache(rows, dual.points[chosen], workspace.buffer, workspace.shared)
-        self._batch = int(min(_BATCH, max(1, len(self.cache.values) // 2)))
         known = sum((part.stop - part.start) ** 2 for part, _ in workspace.shared)
         work = 0.5 * (len(chosen) ** 2 - known) * rows.width
         # from a given start a solver may need few rows, which matters unless all are known
         started = rows.width > 0 and coef[chosen].any()
-        if not started and len(chosen) ** 2 <= _SMALL and work <= _QUICK and self.cache.room == np.inf:
+        if not started and len(chosen) ** 2 <= _SMALL and work <= _QUICK:
             self.cache.complete()
 
     def exchange(self, chosen: Array, dual: Dual, gradient: Array, coef: Array) -> bool:
@@ -85,8 +84,7 @@ class Sweep:
         """
         cache, variables = self.cache, self._variables
         n_iter, since, pause = 0, 0, len(variables) // _CHECK
-        wanted = np.arange(len(self.chosen)) if dense else variables.free()
-        cache.ensure(wanted[: int(max(0, min(len(wanted), cache.room - 2 * _BATCH)))])
+        cache.ensure(np.arange(len(self.chosen)) if dense else variables.free())
         while n_iter < max_iter:
             check_cancelled()
             left = max_iter - n_iter
@@ -122,11 +120,11 @@ class Sweep:
         cache, variables = self.cache, self._variables
         near, all_of_them = shrinking.near_margin(variables)
         # rows of violators are needed anyway, those of variables that may violate later perhaps not
-        allowed = self._batch + len(near) // 8 if all_of_them else len(near)
+        allowed = _BATCH + len(near) // 8 if all_of_them else len(near)
         unknown = near[cache.slots[near] < 0]
         if not shrinking.few(variables, near) or len(near) ** 2 > self._largest_copy:
             return 0, False, False
-        if len(unknown) > min(cache.room, allowed):
+        if len(unknown) > allowed:
             return 0, False, False
         cache.ensure(unknown)
         steps, stopped = shrinking.solve_near(cache.values, cache.slots, variables, near, tol, max_iter, self._callback)
@@ -144,18 +142,14 @@ class Sweep:
     def _make_room(self):
         """Give up rows that are unlikely to be needed, before unused memory is taken."""
         cache, variables = self.cache, self._variables
-        if cache.forgotten >= self._batch:
-            return
         known = np.flatnonzero(cache.slots >= 0)
-        full = cache.room < self._batch
-        if not full and len(known) < _IDLE:
+        if cache.forgotten >= _BATCH or len(known) < _IDLE:
             return
         # by violation alone: the first variable of a pair whose second row is missing must stay
         worst = excess(*variables.slopes(), variables.middle())[known]
         idle = int(np.count_nonzero(worst < 0))
-        many = len(known) // 2 if full else idle // 2
-        if full or idle > len(known) // 2:
-            cache.forget(known[np.argpartition(worst, many)[: max(1, many)]])
+        if idle > len(known) // 2:
+            cache.forget(known[np.argpartition(worst, idle // 2)[: idle // 2]])
 
     def _wanted(self, missing):
         """Return the variables whose rows to compute together with a missing one: those that violate most."""
@@ -164,7 +158,7 @@ class Sweep:
         worth = np.where(rising == falling, rising - middle, excess(rising, falling, middle))
         # rows of smaller violations may never be needed
         worth[(self.cache.slots[own] >= 0) | (worth < _RELEVANT * worth.max())] = -np.inf
-        return np.unique(np.append(_largest(worth, self._batch - 1), missing))
+        return np.unique(np.append(_largest(worth, _BATCH - 1), missing))
 
 
 def _largest(values, k):
