@@ -10,10 +10,12 @@ import numpy as np
 from mercer._common import Array, ArrayLike, Memory, PointsLike
 from mercer._compute import html, pick_backend
 from mercer._compute.devices import place_of, refuse_mixed
-from mercer._compute.memory import human_bytes, parse_memory, require_memory
+from mercer._compute.lazy import is_dask
+from mercer._compute.memory import human_bytes, parse_memory, require_memory, reusing
 from mercer._compute.points import Points, as_columns, keep_points, refuse_overflow
 from mercer._compute.tile import Tile
-from mercer.kernels.base import admit_beside, admit_pair, require_kernel
+from mercer.distributed import as_blocks, as_matrix
+from mercer.kernels.base import admit_beside, admit_pair, require_kernel, require_resolved
 from mercer.kernels.transposed import Transposed
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ class Gram:
     kernel : Kernel
         Resolved: with numbers for its bandwidths.
     X : points (n)
+        Rows of a Dask array too, see Notes.
     Z : points (m), optional
         X by default.
     memory : str or int
@@ -49,6 +52,9 @@ class Gram:
     features, F (F' V), such as counts of substrings. Where Z is X and the kernel a function of distances or of inner
     products, half of them are evaluated: a tile serves as its transpose too. ``G[I, J]`` evaluates that block only.
 
+    Where X or Z are rows of a Dask array, products, blocks and the diagonal are Dask arrays, computed when you ask for
+    them: a task for each block of rows, or pair of blocks where both are Dask arrays, added in a fixed order.
+
     Examples
     --------
     >>> import numpy as np, mercer as mc
@@ -62,7 +68,7 @@ class Gram:
     def __init__(self, kernel: Kernel, X: PointsLike, Z: PointsLike | None = None, memory: Memory = "1GB") -> None:
         require_kernel(kernel)
         self._kernel = kernel
-        self._X, self._Z = admit_pair(kernel, X, X if Z is None else Z)
+        self._X, self._Z = _admitted(kernel, X, X if Z is None else Z)
         self._memory = parse_memory(memory)
         self._backend = pick_backend(kernel, self._X, self._Z)
 
@@ -97,7 +103,8 @@ class Gram:
         """
         if self._X is not self._Z:
             raise ValueError("Z must be X for a diagonal; this Gram has two sets of points.")
-        return self._kernel.diagonal(self._X)
+        X = as_blocks(self._X.container) if self._tasks else None
+        return self._kernel.diagonal(self._X) if X is None else X.apply(_diagonal, self._kernel)
 
     def dense(self) -> Array:
         """Return the matrix (n, m).
@@ -115,15 +122,19 @@ class Gram:
             f"K(X, Z) of {n} x {m} values of {self.dtype}",
             "Gram(...) @ V, which never stores it, or a larger memory=",
         )
+        if self._tasks:
+            return self._tasks.values(_block, self._kernel, self._kernel.tags.symmetric)
         return self._backend.dense(self._kernel, self._X, self._Z)
 
     def __matmul__(self, V: ArrayLike) -> Array:
         """Return K(X, Z) @ V for a vector (m,) or a block (m, p), without storing K."""
-        V = as_columns(V, "V")
+        V = V if self._tasks and is_dask(V) else as_columns(V, "V")
         refuse_mixed([place_of(V), place_of(self._X.container)])
         m = self.shape[1]
         if V.ndim not in (1, 2) or V.shape[0] != m:
             raise ValueError(f"V must have shape ({m},) or ({m}, p) in G @ V; got shape {tuple(V.shape)}.")
+        if self._tasks:
+            return self._tasks.product(_product, self._kernel, V)
         block = V[:, None] if V.ndim == 1 else V
         with np.errstate(over="ignore", invalid="ignore"):
             product = refuse_overflow(self._backend.matmul(self._kernel, self._X, self._Z, block), "V", V)
@@ -139,10 +150,18 @@ class Gram:
         if not isinstance(index, tuple) or len(index) != 2:
             raise IndexError("a Gram must be indexed by rows and columns, G[I, J].")
         rows, columns = (_positions(i, n) for i, n in zip(index, self.shape, strict=True))
+        if self._tasks:
+            X, Z = self._X.container, self._Z.container
+            return Gram(self._kernel, X[rows], Z[columns], memory=2**62).dense()
         points = self._X.take(rows)
         # a kernel may compute each value between points of one object once
         own = self._X is self._Z and index[0] is index[1]
         return self._kernel.evaluate(Tile(points, points if own else self._Z.take(columns)))
+
+    @property
+    def _tasks(self):
+        """The matrix of Dask arrays, None where all points are in memory."""
+        return as_matrix(self._X.container, self._Z.container)
 
     def __repr__(self) -> str:
         return f"Gram({self._kernel!r}, shape={self.shape})"
@@ -157,6 +176,36 @@ class Gram:
             return ""
         rows, columns = (np.linspace(0, n - 1, min(n, _SHOWN)).astype(int) for n in self.shape)
         return html.heat_map(self[rows, columns], f"K(X, Z) at {len(rows)} rows and {len(columns)} columns")
+
+
+def _admitted(kernel, X, Z):
+    """Return two containers as ``Points`` of one type, one object for both if X is Z."""
+    if not (is_dask(X) or is_dask(Z)):
+        return admit_pair(kernel, X, Z)
+    require_resolved(kernel)
+    if kernel.tags.points in ("indices", "objects", "tables"):
+        raise TypeError(
+            f"X and Z must not be of Dask for {kernel!r}, which takes {kernel.tags.points}; give X.compute()."
+        )
+    found = as_matrix(X, Z)
+    X = Points(found.X)
+    return X, X if found.X is found.Z else Points(found.Z)
+
+
+# --- tasks of Dask ----------------------------------------------------------------------------------------------------
+
+
+def _product(kernel, X, Z, V):
+    with reusing():
+        return np.asarray(Gram(kernel, X, Z) @ V, np.float64)
+
+
+def _block(kernel, X, Z):
+    return Gram(kernel, X, Z, memory=2**62).dense()
+
+
+def _diagonal(kernel, X):
+    return kernel.diag(X)
 
 
 def _positions(index, n):

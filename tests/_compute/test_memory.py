@@ -1,13 +1,14 @@
 """Memory budgets: sizes that are accepted, needs that are refused, arrays that take pages when they are written."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer._compute.memory import allocate, human_bytes, parse_memory, require_memory
+from mercer._compute.memory import allocate, human_bytes, parse_memory, require_memory, reusing
 
 
 @pytest.mark.parametrize(
@@ -103,6 +104,43 @@ def test_pages_are_taken_when_they_are_written_and_freed_with_the_array():
     assert view[0] == 1
     del view
     assert _resident() - before < 2**24
+
+
+def place(array):
+    return array.__array_interface__["data"][0]
+
+
+def test_memory_is_given_again_when_no_view_of_its_array_is_left():
+    with reusing():
+        first = allocate((600, 70), np.float64)
+        view, where = first[3:], place(first)
+        view[...] = 1
+        del first
+        other = allocate((600, 70), np.float64)
+        other[...] = 2
+        assert place(other) != where
+        assert (view == 1).all()
+        del view
+        again = allocate((500, 80), np.float64)
+        assert place(again) == where
+        again[...] = 3
+        assert (other == 2).all()
+        assert again.shape == (500, 80)
+    # arrays live on, and their memory is not given again
+    third = allocate((600, 70), np.float64)
+    third[...] = 4
+    assert (again == 3).all()
+
+
+def test_threads_and_larger_arrays_share_no_memory():
+    with reusing():
+        small = allocate(20_000, np.float64)
+        where = place(small)
+        del small
+        large = allocate(40_000, np.float64)
+        assert not where <= place(large) < where + 160_000
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(lambda: place(allocate(20_000, np.float64))).result() != where
 
 
 def _resident():

@@ -126,8 +126,6 @@ FEW = X[:200]
 
 @pytest.mark.parametrize("value", [
     lambda rows: K(rows, X[:5]),
-    lambda rows: mc.Gram(K, rows, X[:5]) @ np.ones(5),
-    lambda rows: mc.Gram(K, rows) @ np.ones(200),
     lambda rows: mc.mean(mc.features(K, rows)).coef,
     lambda rows: mc.features(K, rows)(X[:5]),
     lambda rows: (mc.features(K, FEW) @ rows[:, :2]).norms(),
@@ -145,6 +143,62 @@ def test_values_of_vectors_at_a_dask_array_are_lazy():
     assert isinstance(found, da.Array)
     assert found.chunks == ((250, 250, 250, 150), (2,))
     np.testing.assert_allclose(found.compute(), psi(X), atol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_lazy_values_state_the_type_that_they_have(dtype):
+    rows = (10 * X).astype(dtype)
+    psi = mc.Expansion(K, rows[:40], Y[:40].astype(np.float32 if dtype == np.float32 else float))
+    found = psi(da.from_array(rows, chunks=(250, 3)))
+    assert found.dtype == found.compute().dtype == psi(rows).dtype
+
+
+def test_targets_in_chunks_of_columns_are_all_fitted():
+    rows, model = da.from_array(X, chunks=(250, 3)), KernelRidge(1e-3, kernel=K, landmarks=X[:40])
+    expected = model.fit(rows, Y).dual_coef_
+    np.testing.assert_array_equal(model.fit(rows, da.from_array(Y, chunks=(300, 1))).dual_coef_, expected)
+
+
+def test_targets_and_weights_of_unknown_size_are_refused_with_the_remedy():
+    rows, column = da.from_array(X, chunks=(250, 3)), da.from_array(Y[:, 0], chunks=250)
+    column = column[column > -9]
+    model = KernelRidge(kernel=K, landmarks=X[:5])
+    with pytest.raises(ValueError, match=r"y has chunks of unknown size; call y.compute_chunk_sizes\(\) first"):
+        model.fit(rows, column)
+    with pytest.raises(ValueError, match=r"sample_weight has chunks.*sample_weight.compute_chunk_sizes"):
+        model.fit(rows, Y[:, 0], column)
+
+
+LARGE = da.zeros((2_000_000, 100), chunks=(100_000, 100))
+
+
+@pytest.mark.parametrize("call", [
+    lambda: mc.KernelPCA(2, kernel=K).fit(LARGE),
+    lambda: KernelRidge(kernel=K).fit(LARGE, np.zeros(2_000_000)),
+    lambda: mc.KernelFisher(kernel=K, landmarks=9).fit(LARGE, np.arange(2_000_000) % 2),
+    lambda: mc.SVR(kernel=K).fit(LARGE, np.zeros(2_000_000)),
+    lambda: mc.SVC(kernel=K, landmarks=9).fit(LARGE, np.arange(2_000_000) % 2),
+    lambda: mc.SVCCV(kernel="rbf").fit(LARGE, np.arange(2_000_000) % 2),
+    lambda: mc.OneClassSVM(kernel=K).fit(LARGE),
+    lambda: mc.KernelPerceptron(kernel=K).fit(LARGE, np.arange(2_000_000) % 2),
+    lambda: mc.PCAL1(2).fit(LARGE),
+    lambda: mc.features(K, LARGE),
+    lambda: K(LARGE, X),
+])  # fmt: skip
+def test_nothing_beyond_the_memory_limit_is_read_into_memory(call):
+    message = r"X of shape \(2000000, 100\).*needs 1.6 GB, the memory budget is 1.0 GB; use .* X.compute\(\)"
+    fails = lambda *_, **__: pytest.fail("computed")  # noqa: E731
+    with dask.config.set(scheduler=fails), pytest.raises(MemoryError, match=message):
+        call()
+
+
+def test_the_memory_limit_is_that_of_the_estimator():
+    model = mc.KernelPCA(2, kernel=K, memory="10kB")
+    with pytest.raises(MemoryError, match=r"needs 21.6 kB, the memory budget is 10.0 kB"):
+        model.fit(da.from_array(X, chunks=(250, 3)))
+    rows = da.from_array(X, chunks=(250, 3))
+    with pytest.raises(ValueError, match=r"X has chunks of unknown size; call X.compute_chunk_sizes\(\) first"):
+        model.fit(rows[rows[:, 0] > 0])
 
 
 @pytest.mark.slow

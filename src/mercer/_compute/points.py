@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mercer._common import Array
+from mercer._compute.lazy import computed
 from mercer._compute.namespace import NUMPY, namespace_of
 from mercer._compute.objects import Objects, Shared
 from mercer._compute.readable import refuse_unreadable
@@ -92,6 +93,7 @@ def as_rows(X: Any, name: str = "X", dtype: Any = None) -> Any:
 
     Other types become float64, or ``dtype``; arrays of other libraries stay on their device. Errors show ``name``.
     """
+    X = computed(X, name)
     refuse_unreadable(X, name)
     if sp.issparse(X):
         X = sp.csr_matrix(X)
@@ -116,8 +118,8 @@ def as_rows(X: Any, name: str = "X", dtype: Any = None) -> Any:
 
 
 def _becomes_array(X):
-    """Return whether X is read into an array of NumPy: all but arrays of other libraries; Dask's are lazy."""
-    return isinstance(X, np.ndarray) or hasattr(X, "__dask_graph__") or not array_api_compat.is_array_api_obj(X)
+    """Return whether X is read into an array of NumPy: all but arrays of other libraries."""
+    return isinstance(X, np.ndarray) or not array_api_compat.is_array_api_obj(X)
 
 
 def as_dense_rows(X: Any, name: str) -> Any:
@@ -128,6 +130,7 @@ def as_dense_rows(X: Any, name: str) -> Any:
 
 def as_columns(values: Any, name: str) -> Any:
     """Return finite real numbers, such as coefficients, as an array: float32 or float64, or of another library."""
+    values = computed(values, name)
     refuse_unreadable(values, name)
     if sp.issparse(values):
         raise TypeError(f"{name} must be a dense array of numbers, got a sparse matrix; give {name}.toarray().")

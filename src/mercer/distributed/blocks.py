@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array, notify
+from mercer._compute.lazy import is_dask
 from mercer._compute.points import as_rows, count_points, take_points
 
 # Bytes of the rows that are in memory at a time.
@@ -28,7 +29,7 @@ def as_blocks(X: Any) -> Any:
     ValueError
         For another number of dimensions than 2, and for Dask arrays of unknown chunk sizes or with chunks of columns.
     """
-    if hasattr(X, "__dask_graph__"):
+    if is_dask(X):
         # Dask stays an optional import
         from mercer.distributed.dask_blocks import dask_blocks
 
@@ -40,6 +41,16 @@ def as_blocks(X: Any) -> Any:
     if len(X.shape) != 2:
         raise ValueError(f"X must have 2 dimensions, rows and columns, got shape {X.shape}; Reshape your data.")
     return DiskBlocks(X)
+
+
+def as_matrix(X: Any, Z: Any) -> Any:
+    """Return the matrix between rows of which some are those of a Dask array, see ``DaskMatrix``, or None."""
+    if not (is_dask(X) or is_dask(Z)):
+        return None
+    # Dask stays an optional import
+    from mercer.distributed.dask_matrix import dask_matrix
+
+    return dask_matrix(X, Z)
 
 
 def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,6 +11,8 @@ import numpy as np
 from dask.base import compute
 from dask.delayed import delayed
 
+from mercer._compute.lazy import known_rows
+from mercer._compute.memory import reusing
 from mercer.distributed.blocks import validated
 
 # its configuration must be complete before a part of it is set and restored
@@ -21,16 +23,15 @@ with contextlib.suppress(ImportError):
 _FAN_IN = 8
 
 
-def dask_blocks(X: Any) -> Any:
+def dask_blocks(X: Any, name: str = "X") -> Any:
     """Return the rows of a Dask array, or of a Dask table, whose lengths are computed."""
-    if hasattr(X, "to_dask_array"):
-        X = X.to_dask_array(lengths=True)
+    X = known_rows(X, name)
     if X.ndim != 2:
-        raise ValueError(f"X must have 2 dimensions, rows and columns, got shape {X.shape}; Reshape your data.")
-    if np.isnan(X.shape[0]):
-        raise ValueError("X has chunks of unknown size; call X.compute_chunk_sizes() first.")
+        raise ValueError(f"{name} must have 2 dimensions, rows and columns, got shape {X.shape}; Reshape your data.")
     if len(X.chunks[1]) > 1:
-        raise ValueError(f"X has {len(X.chunks[1])} chunks of columns, which must be one; use X.rechunk({{1: -1}}).")
+        raise ValueError(
+            f"{name} has {len(X.chunks[1])} chunks of columns, which must be one; use {name}.rechunk({{1: -1}})."
+        )
     return DaskBlocks(X)
 
 
@@ -60,13 +61,11 @@ class DaskBlocks:
         columns = [self._split(column) for column in columns]
         blocks, shared = self._delayed(), delayed(shared, traverse=False)
         parts = [_value(function, shared, *block, *own) for block, *own in zip(blocks, *columns, strict=True)]
-        while len(parts) > 1:
-            parts = [_sum(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
-        return _compute(parts[0])[0]
+        return _compute(add_up(parts))[0]
 
     def apply(self, function: Callable[..., Any], shared: Any) -> Any:
         """Return the values ``function(shared, rows)`` as a Dask array, computed when it is."""
-        like = function(shared, np.ones((1, self.shape[1])))
+        like = function(shared, validated(np.ones((1, self.shape[1]), self.array.dtype), 0))
         options = {"function": function, "shared": delayed(shared, traverse=False), "meta": like[:0]}
         if like.ndim == 1:
             return self.array.map_blocks(_values, drop_axis=1, dtype=like.dtype, **options)
@@ -86,9 +85,16 @@ class DaskBlocks:
         if column is None:
             return [None] * self.array.numblocks[0]
         if hasattr(column, "__dask_graph__"):
-            column = column.rechunk({0: self.array.chunks[0]})
-            return column.to_delayed().reshape(self.array.numblocks[0], -1)[:, 0].tolist()
+            column = column.rechunk({0: self.array.chunks[0], **({1: -1} if column.ndim == 2 else {})})
+            return column.to_delayed().ravel().tolist()
         return np.split(column, self._starts[1:-1])
+
+
+def add_up(parts: list[Any]) -> Any:
+    """Return the node of the sum of nodes, a tree in a fixed order."""
+    while len(parts) > 1:
+        parts = [_sum(parts[i : i + _FAN_IN]) for i in range(0, len(parts), _FAN_IN)]
+    return parts[0]
 
 
 def _compute(*values):
@@ -110,7 +116,8 @@ def _take(rows, start, wanted):
 
 @delayed(pure=True)
 def _value(function, shared, rows, start, *columns):
-    return function(shared, validated(np.asarray(rows), start), *columns)
+    with reusing():
+        return function(shared, validated(np.asarray(rows), start), *columns)
 
 
 @delayed(pure=True)
@@ -122,4 +129,5 @@ def _sum(parts):
 
 
 def _values(rows, function, shared):
-    return function(shared, validated(np.asarray(rows), 0))
+    with reusing():
+        return function(shared, validated(np.asarray(rows), 0))

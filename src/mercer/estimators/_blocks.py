@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array, Seed
+from mercer._compute.lazy import is_dask, known_rows
 from mercer._compute.targets import refuse_targets
 from mercer.distributed import as_blocks
 from mercer.estimators._landmarks import landmark_features
@@ -27,10 +28,10 @@ def training_blocks(model: Any, X: Any) -> Any:
 
 def column_of(blocks: Any, values: Array, name: str, check: Any) -> Any:
     """Return one value or row for each row of blocks, checked: a Dask array, or an array in memory."""
-    if hasattr(values, "to_dask_array"):
-        values = values.to_dask_array(lengths=True)
-    lazy = hasattr(values, "__dask_graph__")
-    if not lazy:
+    lazy = is_dask(values)
+    if lazy:
+        values = known_rows(values, name)
+    else:
         refuse_targets(values, name)
         values = np.asarray(values)
     if values.shape[0] != blocks.shape[0]:

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from mercer._common import ArrayLike
+from mercer._compute.lazy import computed
 from mercer._compute.points import as_rows, has_finite_sum
 from mercer._compute.readable import refuse_container, refuse_unreadable
 from mercer._compute.targets import refuse_targets
@@ -20,9 +21,8 @@ def validated_rows(model: Any, X: Any, reset: bool, **options: Any) -> Any:
     """Return rows validated by scikit-learn, float32 or float64; errors name the entry that no estimator can read."""
     if _are_plain(X) and (len(X) > 1 if reset else _has_columns(X, model)):
         return _first_rows(X, model, **options) if reset else X
-    if hasattr(X, "__dask_graph__"):
-        # scikit-learn reads it too, with warnings of Dask
-        X = X.compute()
+    # scikit-learn reads Dask arrays too, of any size and with warnings
+    X = computed(X, "X", getattr(model, "memory", "1GB"))
     refuse_unreadable(X, "X")
     _refuse_columns(X)
     options |= {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}

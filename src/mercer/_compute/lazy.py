@@ -1,0 +1,32 @@
+"""Arrays and tables of Dask: recognised without its import, their sizes, and their rows in memory within a budget."""
+
+from typing import Any
+
+import numpy as np
+
+from mercer._compute.memory import require_memory
+
+
+def is_dask(value: Any) -> bool:
+    """Return whether a value is an array or a table of Dask."""
+    return hasattr(value, "__dask_graph__")
+
+
+def known_rows(values: Any, name: str) -> Any:
+    """Return a Dask array of known size, of a Dask table by a pass over it; or raise."""
+    if hasattr(values, "to_dask_array"):
+        values = values.to_dask_array(lengths=True)
+    if np.isnan(values.shape).any():
+        raise ValueError(f"{name} has chunks of unknown size; call {name}.compute_chunk_sizes() first.")
+    return values
+
+
+def computed(X: Any, name: str, memory: Any = "1GB") -> Any:
+    """Return a Dask array or table in memory, or raise before it is computed if it exceeds a budget; others as is."""
+    if not is_dask(X):
+        return X
+    rows = known_rows(X, name)
+    what = f"{name} of shape {rows.shape}, a Dask array that is read into memory here,"
+    instead = f"an estimator over landmarks, a larger memory=, or {name}.compute() if this machine has the memory"
+    require_memory(rows.nbytes, memory, what, instead)
+    return X.compute()
