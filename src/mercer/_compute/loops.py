@@ -69,10 +69,11 @@ def matmul(profile, kind, parameters, X, Z, V, pieces=None, keep=None):
     V = np.ascontiguousarray(V, X.dtype)
     pieces = [slice(0, len(Z))] if pieces is None else pieces
     shares = [_shares(columns, pieces) for columns in plan.columns]
-    result = np.empty((len(X), len(pieces), V.shape[1]), X.dtype)
+    result = allocate((len(X), len(pieces), V.shape[1]), X.dtype)
 
     def multiply(rows):
-        total = np.zeros((len(pieces), rows.stop - rows.start, V.shape[1]))
+        total = allocate((len(pieces), rows.stop - rows.start, V.shape[1]), np.float64)
+        total[...] = 0
         for j, block in plan.blocks(rows):
             for piece, own, places in shares[j]:
                 total[piece] += thin_product(block[:, own], V[places])
@@ -114,10 +115,9 @@ def gradient(profile, kind, parameters, X, Z, W):
 
 def thin_product(A, V):
     """Return A @ V for V with few columns, some rows at a time."""
-    step = uncopied_rows(V)
+    step, out = uncopied_rows(V), allocate((len(A), V.shape[1]), V.dtype)
     if not step or V.shape[1] == 1:
-        return A @ V
-    out = np.empty((len(A), V.shape[1]), V.dtype)
+        return np.matmul(A, V, out=out)
     for rows in cut(len(A), step):
         np.matmul(A[rows], V, out=out[rows])
     return out
@@ -182,7 +182,7 @@ class Plan:
     def blocks(self, rows):
         """Yield j and the values of some rows and the j-th column tile, in shared memory: new pages cost as exp."""
         left = self.left(rows)
-        memory = np.empty(len(left) * COLUMNS, self.X.dtype)
+        memory = allocate(len(left) * COLUMNS, self.X.dtype)
         for j, right in enumerate(self._rights):
             block = memory[: len(left) * right.shape[1]].reshape(len(left), -1)
             self.values(left, rows, j, block)

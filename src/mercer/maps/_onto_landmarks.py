@@ -12,6 +12,7 @@ from sklearn.utils import gen_batches
 
 from mercer._common import Array, Memory, Seed, check_flag, notify, relative_tolerance
 from mercer._compute.loops import mirror
+from mercer._compute.memory import allocate
 from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.threads import serial_blas, threaded_blas
 from mercer.distributed import InMemory
@@ -216,11 +217,13 @@ class Frame:
     def _vectors(self, points):
         """Return kernel values with the landmarks and coordinates along the axes without them, minus their shifts."""
         if not self.from_values.any():
-            return np.asarray(self.basis(points), np.float64) - self.shift
+            values = self.basis(points)
+            return np.subtract(values, self.shift, out=allocate(values.shape, np.float64))
         coef = self.basis.dense_coef()[:, ~self.from_values]
         # threads of NumPy's BLAS would wait while SciPy's sums products
         with serial_blas():
-            values = np.asarray(features(self.basis.kernel, self.basis.points)(points), np.float64) - self.means
+            values = features(self.basis.kernel, self.basis.points)(points)
+            values = np.subtract(values, self.means, out=allocate(values.shape, np.float64))
             if not coef.size:
                 return values
             with threaded_blas(2 * len(values) * coef.size):

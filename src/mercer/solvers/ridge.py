@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 
 from mercer._common import Array, Memory, Seed, check_number, check_weights, notify
 from mercer._compute.loops import mirror
-from mercer._compute.memory import parse_memory, require_memory
+from mercer._compute.memory import allocate, parse_memory, require_memory
 from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.threads import run_interruptible, threaded_blas
 from mercer.distributed import InMemory
@@ -197,7 +197,8 @@ def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) 
     root = np.ones(len(Y)) if weights is None else np.sqrt(weights)
     for rows in gen_batches(len(Y), _ROWS):
         part, scale = take_points(points, rows), root[rows, None]
-        F = scale * np.asarray(Q(part), np.float64)
+        F = Q(part)
+        F = np.multiply(F, scale, out=allocate(F.shape, np.float64))
         targets = scale * Y[rows]
         # one matrix, of which the lower half is summed
         with threaded_blas(F.size * len(Q)):
