@@ -489,3 +489,6 @@ def test_a_model_over_arrays_of_another_library_is_compressed_to_one_with_the_sa
     )
     assert found.decision_function(xp.asarray(X)).device == xp.asarray(X).device
     np.testing.assert_array_equal(np.asarray(found.decision_function(xp.asarray(X))), expected.decision_function(X))
+    smaller = found.report_.at(4)
+    assert smaller.support_vectors_.device == xp.asarray(X).device
+    np.testing.assert_array_equal(np.asarray(smaller.support_vectors_), expected.report_.at(4).support_vectors_)

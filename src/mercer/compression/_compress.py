@@ -68,7 +68,7 @@ def compress(
         model that has no more is returned with its vectors.
     max_loss : float, optional
         Largest loss of score, as a share of the score of the model (accuracy, R^2, or agreement with the model if y is
-        None). The smallest number of vectors within this loss in cross-validation is used, at most ``n_vectors``. At
+        None). The smallest number of vectors found within this loss on held-out rows is used, at most ``n_vectors``. At
         least one of the two is needed, unless ``method`` fixes the number as ``L1(penalty=0.1)`` does.
     method : str or Method, optional
         Reduced-set method of `reduce`, such as "greedy" or ``Refine()``: its reduced set is that of the expansion of
@@ -120,10 +120,13 @@ def compress(
     third of the rows, at least 8 192. Up to five noisy copies give ten equations for each fitted number. The deviation
     of the noise is the mean distance of a row to the 5 nearest rows over sqrt(d), or half of it, and gamma is halved up
     to three times: at most six fits with a third of the passes compare these on every fourth row, and the last fit
-    starts from the best. ``max_loss`` takes about 8 such fits in each of 3 folds. Vectors start from k-means of each
-    class. For a kernel without a gradient, such as one on objects or a given matrix, vectors of the model are selected
-    greedily and the outputs projected onto their features, whatever the data. Without ``holdout`` the score in
-    ``report_`` is on the rows of the fit. ``report_.verdict`` is one line.
+    starts from the best. ``max_loss`` compares fits of 1, 2, 4, ... vectors until one loses no more, and then up
+    to three smaller ones that start from it, on the held-out rows of three folds, or fewer folds if these have 2 000.
+    ``report_.at(n)`` returns a model of n < ``n_vectors`` vectors by a third of the passes: the vectors of a larger fit
+    that are needed most are moved on. Vectors start from k-means of each class. For a kernel without a gradient, such
+    as one on objects or a given matrix, vectors of the model are selected greedily and the outputs projected onto their
+    features, whatever the data. Without ``holdout`` the score in ``report_`` is on the rows of the fit.
+    ``report_.verdict`` is one line.
 
     References
     ----------

@@ -1,6 +1,7 @@
 """Reports of compressions: numbers of vectors, distances in feature space, scores and changed predictions."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,10 @@ from sklearn.base import is_classifier, is_outlier_detector
 
 from mercer._common import Array
 from mercer._compute import html
+from mercer._compute.devices import moved
+from mercer.compression.vectors import is_share
 from mercer.formats.allowlist import storable
+from mercer.reduction._reduce import check_limits
 
 # A value or a row of coordinates counts as changed above this share of the standard deviation.
 _MOVED = 0.1
@@ -109,6 +113,52 @@ class CompressionReport:
     def evaluations_saved(self) -> Any:
         """Kernel evaluations saved per prediction."""
         return self.vectors_before - self.vectors_after
+
+    def attach(self, smaller: Callable[[float], Any]) -> None:
+        """Let `at` return ``smaller(n_vectors)``; this is not stored with the report."""
+        object.__setattr__(self, "_smaller", smaller)
+
+    def at(self, n_vectors: float) -> Any:
+        """Return the model with a smaller number of vectors, by a shorter fit that starts from the larger one.
+
+        All sizes of a curve together take about as long as the largest one. Until the report is deleted it holds the
+        data and the outputs of the original model on them.
+
+        Parameters
+        ----------
+        n_vectors : int or float
+            As in `compress`; at or above the number of vectors of the model, the model itself is returned.
+
+        Returns
+        -------
+        estimator
+            With a ``report_`` of its own; of a pipeline the final step.
+
+        Raises
+        ------
+        ValueError
+            For a report that was copied or loaded, which has no data.
+        """
+        check_limits(1 if is_share(n_vectors) else n_vectors, "max_loss", None)
+        smaller = getattr(self, "_smaller", None)
+        if smaller is None:
+            raise ValueError(
+                "the report was copied or loaded and has no data of the fit; call compress with "
+                f"n_vectors = {n_vectors!r}."
+            )
+        return smaller(n_vectors)
+
+    def __mercer_move__(self, place: Any) -> Any:
+        report, smaller = (
+            replace(self, relative_error=moved(self.relative_error, place)),
+            getattr(self, "_smaller", None),
+        )
+        if smaller is not None:
+            report.attach(lambda n_vectors: moved(smaller(n_vectors), place))
+        return report
+
+    def __getstate__(self):
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def _repr_html_(self):
         first, *rest = str(self).splitlines()

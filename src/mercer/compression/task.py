@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 from sklearn.utils.validation import column_or_1d
 
-from mercer._common import ArrayLike, PointsLike, Seed
+from mercer._common import Array, ArrayLike, PointsLike, Seed
 from mercer._compute.points import as_rows, count_points, dense, take_points
 from mercer._compute.targets import refuse_targets
 from mercer.compression import families
+from mercer.compression.curve import Curve, Fitted, fewest
 from mercer.compression.report import CompressionReport, measure, score_name
 from mercer.compression.thresholds import fitted_intercepts
 from mercer.expansion import Expansion
 from mercer.formats import as_expansion
 from mercer.linalg.generator import generator
-from mercer.solvers.few_vectors.noise import refit_at_noise
-from mercer.solvers.few_vectors.refit import LONGEST, refit
+from mercer.solvers.few_vectors.elimination import most_needed
+from mercer.solvers.few_vectors.noise import refit_again, refit_at_noise
+from mercer.solvers.few_vectors.refit import LONGEST, SHORTER, refit
 from mercer.solvers.few_vectors.starts import starts
 from mercer.solvers.svm import one_vs_one
 
 if TYPE_CHECKING:
     from mercer.compression.vectors import Vectors
 
-_FOLDS = 3
+# Rows for each vector, and fewest rows, by which vectors are removed.
+_SAMPLED, _ROWS = 16, 1024
 
 
 class Task:
@@ -82,6 +87,11 @@ class Task:
         self.outputs: list[Any] = [each[rows] for each in outputs]
         self.y, self.signs, self.own = (None if each is None else each[rows] for each in (y, signs, self.own))
         self.reported: tuple[Any, ...] = take_points(blocks[0], out), None if y is None else y[out]
+
+    @property
+    def rows(self) -> Array:
+        """The rows of all fits."""
+        return np.arange(len(self.outputs[0]) if self.has_data else 0)
 
     @property
     def _selects(self):
@@ -140,80 +150,90 @@ class Task:
 
     def _unchanged(self, reason):
         """Return the model with all its vectors, in Mercer's class, with a report."""
-        return self._reported(self.model, self.vectors.size, np.zeros(len(self.intercept)), reason)
+        return self._reported(self.model, self.vectors.size, np.zeros(len(self.intercept)), reason, Curve(self))
 
     def _small(self, n_vectors, reason):
         """Return the model with fewer vectors, with a report."""
-        if self.has_data:
-            chi, intercept = self._fit(n_vectors, np.arange(count_points(self.blocks[0])))
-        else:
-            chi, intercept = self.vectors.reduced(n_vectors), self.intercept
-        error = self.vectors.relative_error(chi)
-        return self._reported(families.with_vectors(self.model, chi, intercept), chi.shape[0], error, reason)
+        found = self.fitted(n_vectors, self.rows)
+        return self.small(found, reason, Curve(self, found))
+
+    def small(self, found: Fitted, reason: str, curve: Curve) -> Any:
+        """Return the model with fitted vectors, with a report."""
+        chi = found.expansion
+        estimator = families.with_vectors(self.model, chi, found.intercept)
+        return self._reported(estimator, chi.shape[0], self.vectors.relative_error(chi), reason, curve)
 
     def _smallest(self, max_loss, n_vectors):
-        """Return the model with the fewest vectors that lose at most a share of the score in cross-validation."""
-        n, most = count_points(self.blocks[0]), self.vectors.most - 1
-        fold = np.random.default_rng(self.seed).permutation(n) % min(_FOLDS, n)
-        sizes = _sizes(min(most, n_vectors or most))
-        good, low, high = None, 0, len(sizes) - 1
-        while low <= high:
-            middle = (low + high) // 2
-            if self._loss(sizes[middle], fold) <= max_loss:
-                good, high = middle, middle - 1
-            else:
-                low = middle + 1
-        if good is not None:
-            return self._small(sizes[good], f"the fewest that lose at most {max_loss:g} of the score")
+        """Return the model with the fewest vectors that lose at most a share of the score on held-out rows."""
+        most = min(self.vectors.most - 1, n_vectors or self.vectors.most)
+        size = fewest(self, max_loss, most)
+        if size is not None:
+            return self._small(size, f"the fewest that lose at most {max_loss:g} of the score")
         if n_vectors is not None:
-            reason = f"n_vectors = {n_vectors}, with a loss of more than {max_loss:g} of the score"
-            return self._small(sizes[-1], reason)
+            return self._small(most, f"n_vectors = {n_vectors}, with a loss of more than {max_loss:g} of the score")
         return self._unchanged(f"fewer vectors lose more than {max_loss:g} of the score")
 
     # --- fits --------------------------------------------------------------------------------------------------------
 
-    def _loss(self, n_vectors, fold):
-        """Return the share of the score that is lost on held-out rows, over all folds."""
-        lost, kept = 0.0, 0.0
-        for k in range(fold.max() + 1):
-            small = families.with_vectors(self.model, *self._fit(n_vectors, np.flatnonzero(fold != k), 1.0))
-            out = np.flatnonzero(fold == k)
-            y = None if self.y is None else self.y[out]
-            seen = measure(self.model, small, take_points(self.blocks[0], out), y)
-            lost, kept = lost + seen.loss, kept + seen.score_before
-        return lost / max(abs(kept), np.finfo(float).tiny)
-
-    def _fit(self, n_vectors, rows, longest=LONGEST):
-        """Return an expansion of some number of vectors and its intercept, fitted to some rows and their copies."""
-        if self.vectors.method is None:
-            chi, intercept = self._fitted(self.vectors.number(n_vectors), rows, longest)
-        else:
-            chi, intercept = self.vectors.reduced(n_vectors), self.intercept
-        # the fit to data has optimised all intercepts but that of an outlier detector
-        if self.threshold == "none" or (self.vectors.method is None and not is_outlier_detector(self.model)):
-            return chi, intercept
-        values = chi(take_points(self.blocks[0], rows))
-        y, signs = (None if each is None else each[rows] for each in (self.y, self.signs))
-        return chi, fitted_intercepts(self.model, values, self.outputs[0][rows], y, signs)
-
-    def _fitted(self, n_vectors, rows, longest):
-        """Return new vectors and an intercept that approximate the outputs on some rows."""
-        psi, blocks = self.psi, [each[rows] for each in self.blocks]
-        F = np.concatenate([each[rows] for each in self.outputs])
+    def fitted(self, n_vectors: float | None, rows: Array, longest: float = LONGEST) -> Fitted:
+        """Return some number of vectors fitted to some rows and their copies."""
+        if self.vectors.method is not None:
+            return self._with_intercept(Fitted(self.vectors.reduced(n_vectors), self.intercept), rows)
+        n_vectors, blocks, F = self.vectors.number(n_vectors), *self._data(rows)
         signs = None if self.signs is None else self.signs[rows]
-        start = starts(blocks[0], F[: len(rows)], signs, n_vectors, psi.points, self.seed)
-        options = {"scale": self._scale(F), "random_state": self.seed, "callback": self.callback, "longest": longest}
-        kernel = psi.kernel
-        if len(blocks) == 1:
-            own = None if self.own is None else self.own[rows]
-            kernel, found = refit_at_noise(kernel, start, blocks[0], F, self._answers, signs, own=own, **options)
-        else:
-            signs = None if signs is None else np.tile(signs, (len(blocks), 1))
-            found = refit(kernel, start, np.concatenate(blocks), F, signs, copies=len(blocks), **options)
-        dtype = np.float32 if psi.coef.dtype == np.float32 else np.float64
-        points = found.points.astype(getattr(psi.points, "dtype", dtype))
-        chi = Expansion(kernel, points, found.coef.astype(dtype))
-        return chi, found.intercept
+        start = starts(blocks[0], F[: len(rows)], signs, n_vectors, self.psi.points, self.seed)
+        kernel, options = self.psi.kernel, self._options(F, longest)
+        if len(blocks) > 1:
+            return self._near(kernel, start, rows, **options)
+        own = None if self.own is None else self.own[rows]
+        choice, found = refit_at_noise(kernel, start, blocks[0], F, self._answers, signs, own=own, **options)
+        return self._with_intercept(self._as_expansion(choice.kernel, found, choice), rows)
+
+    def shrunk(self, larger: Fitted, n_vectors: int, rows: Array, longest: float = LONGEST) -> Fitted:
+        """Return fewer vectors fitted to some rows: the most needed ones of a larger fit, moved by shorter descents."""
+        chi, (blocks, F) = larger.expansion, self._data(rows)
+        some = np.random.default_rng(self.seed).permutation(len(rows))[: max(_SAMPLED * len(chi.points), _ROWS)]
+        start = chi.points[most_needed(chi.kernel(blocks[0][some], chi.points), chi.coef / self._scale(F), n_vectors)]
+        options = self._options(F, longest)
+        if larger.choice is None:
+            return self._near(chi.kernel, start, rows, share=SHORTER, **options)
+        signs, own = (None if each is None else each[rows] for each in (self.signs, self.own))
+        found = refit_again(larger.choice, start, blocks[0], F, self._answers, signs, own=own, **options)
+        return self._with_intercept(self._as_expansion(chi.kernel, found, larger.choice), rows)
+
+    def _data(self, rows):
+        """Return rows and their copies, and the outputs of the model at all of them, stacked."""
+        return [each[rows] for each in self.blocks], np.concatenate([each[rows] for each in self.outputs])
+
+    def _options(self, F, longest):
+        return {"scale": self._scale(F), "random_state": self.seed, "callback": self.callback, "longest": longest}
+
+    def _near(self, kernel, start, rows, **options):
+        """Return the fit to rows and their copies."""
+        blocks, F = self._data(rows)
+        signs = None if self.signs is None else np.tile(self.signs[rows], (len(blocks), 1))
+        found = refit(kernel, start, np.concatenate(blocks), F, signs, copies=len(blocks), **options)
+        return self._with_intercept(self._as_expansion(kernel, found, None), rows)
+
+    def _as_expansion(self, kernel, found, choice):
+        """Return a fit in the types of the model."""
+        dtype = np.float32 if self.psi.coef.dtype == np.float32 else np.float64
+        points = found.points.astype(getattr(self.psi.points, "dtype", dtype))
+        return Fitted(Expansion(kernel, points, found.coef.astype(dtype)), found.intercept, choice)
+
+    def _with_intercept(self, found, rows):
+        """Return a fit with the intercepts that suit some rows best."""
+        # the fit to data has optimised all intercepts but that of an outlier detector
+        if (
+            not self.has_data
+            or self.threshold == "none"
+            or (self.vectors.method is None and not is_outlier_detector(self.model))
+        ):
+            return found
+        values = found.expansion(take_points(self.blocks[0], rows))
+        y, signs = (None if each is None else each[rows] for each in (self.y, self.signs))
+        intercept = fitted_intercepts(self.model, values, self.outputs[0][rows], y, signs)
+        return replace(found, intercept=intercept)
 
     def _answers(self, X):
         """Return the outputs of the model on rows, and the signs of its predictions or None."""
@@ -227,7 +247,7 @@ class Task:
         deviations = np.full(F.shape[1], F.std()) if hasattr(self.model, "transform") else F.std(axis=0)
         return np.where(deviations > 0, deviations, 1.0)
 
-    def _reported(self, estimator, size, error, reason):
+    def _reported(self, estimator, size, error, reason, curve):
         seen = measure(self.model, estimator, *self.reported) if self.has_data else None
         fitted = self.vectors.method is None and estimator is not self.model
         estimator, labelled = copy.copy(estimator), self.has_data and self.y is not None
@@ -235,12 +255,5 @@ class Task:
         estimator.report_ = CompressionReport(
             self.vectors.size, size, np.asarray(error), seen, reason, score, self.held_out, fitted
         )
+        estimator.report_.attach(partial(curve.at, estimator))
         return estimator
-
-
-def _sizes(most):
-    """Return numbers of vectors up to a largest one, with ratios of about 1.2."""
-    sizes = [most]
-    while sizes[-1] > 1:
-        sizes.append(min(int(sizes[-1] / 1.2), sizes[-1] - 1))
-    return sizes[::-1]

@@ -78,7 +78,8 @@ def _to_decision_values(model, X, codes, weights, seed):
     signs = table[codes]
     start = starts(X, values, signs, model.max_vectors, psi.points, seed)
     options = {"own": own, "weights": weights, "scale": np.ones(len(psi)), "random_state": seed}
-    return refit_at_noise(model.kernel_, start, X, values, answers, signs, **options)
+    choice, found = refit_at_noise(model.kernel_, start, X, values, answers, signs, **options)
+    return choice.kernel, found
 
 
 def _to_labels(model, X, codes, weights, seed):

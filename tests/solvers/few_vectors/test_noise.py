@@ -54,11 +54,11 @@ def test_few_rows_with_noise_give_smaller_errors_at_other_rows(global_random_see
 
     start, scale = X[:8], np.ones(1)
     F, own = answers(X)
-    wide, noisy = refit_at_noise(kernel, start, X, F, answers, own=own, scale=scale, random_state=0)
+    choice, noisy = refit_at_noise(kernel, start, X, F, answers, own=own, scale=scale, random_state=0)
     plain = refit(kernel, start, X, *answers(X), labelled=False, random_state=0)
     errors = [
         np.mean(np.square(k(test, each.points) @ each.coef + each.intercept - outputs(test)))
-        for k, each in ((wide, noisy), (kernel, plain))
+        for k, each in ((choice.kernel, noisy), (kernel, plain))
     ]
     assert errors[0] < 0.4 * errors[1], errors
 

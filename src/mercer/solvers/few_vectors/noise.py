@@ -7,6 +7,7 @@ and miss those between them; with noise that the data do not have, they meet out
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from mercer import landmarks
 from mercer._common import Array, Seed
 from mercer.kernels import Gaussian
 from mercer.solvers.few_vectors.objective import Objective
-from mercer.solvers.few_vectors.refit import LONGEST, LOW_WEIGHT, VALUES, refit, standard_errors
+from mercer.solvers.few_vectors.refit import LONGEST, LOW_WEIGHT, SHORTER, VALUES, refit, standard_errors
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
@@ -28,13 +29,21 @@ _MANY = 4096
 _EQUATIONS, _COPIES = 10, 5
 # Neighbours that give the distance of a row to other rows, and most rows among which they are searched.
 _NEAR, _AMONG = 5, 4096
-# Levels of the noise. They are compared on every fourth row, with a third of the passes: fewer do not show how labels
-# mislead.
-_LEVELS, _HELD, _TRIAL = (0.5, 1.0), 4, 1 / 3
+# Levels of the noise. They are compared on every fourth row.
+_LEVELS, _HELD = (0.5, 1.0), 4
 # Lead of labels or outputs by which one replaces the other.
 _STANDARD_ERRORS = 1.0
 # Most halvings of gamma.
 _HALVINGS = 3
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Kernel, and whether labels are fitted, or outputs with noise of a level, as held-out rows decided."""
+
+    kernel: Kernel
+    labelled: bool
+    level: float = _LEVELS[0]
 
 
 def refit_at_noise(
@@ -51,8 +60,8 @@ def refit_at_noise(
     random_state: Seed,
     callback: Callable[..., Any] | None = None,
     longest: float = LONGEST,
-) -> tuple[Kernel, Refit]:
-    r"""Return a kernel and `refit` to the outputs of a model at rows X (n, d) and noisy copies of them, or to labels.
+) -> tuple[Choice, Refit]:
+    r"""Return a choice and `refit` to the outputs of a model at rows X (n, d) and noisy copies of them, or to labels.
 
     ``outputs`` (n, m) and their signs ``own`` are those of the model at X, ``answers`` gives both at other points,
     ``signs`` are those of the labels, and ``weights`` (n,) the factors of rows in all sums. A row has normal noise of
@@ -71,14 +80,27 @@ def refit_at_noise(
     trials = _Trials(kernel, start, X, outputs, own, answers, signs, weights, options)
     labels = signs is not None and not trials.held.all()
     if labels and len(X) >= _MANY and trials.lead_of_labels(kernel) > -_STANDARD_ERRORS:
-        return kernel, trials.to_labels()
-    wider, found, level = trials.best()
-    if labels and len(X) < _MANY and trials.lead_of_labels(wider, found) > _STANDARD_ERRORS:
-        return kernel, trials.to_labels()
-    rows, weights = trials.noisy(slice(None), level, trials.copies)
-    # from where the shorter fit ended
-    start, share = (start, 1.0) if found is None else (found[0], 1 - _TRIAL)
-    return wider, refit(wider, start, *rows, labelled=False, weights=weights, share=share, **options)
+        return trials.go_on(Choice(kernel, True), trials.labelled)
+    choice, found = trials.best()
+    if labels and len(X) < _MANY and trials.lead_of_labels(choice.kernel, found) > _STANDARD_ERRORS:
+        return trials.go_on(Choice(kernel, True), trials.labelled)
+    return trials.go_on(choice, found)
+
+
+def refit_again(
+    choice: Choice,
+    start: Array,
+    X: Array,
+    outputs: Array,
+    answers: Callable[[Array], tuple[Array, Array | None]],
+    signs: Array | None = None,
+    *,
+    own: Array | None = None,
+    **options: Any,
+) -> Refit:
+    """Return a shorter fit by the choice of `refit_at_noise`, from points of a fit of more vectors."""
+    trials = _Trials(choice.kernel, start, X, outputs, own, answers, signs, np.ones(len(X)), options)
+    return trials.fit(choice, start, SHORTER)
 
 
 class _Trials:
@@ -116,10 +138,10 @@ class _Trials:
         return self._fit(kernel, *rows, weights=weights, labelled=False)
 
     def best(self):
-        """Return kernel, fit and level of the smallest loss on held-out rows; without copies none is fitted."""
+        """Return the choice of the smallest loss on held-out rows, and its fit; without copies none is fitted."""
         kernel, level = self.kernel, _LEVELS[0]
         if not self.copies:
-            return kernel, None, level
+            return Choice(kernel, False), None
         if self.own is None:
             fits = [self.of_outputs(kernel, level, self.copies)]
         else:
@@ -128,7 +150,7 @@ class _Trials:
         fits += [self.of_outputs(kernel, level, self.copies) for level in _LEVELS[1:]]
         losses = [self._unseen(kernel, self.own).loss(*found, LOW_WEIGHT) for found in fits]
         best = int(np.argmin(losses))
-        return kernel, fits[best], _LEVELS[best]
+        return Choice(kernel, False, _LEVELS[best]), fits[best]
 
     def lead_of_labels(self, kernel, found=None):
         """Return by how many standard errors a fit to labels has fewer wrong ones than a fit to outputs."""
@@ -141,14 +163,22 @@ class _Trials:
         pairs, held = ((kernel, found), (self.kernel, self.labelled)), self.weights[self.held]
         return standard_errors(*(held * self._unseen(each, self.signs).count_errors(*fit) for each, fit in pairs))
 
-    def to_labels(self):
-        """Return the fit to the labels of all rows, from where the shorter one ended."""
-        start, share = self.labelled[0], 1 - _TRIAL
-        rows = self.X, self.outputs, self.signs
-        return refit(self.kernel, start, *rows, weights=self.weights, share=share, **self.options)
+    def go_on(self, choice, found):
+        """Return a choice and its fit to all rows, from where a shorter one ended if there is one."""
+        start, share = (self.start, 1.0) if found is None else (found[0], 1 - SHORTER)
+        return choice, self.fit(choice, start, share)
+
+    def fit(self, choice, start, share):
+        """Return the fit to all rows by a choice, with a share of the passes."""
+        if choice.labelled:
+            rows, weights = (self.X, self.outputs, self.signs), self.weights
+        else:
+            rows, weights = self.noisy(slice(None), choice.level, self.copies)
+        options = {**self.options, "labelled": choice.labelled, "weights": weights, "share": share}
+        return refit(choice.kernel, start, *rows, **options)
 
     def _fit(self, kernel, rows, outputs, signs, **options):
-        options = {**self.options, **options, "share": _TRIAL, "longest": 1.0}
+        options = {**self.options, **options, "share": SHORTER, "longest": 1.0}
         found = refit(kernel, self.start, rows, outputs, signs, **options)
         return found.points, found.coef / self.options["scale"], found.intercept / self.options["scale"]
 

@@ -32,6 +32,8 @@ _TRIAL = 1 / 8
 _FIRST, _SECOND, _ALONE = (120, 32, 1e11), (120, 24, 3.4e11), (300, 40, 6.8e11)
 # Share of the rows, and fewest rows, of the first of two descents; the second one has all.
 _SHARE, _ROWS = 1 / 3, 8192
+# Share of the passes of a shorter fit, before or after another one: fewer do not show how labels mislead.
+SHORTER = 1 / 3
 # Factor by which passes may be more where they are short, and the multiplications of a descent that has more.
 LONGEST, _SHORT_WORK = 5, 1e10
 # Rows for each coordinate of a point for each multiple of the passes: with fewer, points follow single rows.
