@@ -7,16 +7,18 @@ import mercer as mc
 from mercer.solvers.few_vectors.blocks import blocks
 
 
+@pytest.mark.parametrize(("vectors", "rank"), [(2, 1), (4, 1), (4, 2)])
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.3), mc.Matern(length=2.0), mc.Gaussian(0.3) + mc.Linear()], ids=repr)
-def test_values_are_those_of_the_kernel_and_gradients_differences_of_sums(kernel, global_random_seed):
+def test_values_are_those_of_the_kernel_and_gradients_differences_of_sums(kernel, vectors, rank, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
-    X, Z, W = 5 + rng.normal(size=(9, 3)), 5 + rng.normal(size=(2, 3)), rng.normal(size=(2, 9)).astype(np.float32)
-    found = blocks(kernel, [X[:4], X[4:]])
-    parts = [(block.at(block.prepared(Z)), weights) for block, weights in zip(found, (W[:, :4], W[:, 4:]), strict=True)]
+    X, Z = 5 + rng.normal(size=(9, 3)), 5 + rng.normal(size=(vectors, 3))
+    L, R = (rng.normal(size=(n, rank)).astype(np.float32) for n in (vectors, 9))
+    W, found = L @ R.T, blocks(kernel, [X[:4], X[4:]])
+    parts = [(block.at(block.prepared(Z)), factor) for block, factor in zip(found, (R[:4], R[4:]), strict=True)]
     np.testing.assert_allclose(np.hstack([K for (K, _), _ in parts]), kernel(Z, X), atol=2e-5, rtol=1e-5)
     move = 1e-5 * rng.normal(size=Z.shape)
     expected = np.sum(W * (np.asarray(kernel(Z + move, X)) - np.asarray(kernel(Z - move, X)))) / 2
-    slope = sum(gradient(weights).astype(float) for (_, gradient), weights in parts)
+    slope = sum(gradient(L, factor).astype(float) for (_, gradient), factor in parts)
     assert np.sum(slope * move) == pytest.approx(expected, rel=1e-3, abs=1e-9)
 
 

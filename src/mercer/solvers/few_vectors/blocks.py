@@ -27,7 +27,7 @@ def blocks(kernel: Kernel, parts: list[Array]) -> list[Any]:
     >>> from mercer.solvers.few_vectors.blocks import blocks
     >>> (block,) = blocks(mc.Gaussian(1.0), [np.array([[0.0], [1.0]])])
     >>> K, gradient = block.at(block.prepared(np.array([[0.0]])))
-    >>> K.round(2), gradient(np.ones((1, 2), np.float32)).round(2)
+    >>> K.round(2), gradient(np.ones((1, 1), np.float32), np.ones((2, 1), np.float32)).round(2)
     (array([[1.  , 0.37]], dtype=float32), array([[0.74]], dtype=float32))
     """
     if type(kernel) is Gaussian:
@@ -50,9 +50,9 @@ class _Block:
         return Points(Z.astype(np.float32))
 
     def at(self, Z):
-        """Return the kernel values (p, n), and the gradient in Z of the sum of their products with a matrix."""
+        """Return the kernel values (p, n), and the gradient in Z of the sum of their products with L R^T."""
         tile = Tile(Z, self.points)
-        return self.kernel.evaluate(tile), lambda W: self.kernel.gradient(tile, W)
+        return self.kernel.evaluate(tile), lambda L, R: self.kernel.gradient(tile, L @ R.T)
 
 
 class _GaussianBlock:
@@ -74,9 +74,15 @@ class _GaussianBlock:
         np.minimum(K, 0, out=K)
         np.exp(K, out=K)
 
-        def gradient(W):
+        def gradient(L, R):
             # the column of ones gives the sums over rows
-            moments = (W * K) @ self.rows[:, :-1]
+            if L.shape[1] == 1 and self.rows.shape[1] < 2 * len(L):
+                # scaled rows are fewer numbers than a matrix of weights and its product with K
+                moments = L * (K @ (R * self.rows[:, :-1]))
+            else:
+                W = L @ R.T
+                W *= K
+                moments = W @ self.rows[:, :-1]
             return np.float32(self.root) * (moments[:, :-1] - moments[:, -1:] * Z[:, :-2])
 
         return K, gradient

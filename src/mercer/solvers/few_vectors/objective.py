@@ -142,7 +142,7 @@ class Objective:
         def differentiate(i):
             D = parts[i][0].T @ B32 + b32 - self._F32[i]
             weighted = D * self._weights[i][:, None].astype(np.float32)
-            sums[i] = np.sum(D * weighted, dtype=np.float64), gradients[i](2 * B32 @ weighted.T)
+            sums[i] = np.sum(D * weighted, dtype=np.float64), gradients[i](2 * B32, weighted)
 
         run_in_single_threads(differentiate, len(parts))
         value = _total(each[0] for each in sums) + n * ridge * np.sum(B * B)
@@ -173,7 +173,7 @@ class Objective:
             value = np.sum((D * error + violation * violation).T @ counted, dtype=np.float64)
             D -= U * violation
             D *= 2 * counted[:, None]
-            sums[i] = value, gradient(part @ D.T), K @ D, D.sum(axis=0, dtype=np.float64)
+            sums[i] = value, gradient(part, D), K @ D, D.sum(axis=0, dtype=np.float64)
 
         run_in_single_threads(task, len(sums))
         n, value, slope = self._mass, *(_total(each[k] for each in sums) for k in range(2))
@@ -226,9 +226,9 @@ class Objective:
 
         def task(i):
             # the expected square of a sum with random signs is the sum of squares
-            signs = np.random.default_rng(i).choice(np.array([-1, 1], np.float32), (1, len(self._rows[i])))
-            signs *= np.sqrt(self._weights[i], dtype=np.float32, casting="same_kind")
-            slope = self._blocks[i].at(vectors)[1](np.repeat(signs, len(Z), axis=0))
+            signs = np.random.default_rng(i).choice(np.array([-1, 1], np.float32), (len(self._rows[i]), 1))
+            signs *= np.sqrt(self._weights[i], dtype=np.float32, casting="same_kind")[:, None]
+            slope = self._blocks[i].at(vectors)[1](np.ones((len(Z), 1), np.float32), signs)
             squares[i] = np.sum(slope * slope, axis=1)
 
         run_in_single_threads(task, len(squares))
