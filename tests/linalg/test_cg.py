@@ -92,7 +92,9 @@ def test_it_is_symmetric_positive_definite():
 
 def test_one_answer_of_a_callback_ends_the_steps_with_an_error_that_the_residual_shows():
     A, b, heard = np.diag(np.arange(1.0, 51.0)), np.ones((50, 1)), []
-    with listening(lambda *_, unsolved: bool(heard.append(unsolved)) or len(heard) == 2):
+    with listening(lambda *_, unsolved, residual: bool(heard.append((unsolved, residual))) or len(heard) == 2):
         X, steps = cg.solve(A, b, lambda R: R)
-    assert (steps, heard) == (2, [1, 1])
-    assert 1e-3 < np.linalg.norm(b - A @ X) / np.linalg.norm(b) < 1
+    assert (steps, [unsolved for unsolved, _ in heard]) == (2, [1, 1])
+    left = np.linalg.norm(b - A @ X) / np.linalg.norm(b)
+    assert 1e-3 < left < 1
+    assert left == pytest.approx(heard[-1][1], rel=1e-10)

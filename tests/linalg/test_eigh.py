@@ -74,3 +74,14 @@ def test_orthonormal_vectors_of_lapack_are_certified_by_one_product(monkeypatch)
     K, _ = matrix(SPECTRA["flat"])
     monkeypatch.setattr(eigh, "orthonormal", None)
     assert_certified(K, eigh.dense(K, N), N)
+
+
+def test_nearly_orthonormal_vectors_become_so_by_products_alone(monkeypatch, global_random_seed):
+    K, _ = matrix(SPECTRA["flat"])
+    A = np.random.default_rng(global_random_seed).standard_normal((N, N))
+    broken(monkeypatch, lambda V: V @ (np.eye(N) + 1e-10 * (A + A.T)))
+    for name in ("orthonormal", "_lapack_qr"):
+        monkeypatch.setattr(eigh, name, None)
+    pairs = eigh.dense(K, N)
+    assert_certified(K, pairs, N)
+    assert np.abs(pairs.vectors.T @ pairs.vectors - np.eye(N)).max() < 1e-13

@@ -21,11 +21,13 @@ def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max
 
     with a = r'z / p'Ap, b the ratio of successive r'z, z = M^{-1} r = ``precondition(r)``, for each column of B (n, p)
     separately. A column stops where |r| <= tol |b|, or where A is not positive definite along p. Returns X and the
-    number of products of A with a block; callers recompute the residual. `checkpoint` saves the state.
+    number of products of A with a block; callers recompute the residual. Callbacks hear the largest |r| / |b| of each
+    step, and True ends the steps. `checkpoint` saves the state.
     Hestenes, Stiefel, *Methods of conjugate gradients for solving linear systems* (1952).
     """
     B = np.asarray(B, np.float64)
-    target = tol * _norms(B)
+    norms = _norms(B)
+    target = tol * norms
     saved = Saved(f"conjugate gradients of order {len(B)}")
     X, R, P, rz, active, steps = (
         _start(B, precondition, target) if saved.state is None else _resumed(saved, operator, B)
@@ -41,12 +43,14 @@ def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max
         step = rz[active] / curvature
         X[:, active] += step * P[:, active]
         R[:, active] -= step * AP
-        active = active[_norms(R[:, active]) > target[active]]
+        left = _norms(R)
+        active = active[left[active] > target[active]]
         Z = precondition(R[:, active])
         new = _dots(R[:, active], Z)
         P[:, active] = Z + new / rz[active] * P[:, active]
         rz[active] = new
-        stopped = notify("conjugate gradients", unsolved=len(active))
+        residual = float(np.max(left / np.where(norms > 0, norms, 1.0)))
+        stopped = notify("conjugate gradients", unsolved=len(active), residual=residual)
         saved.write(dict(zip(_STATE, (X, R, P, rz, active, np.array(steps)), strict=True)))
     if not stopped:
         saved.end()
@@ -55,7 +59,8 @@ def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max
 
 def _start(B, precondition, target):
     R = B.copy()
-    P = precondition(R)
+    # the identity returns R itself, which steps overwrite
+    P = np.array(precondition(R))
     return np.zeros_like(B), R, P, _dots(R, P), np.flatnonzero(_norms(R) > target), 0
 
 
@@ -78,19 +83,26 @@ def _norms(A):
 def low_rank_plus_ridge(factor: Any, ridge: float) -> Any:
     r"""Return the function R -> (F F' + ridge I)^{-1} R for a factor F (n, r) and a positive ridge.
 
-    .. math:: (F F' + \rho I)^{-1} R = U (s^2 + \rho)^{-1} U'R + (R - U U'R) / \rho, \qquad F = U diag(s) V',
+    .. math:: (F F' + \rho I)^{-1} R = Q (T'T)^{-1} Q'R + (R - Q Q'R) / \rho, \qquad F = Q C, \quad T'T = C C' + \rho I,
 
-    Woodbury's formula without its cancellation at a small ridge, from F = Q R and the singular vectors of R. A factor
-    in Fortran order is overwritten by Q. O(n r^2) once, O(n r) per right-hand side.
+    Woodbury's formula without its cancellation at a small ridge: T is the triangle of a QR factorisation of C' above
+    sqrt(rho) I. A factor in Fortran order is overwritten by Q. O(n r^2) once, O(n r) per right-hand side.
     Diaz, Epperly, Frangella, Tropp, Webber, *Robust, randomized preconditioning for kernel ridge regression* (2023).
     """
     factor = np.asarray(factor, np.float64)
     with threaded_blas(2 * factor.size * factor.shape[1]):
-        Q, R = scipy.linalg.qr(factor, mode="economic", overwrite_a=True, check_finite=False)  # pyright: ignore[reportAssignmentType]
-    U, s, _ = np.linalg.svd(R)
-    shrink = 1 / (s[:, None] ** 2 + ridge) - 1 / ridge
+        Q, C = scipy.linalg.qr(factor, mode="economic", overwrite_a=True, check_finite=False)  # pyright: ignore[reportAssignmentType]
+    k, r = C.shape
+    stacked = np.zeros((r + k, k), order="F")
+    stacked[:r] = C.T
+    np.fill_diagonal(stacked[r:], ridge**0.5)
+    del C
+    # singular vectors of C would take twice the memory
+    with threaded_blas(2 * stacked.size * k):
+        _, T = scipy.linalg.qr(stacked, mode="raw", overwrite_a=True, check_finite=False)  # pyright: ignore[reportAssignmentType]
 
     def inverse(R):
-        return Q @ (U @ (shrink * (U.T @ (Q.T @ R)))) + R / ridge
+        along = Q.T @ R
+        return Q @ (scipy.linalg.cho_solve((T, False), along, check_finite=False) - along / ridge) + R / ridge
 
     return inverse

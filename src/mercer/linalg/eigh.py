@@ -21,6 +21,8 @@ _logger = logging.getLogger(__name__)
 DENSE_ORDER = 2_000
 # LAPACK with 32-bit integers cannot index the entries of a larger matrix; some drivers then return zeros silently.
 _LAPACK_ORDER = 46_340
+# Inner products of different unit vectors that count as rounding, where one Newton step makes them orthonormal.
+_NEARLY = 1e-6
 # Entries within this share of the largest are ties, so that rounding does not decide the sign.
 _SIGN_TIE = 1e-4
 
@@ -96,9 +98,8 @@ def _best(wide, k, norm, dtype, solvers):
     """Return the eigenpairs of the first solver whose residuals are small, of the last one otherwise; None if none."""
     xp, pairs, tol = namespace_of(wide), None, tolerance(len(wide), np.float64)
     for solve in solvers:
-        V = solve(wide, k)
-        check_cancelled()
-        if float(xp.max(xp.abs(V.T @ V - xp.eye(k, dtype=V.dtype)))) <= tol:
+        V, straight = _straightened(solve(wide, k), tol)
+        if straight:
             W = wide @ V
             values = xp.sum(V * W, axis=0)
             # rounding may exchange neighbours
@@ -119,6 +120,20 @@ def _best(wide, k, norm, dtype, solvers):
             break
         _logger.info("a dense eigensolver left residuals up to %.1e", float(xp.max(pairs.residuals)))
     return pairs
+
+
+def _straightened(V, tol):
+    """Return unit vectors, after Newton's step where they are nearly orthonormal, and whether they are orthonormal."""
+    xp, oblique = namespace_of(V), math.inf
+    for _ in range(2):
+        check_cancelled()
+        E = V.T @ V - xp.eye(V.shape[1], dtype=V.dtype)
+        oblique = float(xp.max(xp.abs(E)))
+        if not tol < oblique < _NEARLY:
+            break
+        # the step towards the nearest orthonormal vectors squares their inner products
+        V -= V @ (E / 2)
+    return V, oblique <= tol
 
 
 def order(operator: Array, k: int) -> int:
@@ -156,7 +171,7 @@ def certified(values: Array, V: Array, W: Array, norm: float, dtype: Any, tol: f
     # argmax of a boolean array is its first True
     first = xp.argmax(xp.astype(size >= (1 - _SIGN_TIE) * xp.max(size, axis=0, keepdims=True), xp.int8), axis=0)
     signs = xp.sign(xp.take_along_axis(V, first[None, :], axis=0))
-    V = xp.astype(V * signs, xp.float32 if "float32" in str(dtype) else xp.float64)
+    V = xp.astype(V * signs, xp.float32 if "float32" in str(dtype) else xp.float64, copy=False)
     return Eigenpairs(values, V, residuals, float(norm), float(tol), products)
 
 
