@@ -23,6 +23,7 @@ ONTO = mc.features(K, X[:60])
 @pytest.mark.parametrize("blocks", [InMemory, DiskBlocks])
 def test_steps_end_at_the_direct_solution(blocks, alpha, weights, monkeypatch):
     monkeypatch.setattr(landmark_ridge, "_VALUES", 60 * 37)
+    monkeypatch.setattr(landmark_ridge, "_POINTS", 170)
     monkeypatch.setattr("mercer.distributed.blocks._ROWS", 250)
     monkeypatch.setattr("mercer.distributed.blocks._BLOCK", 1)
     psi, residual = landmark_ridge.solve(ONTO, blocks(X), Y, alpha, weights)
@@ -63,6 +64,7 @@ def test_indefinite_kernels_are_refused():
 
 def test_estimators_take_steps_where_the_direct_solution_exceeds_the_memory(monkeypatch):
     monkeypatch.setattr(landmark_ridge, "_VALUES", 60 * 37)
+    monkeypatch.setattr(landmark_ridge, "_POINTS", 170)
     options = {"kernel": K, "landmarks": X[:60]}
     needed = landmark_ridge.stored_bytes(60)
     assert needed < ridge.restricted_bytes(60)

@@ -15,7 +15,7 @@ class CompiledTile(Tile):
 
     def radial(self, kernel, order=0):
         """Return the kernel's profile, or its derivative, of the squared distances (n, m)."""
-        K = loops.tile(*_formula(kernel, "radial", self.X, self.Z), order)
+        K = loops.tile(*formula(kernel, "radial", self.X, self.Z), order)
         if self.offset is not None and self.X is not self.Z:
             # the loop does not know which points of Z are rows of X
             rows = self.xp.arange(len(K))
@@ -24,41 +24,41 @@ class CompiledTile(Tile):
 
     def dot(self, kernel, order=0):
         """Return the kernel's profile, or its derivative, of the inner products (n, m); refuse an overflow first."""
-        return loops.tile(*_formula(kernel, "dot", self.X, self.Z, order), order)
+        return loops.tile(*formula(kernel, "dot", self.X, self.Z, order), order)
 
 
 def dense(kernel, X, Z) -> Any:
     """Return K(X, Z) (n, m), exactly symmetric if X is Z."""
     if kernel.scalar is None:
         return array.dense(kernel, X, Z, CompiledTile)
-    return loops.tile(*_formula(kernel, kernel.scalar, X, Z))
+    return loops.tile(*formula(kernel, kernel.scalar, X, Z))
 
 
 def matmul(kernel, X, Z, V, pieces=None) -> Any:
     """Return K(X, Z) @ V (n, p), or the products of q pieces (n, q p), see ``array.matmul``."""
     if kernel.scalar is None:
         return array.matmul(kernel, X, Z, V, pieces, CompiledTile)
-    formula = _formula(kernel, kernel.scalar, X, Z)
+    given = formula(kernel, kernel.scalar, X, Z)
     if X is Z and pieces is None:
-        return symmetric.matmul(*formula[:4], V, Z.memo)
-    return loops.matmul(*formula, V, pieces, Z.memo)
+        return symmetric.matmul(*given[:4], V, Z.memo)
+    return loops.matmul(*given, V, pieces, Z.memo)
 
 
 def stored(kernel, X) -> Any:
     """Return K(X, X) in memory, see ``symmetric.Stored``."""
     if kernel.scalar is None:
         return array.stored(kernel, X, CompiledTile)
-    return symmetric.stored(*_formula(kernel, kernel.scalar, X, X)[:4])
+    return symmetric.stored(*formula(kernel, kernel.scalar, X, X)[:4])
 
 
 def vjp(kernel, X, Z, weights) -> Any:
     """Return the gradient of sum_ij W_ij k(x_i, z_j) in every x_i (n, d), see ``array.vjp``."""
     if kernel.scalar is None:
         return array.vjp(kernel, X, Z, weights, CompiledTile)
-    return loops.gradient(*_formula(kernel, kernel.scalar, X, Z), weights)
+    return loops.gradient(*formula(kernel, kernel.scalar, X, Z), weights)
 
 
-def _formula(kernel, scalar, X, Z, order=0):
+def formula(kernel, scalar, X, Z, order=0):
     """Return profile, name of the scalar, parameters, and the two arrays of rows that the scalar is computed from."""
     if scalar == "radial":
         centre = Z.centre

@@ -15,9 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
 from mercer._common import Array, Seed, warn
+from mercer._compute.normal import transposed
 from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import threaded_blas
 from mercer.expansion import Expansion
+from mercer.kernels.base import admit_beside
 from mercer.linalg import cg
 from mercer.linalg.generator import sorted_sample
 from mercer.linalg.operators import InnerProducts, epsilon
@@ -28,6 +30,8 @@ _logger = logging.getLogger(__name__)
 _TOL, _STEPS = 1e-6, 200
 # Kernel values in memory at a time; products take copies of them.
 _VALUES = 1 << 21
+# Points of which centred copies are in memory at a time.
+_POINTS = 1 << 14
 # Points of the preconditioner for each landmark.
 _SAMPLE = 8
 # Jitter of the preconditioner, times eps, the order and the mean of the diagonal; it does not change the solution.
@@ -89,9 +93,7 @@ class _Pair(tuple):
 def _right(onto, points, Y, weights=None):
     """Return K_zx W Y, and the sum of the weights."""
     Y, w = _columns(Y, weights)
-    found = np.zeros((len(onto), Y.shape[1]))
-    for rows in _tiles(onto, count_points(points)):
-        found += _values(onto, points, rows).T @ (w[rows] * Y[rows])
+    found = _transposed(onto, points, (w, Y), Y.shape[1], lambda _, w, Y: w * Y)
     return _Pair((found, float(w.sum())))
 
 
@@ -99,11 +101,18 @@ def _product(shared, points, Y, weights=None):
     """Return K_zx W K_xz B, and the sum of the weights."""
     onto, B = shared
     _, w = _columns(Y, weights)
-    found = np.zeros(B.shape)
-    for rows in _tiles(onto, count_points(points)):
-        K = _values(onto, points, rows)
-        found += K.T @ (w[rows] * (K @ B))
+    found = _transposed(onto, points, (w,), B.shape[1], lambda K, w: w * (K @ B))
     return _Pair((found, float(w.sum())))
+
+
+def _transposed(onto, points, columns, width, right):
+    """Return K_zx R (m, width), some points at a time, with rows ``right(K, *columns)`` of R from those of K_xz."""
+    found = np.zeros((len(onto), width))
+    for part in gen_batches(count_points(points), _POINTS):
+        X, Z = admit_beside(onto.kernel, take_points(points, part), onto.prepared)
+        own = [column[part] for column in columns]
+        found += transposed(onto.kernel, X, Z, width, lambda rows, K, own=own: right(K, *(c[rows] for c in own)))
+    return found
 
 
 def _columns(Y, weights):

@@ -1,0 +1,53 @@
+"""Products with the transpose of kernel values: those of the whole matrix, the same bits with any number of threads."""
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer._compute import normal
+from mercer._compute.threads import limit_threads
+from mercer.kernels.base import admit_pair
+
+KERNELS = [mc.Gaussian(0.3), mc.Matern(nu=1.5), mc.Polynomial(2, 1.0), mc.Gaussian(0.3) + mc.Linear(), mc.Linear()]
+
+
+def product(kernel, X, Z, V, w):
+    points = admit_pair(kernel, X, Z)
+    return normal.transposed(kernel, *points, V.shape[1], lambda rows, K: w[rows] * (K @ V))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_product_is_that_of_the_whole_matrix(kernel, dtype, monkeypatch, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    for block in (1, 1 << 15, 1 << 22):
+        monkeypatch.setattr(normal, "_BLOCK", block)
+        n, m, d = rng.integers(1, 700), rng.integers(1, 700), rng.integers(1, 15)
+        X, Z = (rng.standard_normal((k, d)).astype(dtype) for k in (n, m))
+        V, w = rng.standard_normal((m, 3)), rng.uniform(size=(n, 1))
+        K = np.asarray(kernel(X.astype(float), Z.astype(float)))
+        exact = K.T @ (w * (K @ V))
+        error = 200 * np.finfo(dtype).eps * np.abs(K).max() ** 2 * np.abs(V).sum(axis=0).max() * n
+        np.testing.assert_allclose(product(kernel, X, Z, V, w), exact, atol=error, rtol=0)
+
+
+def test_threads_change_no_bit():
+    rng = np.random.default_rng(0)
+    X, Z, V, w = (rng.standard_normal(shape) for shape in ((3000, 9), (700, 9), (700, 2), (3000, 1)))
+    found = []
+    for n in (1, 2, 3):
+        with limit_threads(n):
+            found.append(product(KERNELS[0], X, Z, V, w))
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+def test_the_right_side_is_asked_for_each_row_once():
+    rows_asked = []
+    X, Z = np.random.default_rng(0).standard_normal((2, 500, 10))
+    points = admit_pair(KERNELS[0], X, Z)
+    found = normal.transposed(
+        KERNELS[0], *points, 1, lambda rows, K: rows_asked.extend(range(500)[rows]) or np.ones((len(K), 1))
+    )
+    assert sorted(rows_asked) == list(range(500))
+    np.testing.assert_allclose(found[:, 0], KERNELS[0](X, Z).sum(axis=0), rtol=1e-12)
