@@ -31,10 +31,12 @@ _TOL = {"float64": 1e-8, "float32": 1e-4}
 _NEGATIVE = 8 * float(np.finfo(np.float32).eps)
 # Largest rounding of eigenvalues as a share of the sum of squared distances to the mean.
 _HIDDEN = 1e-4
-# Largest number of pivots of the preconditioner over the square root of the number of vectors, and the bytes that a
-# pivot takes for each vector: its column of the factor, and a share of the block of columns that is added to it.
-_PIVOTS, _BYTES = 10, 12
-# Bytes of the vectors of a step of conjugate gradients, for each vector.
+# Largest number of pivots of the preconditioner over the square root of the number of vectors.
+_PIVOTS = 10
+# Bytes of the factor for each vector and pivot with a share of the blocks of columns that are added to it; then of the
+# factor alone, beside which there are triangles of the order of the pivots.
+_GROWING, _COLUMN, _TRIANGLES = 10, 8, 24
+# Bytes of a step of conjugate gradients, for each vector and each column of Y.
 _STEP_BYTES = 48
 # Bytes of the factor that no budget forbids; the tiles of a product take as many.
 _LEAST_MEMORY = 1 << 24
@@ -237,14 +239,23 @@ def _direct(M, Y, ridge, name):
     return Solved(A, _certify(Y, M @ A, _TOL["float64"], "Cholesky"), Y)
 
 
-def preconditioner_rank(m: int, memory: int) -> int:
+def preconditioner_rank(m: int, memory: int, columns: int = 1) -> int:
     """Return the number of pivots of the preconditioner of m vectors: 10 sqrt(m), or as many as the memory holds."""
-    rest = max(memory, _LEAST_MEMORY) - _STEP_BYTES * m
-    return max(1, min(int(_PIVOTS * m**0.5), rest // (_BYTES * m)))
+    rest = max(memory, _LEAST_MEMORY) - _STEP_BYTES * m * columns
+    if rest <= 0:
+        return 1
+    half = _COLUMN * m / 2
+    held = int(((half**2 + _TRIANGLES * rest) ** 0.5 - half) / _TRIANGLES)
+    return max(1, min(int(_PIVOTS * m**0.5), rest // (_GROWING * m), held))
+
+
+def preconditioner_bytes(m: int, rank: int) -> int:
+    """Return the number of bytes of conjugate gradients for m vectors, preconditioned by some pivots."""
+    return max(_GROWING * m * rank, (_COLUMN * m + _TRIANGLES * rank) * rank) + _STEP_BYTES * m
 
 
 def _iterative(inner, Y, ridge, memory, random_state):
-    part = cholesky.randomly_pivoted(inner, preconditioner_rank(inner.shape[0], memory), random_state)
+    part = cholesky.randomly_pivoted(inner, preconditioner_rank(len(Y), memory, Y.shape[1]), random_state)
     shifted = Shifted(inner, ridge)
     tol = _TOL["float32" if inner.dtype == np.float32 else "float64"]
     A, steps = cg.solve(shifted, Y, cg.low_rank_plus_ridge(part.factor, ridge), tol=tol / 2)

@@ -12,7 +12,7 @@ from mercer._compute.lazy import is_dask
 from mercer._compute.points import as_rows, count_points, take_points
 
 # Bytes of the rows that are in memory at a time.
-_BLOCK = 1 << 25
+_BLOCK = 1 << 23
 # Least number of rows in a block.
 _ROWS = 4096
 

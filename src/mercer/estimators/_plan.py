@@ -15,7 +15,7 @@ from mercer._compute.symmetric import count_values
 from mercer.gram import Gram
 from mercer.kernels.shorthand import as_kernel
 from mercer.learning.tuning import check_tune, tuning_bytes, tuning_refusal
-from mercer.least_squares import preconditioner_rank
+from mercer.least_squares import preconditioner_bytes, preconditioner_rank
 from mercer.linalg import eigh, lanczos
 from mercer.solvers import landmark_ridge
 from mercer.solvers.pca import check_components
@@ -26,13 +26,13 @@ _ALL, _FEW, _FACTOR = 7, 3, 2
 # Arrays of residuals, and blocks of columns, in a Lanczos step.
 _RESIDUALS, _BLOCKS = 3, 5
 # Products of Lanczos, and steps of conjugate gradients, that are typical; both depend on the data.
-_PRODUCTS, _STEPS, _LANDMARK_STEPS = 10, 100, 25
+_PRODUCTS, _STEPS, _LANDMARK_STEPS = 10, 30, 25
 # Steps of a search for bandwidths and a ridge on all points, and their operations for n^3.
 _SEARCH_STEPS, _SEARCH_FLOPS = 20, {"marginal_likelihood": 30.0, "loo": 80.0}
 # Operations for n m^2 over m landmarks: of a scatter from kernel values, or coordinates, 1 or 3; of a linear system.
 _SCATTER, _EQUATIONS = 1.5, 3.0
-# Points whose coordinates are in memory at a time, and arrays of their size.
-_ROWS, _TILES = 4096, 2
+# Points whose coordinates, and whose leverage scores, are in memory at a time, and arrays of their size.
+_ROWS, _SCORED, _TILES = 1024, 4096, 2
 # Bytes of tiles that no budget forbids.
 _SMALL_MEMORY = 1 << 24
 # What takes less memory.
@@ -214,7 +214,7 @@ def _least_squares(model, n):
     r = preconditioner_rank(n, memory)
     reason = f"two matrices exceed memory = {human_bytes(memory)}"
     values, assumed = (_STEPS + 1.0) * n * n / 2 + n * r, f"{_STEPS} steps"
-    return Need("lazy", 12 * n * r + 48 * n, reason, values, 6.0 * n * r * r, assumed=assumed)
+    return Need("lazy", preconditioner_bytes(n, r), reason, values, 6.0 * n * r * r, assumed=assumed)
 
 
 def _ridge(model, n):
@@ -315,10 +315,14 @@ def _over_landmarks(rule, n, m, matrices, per_square):
 def _selection(rule, n, m):
     """Return bytes, kernel values and operations of the selection of m landmarks by a rule."""
     match rule:
-        case "randomly_pivoted" | "greedy" | "pivoted":
-            return 12 * n * m, float(n * m), 2.0 * n * m * m
+        case "randomly_pivoted":
+            # a factor, and blocks of a tenth of its columns
+            return 10 * n * m, float(n * m), 2.0 * n * m * m
+        case "greedy" | "pivoted":
+            # products with one vector take several times as long
+            return 8 * n * m, float(n * m), 8.0 * n * m * m
         case "leverage":
-            return 8 * _TILES * min(n, _ROWS) * m, 2.0 * n * m, 4.0 * n * m * m
+            return 8 * _TILES * min(n, _SCORED) * m, 2.0 * n * m, 4.0 * n * m * m
         case "k_means":
             return 16 * n, 20.0 * n * m, 0.0
         case _:
