@@ -60,7 +60,7 @@ def test_no_kernel_has_more_public_names_than_the_base_class(cls):
 
 def test_the_only_private_names_in_the_root_are_compute_and_common():
     names = {path.name for path in SOURCE.iterdir() if path.name.startswith("_") and path.name != "__pycache__"}
-    assert names == {"__init__.py", "_common.py", "_compute"}
+    assert names == {"__init__.py", "__main__.py", "_common.py", "_compute"}
 
 
 def test_every_public_function_is_found_by_file_name():

@@ -93,8 +93,7 @@ def as_rows(X: Any, name: str = "X", dtype: Any = None) -> Any:
 
     Other types become float64, or ``dtype``; arrays of other libraries stay on their device. Errors show ``name``.
     """
-    X = computed(X, name)
-    refuse_unreadable(X, name)
+    refuse_unreadable(X := computed(X, name), name)
     if sp.issparse(X):
         X = sp.csr_matrix(X)
         # a new matrix over the same arrays: flags of the user's matrix may be wrong after changes of its arrays
@@ -130,8 +129,7 @@ def as_dense_rows(X: Any, name: str) -> Any:
 
 def as_columns(values: Any, name: str) -> Any:
     """Return finite real numbers, such as coefficients, as an array: float32 or float64, or of another library."""
-    values = computed(values, name)
-    refuse_unreadable(values, name)
+    refuse_unreadable(values := computed(values, name), name)
     if sp.issparse(values):
         raise TypeError(f"{name} must be a dense array of numbers, got a sparse matrix; give {name}.toarray().")
     if _becomes_array(values):

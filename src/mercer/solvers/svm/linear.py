@@ -92,8 +92,7 @@ def solve_linear(rows: Any, dual: Dual, workspace: Workspace) -> Solution:
 
 
 def _solve(rows, dual, workspace, state):
-    sigma, best, vain, value = _first_sigma(dual), state.solution(), 0, np.nan
-    least = np.inf
+    sigma, best, vain, value, least = _first_sigma(dual), state.solution(), 0, np.nan, np.inf
     while best.violation > workspace.tol and state.n_iter < workspace.max_iter:
         state.maximise(sigma, workspace)
         found, before = state.solution(), value

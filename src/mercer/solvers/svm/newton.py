@@ -50,7 +50,14 @@ def refine(rows: Any, dual: Dual, solution: Solution, tol: float, total: float |
     if (rising == falling).sum() > _FREE or solution.violation > tol:
         return solution
     if total is not None:
-        return _refine_total(rows, dual, solution, tol, total)
+        found = _refine_total(rows, dual, solution, tol, total)
+        if found is not solution:
+            return found
+        # steps from afar may diverge where epsilon moves too
+        near = np.flatnonzero(_near(solution, dual, _MARGIN * tol))
+        found = _with_new_values(rows, replace(dual, epsilon=solution.epsilon), solution, near, None)
+        found = _refine_total(rows, dual, found, tol, total) if found.violation <= tol else solution
+        return found if abs(np.abs(found.coef).sum() - total) <= _ACCURACY * total else solution
     near = np.flatnonzero(_near(solution, dual, _MARGIN * tol))
     noise = rows.error * float(np.linalg.norm(solution.coef))
     if solution.cache is not None and noise <= _EXACT * tol:
