@@ -50,7 +50,7 @@ def test_scores_of_probabilities_are_refused_with_others_before_the_folds(scorin
 @pytest.mark.parametrize("scoring", [None, "balanced_accuracy", "f1_macro"])
 def test_scores_are_those_of_a_grid_search_over_scikit_learn(data, scoring):
     X, y = data
-    model = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=4, scoring=scoring, tol=1e-5).fit(X, y)
+    model = SVCCV(mc.Gaussian(0.2), Cs=CS, cv=4, scoring=scoring, tol=1e-6).fit(X, y)
     peer = GridSearchCV(SVC(gamma=0.2), {"C": CS}, cv=4, scoring=scoring).fit(X, y)
     for name in ("mean_test_score", "std_test_score", "split2_test_score"):
         np.testing.assert_allclose(model.cv_results_[name], peer.cv_results_[name], atol=1e-3)

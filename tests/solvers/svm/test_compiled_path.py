@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVC
 
 import mercer as mc
-from mercer.solvers.svm.compiled_path import neighbour_start, relative_gap, solve_for_all
+from mercer.solvers.svm.compiled_path import neighbour_start, relative_gap, solve_for_all, start_at_bounds
 from mercer.solvers.svm.dual import Dual, Solution, gap_between_bounds
 from mercer.solvers.svm.on_demand import known_rows
 from mercer.solvers.svm.rounds import copied_values
@@ -72,6 +72,34 @@ def test_a_start_from_nothing_is_nothing():
     coef, gradient = start(unit(np.array([1.0, -1.0]), np.full(2, 2.0)), nothing, 2.0)
     np.testing.assert_array_equal(coef, 0)
     np.testing.assert_array_equal(gradient, [1.0, -1.0])
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("scale", "share"), [(1e-3, 0.4), (1e-2, 0.1)])
+def test_at_a_small_C_pairs_start_at_their_bounds(epsilon, weighted, scale, share, global_random_seed):
+    K, sign = problem()
+    rng = np.random.default_rng(global_random_seed)
+    C = scale * (rng.uniform(1, 2, N) if weighted else np.ones(N))
+    low, high = (-C, C) if epsilon > 0 else (np.minimum(0, C * sign), np.maximum(0, C * sign))
+    coef, f = np.zeros(N), sign.copy()
+    start_at_bounds(known_rows(np.ones(N)), K, np.arange(N), coef, f, low, high, epsilon)
+    # all but the last of each block are at a bound
+    assert np.count_nonzero((coef == low) | (coef == high)) > 0.8 * np.count_nonzero(coef) > share * N
+    assert (low <= coef).all()
+    assert (coef <= high).all()
+    assert abs(coef.sum()) < 1e-12
+    np.testing.assert_allclose(f, sign - K @ coef, atol=1e-12)
+    # no pair went too far: the objective would still rise
+    assert f[coef > 0].min() - epsilon >= f[coef < 0].max() + epsilon
+
+
+def test_at_a_large_C_no_pair_starts_at_its_bounds():
+    K, sign = problem()
+    coef, f = np.zeros(N), sign.copy()
+    start_at_bounds(known_rows(np.ones(N)), K, np.arange(N), coef, f, np.minimum(0, sign), np.maximum(0, sign), 0.0)
+    assert not coef.any()
+    np.testing.assert_array_equal(f, sign)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])

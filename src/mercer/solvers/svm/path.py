@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from mercer.solvers.svm.rows import FusedRows
     from mercer.solvers.svm.workspace import Options
 
-# Work of one call of compiled code, steps times variables: about 0.1 s.
-_WORK = 50_000_000
+# Work of a compiled call, steps times variables: 0.1 to 0.3 s. The next call copies kernel values again.
+_WORK = 200_000_000
 
 
 def kernel_values(rows: FusedRows, dual: Dual, options: Options, dtype: Any, workers: int = 1) -> Any:

@@ -10,14 +10,14 @@ from mercer.solvers.svm.on_demand import TOGETHER, add_rows, wanted_rows
 from mercer.solvers.svm.smo import LANES, VECTORS, load, offsets, subtract, take_steps
 
 # A round solves for all variables, or for those near the margin if they are at most this share.
-_PART = 0.7
+PART = 0.7
 # A round lowers the violation by this factor before all variables are checked again.
 _REDUCTION = 0.1
 
 
 def copied_values(m: int) -> int:
     """Return how many kernel values a round copies at most for m variables."""
-    return (int(_PART * m) // LANES * LANES + LANES) ** 2
+    return (int(PART * m) // LANES * LANES + LANES) ** 2
 
 
 @compiled
@@ -78,11 +78,15 @@ def _round(points, K, spare, slots, used, places, rising, falling, coef, lower, 
             p = places[t]
             up[t], down[t], diagonal[t], held[t] = rising[p], falling[p], points[6][p], slots[p]
             b[t], low[t], high[t] = coef[p], lower[p], upper[p]
-    n_iter, known, d = 0, 0, points[1].shape[1]
+    n_iter, d = 0, points[1].shape[1]
+    copies = places if copied else places[:0]
     whole, wanted = empty(2, np.int64), empty(TOGETHER, np.int64)
     whole[0], whole[1] = 0, m
     while True:
-        steps, missing, _ = take_steps(part, own, diagonal, up, down, b, low, high, epsilon, whole, aim, limit - n_iter)
+        steps, missing, _ = take_steps(
+            *(part, own, diagonal, up, down, b, low, high, epsilon, whole),
+            *(K, copies, held, aim, limit - n_iter),
+        )
         n_iter += steps
         if missing < 0:
             break
@@ -91,23 +95,18 @@ def _round(points, K, spare, slots, used, places, rising, falling, coef, lower, 
             for a in range(count):
                 held[wanted[a]], wanted[a] = used + a, places[wanted[a]]
             used = add_rows(points, K, slots, used, wanted[:count])
-        if copied:
-            row, to = K[held[missing]], part[known]
-            for t in range(m):
-                to[t] = row[places[t]] if t < n else 0
-            own[missing] = known
-            known += 1
     for t in range(n if copied else 0):
         coef[places[t]] = b[t]
     return n_iter, used
 
 
 @functools.partial(compiled, flags=VECTORS)
-def take_round(points, K, spare, slots, used, dual, tol, least, limit):
+def take_round(points, K, spare, slots, used, dual, tol, least, limit, share=PART):
     """Lower a violation above ``tol`` to ``least``, or to a share if that is more; return numbers of steps and of rows.
 
     Slopes have the type of K; after the steps the gradient f is updated in float64. ``spare`` is memory for copies.
-    ``points`` are those of `add_rows`, which is called for missing rows only.
+    ``points`` are those of `add_rows`, which is called for missing rows only. Variables near the margin have copies if
+    they are at most a ``share`` of all, at most `PART`.
     """
     small()
     f, coef, lower, upper, epsilon = dual
@@ -118,7 +117,7 @@ def take_round(points, K, spare, slots, used, dual, tol, least, limit):
     if not top + bottom > tol:
         return 0, used
     aim, near = larger(least, _REDUCTION * (top + bottom)), near_margin(rising, falling, top, bottom, places)
-    near = m if near > _PART * m else near
+    near = m if near > share * m else near
     for t in range(m):
         before[t], places[t] = coef[t], t if near == m else places[t]
     steps, used = _round(

@@ -12,7 +12,7 @@ import functools
 import numpy as np
 
 from mercer._compute.compile import compiled
-from mercer._compute.intrinsics import empty, larger, smaller, wide
+from mercer._compute.intrinsics import empty, larger, small, smaller, wide
 
 # The number of variables is a multiple of this, that of the widest vector registers, so that no loop has a remainder.
 LANES = 16
@@ -37,7 +37,10 @@ def optimise(K, slots, diagonal, f, coef, lower, upper, epsilon, groups, tol, ma
     """
     rising, falling, before = np.empty(f.size), np.empty(f.size), coef.copy()
     load(f, coef, lower, upper, epsilon, rising, falling)
-    found = take_steps(K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, groups, tol, max_iter)
+    whole, none = K[:0], slots[:0]
+    found = take_steps(
+        K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, groups, whole, none, none, tol, max_iter
+    )
     for t in range(f.size):
         rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
         if fall > -np.inf:
@@ -54,17 +57,22 @@ def optimise(K, slots, diagonal, f, coef, lower, upper, epsilon, groups, tol, ma
 
 
 @functools.partial(compiled, flags=VECTORS)
-def take_steps(K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, groups, tol, max_iter):
+def take_steps(
+    K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, groups, whole, places, held, tol, max_iter
+):
     """Take SMO steps as `optimise` does, on slopes: ``rising`` and ``falling`` change in place.
 
     Each step takes the variable i of largest slope among those that may rise and, of those that may fall, the j with
     the largest gain (f_i - f_j)^2 / (K_ii + K_jj - 2 K_ij). It moves both until the pair is optimal or a bound is met.
-    O(m) per step. Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6 (2005), WSS 2.
+    O(m) per step. A missing row of K is copied from the columns ``places`` of the row ``held`` of ``whole`` if that is
+    not negative. Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6 (2005), WSS 2.
     """
     wide()
     gains = empty(rising.size, np.float32)
     row_i = row_j = K[0]
-    zero, n_iter = rising.dtype.type(0), 0
+    zero, n_iter, known = rising.dtype.type(0), 0, 0
+    for t in range(places.size):
+        known = larger(known, slots[t] + 1)
     step = zero
     while True:
         # of the types that they have later: each further type is compiled apart
@@ -80,7 +88,10 @@ def take_steps(K, slots, diagonal, rising, falling, coef, lower, upper, epsilon,
             return n_iter, -1, widest
         i = start + _first(rising[start:stop], top)
         if slots[i] < 0:
-            return n_iter, i, widest
+            if places.size == 0 or held[i] < 0:
+                return n_iter, i, widest
+            _copy(whole[held[i]], places, K[known])
+            slots[i], known = known, known + 1
         row_i = K[slots[i]]
         scale = rising.dtype.type(1.0 / widest)
         own = slice(start, stop)
@@ -88,12 +99,24 @@ def take_steps(K, slots, diagonal, rising, falling, coef, lower, upper, epsilon,
         # if all gains underflow: the pair of largest violation
         j = start + (_first(gains[own], won) if won > 0 else _first(falling[own], bottom))
         if slots[j] < 0:
-            return n_iter, j, widest
+            if places.size == 0 or held[j] < 0:
+                return n_iter, j, widest
+            _copy(whole[held[j]], places, K[known])
+            slots[j], known = known, known + 1
         row_j = K[slots[j]]
         floor = _FLAT * (abs(diagonal[i]) + abs(diagonal[j])) + 1e-300
         curvature = larger(diagonal[i] + diagonal[j] - 2 * np.float64(row_i[j]), floor)
         step = rising.dtype.type(_move(i, j, curvature, rising, falling, coef, lower, upper, epsilon))
         n_iter += 1
+
+
+@compiled
+def _copy(row, places, to):
+    small()
+    for t in range(places.size):
+        to[t] = row[places[t]]
+    for t in range(places.size, to.size):
+        to[t] = 0
 
 
 @functools.partial(compiled, inline=True)

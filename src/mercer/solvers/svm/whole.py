@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 # Largest number of variables: beyond, several threads and blocks of rows pay more than few rows.
 LARGEST = 8192
-# Work between two checks for interrupts, steps times variables: about 0.1 s; overhead of a step, in variables.
-_WORK, _OVERHEAD = 50_000_000, 1000
+# Work between two checks for interrupts, steps times variables: 0.1 to 0.3 s; overhead of a step, in variables.
+_WORK, _OVERHEAD = 200_000_000, 1000
 # Number of float64 operations that refinement may take, and as a share of those spent before, which are three times as
 # fast: about a fifth of the time.
 _OPERATIONS, _SHARE = 2e6, 0.07
