@@ -94,6 +94,17 @@ def test_at_a_small_C_pairs_start_at_their_bounds(epsilon, weighted, scale, shar
     assert f[coef > 0].min() - epsilon >= f[coef < 0].max() + epsilon
 
 
+def test_pairs_stop_before_their_slopes_cross_in_tight_clusters():
+    sign = np.repeat([1.0, -1.0], N // 2)
+    K, C = np.float64(sign[:, None] == sign), 0.02
+    coef, f = np.zeros(N), sign.copy()
+    start_at_bounds(
+        known_rows(np.ones(N)), K, np.arange(N), coef, f, np.minimum(0, C * sign), np.maximum(0, C * sign), 0
+    )
+    assert coef.any()
+    assert f[coef > 0].min() >= f[coef < 0].max()
+
+
 def test_at_a_large_C_no_pair_starts_at_its_bounds():
     K, sign = problem()
     coef, f = np.zeros(N), sign.copy()
