@@ -74,13 +74,8 @@ def start_at_bounds(points, K, slots, coef, f, lower, upper, epsilon):
                 down += 1
         if up == 0 or down == 0:
             return
-        a = b = count = 0
-        while a < up and b < down:
-            i, j = rising[a], falling[b]
-            step = smaller(upper[i] - coef[i], coef[j] - lower[j])
-            coef[i] = upper[i] if step == upper[i] - coef[i] else coef[i] + step
-            coef[j] = lower[j] if step == coef[j] - lower[j] else coef[j] - step
-            a, b = a + (coef[i] == upper[i]), b + (coef[j] == lower[j])
+        _move_pairs(rising[:up], falling[:down], coef, lower, upper)
+        count = 0
         for k in range(up):
             rows[count], change[count] = slots[rising[k]], coef[rising[k]]
             count += 1
@@ -88,6 +83,19 @@ def start_at_bounds(points, K, slots, coef, f, lower, upper, epsilon):
             rows[count], change[count] = slots[falling[k]], coef[falling[k]]
             count += 1
         subtract(K, rows[:count], change[:count], f)
+
+
+@compiled
+def _move_pairs(rising, falling, coef, lower, upper):
+    """Raise coefficients to their upper bounds, and lower as many others, until the first kind is used up."""
+    small()
+    a = b = 0
+    while a < rising.size and b < falling.size:
+        i, j = rising[a], falling[b]
+        step = smaller(upper[i] - coef[i], coef[j] - lower[j])
+        coef[i] = upper[i] if step == upper[i] - coef[i] else coef[i] + step
+        coef[j] = lower[j] if step == coef[j] - lower[j] else coef[j] - step
+        a, b = a + (coef[i] == upper[i]), b + (coef[j] == lower[j])
 
 
 @compiled

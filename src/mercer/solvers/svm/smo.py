@@ -70,9 +70,7 @@ def take_steps(
     wide()
     gains = empty(rising.size, np.float32)
     row_i = row_j = K[0]
-    zero, n_iter, known = rising.dtype.type(0), 0, 0
-    for t in range(places.size):
-        known = larger(known, slots[t] + 1)
+    zero, n_iter = rising.dtype.type(0), 0
     step = zero
     while True:
         # of the types that they have later: each further type is compiled apart
@@ -87,22 +85,16 @@ def take_steps(
         if not widest > tol or n_iter >= max_iter:
             return n_iter, -1, widest
         i = start + _first(rising[start:stop], top)
-        if slots[i] < 0:
-            if places.size == 0 or held[i] < 0:
-                return n_iter, i, widest
-            _copy(whole[held[i]], places, K[known])
-            slots[i], known = known, known + 1
+        if slots[i] < 0 and not _copied(i, K, slots, whole, places, held):
+            return n_iter, i, widest
         row_i = K[slots[i]]
         scale = rising.dtype.type(1.0 / widest)
         own = slice(start, stop)
         won = _gains(row_i[own], falling[own], diagonal[own], gains[own], diagonal[i], top, scale)
         # if all gains underflow: the pair of largest violation
         j = start + (_first(gains[own], won) if won > 0 else _first(falling[own], bottom))
-        if slots[j] < 0:
-            if places.size == 0 or held[j] < 0:
-                return n_iter, j, widest
-            _copy(whole[held[j]], places, K[known])
-            slots[j], known = known, known + 1
+        if slots[j] < 0 and not _copied(j, K, slots, whole, places, held):
+            return n_iter, j, widest
         row_j = K[slots[j]]
         floor = _FLAT * (abs(diagonal[i]) + abs(diagonal[j])) + 1e-300
         curvature = larger(diagonal[i] + diagonal[j] - 2 * np.float64(row_i[j]), floor)
@@ -111,12 +103,19 @@ def take_steps(
 
 
 @compiled
-def _copy(row, places, to):
+def _copied(i, K, slots, whole, places, held):
+    """Copy a missing row to the first free one of K if it is known; return whether it is."""
     small()
+    if places.size == 0 or held[i] < 0:
+        return False
+    free = 0
     for t in range(places.size):
-        to[t] = row[places[t]]
-    for t in range(places.size, to.size):
-        to[t] = 0
+        free = larger(free, slots[t] + 1)
+    row, to = whole[held[i]], K[free]
+    for t in range(to.size):
+        to[t] = row[places[t]] if t < places.size else 0
+    slots[i] = free
+    return True
 
 
 @functools.partial(compiled, inline=True)
