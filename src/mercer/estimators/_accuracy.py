@@ -157,7 +157,8 @@ def warn_inaccurate(
     if share > _LARGEST_GAP and model.dual_coef_.any():
         warn(
             f"{name} ended with a violation of {violation:.3g}, below tol = {tol:.3g}, but a relative gap of "
-            f"{share:.3g}; scale the features (StandardScaler), give X in float64, or a smaller tol.",
+            f"{share:.3g}, by which the objective may miss its optimum; give a smaller tol, or, where that does not "
+            "help, scale the features (StandardScaler) or give X in float64.",
             ConvergenceWarning,
         )
     warn_rounded(name, largest, np.linalg.norm(model.dual_coef_, axis=0).max(initial=0.0), tol)
