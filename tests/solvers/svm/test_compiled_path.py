@@ -99,7 +99,7 @@ def test_pairs_stop_before_their_slopes_cross_in_tight_clusters():
     K, C = np.float64(sign[:, None] == sign), 0.02
     coef, f = np.zeros(N), sign.copy()
     start_at_bounds(
-        known_rows(np.ones(N)), K, np.arange(N), coef, f, np.minimum(0, C * sign), np.maximum(0, C * sign), 0
+        known_rows(np.ones(N)), K, np.arange(N), coef, f, np.minimum(0, C * sign), np.maximum(0, C * sign), 0.0
     )
     assert coef.any()
     assert f[coef > 0].min() >= f[coef < 0].max()

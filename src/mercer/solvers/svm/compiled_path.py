@@ -9,7 +9,7 @@ import numpy as np
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import empty, larger, small, smaller
 from mercer.solvers.svm.rounds import PART, bias_and_violation, take_round
-from mercer.solvers.svm.smo import VECTORS, subtract
+from mercer.solvers.svm.smo import VECTORS, subtract_changes
 
 # A round lowers the violation to a share between these, after which the gap is checked.
 _LEAST, _MOST = 0.25, 0.9
@@ -52,7 +52,7 @@ def start_at_bounds(points, K, slots, coef, f, lower, upper, epsilon):
     for t in range(m):
         bound = larger(bound, larger(upper[t], -lower[t]))
         diagonal = larger(diagonal, abs(np.float64(points[6][t])))
-    rows, change, rising, falling = empty(m, np.int64), empty(m, np.float64), empty(m, np.int64), empty(m, np.int64)
+    before, rising, falling = empty(m, np.float64), empty(m, np.int64), empty(m, np.int64)
     while True:
         top = bottom = -np.inf
         for t in range(m):
@@ -66,6 +66,7 @@ def start_at_bounds(points, K, slots, coef, f, lower, upper, epsilon):
             return
         up = down = 0
         for t in range(m):
+            before[t] = coef[t]
             if coef[t] == 0 and upper[t] > 0 and f[t] - epsilon > middle + quarter and up < most:
                 rising[up] = t
                 up += 1
@@ -75,14 +76,7 @@ def start_at_bounds(points, K, slots, coef, f, lower, upper, epsilon):
         if up == 0 or down == 0:
             return
         _move_pairs(rising[:up], falling[:down], coef, lower, upper)
-        count = 0
-        for k in range(up):
-            rows[count], change[count] = slots[rising[k]], coef[rising[k]]
-            count += 1
-        for k in range(down):
-            rows[count], change[count] = slots[falling[k]], coef[falling[k]]
-            count += 1
-        subtract(K, rows[:count], change[:count], f)
+        subtract_changes(K, slots, coef, before, f)
 
 
 @compiled

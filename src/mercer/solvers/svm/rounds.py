@@ -7,7 +7,7 @@ import numpy as np
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
 from mercer.solvers.svm.on_demand import TOGETHER, add_rows, wanted_rows
-from mercer.solvers.svm.smo import LANES, VECTORS, load, offsets, subtract, take_steps
+from mercer.solvers.svm.smo import LANES, VECTORS, load, offsets, subtract_changes, take_steps
 
 # A round solves for all variables, or for those near the margin if they are at most this share.
 PART = 0.7
@@ -112,7 +112,7 @@ def take_round(points, K, spare, slots, used, dual, tol, least, limit, share=PAR
     f, coef, lower, upper, epsilon = dual
     m = f.size
     rising, falling, before = empty(m, K.dtype), empty(m, K.dtype), empty(m, np.float64)
-    places, rows, change = empty(m, np.int64), empty(m, np.int64), empty(m, np.float64)
+    places = empty(m, np.int64)
     top, bottom = load(f, coef, lower, upper, epsilon, rising, falling)
     if not top + bottom > tol:
         return 0, used
@@ -123,12 +123,7 @@ def take_round(points, K, spare, slots, used, dual, tol, least, limit, share=PAR
     steps, used = _round(
         points, K, spare, slots, used, places[:near], rising, falling, coef, lower, upper, epsilon, aim, limit
     )
-    count = 0
-    for t in range(m):
-        if coef[t] != before[t]:
-            rows[count], change[count] = slots[t], coef[t] - before[t]
-            count += 1
-    subtract(K, rows[:count], change[:count], f)
+    subtract_changes(K, slots, coef, before, f)
     return steps, used
 
 

@@ -37,9 +37,9 @@ def optimise(K, slots, diagonal, f, coef, lower, upper, epsilon, groups, tol, ma
     """
     rising, falling, before = np.empty(f.size), np.empty(f.size), coef.copy()
     load(f, coef, lower, upper, epsilon, rising, falling)
-    whole, none = K[:0], slots[:0]
+    none = slots[:0]
     found = take_steps(
-        K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, groups, whole, none, none, tol, max_iter
+        K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, groups, K[:0], none, none, tol, max_iter
     )
     for t in range(f.size):
         rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
@@ -58,14 +58,14 @@ def optimise(K, slots, diagonal, f, coef, lower, upper, epsilon, groups, tol, ma
 
 @functools.partial(compiled, flags=VECTORS)
 def take_steps(
-    K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, groups, whole, places, held, tol, max_iter
+    K, slots, diagonal, rising, falling, coef, lower, upper, epsilon, groups, source, places, held, tol, max_iter
 ):
     """Take SMO steps as `optimise` does, on slopes: ``rising`` and ``falling`` change in place.
 
     Each step takes the variable i of largest slope among those that may rise and, of those that may fall, the j with
     the largest gain (f_i - f_j)^2 / (K_ii + K_jj - 2 K_ij). It moves both until the pair is optimal or a bound is met.
-    O(m) per step. A missing row of K is copied from the columns ``places`` of the row ``held`` of ``whole`` if that is
-    not negative. Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6 (2005), WSS 2.
+    O(m) per step. A missing row of K is copied from the columns ``places`` of the row ``held`` of ``source`` if that
+    is not negative. Fan, Chen, Lin, *Working set selection using second order information*, JMLR 6 (2005), WSS 2.
     """
     wide()
     gains = empty(rising.size, np.float32)
@@ -85,7 +85,7 @@ def take_steps(
         if not widest > tol or n_iter >= max_iter:
             return n_iter, -1, widest
         i = start + _first(rising[start:stop], top)
-        if slots[i] < 0 and not _copied(i, K, slots, whole, places, held):
+        if slots[i] < 0 and not _copied(i, K, slots, source, places, held):
             return n_iter, i, widest
         row_i = K[slots[i]]
         scale = rising.dtype.type(1.0 / widest)
@@ -93,7 +93,7 @@ def take_steps(
         won = _gains(row_i[own], falling[own], diagonal[own], gains[own], diagonal[i], top, scale)
         # if all gains underflow: the pair of largest violation
         j = start + (_first(gains[own], won) if won > 0 else _first(falling[own], bottom))
-        if slots[j] < 0 and not _copied(j, K, slots, whole, places, held):
+        if slots[j] < 0 and not _copied(j, K, slots, source, places, held):
             return n_iter, j, widest
         row_j = K[slots[j]]
         floor = _FLAT * (abs(diagonal[i]) + abs(diagonal[j])) + 1e-300
@@ -103,7 +103,7 @@ def take_steps(
 
 
 @compiled
-def _copied(i, K, slots, whole, places, held):
+def _copied(i, K, slots, source, places, held):
     """Copy a missing row to the first free one of K if it is known; return whether it is."""
     small()
     if places.size == 0 or held[i] < 0:
@@ -111,7 +111,7 @@ def _copied(i, K, slots, whole, places, held):
     free = 0
     for t in range(places.size):
         free = larger(free, slots[t] + 1)
-    row, to = whole[held[i]], K[free]
+    row, to = source[held[i]], K[free]
     for t in range(to.size):
         to[t] = row[places[t]] if t < places.size else 0
     slots[i] = free
@@ -225,6 +225,18 @@ def subtract(K, rows, weights, f):
             for t in range(g.size):
                 g[t] -= w * np.float64(row[t])
             k += 1
+
+
+@compiled
+def subtract_changes(K, slots, coef, before, f):
+    """Subtract the products of K with the changes of the coefficients from ``f`` (m,), in float64."""
+    small()
+    count, rows, change = 0, empty(f.size, np.int64), empty(f.size, np.float64)
+    for t in range(f.size):
+        if coef[t] != before[t]:
+            rows[count], change[count] = slots[t], coef[t] - before[t]
+            count += 1
+    subtract(K, rows[:count], change[:count], f)
 
 
 @compiled
