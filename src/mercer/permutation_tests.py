@@ -208,7 +208,7 @@ def _checked(n_permutations, random_state):
 
 def _gram(X, kernel, name):
     if kernel.tags.points == "rows" and len(getattr(X, "shape", (0, 0))) == 1:
-        raise ValueError(f"{name} must have two dimensions, got shape {X.shape}; give {name}.reshape(-1, 1).")
+        raise ValueError(f"{name} must have two dimensions, got shape {X.shape}; give np.reshape({name}, (-1, 1)).")
     X = kernel.admit(X, name)
     return Gram(kernel.resolve(X), X)
 

@@ -29,7 +29,7 @@ def test_kernels_mean_themselves_and_functions_become_kernels():
 
 
 def test_other_names_are_refused_with_the_five_names():
-    with pytest.raises(ValueError, match=r"kernel = 'rfb' must be one of \['linear', .*'rbf'.*mercer.Laplacian"):
+    with pytest.raises(ValueError, match=r"kernel = 'rfb' must be one of \['linear', .*'rbf'.*mercer.Gaussian"):
         as_kernel("rfb")
 
 

@@ -55,9 +55,7 @@ class ClassificationProblem(SupportVectorEstimator, ClassifierMixin):
         rows = np.flatnonzero(weights > 0)
         classes, codes = np.unique(y[rows], return_inverse=True)
         if len(classes) == 1:
-            raise ValueError(
-                f"{name} needs at least two classes, got one class, {classes[0]}, among rows of positive weight."
-            )
+            raise one_class(name, classes[0], sample_weight)
         factors = class_weights(self.class_weight, classes, y[rows], weights[rows])
         rows = rows[np.argsort(codes, kind="stable")]
         kernel, points = self._positive_points(X, None if sample_weight is None else weights, rows)
@@ -227,6 +225,12 @@ def store_coefficients(model: Any, problem: Problem, coef: Array, biases: Array)
     model.n_support_ = np.bincount(codes[used], minlength=len(problem.classes))
     model.dual_coef_ = packed[used].astype(problem.dtype)
     model.intercept_ = biases.astype(problem.dtype)
+
+
+def one_class(name: str, label: Any, sample_weight: Any) -> ValueError:
+    """Return the error of labels of one class."""
+    where = "" if sample_weight is None else ", among rows of positive weight"
+    return ValueError(f"{name} needs at least two classes, got one class, {label}{where}.")
 
 
 def class_weights(class_weight: dict[Any, float] | str | None, classes: Array, y: Array, sample_weight: Array) -> Array:

@@ -5,7 +5,8 @@ from typing import Any
 
 # The remedy follows "SVC has no parameter gamma; ".
 REMEDIES = {
-    "gamma": "it belongs to the kernel: kernel=mercer.Gaussian(gamma=...), or kernel__gamma in a search.",
+    "gamma": "it belongs to the kernel: kernel=mercer.Gaussian(gamma=...), or kernel__gamma in a search (in a "
+    "pipeline, step__kernel__gamma).",
     "degree": "it belongs to the kernel: kernel=mercer.Polynomial(degree=...), or kernel__degree in set_params.",
     "coef0": "it belongs to the kernel: kernel=mercer.Polynomial(coef0=...), or kernel__coef0 in set_params.",
     "kernel_params": "they belong to the kernel: kernel=mercer.Gaussian(gamma=...), or a function of two blocks.",

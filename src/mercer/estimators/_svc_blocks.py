@@ -15,7 +15,7 @@ from mercer._compute.points import widened
 from mercer._compute.saved import Saved
 from mercer._compute.threads import limit_threads
 from mercer.estimators._base import in_float64, require_rows
-from mercer.estimators._classifier import class_weights
+from mercer.estimators._classifier import class_weights, one_class
 from mercer.estimators._rows import as_labels
 from mercer.solvers._certify import Certificate, certify, total
 from mercer.solvers.svm import one_vs_one
@@ -56,9 +56,7 @@ def columns_of(model: Any, blocks: Any, y: ArrayLike, sample_weight: Any) -> Col
     weights = check_weights("sample_weight", sample_weight, len(y))
     classes = np.unique(y[weights > 0])
     if len(classes) == 1:
-        raise ValueError(
-            f"{name} needs at least two classes, got one class, {classes[0]}, among rows of positive weight."
-        )
+        raise one_class(name, classes[0], sample_weight)
     # rows of weight 0 may be of another class
     codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)
     return Columns(classes, codes, weights)

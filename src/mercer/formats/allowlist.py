@@ -8,6 +8,7 @@ from typing import Any
 
 from mercer import estimators, kernels
 from mercer.formats.fitted_expansion import FittedExpansion
+from mercer.formats.metadata_requests import ATTRIBUTE
 from mercer.invariance import Flow, InvariantMap, Projected, TangentFeatures, Thickening
 from mercer.kernels import graphs, sequences, sets, strings
 from mercer.maps.coordinates import Coordinates
@@ -58,8 +59,8 @@ SCIKIT_LEARN |= dict.fromkeys(("LinearSVC", "LinearSVR"), "svm")
 
 # Attributes that no prediction needs: functions, and sums over points that only ``partial_fit`` continues.
 LEFT_OUT = ("scorer_", "_skl_callbacks", "_moments")
-# Whether a transformer returns tables, whose columns the next step expects by name.
-_OUTPUT = "_sklearn_output_config"
+# Whether a transformer returns tables, whose columns the next step expects by name; and what set_fit_request sets.
+_SETTINGS = "_sklearn_output_config", ATTRIBUTE
 _FITTED = re.compile(r"[A-Za-z][A-Za-z0-9_]*_")
 _PRIVATE = re.compile(r"_[a-z][a-z0-9_]*")
 
@@ -101,7 +102,7 @@ def is_storable_estimator(thing: Any) -> bool:
 
 def is_fitted_attribute(cls: type[Any], name: str) -> bool:
     """Return whether a file may set an attribute: one that fits set and that the class itself does not define."""
-    private = name == _OUTPUT or (_PRIVATE.fullmatch(name) and cls.__name__ not in SCIKIT_LEARN)
+    private = name in _SETTINGS or (_PRIVATE.fullmatch(name) and cls.__name__ not in SCIKIT_LEARN)
     if not (private or _FITTED.fullmatch(name)):
         return False
     defined = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)

@@ -15,6 +15,7 @@ from mercer.expansion import Expansion
 from mercer.formats import allowlist
 from mercer.formats.consistency import require, require_consistent
 from mercer.formats.encoder import DEEPEST, SCALARS, WIDEST
+from mercer.formats.metadata_requests import ATTRIBUTE, set_requests
 from mercer.kernels.base import Kernel
 from mercer.kernels.shorthand import as_kernel
 
@@ -176,6 +177,7 @@ class Decoder:
             allowed = allowlist.is_fitted_attribute(cls, attribute) and attribute not in allowlist.LEFT_OUT
             require(allowed, f"{name} has no attribute {_short(attribute)} that a file may set")
         model = cls(**params)
+        set_requests(model, state.pop(ATTRIBUTE, {}))
         vars(model).update(state)
         return require_consistent(model)
 

@@ -22,6 +22,7 @@ from mercer._compute.objects import Objects
 from mercer._compute.table import Table
 from mercer.expansion import Expansion
 from mercer.formats import allowlist
+from mercer.formats.metadata_requests import ATTRIBUTE, requests_of
 from mercer.kernels.base import Kernel
 
 # Far deeper than any model, and far from Python's recursion limit.
@@ -35,8 +36,11 @@ _POINTS = ("support_vectors_", "landmarks_")
 _INTEGERS = range(-(2**63), 2**64)
 _IS_CODE = (
     "which is code; a model file holds data only. Use a kernel of closed form (mercer.Gaussian, ...), save the part "
-    "that predicts (estimator_ of VirtualSupportVectors), or pickle for yourself alone."
+    "that predicts (estimator_ of VirtualSupportVectors), or use joblib, for functions of a module and files of your own."
 )
+
+
+_SEED = " Use an integer or None as random_state."
 
 
 class Unstorable(TypeError):
@@ -113,7 +117,7 @@ def _encode(value, into):
         )
     return into.refuse(
         f"a model file cannot hold the type {type(value).__module__}.{name}; it holds numbers, strings, arrays, "
-        "kernels, expansions and records of Mercer. Use an integer or None as random_state."
+        f"kernels, expansions and records of Mercer.{_SEED if name in ('RandomState', 'Generator') else ''}"
     )
 
 
@@ -229,6 +233,8 @@ def _encode_estimator(value, into):
         params = {name: each for name, each in own.items() if not _is_same(each, defaults[name])}
         state = {name: each for name, each in state.items() if allowlist.is_fitted_attribute(cls, name)}
     into.points += [state[name] for name in _POINTS if name in state]
+    if ATTRIBUTE in state:
+        state[ATTRIBUTE] = requests_of(value)
     for name in state:
         if not allowlist.is_fitted_attribute(cls, name):
             into.refuse(f"{name} is not an attribute that fit sets; delete it before saving.")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 _MEDIAN_ROWS = 1000
+# The rule of scikit-learn that is a number of its own.
+_AUTO = {"auto": ', such as 1 / d, which is scikit-learn\'s "auto"'}
 # Number of points that are compared, and the step of the part of them that is compared first.
 _DEGENERATE_ROWS, _PART = 64, 4
 # Smallest normal number.
@@ -27,7 +29,9 @@ def check(name: str, value: float | str) -> None:
     """Raise unless the parameter is a positive number, "scale" or "median"."""
     if isinstance(value, str):
         if value not in _RULES:
-            raise ValueError(f'{name} = {value!r} must be "scale", "median" or a positive number.')
+            raise ValueError(
+                f'{name} = {value!r} must be "scale", "median" or a positive number{_AUTO.get(value, "")}.'
+            )
         return
     check_positive(name, value)
 

@@ -114,9 +114,10 @@ class Gaussian(InverseSquaredWidth, Radial):
     def __new__(cls, *values: Any, **named: Any) -> Self:
         for name in _WIDTHS:
             if name in named and name not in cls.__dataclass_fields__:
+                kernlab = ", or gamma = sigma where the kernel is exp(-sigma |x - z|^2), as in kernlab"
                 raise TypeError(
                     f"{cls.__name__} has no parameter {name}; give gamma = 1 / (2 {name}^2), for a standard deviation "
-                    f"{name}, or gamma = {name} where the kernel is exp(-{name} |x - z|^2), as in kernlab."
+                    f"{name}{kernlab if name == 'sigma' else ''}."
                 )
         return super().__new__(cls, *values, **named)
 

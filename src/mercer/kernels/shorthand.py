@@ -32,7 +32,7 @@ def as_kernel(kernel: KernelLike, name: str = "kernel") -> Kernel:
         if kernel not in _NAMES:
             raise ValueError(
                 f"{name} = {kernel!r} must be one of {sorted(_NAMES)} or a kernel; "
-                "pass other kernels as objects, such as mercer.Laplacian(0.1)."
+                "the Gaussian kernel is 'rbf' or mercer.Gaussian(0.1); pass others as objects, too."
             )
         return _NAMES[kernel]
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
