@@ -1,7 +1,7 @@
 """Memory and time of fits beside `mercer.plan`: settings of at least 200 MB, each in a process of its own.
 
 Standard normal rows in 10 dimensions, two classes for classifiers and a sine for regressions, Gaussian kernel, gamma
-0.1 unless it is said. "map" are float32 rows in a memory map, "4 y" four targets. Memory is beyond the interpreter
+0.1 unless it is said. "map" are rows in a memory map, "4 y" four targets. Memory is beyond the interpreter
 after a small fit and the rows, looked at every 20 milliseconds; pages of a file do not count.
 Seconds are those of the processor with one thread, of the fit and of the calibration of the plan, so that other
 processes change them little.
@@ -73,7 +73,7 @@ def child(k):
     values = np.sin(X[:, :4] if kind == "4 y" else X[:, 0])
     values += 0.1 * rng.standard_normal(values.shape)
     y = (values > 0).astype(int) if isinstance(model, (mc.SVC, mc.KernelFisher)) else values
-    if kind in ("float32", "map"):
+    if kind == "float32":
         X = X.astype(np.float32)
     if kind == "map":
         X = mapped(X)

@@ -234,8 +234,10 @@ def test_rules_are_resolved_to_inverse_squares_or_lengths():
 
 @pytest.mark.parametrize("name", ["sigma", "length", "length_scale", "bandwidth"])
 def test_another_name_of_the_width_of_a_gaussian_kernel_is_refused_with_its_formula(name):
-    with pytest.raises(TypeError, match=rf"Gaussian has no parameter {name}; give gamma = 1 / \(2 {name}\^2\)"):
+    message = rf"Gaussian has no parameter {name}; give gamma = 1 / \(2 {name}\^2\)"
+    with pytest.raises(TypeError, match=message) as refused:
         mc.Gaussian(**{name: 1.5})
+    assert ("kernlab" in str(refused.value)) == (name == "sigma")
     # scikit-learn has this length scale
     value = mc.Gaussian(1 / (2 * 1.5**2))(X)
     np.testing.assert_allclose(value, RBF(1.5)(X), rtol=1e-12)

@@ -26,9 +26,16 @@ _ALL, _FEW, _FACTOR = 7, 3, 2
 # Arrays of residuals, and blocks of columns, in a Lanczos step.
 _RESIDUALS, _BLOCKS = 3, 5
 # Products of Lanczos, and steps of conjugate gradients, that are typical; both depend on the data.
-_PRODUCTS, _STEPS, _LANDMARK_STEPS = 10, 30, 25
+_PRODUCTS, _STEPS, _LANDMARK_STEPS = 16, 30, 20
+# Kernel values in whose time the matrices of a Cholesky factor are written, for each entry, and a linear SVC passes
+# over its coordinates, for each of them.
+_WRITTEN, _PASSES = 6, 40
 # Steps of a search for bandwidths and a ridge on all points, and their operations for n^3.
 _SEARCH_STEPS, _SEARCH_FLOPS = 20, {"marginal_likelihood": 30.0, "loo": 80.0}
+# Arrays of the size of its coordinates.
+_COORDINATES = 3.6
+# Operations for m^3 of the triangles of a preconditioner over m landmarks.
+_TRIANGLES = 4.0
 # Operations for n m^2 over m landmarks: of a scatter from kernel values, or coordinates, 1 or 3; of a linear system.
 _SCATTER, _EQUATIONS = 1.5, 3.0
 # Points whose coordinates, and whose leverage scores, are in memory at a time, and arrays of their size.
@@ -173,7 +180,7 @@ def _kernel_pca(model, n):
     check_components(model.n_components)
     m, k, memory = _number(model.landmarks), model.n_components, parse_memory(model.memory)
     if m is not None and m < n or _is_given(model.landmarks):
-        return _over_landmarks(_rule(model), n, m, _ALL + 2, _SCATTER)
+        return _over_landmarks(_rule(model), n, m, _ALL + 2.5, _SCATTER)
     if k is None or lanczos.is_dense(n, k if k >= 1 else 1):
         every = k is None or k < 1 or 8 * k >= n
         wanted = "all components are wanted" if k is None else f"n_components = {k} is not below n / 8"
@@ -200,17 +207,17 @@ def _kernel_pca(model, n):
     return Need("lazy", basis, reason, values, flops, instead=_FEWER_COMPONENTS, assumed=assumed)
 
 
-def _least_squares(model, n):
+def _least_squares(model, n, matrices=_ALL - 2, tiles=_TILES):
     m, memory = _number(model.landmarks), parse_memory(model.memory)
     if m is not None and m < n or _is_given(model.landmarks):
-        return _over_landmarks(_rule(model), n, m, _ALL + 1, _EQUATIONS)
+        return _over_landmarks(_rule(model), n, m, matrices, _EQUATIONS, tiles)
     alpha = getattr(model, "alpha", 1.0)
     check_alpha(alpha)
     if not alpha:
         return _dense(n, _ALL, "alpha = 0 needs all eigenvectors")
     if 16 * n * n <= memory:
         need = _dense(n, _FACTOR, f"two matrices fit memory = {human_bytes(memory)}")
-        return Need(need.route, need.bytes, need.reason, float(n) ** 2, float(n) ** 3 / 3)
+        return Need(need.route, need.bytes, need.reason, (_WRITTEN + 1.0) * n * n, float(n) ** 3 / 3)
     r = preconditioner_rank(n, memory)
     reason = f"two matrices exceed memory = {human_bytes(memory)}"
     values, assumed = (_STEPS + 1.0) * n * n / 2 + n * r, f"{_STEPS} steps"
@@ -219,7 +226,7 @@ def _least_squares(model, n):
 
 def _ridge(model, n):
     check_tune(model.tune, model.landmarks)
-    need, m = _least_squares(model, n), _number(model.landmarks)
+    need, m = _least_squares(model, n, _ALL + 1, 0), _number(model.landmarks)
     if model.tune is not None:
         flops, values = _SEARCH_FLOPS[model.tune] * n**3, 2.0 * _SEARCH_STEPS * n * n
         reason, assumed = "matrices of a search", f"{_SEARCH_STEPS} steps"
@@ -236,7 +243,7 @@ def _ridge(model, n):
         max(own, held),
         reason,
         values + steps,
-        flops + 4.0 * steps + 8.0 * m**3,
+        flops + 4.0 * steps + _TRIANGLES * m**3,
         0.0,
         own,
         _FEWER_LANDMARKS,
@@ -248,7 +255,7 @@ def _kernel_map(model, n):
     m = _number(model.landmarks)
     if model.landmarks is None:
         return _dense(n, _ALL, "landmarks = None needs all eigenvectors")
-    return _over_landmarks(_rule(model), n, min(m, n), _ALL + 2, _SCATTER)
+    return _over_landmarks(_rule(model), n, min(m, n), _ALL + 2.5, _SCATTER)
 
 
 def _nystroem(model, n):
@@ -259,7 +266,7 @@ def _nystroem(model, n):
         check_integer("n_components", model.n_components)
     m = min(count_points(model.landmarks) if given else model.n_components, n)
     held, values, flops = _selection("given" if given else model.landmarks, n, m)
-    own, reason = 8 * _ALL * m * m, f"{m} landmarks span the features"
+    own, reason = 8 * (_ALL + 1) * m * m, f"{m} landmarks span the features"
     return Need(
         "landmarks", max(own, held), reason, values + float(m) ** 2, flops, float(m) ** 3, own, _FEWER_LANDMARKS
     )
@@ -269,13 +276,16 @@ def _svc(model, n):
     m, memory = _number(model.landmarks), parse_memory(model.memory)
     if m is not None and m < n or _is_given(model.landmarks):
         need = _over_landmarks(_rule(model), n, m, _ALL, _EQUATIONS)
-        coordinates = 8 * m * (6 * n + m)
-        return replace(need, bytes=max(need.bytes, coordinates), matrices=None, cubes=float(m) ** 3)
+        coordinates = int(8 * m * (_COORDINATES * n + m)) + _SMALL_MEMORY
+        n_bytes, values = max(need.bytes, coordinates), need.values + float(_PASSES) * n * m
+        return replace(need, bytes=n_bytes, matrices=None, values=values, cubes=float(m) ** 3)
     whole = 4 * n * n
-    values = "the number of kernel rows depends on the data: seconds assume half of them"
+    assumed = "half of the kernel rows; the data decide how many are needed, and whether less memory is"
     if whole <= memory:
-        return Need("stored", whole, f"all kernel values fit memory = {human_bytes(memory)}; {values}", n * n / 2.0)
-    return Need("lazy", memory, f"kernel values exceed memory = {human_bytes(memory)}; {values}, twice", float(n) ** 2)
+        reason = f"all kernel values fit memory = {human_bytes(memory)}"
+        return Need("stored", whole, reason, n * n / 2.0, assumed=assumed)
+    reason = f"kernel values exceed memory = {human_bytes(memory)}"
+    return Need("lazy", memory, reason, n * n / 2.0, assumed=assumed)
 
 
 _NEEDS = {
@@ -292,14 +302,14 @@ def _dense(n, matrices, reason):
     return Need("dense", 8 * matrices * n * n, reason, 2.0 * n * n, 0.0, float(n) ** 3)
 
 
-def _over_landmarks(rule, n, m, matrices, per_square):
+def _over_landmarks(rule, n, m, matrices, per_square, tiles=0):
     """Return what a model over m landmarks takes: the eigenproblems of two matrices of order m, and coordinates.
 
     ``per_square`` are the operations for n m^2.
     """
     held, values, flops = _selection(rule, n, m)
     own, reason = 8 * matrices * m * m, f"{m} landmarks span the solution"
-    n_bytes = max(own, 8 * m * (_FACTOR * m + _TILES * min(n, _ROWS)), held)
+    n_bytes = max(own + 8 * m * tiles * min(n, _ROWS), held)
     return Need(
         "landmarks",
         n_bytes,
@@ -352,7 +362,7 @@ def _is_given(landmarks):
 
 @functools.lru_cache(maxsize=64)
 def _rates(kernel, d):
-    """Return seconds per kernel value in a product, per operation of a product, and per n^3 of an eigenproblem."""
+    """Return seconds per kernel value in a product, operation of a product, and n^3 of an eigenproblem."""
     rng = np.random.default_rng(0)
     A, S = rng.standard_normal((_ORDER, _ORDER)), rng.standard_normal((_SMALL, _SMALL))
     S = S + S.T

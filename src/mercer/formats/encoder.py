@@ -36,7 +36,7 @@ _POINTS = ("support_vectors_", "landmarks_")
 _INTEGERS = range(-(2**63), 2**64)
 _IS_CODE = (
     "which is code; a model file holds data only. Use a kernel of closed form (mercer.Gaussian, ...), save the part "
-    "that predicts (estimator_ of VirtualSupportVectors), or use joblib, for functions of a module and files of your own."
+    "that predicts (estimator_ of VirtualSupportVectors), or use joblib for functions of a module and your own files."
 )
 
 

@@ -171,7 +171,8 @@ def jittered(K: Array, name: str = "the matrix") -> tuple[Array, float]:
     mean = float(np.trace(K, dtype=np.float64)) / len(K)
     jitter, most = 0.0, _MOST_JITTER * mean
     while jitter <= most:
-        L = K.copy(order="F")
+        # rows and columns of a symmetric array are the same; a copy in other order takes four times as long
+        L = (K if K.flags.f_contiguous else K.T).copy(order="F")
         np.fill_diagonal(L, L.diagonal() + np.asarray(jitter, K.dtype))
         try:
             # seconds for large matrices
