@@ -1,7 +1,7 @@
 """Selection of C and gamma: SVCCV beside scikit-learn's GridSearchCV, on the same folds, and beside liquidSVM.
 
     python benchmarks/svc_cv.py --n 10000 --d 10 --cs 50 --folds 10 --share 0.06
-    python benchmarks/svc_cv.py --n 1000 --sets covtype,letter,usps,ijcnn1,mnist
+    python benchmarks/svc_cv.py --n 1000 --sets covtype,letter,usps,ijcnn1,mnist [--draws 10]
 
 The peer is timed on a share of the grid: evenly spaced values of C, at least three, all folds, two processes. The time
 for the other values is interpolated in log C. Times are those of `fit` without the refit, after one small fit of each
@@ -12,6 +12,7 @@ fits alternate and figures are the least processor time of each system on one th
 selection of liquidSVM included. Mercer's time on all threads is that of the clock. liquidSVM 1.0.1 is optional, and not
 in any list of requirements because of its licence (AGPL): ``pip install --no-build-isolation liquidSVM`` with g++ and
 setuptools < 70. It solves without an intercept, so test errors on n other rows are printed beside the times.
+With ``--draws`` only test errors are compared, over random draws of training rows from 4 n rows; the others are tested.
 """
 
 import argparse
@@ -117,6 +118,29 @@ def beside_liquidsvm(names, n, repeat):
         print(f"{name:8} n {len(y)}  {'; '.join(parts)} (+- {deviation:.4f}){ratio}; {spent:.2f} s", flush=True)
 
 
+def over_draws(names, n, draws):
+    """Print a line for each set: mean test errors, their mean difference, and the standard error of one of them."""
+    if reason := without_liquidsvm():
+        print(reason)
+        return
+    for name in names:
+        X, y, new, new_y = halved(name, 2 * n)
+        X, y, errors = np.concatenate([X, new]), np.concatenate([y, new_y]), []
+        for seed in range(draws):
+            order = np.random.default_rng(seed).permutation(len(y))
+            train, test = order[:n], order[n:]
+            gammas, Cs = 4.0 ** np.arange(-2, 3) / (X.shape[1] * X[train].var()), np.logspace(-2, 3, 10)
+            found = (search(X[train], y[train], X[test], gammas, Cs)[0] for search in (our_search, liquid_search))
+            errors.append([100 * np.mean(labels != y[test]) for labels in found])
+        (ours, theirs), change = np.mean(errors, axis=0), np.diff(errors, axis=1)
+        spread, deviation = change.std(ddof=1) / np.sqrt(draws), np.sqrt(ours * (100 - ours) / len(test))
+        print(
+            f"{name:8} n {n}  {ours:.2f} and {theirs:.2f} %, difference {ours - theirs:+.2f} +- {spread:.2f}; "
+            f"one error +- {deviation:.2f}",
+            flush=True,
+        )
+
+
 def main():
     """Print one JSON line, or a line for each set."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -130,7 +154,11 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--sets", help="sets on which SVCCV is timed beside liquidSVM")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--draws", type=int, help="random draws over which test errors are compared")
     options = parser.parse_args()
+    if options.sets and options.draws:
+        over_draws(options.sets.split(","), options.n, options.draws)
+        return
     if options.sets:
         beside_liquidsvm(options.sets.split(","), options.n, options.repeat)
         return
