@@ -5,7 +5,16 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge as Reference
 
 import mercer as mc
-from mercer.solvers.ridge import loo_residuals, normal_residuals, posterior, restricted, ridge, variance
+from mercer.solvers.ridge import (
+    loo_residuals,
+    normal_equations,
+    normal_residuals,
+    orthonormal_basis,
+    posterior,
+    restricted,
+    ridge,
+    variance,
+)
 
 rng = np.random.default_rng(0)
 X, NEW, Y = rng.standard_normal((60, 3)), rng.standard_normal((20, 3)), rng.standard_normal((60, 2))
@@ -148,6 +157,29 @@ def test_float32_stays_float32():
         assert found.expansion.coef.dtype == np.float32
         np.testing.assert_allclose(found.expansion(NEW.astype(np.float32)), wide.expansion(NEW), atol=2e-3)
     assert posterior(narrow, 0.1).coef.dtype == np.float32
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+def test_sums_of_float32_kernel_values_give_the_normal_equations_of_an_orthonormal_basis(weights):
+    points = X.astype(np.float32)
+    Q = orthonormal_basis(mc.features(GAUSSIAN, points[:40]), "1GB")
+    # more digits than the sums, from the same values
+    values = np.asarray(mc.features(GAUSSIAN, points[:40])(points), np.longdouble)
+    w = np.ones(60) if weights is None else weights
+    F = values @ np.asarray(Q.dense_coef(), np.longdouble)
+    sums = normal_equations(mc.features(GAUSSIAN, points[:40]), points, Y, weights).along(Q.dense_coef())
+    np.testing.assert_allclose(sums.matrix, (F.T * w) @ F, atol=1e-9 * w.sum())
+    np.testing.assert_allclose(sums.right, (F.T * w) @ Y, atol=1e-9 * w.sum())
+    np.testing.assert_array_equal(sums.matrix, sums.matrix.T)
+
+
+def test_a_float32_fit_over_landmarks_is_stationary_for_its_own_kernel_values():
+    points = X.astype(np.float32)
+    onto = mc.features(GAUSSIAN, points[:25])
+    psi = restricted(mc.features(GAUSSIAN, points), onto, Y, 0.1, WEIGHTS).expansion
+    K, M = np.asarray(onto(points), np.float64), np.asarray(onto(points[:25]), np.float64)
+    slope = K.T @ (WEIGHTS[:, None] * (K @ psi.coef - Y)) + 0.1 * M @ psi.coef
+    assert np.abs(slope).max() < 1e-4 * np.abs(K.T @ (WEIGHTS[:, None] * Y)).max()
 
 
 def test_matrices_beyond_the_memory_limit_are_refused():

@@ -38,8 +38,6 @@ _IS_CODE = (
     "which is code; a model file holds data only. Use a kernel of closed form (mercer.Gaussian, ...), save the part "
     "that predicts (estimator_ of VirtualSupportVectors), or use joblib for functions of a module and your own files."
 )
-
-
 _SEED = " Use an integer or None as random_state."
 
 

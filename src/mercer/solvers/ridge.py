@@ -4,7 +4,7 @@ Weights w_i count repetitions: a weight of 2 equals a repeated point, a weight o
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -108,7 +108,11 @@ def over_landmarks(
     m, name = len(onto), f"the kernel matrix of {len(onto)} landmarks"
     if restricted_bytes(m) <= parse_memory(memory):
         Q = orthonormal_basis(onto, memory)
-        sums = blocks.total(normal_equations, Q, Y, weights)
+        if InnerProducts(onto).dtype == np.float32:
+            # the rounding of float64 sums, times the condition of Q, is below that of float32 values
+            sums = blocks.total(normal_equations, features(Q.kernel, Q.points), Y, weights).along(Q.coef)
+        else:
+            sums = blocks.total(normal_equations, Q, Y, weights)
         found, unexplained = _direct(Q, sums, alpha)
         if alpha <= np.finfo(np.float64).eps * sums.square:
             warn_if_ignored(alpha, *_spread(onto, memory), unexplained, name)
@@ -188,6 +192,14 @@ class NormalEquations:
     def __add__(self, other: Any) -> Any:
         names = "matrix", "right", "square", "targets"
         return NormalEquations(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    def along(self, coef: Array) -> Any:
+        """Return the sums for combinations of the vectors, a third of the operations of sums of their values."""
+        with threaded_blas(2 * coef.size * len(coef)):
+            matrix = coef.T @ self.matrix @ coef
+        # symmetric to the last bit
+        mirror(matrix, 0, len(matrix))
+        return replace(self, matrix=matrix, right=coef.T @ self.right)
 
 
 def normal_equations(Q: Any, points: Any, Y: Any, weights: Array | None = None) -> Any:
