@@ -57,6 +57,13 @@ def test_the_score_of_a_regressor_is_r2(global_random_seed):
     assert seen.changed == np.mean(np.abs(new - old) > 0.1 * old.std())
 
 
+def test_the_score_of_several_targets_is_their_mean_r2(global_random_seed):
+    y, old, new = np.random.default_rng(global_random_seed).normal(size=(3, 50, 2)) * [1.0, 10.0]
+    seen = measure(_Constant(old), _Constant(new), None, y)
+    assert seen.score_before == pytest.approx(r2_score(y, old))
+    assert seen.score_after == pytest.approx(r2_score(y, new))
+
+
 def test_coordinates_are_compared_with_the_original_ones_whatever_the_labels(global_random_seed):
     old, new = np.random.default_rng(global_random_seed).normal(size=(2, 50, 3))
     seen = measure(_Coordinates(old), _Coordinates(new), None, np.zeros(50))

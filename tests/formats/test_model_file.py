@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
 from tests.formats.golden import make
@@ -354,3 +354,12 @@ def test_models_with_functions_are_refused_by_the_place_of_the_function(tmp_path
         model = mc.SVC(kernel=kernel).fit(["a", "bb", "ccc"], [0, 1, 1])
         with pytest.raises(TypeError, match=r"SVC\.kernel.*\.A: function is a Python function, which is code"):
             mc.save(model, tmp_path / "model")
+
+
+@pytest.mark.parametrize("inner", [Ridge(), LinearRegression(), Lasso(0.01), ElasticNet(0.01)], ids=repr)
+def test_a_linear_model_of_float32_rows_is_stored_with_its_scalar_intercept(inner, tmp_path):
+    rows = X.astype(np.float32)
+    model = mc.Kernelized(inner, make.K).fit(rows, make.TWO.astype(float))
+    mc.save(model, tmp_path / "model")
+    loaded = mc.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(rows), model.predict(rows))

@@ -102,6 +102,14 @@ def test_a_constant_is_one_feature():
         mc.Constant(-1.0)
 
 
+@pytest.mark.parametrize("kernel", [mc.Constant(2.0), 2 * mc.Constant(1.0), mc.Normalized(mc.Constant(3.0))], ids=str)
+def test_constants_take_tables(kernel):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0.5, 0.0, 1.0]})
+    np.testing.assert_array_equal(kernel(table, table[:2]), kernel(X[:3], X[:2]))
+    np.testing.assert_array_equal(kernel(table), kernel(X[:3]))
+
+
 INNER = {
     "constant": mc.Constant(2.0),
     "sum": mc.Polynomial(2) + G,

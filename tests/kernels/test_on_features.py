@@ -94,3 +94,12 @@ def test_a_model_file_stores_both_kernels(tmp_path):
     loaded = mc.load(tmp_path / "model")
     assert loaded.kernel_ == model.kernel_
     np.testing.assert_array_equal(loaded.transform(WORDS), model.transform(WORDS))
+
+
+def test_gradients_are_0_where_a_negative_squared_distance_counts_as_0():
+    kernel = mc.OnFeatures(mc.Gaussian(1.0), mc.Sigmoid(1.0, 1.0))
+    X, step = np.linspace(-3, 3, 25)[:, None], 1e-6
+    Z = np.array([[1.0]])
+    slope = (kernel(X + step, Z) - kernel(X - step, Z)) / (2 * step)
+    assert np.any(kernel(X, Z)[X[:, 0] != 1] == 1)
+    np.testing.assert_allclose(kernel.vjp(X, Z, np.ones((25, 1))), slope, atol=1e-7)

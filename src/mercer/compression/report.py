@@ -206,7 +206,7 @@ def measure(before: Any, after: Any, X: Array | None, y: Array | None = None) ->
     labelled = is_classifier(before) or is_outlier_detector(before)
     learns = is_classifier(before) or not (labelled or hasattr(before, "transform"))
     truth = np.asarray(y) if y is not None and learns else old
-    lost = [_losses(each, truth, labelled) for each in (old, new)]
+    lost = [_losses(each, truth, labelled, learns) for each in (old, new)]
     moved = old != new if labelled else _squares(new - old) > _MOVED**2 * _variance(old)
     n = len(lost[0])
     scores = [1 - each.mean() for each in lost]
@@ -225,11 +225,14 @@ def answers(model: Any, X: Array | None) -> Array:
     return model.transform(X) if hasattr(model, "transform") else model.predict(X)
 
 
-def _losses(found, truth, labelled):
-    """Return the loss of each row; the score is 1 minus their mean."""
+def _losses(found, truth, labelled, targets):
+    """Return the loss of each row; the score is 1 minus their mean: for targets the mean R^2, as scikit-learn's."""
     if labelled:
         return (found != truth).astype(float)
-    return _squares(np.asarray(found, np.float64) - truth) / _variance(truth)
+    found, truth = (np.asarray(each, np.float64).reshape(len(truth), -1) for each in (found, truth))
+    if not targets:
+        return _squares(found - truth) / _variance(truth)
+    return np.mean([_squares(a - b) / _variance(b) for a, b in zip(found.T, truth.T, strict=True)], axis=0)
 
 
 def _squares(values):

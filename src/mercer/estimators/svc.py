@@ -269,7 +269,7 @@ class SVC(SupportVectorClassifier, BaseEstimator):
         first, second = (name_mean(problem, found.dual.points, sign * found.coef) for sign in (1, -1))
         distance, unit = found.numbers["distance"], found.numbers["unit"]
         return (
-            f"C = inf needs classes that can be separated: {first} and {second} are {distance:.3g} apart in feature "
-            f"space, where the means of the classes are {unit:.3g} apart, and no margin is wider than half of that. "
-            "Give a finite C."
+            f"C = inf needs classes that can be separated, by more than rounding: {first} and {second} are "
+            f"{distance:.3g} apart in feature space, where the means of the classes are {unit:.3g} apart, and no "
+            "margin is wider than half of that. Give a finite C, such as 1e10."
         )

@@ -42,7 +42,8 @@ class Exported:
     ram : int
         Bytes of the arrays on the stack during a call.
     max_error : float or None
-        Largest error of a score at the points X, as the file computes it.
+        Largest error of a score at the points X by the operations of the file, with an exact exponential function;
+        that of the file has a relative error of 1e-5.
     label_agreement : float or None
         Share of the points X whose label is that of the model; None without labels.
     """

@@ -161,7 +161,7 @@ def _require_layout(name, value, layout, sizes):
             require(value.dtype in (np.float32, np.float64), f"{name} must hold floats")
             require(value.shape[1] == sizes.get("d"), f"{name} has {value.shape[1]} columns, not {sizes.get('d')}")
         layout = layout.replace(" *", "")
-    elif layout.endswith(".") and isinstance(value, float):
+    elif layout.endswith(".") and isinstance(value, (float, np.floating)):
         shape = ()
     else:
         _require_array(name, value, None)

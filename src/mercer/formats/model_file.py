@@ -112,7 +112,8 @@ def load(path: str | os.PathLike[str], memory: Memory = "1GB") -> Any:
     Returns
     -------
     estimator, Pipeline, Kernel, Expansion or FittedExpansion
-        Fitted, with the same parameters. Predictions are equal to the last bit with the same versions and threads.
+        Fitted, with the same parameters. With the same versions and threads, predictions on rows are equal to the last
+        bit, and on objects up to rounding: the order of their features depends on the objects beside them.
 
     Raises
     ------

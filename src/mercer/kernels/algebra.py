@@ -161,7 +161,10 @@ class Constant(Kernel):
         return Tags(positive_semidefinite=True, points="any", sparse=True)
 
     def admit(self, points: Any, name: str) -> Any:
-        return points if hasattr(points, "shape") or isinstance(points, Shared) else as_objects(points, name)
+        if isinstance(points, Shared) or hasattr(points, "dtype"):
+            return points
+        # a table has a shape and no type
+        return np.asarray(points) if hasattr(points, "shape") else as_objects(points, name)
 
     def evaluate(self, tile: Tile) -> Array:
         return tile.X.full((len(tile.X), len(tile.Z)), self.value)

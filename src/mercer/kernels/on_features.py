@@ -97,6 +97,8 @@ class OnFeatures(Composite):
         Q = W * tile.xp.where(tile.xp.isfinite(slope), slope, tile.xp.zeros_like(slope))
         if self._dot:
             return self.inner.gradient(tile, Q)
+        # negative squared distances of an indefinite inner kernel count as 0, around there too
+        Q = tile.xp.where(_unclipped(self.inner, tile) >= 0, Q, tile.xp.zeros_like(Q))
         return self.inner.diagonal_gradient(tile.X, tile.xp.sum(Q, axis=1)) - 2 * self.inner.gradient(tile, Q)
 
     def diagonal_gradient(self, points: Any, w: Array) -> Array:
@@ -118,10 +120,15 @@ def _squared_norms(kernel, points):
     return points.per_point((kernel, "diagonal"), kernel.diagonal)
 
 
+def _unclipped(kernel, tile):
+    """Return k(x, x) + k(z, z) - 2 k(x, z) (n, m)."""
+    own = _squared_norms(kernel, tile.X)[:, None] + _squared_norms(kernel, tile.Z)[None, :]
+    return own - 2 * kernel.evaluate(tile)
+
+
 def _sqdist(kernel, tile):
     """Return the squared distances of feature vectors (n, m), exactly 0 between a point and itself."""
-    own = _squared_norms(kernel, tile.X)[:, None] + _squared_norms(kernel, tile.Z)[None, :]
-    s = own - 2 * kernel.evaluate(tile)
+    s = _unclipped(kernel, tile)
     return tile.fill_diagonal(tile.xp.where(s > 0, s, tile.xp.zeros_like(s)), 0.0)
 
 

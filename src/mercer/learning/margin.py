@@ -18,7 +18,7 @@ from mercer.learning.centred import variance, variances
 from mercer.learning.weighted import weighted_sum
 from mercer.solvers.svm.known_rows import KnownRows
 from mercer.solvers.svm.one_vs_one import solve_duals, subproblems
-from mercer.solvers.svm.rows import PlainRows
+from mercer.solvers.svm.plain_rows import PlainRows
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel

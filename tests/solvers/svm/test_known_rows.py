@@ -4,7 +4,8 @@ import pytest
 import mercer as mc
 from mercer.solvers.svm import known_rows
 from mercer.solvers.svm.known_rows import KnownRows, shared_blocks
-from mercer.solvers.svm.rows import FusedRows, PlainRows
+from mercer.solvers.svm.plain_rows import PlainRows
+from mercer.solvers.svm.rows import FusedRows
 
 
 @pytest.fixture

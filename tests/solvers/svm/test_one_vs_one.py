@@ -28,7 +28,8 @@ from mercer.solvers.svm.one_vs_one import (
     unpack,
     votes,
 )
-from mercer.solvers.svm.rows import FusedRows, PlainRows
+from mercer.solvers.svm.plain_rows import PlainRows
+from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.workspace import Options
 
 COUNTS = np.array([2, 1, 3])

@@ -1,6 +1,9 @@
 import numpy as np
+import pytest
 
 import mercer as mc
+from mercer.solvers.svm.bias import bias_of, settled, violation_of
+from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.rounds import bias_and_violation, near_margin, solve_rounds
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.smo import load
@@ -76,3 +79,15 @@ def test_without_free_variables_the_bias_is_the_middle_of_the_interval():
         2.25,
         0.5,
     )
+
+
+@pytest.mark.parametrize("coef", [[3e-15, 1.0, 1 - 3e-15], [0.0, 1.0, 1 - 1e-11], [5e-17, -0.5, 0.5], [0.3, -1.0, 0.2]])
+@pytest.mark.parametrize("epsilon", [0.0, 0.25])
+def test_the_compiled_bias_is_that_of_arrays(coef, epsilon):
+    coef, f = np.array(coef), np.array([1.0, 4.0, 3.0])
+    dual = Dual(np.zeros(3), np.full(3, -1.0), np.ones(3), np.zeros(3), np.arange(3), epsilon=epsilon)
+    expected = settled(coef, dual)
+    bias, violation = bias_and_violation(f, coef, dual.lower, dual.upper, epsilon, 3)
+    np.testing.assert_array_equal(coef, expected)
+    assert bias == pytest.approx(bias_of(f, expected, dual))
+    assert violation == pytest.approx(violation_of(f, expected, dual))

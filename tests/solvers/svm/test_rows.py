@@ -4,7 +4,8 @@ import scipy.sparse as sp
 
 import mercer as mc
 from mercer.solvers.svm import rows as module
-from mercer.solvers.svm.rows import FusedRows, PlainRows, SparseRows, rows_of, run
+from mercer.solvers.svm.plain_rows import PlainRows
+from mercer.solvers.svm.rows import FusedRows, SparseRows, rows_of, run
 
 
 @pytest.fixture

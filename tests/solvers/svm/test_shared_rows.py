@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 import mercer as mc
-from mercer.solvers.svm.rows import FusedRows, PlainRows, SparseRows
+from mercer.solvers.svm.plain_rows import PlainRows
+from mercer.solvers.svm.rows import FusedRows, SparseRows
 from mercer.solvers.svm.shared_rows import SharedRows, rows_of_kernels
 from mercer.solvers.svm.workspace import Options
 

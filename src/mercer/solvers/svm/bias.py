@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # Roundings by which a boundary is moved outwards.
 _OUTWARDS = 64
+# Share of the largest coefficient by which the rounding of steps keeps others from a bound or from 0.
+ROUNDED = 1e-13
 
 
 def slopes(gradient: Array, coef: Array, bounds: Any) -> tuple[Array, Array]:
@@ -37,9 +39,18 @@ def excess(rising: Array, falling: Array, bias: float) -> Array:
     return np.maximum(rising - bias, bias - falling)
 
 
+def settled(coef: Array, bounds: Any) -> Array:
+    """Return coefficients, those that only rounding keeps from a bound or from 0 at it: they are not free."""
+    near = ROUNDED * np.abs(coef).max(initial=0.0)
+    coef = np.where(np.abs(coef) <= near, 0.0, coef)
+    for bound in (bounds.lower, bounds.upper):
+        coef = np.where(np.abs(coef - bound) <= near, bound, coef)
+    return coef
+
+
 def bias_of(gradient: Array, coef: Array, dual: Dual) -> float:
     """Return b_0: the mean slope of free variables, or the middle of the interval that the others allow."""
-    rising, falling = slopes(gradient, coef, dual)
+    rising, falling = slopes(gradient, settled(coef, dual), dual)
     free = rising == falling
     if free.any():
         return float(rising[free].mean())

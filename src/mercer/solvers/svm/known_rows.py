@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array
-from mercer.solvers.svm.rows import PlainRows, consecutive
+from mercer.solvers.svm.plain_rows import PlainRows
+from mercer.solvers.svm.rows import consecutive
 
 # Rows of a product that are copied at a time.
 _ROWS = 64

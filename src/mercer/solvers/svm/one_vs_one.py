@@ -25,7 +25,8 @@ from mercer.solvers.svm.dual import Dual, joined, stops_of
 from mercer.solvers.svm.known_rows import KnownRows, shared_blocks
 from mercer.solvers.svm.linear import any_fits_linear
 from mercer.solvers.svm.one_constraint import steps_of_a_round
-from mercer.solvers.svm.rows import THREADED, PlainRows
+from mercer.solvers.svm.plain_rows import PlainRows
+from mercer.solvers.svm.rows import THREADED
 from mercer.solvers.svm.several import Duals, Solutions, place_of_item
 from mercer.solvers.svm.whole import fits, solve_whole
 from mercer.solvers.svm.workspace import Workspace, buffer_size

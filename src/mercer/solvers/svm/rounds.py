@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import as_square, empty, larger, small, smaller, wide
+from mercer.solvers.svm.bias import ROUNDED
 from mercer.solvers.svm.on_demand import TOGETHER, add_rows, wanted_rows
 from mercer.solvers.svm.smo import LANES, VECTORS, load, offsets, subtract_changes, take_steps
 
@@ -39,10 +40,21 @@ def near_margin(rising, falling, top, bottom, places):
 
 @compiled
 def bias_and_violation(f, coef, lower, upper, epsilon, n):
-    """Return the mean slope of free variables, or the middle of the interval that others allow, and the violation."""
+    """Return the mean slope of free variables, or the middle of the interval that others allow, and the violation.
+
+    Coefficients that only rounding keeps from a bound or from 0 are set to it: they are not free.
+    """
     small()
-    top, bottom, total, count = -np.inf, np.inf, 0.0, 0
+    near, top, bottom, total, count = 0.0, -np.inf, np.inf, 0.0, 0
     for t in range(n):
+        near = larger(near, ROUNDED * abs(coef[t]))
+    for t in range(n):
+        if abs(coef[t]) <= near:
+            coef[t] = 0.0
+        if abs(coef[t] - upper[t]) <= near:
+            coef[t] = upper[t]
+        if abs(coef[t] - lower[t]) <= near:
+            coef[t] = lower[t]
         rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
         up, down = f[t] + rise, f[t] - fall
         top, bottom = larger(top, up), smaller(bottom, down)

@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from mercer._common import Array
 from mercer._compute import loops
 from mercer._compute.compile import compiled
-from mercer._compute.points import count_points, subtract_centre, sum_squares, take_points, widened
+from mercer._compute.points import count_points, subtract_centre, sum_squares, widened
 from mercer._compute.profile import evaluate_profile, parameters
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import COINCIDENCE
-from mercer.gram import Gram
+from mercer.solvers.svm.plain_rows import FEW, PlainRows, plain_rows_of, product_of, rounding_of, sample_of
 from mercer.solvers.svm.ridged import Ridged
 from mercer.solvers.svm.smo import LANES
 
@@ -30,10 +30,6 @@ _TILE = 1 << 16
 _TASK_ROWS, _PRODUCT = 64, 1 << 20
 # Number of operations below which one thread is as fast as a pool.
 THREADED = 1 << 22
-# Number of points up to which values are float64: float32 would save too little.
-_FEW = 256
-# Number of points of the sample on which rounding is measured.
-_SAMPLE = 64
 # Loops over scalars that are known, see `loops`.
 _KINDS = {"radial": "clamped", "dot": "plain"}
 
@@ -46,81 +42,22 @@ def rows_of(kernel: Kernel, points: Any, accuracy: float, ridge: Array | None = 
     if ridge is not None:
         return PlainRows(Ridged(kernel, widened(points), ridge), np.arange(len(ridge)))
     if kernel.scalar is None or not (isinstance(points, np.ndarray) or sp.issparse(points)):
-        return PlainRows(kernel, points)
+        return plain_rows_of(kernel, points, accuracy)
     if sp.issparse(points) and _has_kink(kernel, np.float64):
         # small distances are recomputed from differences there
-        return PlainRows(kernel, points)
+        return plain_rows_of(kernel, points, accuracy)
     n, Rows = count_points(points), SparseRows if sp.issparse(points) else FusedRows
-    if n <= _FEW:
+    if n <= FEW:
         return Rows(kernel, points, np.float64)
-    few = np.arange(min(n, _SAMPLE))
-    sample = points[np.linspace(0, n - 1, len(few)).astype(int)]
-    blocks = []
+    sample = sample_of(points)
+    few, blocks = np.arange(count_points(sample)), []
     for dtype in (np.float32, np.float64):
         block = np.empty((len(few), len(few)), dtype)
         Rows(kernel, sample, dtype).arguments(few)(few, block)
         # without compiled code, which training may not need in both types
         blocks.append(evaluate_profile(kernel, np.maximum(block, 0) if kernel.scalar == "radial" else block))
-    difference = blocks[0] - blocks[1]
-    np.fill_diagonal(difference, 0)
-    error = float(np.sqrt(np.mean(np.square(difference))))
+    error = rounding_of(*blocks)
     return Rows(kernel, points, np.float32, error) if error <= accuracy else Rows(kernel, points, np.float64)
-
-
-class PlainRows:
-    """Kernel rows of any kernel on any points.
-
-    Attributes
-    ----------
-    kernel : Kernel
-    points : points (n)
-    dtype : dtype
-        Of the values.
-    diagonal : float64 array (n,)
-    width : int
-        Multiplications for a kernel value, if known; otherwise 1.
-    error : float
-        Root mean square error of a value, in float32 that of rounding the largest; NaN if it was not measured.
-    """
-
-    kernel: Kernel
-    points: Any
-    width: int
-
-    error = np.nan
-
-    def __init__(self, kernel: Kernel, points: Any) -> None:
-        self._gram = Gram(kernel, points)
-        self.kernel, self.points, self.width = kernel, points, 1
-        self.dtype: Any = np.dtype(self._gram.dtype)
-        self.diagonal: Array = np.asarray(self._gram.diagonal(), np.float64)
-        if self.dtype == np.float32:
-            self.error: float = float(np.finfo(np.float32).eps * np.abs(self.diagonal).max())
-
-    def columns(self, J: Array) -> Callable[..., Any]:
-        """Return a function (R, out) that writes the kernel values of points R with points J to ``out``."""
-
-        def write(R, out):
-            out[:] = self._gram[R, J]
-
-        return write
-
-    def square(self, J: Array | slice) -> Array:
-        """Return the kernel values between points J, exactly symmetric."""
-        return np.ascontiguousarray(self._gram[J, J], self.dtype)
-
-    def product(self, R: Array, J: Array, weights: Array) -> Array:
-        """Return K[R, J] @ weights, a vector or columns, in float64; K is never stored."""
-        return _product(self.kernel, self.points, R, J, weights.astype(self.dtype))
-
-    def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
-        """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
-        return _product(self.kernel, widened(self.points), R, J, weights)
-
-
-def _product(kernel, points, R, J, weights):
-    """Return K[R, J] @ weights in float64."""
-    return np.asarray(Gram(kernel, take_points(points, R), take_points(points, J)) @ weights, np.float64)
 
 
 class FusedRows:
@@ -340,7 +277,7 @@ class SparseRows:
 
     def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights with float64 kernel values of the points as given; K is never stored."""
-        return _product(self.kernel, widened(self.points), R, J, weights)
+        return product_of(self.kernel, widened(self.points), R, J, weights)
 
 
 @compiled
