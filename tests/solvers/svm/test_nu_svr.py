@@ -233,3 +233,60 @@ def test_a_wrong_sum_is_in_the_gap(factor):
     best = certificate(inner, other.coef, dual.target - kernel(X) @ other.coef, other.bias)
     assert wrong.dual <= best.primal + 1e-9
     assert best.dual <= wrong.primal + 1e-9
+
+
+def test_the_certificate_holds_where_millions_of_steps_lose_digits_of_the_sum():
+    # a linear kernel of 2 000 on rows far from the origin, and bounds up to 1e6: the sum was 6e-5 before
+    x = np.array(
+        [
+            47.60171773985532,
+            46.9158101925801,
+            45.04538573492666,
+            48.15950462502505,
+            45.81336811351976,
+            44.44242032392337,
+            47.833465145690354,
+            45.652606520434496,
+            45.30974295027259,
+            45.76224920687956,
+        ]
+    )
+    y = np.array(
+        [
+            1.1421478352228052,
+            0.7910792115515248,
+            -0.5815174394240669,
+            0.76932743962757,
+            -0.12878182822125145,
+            -1.0192398879722604,
+            0.9431471396247244,
+            -0.3415590267564277,
+            -0.4648066271107223,
+            -0.07000910390922681,
+        ]
+    )
+    w = np.array(
+        [
+            1.0,
+            0.0075747593396370515,
+            10.40826608099015,
+            317.8255240887916,
+            0.615078658269403,
+            996.391548418123,
+            757.1919685831542,
+            0.009638159326857458,
+            0.02337026290105044,
+            135.82010805178987,
+        ]
+    )
+    C, nu = 1431.170247076097, 0.252068142124556
+    model = mc.NuSVR(nu=nu, C=C, kernel="linear", tol=0.1).fit(x[:, None], y, sample_weight=w)
+    coef = np.zeros(10)
+    coef[model.support_] = model.dual_coef_[:, 0]
+    f, bounds = np.outer(x, x) @ coef, C * w
+    loss = bounds @ np.maximum(np.abs(y - f - model.intercept_) - model.epsilon_, 0)
+    primal = 0.5 * coef @ f + nu * model.epsilon_ * bounds.sum() + loss
+    dual = y @ coef - 0.5 * coef @ f
+    assert abs(coef.sum()) < 1e-12 * np.abs(coef).sum()
+    assert primal - dual < 1e-4 * primal
+    assert mc.certify(model, x[:, None], y, w).kkt < 1e-3

@@ -35,6 +35,8 @@ _NEAREST = 0.05
 _NEARLY = 0.01
 # A sum is met within this share of it.
 _SAME_SUM = 1e-9
+# Largest sum of coefficients, as a share of their sizes, that counts as 0.
+_DRIFT = 1e-13
 # Number of corrections of a solution within the tolerance.
 _CORRECTIONS = 50
 
@@ -87,8 +89,26 @@ def solve_two_sums(rows: FusedRows, dual: Dual, total: float | None, workspace: 
     found, multiplier = solve_sums(rows, twice, n, 0.5 * total, limits)
     coef, gradient = found.coef[:n] + found.coef[n:], found.gradient[:n] - multiplier
     own = replace(dual, epsilon=max(0.0, -multiplier))
+    # millions of steps lose digits of the sum; rows may be centred, and their products then count on it
+    if abs(drift := float(coef.sum())) > _DRIFT * float(np.abs(coef).sum()):
+        coef = _without_drift(coef, drift, dual)
+        used = np.flatnonzero(coef)
+        gradient = dual.target - rows.exact_product(dual.points, dual.points[used], coef[used])
     bias, violation = bias_of(gradient, coef, own), violation_of(gradient, coef, own)
     return replace(found, coef=coef, gradient=gradient, bias=bias, violation=violation, epsilon=own.epsilon)
+
+
+def _without_drift(coef, drift, dual):
+    """Return coefficients of sum 0: the largest ones inside their bounds take the difference."""
+    coef = coef.copy()
+    inside = np.flatnonzero((coef > dual.lower) & (coef < dual.upper) & (coef != 0))
+    for i in inside[np.argsort(-np.abs(coef[inside]), kind="stable")]:
+        before = coef[i]
+        coef[i] = np.clip(before - drift, dual.lower[i], dual.upper[i])
+        drift += coef[i] - before
+        if drift == 0:
+            break
+    return coef
 
 
 def find_epsilon(rows: FusedRows, dual: Dual, total: float | None, workspace: Workspace) -> Solution:
