@@ -5,6 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
+from mercer._common import listening
 from mercer.distributed import InMemory
 from mercer.distributed.blocks import DiskBlocks
 from mercer.estimators import KernelRidge
@@ -86,3 +87,16 @@ def test_rows_in_float32_give_coefficients_in_float32():
     psi, residual = landmark_ridge.solve(mc.features(K, rows[:60]), InMemory(rows), Y, 1.0)
     assert psi.coef.dtype == np.float32
     assert residual < 1e-6
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("alpha", [1e-3, 1.0])
+def test_float32_values_take_as_few_steps_as_float64_values(dtype, alpha):
+    """Rounding of values between landmarks would make the system indefinite; a jitter against it takes 200 steps."""
+    points, steps = rng.standard_normal((2000, 4)).astype(dtype), []
+    target = np.sin(points[:, :1].astype(np.float64))
+    with listening(lambda stage, **_: steps.append(stage == "conjugate gradients") is not None):
+        onto = mc.features(mc.Gaussian(0.05), points[:400])
+        _, residual = landmark_ridge.solve(onto, InMemory(points), target, alpha, None, 0)
+    assert residual < 1e-6
+    assert sum(steps) <= 12

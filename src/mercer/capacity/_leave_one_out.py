@@ -241,7 +241,11 @@ def _count(name, model, suspects):
         # the bias is then not determined, and a point that is left out can move it
         value = 1.0
         statement = "No support vector lies on the margin, so the leave-one-out error has no bound."
-    return Bound(name, value, statement, "leave-one-out error", 1.0, ("a bandwidth that does not change",))
+    assumptions = (
+        "a bandwidth that does not change",
+        "the best optimal bias, where a classifier without a point has no support vector on its margin",
+    )
+    return Bound(name, value, statement, "leave-one-out error", 1.0, assumptions)
 
 
 def _smallest_value(model):
