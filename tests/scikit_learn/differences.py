@@ -130,8 +130,6 @@ DIFFERENCES = [
         AssertionError,
         "Not equal to tolerance",
         (
-            "test_sparse.py::test_svc[*-linear-X_train1-*]",
-            "test_sparse.py::test_sparse_oneclasssvm[*-linear-X_train1-*]",
             "test_sparse.py::test_sparse_oneclasssvm[*-linear-X_train2-*]",
             "test_sparse.py::test_sparse_oneclasssvm[*-poly-X_train0-*]",
             "test_sparse.py::test_sparse_oneclasssvm[*-rbf-X_train3-*]",

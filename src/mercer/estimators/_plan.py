@@ -276,7 +276,8 @@ def _svc(model, n):
     m, memory = _number(model.landmarks), parse_memory(model.memory)
     if m is not None and m < n or _is_given(model.landmarks):
         need = _over_landmarks(_rule(model), n, m, _ALL, _EQUATIONS)
-        coordinates = int(8 * m * (_COORDINATES * n + m)) + _SMALL_MEMORY
+        coordinates = int(8 * m * (_COORDINATES * n + m))
+        coordinates += min(coordinates, _SMALL_MEMORY)
         n_bytes, values = max(need.bytes, coordinates), need.values + float(_PASSES) * n * m
         return replace(need, bytes=n_bytes, matrices=None, values=values, cubes=float(m) ** 3)
     whole = 4 * n * n

@@ -4,7 +4,7 @@ import pytest
 import mercer as mc
 from mercer.solvers.svm.bias import bias_of, settled, violation_of
 from mercer.solvers.svm.dual import Dual
-from mercer.solvers.svm.rounds import bias_and_violation, near_margin, solve_rounds
+from mercer.solvers.svm.rounds import bias_and_violation, near_margin, settle, solve_rounds
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.smo import load
 from mercer.solvers.svm.whole import _points_of
@@ -87,7 +87,8 @@ def test_the_compiled_bias_is_that_of_arrays(coef, epsilon):
     coef, f = np.array(coef), np.array([1.0, 4.0, 3.0])
     dual = Dual(np.zeros(3), np.full(3, -1.0), np.ones(3), np.zeros(3), np.arange(3), epsilon=epsilon)
     expected = settled(coef, dual)
-    bias, violation = bias_and_violation(f, coef, dual.lower, dual.upper, epsilon, 3)
+    settle(coef, dual.lower, dual.upper, 3)
     np.testing.assert_array_equal(coef, expected)
+    bias, violation = bias_and_violation(f, coef, dual.lower, dual.upper, epsilon, 3)
     assert bias == pytest.approx(bias_of(f, expected, dual))
     assert violation == pytest.approx(violation_of(f, expected, dual))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer.solvers.svm.bias import bias_of, settled
 from mercer.solvers.svm.dual import certificate
 from mercer.solvers.svm.hard_tube import solve_hard_tube
 from mercer.solvers.svm.linear import fits_linear, solve_linear
@@ -42,6 +43,10 @@ def solve_dual(rows: Any, dual: Any, options: Any) -> Solution:
     workspace = options if isinstance(options, Workspace) else Workspace.allocate(rows, len(dual.coef), options)
     solve = solve_linear if fits_linear(rows, dual) else _solver(dual)
     solution = solve(rows, _bounded(dual), workspace)
+    if solve in (solve_linear, solve_one_constraint):
+        own = replace(dual, epsilon=solution.epsilon)
+        coef = settled(solution.coef, own)
+        solution = replace(solution, coef=coef, bias=bias_of(solution.gradient, coef, own))
     found = certificate(replace(dual, epsilon=solution.epsilon), solution.coef, solution.gradient, solution.bias)
     # the cache lies in a buffer that the next dual takes
     return replace(solution, certificate=found, cache=None)

@@ -40,7 +40,10 @@ def excess(rising: Array, falling: Array, bias: float) -> Array:
 
 
 def settled(coef: Array, bounds: Any) -> Array:
-    """Return coefficients, those that only rounding keeps from a bound or from 0 at it: they are not free."""
+    """Return coefficients of a solution, those that only rounding keeps from a bound or from 0 at it.
+
+    They are not free: the bias of a solution is not at their slopes, where it would depend on rounding.
+    """
     near = ROUNDED * np.abs(coef).max(initial=0.0)
     coef = np.where(np.abs(coef) <= near, 0.0, coef)
     for bound in (bounds.lower, bounds.upper):
@@ -50,7 +53,7 @@ def settled(coef: Array, bounds: Any) -> Array:
 
 def bias_of(gradient: Array, coef: Array, dual: Dual) -> float:
     """Return b_0: the mean slope of free variables, or the middle of the interval that the others allow."""
-    rising, falling = slopes(gradient, settled(coef, dual), dual)
+    rising, falling = slopes(gradient, coef, dual)
     free = rising == falling
     if free.any():
         return float(rising[free].mean())

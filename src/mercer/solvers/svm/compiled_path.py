@@ -8,7 +8,7 @@ import numpy as np
 
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import empty, larger, small, smaller
-from mercer.solvers.svm.rounds import PART, bias_and_violation, take_round
+from mercer.solvers.svm.rounds import PART, bias_and_violation, settle, take_round
 from mercer.solvers.svm.smo import VECTORS, subtract_changes
 
 # A round lowers the violation to a share between these, after which the gap is checked.
@@ -134,6 +134,8 @@ def solve_for_all(K, points, spare, slots, problem, found, position, tol, gap, m
             if reached <= gap:
                 violation[k] = min(violation[k], tol)
             if violation[k] <= tol or n_iter[k] >= max_iter or steps == 0:
+                settle(coef, lower, upper, m)
+                all_bias[k], _ = bias_and_violation(f, coef, lower, upper, epsilon, m)
                 position[0], position[1] = k + 1, 0
                 break
             if work <= 0:

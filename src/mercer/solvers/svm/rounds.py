@@ -39,13 +39,10 @@ def near_margin(rising, falling, top, bottom, places):
 
 
 @compiled
-def bias_and_violation(f, coef, lower, upper, epsilon, n):
-    """Return the mean slope of free variables, or the middle of the interval that others allow, and the violation.
-
-    Coefficients that only rounding keeps from a bound or from 0 are set to it: they are not free.
-    """
+def settle(coef, lower, upper, n):
+    """Set coefficients of a solution that only rounding keeps from a bound or from 0 to it, as `settled` does."""
     small()
-    near, top, bottom, total, count = 0.0, -np.inf, np.inf, 0.0, 0
+    near = 0.0
     for t in range(n):
         near = larger(near, ROUNDED * abs(coef[t]))
     for t in range(n):
@@ -55,6 +52,14 @@ def bias_and_violation(f, coef, lower, upper, epsilon, n):
             coef[t] = upper[t]
         if abs(coef[t] - lower[t]) <= near:
             coef[t] = lower[t]
+
+
+@compiled
+def bias_and_violation(f, coef, lower, upper, epsilon, n):
+    """Return the mean slope of free variables, or the middle of the interval that others allow, and the violation."""
+    small()
+    top, bottom, total, count = -np.inf, np.inf, 0.0, 0
+    for t in range(n):
         rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
         up, down = f[t] + rise, f[t] - fall
         top, bottom = larger(top, up), smaller(bottom, down)

@@ -19,7 +19,7 @@ from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.dual import Dual, gap_between_bounds, joined, stops_of
 from mercer.solvers.svm.exact import refine
 from mercer.solvers.svm.on_demand import tiles_of
-from mercer.solvers.svm.rounds import bias_and_violation, copied_values, solve_rounds
+from mercer.solvers.svm.rounds import bias_and_violation, copied_values, settle, solve_rounds
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.several import Solutions, kinds_of
 from mercer.solvers.svm.smo import LANES, VECTORS
@@ -187,6 +187,7 @@ def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol
             spent = 2.0 * used * m * (exact[1].shape[1] + 10) + 20.0 * n_iter[k] * m
             accuracy = epsilon, level, _MARGIN * tol, larger(_OPERATIONS, _SHARE * spent)
             refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, *accuracy)
+            settle(coef, lower, upper, n)
             level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
         bias[k], violation[k], n_rows[k] = level, excess, used
         for t in range(n):
