@@ -124,7 +124,8 @@ def test_machine_code_is_kept_and_found_again(total, tmp_path):
 @pytest.mark.parametrize("mode", [0o777, 0o775, 0o757])
 def test_a_folder_that_the_group_or_others_can_write_to_is_not_used_but_another(total, mode, tmp_path):
     folder = tmp_path / "__pycache__"
-    folder.mkdir()
+    # where Python keeps byte code, the folder is there
+    folder.mkdir(exist_ok=True)
     folder.chmod(mode)
     assert dispatcher(total, cache=True)(np.ones(3)) == 3
     assert len(kept(tmp_path)) == 2

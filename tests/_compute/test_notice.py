@@ -1,5 +1,6 @@
 """One line of the log on the first compilation that takes more than a second."""
 
+import contextlib
 import functools
 import time
 
@@ -31,6 +32,16 @@ def test_long_compilations_are_told_once_in_one_line(compilation, caplog):
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "mercer warmup" in caplog.messages[0]
     assert "\n" not in caplog.messages[0]
+
+
+def test_timers_that_end_at_once_tell_once(compilation, caplog, monkeypatch):
+    tell = notice.announce.__wrapped__
+    monkeypatch.setattr(notice, "announce", functools.cache(lambda: time.sleep(0.05) or tell()))
+    with contextlib.ExitStack() as stack:
+        for _ in range(5):
+            stack.enter_context(compilation())
+        time.sleep(0.4)
+    assert len(caplog.messages) == 1
 
 
 def test_no_timer_starts_after_the_notice(compilation, monkeypatch):

@@ -8,6 +8,7 @@ from typing import Any
 _log = logging.getLogger("mercer")
 # Seconds of compilation before the notice.
 _SILENT = 1.0
+_lock = threading.Lock()
 
 
 @functools.cache
@@ -24,7 +25,7 @@ def watch_compilations() -> None:
         def on_start(self, event: Any) -> None:
             # compilations are nested; the notice is given once
             if not announce.cache_info().currsize:
-                self._timers.append(threading.Timer(_SILENT, announce))
+                self._timers.append(threading.Timer(_SILENT, _announce))
                 self._timers[-1].daemon = True
                 self._timers[-1].start()
 
@@ -33,6 +34,12 @@ def watch_compilations() -> None:
                 self._timers.pop().cancel()
 
     event.register("numba:compile", Watch())
+
+
+def _announce() -> None:
+    # two timers may end at once
+    with _lock:
+        announce()
 
 
 @functools.cache
