@@ -92,13 +92,14 @@ class OnFeatures(Composite):
         return evaluate_form(self.kernel, own if self._dot else 0 * own)
 
     def gradient(self, tile: Tile, W: Array) -> Array:
-        slope = evaluate_form(self.kernel, self._scalar(tile), order=1)
+        s = self.inner.evaluate(tile) if self._dot else _unclipped(self.inner, tile)
+        slope = evaluate_form(self.kernel, s if self._dot else _clipped(tile, s), order=1)
         # an infinite slope at a kink counts as 0
         Q = W * tile.xp.where(tile.xp.isfinite(slope), slope, tile.xp.zeros_like(slope))
         if self._dot:
             return self.inner.gradient(tile, Q)
         # negative squared distances of an indefinite inner kernel count as 0, around there too
-        Q = tile.xp.where(_unclipped(self.inner, tile) >= 0, Q, tile.xp.zeros_like(Q))
+        Q = tile.xp.where(s >= 0, Q, tile.xp.zeros_like(Q))
         return self.inner.diagonal_gradient(tile.X, tile.xp.sum(Q, axis=1)) - 2 * self.inner.gradient(tile, Q)
 
     def diagonal_gradient(self, points: Any, w: Array) -> Array:
@@ -128,7 +129,10 @@ def _unclipped(kernel, tile):
 
 def _sqdist(kernel, tile):
     """Return the squared distances of feature vectors (n, m), exactly 0 between a point and itself."""
-    s = _unclipped(kernel, tile)
+    return _clipped(tile, _unclipped(kernel, tile))
+
+
+def _clipped(tile, s):
     return tile.fill_diagonal(tile.xp.where(s > 0, s, tile.xp.zeros_like(s)), 0.0)
 
 
