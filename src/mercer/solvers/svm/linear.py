@@ -243,11 +243,11 @@ class _State:
         for chosen in (free, np.arange(len(coef))):
             missing = self._sum - float(coef.sum())
             if abs(missing) > _ROUNDED * np.abs(coef).sum() and len(chosen):
-                coef[chosen] = _shifted(coef[chosen], missing, self.dual.lower[chosen], self.dual.upper[chosen])
+                coef[chosen] = shifted(coef[chosen], missing, self.dual.lower[chosen], self.dual.upper[chosen])
         return coef
 
 
-def _shifted(coef, missing, lower, upper):
+def shifted(coef: Array, missing: float, lower: Array, upper: Array) -> Array:
     """Return coefficients plus a constant, within their bounds, whose sum is larger by ``missing``."""
     total, reach = float(coef.sum()) + missing, float(np.max(upper - lower))
     low, high = (0.0, reach) if missing > 0 else (-reach, 0.0)

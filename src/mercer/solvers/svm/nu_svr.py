@@ -10,6 +10,7 @@ import numpy as np
 from mercer.solvers.svm.bias import bias_of, slopes, violation_of
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Dual
+from mercer.solvers.svm.linear import shifted
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.one_constraint import solve_one_constraint, steps_of_a_round
 from mercer.solvers.svm.two_constraints import solve_sums
@@ -91,24 +92,13 @@ def solve_two_sums(rows: FusedRows, dual: Dual, total: float | None, workspace: 
     own = replace(dual, epsilon=max(0.0, -multiplier))
     # millions of steps lose digits of the sum; rows may be centred, and their products then count on it
     if abs(drift := float(coef.sum())) > _DRIFT * float(np.abs(coef).sum()):
-        coef = _without_drift(coef, drift, dual)
+        inside = (coef > dual.lower) & (coef < dual.upper) & (coef != 0)
+        if inside.any():
+            coef[inside] = shifted(coef[inside], -drift, dual.lower[inside], dual.upper[inside])
         used = np.flatnonzero(coef)
         gradient = dual.target - rows.exact_product(dual.points, dual.points[used], coef[used])
     bias, violation = bias_of(gradient, coef, own), violation_of(gradient, coef, own)
     return replace(found, coef=coef, gradient=gradient, bias=bias, violation=violation, epsilon=own.epsilon)
-
-
-def _without_drift(coef, drift, dual):
-    """Return coefficients of sum 0: the largest ones inside their bounds take the difference."""
-    coef = coef.copy()
-    inside = np.flatnonzero((coef > dual.lower) & (coef < dual.upper) & (coef != 0))
-    for i in inside[np.argsort(-np.abs(coef[inside]), kind="stable")]:
-        before = coef[i]
-        coef[i] = np.clip(before - drift, dual.lower[i], dual.upper[i])
-        drift += coef[i] - before
-        if drift == 0:
-            break
-    return coef
 
 
 def find_epsilon(rows: FusedRows, dual: Dual, total: float | None, workspace: Workspace) -> Solution:
