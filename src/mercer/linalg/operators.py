@@ -28,6 +28,19 @@ from mercer._compute.points import widened
 from mercer._compute.symmetric import count_values
 
 
+def in_float64(phi: Any) -> Any:
+    """Return the vectors of an expansion on points in float64, whose kernel values are then of this type.
+
+    Examples
+    --------
+    >>> import numpy as np, mercer as mc
+    >>> from mercer.linalg.operators import in_float64
+    >>> in_float64(mc.features(mc.Linear(), np.ones((2, 1), np.float32))).points.dtype
+    dtype('float64')
+    """
+    return type(phi)(phi.kernel, widened(phi.points), phi.coef)
+
+
 class InnerProducts:
     """The matrix <psi_i, psi_j> of a block of m vectors of the feature space, an Expansion."""
 
@@ -75,7 +88,7 @@ class InnerProducts:
         phi = self._phi
         if self.dtype == np.float32:
             # a small ridge multiplies the rounding of float32 values
-            phi = type(phi)(phi.kernel, widened(phi.points), phi.coef)
+            phi = in_float64(phi)
         M = phi.inner(phi)
         xp = namespace_of(M)
         M = xp.astype(M, xp.float64)

@@ -18,7 +18,7 @@ from mercer._compute.threads import serial_blas, threaded_blas
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features, require_same_kernel, squares
 from mercer.linalg import eigh
-from mercer.linalg.operators import InnerProducts, epsilon
+from mercer.linalg.operators import InnerProducts, epsilon, in_float64
 from mercer.maps.coordinates import Coordinates, coordinates_about, spectral
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ class Moments:
 
 def frame_of(onto: Expansion, n: int, centre: bool = True, *, memory: Memory = "1GB", random_state: Seed = None) -> Any:
     """Return an orthonormal basis of the span of landmarks for the sums over n points, and the shift of the sums."""
-    wide, cut = Expansion(onto.kernel, widened(onto.points), onto.coef), len(onto) * epsilon(InnerProducts(onto))
+    wide, cut = in_float64(onto), len(onto) * epsilon(InnerProducts(onto))
     basis = spectral(wide, False, cut, memory=memory, random_state=random_state).basis
     landmarks = features(basis.kernel, basis.points)
     at_landmarks = np.asarray(landmarks(landmarks.points), np.float64)

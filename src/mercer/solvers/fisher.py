@@ -16,7 +16,7 @@ from mercer.expansion import Expansion
 from mercer.gram import Gram
 from mercer.least_squares import is_rounding, matrix_name, solve
 from mercer.linalg import cholesky
-from mercer.linalg.operators import Centred, InnerProducts, Weighted
+from mercer.linalg.operators import Centred, InnerProducts, Weighted, in_float64
 from mercer.solvers.ridge import orthonormal_basis, restricted_bytes
 
 # Directions after the first are kept if they separate by this many times the rounding, and a warning follows if
@@ -66,7 +66,7 @@ def discriminants(
     total, root = sizes.sum(), np.sqrt(weights)[:, None]
     contrasts = _contrasts(sizes) / np.sqrt(sizes)[:, None]
     # a small mu multiplies the rounding of float32 values
-    exact = Expansion(phi.kernel, widened(phi.points), phi.coef)
+    exact = in_float64(phi)
     inner = Centred(InnerProducts(exact, memory), weights / total)
     targets = root * contrasts[classes]
     options = {"name": matrix_name(phi), "memory": memory, "random_state": random_state}

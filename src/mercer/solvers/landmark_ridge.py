@@ -16,13 +16,13 @@ from sklearn.utils import gen_batches
 
 from mercer._common import Array, Seed, warn
 from mercer._compute.normal import transposed
-from mercer._compute.points import count_points, take_points, widened
+from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import threaded_blas
 from mercer.expansion import Expansion
 from mercer.kernels.base import admit_beside
 from mercer.linalg import cg
 from mercer.linalg.generator import sorted_sample
-from mercer.linalg.operators import InnerProducts
+from mercer.linalg.operators import InnerProducts, in_float64
 
 _logger = logging.getLogger(__name__)
 
@@ -75,7 +75,8 @@ class _System:
 
     def __init__(self, onto: Expansion, blocks: Any, Y: Array, alpha: float, weights: Array | None) -> None:
         self._onto, self._blocks, self._alpha, self._columns = onto, blocks, alpha, (Y, weights)
-        self._exact = _widened(onto)
+        # by their rounding, float32 values would not be those of a definite matrix
+        self._exact = in_float64(onto)
 
     def __matmul__(self, B: Array) -> Any:
         found, _ = self._blocks.total(_product, (self._onto, B), *self._columns)
@@ -129,11 +130,6 @@ def _values(onto, points, rows):
     return np.asarray(onto(take_points(points, rows)), np.float64)
 
 
-def _widened(onto):
-    """Return landmarks in float64: by their rounding, float32 values would not be those of a definite matrix."""
-    return Expansion(onto.kernel, widened(onto.points), onto.coef)
-
-
 def preconditioner(onto: Expansion, sample: Any, weights: Array | None, total: float, alpha: float) -> Any:
     """Return the function R -> P^-1 R of P = s K_zq W K_qz + alpha K_zz + jitter I, from a sample of q points.
 
@@ -147,7 +143,7 @@ def preconditioner(onto: Expansion, sample: Any, weights: Array | None, total: f
         K = np.sqrt(w[rows, None] * scale) * _values(onto, sample, rows)
         with threaded_blas(K.size * m):
             F = blas.dsyrk(1.0, K.T, beta=1.0, c=F, lower=1, overwrite_c=1)
-    exact = _widened(onto)
+    exact = in_float64(onto)
     for rows in _tiles(onto, m):
         F[rows] += alpha * _values(exact, exact.points, rows)
     np.fill_diagonal(F, F.diagonal() + _JITTER * m * np.finfo(np.float64).eps * float(F.diagonal().mean()))

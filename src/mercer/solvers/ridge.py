@@ -14,7 +14,7 @@ from sklearn.utils import gen_batches
 from mercer._common import Array, Memory, Seed, check_number, check_weights, notify
 from mercer._compute.loops import mirror
 from mercer._compute.memory import allocate, parse_memory, require_memory
-from mercer._compute.points import count_points, take_points, widened
+from mercer._compute.points import count_points, take_points
 from mercer._compute.threads import run_interruptible, threaded_blas
 from mercer.distributed import InMemory
 from mercer.expansion import Expansion, features
@@ -22,7 +22,7 @@ from mercer.factor import svd
 from mercer.gram import Gram
 from mercer.least_squares import is_rounding, matrix_name, solve, warn_if_hidden, warn_if_ignored
 from mercer.linalg import cholesky, eigh, lapack
-from mercer.linalg.operators import InnerProducts, Weighted
+from mercer.linalg.operators import InnerProducts, Weighted, in_float64
 from mercer.solvers import landmark_ridge
 
 _logger = logging.getLogger(__name__)
@@ -162,7 +162,7 @@ def orthonormal_basis(onto: Expansion, memory: Memory) -> Expansion:
     Eigenvalues are cut below eps^(2/3) of the largest, of float32 points below eps: their kernel values are float32.
     Warn where those that are cut may be differences of the vectors.
     """
-    exact = Expansion(onto.kernel, widened(onto.points), onto.coef)
+    exact = in_float64(onto)
     U, s = svd(exact, None, centre=False, memory=memory)
     single = InnerProducts(onto).dtype == np.float32
     least = np.finfo(np.float32).eps if single else np.finfo(np.float64).eps ** (2 / 3)
@@ -175,7 +175,7 @@ def orthonormal_basis(onto: Expansion, memory: Memory) -> Expansion:
 
 def _spread(phi, memory):
     """Return the squared norms of vectors (n,), and the sum of their squared distances to their mean, in float64."""
-    inner = InnerProducts(Expansion(phi.kernel, widened(phi.points), phi.coef), memory)
+    inner = InnerProducts(in_float64(phi), memory)
     squares = np.asarray(inner.diagonal(), np.float64)
     return squares, float(squares.sum() - np.sum(inner @ np.ones((len(phi), 1))) / len(phi))
 
