@@ -1,3 +1,4 @@
+import gc
 import importlib.util
 import os
 import subprocess
@@ -119,6 +120,38 @@ def test_machine_code_is_kept_and_found_again(total, tmp_path):
     again(np.ones(3))
     assert len(kept(tmp_path)) == 2
     assert sum(again.stats.cache_hits.values()) == 1
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_no_garbage_is_collected_while_machine_code_is_compiled_or_read_and_the_collector_stays_as_it_was(
+    total, monkeypatch, enabled
+):
+    import numba
+    from numba.core.caching import FunctionCache
+
+    seen = []
+
+    def observed(method):
+        def call(*args):
+            seen.append(gc.isenabled())
+            return method(*args)
+
+        return call
+
+    monkeypatch.setattr(FunctionCache, "load_overload", observed(FunctionCache.load_overload))
+    monkeypatch.setattr(
+        numba.core.compiler.CompilerBase,
+        "_compile_bytecode",
+        observed(numba.core.compiler.CompilerBase._compile_bytecode),
+    )
+    before = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        dispatcher(total, cache=True)(np.ones(3))
+        assert seen == [False, False]
+        assert gc.isenabled() == enabled
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o775, 0o757])

@@ -1,5 +1,6 @@
 """Compile functions with Numba at their first call, with a disk cache in a folder that only the user can write to."""
 
+import contextlib
 import functools
 import gc
 import glob
@@ -116,19 +117,9 @@ def _compilers():
             return shorten(self.state, super().define_pipelines())
 
         def _compile_core(self):
-            # a compiler makes many objects that live until it ends: collections take a tenth of its time
-            collected = gc.isenabled()
-            gc.disable()
             self.state.flags = Shared(self.state.flags)
-            try:
+            with _collections_paused():
                 return super()._compile_core()
-            finally:
-                if not gc.get_freeze_count():
-                    # the new objects wait for the next full collection
-                    gc.freeze()
-                    gc.unfreeze()
-                if collected:
-                    gc.enable()
 
     class Part(Compiler):
         def define_pipelines(self):
@@ -144,6 +135,25 @@ def _compilers():
             return result
 
     return Whole, Part
+
+
+@contextlib.contextmanager
+def _collections_paused():
+    """Collect no garbage while Numba makes many objects that live long.
+
+    Collections would take a tenth of a compilation, and a third of the first call of compiled code on disk.
+    """
+    collected = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if not gc.get_freeze_count():
+            # the new objects wait for the next full collection
+            gc.freeze()
+            gc.unfreeze()
+        if collected:
+            gc.enable()
 
 
 def _new_library(state):
@@ -276,7 +286,9 @@ def _with_cache(compiled_function, key):
 
         def load_overload(self, signature, target):
             try:
-                return super().load_overload(signature, target)
+                # the first call loads what Numba knows of NumPy
+                with _collections_paused():
+                    return super().load_overload(signature, target)
             except Exception as error:  # noqa: BLE001 - a damaged pickle may raise any exception
                 _warn_damaged(self.cache_path, type(error).__name__)
             try:
