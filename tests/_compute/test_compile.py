@@ -126,8 +126,8 @@ def test_machine_code_is_kept_and_found_again(total, tmp_path):
 def test_no_garbage_is_collected_while_machine_code_is_compiled_or_read_and_the_collector_stays_as_it_was(
     total, monkeypatch, enabled
 ):
-    import numba
     from numba.core.caching import FunctionCache
+    from numba.core.compiler import CompilerBase
 
     seen = []
 
@@ -139,11 +139,8 @@ def test_no_garbage_is_collected_while_machine_code_is_compiled_or_read_and_the_
         return call
 
     monkeypatch.setattr(FunctionCache, "load_overload", observed(FunctionCache.load_overload))
-    monkeypatch.setattr(
-        numba.core.compiler.CompilerBase,
-        "_compile_bytecode",
-        observed(numba.core.compiler.CompilerBase._compile_bytecode),
-    )
+    core = CompilerBase._compile_core
+    monkeypatch.setattr(CompilerBase, "_compile_core", observed(core))
     before = gc.isenabled()
     try:
         (gc.enable if enabled else gc.disable)()
