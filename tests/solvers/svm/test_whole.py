@@ -8,8 +8,10 @@ import mercer as mc
 from mercer.solvers.svm import whole
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Dual, certificate, objective
+from mercer.solvers.svm.known_rows import KnownRows
+from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import rows_of
-from mercer.solvers.svm.whole import LARGEST, fits, solve_whole
+from mercer.solvers.svm.whole import LARGEST, fits, solve_whole, with_values
 from mercer.solvers.svm.workspace import Options, Workspace
 
 
@@ -69,6 +71,44 @@ def test_a_callback_that_returns_true_ends_the_training():
     found = solve_whole(rows, duals, replace(workspace, callback=lambda violation: not calls.append(violation)), 5)
     assert len(calls) == 1
     assert all(each.n_iter <= 5 for each in found)
+
+
+def test_values_of_any_kernel_lead_to_the_solutions_of_rows_on_demand(global_random_seed):
+    X, rows, duals, workspace = _duals(global_random_seed)
+    others = with_values(PlainRows(2.0 * mc.Gaussian(0.4), X), duals, Options(1e-3))
+    assert fits(others, duals, len(workspace.buffer))
+    # twice the kernel and half of the bounds
+    halved = [replace(dual, lower=dual.lower / 2, upper=dual.upper / 2) for dual in duals]
+    found, expected = solve_whole(others, halved, workspace, 10**6), solve_whole(rows, duals, workspace, 10**6)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(2 * one.coef, other.coef, atol=1e-6)
+        assert one.violation < 1e-9
+
+
+def test_values_are_computed_only_where_duals_and_their_memory_allow():
+    X, rows, duals, _ = _duals(0)
+    plain, most = PlainRows(2.0 * mc.Gaussian(0.4), X), Options(1e-3, memory=10**7)
+    assert isinstance(with_values(plain, duals, most), KnownRows)
+    assert with_values(rows, duals, most) is rows
+    assert with_values(plain, duals, replace(most, memory=8 * 300**2)) is plain
+    # two workers need two buffers
+    assert with_values(plain, duals, replace(most, memory=3 * 10**6), 2) is plain
+    assert with_values(plain, [replace(duals[0], total=1.0)], most) is plain
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_classifiers_with_a_sum_of_kernels_have_the_objectives_of_scikit_learn(dtype, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.normal(size=(300, 4)).astype(dtype)
+    y = np.argmax(X[:, :3] + 0.4 * rng.normal(size=(300, 3)), axis=1)
+    kernel = 0.5 * mc.Gaussian(0.3) + mc.Polynomial(2, 0.2) * mc.Gaussian(0.1)
+    model = mc.SVC(3.0, kernel=kernel).fit(X, y)
+    K = kernel(X.astype(np.float64))
+    peer = SVC(C=3.0, kernel="precomputed", tol=1e-8, decision_function_shape="ovo").fit(K, y)
+    model.set_params(decision_function_shape="ovo")
+    atol = 1e-2 if dtype == np.float64 else 2e-2
+    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(K), atol=atol)
+    assert max(found.kkt for found in np.ravel([mc.certify(model, X, y)])) <= 1e-3
 
 
 @pytest.fixture

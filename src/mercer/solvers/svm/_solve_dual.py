@@ -14,6 +14,7 @@ from mercer.solvers.svm.linear import fits_linear, solve_linear
 from mercer.solvers.svm.max_margin import solve_hard_margin, solve_nu_svc
 from mercer.solvers.svm.nu_svr import solve_nu_svr
 from mercer.solvers.svm.one_constraint import solve_one_constraint
+from mercer.solvers.svm.whole import with_values
 from mercer.solvers.svm.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -40,8 +41,12 @@ def solve_dual(rows: Any, dual: Any, options: Any) -> Solution:
     Infeasible
         If bounds are infinite and no function is without error.
     """
-    workspace = options if isinstance(options, Workspace) else Workspace.allocate(rows, len(dual.coef), options)
     solve = solve_linear if fits_linear(rows, dual) else _solver(dual)
+    if isinstance(options, Workspace):
+        workspace = options
+    else:
+        rows = with_values(rows, [dual], options) if solve is solve_one_constraint else rows
+        workspace = Workspace.allocate(rows, len(dual.coef), options)
     solution = solve(rows, _bounded(dual), workspace)
     if solve in (solve_linear, solve_one_constraint):
         own = replace(dual, epsilon=solution.epsilon)

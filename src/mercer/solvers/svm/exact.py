@@ -66,10 +66,11 @@ def refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, ep
     """Refine a solution if the number of ``operations`` suffices; return whether it did.
 
     ``exact`` are the address of the loop of the profile in float64, the points as given, whether it takes distances,
-    parameters and the diagonal; ``own`` are the points of the variables, the others as in `add_rows`.
+    parameters, the diagonal, and all kernel values or none; ``own`` are the points of the variables, the others as in
+    `add_rows`.
     """
     small()
-    finish, raw, radial, parameters, diagonal = exact
+    finish, raw, radial, parameters, diagonal, values = exact
     order = empty(own.size, np.int64)
     near, count = near_first(f, coef, lower, upper, epsilon, bias, reach, order)
     operations -= 2.0 * near * count * (raw.shape[1] + 10) + near * near * near / 3.0
@@ -80,10 +81,13 @@ def refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, ep
         places[a] = own[order[a]]
     M, gradient, b = empty((near, count), np.float64), empty(near, np.float64), empty(near, np.float64)
     low, high = empty(near, np.float64), empty(near, np.float64)
-    tile = exact_scalars(raw, places, radial, M)
-    call_loop(finish, tile, tile, M, 0, parameters)
+    if values.size == 0:
+        tile = exact_scalars(raw, places, radial, M)
+        call_loop(finish, tile, tile, M, 0, parameters)
     for a in range(near):
         t, row = order[a], M[a]
+        for c in range(count if values.size else 0):
+            row[c] = values[places[a], places[c]]
         row[a] = diagonal[own[t]]
         gradient[a], b[a], low[a], high[a] = target[t], coef[t], lower[t], upper[t]
         for c in range(count):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer._common import Array
+from mercer._compute.points import widened
 from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import consecutive
 
@@ -22,6 +23,30 @@ class KnownRows(PlainRows):
         self.kernel, self.points, self._values = kernel, points, values
         # no multiplications for a value
         self.dtype, self.width, self.diagonal, self.error = values.dtype, 0, diagonal, error
+        self.held: int = values.nbytes
+
+    @classmethod
+    def of(cls, kernel: Any, points: Any) -> KnownRows:
+        """Return the rows of a kernel with all their values, computed in float64."""
+        wide = widened(points)
+        values = np.asarray(kernel(wide), np.float64)
+        return cls(kernel, points, values, values.diagonal().copy(), error=0.0)
+
+    @property
+    def values(self) -> Array:
+        """The kernel values (n, n)."""
+        return self._values
+
+    def compiled_rows(self, coordinates: bool = True) -> tuple[Any, ...]:
+        """Return what stands in compiled loops for points from which rows are computed: none is."""
+        n, one = len(self._values), self.dtype.type(1)
+        nothing = np.empty(0, self.dtype)
+        return 0, np.empty((n, 0), self.dtype), 0, np.zeros(n, self.dtype), one, 0 * one, nothing, self.diagonal
+
+    def compiled_exact_rows(self) -> tuple[Any, ...]:
+        """Return the same in float64, with the values."""
+        values = np.asarray(self._values, np.float64)
+        return 0, np.empty((len(values), 0)), False, np.empty(0), self.diagonal, values
 
     def columns(self, J: Array) -> Callable[..., Any]:
         """Return a function (R, out) that writes the kernel values of points R with points J to ``out``."""

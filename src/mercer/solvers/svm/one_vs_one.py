@@ -28,7 +28,7 @@ from mercer.solvers.svm.one_constraint import steps_of_a_round
 from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import THREADED
 from mercer.solvers.svm.several import Duals, Solutions, place_of_item
-from mercer.solvers.svm.whole import fits, solve_whole
+from mercer.solvers.svm.whole import fits, solve_whole, with_values
 from mercer.solvers.svm.workspace import Workspace, buffer_size
 
 if TYPE_CHECKING:
@@ -251,12 +251,15 @@ def duals_of(problems: Subproblems, C: Array) -> Duals:
 def solve_duals(rows: Any, duals: Sequence[Dual], problems: Sequence[Subproblem], options: Options) -> Sequence[Any]:
     """Return the solutions of the duals of several binary classifiers, several at a time on the pool of threads.
 
-    Many small duals go to compiled code together. For large ones, kernel values between the points of a class are
-    computed once for all of them if half of the memory holds them.
+    Many small duals go to compiled code together, if all values of a kernel without compiled rows fit into memory. For
+    large ones, kernel values between the points of a class are computed once for all of them if half of the memory
+    holds them.
     """
     widest, workers = int(np.diff(stops_of(duals)).max()), min(count_threads(), len(duals))
     several = len(duals) > 1 and not any_fits_linear(rows, duals)
-    if several and fits(rows, duals, buffer_size(options.budget, widest, rows.dtype.itemsize, workers)):
+    rows = with_values(rows, duals, options, workers)
+    size = buffer_size(options.budget - rows.held, widest, rows.dtype.itemsize, workers)
+    if several and fits(rows, duals, size):
         return _solve_together(rows, duals, options, workers)
     shared = {}
     if several and all(dual.total is None and not dual.unbounded for dual in duals):
@@ -318,7 +321,9 @@ def _solve_together(rows, duals, options, workers):
 
 
 def _shared_bytes(rows, duals, options, workers):
-    """Return the bytes of the kernel values between all points, 0 if memory does not hold them beside all else."""
+    """Return the bytes of the kernel values between all points, 0 if memory does not hold them or rows do already."""
+    if rows.held:
+        return 0
     needed, widest = len(rows.points) ** 2 * rows.dtype.itemsize, int(np.diff(stops_of(duals)).max())
     left = buffer_size(max(options.budget - needed, 0), widest, rows.dtype.itemsize, workers)
     return needed if 2 * needed <= options.budget and fits(rows, duals, left) else 0

@@ -71,6 +71,8 @@ class PlainRows:
         Multiplications for a kernel value, if known; otherwise 1.
     error : float
         Root mean square error of a value, in float32 that of rounding the largest; NaN if it was not measured.
+    held : int
+        Bytes of stored kernel values.
     """
 
     kernel: Kernel
@@ -78,6 +80,7 @@ class PlainRows:
     width: int
 
     error = np.nan
+    held = 0
 
     def __init__(self, kernel: Kernel, points: Any) -> None:
         self._gram = Gram(kernel, points)

@@ -72,6 +72,7 @@ class FusedRows:
     dtype: Any
     error: float
     kernel: Kernel
+    held = 0
 
     def __init__(self, kernel: Kernel, points: Any, dtype: type[Any], error: float = np.nan) -> None:
         self.points, self.dtype, self.error = points, np.dtype(dtype), error
@@ -178,10 +179,12 @@ class FusedRows:
     def compiled_exact_rows(self) -> tuple[Any, ...]:
         """Return the same in float64 from the points as given.
 
-        The address of the loop of the profile, the points, whether it takes distances, parameters and the diagonal.
+        The address of the loop of the profile, the points, whether it takes distances, parameters, the diagonal and
+        all values (n, n) if they are known, otherwise none.
         """
         finish, parameters = self._profile_loop(np.dtype(np.float64))
-        return finish, np.ascontiguousarray(self.points, np.float64), self._radial, parameters, self.diagonal
+        points, unknown = np.ascontiguousarray(self.points, np.float64), np.empty((0, 0))
+        return finish, points, self._radial, parameters, self.diagonal, unknown
 
     def _profile_loop(self, dtype):
         profile, scalar, parameters = self._formula
@@ -212,6 +215,7 @@ class SparseRows:
     points: Any
     dtype: Any
     error: float
+    held = 0
 
     def __init__(self, kernel: Kernel, points: Any, dtype: type[Any], error: float = np.nan) -> None:
         self.kernel, self.points, self.dtype, self.error = kernel, points, np.dtype(dtype), error

@@ -15,17 +15,21 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import as_square, empty, larger, small, smaller
+from mercer._compute.points import count_points
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.dual import Dual, gap_between_bounds, joined, stops_of
 from mercer.solvers.svm.exact import refine
+from mercer.solvers.svm.known_rows import KnownRows
 from mercer.solvers.svm.on_demand import tiles_of
+from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rounds import bias_and_violation, copied_values, settle, solve_rounds
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.several import Solutions, kinds_of
 from mercer.solvers.svm.smo import LANES, VECTORS
+from mercer.solvers.svm.workspace import buffer_size
 
 if TYPE_CHECKING:
-    from mercer.solvers.svm.workspace import Workspace
+    from mercer.solvers.svm.workspace import Options, Workspace
 
 # Largest number of variables: beyond, several threads and blocks of rows pay more than few rows.
 LARGEST = 8192
@@ -38,11 +42,26 @@ _OPERATIONS, _SHARE = 2e6, 0.07
 _MARGIN = 10
 
 
+def with_values(rows: Any, duals: Sequence[Dual], options: Options, workers: int = 1) -> Any:
+    """Return rows of which all values are known, if duals can then be solved here within the memory of the options.
+
+    Rows that compiled code computes on demand are returned unchanged.
+    """
+    n, widest = count_points(rows.points), int(np.diff(stops_of(duals)).max())
+    left = options.budget - n * n * np.dtype(np.float64).itemsize
+    if type(rows) is not PlainRows or left < 0 or not _solvable(duals, buffer_size(left, widest, 8, workers)):
+        return rows
+    return KnownRows.of(rows.kernel, rows.points)
+
+
 def fits(rows: Any, duals: Sequence[Dual], size: int) -> bool:
     """Whether duals of one epsilon can be solved here with room for ``size`` kernel values."""
+    return isinstance(rows, (FusedRows, KnownRows)) and _solvable(duals, size)
+
+
+def _solvable(duals, size):
     n = int(np.diff(stops_of(duals)).max())
-    needed = _padded(n) ** 2 + copied_values(_padded(n))
-    if n > LARGEST or needed > size or not isinstance(rows, FusedRows):
+    if n > LARGEST or _padded(n) ** 2 + copied_values(_padded(n)) > size:
         return False
     if not all(dual.ridge is None and dual.total is None for dual in kinds_of(duals)):
         return False
@@ -50,7 +69,11 @@ def fits(rows: Any, duals: Sequence[Dual], size: int) -> bool:
 
 
 def solve_whole(
-    rows: FusedRows, duals: Sequence[Dual], workspace: Workspace, max_iter: int, values: Array | None = None
+    rows: FusedRows | KnownRows,
+    duals: Sequence[Dual],
+    workspace: Workspace,
+    max_iter: int,
+    values: Array | None = None,
 ) -> Solutions:
     """Return the solutions of several duals of one epsilon, with certificates.
 
@@ -59,7 +82,8 @@ def solve_whole(
     that returned True are left at their starts.
     """
     state = _State(rows, duals)
-    values = np.empty((0, 0), rows.dtype) if values is None else values
+    if values is None:
+        values = rows.values if isinstance(rows, KnownRows) else np.empty((0, 0), rows.dtype)
     while state.position[0] < len(duals):
         check_cancelled()
         _solve(*state.arrays(values.size > 0), values, workspace.buffer, workspace.tol, max_iter, _WORK)
@@ -76,7 +100,7 @@ def _padded(n):
 class _State:
     """The arrays of several duals, one after the other, and the point that the solver has reached."""
 
-    def __init__(self, rows: FusedRows, duals: Sequence[Dual]) -> None:
+    def __init__(self, rows: FusedRows | KnownRows, duals: Sequence[Dual]) -> None:
         self.rows, self.epsilon, self.stops = rows, float(duals[0].epsilon), stops_of(duals)
         names, n = ("target", "lower", "upper", "coef", "points"), len(duals)
         self.dual = Dual(*(joined(duals, name) for name in names), self.epsilon)

@@ -104,7 +104,7 @@ class Workspace:
     @classmethod
     def allocate(cls, rows: Any, n: int, options: Options, workers: int = 1, reserved: int = 0) -> Workspace:
         """Return the workspace of one of several workers, for problems of n variables; ``reserved`` bytes are taken."""
-        size = buffer_size(options.budget - reserved, n, rows.dtype.itemsize, workers)
+        size = buffer_size(options.budget - rows.held - reserved, n, rows.dtype.itemsize, workers)
         return cls(options.tol, options.limit(n), allocate(size, rows.dtype), (), options.callback)
 
     def of_type(self, dtype: Any) -> Workspace:
