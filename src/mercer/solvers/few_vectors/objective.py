@@ -44,7 +44,8 @@ class Objective:
     """Objectives over points and coefficients on rows with outputs F (n, m), and signs (n, m) or None, in tiles.
 
     Rows count with their ``weights`` (n,), 1 by default; "per row" means over the sum of the weights. With ``inside``
-    outputs in (-1, 1) count fully: there `margins` asks for the outputs, elsewhere for the signs.
+    outputs in (-1, 1) count fully: there `margins` asks for the outputs, elsewhere for the signs. The last ``still``
+    coordinates of the points do not move.
     """
 
     def __init__(
@@ -55,8 +56,10 @@ class Objective:
         signs: Array | None = None,
         inside: bool = False,
         weights: Array | None = None,
+        still: int = 0,
     ) -> None:
         self.kernel: Kernel = kernel
+        self._moving: Array = np.arange(X.shape[1]) < X.shape[1] - still
         self.shape: tuple[int, int] = outputs.shape
         concerned = np.ones((len(X), 1), bool) if signs is None else signs != 0
         self.concerned: float = float(concerned.sum(axis=1).mean())
@@ -147,7 +150,7 @@ class Objective:
         run_in_single_threads(differentiate, len(parts))
         value = _total(each[0] for each in sums) + n * ridge * np.sum(B * B)
         gradient = _total(each[1] for each in sums)
-        return float(value) / n, gradient.reshape(p, -1) / n, B, b
+        return float(value) / n, gradient.reshape(p, -1) * self._moving / n, B, b
 
     def margins(self, Z: Array, B: Array, b: Array, weight: float, ridge: float) -> tuple[float, Array, Array, Array]:
         """Return the margin objective per row, and its gradients in Z, B and b.
@@ -181,7 +184,12 @@ class Objective:
         for i, columns in enumerate(self._columns):
             slope_B[:, columns] += sums[i][2]
             slope_b[columns] += sums[i][3]
-        return float(value) / n + ridge * np.sum(B * B), slope / n, slope_B / n + 2 * ridge * B, slope_b / n
+        return (
+            float(value) / n + ridge * np.sum(B * B),
+            slope * self._moving / n,
+            slope_B / n + 2 * ridge * B,
+            slope_b / n,
+        )
 
     def loss(self, Z: Any, B: Array, b: Array, weight: float) -> Any:
         """Return the margin objective per row without its ridge, or the squared differences if there are no signs."""
@@ -229,7 +237,7 @@ class Objective:
             signs = np.random.default_rng(i).choice(np.array([-1, 1], np.float32), (len(self._rows[i]), 1))
             signs *= np.sqrt(self._weights[i], dtype=np.float32, casting="same_kind")[:, None]
             slope = self._blocks[i].at(vectors)[1](np.ones((len(Z), 1), np.float32), signs)
-            squares[i] = np.sum(slope * slope, axis=1)
+            squares[i] = slope**2 @ self._moving
 
         run_in_single_threads(task, len(squares))
         curvature = _total(squares) / self._mass * np.sum(B * B, axis=1) * self.concerned / B.shape[1]

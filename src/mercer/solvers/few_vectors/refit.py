@@ -15,6 +15,7 @@ import numpy as np
 
 from mercer import landmarks
 from mercer._common import Array, Seed
+from mercer.solvers.few_vectors.axes import leading_axes
 from mercer.solvers.few_vectors.objective import Objective
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ _TRIAL = 1 / 8
 _FIRST, _SECOND, _ALONE = (120, 32, 1e11), (120, 24, 3.4e11), (300, 40, 6.8e11)
 # Share of the rows, and fewest rows, of the first of two descents; the second one has all.
 _SHARE, _ROWS = 1 / 3, 8192
+# Share of the passes of the second descent that see the rows of the first one only.
+_EARLY = 1 / 2
 # Share of the passes of a shorter fit, before or after another one: fewer do not show how labels mislead.
 SHORTER = 1 / 3
 # Factor by which passes may be more where they are short, and the multiplications of a descent that has more.
@@ -74,7 +77,7 @@ def refit(
 
     is minimised by L-BFGS in Z, with B and b eliminated by least squares. With signs U (1 or -1, the sign of a row in a
     binary classifier, 0 for rows of other classes) it does so on a third of the rows, at least 8 192, and a second
-    descent in Z, B and b on all rows minimises
+    descent in Z, B and b, whose first half has the same rows and the other half all, minimises
 
     .. math:: \sum_{ij} |U_{ij}| (\mu (F_{ij} - S_{ij})^2 + \max(0, 1 - U_{ij} S_{ij})^2), \quad S = k(X, Z) B + b.
 
@@ -121,6 +124,9 @@ def refit(
     multiplications of a kernel value (d for an inner product or a distance) and c the classifiers per row, in float32
     on all threads; sums over tiles and the equations for B are in float64. The ridge is 1e-6 of the mean square of the
     kernel values; the final coefficients of the first descent use a thousandth of it.
+    Points of a Gaussian kernel move along the principal axes of the rows with a standard deviation of a twentieth of
+    its width or more, if these are at most half as many as columns (`few_vectors.axes`). The passes are as many as
+    without axes, and take less time.
     The second descent moves L^T B, where L L^T is the mean product of the kernel values at its start (variable
     projection: Golub, Pereyra, SIAM J. Numer. Anal. 10, 1973).
 
@@ -140,9 +146,20 @@ def refit(
     scale = np.ones(outputs.shape[1]) if scale is None else scale
     rows = _drawn(len(X), len(start), signs is not None, random_state)
     weights = np.ones(len(X)) if weights is None else weights
-    part = Objective(kernel, X[rows], outputs[rows] / scale, weights=weights[rows])
-    whole = None if signs is None else Objective(kernel, X, outputs / scale, signs, not labelled, weights)
-    passes = passes or [int(np.ceil(share * each)) for each in _affordable(part, whole, start, longest)]
+    shape, axes = start.shape, leading_axes(kernel, X, random_state)
+    if axes is not None:
+        X, start = axes.rows(X), axes.nearest(start)
+
+    def objective(rows):
+        own = None if signs is None else signs[rows]
+        return Objective(
+            kernel, X[rows], outputs[rows] / scale, own, not labelled, weights[rows], int(axes is not None)
+        )
+
+    part = objective(rows)
+    whole = part if isinstance(rows, slice) else objective(slice(None)) if signs is not None else None
+    most = _affordable(part, whole if signs is not None else None, shape, longest)
+    passes = passes or [int(np.ceil(share * each)) for each in most]
     trial = int(_TRIAL * passes[1]) if labelled else 0
     done, most = itertools.count(1), sum(passes) + 2 * trial
 
@@ -152,13 +169,15 @@ def refit(
 
     Z = part.fit_outputs(start, passes[0], progress)
     B, b = part.coefficients(Z)
-    if whole is not None and passes[1]:
+    if signs is not None and passes[1]:
         weight = _WEIGHT if labelled else LOW_WEIGHT
         if trial and len(X) > copies:
             held = _held_out(len(X), copies, random_state)
-            data = X, outputs / scale, signs, weights
-            weight = _select_weight(kernel, data, held, copies, (Z, B, b), trial, progress)
-        Z, B, b = whole.fit_margins(Z, B, b, weight, passes[1], progress)
+            weight = _select_weight(objective(~held), objective(held), copies, (Z, B, b), trial, progress)
+        early = 0 if whole is part else int(_EARLY * passes[1])
+        Z, B, b = part.fit_margins(Z, B, b, weight, early, progress)
+        Z, B, b = whole.fit_margins(Z, B, b, weight, passes[1] - early, progress)
+    Z = Z if axes is None else axes.points(Z)
     return Refit(Z, B * scale, b * scale)
 
 
@@ -169,10 +188,8 @@ def _held_out(n, copies, random_state):
     return np.tile(mask, copies)
 
 
-def _select_weight(kernel, data, held, copies, start, passes, callback):
-    """Return the weight mu with fewer errors on held-out rows of the data: X, outputs, signs and weights."""
-    halves = ([each[rows] for each in data] for rows in (~held, held))
-    seen, held = (Objective(kernel, *rows, weights=weights) for *rows, weights in halves)
+def _select_weight(seen, held, copies, start, passes, callback):
+    """Return the weight mu with fewer errors on held-out rows after short descents on the others."""
     first, low = (seen.fit_margins(*start, weight, passes, callback) for weight in (_WEIGHT, LOW_WEIGHT))
     # copies of a row are not independent
     errors = ((held.weights * held.count_errors(*each)).reshape(copies, -1).sum(axis=0) for each in (first, low))
@@ -201,9 +218,9 @@ def _drawn(n, p, followed, random_state):
     return slice(None) if n <= most else landmarks.uniform(np.empty((n, 1)), most, random_state)
 
 
-def _affordable(part, whole, start, longest):
+def _affordable(part, whole, shape, longest):
     """Return the passes of both descents."""
-    (n, m), (p, d) = part.shape, start.shape
+    (n, m), (p, d) = part.shape, shape
     values, longest = 2 * part.kernel.multiplications(d), max(1.0, min(longest, n / (_ROWS_EACH * p * d)))
     each = values + p + 3 * m
     if whole is None:
