@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer._common import Array
 from mercer._compute.points import widened
+from mercer.gram import Gram
 from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import consecutive
 
@@ -28,8 +29,7 @@ class KnownRows(PlainRows):
     @classmethod
     def of(cls, kernel: Any, points: Any) -> KnownRows:
         """Return the rows of a kernel with all their values, computed in float64."""
-        wide = widened(points)
-        values = np.asarray(kernel(wide), np.float64)
+        values = np.asarray(Gram(kernel, widened(points), memory=2**62).dense(), np.float64)
         return cls(kernel, points, values, values.diagonal().copy(), error=0.0)
 
     @property
