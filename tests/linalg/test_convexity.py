@@ -47,6 +47,16 @@ def test_rounding_is_no_evidence_and_a_negative_eigenvalue_above_it_is(dtype):
     assert nonconvexity(precomputed(((U * values) @ U.T).astype(dtype)), np.arange(60)) is not None
 
 
+@pytest.mark.parametrize("share", [0.1, 3.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_evidence_begins_at_16_roundings_a_point(dtype, share, global_random_seed):
+    n = 60
+    U, values = np.linalg.qr(np.random.default_rng(global_random_seed).normal(size=(n, n)))[0], np.linspace(0, 1, n)
+    values[0] = -share * 16 * n * np.finfo(dtype).eps
+    found = nonconvexity(precomputed(((U * values) @ U.T).astype(dtype)), np.arange(n), centre=False)
+    assert (found is not None) == (share > 1)
+
+
 def test_many_points_are_sampled_and_a_refuted_kernel_counts():
     many = np.random.default_rng(1).normal(size=(700, 2))
     assert nonconvexity(mc.Gaussian(1.0), many) is None

@@ -9,6 +9,7 @@ import array_api_compat
 import numpy as np
 
 from mercer._compute.loops import mirror as mirror_triangle
+from mercer._compute.memory import allocate
 from mercer._compute.points import Points, as_rows, join_points
 from mercer._compute.symmetric import stored_blocks
 from mercer._compute.tile import Tile
@@ -47,7 +48,11 @@ def over_tiles(function, X, Z, tile=Tile):
             step = max(_LEAST_ROWS, min(step, len(X)) // 2 // 8 * 8)
             continue
         start = rows.stop
-    return parts[0] if len(parts) == 1 else join_points(parts)
+    if len(parts) == 1:
+        return parts[0]
+    if not isinstance(parts[0], np.ndarray):
+        return join_points(parts)
+    return np.concatenate(parts, out=allocate((len(X), *parts[0].shape[1:]), parts[0].dtype))
 
 
 def row_step(m):

@@ -3,6 +3,7 @@ import pytest
 
 import mercer as mc
 from mercer.solvers.svm.exact import exact_scalars, near_first, refine
+from mercer.solvers.svm.known_rows import KnownRows
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.whole import _points_of
 
@@ -29,6 +30,24 @@ def test_distances_are_exact_far_from_the_origin_and_products_those_of_the_point
     np.testing.assert_allclose(out, X[places[:2]] @ X[places].T, rtol=1e-13)
 
 
+def test_known_values_take_the_place_of_those_of_raw_points(global_random_seed):
+    rng, n, m = np.random.default_rng(global_random_seed), 40, 64
+    X = rng.normal(size=(n, 2))
+    target = np.sign(X[:, 0] + 0.3 * rng.normal(size=n))
+    lower, upper = (np.pad(each, (0, m - n)) for each in (np.minimum(target, 0), np.maximum(target, 0)))
+    start, found = 0.5 * rng.random(n) * target, []
+    known = KnownRows.of(mc.Gaussian(0.5), X)
+    for rows, values in ((FusedRows(mc.Gaussian(0.5), X, np.float64), np.empty((0, 0))), (known, known.values)):
+        coef, f = np.pad(start, (0, m - n)), np.pad(target - known.values @ start, (0, m - n))
+        points = _points_of(rows.compiled_rows(), np.arange(n), np.empty((1, m)), values)
+        state = np.zeros((m, m)), np.full(m, -1), 0
+        own = rows.compiled_exact_rows(), np.arange(n)
+        assert refine(points, *own, *state, target, f, coef, lower, upper, 0.0, 0.0, 10.0, 1e9)
+        found.append((coef[:n], f[:n]))
+    assert np.abs(found[0][0] - start).max() > 0.1
+    np.testing.assert_allclose(found[0], found[1], atol=1e-10)
+
+
 def test_small_classifiers_are_exact_from_raw_points_though_rows_are_float32(global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     # more than those that are refined without compiled code
@@ -43,7 +62,7 @@ def test_refinement_is_exact_if_the_operations_suffice_and_otherwise_not_begun(k
     # three points on a line, coefficients from float32: 0 and 1 are free, 2 is at its bound, 63 fill up lanes
     X, m, bound = np.array([[0.0], [1.0], [2.0], [7.0]]), 64, 0.25
     rows = FusedRows(kernel, X, np.float32)
-    points = _points_of(rows.compiled_rows(), np.arange(4), np.empty((1, m), np.float32))
+    points = _points_of(rows.compiled_rows(), np.arange(4), np.empty((1, m), np.float32), np.empty((0, 0), np.float32))
     target = np.array([1.0, -1.0, 1.0, -1.0])
     lower, upper = np.pad([0.0, -9.0, 0.0, 0.0], (0, m - 4)), np.pad([9.0, 0.0, bound, 0.0], (0, m - 4))
     K = kernel(X)

@@ -3,6 +3,7 @@ import pytest
 
 import mercer as mc
 from mercer.solvers.svm import on_demand
+from mercer.solvers.svm.known_rows import KnownRows
 from mercer.solvers.svm.on_demand import add_rows, fill_rows, tiles_of, wanted_rows
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.whole import _points_of
@@ -11,7 +12,8 @@ KERNELS = [mc.Gaussian(0.3), mc.Matern(0.7, 2.5), mc.Polynomial(3, 0.5, 1.0), mc
 
 
 def _points(rows, m):
-    return _points_of(rows.compiled_rows(), np.arange(len(rows.points)), np.empty((1, m), rows.dtype))
+    own, K = np.arange(len(rows.points)), np.empty((1, m), rows.dtype)
+    return _points_of(rows.compiled_rows(), own, K, np.empty((0, 0), rows.dtype))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
@@ -45,6 +47,20 @@ def test_added_rows_have_an_exact_diagonal_and_the_next_slots():
     np.testing.assert_array_equal(slots[wanted], np.arange(2, 12))
     assert (K[np.arange(2, 12), wanted] == 1).all()
     assert not K[:2].any()
+
+
+def test_known_rows_are_copied_in_the_order_of_the_points():
+    values, own = np.random.default_rng(0).normal(size=(60, 60)), np.random.default_rng(1).permutation(60)[:50]
+    K, slots = np.full((16, 64), np.nan), np.full(64, -1)
+    rows = KnownRows(None, None, values, np.ones(60))
+    points = _points_of(rows.compiled_rows(False), own, K, values)
+    wanted = np.array([17, 3, 44, 0, 1, 2, 40, 41, 42, 43])
+    assert add_rows(points, K, slots, 2, wanted) == 12
+    expected = values[np.ix_(own[wanted], own)]
+    expected[np.arange(10), wanted] = 1
+    np.testing.assert_array_equal(K[2:12, :50], expected)
+    assert not K[2:12, 50:].any()
+    np.testing.assert_array_equal(slots[wanted], np.arange(2, 12))
 
 
 def test_rows_of_many_coordinates_come_with_those_of_the_variables_that_violate_most(global_random_seed):

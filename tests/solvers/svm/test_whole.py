@@ -62,7 +62,8 @@ def test_rows_are_counted_from_the_support_vectors_to_all_points():
         assert np.count_nonzero(found.coef) <= found.n_rows < len(dual.coef)
     values = rows.square(np.arange(300))
     for dual, found in zip(duals, solve_whole(rows, duals, workspace, 10**6, values), strict=True):
-        assert found.n_rows == len(dual.coef)
+        # those that are copied
+        assert np.count_nonzero(found.coef) <= found.n_rows < len(dual.coef)
 
 
 def test_a_callback_that_returns_true_ends_the_training():

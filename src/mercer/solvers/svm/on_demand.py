@@ -80,15 +80,15 @@ def _recompute_coincident(own, square, tile, squares, share, out):
 
 def known_rows(diagonal: Array) -> tuple[Any, ...]:
     """Return what stands for the points of `add_rows` where all rows are known and it is not called."""
-    nothing, one = np.empty(0, diagonal.dtype), diagonal.dtype.type(1)
-    return 0, np.empty((0, 0, 0), diagonal.dtype), nothing, one, one, nothing, diagonal
+    nothing, one, values = np.empty(0, diagonal.dtype), diagonal.dtype.type(1), np.empty((0, 0), diagonal.dtype)
+    return 0, np.empty((0, 0, 0), diagonal.dtype), nothing, one, one, nothing, diagonal, values, np.empty(0, np.int64)
 
 
 @functools.partial(compiled, flags=VECTORS)
 def fill_rows(points, wanted, out):
     """Write the kernel values of the points ``wanted`` with all points to the rows of ``out``; see `add_rows`."""
     wide()
-    finish, tiles, squares, scale, share, parameters, _ = points
+    finish, tiles, squares, scale, share, parameters, _, _, _ = points
     width = tiles.shape[2]
     own = empty((wanted.size, tiles.shape[1]), tiles.dtype)
     for r in range(wanted.size):
@@ -114,18 +114,32 @@ def fill_rows(points, wanted, out):
 
 
 @compiled
+def _copy_rows(values, own, wanted, out):
+    """Copy the kernel values of the points ``own[wanted]`` with the points ``own`` to the rows of ``out``."""
+    small()
+    for a in range(wanted.size):
+        row, to = values[own[wanted[a]]], out[a]
+        for b in range(to.size):
+            to[b] = row[own[b]] if b < own.size else 0
+
+
+@compiled
 def add_rows(points, K, slots, used, wanted):
     """Write rows of K from slot ``used`` on; return the number of slots in use.
 
     ``points`` are the address of the loop of the profile, tiles, squared norms, the factor of products of tiles, the
-    share of squared norms below which distances are computed again (0: none), parameters and the diagonal. For a kernel
-    of distances, tiles hold -2 (x - centre), whose products have the factor -1/2; otherwise the norms are 0.
+    share of squared norms below which distances are computed again (0: none), parameters, the diagonal, and the kernel
+    values between all points and the numbers of the variables' own ones, if they are known. For a kernel of distances,
+    tiles hold -2 (x - centre), whose products have the factor -1/2; otherwise the norms are 0.
     """
     small()
-    diagonal = points[6]
+    diagonal, values, own = points[6], points[7], points[8]
     for start in range(0, wanted.size, TOGETHER):
         few = wanted[start : start + TOGETHER]
-        fill_rows(points, few, K[used : used + few.size])
+        if values.size:
+            _copy_rows(values, own, few, K[used : used + few.size])
+        else:
+            fill_rows(points, few, K[used : used + few.size])
         for a in range(few.size):
             t = few[a]
             K[used, t] = diagonal[t]

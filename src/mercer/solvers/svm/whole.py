@@ -145,7 +145,7 @@ class _State:
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _points_of(rows, own, K):
+def _points_of(rows, own, K, values):
     """Return the arguments of `add_rows` for some points, padded to the width of K."""
     small()
     finish, coordinates, d, all_squares, scale, share, parameters, all_diagonal = rows
@@ -155,7 +155,7 @@ def _points_of(rows, own, K):
         squares[t], diagonal[t] = 0, 0
     for t in range(own.size):
         squares[t], diagonal[t] = all_squares[own[t]], all_diagonal[own[t]]
-    return finish, tiles_of(coordinates, d, own, m), squares, scale, share, parameters, diagonal
+    return finish, tiles_of(coordinates, d, own, m), squares, scale, share, parameters, diagonal, values, own
 
 
 @compiled
@@ -166,18 +166,6 @@ def _padded_part(values, first, n, m):
     for t in range(m):
         out[t] = values[first + t] if t < n else 0.0
     return out
-
-
-@compiled
-def _copy_rows(values, own, diagonal, K, slots):
-    """Copy the kernel values between some points to K; return their number."""
-    for a in range(own.size):
-        slots[a] = a
-        row, out = values[own[a]], K[a]
-        for b in range(out.size):
-            out[b] = row[own[b]] if b < own.size else 0
-        out[a] = diagonal[a]
-    return own.size
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -193,15 +181,13 @@ def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol
         m = -(-n // LANES) * LANES
         own, target = all_points[first:stop], all_target[first:stop]
         K, spare, slots = as_square(buffer, m), buffer[m * m :], all_slots[:m]
-        points = _points_of(rows, own, K)
+        points = _points_of(rows, own, K, values)
         f, coef = _padded_part(all_gradient, first, n, m), _padded_part(all_coef, first, n, m)
         lower, upper = _padded_part(all_lower, first, n, m), _padded_part(all_upper, first, n, m)
         if used < 0:
             used = 0
             for t in range(m):
                 slots[t], K[0, t] = -1, 0
-            if values.size:
-                used = _copy_rows(values, own, points[6], K, slots)
         limit = smaller(max_iter - n_iter[k], larger(1, work // (m + _OVERHEAD)))
         steps, used = solve_rounds(points, K, spare, slots, used, f, coef, lower, upper, epsilon, tol, limit)
         n_iter[k] += steps
