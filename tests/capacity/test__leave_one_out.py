@@ -77,6 +77,21 @@ def test_the_error_is_that_of_refitting_without_each_point(kernel, global_random
     assert capacity.leave_one_out(model, X, y) == truth
 
 
+def test_the_error_of_nu_classification_is_that_of_refitting_without_each_point():
+    # point 5 is no support vector, and misclassified when left out
+    X = np.array([[0.5], [-1.0], [0.3], [-1.5], [-0.9], [-0.1], [1.1], [-1.7], [1.2], [1.7]])
+    y = np.array([0, 0, 0, 1, 1, 0, 1, 0, 0, 1])
+    model = mc.NuSVC(nu=0.5, kernel=mc.Gaussian(1.0)).fit(X, y)
+    wrong = cross_val_predict(clone(model), X, y, cv=LeaveOneOut()) != y
+    assert wrong[5]
+    assert 5 not in model.support_
+    assert capacity.leave_one_out(model, X, y) == np.mean(wrong)
+    own = capacity.model(model, X, y)
+    for found in (capacity.xi_alpha(own), capacity.support_fraction(own)):
+        assert found.value < np.mean(wrong)
+        assert found.kind == "heuristic"
+
+
 def test_a_given_matrix_is_cut(global_random_seed):
     X, y = moons(global_random_seed)
     K = mc.Gaussian(1.0)(X)

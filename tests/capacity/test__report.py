@@ -66,6 +66,34 @@ def test_other_points_measure_the_error_where_they_are_given(moons):
     assert found.measured == "300 test points"
 
 
+def test_a_column_of_targets_measures_the_error_of_the_vector(moons):
+    X, labels = moons
+    values = np.sin(2 * X[:, 0])
+    for model, y in [(mc.SVC(kernel=G), labels), (mc.SVR(kernel=G), values), (mc.KernelRidge(kernel=G), values)]:
+        model.fit(X[:60], y[:60])
+        found = report(model, X[:60], y[:60, None], test=(X[60:], y[60:, None]))
+        wrong = (model.predict(X[60:]) != y[60:]) if y is labels else (model.predict(X[60:]) - y[60:]) ** 2
+        assert np.isclose(found.truth, np.mean(wrong))
+
+
+def test_a_test_that_does_not_fit_the_model_is_refused_with_the_remedy(moons):
+    X, y = moons
+    classifier, regression = mc.SVC(kernel=G).fit(X[:60], y[:60]), mc.KernelRidge(kernel=G).fit(X[:60], X[:60])
+    for model, targets, test, error, message in [
+        (classifier, y, (X[60:],), TypeError, "must be a pair .points, targets.; pass test="),
+        (classifier, y, X[60:62], TypeError, "must be a pair"),
+        (classifier, y, (X[60:], y[61:]), ValueError, r"test\[1\] has shape \(39,\), but the predictions .* \(40,\)"),
+        (classifier, y, (X[60:], y[60:] + 1), ValueError, r"test\[1\] has the label 2, but the classes of the fit"),
+        (regression, X, (X[60:], y[60:]), ValueError, r"test\[1\] has shape \(40,\), but .* \(40, 2\)"),
+        (regression, X, (X[60:], X[60:] * np.nan), ValueError, r"test\[1\]\[0, 0\] = nan must be finite"),
+    ]:
+        with pytest.raises(error, match=message):
+            report(model, X[:60], targets[:60], test=test)
+    # several targets are compared one with one
+    squares = (regression.predict(X[60:]) - X[60:]) ** 2
+    assert np.isclose(report(regression, X[:60], X[:60], test=(X[60:], X[60:])).truth, np.mean(squares))
+
+
 def test_a_kernel_has_a_geometry_and_no_error(moons):
     found = report(mc.Gaussian("median"), moons[0])
     assert found.bounds == ()

@@ -24,6 +24,27 @@ def test_a_fit_to_the_support_vectors_gives_the_same_classifier():
     assert model.score(X[others], y[others]) == 1
 
 
+def test_a_fit_to_the_support_vectors_gives_the_same_nu_classifier_where_both_classes_are_on_the_margin():
+    differs = {1: 0, 2: 0}
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        y = np.arange(20) % 2
+        X, nu, kernel = (
+            rng.normal(size=(20, 2)) + 1.5 * y[:, None],
+            float(rng.choice([0.3, 0.5, 0.7])),
+            mc.Gaussian(0.3),
+        )
+        model = mc.NuSVC(nu=nu, kernel=kernel, tol=1e-8).fit(X, y)
+        own, rows = capacity.model(model, X, y), model.support_
+        sides = len(np.unique(own.targets[own.on_margin]))
+        assert (sample_compression(own).value < 1) == (sides == 2)
+        again = mc.NuSVC(nu=min(1.0, nu * 20 / len(rows)), kernel=kernel, tol=1e-8).fit(X[rows], y[rows])
+        if sides:
+            differs[sides] += not np.allclose(again.decision_function(X), model.decision_function(X), atol=1e-3)
+    assert differs[2] == 0
+    assert differs[1] > 0
+
+
 def test_it_is_the_formula():
     model, X, y = moons()
     d = len(model.support_)

@@ -30,6 +30,7 @@ def xi_alpha(model: Any) -> Bound:
     Returns
     -------
     Bound
+        A heuristic for `NuSVC`, whose C changes with every point that is left out.
 
     References
     ----------
@@ -52,7 +53,7 @@ def xi_alpha(model: Any) -> Bound:
 
 
 def support_fraction(model: Any) -> Bound:
-    """Return the share of support vectors, a bound of the leave-one-out error.
+    """Return the share of support vectors, a bound of the leave-one-out error for a given C.
 
     Leaving out any other point does not change the classifier, which classifies that point correctly.
 
@@ -64,6 +65,7 @@ def support_fraction(model: Any) -> Bound:
     Returns
     -------
     Bound
+        A heuristic for `NuSVC`, whose C changes with every point that is left out.
 
     References
     ----------
@@ -185,7 +187,8 @@ def radius_margin(model: Any, ball: Any = None) -> Bound:
 def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike) -> float:
     """Return the exact leave-one-out error of a support vector classifier, by refits without each support vector.
 
-    Other points need no refit: the classifier is the same without them.
+    Other points need no refit: the classifier is the same without them. `NuSVC` is refitted without each point, since
+    its C depends on all.
 
     Parameters
     ----------
@@ -209,7 +212,7 @@ def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike) -> float:
 
     Notes
     -----
-    One fit for each support vector.
+    One fit for each support vector, for `NuSVC` for each point.
 
     Examples
     --------
@@ -225,7 +228,7 @@ def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike) -> float:
     _model.require(model, "leave_one_out")
     wrong, y, kernel = model.margins <= 0, np.asarray(y), model.kernel
     points = kernel.matrix if kernel.tags.points == "indices" else model.points
-    for p in np.flatnonzero(model.coef):
+    for p in np.flatnonzero(model.coef) if model.fixed_C else range(len(model)):
         rest = np.delete(np.arange(len(model)), p)
         single_class = len(np.unique(y[rest])) == 1
         one = np.array([p])
@@ -234,7 +237,9 @@ def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike) -> float:
 
 
 def _count(name, model, suspects):
-    """Return the bound that counts the points which may be misclassified when left out."""
+    """Return the bound that counts the points which may be misclassified when left out; a heuristic for NuSVC."""
+    if not model.fixed_C:
+        return estimate(name, suspects, "a C that does not change; that of NuSVC depends on all points")
     value = float(np.mean(suspects))
     statement = f"At most {value:.1%} of the points are misclassified when left out."
     if not model.on_margin.any():

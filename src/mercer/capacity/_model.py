@@ -48,6 +48,8 @@ class Model:
         Signed coefficients of w, y_i alpha_i; None unless the model is a support vector machine.
     upper_bounds : float64 array (k,) or None
         Upper bounds C_i of the absolute coefficients.
+    fixed_C : bool
+        False for `NuSVC`, whose C depends on all points: left out, a point without coefficient changes the function.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Model:
     bias: float
     coef: np.ndarray | None = None
     upper_bounds: np.ndarray | None = None
+    fixed_C: bool = True
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -153,15 +156,13 @@ def models(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | 
     y, n = own_targets(fitted, y), count_points(points)
     if len(y) != n:
         raise ValueError(f"X has {n} points, y has {len(y)} values; they must be equal.")
-    unknown = np.setdiff1d(y, fitted.classes_ if is_classifier(fitted) else y)
-    if len(unknown):
-        raise ValueError(f"y has the label {unknown[0]}, but the classes of the fit are {fitted.classes_}.")
     bias = np.asarray(fitted.intercept_, np.float64)
     psi = Expansion(kernel, widened(fitted.expansion_.points), np.asarray(fitted.expansion_.coef, np.float64))
     outputs, norms = np.asarray(psi(points), np.float64) + bias, np.asarray(psi.norms(), np.float64)
     diagonal = np.asarray(kernel.diag(points), np.float64)
     coef = _coefficients(fitted, points, psi)
     weights = _weights(fitted, y, sample_weight)
+    fixed_C = not (hasattr(fitted, "nu") and is_classifier(fitted))
     found = []
     for j, (rows, targets) in enumerate(_problems(fitted, y, len(norms))):
         own = None if coef is None else coef[rows, j]
@@ -177,7 +178,8 @@ def models(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | 
             norm=float(norms[j]),
             bias=float(bias[j]),
             coef=own,
-            upper_bounds=None if own is None else _upper_bounds(fitted, own, weights[rows]),
+            upper_bounds=None if own is None else _upper_bounds(fitted, own, weights[rows], fixed_C),
+            fixed_C=fixed_C,
         )
         found.append(one)
     return found
@@ -195,12 +197,16 @@ def require_affine(fitted: Any) -> None:
         )
 
 
-def own_targets(fitted: Any, y: ArrayLike) -> Array:
+def own_targets(fitted: Any, y: ArrayLike, name: str = "y") -> Array:
     """Return the labels or values of a fitted classifier or regression as an array (n,), or raise."""
     if not is_classifier(fitted):
         return column_or_1d(as_real_targets(y, type(fitted).__name__))
-    refuse_targets(y)
-    return column_or_1d(y)
+    refuse_targets(y, name)
+    labels = column_or_1d(y)
+    unknown = np.setdiff1d(labels, fitted.classes_)
+    if len(unknown):
+        raise ValueError(f"{name} has the label {unknown[0]}, but the classes of the fit are {fitted.classes_}.")
+    return labels
 
 
 def require_model(model: Any) -> None:
@@ -306,9 +312,9 @@ def _weights(fitted, y, sample_weight):
     return weights
 
 
-def _upper_bounds(fitted, coef, weights):
+def _upper_bounds(fitted, coef, weights, fixed_C):
     """Return C_i, or None without C. For NuSVC, C is the largest coefficient over its weight."""
-    if hasattr(fitted, "nu") and is_classifier(fitted):
+    if not fixed_C:
         shares = np.divide(np.abs(coef), weights, out=np.zeros(len(coef)), where=weights > 0)
         return shares.max() * weights
     C = getattr(fitted, "C", None)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer._common import ArrayLike, Memory, PointsLike, Seed, check_instance, counting, notify
 from mercer._compute.points import count_points
-from mercer._compute.targets import as_real_targets
+from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.capacity import _leave_one_out
 from mercer.capacity._covering_bound import covering_bound
 from mercer.capacity._dudley_bound import dudley_bound
@@ -130,9 +130,10 @@ def report(
     Raises
     ------
     ValueError
-        For more than two classes, or points other than the training points.
+        For more than two classes, points other than the training points, or test targets that are not one for each test
+        point or have a label that the fit does not have.
     TypeError
-        For an argument that is neither a kernel nor an estimator with a kernel.
+        For an argument that is neither a kernel nor an estimator with a kernel, or a ``test`` that is not a pair.
     NotFittedError
         For an estimator that is not fitted.
 
@@ -177,6 +178,8 @@ def _describe(fitted, X, y, test, confidence, options):
         return Report(title, facts, bounds, float(np.mean(predictions != truth)), measured)
     if is_regressor(fitted):
         y = as_real_targets(y, type(fitted).__name__)
+        # one column of targets is a vector
+        y = y[:, 0] if y.shape[1:] == (1,) else y
         bounds = _regression_bounds(fitted, kernel, X, y, options)
         notify("report", done=2, most=_PARTS)
         predictions, truth, measured = _predictions(fitted, kernel, X, y, test, KFold)
@@ -291,7 +294,7 @@ def _squared_error(name, residuals, y, confidence, assumption):
 def _predictions(fitted, kernel, X, y, test, folds):
     """Return predictions for test points or held-out folds, the true targets, and how they were obtained."""
     if test is not None:
-        return fitted.predict(test[0]), np.asarray(test[1]), f"{count_points(test[0])} test points"
+        return *_tested(fitted, test), f"{count_points(test[0])} test points"
     y = np.asarray(y)
     predictions = np.empty_like(y)
     splits = folds(min(10, count_points(X)), shuffle=True, random_state=0).split(np.zeros(len(y)), y)
@@ -299,6 +302,24 @@ def _predictions(fitted, kernel, X, y, test, folds):
         predictions[rest] = predict_left_out(fitted, kernel, X, y, train, rest)
         notify("report", done=3 + i, most=_PARTS)
     return predictions, y, "10 folds"
+
+
+def _tested(fitted, test):
+    """Return predictions for test points, and the true targets in the shape of the predictions."""
+    if not isinstance(test, (tuple, list)) or len(test) != 2:
+        raise TypeError(f"test = {test!r:.60} must be a pair (points, targets); pass test=(X_test, y_test).")
+    predictions = fitted.predict(test[0])
+    refuse_targets(test[1], "test[1]")
+    if is_classifier(fitted):
+        truth = own_targets(fitted, test[1], "test[1]")
+    else:
+        truth = as_real_targets(test[1], type(fitted).__name__)
+    if len(truth) != len(predictions) or truth.size != predictions.size:
+        raise ValueError(
+            f"test[1] has shape {truth.shape}, but the predictions for test[0] have shape {predictions.shape}; give "
+            "the targets of each point of test[0]."
+        )
+    return predictions, truth.reshape(predictions.shape)
 
 
 def _verdict(bound):

@@ -15,7 +15,8 @@ def sample_compression(model: Any, *, confidence: float = 0.95) -> Bound:
     .. math:: R \le 1 - \exp\left(-\frac{\ln \binom nd + \ln n + \ln(1 / \delta)}{n - d}\right)
 
     for d support vectors: a fit to the support vectors alone gives the same classifier, which classifies the n - d
-    other points correctly.
+    other points correctly. For `NuSVC` this is the fit with nu n / d in place of nu, whose two biases need a support
+    vector of each class on the margin.
 
     Parameters
     ----------
@@ -45,10 +46,13 @@ def sample_compression(model: Any, *, confidence: float = 0.95) -> Bound:
     require(model, "sample_compression")
     delta = 1 - check_confidence(confidence)
     n, d = len(model), int(np.sum(model.coef != 0))
-    value = 1.0
-    if d < n and model.on_margin.any():
+    sides, value = np.unique(model.targets[model.on_margin]), 1.0
+    if d < n and len(sides) >= (1 if model.fixed_C else 2):
         log_subsets = gammaln(n + 1) - gammaln(d + 1) - gammaln(n - d + 1)
         value = float(-np.expm1(-(log_subsets + np.log(n) - np.log(delta)) / (n - d)))
     statement = f"The error is at most {value:.3g}: {d} of {n} points are support vectors."
     assumptions = "a kernel and C fixed before the sample was drawn", "a support vector on the margin"
+    if not model.fixed_C:
+        given = "a kernel, nu and weights fixed before the sample was drawn"
+        assumptions = given, "a nu of which the fit does not warn", "support vectors of both classes on the margin"
     return Bound("compression", value, statement, "error", confidence, assumptions)
