@@ -87,12 +87,62 @@ def test_the_state_of_another_problem_is_refused(right, tmp_path):
         np.testing.assert_array_equal(SOLVES["cg.solve"][1](), cg.solve(A, Y, lambda R: R.copy())[0])
 
 
-def test_a_basis_of_another_operator_is_refused(tmp_path):
-    listen, _ = after(3, "Lanczos products")
+def taken_by_its_own_problem_alone(path, solve, stage, others):
+    """Assert that a state of ``solve`` is refused by other problems, also close ones, and taken by its own."""
+    listen, _ = after(3, stage)
+    with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(path, every=0):
+        solve()
+    for other in others:
+        with pytest.raises(ValueError, match="another problem"), mc.checkpoint(path):
+            other()
+    with mc.checkpoint(path):
+        found = solve()
+    np.testing.assert_array_equal(found, solve())
+
+
+NOISE = 1e-6 * rng.standard_normal((500, 3))
+
+
+def test_a_basis_of_other_data_or_another_random_state_is_refused(tmp_path):
+    def solve(operator=A, random_state=0):
+        return lanczos(operator, 20, tol=1e-12, random_state=random_state).vectors
+
+    others = (
+        lambda: solve(A + np.diag(np.arange(500.0))),
+        lambda: solve(A + 1e-6 * np.diag(np.arange(500.0) % 2)),
+        lambda: solve(random_state=1),
+    )
+    taken_by_its_own_problem_alone(tmp_path / "state", solve, "Lanczos products", others)
+
+
+def test_conjugate_gradients_of_close_data_parameters_or_another_random_state_are_refused(tmp_path):
+    def solve(X=X, Y=Y, alpha=1e-4, random_state=0):
+        model = mc.KernelRidge(alpha, kernel=KERNEL, memory="1MB", random_state=random_state)
+        return model.fit(X, Y).dual_coef_
+
+    others = (
+        lambda: solve(X + NOISE),
+        lambda: solve(Y=Y + NOISE[:, :2]),
+        lambda: solve(alpha=1.001e-4),
+        lambda: solve(random_state=1),
+    )
+    taken_by_its_own_problem_alone(tmp_path / "state", solve, "conjugate gradients", others)
+
+
+@pytest.mark.parametrize("stage", ["Lanczos products", "conjugate gradients"])
+def test_a_state_of_another_machine_is_taken(stage, tmp_path):
+    def solve(operator):
+        if stage == "conjugate gradients":
+            return cg.solve(operator + 0.01 * np.eye(500), Y, np.copy, tol=1e-12)[0]
+        return np.abs(lanczos(operator, 20, tol=1e-12).vectors)
+
+    listen, _ = after(3, stage)
     with pytest.raises(Interrupted), _common.listening(listen), mc.checkpoint(tmp_path / "state", every=0):
-        lanczos(A, 20, tol=1e-12)
-    with pytest.raises(ValueError, match="another problem"), mc.checkpoint(tmp_path / "state"):
-        lanczos(A + np.diag(np.arange(500.0)), 20, tol=1e-12)
+        solve(A)
+    # its products differ by rounding
+    with mc.checkpoint(tmp_path / "state"):
+        found = solve(A * (1 + 1e-14 * rng.standard_normal((500, 1))))
+    np.testing.assert_allclose(found, solve(A), atol=1e-9)
 
 
 def test_a_state_waits_for_its_solve_and_a_warning_says_that_nobody_asked(tmp_path):

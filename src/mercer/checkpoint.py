@@ -27,7 +27,9 @@ def checkpoint(path: str | os.PathLike[str], *, every: float = 60.0) -> Iterator
     * Lanczos steps: `KernelPCA`, `svd` and others with more than 2 000 points and few components;
     * passes of `SVC` over Dask arrays.
 
-    What comes before them, such as landmarks and factors, is computed again.
+    What comes before them, such as landmarks and factors, is computed again. A state is that of the same problem if
+    products with the kernel matrix agree in half of their digits: another machine or number of threads changes the last
+    ones. Passes of `SVC` may start from any rows, and end with the solution of the data that they are given.
 
     Parameters
     ----------
@@ -39,7 +41,8 @@ def checkpoint(path: str | os.PathLike[str], *, every: float = 60.0) -> Iterator
     Raises
     ------
     ValueError
-        If the file is no checkpoint, or its state is that of other data, parameters or another random_state.
+        If the file is no checkpoint, or its state is that of other data, parameters or another random_state that
+        changes the solve.
     FileNotFoundError
         If the folder does not exist.
 

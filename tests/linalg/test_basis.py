@@ -79,3 +79,19 @@ def test_one_product_that_is_not_finite_is_refused():
 
     with np.errstate(invalid="ignore"), pytest.raises(ValueError, match="contains NaN or infinity"):
         Basis(np.eye(10)[:, :2]).multiply(Broken())
+
+
+@pytest.mark.parametrize(("dtype", "close", "other"), [(np.float64, 1e-13, 1e-6), (np.float32, 1e-6, 1e-2)])
+def test_a_saved_basis_is_that_of_a_start_and_an_operator_up_to_rounding(dtype, close, other):
+    K, start = symmetric(60).astype(dtype), np.random.default_rng(1).standard_normal((60, 4))
+    basis = Basis(start)
+    basis.multiply(K)
+    basis.extend(basis.residuals(4))
+    basis.multiply(K)
+    basis.restart(5)
+    for scale, known in ((0.0, True), (close, True), (other, False)):
+        nearby = K * (1 + scale * symmetric(60, seed=2)).astype(dtype)
+        again = Basis(start)
+        assert again.resumed(basis.state, nearby) == known
+    np.testing.assert_array_equal(again.pairs(5)[1], basis.pairs(5)[1])
+    assert not Basis(start + 1e-2).resumed(basis.state, K)

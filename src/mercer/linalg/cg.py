@@ -1,5 +1,6 @@
 """Preconditioned conjugate gradients for several right-hand sides, and a preconditioner."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ from mercer._common import Array, notify
 from mercer._compute.saved import Saved
 from mercer._compute.threads import threaded_blas
 
-# Largest difference of residuals, relative to the right-hand side, at which a saved state is that of a system.
-_SAME = 1e-3
+# Largest relative difference of images at which a saved state has the preconditioner: its inverse multiplies rounding.
+_SAME_INVERSE = 1e-4
 _STATE = "X", "R", "P", "rz", "active", "steps"
 
 
@@ -28,10 +29,8 @@ def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max
     B = np.asarray(B, np.float64)
     norms = _norms(B)
     target = tol * norms
-    saved = Saved(f"conjugate gradients of order {len(B)}")
-    X, R, P, rz, active, steps = (
-        _start(B, precondition, target) if saved.state is None else _resumed(saved, operator, B)
-    )
+    saved, images = Saved(f"conjugate gradients of order {len(B)}"), _Images(operator, precondition, len(B))
+    X, R, P, rz, active, steps = _start(B, precondition, target) if saved.state is None else _resumed(saved, B, images)
     stopped = False
     while len(active) and steps < max_iter and not stopped:
         steps += 1
@@ -51,7 +50,8 @@ def solve(operator: Any, B: Array, precondition: Any, *, tol: float = 1e-10, max
         rz[active] = new
         residual = float(np.max(left / np.where(norms > 0, norms, 1.0)))
         stopped = notify("conjugate gradients", unsolved=len(active), residual=residual)
-        saved.write(dict(zip(_STATE, (X, R, P, rz, active, np.array(steps)), strict=True)))
+        state = X, R, P, rz, active, np.array(steps)
+        saved.write(dict(zip(_STATE, state, strict=True)) | {"B": B, "images": images})
     if not stopped:
         saved.end()
     return X, steps
@@ -64,11 +64,31 @@ def _start(B, precondition, target):
     return np.zeros_like(B), R, P, _dots(R, P), np.flatnonzero(_norms(R) > target), 0
 
 
-def _resumed(saved, operator, B):
-    """Return a saved state, whose residuals are those of the system."""
+class _Images:
+    """The images (n, 2) of a random vector under an operator and a preconditioner, computed when a file needs them."""
+
+    def __init__(self, operator: Any, precondition: Any, n: int) -> None:
+        self._operator, self._precondition, self._n = operator, precondition, n
+        # an operator without a type may have values in float32
+        exact = "float64" in str(getattr(operator, "dtype", None))
+        self.tolerances = np.array([np.finfo(np.float64 if exact else np.float32).eps ** 0.5, _SAME_INVERSE])
+
+    @cached_property
+    def _values(self):
+        v = np.random.default_rng(0).standard_normal((self._n, 1))
+        return np.hstack([self._operator @ v, self._precondition(v)])
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        return self._values
+
+
+def _resumed(saved, B, images):
+    """Return a saved state of the system: another machine or number of threads changes only the last digits."""
+    saved.require(saved.state.keys() >= {*_STATE, "B", "images"})
     X, R, P, rz, active, steps = (saved.state[name] for name in _STATE)
     saved.require(R.shape == B.shape)
-    saved.require(bool((_norms(B - operator @ X - R) <= _SAME * _norms(B)).all()))
+    for name, own, same in (("B", B, images.tolerances[0]), ("images", np.asarray(images), images.tolerances)):
+        saved.require(bool((_norms(saved.state[name] - own) <= same * _norms(own)).all()))
     return X, R, P, rz, active, int(steps)
 
 
