@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.integrate import quad
-from scipy.special import j0
+from scipy.special import gammaln, j0
 
 import mercer as mc
 from mercer.regularisation import energy, penalise, penalty, spectral_density, transform, with_penalty
@@ -184,6 +184,46 @@ def test_densities_at_zero_are_the_integral_of_the_kernel(alpha, finite):
         expected += 2 * c**alpha * 1e3 ** (1 - 2 * alpha) / (2 * alpha - 1)
         assert value[0] == pytest.approx(expected, rel=1e-4)
     assert not np.isnan(value).any()
+
+
+def _bessel_density(alpha, length, d, r):
+    """The logarithm of the density by the integral of exp(-2 u cosh t) cosh(p t), in logarithms."""
+    c = 2 * alpha * length**2
+    p, u = alpha - d / 2, r * np.sqrt(c) / 2
+    t = np.linspace(0, np.arcsinh(abs(p) / (2 * u)) + 12, 200_001)
+    with np.errstate(over="ignore"):
+        exponents = np.logaddexp(abs(p) * t, -abs(p) * t) - np.log(2) - 2 * u * np.cosh(t)
+    exponents[0] -= np.log(2)
+    log = np.log(np.exp(exponents - exponents.max()).sum() * t[1]) + exponents.max()
+    return np.log(2) + d / 2 * np.log(np.pi * c) + p * np.log(u) + log - gammaln(alpha)
+
+
+@pytest.mark.parametrize("d", [1, 2, 9, 100])
+@pytest.mark.parametrize("alpha", [0.3, 1.0, 4.5, 25.0, 31.0, 80.0, 200.0, 3000.0])
+def test_densities_of_rational_quadratics_are_integrals_at_every_order(alpha, d):
+    for length in (0.1, 1.0, 30.0):
+        r = np.geomspace(1e-3, 20, 9) / length
+        found = spectral_density(mc.RationalQuadratic(length, alpha), np.pad(r[:, None], ((0, 0), (0, d - 1))))
+        logs = np.array([_bessel_density(alpha, length, d, each) for each in r])
+        with np.errstate(over="ignore"):
+            np.testing.assert_allclose(found, np.exp(logs), rtol=1e-10, atol=1e-300)
+
+
+@pytest.mark.parametrize("alpha", [1e6, 1e9, 1e15])
+def test_the_density_of_a_rational_quadratic_tends_to_that_of_a_gaussian(alpha):
+    w = np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 1.0], [6.0, 0.0]])
+    limit = spectral_density(mc.Gaussian(0.5), w)
+    np.testing.assert_allclose(spectral_density(mc.RationalQuadratic(1.0, alpha), w), limit, rtol=1e-13 + 400 / alpha)
+    np.testing.assert_allclose(spectral_density(mc.RationalQuadratic(1.0, alpha), 50 * w[1:]), 0, atol=1e-300)
+
+
+def test_densities_of_rational_quadratics_are_finite_far_out_and_fall_with_the_frequency():
+    r = np.concatenate([[0], np.geomspace(1e-200, 1e12, 400)])
+    for alpha in (0.5001, 2.0, 20.0, 30.4, 30.6, 500.0):
+        density = spectral_density(mc.RationalQuadratic(1.0, alpha), r[:, None])
+        assert np.isfinite(density).all()
+        assert (np.diff(density) <= 1e-12 * density[:-1]).all()
+        assert density[-1] == 0
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
+from functools import cache, singledispatch
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
+from numpy.polynomial import Polynomial
 from numpy.polynomial.hermite_e import hermeval
-from scipy.special import gammaln, kve
+from scipy.special import betaln, gammaln, kve, xlogy
 
 from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_positive, refuse_large
 from mercer._compute.points import as_columns, as_dense_rows, as_rows, count_points
@@ -32,6 +33,9 @@ _BLOCK = 1 << 22
 _MOST_DERIVATIVES = 8
 # Smallest distance on a grid.
 _LEAST_SPACING = 1e-150
+# Order of a Bessel function above which its expansion for large orders is exact up to rounding, and an argument beyond
+# which densities underflow and SciPy's functions return NaN at last.
+_LARGE_ORDER, _FAR = 30, 1e4
 
 
 def spectral_density(kernel: Any, frequencies: ArrayLike) -> Array:
@@ -416,9 +420,37 @@ def _student(alpha, c, frequencies):
     """Return the transform of (1 + |x|^2 / c)^-alpha."""
     d = frequencies.shape[1]
     order, u = alpha - d / 2, np.sqrt(c * np.sum(frequencies**2, axis=1)) / 2
-    at_zero = np.exp(gammaln(order) - gammaln(alpha)) * (np.pi * c) ** (d / 2) if order > 0 else np.inf
-    there = np.where(u > 0, u, 1)
+    # u^p K_p = u^(p - |p|) u^|p| K_|p|, whose last factors have a finite product at 0
+    p = abs(order)
+    log = d / 2 * np.log(np.pi * c) + xlogy(order - p, u)
+    if order > _LARGE_ORDER:
+        # the difference of the logarithms of two large gamma functions would lose digits
+        log += betaln(order, d / 2) - gammaln(d / 2) + _log_large_order(p, u)
+    elif p > _LARGE_ORDER:
+        log += gammaln(p) - gammaln(alpha) + _log_large_order(p, u)
+    else:
+        with np.errstate(invalid="ignore"):
+            values = kve(p, 2 * np.minimum(u, _FAR))
+            # it overflows only where the product equals its limit up to rounding
+            log += np.where(np.isinf(values), gammaln(p), np.log(2 * values) + xlogy(p, u) - 2 * u) - gammaln(alpha)
     with np.errstate(over="ignore"):
-        values = 2 * (np.pi * c) ** (d / 2) * np.exp(-2 * there - gammaln(alpha)) * there**order * kve(order, 2 * there)
-    # the Bessel function overflows near 0, where the density equals its limit up to rounding
-    return np.where((u > 0) & np.isfinite(values), values, at_zero)
+        return np.exp(log)
+
+
+def _log_large_order(p, u):
+    """Return the logarithm of 2 u^p K_p(2 u) / Gamma(p) by the expansion that is uniform in u, DLMF 10.41.4."""
+    z = 2 * u / p
+    s = np.hypot(1, z)
+    excess = z * (z / (1 + s))
+    series = [sum(U(t) / (-p) ** k for k, U in enumerate(_debye_polynomials())) for t in (1 / s, 1.0)]
+    # at u = 0 the series is that of Gamma(p)
+    return p * (np.log1p(excess / 2) - excess) - np.log(s) / 2 + np.log(series[0] / series[1])
+
+
+@cache
+def _debye_polynomials():
+    """Return the polynomials U_k of the expansion, DLMF 10.41.9, as many as double precision takes."""
+    t, found = Polynomial([0, 1]), [Polynomial([1.0])]
+    for _ in range(9):
+        found.append(t**2 * (1 - t**2) / 2 * found[-1].deriv() + ((1 - 5 * t**2) * found[-1]).integ() / 8)
+    return found
