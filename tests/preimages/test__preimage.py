@@ -144,6 +144,39 @@ def test_vectors_whose_squared_distances_overflow_are_refused(find):
         find(linear @ np.full((1, 1), 1e-20))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kernel", [mc.Exp(mc.Linear()), mc.Polynomial(3), mc.Gaussian(0.5)], ids=repr)
+def test_a_point_whose_kernel_values_overflow_is_its_start_and_leaves_the_others_as_they_are(kernel, dtype):
+    class Far:
+        """A method that moves the second of three points out of the range of the kernel."""
+
+        def require(self, kernel):
+            pass
+
+        def find(self, psi, start):
+            return Found(X[:3] * np.array([[1.0], [1e160], [1.0]]), np.ones(3, bool), np.zeros(3, int), ("",) * 3)
+
+    psi = mc.features(kernel, X.astype(dtype)) @ np.full((20, 3), 0.1, dtype)
+    answer = preimage(psi, Far(), start=X[3:6])
+    np.testing.assert_array_equal(answer.converged, [True, False, True])
+    np.testing.assert_array_equal(answer.points, X[[0, 4, 2]].astype(dtype))
+    wide = mc.Expansion(kernel, psi.points.astype(float), psi.coef.astype(float))
+    again = mc.sqdist(wide, mc.features(kernel, answer.points.astype(float)), paired=True)
+    np.testing.assert_allclose(answer.sqdist, again, rtol=1e-9)
+    assert "1 of 3 did not converge: 1: " in answer.reason
+
+
+def test_the_method_of_distances_has_finite_distances_where_no_feature_has_the_values_of_psi():
+    psi = mc.Expansion(
+        mc.Exp(mc.Linear()), np.array([[0.5, 0.2, -1.0], [1.0, -0.3, 0.4]]), np.array([[1.0, -2.0], [0.5, 1.0]])
+    )
+    both, first = preimage(psi, "distances"), preimage(psi[:, :1], "distances")
+    np.testing.assert_array_equal(both.converged, [True, False])
+    assert np.isfinite(both.sqdist).all()
+    np.testing.assert_allclose(both.points[0], first.points[0], rtol=1e-12)
+    np.testing.assert_allclose(both.sqdist[0], first.sqdist[0], rtol=1e-9)
+
+
 def test_distances_are_computed_when_they_are_read_and_stay(monkeypatch):
     calls, psi = [], mc.features(mc.Gaussian(0.5), X)
     norms = _preimage.squared_norms

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,8 @@ def preimage(
     -----
     O(n^2 (d + m)) for a start that is not given and for the distances, plus the cost of the method: O(n d) per
     iteration and vector for iterative methods. These only accept steps that lower their objective, so the result is
-    never farther from psi than the start.
+    never farther from psi than the start. A point whose kernel values overflow is replaced by its start, and has not
+    converged.
 
     References
     ----------
@@ -118,10 +120,33 @@ def _among_rows(psi, method, start):
         start = dense_rows(psi64, nearest(psi64, values, 1)[0])
     else:
         start = checked_start(psi64, start)
-    found = method.find(psi64, start)
-    points = found.points.astype(psi.points.dtype, copy=False)
-    distances = partial(_distances, psi64, points.astype(np.float64, copy=False), values)
-    return PreImage(points, found.converged, found.n_iter, method, explain(why, found), distances)
+    found = _with_features(psi64.kernel, method.find(psi64, start), start, psi.points.dtype)
+    distances = partial(_distances, psi64, found.points.astype(np.float64, copy=False), values)
+    return PreImage(found.points, found.converged, found.n_iter, method, explain(why, found), distances)
+
+
+def _with_features(kernel, found, start, dtype):
+    """Return the points in a type, with the start in place of each whose kernel values overflow."""
+    with np.errstate(over="ignore"):
+        points = found.points.astype(dtype)
+    wide = points.astype(np.float64, copy=False)
+    if not _overflow(kernel, wide):
+        return replace(found, points=points)
+    overflows = [_overflow(kernel, wide[j : j + 1]) for j in range(len(wide))]
+    far = np.array([bool(message) for message in overflows], dtype=bool)
+    points[far] = start[far]
+    reasons = tuple(message or reason for message, reason in zip(overflows, found.reasons, strict=True))
+    return replace(found, points=points, converged=found.converged & ~far, reasons=reasons)
+
+
+def _overflow(kernel, points):
+    """Return the error of the kernel for points whose squares or kernel values overflow, an empty text for others."""
+    try:
+        refuse_large("points", points)
+        kernel.diag(points)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _distances(psi, z, values):

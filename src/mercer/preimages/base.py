@@ -40,9 +40,9 @@ class Found:
 class Method(Protocol):
     """A pre-image method: a frozen dataclass of options with the methods `require` and `find`.
 
-    `preimage` calls `require` before it computes anything, passes validated float64 data to `find`, recomputes the
-    distances of the points that `find` returns, and casts these to the type of the data. A method neither validates
-    its input nor computes the distances of its answer.
+    `preimage` calls `require` before it computes anything, passes validated float64 data to `find`, casts the points
+    that `find` returns to the type of the data, replaces those whose kernel values overflow by their start, and
+    recomputes the distances. A method neither validates its input nor computes the distances of its answer.
     """
 
     def require(self, kernel: Kernel) -> None:
@@ -81,7 +81,7 @@ class PreImage:
     points : array (m, d)
         In the type of the expansion's points.
     converged : array of bool (m,)
-        Whether the method's criterion was met.
+        Whether the method's criterion was met, by a point whose kernel values are finite.
     n_iter : array of int (m,)
         Iterations per point.
     method : Method
