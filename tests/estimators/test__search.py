@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import mercer as mc
 from mercer.estimators._search import results, split
@@ -73,3 +74,17 @@ def test_a_warning_of_folds_states_the_tolerance_that_was_used():
     violation, tol = (float(said[0].split(start)[1].split(end)[0]) for start, end in (("up to ", ","), ("tol = ", ";")))
     assert violation > tol
     assert tol == pytest.approx(1e-3 * 2.0 ** np.floor(np.log2(np.std(y))), rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("search", "options"),
+    [
+        (mc.SVCCV(Cs=[1.0], cv=3, calibration="sigmoid"), {"calibration": None, "refit": False}),
+        (mc.SVRCV(Cs=[1.0], cv=3), {"refit": False}),
+    ],
+)
+def test_a_fit_without_a_model_keeps_none_of_an_earlier_fit(search, options):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    search.fit(X, X[:, 0] > 0).set_params(**options).fit(X, X[:, 1] > 0)
+    assert vars(search).keys() == vars(clone(search).fit(X, X[:, 1] > 0)).keys()
+    assert not hasattr(search, "expansion_")

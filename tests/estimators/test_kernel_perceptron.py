@@ -206,12 +206,23 @@ def test_bad_parameters_are_named(moons, parameters, error, message):
         KernelPerceptron(**parameters).fit(*moons)
 
 
+def test_the_classes_of_the_first_call_may_be_given_again(moons):
+    X, y = moons
+    first, second = (
+        KernelPerceptron().partial_fit(X[:20], y[:20], classes=[0, 1]).partial_fit(X[20:], y[20:], classes=classes)
+        for classes in (None, [1, 0])
+    )
+    np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
+
+
 def test_bad_batches_are_refused(moons):
     X, y = moons
     with pytest.raises(ValueError, match="classes must be given"):
         KernelPerceptron().partial_fit(X, y)
     with pytest.raises(ValueError, match=r"label 2 is none of the classes \[0, 1\]"):
         KernelPerceptron().fit(X, y).partial_fit(X[:2], [0, 2])
+    with pytest.raises(ValueError, match=r"classes = \[0, 1, 2\] must be those of the first call, \[0, 1\]"):
+        KernelPerceptron().partial_fit(X, y, classes=[0, 1]).partial_fit(X, y, classes=[2, 1, 0])
     with pytest.raises(TypeError, match="precomputed"):
         KernelPerceptron("precomputed").partial_fit(np.eye(3), [0, 1, 1], classes=[0, 1])
     with pytest.raises(ValueError, match="one class"):

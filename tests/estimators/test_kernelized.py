@@ -153,6 +153,22 @@ def test_the_expansion_of_a_linear_regression_is_a_calculation_by_hand():
     np.testing.assert_allclose(model.intercept_, [1.0], atol=1e-12)
 
 
+@pytest.mark.parametrize(("inner", "affine"), [(DecisionTreeRegressor(random_state=0), False), (Ridge(1e-3), True)])
+def test_a_constant_in_the_targets_does_not_decide_whether_the_output_is_affine(moons, inner, affine):
+    X, c = moons
+    # times of day in seconds since 1970
+    model = Kernelized(inner, NARROW).fit(X, 1.7e9 + 600.0 * c)
+    assert hasattr(model, "expansion_") == affine
+    if affine:
+        # the constant is rounded by 2e-7 in every term
+        np.testing.assert_allclose(model.expansion_(X)[:, 0] + model.intercept_, model.predict(X), atol=1e-3)
+
+
+def test_an_expansion_before_the_fit_is_refused_by_name():
+    with pytest.raises(AttributeError, match="Kernelized is not fitted yet; call fit first"):
+        _ = Kernelized(Ridge(), NARROW).expansion_
+
+
 @pytest.mark.parametrize(("bend", "affine"), [(1e-4, False), (1e-9, True)])
 def test_output_is_affine_up_to_a_relative_deviation_of_1e_minus_6(moons, bend, affine):
     model = Kernelized(FunctionTransformer(lambda Y: Y + bend * Y**2), NARROW).fit(moons[0])

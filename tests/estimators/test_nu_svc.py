@@ -134,3 +134,64 @@ def test_precomputed_sparse_and_float32_give_the_same_classifier(sample):
 def test_a_share_outside_0_to_1_is_named(sample, nu):
     with pytest.raises(ValueError, match=f"nu = {nu} must be"):
         NuSVC(nu).fit(sample[0], sample[2])
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize(("nu", "other"), [(0.2, 0.4), (0.4, 0.2)])
+def test_a_model_of_another_nu_is_certified_as_no_solution(sample, nu, other, multi_class):
+    X, _, c, _, weights = sample
+    model = NuSVC(nu, multi_class=multi_class).fit(X, c, weights)
+    assert abs(mc.certify(model, X, c, weights).gap) <= 1e-7 * model.certificate_.primal
+    wrong = mc.certify(model.set_params(nu=other), X, c, weights)
+    assert wrong.gap == np.inf
+    assert wrong.kkt > 0.4
+
+
+def test_a_classifier_without_errors_is_certified_for_every_nu_that_it_solves():
+    X, y = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([0, 0, 1, 1])
+    model = NuSVC(0.1, kernel="linear").fit(X, y)
+    # the margin lies between two points, each with half of the sum: at most 0.5 of 4
+    for nu in (0.1, 0.3, 0.5):
+        found = mc.certify(model.set_params(nu=nu), X, y)
+        np.testing.assert_allclose([found.gap, found.kkt], 0, atol=1e-12)
+    assert mc.certify(model.set_params(nu=0.6), X, y).gap == np.inf
+
+
+def test_the_classifier_that_stands_for_none_is_certified(sample):
+    X, y, weights = sample[0], sample[-1] % 2, sample[-1]
+    with pytest.warns(UserWarning, match="leaves no margin"):
+        model = NuSVC(0.1, kernel=mc.Gaussian(0.1)).fit(X, y, weights)
+    found = mc.certify(model, X, y, weights)
+    assert abs(found.gap) <= 1e-6 * found.primal
+    assert found.kkt <= 1e-6
+
+
+@pytest.mark.parametrize("seed", [1, 7, 8, 14, 20])
+def test_one_problem_has_one_classifier_where_few_points_are_at_the_margin(seed):
+    """A class without a point at its margin leaves its level open: half way is taken whatever the steps round to."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7)) * 10
+    X = rng.standard_normal((n, 2))
+    y = X[:, 0] + 0.4 * rng.standard_normal(n) > 0
+    values = NuSVC(0.4, kernel="linear").fit(X, y).decision_function(X)
+    thrice, scale = np.repeat(np.arange(n), 3), np.abs(values).max()
+    for points, labels, weights in (
+        (X[::-1], y[::-1], None),
+        (X, y, np.full(n, 3.0)),
+        (X[thrice], y[thrice], None),
+    ):
+        same = NuSVC(0.4, kernel="linear").fit(points, labels, weights)
+        np.testing.assert_allclose(same.decision_function(X), values, atol=1e-9 * scale)
+
+
+@pytest.mark.filterwarnings("ignore:nu = ")
+def test_a_weight_of_five_is_five_rows_where_no_margin_exists():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 2)), rng.integers(0, 2, 40)
+    # weights that move the mean of a class
+    weights = np.where((y == 0) & (X[:, 0] > 0), 5, 1)
+    rows = rng.permutation(np.repeat(np.arange(40), weights))
+    weighted = NuSVC(0.3, kernel=mc.Gaussian(0.1)).fit(X, y, weights)
+    repeated = NuSVC(0.3, kernel=mc.Gaussian(0.1)).fit(X[rows], y[rows])
+    values = weighted.decision_function(X)
+    np.testing.assert_allclose(repeated.decision_function(X), values, atol=1e-6 * np.abs(values).max())

@@ -140,3 +140,40 @@ def test_targets_of_any_scale_give_the_same_function(sample, scale):
     np.testing.assert_allclose(other.predict(X) / scale, one.predict(X), atol=1e-6)
     np.testing.assert_allclose(other.epsilon_ / scale, one.epsilon_, rtol=1e-6)
     assert mc.certify(other, X, y * scale).gap <= 1e-6 * abs(other.certificate_.primal)
+
+
+@pytest.mark.parametrize("kernel", ["linear", mc.Polynomial(2), mc.Gaussian(0.7)], ids=repr)
+@pytest.mark.parametrize("nu", [0.3, 0.6])
+def test_kernels_of_small_rank_are_solved_to_the_last_digits(kernel, nu, global_random_seed):
+    """The sum of sizes jumps with epsilon: for linear kernels, and for points on a grid."""
+    rng = np.random.default_rng(global_random_seed)
+    X = rng.standard_normal((47, 2)).round()
+    y, weights, rows = X[:, 0] + rng.standard_normal(47), rng.integers(1, 3, 47), rng.permutation(47)
+    model = NuSVR(nu, C=3.0, kernel=kernel).fit(X, y)
+    found = mc.certify(model, X, y)
+    assert found.kkt <= 1e-9
+    assert abs(found.gap) <= 1e-9 * found.primal
+    np.testing.assert_allclose(NuSVR(nu, C=3.0, kernel=kernel).fit(X[rows], y[rows]).predict(X), model.predict(X))
+    weighted = NuSVR(nu, C=3.0, kernel=kernel).fit(X, y, weights).predict(X)
+    repeated = NuSVR(nu, C=3.0, kernel=kernel).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights)).predict(X)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-9)
+
+
+def test_an_edge_of_the_tube_without_a_free_point_is_half_way():
+    # a constant: the upper edge lies between 5 and 9, the lower one between 0 and 1
+    X, y = np.array([[0.1], [0.2], [0.3], [0.4]]), np.array([0.0, 1.0, 5.0, 9.0])
+    model = NuSVR(0.5, C=1e-9, kernel="linear").fit(X, y)
+    np.testing.assert_allclose([model.intercept_[0], model.epsilon_], [3.75, 3.25], rtol=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_tube_does_not_depend_on_the_order_of_rows(seed):
+    rng = np.random.default_rng(seed)
+    n = 10 * int(rng.integers(2, 7))
+    X = rng.standard_normal((n, 2))
+    y = X[:, 0] + rng.standard_normal(n)
+    first = NuSVR(0.4, kernel="linear").fit(X, y)
+    for rows in (np.arange(n)[::-1], rng.permutation(n)):
+        other = NuSVR(0.4, kernel="linear").fit(X[rows], y[rows])
+        np.testing.assert_allclose(other.predict(X), first.predict(X), atol=1e-9)
+        np.testing.assert_allclose(other.epsilon_, first.epsilon_, rtol=1e-9)

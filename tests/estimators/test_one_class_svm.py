@@ -91,3 +91,15 @@ def test_a_share_that_is_none_is_named(sample, nu, message):
 def test_weights_that_are_all_zero_are_refused(sample):
     with pytest.raises(ValueError, match="sample_weight must not all be zero"):
         OneClassSVM().fit(sample[0], sample_weight=np.zeros(200))
+
+
+@pytest.mark.parametrize(("nu", "other"), [(0.3, 0.8), (0.8, 0.3)])
+def test_a_model_of_another_nu_is_certified_as_no_solution(sample, nu, other):
+    X, weights = sample[0], sample[-1]
+    model = OneClassSVM(nu).fit(X, sample_weight=weights)
+    right = mc.certify(model, X, None, weights)
+    wrong = mc.certify(model.set_params(nu=other), X, None, weights)
+    assert abs(right.gap) <= 1e-8 * abs(right.primal)
+    assert wrong.gap == np.inf
+    # the sum of coefficients is nu times that of the weights
+    assert wrong.kkt > 0.5 * abs(1 - min(nu, other) / max(nu, other))

@@ -192,6 +192,40 @@ def test_objects_and_tables_are_moved_too():
     np.testing.assert_array_equal(model.predict(X), model.predict(X.copy()))
 
 
+def test_a_move_in_place_leaves_the_support_vectors_as_they_are(moons):
+    X, y, weights = moons
+
+    def moved_in_place(X):
+        X *= 1.1
+        return X
+
+    def lengthened(words):
+        for word in words:
+            word.append("z")
+        return words
+
+    first, second = (
+        mc.VirtualSupportVectors(mc.SVC(kernel=K), move).fit(X, y, weights)
+        for move in (moved_in_place, lambda X: 1.1 * X)
+    )
+    np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
+    words = [list(word) for word in ("ab", "abb", "bba", "ba")]
+
+    def common(A, B):
+        return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+
+    mc.VirtualSupportVectors(mc.SVC(kernel=common), lengthened).fit(words, [0, 0, 1, 1])
+    assert [len(word) for word in words] == [2, 3, 3, 2]
+
+
+@pytest.mark.parametrize("inner", [mc.SVR(epsilon=9.0), mc.NuSVR(), sklearn.svm.SVR(epsilon=9.0)], ids=repr)
+def test_without_support_vectors_the_constant_of_the_first_fit_remains(inner, moons):
+    X, y = moons[0], np.full(90, 3.0)
+    model = mc.VirtualSupportVectors(inner, [turned, grown]).fit(X, y)
+    assert (model.n_virtual_, len(model.support_)) == (0, 0)
+    np.testing.assert_array_equal(model.predict(X), clone(inner).fit(X, y).predict(X))
+
+
 def test_it_composes_with_compress_searches_and_model_files(moons, tmp_path):
     X, y, _ = moons
     model = mc.VirtualSupportVectors(mc.SVC(kernel=K, C=10), [turned, grown]).fit(X, y)

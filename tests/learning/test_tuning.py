@@ -61,6 +61,17 @@ def test_twice_all_weights_double_the_ridge_only(method, global_random_seed):
     np.testing.assert_allclose(other(X), kernel(X), rtol=3e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize(("method", "exponents"), [("loo", (-600, 400)), ("marginal_likelihood", (-400, 400))])
+def test_the_unit_of_targets_is_the_root_of_that_of_the_kernel(method, exponents):
+    X, Y, w = _data(0)
+    kernel, ridge = tune_ridge(mc.Gaussian(0.3), 0.2, X, Y, w, method, "1GB")
+    for exponent in exponents:
+        other, multiple = tune_ridge(mc.Gaussian(0.3), 0.2, X, 2.0**exponent * Y, w, method, "1GB")
+        unit = 1.0 if method == "loo" else 4.0**exponent
+        assert multiple == unit * ridge
+        np.testing.assert_array_equal(other(X), unit * kernel(X))
+
+
 def test_the_leave_one_out_error_is_that_of_refits(global_random_seed):
     X, Y, w = _data(global_random_seed, n=12)
     kernel, ridge, errors = mc.Gaussian(0.3), 0.2, []
@@ -214,6 +225,11 @@ def test_columns_that_say_nothing_get_small_scales():
             lambda X, y: tune_ridge(mc.Gaussian(1.0), 0.1, X, y, None, "loo", "1kB"),
             MemoryError,
             "tuning on 30 points needs",
+        ),
+        (
+            lambda X, y: tune_ridge(mc.Gaussian(1.0), 0.1, X, 1e-160 * y, None, "marginal_likelihood", "1GB"),
+            ValueError,
+            "must be at least 1e-145 for tune='marginal_likelihood'",
         ),
         (lambda X, y: tune_ridge(mc.Sigmoid(1.0, 0.0), 1e-6, X, y, None, "loo", "1GB"), ValueError, "make_positive"),
         (

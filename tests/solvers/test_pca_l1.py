@@ -145,8 +145,18 @@ def test_the_residual_is_the_change_by_one_more_step(global_random_seed):
         found = pca_l1.greedy(X, 1, n_init=1, max_iter=1)
     w = found.vectors[:, 0]
     step = X.T @ np.sign(X @ w)
-    assert found.residuals[0] == pytest.approx(np.abs(w - step / np.linalg.norm(step)).max(), rel=1e-9)
+    assert found.residuals[0] == pytest.approx(np.linalg.norm(w - step / np.linalg.norm(step)), rel=1e-9)
     assert found.residuals[0] > 1e-3
+
+
+@pytest.mark.parametrize("solve", [pca_l1.greedy, pca_l1.joint])
+def test_residuals_are_those_of_the_certificate(global_random_seed, solve):
+    X = np.random.default_rng(global_random_seed).standard_normal((200, 20))
+    X -= X.mean(axis=0)
+    with pytest.warns(ConvergenceWarning, match="residual"):
+        found = solve(X, 3, n_init=1, max_iter=1)
+    certified = pca_l1.residuals(X, np.zeros(20), found.vectors, solve is pca_l1.greedy, 2.2e-16)
+    np.testing.assert_allclose(found.residuals, certified, rtol=1e-9)
 
 
 def test_joint_directions_whose_scores_have_the_same_signs_are_a_fixed_point():

@@ -99,8 +99,9 @@ def test_residuals_of_the_normal_equations_vanish_at_solutions_only(weights):
         error = k @ W @ (Y - k.T @ away.coef) - 0.1 * K @ away.coef
         expected = np.linalg.norm(error, axis=0) / np.linalg.norm(k @ W @ Y, axis=0)
         np.testing.assert_allclose(normal_residuals(away, X, Y, 0.1, weights), expected, rtol=1e-10)
-        tiny = mc.Expansion(GAUSSIAN, psi.points, 1e-6 * away.coef)
-        np.testing.assert_allclose(normal_residuals(tiny, X, 1e-6 * Y, 0.1, weights), expected, rtol=1e-10)
+        for factor in (1e-200, 1e-6, 1e200):
+            other = mc.Expansion(GAUSSIAN, psi.points, factor * away.coef)
+            np.testing.assert_allclose(normal_residuals(other, X, factor * Y, 0.1, weights), expected, rtol=1e-10)
     assert normal_residuals(ridge(PHI, 0 * Y, 0.1).expansion, X, 0 * Y, 0.1).tolist() == [0, 0]
 
 

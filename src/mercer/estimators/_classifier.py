@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -197,14 +197,18 @@ class SupportVectorClassifier(ClassificationProblem):
 
 def recomputed(model: Any, problem: Problem, duals: Sequence[Dual]) -> Certificate:
     """Return the certificate of the stored coefficients in float64."""
+    return total([found for _, found in certificates(model, problem, duals)])
+
+
+def certificates(model: Any, problem: Problem, duals: Sequence[Dual]) -> Iterator[tuple[Array, Certificate]]:
+    """Yield the stored coefficients of each dual and their certificate, in float64."""
     coef, support = stored_coefficients(model, problem)
     if one_vs_one.is_paired(len(model.classes_), model.multi_class):
         coef = one_vs_one.unpack(coef, problem.counts)
-    values, parts = kernel_product(certified_kernel(model, problem), problem.points, coef, support), []
+    values = kernel_product(certified_kernel(model, problem), problem.points, coef, support)
     for k, dual in enumerate(duals):
-        gradient, bias = dual.target - values[dual.points, k], float(model.intercept_[k])
-        parts.append(certificate(dual, coef[dual.points, k], gradient, bias, np.finfo(problem.dtype).eps))
-    return total(parts)
+        own, gradient = coef[dual.points, k], dual.target - values[dual.points, k]
+        yield own, certificate(dual, own, gradient, float(model.intercept_[k]), np.finfo(problem.dtype).eps)
 
 
 def store(model: Any, problem: Problem, duals: Sequence[Dual], solutions: Sequence[Solution], error: float) -> None:

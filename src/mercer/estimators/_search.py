@@ -96,6 +96,9 @@ class GridSearch(SupportVectorEstimator):
         scores, n_iter, held_out, violations = zip(*parts, strict=True)
         self._warn_inaccurate(max(violations), self._tolerance(problem))
 
+        for name in ("best_estimator_", "calibrators_"):
+            # of an earlier fit with other options
+            vars(self).pop(name, None)
         self.Cs_: Array = Cs
         self.scorer_: Any = scorer
         self.n_splits_: int = len(splits)

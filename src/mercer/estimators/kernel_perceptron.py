@@ -159,7 +159,7 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         X : points (n)
         y : array (n,)
         classes : array, optional
-            All class labels of this and later calls; required in the first call.
+            All class labels of this and later calls; required in the first call, the same in later ones if given.
 
         Returns
         -------
@@ -170,17 +170,12 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         TypeError
             For a precomputed kernel, whose rows of a batch contain no values with earlier batches.
         ValueError
-            Without ``classes`` in the first call, or for a label outside of them.
+            Without ``classes`` in the first call, for others in a later one, or for a label outside of them.
         """
         first = not hasattr(self, "classes_")
         self._check_parameters()
-        if first:
-            kernel, points = self._training_points(X)
-            if classes is None:
-                raise ValueError("classes must be given in the first call of partial_fit; give all class labels.")
-            classes = np.unique(classes)
-        else:
-            kernel, points, classes = self.kernel_, self._new_points(X), self.classes_
+        classes = self._all_classes(classes)
+        kernel, points = self._training_points(X) if first else (self.kernel_, self._new_points(X))
         if kernel.tags.points == "indices":
             raise TypeError("partial_fit needs points, not rows of a precomputed matrix; give a kernel, or use fit.")
         labels = as_labels(points, y, "KernelPerceptron")
@@ -204,6 +199,19 @@ class KernelPerceptron(KernelEstimator, ClassifierMixin, BaseEstimator):
         self._rows_seen += len(labels)
         self._n_rows = self._rows_seen
         return self
+
+    def _all_classes(self, classes):
+        """Return the classes of all calls of partial_fit, or raise for those that a call gives."""
+        known = getattr(self, "classes_", None)
+        if known is None and classes is None:
+            raise ValueError("classes must be given in the first call of partial_fit; give all class labels.")
+        classes = known if classes is None else np.unique(classes)
+        if known is not None and not np.array_equal(classes, known):
+            raise ValueError(
+                f"classes = {classes.tolist()} must be those of the first call, {known.tolist()}; leave them out, or "
+                "learn from scratch with fit."
+            )
+        return classes
 
     def _learn(self, kernel, points, signs, n_passes, values=None):
         """Return the mistakes for each row of signs, over the examples that they are made on, and these examples."""

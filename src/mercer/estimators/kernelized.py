@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # Training points at which the output of an estimator is compared with an affine function.
 _PROBES = 100
+# Largest difference from it as a share of the range of outputs, and roundings of an output.
+_DIFFERENCE, _ROUNDINGS = 1e-6, 4
 
 
 @dataclass(eq=False, repr=False)
@@ -307,7 +309,8 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
     @property
     def expansion_(self) -> Expansion:
         """Vectors of feature space whose inner products with points are the output minus ``intercept_``."""
-        return self.map_.expansion_ @ self._affine()[0]
+        matrix, _ = self._affine()
+        return self.map_.expansion_ @ matrix
 
     @property
     def intercept_(self) -> Array:
@@ -323,7 +326,10 @@ class Kernelized(KernelEstimator, MetaEstimatorMixin, BaseEstimator):
         matrix = output(np.eye(r)) - constant
         Y = self._probes()
         values = output(Y)
-        if np.abs(values - Y @ matrix - constant).max() > 1e-6 * np.abs(values).max():
+        # a large constant hides no difference, but rounds every value
+        rounding = _ROUNDINGS * np.finfo(np.result_type(values, np.float32)).eps * np.abs(values).max()
+        allowed = _DIFFERENCE * np.ptp(values, axis=0).max() + rounding * (1 + np.abs(Y).sum(axis=1).max())
+        if np.abs(values - Y @ matrix - constant).max() > allowed:
             raise AttributeError(
                 f"{type(self.estimator_).__name__} is not an affine function of the coordinates, so that it has no "
                 "expansion_."

@@ -1,17 +1,23 @@
 """NuSVC: support vector classification with a prescribed share of margin errors."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from mercer._common import ArrayLike, PointsLike, refuse_large, warn
-from mercer.estimators._classifier import SupportVectorClassifier
+from mercer._compute.points import widened
+from mercer.estimators._classifier import SupportVectorClassifier, certificates
 from mercer.estimators._inherited import BaseEstimator
-from mercer.estimators._svm import check_share
+from mercer.estimators._svm import certified_kernel, check_share
+from mercer.solvers._certify import total
+from mercer.solvers.svm.max_margin import smallest_margin
+from mercer.solvers.svm.rows import rows_of
 
 # A sum of coefficients counts as larger than the prescribed one from this share of it on.
 _LARGER = 1e-6
+# A margin is the smallest one up to this factor: that of the fit may be computed in float32.
+_ROUNDED = 2
 
 
 @dataclass(eq=False, repr=False)
@@ -98,6 +104,12 @@ class NuSVC(SupportVectorClassifier, BaseEstimator):
             duals.append(binary.dual(upper, total=total, factors=factors))
         return duals
 
+    def _recomputed(self, problem):
+        """Return the certificate of the stored coefficients in float64, which belong to no other ``nu``."""
+        duals, kernel = self._duals(problem), certified_kernel(self, problem)
+        rows, parts = rows_of(kernel, widened(problem.points), 0.0), certificates(self, problem, duals)
+        return total([_of_nu(rows, dual, *part) for dual, part in zip(duals, parts, strict=True)])
+
     def _warn_infeasible(self, duals):
         largest = min(map(_largest_nu, duals))
         if self.nu > largest * (1 + 1e-12):
@@ -111,6 +123,23 @@ def _largest_nu(dual):
     """Return the largest feasible nu of a binary classifier: twice the share of its smaller class."""
     upper, lower = float(dual.upper.sum()), float(-dual.lower.sum())
     return 2 * min(upper, lower) / (upper + lower)
+
+
+def _of_nu(rows, dual, coef, found):
+    """Return the certificate of coefficients in units of a margin; those of another sum are no point of the dual.
+
+    A larger sum is right where no coefficient is at its bound, so that there is no loss, and where no margin exists.
+    """
+    size, unit = np.abs(coef), dual.upper - dual.lower
+    C = float((size / unit).max())
+    kept, allowed = float(size.sum()) / C, C * float(unit.sum()) * (found.kkt + _LARGER)
+    apart = abs(kept / dual.total - 1)
+    if apart <= _LARGER:
+        return found
+    without_loss = 2 * found.primal - size.sum() <= allowed
+    if kept > dual.total and (without_loss or _ROUNDED * C * smallest_margin(rows, dual) >= 1):
+        return found
+    return replace(found, dual=-np.inf, kkt=found.kkt + apart)
 
 
 def _warn_touching(duals, solutions):

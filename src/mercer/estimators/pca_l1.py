@@ -48,9 +48,10 @@ class PCAL1(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     dispersions_ : array (n_components_,)
         sum_i |w_k'(x_i - mean)| over the training rows.
     residuals_ : array (n_components_,)
-        Distances from the fixed point of the iteration.
+        Distances from the fixed point of the iteration: lengths of the change of the directions by one more step.
     n_ties_ : int
-        Number of training scores that are exactly 0; when it is 0, each search ended in a local maximum.
+        Number of training scores that are exactly 0, without those of rows at the mean; when it is 0, each search ended
+        in a local maximum.
     history_ : list of arrays
         Objective after each step, never decreasing; one array for each search.
     mean_ : array (n_features_in_,)

@@ -1,5 +1,6 @@
 """VirtualSupportVectors: a support vector machine that is fitted again with moved copies of its support vectors."""
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -45,7 +46,7 @@ class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : estimator
-        The second fit.
+        The second fit, or the first where it has no support vectors (a constant).
     support_ : int array (m,)
         Training rows that are support vectors of the first fit, and rows equal to one of these.
     n_virtual_ : int
@@ -110,11 +111,13 @@ class VirtualSupportVectors(AllOrNothing, MetaEstimatorMixin, BaseEstimator):
         first = _fit(inner, X, y, sample_weight)
         y = column_or_1d(y, warn=True) if get_tags(inner).target_tags.required else None
         support, vectors = _support(first, X, y, sample_weight)
+        moves = moves if len(support) else {}
         copies = [_moved(move, vectors, name) for name, move in moves.items()]
         targets, weights = (
             None if each is None else np.tile(each[support], 1 + len(copies)) for each in (y, sample_weight)
         )
-        second = _fit(clone(inner), join_points([vectors, *copies]), targets, weights)
+        # a constant has no support vectors
+        second = _fit(clone(inner), join_points([vectors, *copies]), targets, weights) if copies else first
         if hasattr(first, "feature_names_in_"):
             second.feature_names_in_ = first.feature_names_in_
         self.estimator_: Any
@@ -263,7 +266,8 @@ def _is_hashable(point):
 def _moved(move, vectors, name):
     """Return moved copies of support vectors, or raise unless they are aligned with them."""
     try:
-        copies = move(vectors)
+        # a move may work in place
+        copies = move(deepcopy(vectors))
     except Exception as error:
         error.add_note(
             f"Raised by {name} for {count_points(vectors)} support vectors; a transformation g(X, t) is a "

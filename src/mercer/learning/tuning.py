@@ -35,6 +35,8 @@ _POWERS = {
     Matern: ("length", -1),
     RationalQuadratic: ("length", -1),
 }
+# Least size of targets whose squares, times the ridge, are numbers of full precision.
+_SMALLEST = 1e-145
 # Least ridge in roundings of a kernel value.
 _ROUNDINGS = 1e4
 # Largest number of steps; relative change of the objective below which they end.
@@ -94,6 +96,7 @@ def tune_ridge(
     if not (Y.any() and size > 0):
         # any scale gives the same predictions, or there is no kernel
         return kernel, float(alpha)
+    Y, unit = _in_units(Y, method)
     own = isinstance(kernel, Mapped) and not callable(kernel.A) and kernel.A.ndim == 1 and kernel.A.dtype.kind == "f"
     inner, first = (kernel.kernel, np.asarray(kernel.A, np.float64)) if own else (kernel, np.ones(X.shape[1]))
     start = np.append(np.zeros(len(first) if own else 1), np.log(alpha / size))
@@ -117,9 +120,26 @@ def tune_ridge(
     # digits beyond a thousandth are rounding of the sums
     logs = np.round(logs, 3)
     scales, ridge = first * np.exp(logs[:-1]), size * float(np.exp(logs[-1]))
-    factor = criterion(inner, X * scales, Y, w, ridge)[-1]
+    factor = unit * criterion(inner, X * scales, Y, w, ridge)[-1]
     tuned = Mapped(inner, scales) if own else _with_scale(inner, scales)
     return (tuned if factor == 1 else factor * tuned), float(factor * ridge)
+
+
+def _in_units(Y, method):
+    """Return targets of a size near 1, and what multiplies the size of their kernel; division is by a power of 2.
+
+    Squares of tiny numbers would be 0 in the search. The size of the kernel is a square too, or is not searched for.
+    """
+    largest = float(np.abs(Y).max())
+    unit = 2.0 ** np.floor(np.log2(largest))
+    if method == "loo":
+        return Y / unit, 1.0
+    if largest < _SMALLEST:
+        raise ValueError(
+            f"y has entries up to {largest:.1g}, which must be at least {_SMALLEST:.0e} for tune={method!r}, whose "
+            'kernel has the size of their squares; multiply y by a constant, or use tune="loo".'
+        )
+    return Y / unit, unit**2
 
 
 def _optimum(objective, start, bounds, points, summed):

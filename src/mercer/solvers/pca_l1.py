@@ -1,6 +1,6 @@
 """PCA-L1: orthonormal directions of largest L1 dispersion, one after another or all together."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ _PRODUCTS = 100
 class Directions:
     """Orthonormal directions (d, m) with their dispersions sum_i |w_k'x_i| (m,), and evidence of a fixed point.
 
-    ``residuals`` (m,) are |w - X'p / |X'p|| with p = sign(X w), recomputed at the end, one number for joint directions;
+    ``residuals`` (m,) are |w - X'p / |X'p|| with p = sign(X w), recomputed at the end; for joint directions the lengths
+    of the columns of W - U V' with X' sign(X W) = U Sigma V';
     ``ties`` counts projections w_k'x_i = 0 of rows that are not 0: without any, a fixed point is a local maximum;
     ``history`` is the objective after every step of the best start, one array for each search.
     """
@@ -68,7 +69,8 @@ def joint(
     with threaded_blas(_PRODUCTS * rows.size * m):
         best = _best(rows, m, n_init, max_iter, rng)
     order = np.argsort(-np.abs(rows @ best.W).sum(axis=0), kind="stable")
-    return _result(X, best.W[:, order], [best])
+    best = replace(best, W=best.W[:, order], residuals=best.residuals[order])
+    return _result(X, best.W, [best])
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class _Run:
 
     W: np.ndarray
     history: np.ndarray
-    residual: float
+    residuals: np.ndarray
     ties: int
     converged: bool
 
@@ -173,7 +175,7 @@ def ascend(X: Array, W: Array, rng: Any, max_iter: int = 1000) -> Any:
         if converged:
             break
         reference, P = history[-1], _perturbed(X, P, ties, rng)
-    return _Run(W, np.array(history), _residual(X, W, P), int(ties.sum()), converged)
+    return _Run(W, np.array(history), _residuals(X, W, P), int(ties.sum()), converged)
 
 
 def _perturbed(X, P, ties, rng):
@@ -220,25 +222,25 @@ def _result(X, W, runs):
     """Return the directions, largest entries positive; warn when a run stopped at its last step."""
     W = W * np.where(W[np.abs(W).argmax(axis=0), np.arange(W.shape[1])] < 0, -1.0, 1.0)
     X = np.asarray(X, np.float64)
-    largest, m = np.abs(X).max(), W.shape[1]
-    residuals = np.array([run.residual for run in runs])
+    largest = np.abs(X).max()
+    residuals = np.concatenate([run.residuals for run in runs])
     converged = all(run.converged for run in runs)
     if not converged:
         warn(f"PCA-L1 has no fixed point yet, residual {residuals.max():.1e}; raise max_iter.", ConvergenceWarning)
     return Directions(
         W,
         np.abs(X @ W).sum(axis=0),
-        residuals if len(residuals) == m else np.repeat(residuals, m),
+        residuals,
         sum(run.ties for run in runs),
         [run.history * largest for run in runs],
         converged,
     )
 
 
-def _residual(X, W, P):
-    """Return the largest entry of the change of W by one more step; P gives the signs of zero projections."""
+def _residuals(X, W, P):
+    """Return the length of the change of each column of W by one more step; P gives the signs of zero projections."""
     signs = np.sign(X @ W)
-    return float(np.abs(W - _orthonormal(X.T @ np.where(signs == 0, P, signs))).max())
+    return np.linalg.norm(W - _orthonormal(X.T @ np.where(signs == 0, P, signs)), axis=0)
 
 
 def _orthonormal(M):

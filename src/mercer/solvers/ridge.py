@@ -277,8 +277,11 @@ def normal_residuals(psi: Expansion, points: Any, Y: Array, alpha: float, weight
     onto = Gram(psi.kernel, psi.points, points)
     given = onto @ (w * Y)
     found = onto @ (w * psi(points)) + alpha * psi(psi.points)
-    norms = np.linalg.norm(given, axis=0)
-    return np.linalg.norm(given - found, axis=0) / np.where(norms > 0, norms, 1.0)
+    # squares of large numbers overflow
+    largest = np.abs(given).max(axis=0)
+    unit = np.where(largest > 0, largest, 1.0)
+    norms = np.linalg.norm(given / unit, axis=0)
+    return np.linalg.norm((given - found) / unit, axis=0) / np.where(norms > 0, norms, 1.0)
 
 
 def check_alpha(alpha: float) -> None:

@@ -162,25 +162,25 @@ def test_the_primal_of_a_hard_margin_is_the_normal_stretched_to_it():
 
 def test_bounds_of_a_prescribed_sum_are_those_that_the_coefficients_show():
     # weights 1 and 2; the largest coefficient per weight is 0.3, so that C = 0.3
-    sign, units = np.array([1.0, 1.0, -1.0]), np.array([1.0, 2.0, 2.0])
+    sign, units = np.array([1.0, 1.0, -1.0]), np.array([1.0, 2.0, 4.0])
     dual = Dual(sign, np.minimum(units * sign, 0), np.maximum(units * sign, 0), np.zeros(3), np.arange(3), total=1.0)
     coef, gradient = np.array([0.3, 0.2, -0.5]), np.array([2.0, 0.5, 1.0])
     bounded = replace(dual, lower=0.3 * dual.lower, upper=0.3 * dual.upper, total=None)
     assert numbers(certificate(dual, coef, gradient, 0.7)) == numbers(certificate(bounded, coef, gradient, 0.7))
     # float32 moves the second coefficient off 0.6; the first stays at its bound all the same
-    rounded, gradient = np.array([0.3, np.float64(np.float32(0.6)), -0.5]), np.array([2.0, 1.5, 1.0])
+    rounded, gradient = np.array([0.3, np.float64(np.float32(0.6)), -0.9]), np.array([2.0, 1.5, 1.0])
     assert certificate(dual, rounded, gradient, 0.7, np.finfo(np.float32).eps).kkt == 0
     assert certificate(dual, rounded, gradient, 0.7).kkt == 1
 
 
 @pytest.mark.parametrize("C", [1e-3, 1e3])
 def test_a_coefficient_within_four_roundings_of_its_bound_is_at_it(C):
-    sign, eps = np.array([1.0, 1.0, -1.0]), 1e-6
+    sign, eps = np.array([1.0, 1.0, -2.0]), 1e-6
     dual = Dual(sign, np.minimum(sign, 0), np.maximum(sign, 0), np.zeros(3), np.arange(3), total=1.0)
     gradient = np.array([1.0, 3.0, 0.0])
     for roundings, kkt in ((3.9, 0.0), (4.1, 2.0)):
         # the second point violates by 2 if it may rise
-        coef = C * np.array([1.0, 1 - roundings * eps, -1.0])
+        coef = C * np.array([1.0, 1 - roundings * eps, -2.0])
         assert certificate(dual, coef, gradient, 0.5, eps).kkt == kkt
 
 
@@ -227,7 +227,7 @@ def test_an_offset_of_targets_and_bias_does_not_move_the_certificate_of_a_rounde
     np.testing.assert_allclose(found.primal, 0.5 * coef @ K @ coef + loss, rtol=1e-12)
 
 
-@pytest.mark.parametrize("size", [0.9, 1.0, 1.1])
+@pytest.mark.parametrize("size", [1 - 1e-9, 1.0, 1 + 1e-9])
 def test_the_certificate_of_a_ball_is_that_of_weights_whose_sum_is_rounded(size):
     # two points of norm 1 opposite of each other: R = 1, and half of it is the optimum
     dual = smallest_ball_dual(np.ones(2), np.inf)
@@ -235,3 +235,12 @@ def test_the_certificate_of_a_ball_is_that_of_weights_whose_sum_is_rounded(size)
     found = certificate(dual, coef, dual.target - K @ coef, 0.5)
     assert found.primal == pytest.approx(0.5)
     assert found.dual == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("size", [0.9, 1.1])
+def test_weights_of_another_sum_than_that_of_a_ball_bound_nothing(size):
+    dual, K = smallest_ball_dual(np.ones(2), np.inf), np.array([[1.0, -1.0], [-1.0, 1.0]])
+    coef = np.full(2, 0.5 * size)
+    found = certificate(dual, coef, dual.target - K @ coef, 0.5)
+    assert found.gap == np.inf
+    assert found.kkt == pytest.approx(0.1 / max(size, 1.0))

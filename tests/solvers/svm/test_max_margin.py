@@ -114,6 +114,9 @@ def test_the_unit_of_margins_is_the_squared_distance_of_the_means():
     rows = FusedRows(mc.Linear(), LINE, np.float64)
     np.testing.assert_allclose(_distance(rows, classifier(SIGN, 1.0)), 25)
     np.testing.assert_allclose(_distance(rows, classifier(np.array([1.0, 1, 1, -1]), 1.0)), 36)
+    # bounds are weights: the means are 2.5 and -3
+    weighted = classifier(SIGN, np.array([1.0, 3.0, 1.0, 1.0]))
+    np.testing.assert_allclose(_distance(rows, weighted), 5.5**2)
     mixed = FusedRows(mc.Linear(), np.array([[1.0], [-1.0], [2.0], [-2.0]]), np.float64)
     np.testing.assert_allclose(_distance(mixed, classifier(SIGN, 1.0)), 4e-6)
 

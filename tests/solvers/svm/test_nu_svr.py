@@ -216,6 +216,21 @@ def test_two_sums_keep_the_sum_where_it_jumps_with_epsilon(n, global_random_seed
     assert 0 <= checked.gap <= 1e-5 * 10 * n
 
 
+def test_newton_steps_keep_both_sums_where_one_alone_is_singular(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, total, bound = rng.standard_normal((60, 2)), 90.0, np.full(60, 3.0)
+    y = X[:, 0] + rng.standard_normal(60)
+    rows, dual = FusedRows(mc.Linear(), X, np.float64), Dual(y, -bound, bound, np.zeros(60), np.arange(60))
+    rough = solve_two_sums(rows, dual, total, Workspace(1e-3, 10**6, np.empty(1 << 20)))
+    fine = refine(rows, replace(dual, epsilon=rough.epsilon), rough, 1e-3, total)
+    error = y - X @ (X.T @ fine.coef) - fine.bias
+    free = (np.abs(fine.coef) > 1e-9) & (np.abs(fine.coef) < 3 - 1e-9)
+    # a plane and a tube have four parameters; an edge may be open
+    assert 3 <= free.sum() <= 4
+    np.testing.assert_allclose(error[free], fine.epsilon * np.sign(fine.coef[free]), atol=1e-12)
+    np.testing.assert_allclose([np.abs(fine.coef).sum(), 1 + fine.coef.sum()], [total, 1], rtol=1e-12)
+
+
 @pytest.mark.parametrize("factor", [0.9, 1.1])
 def test_a_wrong_sum_is_in_the_gap(factor):
     kernel, X, rows, dual = problem(80, 3)

@@ -93,6 +93,18 @@ def test_a_start_with_the_right_sums_is_taken():
     np.testing.assert_allclose(same, multiplier, rtol=1e-12)
 
 
+def test_a_coefficient_that_rounding_keeps_from_its_bound_fixes_no_bias():
+    # the nearest two points of each class at their bounds: gradients 8 x, open from 0 to 8 and from 48 to 56
+    X, sign = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [7.0]]), np.repeat([1.0, -1.0], 3)
+    rows, start = FusedRows(mc.Linear(), X, np.float64), np.array([0.0, 1, 1, -1, -1, 0])
+    for rounding in (0.0, 2.0**-52):
+        moved = start + rounding * np.array([1, 0, 0, 0, 0, -1])
+        dual = Dual(np.zeros(6), np.minimum(sign, 0), np.maximum(sign, 0), moved, np.arange(6))
+        solution, multiplier = optimum(rows, dual, 2.0, 1e-9)
+        np.testing.assert_array_equal(solution.coef, start)
+        np.testing.assert_allclose([solution.bias, multiplier], [28, 24], rtol=1e-12)
+
+
 def test_steps_end_where_they_are_told():
     _, _, rows, dual = problem(200, 1)
     assert optimum(rows, dual, 20.0, 1e-12, max_iter=5)[0].n_iter == 5

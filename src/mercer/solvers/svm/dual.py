@@ -214,6 +214,7 @@ def certificate(dual: Dual, coef: Array, gradient: Array, bias: float, rounding:
     Each term is at least 0, and the sum of the maxima is the loss: hinge, epsilon-insensitive, squared, Huber's, the
     distance beyond a ball. Coefficients are clipped to the bounds: they may have been stored in float32, whose epsilon
     is then ``rounding``, and their sum is rounded: D is the objective at the sum of the start, which the bias gives.
+    Coefficients of another sum are no point of the dual: D is -inf, and the relative error is added to the violation.
     With ``total``, epsilon times it is part of the primal objective: a wrong sum of sizes is in the gap.
     """
     if dual.total is not None and dual.one_sided:
@@ -235,7 +236,17 @@ def certificate(dual: Dual, coef: Array, gradient: Array, bias: float, rounding:
     primal = value + gap
     if dual.total is not None and not dual.one_sided:
         primal, value = _given_sum(centred, coef, gradient - bias, primal)
-    return Certificate(primal, value, violation_of(gradient, coef, dual))
+    violation, apart = violation_of(gradient, coef, dual), _error_of_sum(coef, float(dual.coef.sum()))
+    # a smaller error moves D by its square, which is rounding
+    if apart > np.sqrt(rounding):
+        return Certificate(primal, -np.inf, violation + apart)
+    return Certificate(primal, value, violation)
+
+
+def _error_of_sum(coef, total):
+    """Return by how much the sum of coefficients differs from the right one, as a share of their sizes."""
+    size = max(float(np.abs(coef).sum()), abs(total))
+    return abs(float(coef.sum()) - total) / size if size > 0 else 0.0
 
 
 def _given_sum(dual, coef, gradient, primal):

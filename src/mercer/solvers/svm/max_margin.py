@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer.solvers.svm.bias import bias_of, settled
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Infeasible
 from mercer.solvers.svm.newton import refine
@@ -53,7 +54,9 @@ def solve_nu_svc(rows: FusedRows, dual: Dual, workspace: Workspace) -> Solution:
         own = replace(dual, target=margin * dual.target, coef=solution.coef)
         limits = replace(workspace, tol=margin * workspace.tol).of_type(rows.dtype)
         solution = refine(rows, own, solve(rows, own, limits), limits.tol)
-        solution = replace(solution, n_iter=n_iter + solution.n_iter)
+        coef = settled(solution.coef, own)
+        bias = bias_of(solution.gradient, coef, own)
+        solution = replace(solution, coef=coef, bias=bias, n_iter=n_iter + solution.n_iter)
     elif half >= (1 - 1e-12) * min(dual.upper.sum(), -dual.lower.sum()):
         solution, margin = _place(solution, dual, margin)
     return _in_margins(solution, margin)
@@ -127,11 +130,16 @@ def _place(solution, dual, margin):
     return replace(solution, gradient=raw + wider * sign, bias=bias), wider
 
 
+def smallest_margin(rows: Any, dual: Dual) -> float:
+    """Return the margin of a nu-classifier of classes that have none, see `solve_nu_svc`."""
+    return _KEPT * 0.5 * dual.total * _distance(rows, dual)
+
+
 def _distance(rows, dual):
-    """Return about the squared distance of the classes' means, on a few points."""
+    """Return about the squared distance of the classes' means, on a few points; bounds are their weights."""
     few = np.concatenate([_some(np.flatnonzero(dual.target > 0)), _some(np.flatnonzero(dual.target < 0))])
-    sign = dual.target[few]
-    weights = sign / np.where(sign > 0, (sign > 0).sum(), (sign < 0).sum())
+    bounds = dual.lower[few] + dual.upper[few]
+    weights = bounds / np.where(bounds > 0, bounds[bounds > 0].sum(), -bounds[bounds < 0].sum())
     squared = float(weights @ rows.product(dual.points[few], dual.points[few], weights))
     return max(squared, 1e-6 * float(np.abs(rows.diagonal[dual.points]).max()), 1e-300)
 

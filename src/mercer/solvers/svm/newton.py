@@ -141,9 +141,13 @@ def _with_known_values(rows, dual, solution, near):
 
 def _stepped(rows, dual, solution, near, K, gradient, total):
     """Return a solution after Newton steps on some variables with kernel values K and a gradient."""
-    coef, epsilon = solve_active_set(K, gradient, replace(dual, coef=solution.coef).take(near), solution.bias, total)
+    own = replace(dual, coef=solution.coef).take(near)
+    if total is None:
+        coef, epsilon = solve_active_set(K, gradient, own, solution.bias, None)
+    else:
+        coef, epsilon = _with_sum_of_sizes(K, gradient, own, solution.bias, total)
     dual = replace(dual, epsilon=epsilon)
-    change = coef - solution.coef[near]
+    change = coef - own.coef
     moved = np.flatnonzero(change)
     whole, everywhere = solution.coef.copy(), solution.gradient.copy()
     whole[near] = coef
@@ -158,6 +162,22 @@ def _stepped(rows, dual, solution, near, K, gradient, total):
         solution, coef=whole, gradient=everywhere, bias=bias_of(everywhere, whole, dual),
         violation=max(0.0, violation), epsilon=epsilon,
     )  # fmt: skip
+
+
+def _with_sum_of_sizes(K, gradient, dual, bias, total):
+    """Return the coefficients and the epsilon of Newton steps to a sum of sizes; ``gradient`` changes in place.
+
+    The squared error of the sum is added to the objective, which changes nothing where the sum is met. Without it
+    kernel values of a small rank, with which the sum jumps at an epsilon, are singular on the free variables.
+    """
+    sign = np.where((dual.coef > 0) | ((dual.coef == 0) & (gradient > bias)), 1.0, -1.0)
+    weight = float(np.trace(K)) / len(K)
+    K += weight * np.outer(sign, sign)
+    gradient += weight * (total - sign @ dual.coef) * sign
+    coef, epsilon = solve_active_set(K, gradient, dual, bias, total)
+    missing = weight * float(total - sign @ coef)
+    gradient -= missing * sign
+    return coef, max(0.0, epsilon - missing)
 
 
 def _image(rows, dual, cache, moved, change):

@@ -13,7 +13,7 @@ from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.linear import shifted
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.one_constraint import solve_one_constraint, steps_of_a_round
-from mercer.solvers.svm.two_constraints import solve_sums
+from mercer.solvers.svm.two_constraints import placed, solve_sums
 
 if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Solution
@@ -48,7 +48,8 @@ def solve_nu_svr(rows: FusedRows, dual: Dual, workspace: Workspace) -> Solution:
     .. math:: \min_b \tfrac12 b'Kb - t'b \quad\text{s.t.}\quad l \le b \le u,\ \sum_i b_i = 0,\ \sum_i |b_i| \le s
 
     A search for epsilon is fast where the sum is a continuous function of it. Where kernel values have a small rank the
-    sum jumps, and two variables for each point keep it instead.
+    sum jumps, and two variables for each point keep it instead. An edge of the tube without a free variable is in the
+    middle of where it may be.
 
     Schölkopf, Smola, Williamson, Bartlett, *New support vector algorithms*, Neural Computation 12 (2000), section 3.
     """
@@ -67,7 +68,31 @@ def solve_nu_svr(rows: FusedRows, dual: Dual, workspace: Workspace) -> Solution:
         solution = exact if _sum(exact) <= total * (1 + 1e-12) else solution
     if solution.epsilon == 0:
         return solution
-    return refine(rows, replace(line, epsilon=solution.epsilon), solution, workspace.tol, total)
+    solution = refine(rows, replace(line, epsilon=solution.epsilon), solution, workspace.tol, total)
+    found = _placed(solution, line)
+    return found if found.violation <= max(solution.violation, workspace.tol) else solution
+
+
+def _placed(solution, dual):
+    """Return a solution with the bias and the epsilon of its two edges, each as `placed` places the bias of a sign."""
+    n, twice = len(solution.coef), _doubled(dual, solution.coef)
+    edges = replace(solution, coef=twice.coef, gradient=np.tile(solution.gradient, 2))
+    found, multiplier = placed(edges, twice, n)
+    coef, epsilon = found.coef[:n] + found.coef[n:], max(0.0, -multiplier)
+    violation = violation_of(solution.gradient, coef, replace(dual, epsilon=epsilon))
+    return replace(solution, coef=coef, bias=found.bias, epsilon=epsilon, violation=violation)
+
+
+def _doubled(dual, coef):
+    """Return the dual of one variable of each sign for each point, at some coefficients."""
+    zeros = np.zeros_like(coef)
+    return Dual(
+        np.tile(dual.target, 2),
+        np.concatenate([zeros, dual.lower]),
+        np.concatenate([dual.upper, zeros]),
+        np.concatenate([np.maximum(coef, 0), np.minimum(coef, 0)]),
+        np.tile(dual.points, 2),
+    )
 
 
 def _meets(solution, total, workspace):
@@ -82,9 +107,8 @@ def solve_two_sums(rows: FusedRows, dual: Dual, total: float | None, workspace: 
 
     Chang, Lin, *Training nu-support vector regression: theory and algorithms*, Neural Computation 14 (2002).
     """
-    n, zeros = len(dual.target), np.zeros_like(dual.target)
-    lower, upper = np.concatenate([zeros, dual.lower]), np.concatenate([dual.upper, zeros])
-    twice = Dual(np.tile(dual.target, 2), lower, upper, np.zeros(2 * n), np.tile(dual.points, 2))
+    n = len(dual.target)
+    twice = _doubled(dual, np.zeros(n))
     # each sign has its own bias: their violations add up
     limits = replace(workspace, tol=lambda _: 0.5 * workspace.tol)
     found, multiplier = solve_sums(rows, twice, n, 0.5 * total, limits)

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from mercer._common import Array
 from mercer._compute.threads import check_cancelled
-from mercer.solvers.svm.bias import middle
+from mercer.solvers.svm.bias import middle, settled
 from mercer.solvers.svm.dual import Solution, feasible_start
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.row_cache import RowCache
@@ -75,9 +75,19 @@ def solve_sums(rows: FusedRows, dual: Dual, split: int, total: float, workspace:
             gradient[rest] -= _image(rows, dual.points[rest], dual.points[own[moved]], change[moved])
         biases, violation = _state(gradient, coef, dual, groups)
         n_iter, stopped = n_iter + steps, stopped or steps == 0
+    return placed(Solution(coef, gradient, 0.0, violation, n_iter), dual, split)
+
+
+def placed(solution: Solution, dual: Dual, split: int) -> tuple[Solution, float]:
+    """Return a solution with its bias and its multiplier, which its gradient does not contain yet but then does.
+
+    Coefficients that only rounding keeps from a bound would fix the bias of a group that is open.
+    """
+    n, coef = len(solution.coef), settled(solution.coef, dual)
+    biases, _ = _state(solution.gradient, coef, dual, (np.arange(split), np.arange(split, n)))
     multiplier = _multiplier(biases)
-    whole_gradient = gradient + multiplier * _sign(n, split)
-    return Solution(coef, whole_gradient, float(np.mean(biases)), violation, n_iter), multiplier
+    gradient = solution.gradient + multiplier * _sign(n, split)
+    return replace(solution, coef=coef, gradient=gradient, bias=float(np.mean(biases))), multiplier
 
 
 def with_multiplier(dual: Dual, split: int, multiplier: float) -> Dual:
@@ -123,7 +133,8 @@ def refine_sums(
     # where no variable is free the sum does not depend on the multiplier: the solution has it to rounding
     if beyond != 0.0 or found.violation > max(solution.violation, tol):
         return solution, multiplier
-    return replace(found, n_iter=solution.n_iter), best
+    own = replace(found, gradient=found.gradient - best * sign, n_iter=solution.n_iter)
+    return placed(own, dual, split)
 
 
 class _Sweep:
