@@ -47,6 +47,22 @@ def test_columns_are_found_by_name_and_by_position():
             as_table(ROWS).position(column)
 
 
+def test_a_name_of_two_columns_is_refused_and_other_names_are_not():
+    table = as_table(pd.DataFrame(np.arange(6.0).reshape(2, 3), columns=["a", "b", "a"]))
+    with pytest.raises(
+        ValueError, match=r"column 'a' is the name of the columns at \[0, 2\]; give one of them another"
+    ):
+        table.position("a")
+    assert [table.position(column) for column in ("b", 0, -1)] == [1, 0, 2]
+
+
+def test_a_masked_entry_is_refused_and_an_empty_mask_is_not():
+    X = np.ma.array(np.eye(2), mask=[[False, True], [False, False]])
+    with pytest.raises(TypeError, match="X must not be a masked array; fill or drop its 1 masked entries first"):
+        as_table(X)
+    np.testing.assert_array_equal(np.stack(as_table(np.ma.array(np.eye(2))).columns, axis=1), np.eye(2))
+
+
 @pytest.mark.parametrize("rows", [slice(1, 3), np.array([2, 0])], ids=["slice", "array"])
 def test_parts_and_joins_have_the_rows_of_their_columns(rows):
     table = as_table(pd.DataFrame(DATA))

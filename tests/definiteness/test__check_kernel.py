@@ -163,3 +163,22 @@ def test_the_callback_counts_the_parts_of_the_evidence_and_changes_nothing(n):
     watched = mc.check_kernel(mc.Sigmoid(1.0, -1.0), X, callback=lambda *numbers: heard.append(numbers))
     assert heard == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert watched.square == mc.check_kernel(mc.Sigmoid(1.0, -1.0), X).square < 0
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e-300, 1e150, 1e200])
+@pytest.mark.parametrize(
+    "K", [np.outer([1.0, 2, 3, 4], [1.0, 2, 3, 4]), np.array([[0.5, 1.0], [1.0, 0.5]])], ids=["definite", "indefinite"]
+)
+def test_the_verdict_does_not_depend_on_the_scale_of_a_matrix(K, scale):
+    expected, found = (mc.check_kernel(mc.Precomputed(c * K)) for c in (1.0, scale))
+    assert found.positive_semidefinite is expected.positive_semidefinite is bool(K[0, 0] == 1)
+    assert found.error == pytest.approx(scale * expected.error, rel=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e200, 1e300])
+def test_a_large_factor_of_a_kernel_changes_no_verdict(factor):
+    rows = np.random.default_rng(0).normal(size=(30, 2))
+    for kernel in (mc.Gaussian(1.0), mc.Sigmoid(1.0, -1.0)):
+        expected, found = mc.check_kernel(kernel, rows), mc.check_kernel(factor * kernel, rows)
+        assert found.positive_semidefinite is expected.positive_semidefinite
+        assert found.error == pytest.approx(factor * expected.error, rel=0.5)

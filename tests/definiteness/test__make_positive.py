@@ -83,3 +83,12 @@ def test_matrices_in_tables_are_repaired_alike_and_large_ones_are_refused():
     np.testing.assert_array_equal(mc.make_positive(pd.DataFrame(K)).matrix, mc.make_positive(K).matrix)
     with pytest.raises(ValueError, match=r"kernel\[0, 1\] = 1e\+200 must be at most 1e\+150"):
         mc.make_positive(1e200 * K)
+
+
+@pytest.mark.parametrize("how", ["clip", "flip", "shift"])
+@pytest.mark.parametrize("scale", [1e-170, 1e-300, 1e149])
+def test_the_error_is_a_share_whatever_the_scale_of_the_matrix(how, scale):
+    K = np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 0.0], [0.5, 0.0, 2.0]])
+    scaled, found = mc.make_positive(scale * K, how), mc.make_positive(K, how)
+    assert scaled.error == pytest.approx(found.error, rel=1e-12)
+    assert found.error == pytest.approx(np.linalg.norm(found.matrix - K) / np.linalg.norm(K), rel=1e-12)

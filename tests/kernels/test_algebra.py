@@ -207,3 +207,14 @@ FORMULAS = {
 def test_kernels_print_as_formulas_that_python_reads_back(formula):
     assert repr(FORMULAS[formula]) == formula
     assert eval(formula, vars(mc)) == FORMULAS[formula]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "sizes"), [(np.float64, [1e-155, 2e-155, 1e150]), (np.float32, [1e-18, 2e-19, 1e15])]
+)
+def test_normalised_kernels_do_not_depend_on_the_norms_of_the_rows(dtype, sizes):
+    directions = np.array([[3.0, 4.0], [-5.0, 12.0], [8.0, 15.0]])
+    K = mc.Normalized(mc.Linear())((directions * np.array(sizes)[:, None]).astype(dtype))
+    unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    np.testing.assert_allclose(K, unit @ unit.T, rtol=1e-13 if dtype is np.float64 else 1e-6)
+    np.testing.assert_array_equal(K, K.T)

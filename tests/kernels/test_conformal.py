@@ -29,13 +29,21 @@ def test_a_conformal_factor_may_be_a_column_and_keeps_single_precision():
     assert column(X.astype(np.float32)).dtype == np.float32
 
 
+@pytest.mark.parametrize("make", [lambda c: c.astype(int), lambda c: c.astype(object), lambda c: c.tolist()])
+def test_a_conformal_factor_may_be_whole_numbers_and_a_list(make):
+    c = np.arange(1.0, 9.0)
+    np.testing.assert_allclose(mc.Conformal(G, lambda _: make(c))(X), np.outer(c, c) * G(X), rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("c", "message"),
     [
         (lambda Y: Y, r"c must return one value per point, \(8,\), got shape \(8, 3\)"),
-        (lambda Y: Y[:, 0] * np.nan, "c must return finite values, got NaN"),
+        (lambda Y: Y[:, 0] * np.nan, r"c\(X\)\[0\] = nan must be finite"),
+        (lambda Y: Y[:, 0] + 1j, r"c\(X\) must hold real numbers, got dtype complex128"),
+        (lambda Y: np.full(len(Y), "ab"), r"c\(X\)\[0\] of type str must be a number"),
     ],
-    ids=["shape", "NaN"],
+    ids=["shape", "NaN", "complex", "text"],
 )
 def test_a_bad_conformal_factor_is_refused(c, message):
     with pytest.raises(ValueError, match=message):

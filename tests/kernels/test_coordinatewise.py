@@ -89,3 +89,14 @@ def test_defaults_and_rules():
     assert mc.Chi2() == mc.Chi2(1.0)
     assert mc.Laplacian().resolve(X).gamma == pytest.approx(1 / (5 * X.var()))
     assert mc.Chi2("scale").resolve(X).gamma == pytest.approx(1 / (5 * X.var()))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_chi_squared_values_depend_on_gamma_times_the_rows_only(dtype):
+    small = np.array([[1.75], [1.0], [1.5], [1.25], [0.0]], dtype)
+    # sums of two of these overflow
+    scale = 2.0 ** (np.finfo(dtype).maxexp - 1)
+    large, kernel, scaled = small * dtype(scale), mc.Chi2(1.0), mc.Chi2(1 / scale)
+    np.testing.assert_allclose(scaled(large), kernel(small), rtol=1e-6)
+    np.testing.assert_allclose(scaled(large, large[:2]), chi2_kernel(small, small[:2]), rtol=1e-6)
+    np.testing.assert_array_equal(kernel(large), np.eye(5))

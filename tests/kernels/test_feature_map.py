@@ -1,6 +1,7 @@
 """Feature maps: inner products of features, gradients against differences, invalid features."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from tests.reference.derivatives import assert_gradients
@@ -16,15 +17,48 @@ G = mc.Gaussian(0.5)
 @pytest.mark.parametrize(
     ("phi", "message"),
     [
-        (lambda Y: Y * np.nan, "phi must return finite features, got NaN"),
+        (lambda Y: Y * np.nan, r"Input phi\(X\) contains NaN at \(0, 0\)"),
+        (lambda Y: Y + 1j, r"phi\(X\) must hold real numbers, got dtype complex128"),
+        (lambda Y: np.full((len(Y), 2), 1e200), "FeatureMap.* overflows float64; scale X"),
+        (lambda Y: sp.csr_array(np.full((len(Y), 2), 1e200)), "FeatureMap.* overflows float64; scale X"),
         (lambda Y: Y[0], r"phi must return one row of features per point: expected \(8, D\), got \(3,\)"),
         (lambda Y: Y.tolist(), r"expected \(8, D\), got list"),
     ],
-    ids=["NaN", "shape", "list"],
+    ids=["NaN", "complex", "large", "large sparse", "shape", "list"],
 )
 def test_bad_features_are_refused(phi, message):
-    with pytest.raises(ValueError, match=message):
-        mc.FeatureMap(phi)(X)
+    for use in (mc.FeatureMap(phi), mc.FeatureMap(phi).diag):
+        with pytest.raises(ValueError, match=message):
+            use(X)
+
+
+NUMBERS = np.array([[20.0, 30, 1], [0, 1, 1], [1, 0, 0], [12, 20, 1]])
+
+
+TYPES = [np.uint8, np.int64, np.longdouble, bool]
+
+
+@pytest.mark.parametrize(
+    ("make", "dtype"),
+    [
+        *((make, dtype) for make in (np.array, pd.DataFrame) for dtype in (*TYPES, np.float16, object)),
+        *((sp.csr_array, dtype) for dtype in TYPES),
+    ],
+)
+def test_features_of_every_type_have_the_inner_products_of_their_numbers(make, dtype):
+    F = NUMBERS.astype(dtype)
+    kernel, F64 = mc.FeatureMap(lambda rows: make(F[rows[:, 0].astype(int)])), F.astype(np.float64)
+    rows = np.arange(4.0)[:, None]
+    np.testing.assert_array_equal(kernel(rows), F64 @ F64.T)
+    np.testing.assert_array_equal(kernel.diag(rows), (F64**2).sum(axis=1))
+    np.testing.assert_array_equal(mc.Gram(kernel, rows) @ np.ones(4), (F64 @ F64.T).sum(axis=1))
+    model, expected = (mc.SVC(kernel=k).fit(x, [0, 1, 1, 0]) for k, x in ((kernel, rows), (mc.Linear(), F64)))
+    np.testing.assert_allclose(model.decision_function(rows), expected.decision_function(F64), atol=1e-6)
+
+
+def test_features_are_tested_one_by_one_not_by_their_sum():
+    large, small = np.full((3, 1), 1e308), np.array([[1e-8]])
+    np.testing.assert_allclose(mc.FeatureMap(np.asarray)(large, small), large @ small, rtol=1e-15)
 
 
 def test_a_feature_map_of_objects_is_the_inner_product_of_their_features():

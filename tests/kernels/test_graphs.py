@@ -1,7 +1,9 @@
 """Kernels on graphs equal their definitions, obey the laws of kernels, and refuse other objects by index and type."""
 
 import itertools
+import time
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -75,6 +77,43 @@ def test_counting_kernels_equal_their_definitions_exactly(family):
 def test_graphlets_equal_their_definition_exactly(size, global_random_seed):
     graphs = [random_graph(global_random_seed + i, n, 3 * n) for i, n in enumerate([2, 4, 5, 6, 7, 8, 9])]
     np.testing.assert_array_equal(Graphlets(size)(graphs), _naive(_subgraphs(size), graphs))
+
+
+def _exact_walks(decay, x, z):
+    """Return the sum over walks by elimination in rational numbers."""
+    W, decay = np.kron(x.adjacency.toarray(), z.adjacency.toarray()), Fraction(decay)
+    rows = [[int(i == j) - decay * int(w) for j, w in enumerate(row)] + [Fraction(1)] for i, row in enumerate(W)]
+    for k, pivot in enumerate(rows):
+        for i, row in enumerate(rows):
+            if i != k and row[k]:
+                factor = row[k] / pivot[k]
+                rows[i] = [a - factor * b for a, b in zip(row, pivot, strict=True)]
+    return float(sum(row[-1] / row[i] for i, row in enumerate(rows)))
+
+
+CYCLE, CHAIN = Graph(np.roll(np.eye(3), 1, axis=1)), Graph(np.eye(4, k=1))
+SPLIT = Graph([[0, 1, 1, 0], [0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 1, 0]])
+RING = Graph([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]])
+
+
+@pytest.mark.parametrize("gap", [0.5, 1e-3, 1e-6, 1e-9])
+def test_walks_of_a_decay_near_its_bound_have_the_stated_error(gap):
+    for graphs, degree in (([CYCLE, CHAIN], 1), ([SPLIT, CYCLE, CHAIN, RING], 2)):
+        decay = (1 - gap) / degree**2
+        exact = [[_exact_walks(decay, x, z) for z in graphs] for x in graphs]
+        np.testing.assert_allclose(RandomWalk(decay)(graphs), exact, rtol=1e-13 + 1e-15 / gap)
+    # nine pairs of walks of every length
+    np.testing.assert_allclose(RandomWalk(1 - gap)([CYCLE]), 9 / (1 - (1 - gap)), rtol=1e-13)
+
+
+def test_a_decay_near_its_bound_takes_no_more_steps_than_there_are_pairs_of_nodes():
+    cycles = [Graph(np.roll(np.eye(n), 1, axis=1)) for n in (30, 41)]
+    RandomWalk(0.5)(cycles)
+    start = time.perf_counter()
+    K = RandomWalk(1 - 1e-9)(cycles)
+    # a sum over all walks that count takes hours
+    assert time.perf_counter() - start < 5
+    np.testing.assert_allclose(K, np.outer([30, 41], [30, 41]) * 1e9, rtol=1e-6)
 
 
 def test_graphlets_of_labelled_graphs_are_those_without_labels():
@@ -204,6 +243,23 @@ def test_graphs_are_equal_by_content():
     assert repr(Graph([[1, 1], [1, 0]])) == "Graph(2 nodes, 2 edges)"
 
 
+@pytest.mark.parametrize("make", [sp.csr_array, sp.csr_matrix], ids=lambda make: make.__name__)
+def test_the_matrix_of_the_caller_is_neither_changed_nor_shared(make):
+    # rows in no order, with a stored zero
+    given = np.array([1.0, 0.0, 1.0, 1.0]), np.array([2, 1, 0, 1]), np.array([0, 2, 2, 4])
+    for array in given:
+        array.flags.writeable = False
+    matrix = make(given, (3, 3))
+    graph = Graph(matrix)
+    for kept, array in zip((matrix.data, matrix.indices, matrix.indptr), given, strict=True):
+        np.testing.assert_array_equal(kept, array)
+    assert graph == Graph(matrix.toarray())
+    changed = matrix.copy()
+    before = Graph(changed)
+    changed.data[:] = 0
+    assert before == graph
+
+
 EDGE = Graph([[0, 1], [1, 0]])
 
 
@@ -215,6 +271,8 @@ EDGE = Graph([[0, 1], [1, 0]])
         (lambda: Graph([[0, 2.5], [2.5, 0]]), ValueError, "adjacency has the entry 2.5; entries must be 0 or 1"),
         (lambda: Graph([[0, np.nan], [0, 0]]), ValueError, "adjacency has the entry nan"),
         (lambda: Graph([[0]], ["a", "b"]), ValueError, "labels has 2 entries; there must be one for each of 1 nodes"),
+        (lambda: Graph(np.eye(2), 5), TypeError, "labels = 5 must be a list with one label for each of 2 nodes"),
+        (lambda: Graph(np.eye(2), np.array(5)), TypeError, "labels = 5 must be a list with one label for each of 2"),
         (lambda: Graph([[0]], [["a"]]), TypeError, r"labels\[0\] must be hashable"),
         (lambda: ShortestPath()([EDGE, np.eye(2)]), TypeError, r"X\[1\] must be a mercer.graphs.Graph.*type ndarray"),
         (lambda: ShortestPath()([EDGE, "ab"]), TypeError, r"X\[1\] must be a mercer.graphs.Graph.*type str"),

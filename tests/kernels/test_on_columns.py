@@ -89,8 +89,8 @@ BOTH = mc.on_columns(mc.Linear(), ["age", "dose"])
     [
         (
             lambda: mc.on_columns(mc.Linear(), "text")(FRAME),
-            TypeError,
-            "column 'text' must hold numbers, but row 0 holds",
+            ValueError,
+            r"column 'text'\[0\] of type str must be a number",
         ),
         (lambda: mc.on_columns(STRINGS, "age")(FRAME), TypeError, r"must be a string.*float"),
         (lambda: mc.on_columns(STRINGS, "word")(FRAME), ValueError, "column 'word' is not in the table of 3 columns"),
@@ -118,3 +118,25 @@ BOTH = mc.on_columns(mc.Linear(), ["age", "dose"])
 def test_errors_name_the_column(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+DAYS = np.array(["2020-01-01", "2021-01-01"], "datetime64[ns]")
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        (DAYS, TypeError, "must hold real numbers, got dates or durations"),
+        (DAYS - DAYS[0], TypeError, "must hold real numbers, got dates or durations"),
+        ([1 + 1j, 2.0], ValueError, "must hold real numbers, got dtype complex128"),
+        ([1.0, 10**400], ValueError, r"\[1\] of type int must be at most 1.8e308"),
+        ([1.0, None], (TypeError, ValueError), r"\[1\] of type NoneType must be a number|contains NaN at \(1, 0\)"),
+    ],
+    ids=["dates", "durations", "complex", "large", "None"],
+)
+def test_a_kernel_of_rows_refuses_the_columns_that_it_refuses_as_rows(values, error, message):
+    frame = pd.DataFrame({"day": values, "dose": [1.0, 2.0]})
+    with pytest.raises(error, match=f"(column|X\\[)'?.*{message}"):
+        mc.on_columns(mc.Linear(), "day")(frame)
+    with pytest.raises(error):
+        mc.Linear()(frame[["day"]])

@@ -54,6 +54,13 @@ def test_float32_stays_float32_and_keeps_its_digits():
     )
 
 
+@pytest.mark.parametrize("period", [0.1, np.pi, 1e39, 1e-30])
+def test_float32_has_the_phases_of_its_numbers_with_the_period_as_given(period):
+    single = np.array([[0.0], [777777.0], [-1.0], [1e30], [0.05]], np.float32)
+    expected = mc.Periodic(period)(single.astype(np.float64))
+    np.testing.assert_allclose(mc.Periodic(period)(single), expected, atol=1e-6)
+
+
 def test_a_season_is_continued_beyond_the_data(tmp_path):
     t = np.arange(120.0)[:, None]
     y = np.sin(2 * np.pi * t[:, 0] / 12) + 0.3 * np.cos(4 * np.pi * t[:, 0] / 12)

@@ -95,12 +95,13 @@ def test_a_matrix_of_distances_causes_a_warning():
     [
         (lambda k: k(np.array([8])), "X must be row indices between 0 and 7, or rows of 8 kernel values"),
         (lambda k: k(np.array([0.5])), "X must be row indices between 0 and 7"),
+        (lambda k: k(5), "X must be row indices between 0 and 7, or rows of 8 kernel values"),
         (lambda k: k(K[:, :5], np.arange(8)), "X has 5 features, but Precomputed is expecting 8 features"),
         (lambda k: k(K[:2], K), "Z must be training indices; .* no kernel values between two new points"),
         (lambda k: k.diag(K), r"points must be training indices for k\(x, x\)"),
         (lambda _: mc.Precomputed()(K), r"Precomputed is not resolved, matrix = None; call kernel.resolve\(X\)"),
     ],
-    ids=["range", "float", "width", "two new", "diag", "unresolved"],
+    ids=["range", "float", "number", "width", "two new", "diag", "unresolved"],
 )
 def test_bad_points_are_refused(use, message):
     with pytest.raises(ValueError, match=message):

@@ -85,6 +85,32 @@ def test_long_and_distant_series_neither_overflow_nor_underflow():
         GlobalAlignment(1.0, normalized=False)([x])
 
 
+@pytest.mark.parametrize("size", [1e100, 1e154, 1e200, 1e308])
+@pytest.mark.parametrize("band", [None, 3])
+def test_series_are_similar_to_themselves_only_whatever_their_distance(size, band):
+    X = [np.zeros(5), np.full(6, size), np.full(6, -size), np.array([0.0, size, 0.0, 0.0, 0.0])]
+    np.testing.assert_array_equal(GlobalAlignment(1.0, band)(X), np.eye(4))
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-40, 1e150])
+def test_a_factor_of_the_series_and_of_the_width_changes_nothing(scale):
+    scaled = [scale * x for x in SERIES]
+    np.testing.assert_allclose(GlobalAlignment(scale)(scaled), GlobalAlignment(1.0)(SERIES), rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_models_do_not_depend_on_later_changes_of_their_series(d, tmp_path):
+    series = list(np.random.default_rng(0).normal(size=(8, 5, d)))
+    asked = [each.copy() for each in series]
+    model = mc.SVC(kernel=GlobalAlignment(1.0)).fit(series, [0, 1] * 4)
+    before = model.decision_function(asked)
+    for each in series:
+        each[:] = 3.0
+    mc.save(model, tmp_path / "model")
+    for same in (model, mc.load(tmp_path / "model")):
+        np.testing.assert_allclose(same.decision_function(asked), before, rtol=1e-12)
+
+
 def test_arrays_lists_tables_and_series_of_numbers_are_equal_points():
     X = np.random.default_rng(0).normal(size=(4, 6))
     K = GlobalAlignment(1.0)(list(X))
@@ -96,6 +122,12 @@ def test_arrays_lists_tables_and_series_of_numbers_are_equal_points():
     ("make", "error", "message"),
     [
         (lambda: GlobalAlignment(0.0), ValueError, "width = 0.0 must be above 0"),
+        (
+            lambda: GlobalAlignment(1e-160),
+            ValueError,
+            "width = 1e-160 must be between 1e-150 and 1e150; scale the series",
+        ),
+        (lambda: GlobalAlignment(1e155), ValueError, r"width = 1e\+155 must be between 1e-150 and 1e150"),
         (lambda: GlobalAlignment(1.0, band=0), ValueError, "band = 0 must be at least 1"),
         (lambda: GlobalAlignment(1.0)([[1.0], "ab"]), TypeError, r"X\[1\] must be a series.*type str"),
         (lambda: GlobalAlignment(1.0)([[1.0], 2.0]), TypeError, r"X\[1\] must be a series.*type float"),

@@ -1,10 +1,12 @@
 """Kernels on sets equal their definitions, obey the laws of kernels, and refuse what is no set by index and type."""
 
+import copy
 import random
 from collections import Counter
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from tests.reference.structured import SETS
 
 import mercer as mc
@@ -47,6 +49,13 @@ def test_the_min_max_kernel_equals_its_definition(global_random_seed):
     np.testing.assert_array_equal(MinMax()(list(map(list, words))), MinMax()(list(map(Counter, words))))
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e300, 1e307])
+def test_the_min_max_kernel_does_not_depend_on_the_size_of_the_weights(size):
+    X = [{"a": 10.0}, {"a": 17.0}, {"a": 3.0, "b": 9.0}, {"b": 4.0}]
+    scaled = [{member: weight * size for member, weight in x.items()} for x in X]
+    np.testing.assert_allclose(MinMax()(scaled), MinMax()(X), rtol=1e-14)
+
+
 @pytest.mark.parametrize("kernel", [mc.Gaussian(0.7), mc.Linear(), mc.Polynomial(2)], ids=repr)
 def test_mean_maps_are_means_of_kernel_values_and_inner_products_of_means(kernel, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
@@ -87,6 +96,12 @@ def test_sets_lists_and_arrays_of_members_are_equal_points(kernel):
         (lambda: MinMax()(np.eye(3)), TypeError, r"X\[0\] is an array of dtype float64, a row of numbers"),
         (lambda: MinMax()([{"a": 1}, {"b": -1}]), ValueError, r"X\[1\]\['b'\] = -1 must be .*at least 0"),
         (lambda: MinMax()([{"a": np.nan}]), ValueError, r"X\[0\]\['a'\] = nan must be"),
+        (
+            lambda: MinMax()([{"a": 10**400}]),
+            ValueError,
+            r"\[.a.\] = 10+ must be a number, at least 0 and finite",
+        ),
+        (lambda: MinMax()([{"a": 1e308, "b": 1e308}]), ValueError, r"X\[0\] has weights whose sum overflows float64"),
         (lambda: MinMax()(["ab"]), TypeError, r"X\[0\] must be a mapping.*of type str"),
         (lambda: MinMax()([[1], [{2}]]), TypeError, r"X\[1\]\[0\] must be hashable"),
         (lambda: MeanMap(3), TypeError, "kernel of MeanMap must be a Kernel"),
@@ -110,6 +125,43 @@ def test_rules_of_the_kernel_of_a_mean_map_are_resolved_on_all_rows():
     assert MeanMap(mc.Gaussian("scale")).resolve(bags) == MeanMap(mc.Gaussian("scale").resolve(rows))
     weighted = MeanMap(mc.Gaussian("scale")).resolve(bags, [3.0, 2.0])
     assert weighted.kernel == mc.Gaussian("scale").resolve(rows, np.array([1.0, 1.0, 1.0, 2.0]))
+
+
+def test_rules_of_a_mean_map_are_resolved_on_sparse_bags_too():
+    bags = [np.eye(2), np.array([[7.0, -1.0]])]
+    kernel = MeanMap(mc.Gaussian("median"))
+    assert kernel.resolve(list(map(sp.csr_array, bags)), [1.0, 2.0]) == kernel.resolve(bags, [1.0, 2.0])
+
+
+def test_a_mean_map_computes_with_vectors_in_the_form_of_its_kernel(global_random_seed):
+    rng, inner = np.random.default_rng(global_random_seed), mc.VariableWidthGaussian(0.5, 2)
+    bags = [rng.normal(size=(n, 2)) for n in (3, 1, 4)]
+    kernel = MeanMap(inner)
+    np.testing.assert_allclose(kernel(bags), _naive(lambda x, z: inner(x, z).mean(), bags, bags), rtol=1e-12)
+    np.testing.assert_allclose(kernel.diag(bags), np.diag(kernel(bags)), rtol=1e-12)
+    # rows without widths have that of a Gaussian kernel
+    np.testing.assert_allclose(kernel(bags), MeanMap(mc.Gaussian(0.5))(bags), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "points", "change"),
+    [
+        (MinMax(), [{"a": 1.0 + i, "b": 2.0} for i in range(8)], lambda x: x.update(a=50.0)),
+        (MinMax(), [Counter("a" * i + "b") for i in range(8)], lambda x: x.update("bbbb")),
+        (MeanMap(mc.Gaussian(0.1)), [np.array([[1.0 + i, 0.0], [0.0, 2.0]]) for i in range(8)], lambda x: x.fill(5.0)),
+    ],
+    ids=["dict", "Counter", "bags"],
+)
+def test_models_do_not_depend_on_later_changes_of_their_points(kernel, points, change, tmp_path):
+    points = copy.deepcopy(points)
+    model = mc.SVC(kernel=kernel).fit(points, [0, 1] * 4)
+    asked = copy.deepcopy(points)
+    before = model.decision_function(asked)
+    for point in points:
+        change(point)
+    mc.save(model, tmp_path / "model")
+    for each in (model, mc.load(tmp_path / "model"), copy.deepcopy(model)):
+        np.testing.assert_allclose(each.decision_function(asked), before, rtol=1e-12)
 
 
 def test_a_mean_map_is_proved_only_if_its_kernel_is():

@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import math
 import random
 import re
 import tracemalloc
@@ -102,6 +103,17 @@ def test_the_subsequence_kernel_equals_its_definition(length, decay, monkeypatch
     np.testing.assert_allclose(kernel.diag(X), np.diag(kernel(X)), rtol=1e-14)
 
 
+@pytest.mark.parametrize("letters", [1, 20])
+def test_sums_over_subsequences_that_overflow_are_refused(letters):
+    x = "abcdefghijklmnopqrst"[:letters] * (2000 // letters)
+    kernel = Subsequence(200, 1.0)
+    for use in (kernel, kernel.diag, mc.Normalized(kernel), lambda X: kernel(X, [x])):
+        with pytest.raises(ValueError, match=r"Subsequence.* overflows float64; use a smaller decay or length"):
+            use([x])
+    # all choices of 100 of 1000 equal letters
+    assert Subsequence(100, 1.0)(["a" * 1000])[0, 0] == pytest.approx(float(math.comb(1000, 100)) ** 2, rel=1e-12)
+
+
 @pytest.mark.parametrize("degree", [1, 3, 12])
 def test_the_weighted_degree_kernel_equals_its_definition(degree, global_random_seed):
     X = _random_strings(global_random_seed, 8, "ab", (7, 7))
@@ -165,6 +177,16 @@ def test_the_alphabet_of_a_mismatch_kernel_is_that_of_the_training_points():
     assert list(model.predict(["aaa", "bbc"])) == [0, 1]
 
 
+@pytest.mark.parametrize("tokens", [(("a", 1), ("a", None), ("b", 2)), (1j, 2.0, 1 + 1j)], ids=["tuples", "complex"])
+def test_the_alphabet_may_have_tokens_without_an_order(tokens):
+    X = [tokens, tokens[::-1], tokens[:2]]
+    kernel = Mismatch(2, 1).resolve(X)
+    assert set(kernel.alphabet) == set(tokens)
+    letters = dict(zip(tokens, "abc", strict=True))
+    words = ["".join(letters[token] for token in x) for x in X]
+    np.testing.assert_array_equal(kernel(X), Mismatch(2, 1, alphabet="abc")(words))
+
+
 def test_strings_that_are_too_short_have_no_features():
     for kernel in (Spectrum(3), Mismatch(3, 1, alphabet="ab"), Subsequence(3, 0.5)):
         np.testing.assert_array_equal(kernel(["ab", "aba"], ["ab", "b"]), 0)
@@ -222,6 +244,7 @@ def test_strings_and_bytes_are_not_compared(kernel):
         (lambda: Mismatch(2, 2), ValueError, "mismatches = 2 must be below length = 2"),
         (lambda: Mismatch(2, 1, alphabet=3), TypeError, "alphabet must be a string"),
         (lambda: Mismatch(2, 1, alphabet="aa"), ValueError, "each letter once"),
+        (lambda: Mismatch(2, 1, alphabet=("b", ["a"])), TypeError, r"alphabet\[1\] must be hashable, got \['a'\]"),
         (lambda: Mismatch(2, 1, alphabet="ab")([(1, 2)]), TypeError, r"X\[0\] is of type tuple, but the alphabet"),
         (lambda: Subsequence(2, 0.0), ValueError, "decay = 0.0 must be above 0 and at most 1"),
         (lambda: Subsequence(2, 1.5), ValueError, "decay = 1.5 must be above 0 and at most 1"),
@@ -230,6 +253,11 @@ def test_strings_and_bytes_are_not_compared(kernel):
         (lambda: Words(ngrams=(2, 1)), ValueError, r"ngrams = \(2, 1\) must not decrease"),
         (lambda: Words(ngrams=3), TypeError, "ngrams must be a tuple of two"),
         (lambda: Words(stop_words="german"), ValueError, "stop_words = 'german' must be"),
+        (
+            lambda: Words(stop_words=np.array(["a", "b"])),
+            ValueError,
+            r"stop_words = array.* must be 'english', a tuple",
+        ),
         (lambda: Words()([b"ab"]), TypeError, r"X\[0\] must be a string, a text, got b.* of type bytes"),
     ],
 )

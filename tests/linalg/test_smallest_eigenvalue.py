@@ -43,6 +43,14 @@ def test_the_error_bound_of_the_dense_solver_is_rounding():
     assert smallest(K.astype(np.float32)).error == pytest.approx(3 * 2.0**-23 * np.linalg.norm(K))
 
 
+@pytest.mark.parametrize("scale", [1e-170, 1e-300, 1e150, 1e300])
+def test_the_error_bound_of_the_dense_solver_has_the_scale_of_the_matrix(scale):
+    K = np.outer([1.0, 2, 3, 4], [1.0, 2, 3, 4])
+    found = smallest(K * scale)
+    assert found.error == pytest.approx(scale * smallest(K).error, rel=1e-6)
+    assert -found.error <= found.value <= found.error
+
+
 def test_the_error_bound_of_lanczos_is_the_residual_and_rounding():
     values = np.linspace(-1, 2, 2000)
     found = smallest(np.diag(values), max_products=3)

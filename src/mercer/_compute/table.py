@@ -35,8 +35,11 @@ class Table(Shared):
 
     def position(self, column):
         """Return the position of a column given by its name or position, or raise a ValueError."""
-        if self.names is not None and column in self.names:
-            return self.names.index(column)
+        found = [j for j, name in enumerate(self.names or ()) if name == column]
+        if len(found) > 1:
+            raise ValueError(f"column {column!r} is the name of the columns at {found}; give one of them another name.")
+        if found:
+            return found[0]
         d = len(self.columns)
         if isinstance(column, (int, np.integer)) and -d <= column < d:
             return int(column) % d
@@ -52,6 +55,10 @@ def as_table(X, name="X"):
         names = list(X.columns)
         columns = [X.iloc[:, j] if hasattr(X, "iloc") else X[each] for j, each in enumerate(names)]
         columns = [column.to_numpy() for column in columns]
+    elif np.ma.is_masked(X):
+        raise TypeError(
+            f"{name} must not be a masked array; fill or drop its {int(X.mask.sum())} masked entries first."
+        )
     elif isinstance(X, np.ndarray) and X.ndim == 2:
         names, columns = None, list(X.T)
     elif isinstance(X, (list, tuple)) and X and all(isinstance(row, (list, tuple)) for row in X):

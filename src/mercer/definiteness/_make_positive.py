@@ -1,5 +1,6 @@
 """make_positive: a positive semidefinite matrix or kernel near one that is not."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,6 +124,7 @@ def _repair(K, how):
     kept = values > rounding if how == "clip" else np.abs(values) > rounding
     changed = values - min(0.0, values.min(initial=0.0)) if how == "shift" else np.where(kept, np.abs(values), 0.0)
     matrix = (U * changed) @ U.T
-    norm = float(np.linalg.norm(values))
-    error = float(np.linalg.norm(changed - values)) / norm if norm > 0 else 0.0
+    # unlike the norm of NumPy this one neither overflows nor underflows
+    norm = math.hypot(*values)
+    error = math.hypot(*(changed - values)) / norm if norm > 0 else 0.0
     return Repaired((matrix + matrix.T) / 2, error), U[:, kept] / np.sqrt(np.abs(values[kept]))

@@ -81,7 +81,10 @@ def _candidates(kernel, X, pairs, vector):
     diagonal = np.asarray(kernel.diag(X), np.float64)
     yield np.array([np.argmin(diagonal)])
     rows, K = pairs.rows, pairs.K.astype(np.float64, copy=False)
-    excess = K**2 - np.multiply.outer(diagonal[rows], diagonal[rows])
+    # shares of the largest value, whose squares neither overflow nor underflow
+    size = float(np.abs(K).max()) or 1.0
+    K, own = K / size, diagonal[rows] / size
+    excess = K**2 - np.multiply.outer(own, own)
     np.fill_diagonal(excess, -np.inf)
     if len(rows) > 1:
         yield rows[np.sort(np.unravel_index(np.argmax(excess), excess.shape))]

@@ -12,8 +12,10 @@ import numpy as np
 from mercer._common import Array, check_integer, check_number, check_positive
 from mercer._compute.namespace import namespace_of
 from mercer._compute.objects import Shared, as_objects
+from mercer._compute.points import as_rows
 from mercer._compute.table import as_table
 from mercer.kernels.base import Kernel, Tags, inner_kernels, refuse_infinite
+from mercer.kernels.common_form import common_form, common_table
 
 if TYPE_CHECKING:
     from mercer._compute.points import Points
@@ -28,7 +30,8 @@ _ADMITTED = {
     "indices": {"indices"},
     "tables": {"tables"},
 }
-_CONVERSIONS = {"objects": as_objects, "tables": as_table}
+# Kind of points -> function that reads what the user gave, unless it is that of every kernel.
+_READERS = {"rows": as_rows, "tables": as_table, "any": lambda points, _: points, "indices": lambda points, _: points}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +63,17 @@ class Composite(Kernel):
         )
 
     def admit(self, points: Any, name: str) -> Any:
-        # kernels of several kinds of points would take rows
-        points = _CONVERSIONS.get(self.tags.points, lambda points, _: points)(points, name)
-        for part in inner_kernels(self).values():
-            points = part.admit(points, name)
-        return points
+        kind = self.tags.points
+        points = _READERS[kind](points, name) if kind in _READERS else Kernel.admit(self, points, name)
+        if kind == "tables":
+            return common_table(self, points, name)
+        return common_form(points, self._forms(points, name))
+
+    def _forms(self, points, name):
+        """Return the points in the form of each part, except for constants, which take any form."""
+        parts = list(inner_kernels(self).values())
+        own = [part for part in parts if part.tags.points != "any"]
+        return [part.admit(points, name) for part in own or parts]
 
 
 def _within(kernel, *kinds):
@@ -407,7 +416,9 @@ class Normalized(Composite):
 
     def evaluate(self, tile: Tile) -> Array:
         X, Z = self._inverse_norms(tile.X), self._inverse_norms(tile.Z)
-        values = self.kernel.evaluate(tile) * (X[:, None] * Z[None, :])
+        # in this order, which is that of (z, x) too, no product overflows
+        larger, smaller = tile.xp.maximum(X[:, None], Z[None, :]), tile.xp.minimum(X[:, None], Z[None, :])
+        values = (self.kernel.evaluate(tile) * larger) * smaller
         # exactly 1 on the diagonal, without rounding
         return tile.fill_diagonal(values, tile.xp.where(X > 0, tile.xp.ones_like(X), X))
 

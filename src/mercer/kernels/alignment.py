@@ -10,6 +10,8 @@ from mercer._compute.intrinsics import wide
 
 # Logarithm of 0: finite, so that differences of logarithms are not NaN.
 _LOG_ZERO = -1e300
+# Largest exponent of a local similarity, for squares that overflow: sums of logarithms stay finite.
+_LARGEST = 1e290
 
 
 @functools.cache
@@ -37,6 +39,7 @@ def _combiner():
     def combine(up, left, corner, local, weights, scale, row):
         for i in range(row.size):
             exponent = scale * local[i]
+            exponent = exponent if exponent < _LARGEST else _LARGEST
             largest = up[i] if up[i] > left[i] else left[i]
             largest = largest if largest > corner[i] else corner[i]
             total = xp.exp(up[i] - largest) + xp.exp(left[i] - largest) + xp.exp(corner[i] - largest)

@@ -469,11 +469,11 @@ def require_kernel(kernel: Kernel) -> None:
         )
 
 
-def refuse_infinite(kernel: Kernel, values: Array) -> Array:
+def refuse_infinite(kernel: Kernel, values: Array, remedy: str = "scale X (StandardScaler) first") -> Array:
     """Return the values of a kernel, or raise a ValueError if one of them is not finite."""
     xp = namespace_of(values)
     if not (math.isfinite(float(xp.max(values))) and math.isfinite(float(xp.min(values)))):
-        raise ValueError(f"{kernel!r} overflows {values.dtype}; scale X (StandardScaler) first.")
+        raise ValueError(f"{kernel!r} overflows {values.dtype}; {remedy}.")
     return values
 
 

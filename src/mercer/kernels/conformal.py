@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer._common import Array
+from mercer._compute.points import as_columns
 from mercer.kernels.algebra import Composite
 from mercer.kernels.base import Kernel, refuse_infinite
 
@@ -54,6 +55,10 @@ class Conformal(Composite):
         tags = super().tags
         return replace(tags, differentiable=tags.differentiable and hasattr(self.c, "gradient"), sparse=False)
 
+    def _forms(self, points, name):
+        # c gets the points as they are
+        return [*super()._forms(points, name), points]
+
     def _slope(self, points):
         return points.memo((self, "slope"), lambda: self.c.gradient(points.container).reshape(points.container.shape))
 
@@ -84,9 +89,7 @@ def evaluate_factor(kernel: Kernel, points: Points) -> Array:
 
 def _compute_factor(kernel, points):
     xp, n = points.xp, len(points)
-    values = xp.asarray(kernel.c(points.container))
+    values = xp.asarray(as_columns(kernel.c(points.container), "c(X)"))
     if tuple(values.shape) not in ((n,), (n, 1)):
         raise ValueError(f"c must return one value per point, ({n},), got shape {tuple(values.shape)}.")
-    if not bool(xp.all(xp.isfinite(values))):
-        raise ValueError("c must return finite values, got NaN or infinity.")
     return xp.astype(xp.reshape(values, (n,)), points.dtype)

@@ -151,14 +151,15 @@ class Chi2(InverseSquaredWidth, _Histogram):
     @staticmethod
     def term(xp: Any, x: Array, z: Array, order: int = 0) -> Any:
         """Return (x - z)^2 / (x + z), or its derivative 1 - 4 z^2 / (x + z)^2."""
-        zero, one = xp.const(x, 0.0), xp.const(x, 1.0)
-        total = x + z
-        safe = xp.where(total > zero, total, one)
+        zero, one, half = xp.const(x, 0.0), xp.const(x, 1.0), xp.const(x, 0.5)
+        # half the sum, since x + z may overflow
+        mean = half * x + half * z
+        safe = xp.where(mean > zero, mean, one)
         if order == 0:
             # |x - z| <= x + z, so that the ratio cannot overflow
-            return xp.where(total > zero, (x - z) * ((x - z) / safe), zero)
+            return xp.where(mean > zero, (x - z) * (half * (x - z) / safe), zero)
         ratio = z / safe
-        return xp.where(total > zero, one - xp.const(x, 4.0) * ratio * ratio, zero)
+        return xp.where(mean > zero, one - ratio * ratio, zero)
 
     # exp(-gamma s)
     profile: ClassVar[Callable[..., Any]] = staticmethod(Gaussian.profile)

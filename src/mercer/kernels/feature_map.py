@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 from mercer._common import Array
 from mercer._compute.objects import Objects, plain
-from mercer.kernels.base import Kernel, Tags
+from mercer._compute.points import as_rows
+from mercer.kernels.base import Kernel, Tags, refuse_infinite
 
 if TYPE_CHECKING:
     from mercer._compute.points import Points
@@ -24,9 +25,10 @@ class FeatureMap(Kernel):
     Parameters
     ----------
     phi : callable
-        Function of points (n) that returns features (n, D), an array or a sparse matrix. Row i is a function of point i
-        only. An array of numbers (n, d), a table or a sparse matrix reaches phi as rows of numbers; a list, a Series or
-        an array of another kind reaches it as a list of objects.
+        Function of points (n) that returns features (n, D), an array, a table or a sparse matrix of real numbers, which
+        become float64 unless they are float32. Row i is a function of point i only. An array of numbers (n, d), a table
+        or a sparse matrix reaches phi as rows of numbers; a list, a Series or an array of another kind reaches it as a
+        list of objects.
     jacobian : callable, optional
         Function of rows (n, d) that returns the derivatives (n, D, d); without it the kernel has no gradient.
 
@@ -55,12 +57,15 @@ class FeatureMap(Kernel):
 
     def evaluate(self, tile: Tile) -> Array:
         X = evaluate_features(self, tile.X)
-        values = X @ (X if tile.Z is tile.X else evaluate_features(self, tile.Z)).T
-        return values.toarray() if sp.issparse(values) else values
+        Z = X if tile.Z is tile.X else evaluate_features(self, tile.Z)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = X @ Z.T
+        return refuse_infinite(self, values.toarray() if sp.issparse(values) else values)
 
     def diagonal(self, points: Points) -> Array:
         features = evaluate_features(self, points)
-        return features.power(2).sum(axis=1) if sp.issparse(features) else (features * features).sum(axis=1)
+        with np.errstate(over="ignore"):
+            return refuse_infinite(self, (features * features).sum(axis=1))
 
     def multiply(self, X: Points, Z: Points, V: Array) -> Array:
         F = evaluate_features(self, Z)
@@ -98,11 +103,12 @@ def _mapped(phi, points):
 
 
 def _checked(features, n):
-    if getattr(features, "ndim", 0) != 2 or features.shape[0] != n:
+    """Return features in float32 or float64, or raise unless they are real and finite, one row for each point."""
+    shape = tuple(getattr(features, "shape", ()))
+    if len(shape) != 2 or shape[0] != n:
         raise ValueError(
-            f"phi must return one row of features per point: expected ({n}, D), "
-            f"got {getattr(features, 'shape', type(features).__name__)}."
+            f"phi must return one row of features per point: expected ({n}, D), got {shape or type(features).__name__}."
         )
-    if not np.isfinite(float(features.sum())):
-        raise ValueError("phi must return finite features, got NaN or infinity.")
+    features = as_rows(features, "phi(X)")
+    # products of sparse arrays with vectors are arrays, those of sparse matrices are matrices
     return sp.csr_array(features) if sp.issparse(features) else features

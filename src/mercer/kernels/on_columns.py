@@ -11,6 +11,7 @@ import numpy as np
 from mercer._common import ArrayLike
 from mercer._compute.objects import Objects
 from mercer._compute.points import Points
+from mercer._compute.readable import refuse_unreadable
 from mercer._compute.table import Table, as_table
 from mercer.kernels.base import Kernel
 from mercer.kernels.image import Image
@@ -116,11 +117,6 @@ def on_columns(kernel: Kernel, columns: str | int | ArrayLike) -> Kernel:
 
 
 def _numbers(column, name):
-    """Return a column as numbers (n,), or raise a TypeError that names it."""
-    try:
-        return np.array(column, np.float64)
-    except (TypeError, ValueError):
-        i = next(i for i, value in enumerate(column) if not isinstance(value, (int, float)))
-        raise TypeError(
-            f"column {name!r} must hold numbers, but row {i} holds {column[i]!r:.40}; use a kernel on objects for it."
-        ) from None
+    """Return a column as numbers (n,), or raise an error that names it."""
+    refuse_unreadable(column, f"column {name!r}")
+    return np.array(column, np.float64)

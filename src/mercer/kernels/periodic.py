@@ -102,11 +102,12 @@ class Periodic(Kernel):
         return points.memo((self, "circles"), lambda: Points(points.xp.concat(self._waves(points), axis=1)))
 
     def _waves(self, points):
-        X = points.container
+        xp, dtype = points.xp, points.container.dtype
+        X = xp.astype(points.container, xp.float64, copy=False)
         period = like(np.broadcast_to(self.period, X.shape[1]), X, X.dtype)
-        # whole periods are left out exactly, so that phases keep their digits
-        phases = (2 * math.pi) * (points.xp.remainder(X, period) / period)
-        return [points.xp.cos(phases), points.xp.sin(phases)]
+        # whole periods are left out exactly, in float64 since a rounded period shifts the phases of large numbers
+        phases = (2 * math.pi) * (xp.remainder(X, period) / period)
+        return [xp.astype(wave(phases), dtype, copy=False) for wave in (xp.cos, xp.sin)]
 
     def _pull_back(self, G, points):
         cosines, sines = self._waves(points)

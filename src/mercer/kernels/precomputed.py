@@ -75,7 +75,8 @@ class Precomputed(Kernel):
                     f"rows with the kernel values of a new point with the {n} training points, in order."
                 )
             return points
-        if points.dtype.kind not in "iu" or (len(points) and not (-n <= points.min() and points.max() < n)):
+        indices = len(points.shape) == 1 and points.dtype.kind in "iu"
+        if not indices or (len(points) and not (-n <= points.min() and points.max() < n)):
             raise ValueError(f"{name} must be row indices between 0 and {n - 1}, or rows of {n} kernel values.")
         return points
 

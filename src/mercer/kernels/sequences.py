@@ -72,6 +72,8 @@ class GlobalAlignment(Structured):
             raise ValueError(f'width = {self.width!r} must be "median" or a positive number.')
         if self.width != "median":
             check_positive("width", self.width)
+            if not 1e-150 <= self.width <= 1e150:
+                raise ValueError(f"width = {self.width!r} must be between 1e-150 and 1e150; scale the series.")
         if self.band is not None:
             check_integer("band", self.band)
 
@@ -101,7 +103,7 @@ class GlobalAlignment(Structured):
             )
         if not values.size:
             raise ValueError(f"{name} is an empty series, of type {type(point).__name__}; remove empty series first.")
-        return as_rows(values if values.ndim == 2 else values[:, None], name, np.float64)
+        return as_rows(values if values.ndim == 2 else values[:, None], name, np.float64).copy()
 
     def _kind(self, point):
         return f"a series with {point.shape[1]} variables"

@@ -31,6 +31,9 @@ from mercer.kernels.structured import (
 if TYPE_CHECKING:
     from mercer.kernels.base import Tags
 
+# Largest float64.
+_LARGEST = float(np.finfo(np.float64).max)
+
 __all__ = ["MeanMap", "MinMax", "Overlap", "Tanimoto"]
 
 
@@ -104,6 +107,8 @@ def _sizes(matrix):
 
 def _ratio(common, left, right):
     """Return common / (left + right - common), 1 where all are 0."""
+    # halves, since the sum of two sizes may overflow
+    left, right, common = left / 2, right / 2, common / 2
     union = left[:, None] + right[None, :] - common
     empty = union == 0
     union[empty] = common[empty] = 1
@@ -140,9 +145,11 @@ class MinMax(Structured):
             require_hashable(point, name)
             return dict(Counter(point))
         for member, weight in point.items():
-            if not (isinstance(weight, Real) and 0 <= weight < np.inf):
+            if not (isinstance(weight, Real) and 0 <= weight <= _LARGEST):
                 raise ValueError(f"{name}[{member!r:.40}] = {weight!r:.40} must be a number, at least 0 and finite.")
-        return point
+        if sum(map(float, point.values())) > _LARGEST:
+            raise ValueError(f"{name} has weights whose sum overflows float64; divide all weights by a constant.")
+        return dict(point)
 
     def _compute_features(self, points):
         return weigh_features(points)
@@ -223,11 +230,11 @@ class MeanMap(Structured):
         """Return the kernel with the rules of the inner kernel resolved on the rows of all bags."""
         if self.unresolved() is None:
             return self
-        weights = None
+        bags, weights = self.admit(X, "X"), None
         if sample_weight is not None:
-            sizes = [len(bag) for bag in X]
+            sizes = list(map(len, bags))
             weights = np.repeat(np.asarray(sample_weight, np.float64) / sizes, sizes)
-        return replace(self, kernel=self.kernel.resolve(np.concatenate(self.admit(X, "X")), weights))
+        return replace(self, kernel=self.kernel.resolve(np.concatenate(bags), weights))
 
     def _checked(self, point, name):
         try:
@@ -235,9 +242,7 @@ class MeanMap(Structured):
         except (TypeError, ValueError) as error:
             error.add_note(f"{name} is of type {type(point).__name__}; a bag is an array of vectors, (m, d), m > 0.")
             raise
-        rows = rows.toarray() if sp.issparse(rows) else rows
-        self.kernel.admit(rows, name)
-        return rows
+        return self.kernel.admit(rows.toarray() if sp.issparse(rows) else rows.copy(), name)
 
     def _kind(self, point):
         return f"a bag of vectors with {point.shape[1]} features"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mercer._common import Array, check_integer, check_number
+from mercer.kernels.base import refuse_infinite
 from mercer.kernels.letters import (
     code_letters,
     fill_runs,
@@ -197,6 +198,7 @@ class Mismatch(_Strings, Structured):
                 f"alphabet must be a string, bytes or a tuple of tokens, got {self.alphabet!r:.40} of type "
                 f"{type(self.alphabet).__name__}."
             )
+        require_hashable(self.alphabet, "alphabet")
         if not self.alphabet or len(set(self.alphabet)) < len(self.alphabet):
             raise ValueError(f"alphabet = {self.alphabet!r:.60} must have at least one letter, and each letter once.")
 
@@ -208,7 +210,7 @@ class Mismatch(_Strings, Structured):
         if self.alphabet is not None:
             return self
         points = self.admit(X, "X")
-        letters = sorted(set().union(*points), key=lambda token: (type(token).__name__, token))
+        letters = _in_order(set().union(*points))
         joined = {str: "".join, bytes: bytes, tuple: tuple}[_letters(points[0])]
         return replace(self, alphabet=joined(letters))
 
@@ -253,6 +255,15 @@ class Mismatch(_Strings, Structured):
                 if (errors := before + (letter != word[i : i + 1])) <= self.mismatches
             ]
         return [neighbour for neighbour, _ in found]
+
+
+def _in_order(tokens):
+    """Return tokens of any types in an order that does not depend on their hashes."""
+    try:
+        return sorted(tokens, key=lambda token: (type(token).__name__, token))
+    except TypeError:
+        # tokens of one type that cannot be compared, such as complex numbers and tuples of several types
+        return sorted(tokens, key=lambda token: (type(token).__name__, repr(token)))
 
 
 @dataclass(frozen=True)
@@ -310,7 +321,8 @@ class Words(_Strings, Counting):
             check_integer("ngrams", value)
         if self.ngrams[0] > self.ngrams[1]:
             raise ValueError(f"ngrams = {self.ngrams} must not decrease.")
-        if not (self.stop_words in (None, "english") or isinstance(self.stop_words, tuple)):
+        words = self.stop_words
+        if not (words is None or isinstance(words, tuple) or (isinstance(words, str) and words == "english")):
             raise ValueError(f"stop_words = {self.stop_words!r} must be 'english', a tuple of words or None.")
 
     def _checked(self, point, name):
@@ -396,15 +408,20 @@ class Subsequence(_Compared):
     def _values(self, tile):
         X, Z = self._features(tile.X), self._features(tile.Z)
         if not self._few_words(Z):
-            return super()._values(tile)
+            return self._finite(super()._values(tile))
         rows = self._weights(tile.X) if X.vocabulary is Z.vocabulary else self._compute_weights(X.recoded(Z))
-        return rows @ (rows if tile.X is tile.Z else self._weights(tile.Z)).T
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._finite(rows @ (rows if tile.X is tile.Z else self._weights(tile.Z)).T)
 
     def diagonal(self, points: Points) -> Array:
         if not self._few_words(self._features(points)):
-            return super().diagonal(points)
+            return self._finite(super().diagonal(points))
         weights = self._weights(points)
-        return np.einsum("ij,ij->i", weights, weights)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._finite(np.einsum("ij,ij->i", weights, weights))
+
+    def _finite(self, values):
+        return refuse_infinite(self, values, "use a smaller decay or length, or shorter strings")
 
     def _few_words(self, strings):
         return len(strings.vocabulary) ** self.length <= _MOST_WORDS

@@ -48,7 +48,10 @@ class Structured(Kernel):
         points = as_objects(points, name)
         key = type(self), self, "admitted"
         if key not in points.memo:
-            points.memo[key] = self._admitted(points, name)
+            # points taken from admitted ones have their values of each point, and are not copied again
+            admitted = points if key in points.values else self._admitted(points, name)
+            admitted.values[key] = np.ones(len(points), bool)
+            points.memo[key] = admitted
         return points.memo[key]
 
     def _admitted(self, points, name):
@@ -59,7 +62,10 @@ class Structured(Kernel):
         return points if all(map(operator.is_, checked, points)) else Objects(checked)
 
     def _checked(self, point, name):
-        """Return an object in the form that the kernel computes with, or raise an error that starts with ``name``."""
+        """Return an object in the form that the kernel computes with, or raise an error that starts with ``name``.
+
+        It shares nothing with the object that the user may change.
+        """
         raise NotImplementedError
 
     def _kind(self, point):
@@ -79,7 +85,8 @@ class Structured(Kernel):
         return self._values(tile)
 
     def _require_comparable(self, X, Z):
-        left, right = X.container[0], Z.container[0]
+        # a composite may keep points in the form of another part
+        left, right = self._checked(X.container[0], "X[0]"), self._checked(Z.container[0], "Z[0]")
         self._require_one_kind("X[0]", self._kind(left), "Z[0]", self._kind(right))
 
     def _values(self, tile):
@@ -88,7 +95,9 @@ class Structured(Kernel):
 
     def _features(self, points):
         """Return the features of ``Points``, computed once for a block and the points taken from it."""
-        return points.per_point((self, "features"), lambda block: self._compute_features(block.container))
+        return points.per_point(
+            (self, "features"), lambda block: self._compute_features(self.admit(block.container, "X"))
+        )
 
     def _compute_features(self, points):
         """Return features of a list of objects, in a form with ``take_rows``."""

@@ -93,13 +93,13 @@ class VariableWidthGaussian(Kernel):
         return points
 
     def evaluate(self, tile: Tile) -> Array:
-        s, t, excess = self._pairs(tile)
+        s, t, excess = self._pairs(Tile(self._full(tile.X), self._full(tile.Z), tile.offset))
         with np.errstate(over="ignore"):
             values = tile.xp.exp(self.n_features / 2 * tile.xp.log1p(excess) - self.gamma * s / t)
         return refuse_infinite(self, values)
 
     def diagonal(self, points: Points) -> Array:
-        A, xp = self._relative(self._widths(points)), points.xp
+        A, xp = self._relative(self._widths(self._full(points))), points.xp
         with np.errstate(over="ignore"):
             return refuse_infinite(self, xp.exp(self.n_features / 2 * xp.log1p((A - 1) ** 2 / (2 * A - 1))))
 
@@ -119,6 +119,12 @@ class VariableWidthGaussian(Kernel):
         A = self._relative(a)
         slope = w * self.diagonal(points) * 4 * self.gamma * a * self.n_features * (1 / A - 1 / (2 * A - 1))
         return points.xp.concat([points.xp.zeros_like(points.container[:, :-1]), slope[:, None]], axis=1)
+
+    def _full(self, points):
+        """Return rows with their widths; a composite may keep them without, for its other parts."""
+        if points.container.shape[1] > self.n_features:
+            return points
+        return points.memo((self, "full"), lambda: Points(self.admit(points.container, "X")))
 
     def _pairs(self, tile):
         """Return |x - z|^2, t^2 / s^2, and a^2 b^2 / (s^2 t^2) - 1, which is exact near 0 (n, m)."""

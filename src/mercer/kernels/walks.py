@@ -1,4 +1,4 @@
-"""Sums over common walks of pairs of graphs: compiled conjugate gradients and fixed points on product graphs."""
+"""Sums over common walks of pairs of graphs: compiled conjugate gradients on product graphs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer.kernels.structured import Vocabulary
 
-# Bound of the relative error of a sum.
-_TOLERANCE = 1e-14
+# Bound of the relative error of a sum without rounding, and rounding of a step.
+_TOLERANCE, _ROUNDING = 1e-14, 1e-15
 # Steps of the iteration that are expected, for cutting tasks.
 _EXPECTED = 20
 
@@ -92,7 +92,7 @@ def _fill(X, Z, i0, j0, decay, out):
             right = _one(Z, j0 + j)
             rate = decay * _largest_degree(left[1]) * _largest_degree(right[1])
             if X[4][i0 + i] or Z[4][j0 + j]:
-                out[i, j] = _fixed_point(left, right, decay, rate)
+                out[i, j] = _solve_directed(left, right, decay, rate)
             else:
                 out[i, j] = _conjugate_gradients(left, right, decay, rate)
 
@@ -143,21 +143,81 @@ def _step(left, right, start, x, half, out):
 
 
 @compiled
-def _fixed_point(left, right, decay, rate):
+def _combine(x, factor, z, out):
+    for u in range(out.shape[0]):
+        for v in range(out.shape[1]):
+            out[u, v] = x[u, v] + factor * z[u, v]
+
+
+@compiled
+def _inner(x, z):
+    total = 0.0
+    for u in range(x.shape[0]):
+        for v in range(x.shape[1]):
+            total += x[u, v] * z[u, v]
+    return total
+
+
+@compiled
+def _largest(x):
+    largest = 0.0
+    for u in range(x.shape[0]):
+        for v in range(x.shape[1]):
+            largest = max(largest, abs(x[u, v]))
+    return largest
+
+
+@compiled
+def _solve_directed(left, right, decay, rate):
     """Return the sum of x = start + decay W x; rows of decay W add up to at most ``rate`` < 1."""
     start, pairs = _equal_labels(left, right)
-    x, step, half = start.copy(), np.empty_like(start), np.empty_like(start)
-    total, change = float(pairs), 1.0
-    # x grows by decay^t W^t start, whose largest entry shrinks by the rate at least
-    while change * rate * pairs > _TOLERANCE * (1 - rate) * total:
-        _step(left, right, start, x, half, step)
-        change = 0.0
-        for u in range(x.shape[0]):
-            for v in range(x.shape[1]):
-                x[u, v] = decay * step[u, v]
-                change = max(change, x[u, v])
-                total += x[u, v]
+    tolerance = _TOLERANCE * (1 - rate) + _ROUNDING
+    x, zero = _biconjugate_gradients(left, right, start, pairs, decay, tolerance), np.zeros_like(start)
+    half, step, rest = np.empty_like(start), np.empty_like(start), np.empty_like(start)
+    _step(left, right, start, x, half, step)
+    _combine(start, -1.0, x, rest)
+    _combine(rest, decay, step, rest)
+    if not _inner(rest, rest) <= pairs:
+        # the method broke down, also with NaN
+        x[:], rest[:] = zero, start
+    total = _inner(start, x)
+    # the rest adds decay^t W^t rest, whose largest entry shrinks by the rate at least
+    while _largest(rest) * pairs > tolerance * total:
+        total += _inner(start, rest)
+        _step(left, right, start, rest, half, step)
+        _combine(zero, decay, step, rest)
     return total
+
+
+@compiled
+def _biconjugate_gradients(left, right, start, pairs, decay, tolerance):
+    """Return an approximate solution of x = start + decay W x by BiCGSTAB (van der Vorst 1992)."""
+    x, direction, product, rest = start.copy(), np.zeros_like(start), np.zeros_like(start), np.zeros_like(start)
+    half, step = np.empty_like(start), np.empty_like(start)
+    _step(left, right, start, start, half, step)
+    _combine(rest, decay, step, rest)
+    shadow, before, length, damping = rest.copy(), 1.0, 1.0, 1.0
+    for _ in range(10 * pairs + 10):
+        along = _inner(shadow, rest)
+        if damping == 0 or along == 0 or _largest(rest) * pairs <= tolerance * _inner(start, x):
+            break
+        _combine(direction, -damping, product, direction)
+        _combine(rest, along / before * (length / damping), direction, direction)
+        _step(left, right, start, direction, half, step)
+        _combine(direction, -decay, step, product)
+        curvature = _inner(shadow, product)
+        if curvature == 0:
+            break
+        length, before = along / curvature, along
+        _combine(x, length, direction, x)
+        _combine(rest, -length, product, rest)
+        _step(left, right, start, rest, half, step)
+        _combine(rest, -decay, step, step)
+        square = _inner(step, step)
+        damping = _inner(step, rest) / square if square > 0 else 0.0
+        _combine(x, damping, rest, x)
+        _combine(rest, -damping, step, rest)
+    return x
 
 
 @compiled

@@ -47,7 +47,8 @@ def smallest(operator: Any, *, max_products: int = 20, random_state: Seed = None
         xp = namespace_of(operator)
         K = np.asarray(operator @ xp.eye(n, dtype=xp.float64), np.float64)
         values, vectors = run_interruptible(lapack.eigenvectors, (K + K.T) / 2, 0, 0)
-        return Smallest(float(values[0]), rounding * float(scipy.linalg.norm(K)), vectors[:, 0])
+        # SciPy's norm of a vector is that of BLAS, whose squares neither overflow nor underflow
+        return Smallest(float(values[0]), rounding * float(scipy.linalg.norm(K.ravel())), vectors[:, 0])
     with warnings.catch_warnings():
         # the error bound reports missing convergence
         warnings.simplefilter("ignore", ConvergenceWarning)
