@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer._compute.loops import COLUMNS, Plan, cut, mirror, uncopied_rows
 from mercer._compute.memory import allocate
-from mercer._compute.threads import check_cancelled, run_tasks
+from mercer._compute.threads import check_cancelled, count_threads, run_tasks
 
 # Rows of tiles whose products are added up before the next begin, and tasks that share them.
 _STRIP, _TASKS = 2, 16
@@ -155,6 +155,12 @@ def count_values(n):
     last = (n - 1) // COLUMNS
     height = n - last * COLUMNS
     return _start(last, last, height) + height * height
+
+
+def working_bytes(n, columns):
+    """Return the bytes of tiles and sums in a product of a matrix of order n in float64 with some columns."""
+    tasks = min(_TASKS, -(-n // COLUMNS))
+    return 8 * COLUMNS * (count_threads() * COLUMNS + tasks * _STRIP * columns)
 
 
 def _start(i, j, height):

@@ -11,7 +11,7 @@ from mercer._common import check_integer
 from mercer._compute.memory import human_bytes, parse_memory, refusal
 from mercer._compute.points import count_points
 from mercer._compute.readable import refuse_container
-from mercer._compute.symmetric import count_values
+from mercer._compute.symmetric import count_values, working_bytes
 from mercer.gram import Gram
 from mercer.kernels.shorthand import as_kernel
 from mercer.learning.tuning import check_tune, tuning_bytes, tuning_refusal
@@ -204,7 +204,8 @@ def _kernel_pca(model, n):
         )
     reason = f"half of the matrix, {human_bytes(matrix)}, exceeds memory = {human_bytes(memory)}"
     values = (_PRODUCTS + 1.0) * n * n / 2
-    return Need("lazy", basis, reason, values, flops, instead=_FEWER_COMPONENTS, assumed=assumed)
+    needed = basis + working_bytes(n, width)
+    return Need("lazy", needed, reason, values, flops, instead=_FEWER_COMPONENTS, assumed=assumed)
 
 
 def _least_squares(model, n, matrices=_ALL - 2, tiles=_TILES):
