@@ -59,8 +59,8 @@ def test_kernels_that_take_longer_get_fewer_passes(monkeypatch):
     part = {name: Objective(kernel, X, X[:, :1], np.ones((100, 1))) for name, kernel in COSTS.items()}
     found = {name: module._affordable(each, each, start.shape, 1) for name, each in part.items()}
     # 500 values of 2 * 9 multiplications each, and those of the coefficients
-    assert found["plain"] == (int(6e5 / (500 * (18 + 5 + 3))), int(6e5 / (500 * (18 + 3))))
-    assert found["twice"] == (int(6e5 / (500 * (36 + 5 + 3))), int(6e5 / (500 * (36 + 3))))
+    assert found["plain"] == (int(6e5 / (500 * (18 + 3))), int(6e5 / (500 * (18 + 3))))
+    assert found["twice"] == (int(6e5 / (500 * (36 + 3))), int(6e5 / (500 * (36 + 3))))
     assert found["local"] == found["coordinatewise"] == (16, 16)
 
 

@@ -306,8 +306,8 @@ def descend(
     best, left = [np.inf, start], iter(range(passes))
 
     def watched(v):
-        # a line search of scipy may go beyond its own limit
-        if next(left, None) is None:
+        # a line search of scipy may go beyond its own limit, or beyond all numbers
+        if next(left, None) is None or not np.isfinite(v).all():
             raise _Spent
         value, gradient = objective(v)
         if value < best[0]:

@@ -30,7 +30,7 @@ _WEIGHT, LOW_WEIGHT, _STANDARD_ERRORS = 0.1, 0.01, 2.0
 _TRIAL = 1 / 8
 # Most and fewest passes over the data, and the multiplications that limit their number in between: of the first and the
 # second of two descents, and of one alone.
-_FIRST, _SECOND, _ALONE = (120, 32, 1e11), (120, 24, 3.4e11), (300, 40, 6.8e11)
+_FIRST, _SECOND, _ALONE = (120, 32, 1.5e11), (300, 24, 3.4e11), (300, 40, 6.8e11)
 # Share of the rows, and fewest rows, of the first of two descents; the second one has all.
 _SHARE, _ROWS = 1 / 3, 8192
 # Share of the passes of the second descent that see the rows of the first one only.
@@ -104,11 +104,11 @@ def refit(
     scale : array (m,), optional
         Units of the columns; 1 by default.
     passes : (int, int), optional
-        Most passes over the data in the first and the second descent. Default: 120 for each, or fewer so that they
-        take 1e11 and 3.4e11 multiplications (that many per 1e7 kernel values of a pass if these are more), but at least
-        32 and 24; without signs 300, 6.8e11 and 40. A kernel value counts with ``kernel.multiplications``. Up to
-        ``longest`` times as many if they take 1e10 multiplications, but not more than there are pairs of rows for each
-        coordinate of a point.
+        Most passes over the data in the first and the second descent. Default: 120 and 300, or fewer so that they take
+        1.5e11 and 3.4e11 multiplications (that many per 1e7 kernel values of a pass if these are more), but at least 32
+        and 24; without signs 300, 6.8e11 and 40, and the elimination of the coefficients counts. A kernel value counts
+        with ``kernel.multiplications``. Up to ``longest`` times as many if they take 1e10 multiplications, but not more
+        than there are pairs of rows for each coordinate of a point.
     share : float
         Share of the default passes, at least one in each descent.
     longest : float
@@ -144,41 +144,58 @@ def refit(
     # means of rows may be negative by rounding
     start = np.maximum(start, 0) if kernel.tags.nonnegative else start
     scale = np.ones(outputs.shape[1]) if scale is None else scale
-    rows = _drawn(len(X), len(start), signs is not None, random_state)
     weights = np.ones(len(X)) if weights is None else weights
-    shape, axes = start.shape, leading_axes(kernel, X, random_state)
+    axes, shape = leading_axes(kernel, X, random_state), start.shape
     if axes is not None:
         X, start = axes.rows(X), axes.nearest(start)
-
-    def objective(rows):
-        own = None if signs is None else signs[rows]
-        return Objective(
-            kernel, X[rows], outputs[rows] / scale, own, not labelled, weights[rows], int(axes is not None)
-        )
-
-    part = objective(rows)
-    whole = part if isinstance(rows, slice) else objective(slice(None)) if signs is not None else None
-    most = _affordable(part, whole if signs is not None else None, shape, longest)
-    passes = passes or [int(np.ceil(share * each)) for each in most]
+    data = _Data(kernel, X, outputs / scale, signs, weights, not labelled, 0 if axes is None else 1)
+    rows = _drawn(len(X), len(start), signs is not None, random_state)
+    part = data.objective(rows)
+    whole = part if signs is None or isinstance(rows, slice) else data.objective(slice(None))
+    passes = passes or _affordable(part, None if signs is None else whole, shape, longest, share)
     trial = int(_TRIAL * passes[1]) if labelled else 0
-    done, most = itertools.count(1), sum(passes) + 2 * trial
-
-    def progress():
-        if callback is not None:
-            callback(next(done), most)
-
+    progress = _counting(callback, sum(passes) + 2 * trial)
     Z = part.fit_outputs(start, passes[0], progress)
-    B, b = part.coefficients(Z)
+    found = Z, *part.coefficients(Z)
     if signs is not None and passes[1]:
         weight = _WEIGHT if labelled else LOW_WEIGHT
         if trial and len(X) > copies:
-            held = _held_out(len(X), copies, random_state)
-            weight = _select_weight(objective(~held), objective(held), copies, (Z, B, b), trial, progress)
-        early = 0 if whole is part else int(_EARLY * passes[1])
-        Z, B, b = part.fit_margins(Z, B, b, weight, early, progress)
-        Z, B, b = whole.fit_margins(Z, B, b, weight, passes[1] - early, progress)
-    Z = Z if axes is None else axes.points(Z)
-    return Refit(Z, B * scale, b * scale)
+            weight = _select_weight(data, _held_out(len(X), copies, random_state), copies, found, trial, progress)
+        found = _second_descent(part, whole, found, weight, passes[1], progress)
+    Z, B, b = found
+    return Refit(Z if axes is None else axes.points(Z), B * scale, b * scale)
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Rows with outputs, signs or None, weights, and the options of their objectives."""
+
+    kernel: Kernel
+    X: Any
+    outputs: np.ndarray
+    signs: np.ndarray | None
+    weights: np.ndarray
+    inside: bool
+    still: int
+
+    def objective(self, rows: Any) -> Objective:
+        """Return the objective of some of the rows."""
+        signs = None if self.signs is None else self.signs[rows]
+        options = self.inside, self.weights[rows], self.still
+        return Objective(self.kernel, self.X[rows], self.outputs[rows], signs, *options)
+
+
+def _counting(callback, most):
+    """Return the function that reports a pass."""
+    done = itertools.count(1)
+    return lambda: None if callback is None else callback(next(done), most)
+
+
+def _second_descent(part, whole, start, weight, passes, callback):
+    """Return points, coefficients and intercepts after passes over the rows of the first descent, then over all."""
+    early = 0 if whole is part else int(_EARLY * passes)
+    found = part.fit_margins(*start, weight, early, callback)
+    return whole.fit_margins(*found, weight, passes - early, callback)
 
 
 def _held_out(n, copies, random_state):
@@ -188,8 +205,9 @@ def _held_out(n, copies, random_state):
     return np.tile(mask, copies)
 
 
-def _select_weight(seen, held, copies, start, passes, callback):
-    """Return the weight mu with fewer errors on held-out rows after short descents on the others."""
+def _select_weight(data, held, copies, start, passes, callback):
+    """Return the weight mu with fewer errors on held-out rows (mask) after short descents on the others."""
+    seen, held = data.objective(~held), data.objective(held)
     first, low = (seen.fit_margins(*start, weight, passes, callback) for weight in (_WEIGHT, LOW_WEIGHT))
     # copies of a row are not independent
     errors = ((held.weights * held.count_errors(*each)).reshape(copies, -1).sum(axis=0) for each in (first, low))
@@ -218,15 +236,14 @@ def _drawn(n, p, followed, random_state):
     return slice(None) if n <= most else landmarks.uniform(np.empty((n, 1)), most, random_state)
 
 
-def _affordable(part, whole, shape, longest):
-    """Return the passes of both descents."""
+def _affordable(part, whole, shape, longest, share=1.0):
+    """Return a share of the passes of both descents, rounded up."""
     (n, m), (p, d) = part.shape, shape
     values, longest = 2 * part.kernel.multiplications(d), max(1.0, min(longest, n / (_ROWS_EACH * p * d)))
-    each = values + p + 3 * m
-    if whole is None:
-        return _passes(n * p, each, _ALONE, longest), 0
-    second = _passes(whole.shape[0] * p, values + 3 * whole.concerned, _SECOND, longest)
-    return _passes(n * p, each, _FIRST, longest), second
+    each = values + 3 * m
+    first = _passes(n * p, each + p, _ALONE, longest) if whole is None else _passes(n * p, each, _FIRST, longest)
+    second = 0 if whole is None else _passes(whole.shape[0] * p, values + 3 * whole.concerned, _SECOND, longest)
+    return int(np.ceil(share * first)), int(np.ceil(share * second))
 
 
 def _passes(values, each, limits, longest):
