@@ -38,6 +38,8 @@ _WORK, _OVERHEAD = 200_000_000, 1000
 # Number of float64 operations that refinement may take, and as a share of those spent before, which are three times as
 # fast: about a fifth of the time.
 _OPERATIONS, _SHARE = 2e6, 0.07
+# Multiplications that a known kernel value stands for.
+_KNOWN = 256
 # Variables at a bound whose slopes are within this many tolerances of the bias take part in refinement.
 _MARGIN = 10
 
@@ -194,7 +196,8 @@ def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol
         work -= (steps + 1) * (m + _OVERHEAD)
         level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
         if excess <= tol:
-            spent = 2.0 * used * m * (exact[1].shape[1] + 10) + 20.0 * n_iter[k] * m
+            width = larger(exact[1].shape[1], _KNOWN if exact[5].size else 0)
+            spent = 2.0 * used * m * (width + 10) + 20.0 * n_iter[k] * m
             accuracy = epsilon, level, _MARGIN * tol, larger(_OPERATIONS, _SHARE * spent)
             refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, *accuracy)
             settle(coef, lower, upper, n)
