@@ -101,8 +101,9 @@ def certify(
 ) -> Any:
     r"""Recompute the certificate of a fitted model in float64 from its training points.
 
-    Support vector machines give objectives, their gap and the largest violation of the optimality conditions. Other
-    models give residuals, 0 up to rounding where the model is the solution; float32 coefficients leave the rounding of
+    Support vector machines give objectives, their gap and the largest violation of the optimality conditions; the dual
+    objective is -inf for coefficients whose sum is not that of the parameters, such as another ``nu``. Other models
+    give residuals, 0 up to rounding where the model is the solution; float32 coefficients leave the rounding of
     float32. The certificate of a model over landmarks is that of the problem in their span.
 
     * `KernelRidge`, for each target: the normal equations over the points z_j of the expansion (all x_i without
