@@ -3,8 +3,8 @@ import pytest
 
 import mercer as mc
 from mercer.solvers.svm.bias import bias_of, settled, violation_of
-from mercer.solvers.svm.dual import Dual
-from mercer.solvers.svm.rounds import bias_and_violation, near_margin, settle, solve_rounds
+from mercer.solvers.svm.dual import Dual, certificate
+from mercer.solvers.svm.rounds import bias_and_violation, gap_share, near_margin, settle, solve_rounds
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.smo import load
 from mercer.solvers.svm.whole import _points_of
@@ -92,3 +92,18 @@ def test_the_compiled_bias_is_that_of_arrays(coef, epsilon):
     bias, violation = bias_and_violation(f, coef, dual.lower, dual.upper, epsilon, 3)
     assert bias == pytest.approx(bias_of(f, expected, dual))
     assert violation == pytest.approx(violation_of(f, expected, dual))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_the_share_of_the_gap_is_that_of_the_certificate(epsilon, global_random_seed):
+    rng, n = np.random.default_rng(global_random_seed), 30
+    X, target = rng.normal(size=(n, 2)), rng.normal(size=n)
+    dual = Dual(target, np.full(n, -2.0), np.full(n, 3.0), np.zeros(n), np.arange(n), epsilon)
+    coef = rng.uniform(-1, 1, n) * (rng.random(n) < 0.7)
+    coef -= coef.mean()
+    f, bias = target - mc.Gaussian(0.5)(X) @ coef, 0.2
+    found = certificate(dual, coef, f, bias)
+    share = gap_share(f, target, coef, dual.lower, dual.upper, epsilon, bias, n)
+    assert share == pytest.approx((found.primal - found.dual) / found.primal, rel=1e-10)
+    # a one-class problem has a negative objective at a bad start, of which no share is taken
+    assert gap_share(f - 1e3 * np.sign(coef), target, coef, dual.lower, dual.upper, epsilon, bias, n) >= 0

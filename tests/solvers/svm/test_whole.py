@@ -1,3 +1,4 @@
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -84,6 +85,21 @@ def test_values_of_any_kernel_lead_to_the_solutions_of_rows_on_demand(global_ran
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(2 * one.coef, other.coef, atol=1e-6)
         assert one.violation < 1e-9
+
+
+@pytest.mark.parametrize("C", [1e2, 1e3])
+def test_steps_go_on_where_large_bounds_make_a_small_violation_a_large_gap(C, global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    # separable, so that the objective does not grow with C; more variables than are refined
+    X = np.concatenate([rng.normal(size=(400, 5)) - 2, rng.normal(size=(400, 5)) + 2])
+    y = np.repeat([0, 1], 400)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = mc.SVC(C, kernel=mc.Gaussian(1.0)).fit(X, y)
+    found = mc.certify(model, X, y)
+    assert found.gap < 0.01 * found.primal
+    peer = SVC(C=C, gamma=1.0, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=1e-3)
 
 
 def test_values_are_computed_only_where_duals_and_their_memory_allow():

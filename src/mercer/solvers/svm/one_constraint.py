@@ -25,9 +25,8 @@ _PATIENCE, _LEAST = 100, 100_000
 # A round that raises the objective and lowers the violation by less than these shares has stalled.
 _GAIN, _FALL = 1e-4, 0.1
 
-# Small solutions that compiled code left at a violation above this share of the tolerance are refined here, and large
-# ones with a gap above this share of the objective.
-_FEW, _EXACT, _COARSE = 500, 0.01, 0.01
+# Small solutions that compiled code left at a violation above this share of the tolerance are refined here.
+_FEW, _EXACT = 500, 0.01
 
 
 def solve_one_constraint(rows: Any, dual: Dual, workspace: Workspace) -> Solution:
@@ -69,8 +68,7 @@ def _first_round(rows, dual, workspace):
     tol, n_iter = workspace.tol, 0
     if fits(rows, [dual], len(workspace.buffer)):
         found = solve_whole(rows, [dual], workspace, workspace.max_iter)[0]
-        wanted = len(dual.coef) <= _FEW or is_coarse(found.certificate.primal, found.certificate.dual)
-        exact = found.violation <= _EXACT * tol or not wanted
+        exact = found.violation <= _EXACT * tol or len(dual.coef) > _FEW
         return (found if exact else refine(rows, dual, found, tol)), found.violation > tol
     if len(dual.coef) > LARGE and not dual.coef.any() and not workspace.shared:
         coef, n_iter = divide(rows, dual, workspace)
@@ -79,11 +77,6 @@ def _first_round(rows, dual, workspace):
     unfinished = found.violation > tol and found.n_iter >= workspace.max_iter
     found = replace(found, n_iter=n_iter + found.n_iter)
     return (found if unfinished else refine(rows, dual, found, tol)), unfinished
-
-
-def is_coarse(primal: Any, value: Any) -> Any:
-    """Whether the gap of a solution, or of each of several, is no small share of its objective."""
-    return primal - value > _COARSE * primal
 
 
 def _more_rounds(rows, dual, workspace, found, take_steps):

@@ -24,7 +24,7 @@ from mercer.solvers.svm.correction import corrected
 from mercer.solvers.svm.dual import Dual, joined, stops_of
 from mercer.solvers.svm.known_rows import KnownRows, shared_blocks
 from mercer.solvers.svm.linear import any_fits_linear
-from mercer.solvers.svm.one_constraint import is_coarse, steps_of_a_round
+from mercer.solvers.svm.one_constraint import steps_of_a_round
 from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import THREADED
 from mercer.solvers.svm.several import Duals, Solutions, place_of_item
@@ -308,8 +308,7 @@ def _solve_together(rows, duals, options, workers):
         limit = min(workspace.max_iter, steps_of_a_round(int(sizes.max())))
         own = duals[part]
         found[part.start] = solutions = solve_whole(rows, own, workspace, limit, values)
-        hard = (solutions.violation > workspace.tol) | is_coarse(solutions.primal, solutions.value)
-        for k in np.flatnonzero(hard & (solutions.n_iter < workspace.max_iter)):
+        for k in np.flatnonzero((solutions.violation > workspace.tol) & (solutions.n_iter < workspace.max_iter)):
             solutions[k] = solve_dual(rows, replace(own[k], coef=solutions[k].coef), workspace)
         workspaces.put(workspace)
 

@@ -72,6 +72,23 @@ def bias_and_violation(f, coef, lower, upper, epsilon, n):
     return (total / count if count else middle), larger(0.0, top - bottom)
 
 
+@compiled
+def gap_share(f, target, coef, lower, upper, epsilon, bias, n):
+    """Return the gap of a solution as a share of its primal objective, 0 if that is not positive.
+
+    The terms of the gap are those of `gap_between_bounds`.
+    """
+    small()
+    gap, value = 0.0, 0.0
+    for t in range(n):
+        right, left = f[t] - bias - epsilon, f[t] - bias + epsilon
+        above, below = larger(coef[t], 0.0), smaller(coef[t], 0.0)
+        rise, fall = (upper[t] - above) * right - below * left, (lower[t] - below) * left - above * right
+        gap += larger(larger(rise, fall), -below * left - above * right)
+        value += 0.5 * coef[t] * (target[t] + f[t]) - epsilon * abs(coef[t])
+    return gap / (value + gap) if value + gap > 0 else 0.0
+
+
 @functools.partial(compiled, flags=VECTORS)
 def _round(points, K, spare, slots, used, places, rising, falling, coef, lower, upper, epsilon, aim, limit):
     """Take steps over the variables ``places``; return the number of steps and of rows.

@@ -22,7 +22,7 @@ from mercer.solvers.svm.exact import refine
 from mercer.solvers.svm.known_rows import KnownRows
 from mercer.solvers.svm.on_demand import tiles_of
 from mercer.solvers.svm.plain_rows import PlainRows
-from mercer.solvers.svm.rounds import bias_and_violation, copied_values, settle, solve_rounds
+from mercer.solvers.svm.rounds import bias_and_violation, copied_values, gap_share, settle, solve_rounds
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.several import Solutions, kinds_of
 from mercer.solvers.svm.smo import LANES, VECTORS
@@ -38,6 +38,9 @@ _WORK, _OVERHEAD = 200_000_000, 1000
 # Number of float64 operations that refinement may take, and as a share of those spent before, which are three times as
 # fast: about a fifth of the time.
 _OPERATIONS, _SHARE = 2e6, 0.07
+# Gap as a share of the objective above which steps go on, since bounds are large, and the smallest share of the
+# tolerance that they aim at.
+_COARSE, _FINEST = 0.01, 0.01
 # Multiplications that a known kernel value stands for.
 _KNOWN = 256
 # Variables at a bound whose slopes are within this many tolerances of the bias take part in refinement.
@@ -195,6 +198,14 @@ def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol
         n_iter[k] += steps
         work -= (steps + 1) * (m + _OVERHEAD)
         level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
+        share = gap_share(f, target, coef, lower, upper, epsilon, level, n)
+        if excess <= tol and share > _COARSE:
+            finer = tol * larger(_FINEST, 0.5 * _COARSE / share)
+            more, used = solve_rounds(
+                points, K, spare, slots, used, f, coef, lower, upper, epsilon, finer, limit - steps
+            )
+            n_iter[k] += more
+            level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
         if excess <= tol:
             width = larger(exact[1].shape[1], _KNOWN if exact[5].size else 0)
             spent = 2.0 * used * m * (width + 10) + 20.0 * n_iter[k] * m
