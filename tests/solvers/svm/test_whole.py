@@ -87,7 +87,7 @@ def test_values_of_any_kernel_lead_to_the_solutions_of_rows_on_demand(global_ran
         assert one.violation < 1e-9
 
 
-@pytest.mark.parametrize("C", [1e2, 1e3])
+@pytest.mark.parametrize("C", [1e2, 2e2])
 def test_steps_go_on_where_large_bounds_make_a_small_violation_a_large_gap(C, global_random_seed):
     rng = np.random.default_rng(global_random_seed)
     # separable, so that the objective does not grow with C; more variables than are refined

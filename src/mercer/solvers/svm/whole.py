@@ -39,8 +39,8 @@ _WORK, _OVERHEAD = 200_000_000, 1000
 # fast: about a fifth of the time.
 _OPERATIONS, _SHARE = 2e6, 0.07
 # Gap as a share of the objective above which steps go on, since bounds are large, and the smallest share of the
-# tolerance that they aim at.
-_COARSE, _FINEST = 0.01, 0.01
+# tolerance that they aim at: small problems below a hundredth of it would not be refined.
+_COARSE, _FINEST = 0.01, 0.05
 # Multiplications that a known kernel value stands for.
 _KNOWN = 256
 # Variables at a bound whose slopes are within this many tolerances of the bias take part in refinement.
@@ -174,6 +174,19 @@ def _padded_part(values, first, n, m):
 
 
 @functools.partial(compiled, flags=VECTORS)
+def _close_gap(points, K, spare, slots, used, target, dual, tol, limit):
+    """Take more steps if the violation is small but the gap is not; return the number of steps and of rows."""
+    small()
+    f, coef, lower, upper, epsilon = dual
+    level, excess = bias_and_violation(f, coef, lower, upper, epsilon, target.size)
+    share = gap_share(f, target, coef, lower, upper, epsilon, level, target.size)
+    if excess > tol or share <= _COARSE:
+        return 0, used
+    finer = tol * larger(_FINEST, 0.5 * _COARSE / share)
+    return solve_rounds(points, K, spare, slots, used, f, coef, lower, upper, epsilon, finer, limit)
+
+
+@functools.partial(compiled, flags=VECTORS)
 def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol, max_iter, work):
     """Solve duals from ``position[0]`` on until all are solved or the work is done."""
     small()
@@ -194,18 +207,12 @@ def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol
             for t in range(m):
                 slots[t], K[0, t] = -1, 0
         limit = smaller(max_iter - n_iter[k], larger(1, work // (m + _OVERHEAD)))
-        steps, used = solve_rounds(points, K, spare, slots, used, f, coef, lower, upper, epsilon, tol, limit)
-        n_iter[k] += steps
-        work -= (steps + 1) * (m + _OVERHEAD)
+        dual = f, coef, lower, upper, epsilon
+        steps, used = solve_rounds(points, K, spare, slots, used, *dual, tol, limit)
+        more, used = _close_gap(points, K, spare, slots, used, target, dual, tol, limit - steps)
+        n_iter[k] += steps + more
+        work -= (steps + more + 1) * (m + _OVERHEAD)
         level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
-        share = gap_share(f, target, coef, lower, upper, epsilon, level, n)
-        if excess <= tol and share > _COARSE:
-            finer = tol * larger(_FINEST, 0.5 * _COARSE / share)
-            more, used = solve_rounds(
-                points, K, spare, slots, used, f, coef, lower, upper, epsilon, finer, limit - steps
-            )
-            n_iter[k] += more
-            level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
         if excess <= tol:
             width = larger(exact[1].shape[1], _KNOWN if exact[5].size else 0)
             spent = 2.0 * used * m * (width + 10) + 20.0 * n_iter[k] * m
