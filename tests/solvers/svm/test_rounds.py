@@ -103,7 +103,7 @@ def test_the_share_of_the_gap_is_that_of_the_certificate(epsilon, global_random_
     coef -= coef.mean()
     f, bias = target - mc.Gaussian(0.5)(X) @ coef, 0.2
     found = certificate(dual, coef, f, bias)
-    share = gap_share(f, target, coef, dual.lower, dual.upper, epsilon, bias, n)
+    share = gap_share(target, f, coef, dual.lower, dual.upper, epsilon, bias, n)
     assert share == pytest.approx((found.primal - found.dual) / found.primal, rel=1e-10)
     # a one-class problem has a negative objective at a bad start, of which no share is taken
-    assert gap_share(f - 1e3 * np.sign(coef), target, coef, dual.lower, dual.upper, epsilon, bias, n) >= 0
+    assert gap_share(target, f - 1e3 * np.sign(coef), coef, dual.lower, dual.upper, epsilon, bias, n) >= 0

@@ -21,7 +21,7 @@ class KnownRows(PlainRows):
     """Kernel rows of points whose kernel values (n, n) are all known."""
 
     def __init__(self, kernel: Any, points: Any, values: Array, diagonal: Array, error: float = np.nan) -> None:
-        self.kernel, self.points, self._values = kernel, points, values
+        self.kernel, self.points, self.values = kernel, points, values
         # no multiplications for a value
         self.dtype, self.width, self.diagonal, self.error = values.dtype, 0, diagonal, error
         self.held: int = values.nbytes
@@ -32,20 +32,15 @@ class KnownRows(PlainRows):
         values = np.asarray(Gram(kernel, widened(points), memory=2**62).dense(), np.float64)
         return cls(kernel, points, values, values.diagonal().copy(), error=0.0)
 
-    @property
-    def values(self) -> Array:
-        """The kernel values (n, n)."""
-        return self._values
-
     def compiled_rows(self, coordinates: bool = True) -> tuple[Any, ...]:
         """Return what stands in compiled loops for points from which rows are computed: none is."""
-        n, one = len(self._values), self.dtype.type(1)
+        n, one = len(self.values), self.dtype.type(1)
         nothing = np.empty(0, self.dtype)
         return 0, np.empty((n, 0), self.dtype), 0, np.zeros(n, self.dtype), one, 0 * one, nothing, self.diagonal
 
     def compiled_exact_rows(self) -> tuple[Any, ...]:
         """Return the same in float64, with the values."""
-        values = np.asarray(self._values, np.float64)
+        values = np.asarray(self.values, np.float64)
         return 0, np.empty((len(values), 0)), False, np.empty(0), self.diagonal, values
 
     def columns(self, J: Array) -> Callable[..., Any]:
@@ -54,14 +49,14 @@ class KnownRows(PlainRows):
 
         def write(R, out):
             # whole rows are copied faster than single values
-            out[:] = self._values[R][:, chosen] if isinstance(chosen, slice) else self._values[np.ix_(R, J)]
+            out[:] = self.values[R][:, chosen] if isinstance(chosen, slice) else self.values[np.ix_(R, J)]
 
         return write
 
     def square(self, J: Array | slice) -> Array:
         """Return the kernel values between points J, exactly symmetric."""
         J = J if isinstance(J, slice) else consecutive(J)
-        return self._values[J, J] if isinstance(J, slice) else self._values[np.ix_(J, J)]
+        return self.values[J, J] if isinstance(J, slice) else self.values[np.ix_(J, J)]
 
     def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, summed in float64."""
@@ -69,7 +64,7 @@ class KnownRows(PlainRows):
         for start in range(0, len(R), _ROWS):
             part = slice(start, start + _ROWS)
             # whole rows first: they are contiguous
-            total[part] = self._values[R[part]].take(J, axis=1).astype(np.float64) @ weights
+            total[part] = self.values[R[part]].take(J, axis=1).astype(np.float64) @ weights
         return total
 
 

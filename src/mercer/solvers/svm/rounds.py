@@ -73,7 +73,7 @@ def bias_and_violation(f, coef, lower, upper, epsilon, n):
 
 
 @compiled
-def gap_share(f, target, coef, lower, upper, epsilon, bias, n):
+def gap_share(target, f, coef, lower, upper, epsilon, bias, n):
     """Return the gap of a solution as a share of its primal objective, 0 if that is not positive.
 
     The terms of the gap are those of `gap_between_bounds`.

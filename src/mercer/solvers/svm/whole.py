@@ -177,13 +177,12 @@ def _padded_part(values, first, n, m):
 def _close_gap(points, K, spare, slots, used, target, dual, tol, limit):
     """Take more steps if the violation is small but the gap is not; return the number of steps and of rows."""
     small()
-    f, coef, lower, upper, epsilon = dual
-    level, excess = bias_and_violation(f, coef, lower, upper, epsilon, target.size)
-    share = gap_share(f, target, coef, lower, upper, epsilon, level, target.size)
+    level, excess = bias_and_violation(*dual, target.size)
+    share = gap_share(target, *dual, level, target.size)
     if excess > tol or share <= _COARSE:
         return 0, used
     finer = tol * larger(_FINEST, 0.5 * _COARSE / share)
-    return solve_rounds(points, K, spare, slots, used, f, coef, lower, upper, epsilon, finer, limit)
+    return solve_rounds(points, K, spare, slots, used, *dual, finer, limit)
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -212,14 +211,14 @@ def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol
         more, used = _close_gap(points, K, spare, slots, used, target, dual, tol, limit - steps)
         n_iter[k] += steps + more
         work -= (steps + more + 1) * (m + _OVERHEAD)
-        level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
+        level, excess = bias_and_violation(*dual, n)
         if excess <= tol:
             width = larger(exact[1].shape[1], _KNOWN if exact[5].size else 0)
             spent = 2.0 * used * m * (width + 10) + 20.0 * n_iter[k] * m
             accuracy = epsilon, level, _MARGIN * tol, larger(_OPERATIONS, _SHARE * spent)
             refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, *accuracy)
             settle(coef, lower, upper, n)
-            level, excess = bias_and_violation(f, coef, lower, upper, epsilon, n)
+            level, excess = bias_and_violation(*dual, n)
         bias[k], violation[k], n_rows[k] = level, excess, used
         for t in range(n):
             all_gradient[first + t], all_coef[first + t] = f[t], coef[t]
