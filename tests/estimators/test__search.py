@@ -61,8 +61,23 @@ def test_a_fold_without_a_row_of_positive_weight_is_refused(estimator, part):
     X, y, weights = np.arange(12.0).reshape(-1, 1), np.arange(12) % 2, np.ones(12)
     rows = [np.arange(8), np.arange(8, 12)]
     weights[rows[part == "score"]] = 0
-    with pytest.raises(ValueError, match=r"sample_weight must be positive .* fold 0 has (8 and 0|0 and 4); give other"):
+    with pytest.raises(ValueError, match=r"of positive sample_weight; fold 0 has (8 and 0|0 and 4); give other"):
         estimator(cv=[rows]).fit(X, y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("estimator", [mc.SVCCV, mc.SVRCV])
+@pytest.mark.parametrize(
+    ("cv", "words"),
+    [
+        ([], "cv must have at least one fold, got none"),
+        ([([0, 1, 2], [12])], "numbers of the 12 rows, or masks of that length: index 12 is out of bounds"),
+        ([(np.arange(11) < 6, [11])], "numbers of the 12 rows, or masks of that length: boolean index did not"),
+        ([(np.arange(6.0), np.arange(6.0, 12.0))], "numbers of the 12 rows, or masks of that length: arrays used"),
+    ],
+)
+def test_folds_that_are_none_or_hold_no_rows_of_the_data_are_refused(estimator, cv, words):
+    with pytest.raises(ValueError, match=words):
+        estimator(cv=cv).fit(np.arange(12.0).reshape(-1, 1), np.arange(12) % 2)
 
 
 def test_a_warning_of_folds_states_the_tolerance_that_was_used():

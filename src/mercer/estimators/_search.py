@@ -187,11 +187,13 @@ class GridSearch(SupportVectorEstimator):
             raise ValueError(f"cv = {self.cv!r} must be at most {len(y)}, the number of rows.")
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         splits = [split(*each, weights) for each in splitter.split(X, y, groups)]
+        if not splits:
+            raise ValueError("cv must have at least one fold, got none; give pairs (train, test) of rows.")
         for i, (train, test) in enumerate(splits):
             if not (len(train) and len(test)):
                 raise ValueError(
-                    f"sample_weight must be positive for a row to fit and one to score in each fold of cv, fold {i} "
-                    f"has {len(train)} and {len(test)}; give other folds, or leave rows of weight 0 out."
+                    f"each fold of cv must have a row to fit and one to score, of positive sample_weight; fold {i} has "
+                    f"{len(train)} and {len(test)}; give other folds."
                 )
         return splits
 
@@ -294,7 +296,11 @@ def _check_scoring(scoring):
 
 def split(train: Array, test: Array, weights: Array) -> tuple[Array, ...]:
     """Return the rows of a split as indices, without those of weight 0; masks are taken too."""
-    parts = (np.arange(len(weights))[part] for part in (train, test))
+    n = len(weights)
+    try:
+        parts = [np.arange(n)[part] for part in (train, test)]
+    except IndexError as error:
+        raise ValueError(f"cv must hold numbers of the {n} rows, or masks of that length: {error}.") from None
     return tuple(part[weights[part] > 0] for part in parts)
 
 
