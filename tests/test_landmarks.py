@@ -95,6 +95,17 @@ def test_leverage_finds_no_more_rows_than_have_a_score():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", [mc.Linear(), mc.Polynomial(2), mc.Gaussian(1e-6)], ids=repr)
+def test_leverage_spans_features_of_a_rank_far_below_the_number_of_landmarks(dtype, kernel):
+    points = X.astype(dtype)
+    rows = landmarks.leverage(kernel, points, 90, 0)
+    assert len(rows) >= 10
+    phi = mc.features(kernel, X)
+    outside = (phi - project(phi, phi[:, rows])).norms() ** 2
+    assert outside.max() < 1e-6 * kernel.diag(X).max()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_centres_of_k_means_are_means_of_their_points(dtype):
     points = X.astype(dtype)
     centres = landmarks.k_means(points, 8, 0)

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Points whose kernel values with landmarks are in memory at a time.
 _ROWS = 4096
+# Mean difference of which a leverage score is a share, in units of its rounding.
+_RESOLVED = 4
 
 
 def uniform(X: Any, m: int, random_state: Seed = None) -> Array:
@@ -105,7 +107,8 @@ def ridge_leverage(gram: Gram, rows: Array, sample: Array, weights: Array, k: in
     """Return the leverage scores of some rows, estimated from a weighted sample: between 0 and 1.
 
     (k_ii - k_i' (K_ss + ridge diag(1 / w))^-1 k_i) / ridge, which is (K (K + ridge I)^-1)_ii where all points are the
-    sample. The ridge is the sum of the eigenvalues of the weighted K_ss beyond the k leading ones, over k.
+    sample. The ridge is the sum of the eigenvalues of the weighted K_ss beyond the k leading ones, over k. A sum that
+    makes the mean difference a rounding error, as at a rank of k or below, gives way to the least one that does not.
     """
     rest = np.asarray(gram.diagonal(), np.float64)[rows]
     largest = float(rest.max())
@@ -113,9 +116,10 @@ def ridge_leverage(gram: Gram, rows: Array, sample: Array, weights: Array, k: in
         return np.zeros(len(rows))
     root = np.sqrt(weights)[:, None]
     values, V = scipy.linalg.eigh(root * np.asarray(gram[np.ix_(sample, sample)], np.float64) * root.T)
-    ridge = max(float(values[:-k].sum()), len(values) * epsilon(gram) * max(float(values[-1]), largest)) / k
-    scale = V * (root / np.sqrt(values.clip(0) + ridge))
     floor = len(rows) * epsilon(gram) * largest
+    tail, least = float(values[:-k].sum()), _RESOLVED * len(rows) * floor
+    ridge = tail / k if tail > least else least
+    scale = V * (root / np.sqrt(values.clip(0) + ridge))
     for part in gen_batches(len(rows), _ROWS):
         rest[part] -= np.sum((np.asarray(gram[np.ix_(rows[part], sample)], np.float64) @ scale) ** 2, axis=1)
     # differences within rounding are no scores

@@ -87,3 +87,9 @@ def test_given_indices_of_a_precomputed_kernel_are_copied():
     selected = select_landmarks(kernel, np.arange(5), rows)
     rows[:] = 0
     np.testing.assert_array_equal(selected, [3, 4])
+
+
+@pytest.mark.parametrize("rule", ["randomly_pivoted", "greedy", "leverage"])
+def test_points_whose_features_are_all_zero_are_refused(rule):
+    with pytest.raises(ValueError, match=r"no landmarks: k\(x, x\) of all 13 points is 0 .* the kernel Linear\(\)"):
+        select_landmarks(mc.Linear(), np.zeros((13, 1)), 5, rule, 0)

@@ -52,7 +52,8 @@ def select_landmarks(
     Raises
     ------
     ValueError
-        For an unknown rule, m below 1, or given points with another number of features than X.
+        For an unknown rule, m below 1, given points with another number of features than X, or points whose features
+        are all 0.
     TypeError
         For "k_means" on points that are not rows of numbers.
 
@@ -111,6 +112,11 @@ def _select(kernel, X, m, rule, random_state):
             )
         case _:
             check_rule("rule", rule)
+    if not len(rows):
+        raise ValueError(
+            f"no landmarks: k(x, x) of all {count_points(X)} points is 0 up to rounding under the kernel {kernel!r}; "
+            "give other points or another kernel."
+        )
     return take_points(X, rows)
 
 
