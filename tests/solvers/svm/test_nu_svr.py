@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import mercer as mc
+from mercer.solvers.svm.bias import violation_of
 from mercer.solvers.svm.dual import Dual, Solution, certificate
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.nu_svr import _EpsilonSearch, _spread, find_epsilon, solve_two_sums
@@ -214,6 +215,18 @@ def test_two_sums_keep_the_sum_where_it_jumps_with_epsilon(n, global_random_seed
     given = replace(dual, total=total, epsilon=found.epsilon)
     checked = certificate(given, found.coef, y - X @ (X.T @ found.coef), found.bias)
     assert 0 <= checked.gap <= 1e-5 * 10 * n
+
+
+def test_two_sums_are_solved_for_again_where_float32_rounds_by_more_than_the_tolerance(global_random_seed):
+    kernel, X, rows, dual = problem(200, global_random_seed, np.float32, 100.0)
+    found = solve_two_sums(rows, dual, 8000.0, Workspace(1e-4, 10**6, np.empty(1 << 20, np.float32)))
+    exact = dual.target - kernel(X) @ found.coef
+    assert violation_of(exact, found.coef, replace(dual, epsilon=found.epsilon)) <= 1.01e-4
+    assert np.abs(found.coef).sum() == pytest.approx(8000.0, rel=1e-9)
+    # steps stay within their limit
+    few = solve_two_sums(rows, dual, 8000.0, Workspace(1e-4, 1000, np.empty(1 << 20, np.float32)))
+    assert few.n_iter <= 1000 < found.n_iter
+    assert few.violation > 1e-4
 
 
 def test_newton_steps_keep_both_sums_where_one_alone_is_singular(global_random_seed):

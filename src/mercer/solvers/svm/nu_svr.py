@@ -13,6 +13,7 @@ from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.linear import shifted
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.one_constraint import solve_one_constraint, steps_of_a_round
+from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.two_constraints import placed, solve_sums
 
 if TYPE_CHECKING:
@@ -112,13 +113,28 @@ def solve_two_sums(rows: FusedRows, dual: Dual, total: float | None, workspace: 
     # each sign has its own bias: their violations add up
     limits = replace(workspace, tol=lambda _: 0.5 * workspace.tol)
     found, multiplier = solve_sums(rows, twice, n, 0.5 * total, limits)
+    solution = _merged(rows, dual, found, multiplier)
+    if solution.violation > workspace.tol and rows.dtype == np.float32:
+        # the rounding of kernel values may be larger than the tolerance
+        rows = rows_of(rows.kernel, rows.points, 0.0)
+        limits = replace(limits, max_iter=limits.max_iter - found.n_iter).of_type(rows.dtype)
+        finer, multiplier = solve_sums(rows, replace(twice, coef=found.coef), n, 0.5 * total, limits)
+        solution = _merged(rows, dual, replace(finer, n_iter=found.n_iter + finer.n_iter), multiplier)
+    return solution
+
+
+def _merged(rows, dual, found, multiplier):
+    """Return the solution of one variable for each point, from that of one variable of each sign."""
+    n = len(dual.target)
     coef, gradient = found.coef[:n] + found.coef[n:], found.gradient[:n] - multiplier
     own = replace(dual, epsilon=max(0.0, -multiplier))
     # millions of steps lose digits of the sum; rows may be centred, and their products then count on it
-    if abs(drift := float(coef.sum())) > _DRIFT * float(np.abs(coef).sum()):
-        inside = (coef > dual.lower) & (coef < dual.upper) & (coef != 0)
-        if inside.any():
-            coef[inside] = shifted(coef[inside], -drift, dual.lower[inside], dual.upper[inside])
+    drift = float(coef.sum())
+    drifted = abs(drift) > _DRIFT * float(np.abs(coef).sum())
+    inside = (coef > dual.lower) & (coef < dual.upper) & (coef != 0)
+    if drifted and inside.any():
+        coef[inside] = shifted(coef[inside], -drift, dual.lower[inside], dual.upper[inside])
+    if drifted or rows.dtype == np.float32:
         used = np.flatnonzero(coef)
         gradient = dual.target - rows.exact_product(dual.points, dual.points[used], coef[used])
     bias, violation = bias_of(gradient, coef, own), violation_of(gradient, coef, own)
