@@ -35,15 +35,17 @@ def sample(global_random_seed):
     return X, y, np.digitize(y, np.quantile(y, [0.3, 0.6])), rng.standard_normal((20, 3)), rng.integers(1, 3, 120)
 
 
-@pytest.mark.parametrize("nu", [0.2, 0.4])
+@pytest.mark.parametrize("nu", [0.21, 0.41])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_decision_values_are_those_of_scikit_learn(sample, nu, n_classes):
+    """Half of nu n is no whole number: each class has a free coefficient, so that no boundary is open."""
     X, _, c, new, _ = sample
     c = np.minimum(c, n_classes - 1)
     ours = NuSVC(nu, kernel=mc.Gaussian(0.3), decision_function_shape="ovo").fit(X, c)
     theirs = svm.NuSVC(nu=nu, gamma=0.3, tol=1e-10, decision_function_shape="ovo").fit(X, c)
-    # scikit-learn keeps kernel values in float32
-    np.testing.assert_allclose(ours.decision_function(new), theirs.decision_function(new), rtol=1e-5, atol=2e-4)
+    # scikit-learn keeps kernel values in float32; coefficients are large where the margin is small
+    rounding = np.finfo(np.float32).eps * np.abs(ours.dual_coef_).sum()
+    np.testing.assert_allclose(ours.decision_function(new), theirs.decision_function(new), rtol=1e-5, atol=rounding)
     np.testing.assert_array_equal(ours.support_, theirs.support_)
 
 
@@ -81,16 +83,22 @@ def test_an_infeasible_nu_is_lowered_to_the_largest_feasible_one(sample):
 def test_at_the_largest_nu_the_heavier_class_weight_pushes_the_boundary_away(sample):
     X, c = sample[0][:30], (np.arange(30) < 3).astype(int)
     plain = NuSVC(0.2).fit(X, c)
-    values, sign = plain.decision_function(X), np.where(c > 0, 1, -1)
     # half way: the small class has one point at its level, and so has the large one
-    np.testing.assert_allclose([values[c == 1].max(), values[c == 0].max()], [1, -1], atol=1e-6)
+    np.testing.assert_allclose(_levels(plain, X, c, 1.0), [1, -1], atol=1e-6)
     with pytest.warns(UserWarning, match="nu = 0.2 is infeasible"):
         pushed = NuSVC(0.2, class_weight={0: 3.0, 1: 1.0}).fit(X, c)
-    # three quarters of the way, by the same coefficients up to a factor
-    moved = pushed.decision_function(X)
-    np.testing.assert_allclose(moved[c == 0].max() / (moved[c == 1].max() - moved[c == 0].max()), -0.75, atol=1e-6)
-    for model in (plain, pushed):
-        assert (sign * model.decision_function(X) >= 1 - 1e-9)[c == 0].all()
+    small, large = _levels(pushed, X, c, 3.0)
+    # three quarters of the way
+    np.testing.assert_allclose(large / (small - large), -0.75, atol=1e-6)
+    np.testing.assert_allclose(large, -1, atol=1e-6)
+
+
+def _levels(model, X, c, weight):
+    """Return the largest values of the small class, which is at its bounds, and of those below theirs in the large."""
+    values, coef = model.decision_function(X), np.zeros(len(c))
+    coef[model.support_] = np.abs(model.dual_coef_[:, 0])
+    below = (c == 0) & (coef < weight * coef[c == 1].max() * (1 - 1e-9))
+    return values[c == 1].max(), values[below].max()
 
 
 def test_classes_that_leave_no_margin_are_reported():
