@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Rows that are compared with columns at a time.
 _ROWS = 256
+# Differences from symmetry up to so many rounding errors of the largest entry stay: a copy takes longer than some fits.
+_ROUNDED = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +108,7 @@ def _asymmetry(K):
 
 
 def _symmetric(matrix):
-    """Return a finite square matrix without rounding errors of its symmetry, or raise."""
+    """Return a finite square matrix that is symmetric up to a few rounding errors, or raise."""
     K = as_dense_rows(matrix, "matrix X")
     if K.shape[0] != K.shape[1]:
         raise ValueError(
@@ -125,4 +127,4 @@ def _symmetric(matrix):
             "The precomputed matrix looks like a matrix of distances, zero on the diagonal and positive elsewhere; "
             "pass kernel values, for distances D for example exp(-gamma * D**2).",
         )
-    return K if gap == 0 else (K + K.T) / 2
+    return K if gap <= _ROUNDED * np.finfo(K.dtype).eps * size else (K + K.T) / 2

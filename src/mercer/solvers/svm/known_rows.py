@@ -10,6 +10,7 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.points import widened
 from mercer.gram import Gram
+from mercer.kernels.precomputed import Precomputed
 from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import consecutive
 
@@ -18,53 +19,77 @@ _ROWS = 64
 
 
 class KnownRows(PlainRows):
-    """Kernel rows of points whose kernel values (n, n) are all known."""
+    """Kernel rows of points whose kernel values are all known: those of row ``places[i]`` of ``values`` are point i's.
 
-    def __init__(self, kernel: Any, points: Any, values: Array, diagonal: Array, error: float = np.nan) -> None:
+    Attributes
+    ----------
+    values : array (n, n)
+    places : array of int, optional
+        The points' places in ``values``; by default they have its order.
+    """
+
+    def __init__(
+        self,
+        kernel: Any,
+        points: Any,
+        values: Array,
+        diagonal: Array,
+        error: float = np.nan,
+        places: Array | None = None,
+    ) -> None:
         self.kernel, self.points, self.values = kernel, points, values
+        self.places: Array = np.arange(len(values)) if places is None else places
         # no multiplications for a value
         self.dtype, self.width, self.diagonal, self.error = values.dtype, 0, diagonal, error
         self.held: int = values.nbytes
 
     @classmethod
     def of(cls, kernel: Any, points: Any) -> KnownRows:
-        """Return the rows of a kernel with all their values, computed in float64."""
+        """Return the rows of a kernel with all its values in float64, those of a given matrix where they are."""
+        if isinstance(kernel, Precomputed):
+            values, places = np.asarray(kernel.matrix, np.float64), points % len(kernel.matrix)
+            return cls(kernel, points, values, values.diagonal()[places], 0.0, places)
         values = np.asarray(Gram(kernel, widened(points), memory=2**62).dense(), np.float64)
         return cls(kernel, points, values, values.diagonal().copy(), error=0.0)
 
     def compiled_rows(self, coordinates: bool = True) -> tuple[Any, ...]:
         """Return what stands in compiled loops for points from which rows are computed: none is."""
         n, one = len(self.values), self.dtype.type(1)
-        nothing = np.empty(0, self.dtype)
-        return 0, np.empty((n, 0), self.dtype), 0, np.zeros(n, self.dtype), one, 0 * one, nothing, self.diagonal
+        nothing, diagonal = np.empty(0, self.dtype), self.values.diagonal().astype(np.float64)
+        return 0, np.empty((n, 0), self.dtype), 0, np.zeros(n, self.dtype), one, 0 * one, nothing, diagonal
 
     def compiled_exact_rows(self) -> tuple[Any, ...]:
         """Return the same in float64, with the values."""
         values = np.asarray(self.values, np.float64)
-        return 0, np.empty((len(values), 0)), False, np.empty(0), self.diagonal, values
+        return 0, np.empty((len(values), 0)), False, np.empty(0), values.diagonal().copy(), values
+
+    def compiled_points(self, points: Array) -> Array:
+        """Return the numbers of points in compiled loops, their places."""
+        return self.places[points]
 
     def columns(self, J: Array) -> Callable[..., Any]:
         """Return a function (R, out) that writes the kernel values of points R with points J to ``out``."""
-        chosen = consecutive(J)
+        chosen = consecutive(self.places[J])
 
         def write(R, out):
             # whole rows are copied faster than single values
-            out[:] = self.values[R][:, chosen] if isinstance(chosen, slice) else self.values[np.ix_(R, J)]
+            own = self.places[R]
+            out[:] = self.values[own][:, chosen] if isinstance(chosen, slice) else self.values[np.ix_(own, chosen)]
 
         return write
 
     def square(self, J: Array | slice) -> Array:
         """Return the kernel values between points J, exactly symmetric."""
-        J = J if isinstance(J, slice) else consecutive(J)
+        J = consecutive(self.places[J])
         return self.values[J, J] if isinstance(J, slice) else self.values[np.ix_(J, J)]
 
     def product(self, R: Array, J: Array, weights: Array) -> Array:
         """Return K[R, J] @ weights, a vector or columns, summed in float64."""
-        total = np.empty((len(R), *weights.shape[1:]))
+        total, rows, columns = np.empty((len(R), *weights.shape[1:])), self.places[R], self.places[J]
         for start in range(0, len(R), _ROWS):
             part = slice(start, start + _ROWS)
             # whole rows first: they are contiguous
-            total[part] = self.values[R[part]].take(J, axis=1).astype(np.float64) @ weights
+            total[part] = self.values[rows[part]].take(columns, axis=1).astype(np.float64) @ weights
         return total
 
 

@@ -176,6 +176,10 @@ class FusedRows:
         constants = self.dtype.type(scale), self.dtype.type(share)
         return finish, self._right, d, squares, *constants, parameters, self.diagonal
 
+    def compiled_points(self, points: Array) -> Array:
+        """Return the numbers of points in compiled loops."""
+        return points
+
     def compiled_exact_rows(self) -> tuple[Any, ...]:
         """Return the same in float64 from the points as given.
 

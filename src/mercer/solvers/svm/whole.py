@@ -130,7 +130,7 @@ class _State:
     def arrays(self, known: bool) -> tuple[Any, ...]:
         """Return the arguments of the compiled solver, which needs no coordinates if kernel values are known."""
         dual, rows = self.dual, self.rows
-        problem = self.stops, dual.points, dual.target, dual.lower, dual.upper, self.epsilon
+        problem = self.stops, rows.compiled_points(dual.points), dual.target, dual.lower, dual.upper, self.epsilon
         found = self.coef, self.gradient, self.bias, self.violation, self.n_iter, self.n_rows
         return rows.compiled_rows(not known), rows.compiled_exact_rows(), problem, found, self.position, self.slots
 
