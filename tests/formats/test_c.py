@@ -207,3 +207,19 @@ def test_coded_models_ask_for_points_of_the_right_width(dtype, tmp_path):
     with pytest.raises(ValueError, match="X has 3 features, but the model has 4"):
         to_c(fitted("Gaussian"), tmp_path / "model.c", dtype, X=X[:, :3])
     assert not list(tmp_path.iterdir())
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+@pytest.mark.parametrize(
+    ("kernel", "scale", "digits"),
+    [(mc.Polynomial(2, gamma=1.0, coef0=0.0), 30.0, 0), (mc.Matern(1.6, nu=0.5), [0.02, 46.0, 0.02, 2.4], 3)],
+    ids=["rounded coefficients", "a kink"],
+)
+def test_the_reported_error_has_the_size_of_the_compiled_one(dtype, kernel, scale, digits, tmp_path):
+    points = np.round(np.random.default_rng(0).normal(size=(40, 4)) * scale, digits)
+    model = mc.SVR(kernel=kernel).fit(points, points[:, 1])
+    exported = to_c(model, tmp_path / "reported.c", dtype, X=points)
+    found = Compiled(model, dtype, tmp_path, X=points).scores(points, 1)[:, 0]
+    error = abs(found - model.predict(points)).max()
+    assert exported.max_error / 3 <= error <= 3 * exported.max_error

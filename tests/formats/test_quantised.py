@@ -5,6 +5,7 @@ import pytest
 from tests.reference.exported import X, fitted
 
 import mercer as mc
+from mercer.formats import to_c
 from mercer.formats.portable import MappedPoints, portable
 from mercer.formats.quantised import Bytes, Halves, places, quantise, uncoded
 
@@ -94,3 +95,11 @@ def test_points_at_which_float32_overflows_are_refused_where_values_would_not_be
     assert np.isfinite(uncoded(portable(fitted("Gaussian"), "float32"), "float32").scores(far)).all()
     with pytest.raises(ValueError, match=r"overflow at X, which has the number 1.18e\+21; scale X"):
         uncoded(portable(fitted("Polynomial"), "float32"), "float32").scores(far)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_kernel_values_beyond_the_range_of_float_are_refused(dtype, tmp_path):
+    points = np.linspace(1, 150, 20)[:, None]
+    model = mc.KernelPCA(2, kernel=mc.Polynomial(9, gamma=8.0)).fit(points)
+    with pytest.raises(ValueError, match="kernel values overflow at X, which has the number 150; scale X"):
+        to_c(model, tmp_path / "model.c", dtype, X=points)

@@ -32,6 +32,15 @@ def test_shift_and_factor_are_those_of_all_steps(steps):
     np.testing.assert_allclose((X - shift) * factor, pipeline[:-1].transform(X), rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.parametrize("steps", SCALERS[:1] + SCALERS[2:4] + [[MinMaxScaler()]], ids=repr)
+def test_attributes_in_float32_are_composed_in_float64(steps):
+    rows = (X + [0.0, 1000.0, 0.0, 0.0]).astype(np.float32)
+    pipeline = make_pipeline(*steps, mc.SVC()).fit(rows, Y)
+    shift, factor = scaling(pipeline)
+    rows = rows.astype(np.float64)
+    np.testing.assert_allclose((rows - shift) * factor, pipeline[:-1].transform(rows), rtol=1e-9, atol=1e-9)
+
+
 @needs_compiler
 @pytest.mark.parametrize(
     ("dtype", "kernel"), [("float64", mc.Gaussian(0.3)), ("int8", mc.Gaussian(0.3)), ("float32", mc.Polynomial(2))]

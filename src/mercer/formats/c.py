@@ -9,7 +9,7 @@ from mercer._common import MaybeNone, PointsLike
 from mercer.formats.c_quantised import QuantisedSource
 from mercer.formats.c_source import Source
 from mercer.formats.files import replacing
-from mercer.formats.quantised import CODED, accuracy, checked, quantise, uncoded
+from mercer.formats.quantised import CODED, accuracy, checked, quantise, rounded, uncoded
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 # Bytes of the types of tables and of arrays on the stack; pointers to labels have four on microcontrollers.
@@ -130,6 +130,7 @@ def to_c(
         stored = quantise(exported, CODED[dtype], X, expected)
         text = QuantisedSource(stored, prefix).text()
     else:
+        exported = rounded(exported)
         stored, text = uncoded(exported, dtype), Source(exported, prefix).text()
     with replacing(path) as file:
         file.write(text.encode("ascii"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -62,6 +62,7 @@ class Exact:
 class Halves:
     """Vectors in half precision, which C reads as float."""
 
+    dtype: ClassVar[str] = "float32"
     view: Any
     codes: np.ndarray = field(init=False, repr=False)
 
@@ -96,6 +97,7 @@ class Bytes:
         Largest code of a point; the sum of q products stays within 32 bits.
     """
 
+    dtype: ClassVar[str] = "float32"
     view: Any
     codes: np.ndarray = field(init=False, repr=False)
     scale: np.ndarray = field(init=False)
@@ -130,12 +132,14 @@ class Bytes:
 
     def inputs(self, X: Array) -> dict[str, Array]:
         """Return the inputs of the kernel for mapped points X, by name, as the C code computes them."""
-        moved = X - self.centre
-        near, scale = X.astype(np.float32) - self.centre.astype(np.float32), self.scale.astype(np.float32)
-        u, step = _whole(near * scale, self.limit)
-        products = step * (u @ self.codes.astype(np.float64).T)
-        found = {"dot": products + (moved @ self.centre)[:, None] + self.shifts}
-        squares = np.sum(moved**2, axis=1)[:, None] + self.norms - 2 * products
+        scale, centre, norms, shifts = (
+            each.astype(np.float32) for each in (self.scale, self.centre, self.norms, self.shifts)
+        )
+        moved = X.astype(np.float32) - centre
+        u, step = _whole(moved * scale, self.limit)
+        products = step.astype(np.float32) * (u @ self.codes.astype(np.float64).T).astype(np.float32)
+        found = {"dot": products + (moved @ centre)[:, None] + shifts}
+        squares = np.sum(moved**2, axis=1)[:, None] + norms - 2 * products
         found["sqdist"] = np.maximum(squares, 0)
         return found | _norms(X, self.points)
 
@@ -170,11 +174,15 @@ class Quantised:
 
     def scores(self, X: Array) -> Array:
         """Return the scores of points (n, m)."""
-        K = self.kernel(X)
-        if any(isinstance(each, Bytes) for each in self.vectors.values()):
+        K, coef = self.kernel(X), self.coef
+        kinds = {type(each) for each in self.vectors.values()}
+        if Bytes in kinds:
             codes, step = _whole(K, VALUE)
             K = step * codes
-        return K @ self.coef + self.exported.intercept
+        elif Halves in kinds:
+            # the file sums over the vectors in float
+            K, coef = K.astype(np.float32), coef.astype(np.float32)
+        return K @ coef + self.exported.intercept
 
     def kernel(self, X: Array) -> Array:
         """Return the kernel values of points and vectors, or raise a ValueError if the arithmetic overflows at X."""
@@ -182,7 +190,7 @@ class Quantised:
             values = self._values(self.exported.scaled(np.asarray(X, np.float64)))
         if not np.isfinite(values).all():
             raise ValueError(f"kernel values overflow at X, which has the number {abs(X).max():.3g}; scale X.")
-        return np.broadcast_to(values, (len(X), len(self.coef)))
+        return np.broadcast_to(np.asarray(values, np.float64), (len(X), len(self.coef)))
 
     def _values(self, X):
         found = {}
@@ -190,7 +198,8 @@ class Quantised:
             mapped = X
             for A in vectors.view.maps:
                 mapped = mapped @ A.T if A.ndim == 2 else mapped * A if A.dtype.kind == "f" else mapped[:, A]
-            found[key] = vectors.inputs(mapped)
+            # the files compute kernel values in the type of the vectors, whose range is part of the result
+            found[key] = {name: each.astype(vectors.dtype) for name, each in vectors.inputs(mapped).items()}
 
         def value(each, operands):
             if each.operation in PAIRS + NORMS:
@@ -246,6 +255,12 @@ def decoded(exported: Portable, dtype: str) -> tuple[Portable, dict[Any, Any]]:
 def uncoded(exported: Portable, dtype: str) -> Quantised:
     """Return a model with vectors and points as numbers of a dtype."""
     return Quantised(exported, {key: Exact(view, dtype) for key, view in exported.views.items()}, exported.coef)
+
+
+def rounded(exported: Portable) -> Portable:
+    """Return a model whose coefficients and intercepts are numbers of its dtype."""
+    coef, intercept = (exported.constant(each).astype(np.float64) for each in (exported.coef, exported.intercept))
+    return replace(exported, coef=coef, intercept=intercept)
 
 
 def quantise(exported: Portable, kind: Callable[..., Any], X: Array, targets: Array) -> Quantised:

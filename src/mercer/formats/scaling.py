@@ -3,6 +3,7 @@
 import functools
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
@@ -47,23 +48,25 @@ def _read(step: Any) -> Scaling | None:
 
 @_read.register
 def _(step: StandardScaler):
-    return _or(step.mean_ if step.with_mean else None, 0.0), 1 / _or(step.scale_, 1.0)
+    return _numbers(step.mean_ if step.with_mean else None, 0.0), 1 / _numbers(step.scale_, 1.0)
 
 
 @_read.register
 def _(step: RobustScaler):
-    return _or(step.center_, 0.0), 1 / _or(step.scale_, 1.0)
+    return _numbers(step.center_, 0.0), 1 / _numbers(step.scale_, 1.0)
 
 
 @_read.register
 def _(step: MaxAbsScaler):
-    return 0.0, 1 / step.scale_
+    return 0.0, 1 / _numbers(step.scale_, 1.0)
 
 
 @_read.register
 def _(step: MinMaxScaler):
-    return None if step.clip else (-step.min_ / step.scale_, step.scale_)
+    factor = _numbers(step.scale_, 1.0)
+    return None if step.clip else (-step.min_ / factor, factor)
 
 
-def _or(values, default):
-    return default if values is None else values
+def _numbers(values, default):
+    # scalers of float32 rows have attributes in float32
+    return np.asarray(default if values is None else values, np.float64)
