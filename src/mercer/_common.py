@@ -165,9 +165,14 @@ def refuse_large(name: str, values: Array) -> None:
 def check_weights(name: str, weights: Any, n: int) -> Array:
     """Return the weights of n points in float64 (n,): ones for None, n times the same for a number; or raise."""
     weights = np.ones(n) if weights is None else as_weights(name, weights, n)
-    if not weights.any():
-        raise ValueError(f"{name} must not all be zero; give at least one point a positive weight.")
+    require_positive_weight(name, weights)
     return weights
+
+
+def require_positive_weight(name: str, weights: Any) -> None:
+    """Raise if weights, an array or a Dask array of numbers of at least 0, are all 0."""
+    if not bool(weights.any()):
+        raise ValueError(f"{name} must not all be zero; give at least one point a positive weight.")
 
 
 def as_weights(name: str, weights: Any, n: int) -> Array:

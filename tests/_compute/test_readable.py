@@ -61,6 +61,7 @@ DENSE = {
         TypeError,
         r"column 't' of X\[0\] of type time",
     ),
+    "polars lazy": (pl.LazyFrame({"a": [1.0]}), TypeError, "X must be a list or an array, .*; got LazyFrame"),
     "column": (pd.DataFrame({"a": [1.0], "t": pd.to_datetime(["2020-01-01"])}), TypeError, "column 't' of X must"),
 }
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import mercer as mc
 from mercer.distributed import as_blocks, by_blocks
 from mercer.distributed import blocks as module
 
@@ -24,6 +25,10 @@ def memory_map(path, rows):
 
 def hdf5(path, rows):
     return h5py.File(path / "rows.h5", "w").create_dataset("X", data=rows, chunks=(30, 1))
+
+
+def whole_hdf5(path, rows):
+    return h5py.File(path / "rows.h5", "w").create_dataset("X", data=rows)
 
 
 def zarr_array(path, rows):
@@ -92,3 +97,21 @@ def test_methods_take_blocks_as_they_take_rows(tmp_path):
     stored = memory_map(tmp_path, X)
     np.testing.assert_array_equal(Scaled().scaled(stored), 3 * X)
     np.testing.assert_array_equal(Scaled().scaled(X), 3 * X)
+
+
+@pytest.mark.parametrize("stored", [whole_hdf5, zarr_array])
+def test_containers_without_rows_are_refused_as_arrays_are(stored, tmp_path):
+    model, empty = mc.KernelPCA(2, landmarks=X[:5]).fit(X), stored(tmp_path, X[:0])
+    for call in (model.transform, mc.KernelPCA(2, landmarks=X[:5]).fit):
+        with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\) \(shape=\(0, 3\)\)"):
+            call(empty)
+
+
+@pytest.mark.parametrize("stored", [hdf5, zarr_array])
+@pytest.mark.parametrize("search", [mc.SVCCV, mc.SVRCV])
+def test_searches_score_rows_on_disk_by_callables_in_any_order(stored, search, tmp_path):
+    rows, y = X[:60], (X[:60, 0] > 0).astype(int)
+    order = np.random.default_rng(0).permutation(60)
+    options = {"Cs": [1.0], "cv": [(order[:40], order[40:])], "scoring": lambda model, A, b: model.score(A, b)}
+    found = search(**options).fit(stored(tmp_path, rows), y)
+    assert found.best_score_ == search(**options).fit(rows, y).best_score_

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import mercer as mc
 from mercer._common import listening
@@ -52,6 +53,40 @@ def test_estimators_of_dask_arrays_equal_those_of_rows_in_memory(make, method):
     assert values.dtype == expected.dtype
     # axes have a sign
     np.testing.assert_allclose(np.abs(values.compute()), np.abs(expected), atol=1e-6)
+
+
+def test_empty_chunks_that_a_selection_leaves_change_nothing():
+    kept = np.arange(900) >= 300
+    rows = da.from_array(X, chunks=(300, 3))[da.from_array(kept, chunks=300)]
+    rows.compute_chunk_sizes()
+    assert rows.chunks[0] == (0, 300, 300)
+    expected = KernelRidge(kernel=K, landmarks=X[:40]).fit(X[kept], Y[kept])
+    found = KernelRidge(kernel=K, landmarks=X[:40]).fit(rows, Y[kept])
+    np.testing.assert_allclose(found.predict(rows), expected.predict(X[kept]), atol=1e-10)
+    np.testing.assert_allclose(mc.Gram(K, rows) @ np.ones(600), mc.Gram(K, X[kept]) @ np.ones(600))
+
+
+@pytest.mark.parametrize("matrix", [sp.csr_matrix, sp.csr_array])
+def test_sparse_chunks_are_rows(matrix):
+    rows, dense = da.from_array(X, chunks=(250, 3)).map_blocks(matrix), X
+    expected = mc.KernelPCA(4, kernel=K, landmarks=X[:40]).fit(dense)
+    found = mc.KernelPCA(4, kernel=K, landmarks=X[:40]).fit(rows)
+    np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_)
+    np.testing.assert_allclose(found.transform(rows), found.transform(dense), atol=1e-10)
+    np.testing.assert_allclose(mc.Gram(K, rows, X[:5]) @ np.ones(5), mc.Gram(K, X, X[:5]) @ np.ones(5))
+
+
+def test_masked_chunks_are_refused_where_they_are_read():
+    rows, model = da.ma.masked_greater(da.from_array(X, chunks=(250, 3)), 1.0), KernelMap(K, landmarks=X[:9]).fit(X)
+    for call in (KernelMap(K, landmarks=X[:9]).fit, lambda rows: model.transform(rows).compute()):
+        with pytest.raises(TypeError, match=r"X\[\d+:\d+\] must not be a masked array; fill or drop its"):
+            call(rows)
+
+
+@pytest.mark.parametrize("weights", [np.zeros(900), da.zeros(900, chunks=100)], ids=["array", "dask"])
+def test_weights_that_are_all_zero_are_refused(weights):
+    with pytest.raises(ValueError, match="sample_weight must not all be zero"):
+        KernelRidge(kernel=K, landmarks=X[:40]).fit(da.from_array(X, chunks=(250, 3)), Y, sample_weight=weights)
 
 
 def test_parts_of_dask_arrays_add_up_to_one_fit():

@@ -18,7 +18,7 @@ _ROWS = 4096
 
 
 def as_blocks(X: Any) -> Any:
-    """Return the rows of X as blocks, or None where X is in memory.
+    """Return the rows of X as blocks, or None where X is in memory or has no rows.
 
     Blocks have ``shape`` and ``dtype``, and the methods ``take(rows)``, the array of rows with given sorted numbers;
     ``total(function, shared, *columns)``, the sum of ``function(shared, rows, *columns)`` in a fixed order; and
@@ -33,14 +33,15 @@ def as_blocks(X: Any) -> Any:
         # Dask stays an optional import
         from mercer.distributed.dask_blocks import dask_blocks
 
-        return dask_blocks(X)
+        blocks = dask_blocks(X)
+        return blocks if blocks.shape[0] else None
     if hasattr(X, "to_batches"):
         X = _Arrow(X)
     elif not (isinstance(X, np.memmap) or _is_chunked(X)):
         return None
     if len(X.shape) != 2:
         raise ValueError(f"X must have 2 dimensions, rows and columns, got shape {X.shape}; Reshape your data.")
-    return DiskBlocks(X)
+    return DiskBlocks(X) if X.shape[0] else None
 
 
 def as_matrix(X: Any, Z: Any) -> Any:
@@ -51,6 +52,11 @@ def as_matrix(X: Any, Z: Any) -> Any:
     from mercer.distributed.dask_matrix import dask_matrix
 
     return dask_matrix(X, Z)
+
+
+def in_memory(X: Any) -> Any:
+    """Return the rows of an HDF5 dataset or of a Zarr array, which take no row numbers in any order, as an array."""
+    return X[:] if _is_chunked(X) and not is_dask(X) else X
 
 
 def by_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -154,9 +160,9 @@ def _of(part, rows):
 
 
 def _read(rows, part):
-    return validated(np.asarray(rows[part]), part.start)
+    return validated(rows[part], part.start)
 
 
 def validated(rows: Any, start: int) -> Array:
     """Return a block of rows in float32 or float64, or raise an error that says where the block starts."""
-    return as_rows(rows, f"X[{start}:{start + len(rows)}]")
+    return as_rows(rows, f"X[{start}:{start + count_points(rows)}]")

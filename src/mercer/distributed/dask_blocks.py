@@ -13,6 +13,7 @@ from dask.delayed import delayed
 
 from mercer._compute.lazy import known_rows
 from mercer._compute.memory import reusing
+from mercer._compute.points import join_points
 from mercer.distributed.blocks import validated
 
 # its configuration must be complete before a part of it is set and restored
@@ -24,7 +25,7 @@ _FAN_IN = 8
 
 
 def dask_blocks(X: Any, name: str = "X") -> Any:
-    """Return the rows of a Dask array, or of a Dask table, whose lengths are computed."""
+    """Return the rows of a Dask array, or of a Dask table, whose lengths are computed, without empty chunks."""
     X = known_rows(X, name)
     if X.ndim != 2:
         raise ValueError(f"{name} must have 2 dimensions, rows and columns, got shape {X.shape}; Reshape your data.")
@@ -32,7 +33,8 @@ def dask_blocks(X: Any, name: str = "X") -> Any:
         raise ValueError(
             f"{name} has {len(X.chunks[1])} chunks of columns, which must be one; use {name}.rechunk({{1: -1}})."
         )
-    return DaskBlocks(X)
+    filled = tuple(length for length in X.chunks[0] if length)
+    return DaskBlocks(X.rechunk({0: filled}) if filled and filled != X.chunks[0] else X)
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class DaskBlocks:
         cuts = np.searchsorted(rows, self._starts)
         inside = [rows[i:j] - start for i, j, start in zip(cuts, cuts[1:], self._starts, strict=False)]
         parts = [_take(*block, wanted) for block, wanted in zip(self._delayed(), inside, strict=True) if len(wanted)]
-        return np.concatenate(_compute(*parts))
+        return join_points(_compute(*parts))
 
     def total(self, function: Callable[..., Any], shared: Any, *columns: Any) -> Any:
         """Return the sum over blocks of ``function(shared, rows, *columns)``; columns have length n or are None.
@@ -111,13 +113,13 @@ def _compute(*values):
 
 @delayed(pure=True)
 def _take(rows, start, wanted):
-    return validated(np.asarray(rows), start)[wanted]
+    return validated(rows, start)[wanted]
 
 
 @delayed(pure=True)
 def _value(function, shared, rows, start, *columns):
     with reusing():
-        return function(shared, validated(np.asarray(rows), start), *columns)
+        return function(shared, validated(rows, start), *columns)
 
 
 @delayed(pure=True)
@@ -130,4 +132,4 @@ def _sum(parts):
 
 def _values(rows, function, shared):
     with reusing():
-        return function(shared, validated(np.asarray(rows), 0))
+        return function(shared, validated(rows, 0))

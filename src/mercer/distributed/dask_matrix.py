@@ -108,4 +108,4 @@ def _nodes(rows):
 
 @delayed(pure=True)
 def _checked(rows, start):
-    return validated(np.asarray(rows), start)
+    return validated(rows, start)

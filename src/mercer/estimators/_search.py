@@ -19,6 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, check_integer, check_weights, warn
+from mercer.distributed import in_memory
 from mercer.estimators._accuracy import largest_value, warn_rounded
 from mercer.estimators._portable import portable
 from mercer.estimators._svm import SupportVectorEstimator, check_positives, copy_validation
@@ -84,7 +85,7 @@ class GridSearch(SupportVectorEstimator):
         _check_scoring(self.scoring)
         self._check_cells()
         problem = self._problem(X, y, sample_weight)
-        (X,), y = indexable(X), column_or_1d(y)
+        (X,), y = indexable(in_memory(X)), column_or_1d(y)
         weights = check_weights("sample_weight", sample_weight, len(y))
         splits = self._splits(X, y, weights, groups)
         gammas, scorer, order = self._gammas(problem), self._scorer(problem), np.argsort(Cs, kind="stable")

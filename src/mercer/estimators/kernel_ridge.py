@@ -20,6 +20,7 @@ from mercer._common import (
     check_flag,
     check_weights,
     refuse_large,
+    require_positive_weight,
 )
 from mercer._compute.points import take_points
 from mercer._compute.targets import as_real_targets
@@ -183,6 +184,7 @@ class KernelRidge(KernelEstimator, MultiOutputMixin, RegressorMixin, BaseEstimat
         y, weights = column_of(blocks, y, "y", _block_targets), sample_weight
         if weights is not None:
             weights = column_of(blocks, weights, "sample_weight", _block_weights)
+            require_positive_weight("sample_weight", weights)
         kernel, sample = self._sampled_points(blocks)
         onto, options = landmarks_of(self, kernel, sample), {"memory": self.memory, "random_state": self.random_state}
         found = ridge.over_landmarks(blocks, onto, y, self.alpha, weights, **options)
