@@ -213,7 +213,7 @@ def test_coded_models_ask_for_points_of_the_right_width(dtype, tmp_path):
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
 @pytest.mark.parametrize(
     ("kernel", "scale", "digits"),
-    [(mc.Polynomial(2, gamma=1.0, coef0=0.0), 30.0, 0), (mc.Matern(1.6, nu=0.5), [0.02, 46.0, 0.02, 2.4], 3)],
+    [(mc.Polynomial(2, gamma=1.0, coef0=0.0), 5.0, 0), (mc.Matern(1.6, nu=0.5), [0.02, 46.0, 0.02, 2.4], 3)],
     ids=["rounded coefficients", "a kink"],
 )
 def test_the_reported_error_has_the_size_of_the_compiled_one(dtype, kernel, scale, digits, tmp_path):
