@@ -12,18 +12,14 @@ All are scaled to variance 1 in feature space. Kernels and C are chosen by 5 fol
 - either: the sum of "svm" if it is better by one standard error over the folds than the best of the single kernels that
   have a weight in it, otherwise that kernel. Kernels without a weight are not tried.
 
-With these settings the errors of "either" differ from those of the search by -0.13 +- 0.13 points on 3 splits of
-ida_image, 0.10 +- 0.12 on 5 of ida_waveform and -0.09 +- 0.09 on 3 of splice_uci. It takes 0.7 times as long on
-ida_waveform, 0.9 times on splice_uci, and 1.6 times on ida_image, where fits of single Gaussian kernels are fast.
+On 5 splits the errors of "svm" differ from those of the search by 0.04 +- 0.25 points on ida_image, -0.36 +- 0.32 on
+ida_waveform, 0.16 +- 0.14 on splice_uci and 1.22 +- 0.43 on ida_banana, in 0.93, 0.54, 0.53 and 0.44 of its time; those
+of "alignment" by -0.44 +- 0.22, 0.54 +- 0.19, 0.36 +- 0.21 and 0.48 +- 0.16, in 0.82, 0.37, 0.58 and 0.33 of its time;
+those of "either" by 0.02 +- 0.14, 0.10 +- 0.12, -0.05 +- 0.05 and -0.19 +- 0.14, in 1.3, 0.82, 0.87 and 0.67 of its time.
 
-"svm" alone takes 0.84 times as long as the search on 3 splits of ida_image (at most 0.89), 0.35 times on ida_waveform,
-0.37 times on ida_banana and 0.45 times on splice_uci; its errors differ from those of the search by 0.43 +- 0.04,
--0.51 +- 0.50, 0.95 +- 0.22 and 0.02 +- 0.17 points.
-
-On splice_uci the sums of "alignment" have 0.5 points more errors than the best single kernel, those of "svm" 0.2:
-kernels of long substrings have few errors, but a large diagonal, which lowers their alignment. Sums over pairs of
-different points do not have this fault, but select a Gaussian whose matrix is nearly the identity on a split of
-ida_waveform (32 per cent of errors; the single kernel has 10), so `combine` keeps the diagonal.
+On splice_uci kernels of long substrings have few errors, but a large diagonal, which lowers their alignment. Sums over
+pairs of different points do not have this fault, but select a Gaussian whose matrix is nearly the identity on a split
+of ida_waveform (32 per cent of errors; the single kernel has 10), so `combine` keeps the diagonal.
 
 The table gives test errors in per cent: mean and standard error over the splits, the mean difference from the search
 with its standard error, the mean number of kernels in the selected one, and the processor time with that of the search.

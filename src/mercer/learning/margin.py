@@ -105,8 +105,6 @@ class Point:
     shares : float64 array (p,)
     primal : float
         Objective, an upper bound of the optimum over all shares.
-    lower : float
-        Lower bound of the optimum over all shares, t'b - max_k b'K_k b / 2.
     slope : float64 array (p,)
         Derivative of the objective in the shares, -b'K_k b / 2.
     duals, solutions : list
@@ -117,7 +115,6 @@ class Point:
 
     shares: np.ndarray
     primal: float
-    lower: float
     slope: np.ndarray
     duals: list[Any]
     solutions: list[Any]
@@ -126,12 +123,21 @@ class Point:
 
 
 class Objective:
-    """Sum of the objectives of all pairs of classes as a function of the shares of the kernels."""
+    """Sum of the objectives of all pairs of classes as a function of the shares of the kernels.
+
+    Attributes
+    ----------
+    count : int
+        Number of evaluations.
+    lower : float
+        Lower bound of the optimum over all shares, the largest t'b - max_k b'K_k b / 2 of all evaluations.
+    """
 
     def __init__(self, matrices: Stored | Lazy, counts: Array, C: float, options: Options) -> None:
         self.binary: list[Any] = subproblems(counts, "ovo")
         self.C, self._n = C, int(np.sum(counts))
         self.count: int = 0
+        self.lower: float = -np.inf
         self.scales: Array = matrices.scales
         self._matrices, self._options = matrices, options
         self.start: list[Any] = [each.dual(np.full(self._n, C)) for each in self.binary]
@@ -149,8 +155,8 @@ class Objective:
         linear = sum(float(dual.target @ found.coef) for dual, found in zip(duals, solutions, strict=True))
         duals = [replace(dual, coef=found.coef) for dual, found in zip(duals, solutions, strict=True)]
         primal = sum(found.certificate.primal for found in solutions)
-        lower = linear - float(squares.max()) / 2
-        return Point(shares, primal, lower, -squares / 2, duals, solutions, products, rows)
+        self.lower = max(self.lower, linear - float(squares.max()) / 2)
+        return Point(shares, primal, -squares / 2, duals, solutions, products, rows)
 
     def hessian(self, point: Point) -> Array:
         """Return the second derivatives of the objective in the shares (p, p), with the same free variables."""
@@ -169,8 +175,8 @@ class Objective:
         return (H + H.T) / 2
 
 
-def margin_weights(objective: Objective, p: int, tol: float, max_iter: int) -> tuple[Point, float]:
-    r"""Return the point whose shares of p kernels minimise the objective J, and the best lower bound.
+def margin_weights(objective: Objective, p: int, tol: float, max_iter: int) -> Point:
+    r"""Return the point whose shares of p kernels minimise the objective J.
 
     .. math:: \min_{d \ge 0,\, \sum_k d_k = 1} J(d), \quad
         J(d) = \max_b \sum_m \left(t'b_m - \tfrac12 \sum_k d_k b_m'K_k b_m\right)
@@ -178,16 +184,16 @@ def margin_weights(objective: Objective, p: int, tol: float, max_iter: int) -> t
     J is convex. Steps minimise its second-order model on the simplex (Chapelle, Rakotomamonjy, *Second order
     optimization of kernel parameters*, 2008), and end at a gap of ``tol`` times the objective.
     """
-    point, lower = objective(np.full(p, 1 / p), objective.start), -np.inf
+    point = objective(np.full(p, 1 / p), objective.start)
     for _ in range(max_iter):
-        lower = max(lower, point.lower)
-        if point.primal - lower <= tol * point.primal:
+        # a step that was refused may have given the lower bound
+        if point.primal - objective.lower <= tol * point.primal:
             break
         following = _step(objective, point)
         if following is None:
             break
         point = following
-    return point, max(lower, point.lower)
+    return point
 
 
 def _step(objective, point):

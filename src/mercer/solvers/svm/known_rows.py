@@ -92,6 +92,10 @@ class KnownRows(PlainRows):
             total[part] = self.values[rows[part]].take(columns, axis=1).astype(np.float64) @ weights
         return total
 
+    def exact_product(self, R: Array, J: Array, weights: Array) -> Array:
+        """Return K[R, J] @ weights with float64 kernel values, those that are known if they have no error."""
+        return self.product(R, J, weights) if self.error == 0 else super().exact_product(R, J, weights)
+
 
 def shared_blocks(rows: Any, pieces: list[slice], budget: int) -> dict[Any, Any]:
     """Return kernel values between the points of each piece (slice), by (start, stop); nothing if beyond the budget."""

@@ -38,9 +38,10 @@ _WORK, _OVERHEAD = 200_000_000, 1000
 # Number of float64 operations that refinement may take, and as a share of those spent before, which are three times as
 # fast: about a fifth of the time.
 _OPERATIONS, _SHARE = 2e6, 0.07
-# Gap as a share of the objective above which steps go on, since bounds are large, and the smallest share of the
-# tolerance that they aim at: small problems below a hundredth of it would not be refined.
-_COARSE, _FINEST = 0.01, 0.05
+# Gap as a share of the objective above which steps go on, since bounds are large: below the share that users are warned
+# of, since this one is known up to rounding. And the smallest share of the tolerance that they aim at: small problems
+# below a hundredth of it would not be refined.
+_COARSE, _FINEST = 0.008, 0.05
 # Multiplications that a known kernel value stands for.
 _KNOWN = 256
 # Variables at a bound whose slopes are within this many tolerances of the bias take part in refinement.
