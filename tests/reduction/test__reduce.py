@@ -117,6 +117,16 @@ def test_wrong_arguments_are_refused_by_name(arguments, error, message):
         reduce(**{"psi": PSI, "method": First()} | arguments)
 
 
+@pytest.mark.parametrize("method", ["construct", "refine", "pivoted"])
+def test_a_run_without_a_set_gives_one_vector(method):
+    # all squares k(z, z) near the points are negative
+    psi = mc.Expansion(mc.Sigmoid(0.01, -0.3), X[:6], np.repeat([1.0, -1.0], 3))
+    answer = reduce(psi, 2, method=method)
+    assert answer.expansion.shape == (1, 1)
+    np.testing.assert_allclose(answer.relative_error, 1)
+    assert answer.reason == "the method found no further vector that lowers the error"
+
+
 def test_limits_are_numbers_of_vectors_and_shares_below_1():
     check_limits(1, "tol", 0)
     check_limits(None, "max_loss", 0.999)

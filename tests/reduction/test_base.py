@@ -150,3 +150,10 @@ def test_a_negative_square_is_rounding_up_to_1e_10_of_the_sum_of_its_terms():
                 _ = Target(psi).squares
         else:
             np.testing.assert_array_equal(Target(psi).squares, 0)
+
+
+def test_a_vector_that_is_0_up_to_rounding_has_no_negative_square():
+    for seed in range(20):
+        X = np.random.default_rng(seed).normal(size=(6, 2))
+        target = Target(mc.Expansion(mc.Linear(), X - X.mean(axis=0), np.full(6, 1e8)))
+        assert target.squares[0] < 100

@@ -10,7 +10,7 @@ from mercer._compute.devices import anywhere
 from mercer._compute.points import count_points, take_points
 from mercer.expansion import Expansion
 from mercer.preimages.base import choose_method
-from mercer.reduction.base import Method, Reduction, Target
+from mercer.reduction.base import Method, Reduction, Stage, Target
 from mercer.reduction.construct import Construct
 from mercer.reduction.eigenvector import Eigenvector
 from mercer.reduction.exhaustive import Exhaustive
@@ -131,6 +131,9 @@ def reduce(
     except KeyboardInterrupt as stop:
         stop.reduction = _result(trace, method, "interrupted") if trace.stages else None
         raise
+    if not trace.stages:
+        # psi is 0 up to rounding, or no candidate has a positive square under an indefinite kernel
+        trace.record(Stage(target.points, np.arange(1)))
     if n_vectors is None and not fixed and not trace.reached(tol):
         return _unchanged(psi, f"tol = {tol:.3g} was not reached with fewer points: {reason}")
     return _result(trace, method, reason)

@@ -90,7 +90,10 @@ class Target:
         """|psi_j|^2 (m,)."""
         squares = squared_norms(self.psi, self.values)
         size = np.einsum("ij,ij->j", np.abs(self.coef), np.abs(self.values))
-        negative = np.flatnonzero(squares < -1e-10 * size)
+        # values that cancel have the rounding error of their terms
+        terms = np.square(np.sqrt(np.abs(self.kernel.diag(self.points))) @ np.abs(self.coef))
+        rounding = len(self.coef) * np.finfo(np.float64).eps * terms
+        negative = np.flatnonzero(squares < -np.maximum(1e-10 * size, rounding))
         if len(negative):
             j = negative[0]
             raise ValueError(
