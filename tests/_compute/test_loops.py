@@ -208,10 +208,11 @@ def test_pieces_mirror_the_lower_triangle(cuts):
 def test_nearly_equal_points_keep_their_digits_under_a_profile_with_a_kink(dtype, d, rng):
     eps = float(np.finfo(dtype).eps)
     X = rng.normal(size=(40, d)).astype(dtype)
-    # |x - z|^2 from eps^2 up to 0.9e-6 (|x|^2 + |z|^2)
+    # |x - z|^2 from eps^2 up to the share 1e-6 of |x|^2 + |z|^2, less what rounding may add to it before it is compared
+    largest = 0.95 * np.sqrt(1e-6 - 6 * eps)
     size = np.sqrt(2 * (X.astype(float) ** 2).sum(axis=1, keepdims=True))
     step = rng.normal(size=X.shape)
-    step *= size * np.geomspace(eps, 0.95e-3, 40)[:, None] / np.linalg.norm(step, axis=1, keepdims=True)
+    step *= size * np.geomspace(eps, largest, 40)[:, None] / np.linalg.norm(step, axis=1, keepdims=True)
     Z = (X + step).astype(dtype)
     u = np.sqrt(sqdist(X, Z).diagonal()) * 100
     K = loops.tile(exponential, "radial", (0.01,), X, Z).diagonal()

@@ -43,16 +43,19 @@ def test_there_are_as_many_vectors_as_asked_for(multi_class, dtype):
     assert model.score(test.astype(dtype), truth) > 0.85
 
 
-def test_labels_are_fitted_where_the_machine_fits_noise(global_random_seed):
-    rng = np.random.default_rng(global_random_seed)
-    X, test = rng.random((200, 2)), rng.random((2000, 2))
-    y, truth = (np.floor(2 * rows).sum(axis=1) % 2 for rows in (X, test))
-    y = np.where(rng.random(200) < 0.2, 1 - y, y)
-    kernel = mc.Gaussian(30.0)
-    large = mc.SVC(1000.0, kernel=kernel).fit(X, y)
-    small = mc.SVC(1000.0, kernel=kernel, max_vectors=6, random_state=0).fit(X, y)
-    assert small.score(test, truth) > large.score(test, truth) + 0.05
-    assert small.held_out_accuracies_["labels"] > 0.5
+def test_few_vectors_predict_better_where_the_machine_fits_noise(global_random_seed):
+    """One draw may be an exception: 50 rows held out choose the fit."""
+    kernel, gains = mc.Gaussian(30.0), []
+    for draw in range(3):
+        rng = np.random.default_rng([draw, global_random_seed])
+        X, test = rng.random((200, 2)), rng.random((2000, 2))
+        y, truth = (np.floor(2 * rows).sum(axis=1) % 2 for rows in (X, test))
+        y = np.where(rng.random(200) < 0.2, 1 - y, y)
+        large = mc.SVC(1000.0, kernel=kernel).fit(X, y)
+        small = mc.SVC(1000.0, kernel=kernel, max_vectors=6, random_state=0).fit(X, y)
+        assert small.held_out_accuracies_["labels"] > 0.5
+        gains.append(small.score(test, truth) - large.score(test, truth))
+    assert np.mean(gains) > 0
 
 
 @pytest.mark.parametrize("better", ["decision values", "labels"])
@@ -86,14 +89,16 @@ def test_both_fits_count_weights(fitted_to, global_random_seed, monkeypatch):
     weights = np.where(y == 1, 20.0, 1.0)
     options = {"kernel": KERNEL, "random_state": 0}
     large = mc.SVC(**options).fit(X, y, weights)
-    for model in (
-        mc.SVC(**options, max_vectors=10).fit(X, y, weights),
-        mc.SVC(**options, max_vectors=10, class_weight={0: 1.0, 1: 20.0}).fit(X, y),
-    ):
-        assert model.held_out_accuracies_[fitted_to] > 0.8
-        assert np.mean(model.predict(X) == large.predict(X)) > 0.9
     plain = mc.SVC(**options, max_vectors=10).fit(X, y)
-    assert np.mean(large.predict(X) == 1) > np.mean(plain.predict(X) == 1) + 0.1
+    model = mc.SVC(**options, max_vectors=10).fit(X, y, weights)
+    same = mc.SVC(**options, max_vectors=10, class_weight={0: 1.0, 1: 20.0}).fit(X, y)
+    np.testing.assert_array_equal(same.predict(X), model.predict(X))
+    assert same.held_out_accuracies_ == pytest.approx(model.held_out_accuracies_)
+    assert np.mean(model.predict(X) == 1) > np.mean(plain.predict(X) == 1) + 0.1
+    # labels may be fitted better than by the large model, whose loss is another
+    assert model.score(X, y, weights) > large.score(X, y, weights) - 0.01
+    if fitted_to == "decision values":
+        assert np.mean(model.predict(X) == large.predict(X)) > 0.9
 
 
 @pytest.mark.parametrize("fitted_to", ["decision values", "labels"])

@@ -110,8 +110,10 @@ def test_a_linear_svm_becomes_the_kernel_svm(moons):
     X, y = moons
     theirs = SVC(kernel="rbf", gamma=2.0, C=3, tol=1e-10).fit(X, y)
     ours = Kernelized(SVC(kernel="linear", C=3, tol=1e-10), NARROW).fit(X, y)
-    np.testing.assert_allclose(ours.estimator_.dual_coef_, theirs.dual_coef_, atol=1e-6)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-6)
+    # both are LIBSVM, which keeps kernel values in float32: their inverse magnifies the rounding of decision values
+    least = np.linalg.eigvalsh(NARROW(theirs.support_vectors_))[0]
+    np.testing.assert_allclose(ours.estimator_.dual_coef_, theirs.dual_coef_, atol=1e-6 / least)
 
 
 @pytest.mark.parametrize("kernel", [NARROW, mc.Gaussian(0.02)], ids=["narrow", "wide"])

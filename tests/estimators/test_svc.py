@@ -3,6 +3,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
@@ -233,6 +234,8 @@ def test_bad_parameters_are_named(two, parameters, error, message):
 @pytest.mark.parametrize("model", [mc.SVC(break_ties=True), mc.NuSVC(break_ties=True)], ids=["SVC", "NuSVC"])
 def test_ties_of_pairs_are_refused_at_prediction_as_by_scikit_learn(model, two):
     X, y = two
+    # the parameter is shared by all tests
+    model = clone(model)
     expected = model.fit(X, y).predict(X)
     model.set_params(decision_function_shape="ovo").fit(X, y)
     with pytest.raises(ValueError, match="break_ties must be False for decision_function_shape = 'ovo'"):

@@ -125,7 +125,9 @@ def test_directions_have_their_largest_entries_positive_and_are_sorted_by_disper
     for solve in (pca_l1.greedy, pca_l1.joint):
         W = solve(rows, 3).vectors
         assert (W[np.abs(W).argmax(axis=0), np.arange(3)] > 0).all()
-    assert (np.diff(pca_l1.joint(rows, 3).dispersions) <= 0).all()
+    dispersions = pca_l1.joint(rows, 3).dispersions
+    # equal ones differ by the rounding of their sums
+    assert (np.diff(dispersions) <= 1e-13 * dispersions[0]).all()
     np.testing.assert_allclose(
         pca_l1.joint(rows, 3).dispersions, np.abs(rows @ pca_l1.joint(rows, 3).vectors).sum(axis=0), rtol=1e-13
     )
