@@ -160,6 +160,16 @@ def test_points_without_weight_are_judged_by_the_fit_itself():
     assert capacity.leave_one_out(fitted, X, y) == 1 / 6
 
 
+def test_the_error_of_a_weighted_fit_is_that_of_weighted_fits_without_each_point(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    X, weights = rng.standard_normal((40, 2)), rng.integers(0, 5, 40).astype(float)
+    y = (X[:, 0] + rng.standard_normal(40) > 0).astype(int)
+    make = mc.SVC(C=1.0, kernel=mc.Gaussian(0.5), tol=1e-8)
+    rest = [np.delete(np.arange(40), p) for p in range(40)]
+    wrong = [make.fit(X[r], y[r], weights[r]).predict(X[p : p + 1])[0] != y[p] for p, r in enumerate(rest)]
+    assert capacity.leave_one_out(make.fit(X, y, weights), X, y, weights) == np.mean(wrong)
+
+
 def test_a_class_that_vanishes_is_an_error():
     X, y = np.array([[0.0], [1.0], [5.0]]), np.array([0, 0, 1])
     assert capacity.leave_one_out(mc.SVC(C=10.0, kernel=mc.Gaussian(0.1)).fit(X, y), X, y) >= 1 / 3

@@ -58,6 +58,18 @@ def test_upper_bounds_of_nu_svc_follow_the_weights(sample, given):
     assert own.on_margin.any()
 
 
+def test_weights_that_coefficients_contradict_are_refused(sample):
+    X, y = sample[0], (sample[1] == 0).astype(int)
+    fit = mc.SVC(C=0.1, kernel=mc.Gaussian(0.5)).fit(X, y, np.full(60, 3.0))
+    for call in (capacity.model, capacity.span_rule, capacity.leave_one_out, capacity.report):
+        with pytest.raises(
+            ValueError, match=r"coefficient \S+ of row \d+ is above its upper bound 0\.1, .* sample_weight"
+        ):
+            call(fit, X, y)
+    with pytest.raises(ValueError, match=r"sample_weight must have shape \(60,\)"):
+        capacity.model(fit, X, y, np.full(59, 3.0))
+
+
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_each_binary_classifier_has_its_rows_and_targets(multi_class):
     X, y = np.arange(6.0)[:, None], np.array([2, 0, 1, 2, 0, 1])

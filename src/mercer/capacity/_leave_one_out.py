@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from mercer._common import ArrayLike, Memory, PointsLike
+from mercer._common import ArrayLike, Memory, PointsLike, check_weights
 from mercer.capacity import _model
 from mercer.capacity.ball import smallest_ball
 from mercer.capacity.bound import Bound
@@ -184,7 +184,7 @@ def radius_margin(model: Any, ball: Any = None) -> Bound:
     return Bound("radius-margin", value, statement, "leave-one-out error", None, ("no slack",))
 
 
-def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike) -> float:
+def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Return the exact leave-one-out error of a support vector classifier, by refits without each support vector.
 
     Other points need no refit: the classifier is the same without them. `NuSVC` is refitted without each point, since
@@ -197,6 +197,8 @@ def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike) -> float:
     X : points (n)
         The training points.
     y : array (n,)
+    sample_weight : array (n,), optional
+        As in the fit. A point is left out whole.
 
     Returns
     -------
@@ -224,15 +226,17 @@ def leave_one_out(fitted: Any, X: PointsLike, y: ArrayLike) -> float:
     _model.require_affine(fitted)
     if not is_classifier(fitted):
         raise TypeError(f"leave_one_out needs a classifier, got {type(fitted).__name__}.")
-    model = _model.model(fitted, X, y)
+    model = _model.model(fitted, X, y, sample_weight)
     _model.require(model, "leave_one_out")
+    weights = check_weights("sample_weight", sample_weight, len(model))
     wrong, y, kernel = model.margins <= 0, np.asarray(y), model.kernel
     points = kernel.matrix if kernel.tags.points == "indices" else model.points
     for p in np.flatnonzero(model.coef) if model.fixed_C else range(len(model)):
         rest = np.delete(np.arange(len(model)), p)
-        single_class = len(np.unique(y[rest])) == 1
+        single_class = len(np.unique(y[rest][weights[rest] > 0])) == 1
         one = np.array([p])
-        wrong[p] = single_class or _model.predict_left_out(fitted, kernel, points, y, rest, one)[0] != y[p]
+        given = None if sample_weight is None else weights
+        wrong[p] = single_class or _model.predict_left_out(fitted, kernel, points, y, rest, one, given)[0] != y[p]
     return float(np.mean(wrong))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer._common import Array, ArrayLike, PointsLike, check_instance
+from mercer._common import Array, ArrayLike, PointsLike, check_instance, check_weights
 from mercer._compute.points import count_points, take_points, widened
 from mercer._compute.targets import as_real_targets, refuse_targets
 from mercer.expansion import Expansion
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # A coefficient is at its upper bound when the relative difference is below this.
 _AT_BOUND = 1e-6
+# A larger relative excess over an upper bound is no rounding of float32.
+_ROUNDING = 1e-5
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def model(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | N
     ------
     ValueError
         For more than two classes, for a kernel that is indefinite on the points, and for other points than those of
-        the fit.
+        the fit, or weights that its coefficients contradict.
     TypeError
         For an estimator whose outputs are not affine in the features.
 
@@ -166,8 +168,10 @@ def models(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | 
     found = []
     for j, (rows, targets) in enumerate(_problems(fitted, y, len(norms))):
         own = None if coef is None else coef[rows, j]
+        upper = None if own is None else _upper_bounds(fitted, own, weights[rows], fixed_C)
         if own is not None and is_classifier(fitted):
             _require_signs(own, targets, rows, y)
+            _require_bounds(own, upper, rows)
         one = Model(
             kernel=kernel,
             points=points if len(rows) == n else take_points(points, rows),
@@ -178,7 +182,7 @@ def models(fitted: Any, X: PointsLike, y: ArrayLike, sample_weight: ArrayLike | 
             norm=float(norms[j]),
             bias=float(bias[j]),
             coef=own,
-            upper_bounds=None if own is None else _upper_bounds(fitted, own, weights[rows], fixed_C),
+            upper_bounds=upper,
             fixed_C=fixed_C,
         )
         found.append(one)
@@ -226,15 +230,17 @@ def augmented(model: Any) -> Model:
     return replace(model, diagonal=model.diagonal + 1, norm=float(np.hypot(model.norm, model.bias)), bias=0.0)
 
 
-def predict_left_out(fitted: Any, kernel: Kernel, X: Any, y: Array, train: Array, rest: Array) -> Array:
+def predict_left_out(
+    fitted: Any, kernel: Kernel, X: Any, y: Array, train: Array, rest: Array, sample_weight: Array | None = None
+) -> Array:
     """Return the predictions at the points ``rest`` after a fit to the points ``train`` with the same kernel.
 
     X holds all points, or the matrix of a precomputed kernel.
     """
-    fresh = clone(fitted)
+    fresh, given = clone(fitted), () if sample_weight is None else (sample_weight[train],)
     if kernel.tags.points == "indices":
-        return fresh.fit(X[np.ix_(train, train)], y[train]).predict(X[np.ix_(rest, train)])
-    return fresh.set_params(kernel=kernel).fit(take_points(X, train), y[train]).predict(take_points(X, rest))
+        return fresh.fit(X[np.ix_(train, train)], y[train], *given).predict(X[np.ix_(rest, train)])
+    return fresh.set_params(kernel=kernel).fit(take_points(X, train), y[train], *given).predict(take_points(X, rest))
 
 
 def _require_convex(fitted, kernel, points):
@@ -286,6 +292,17 @@ def _require_signs(coef, targets, rows, y):
         )
 
 
+def _require_bounds(coef, upper, rows):
+    """Raise unless the coefficients of a classifier are at most their upper bounds, up to rounding."""
+    above = np.flatnonzero(np.abs(coef) > (1 + _ROUNDING) * (np.inf if upper is None else upper))
+    if len(above):
+        k = above[0]
+        raise ValueError(
+            f"the coefficient {abs(coef[k]):.4g} of row {rows[k]} is above its upper bound {upper[k]:.4g}, C times its "
+            "weights; give the sample_weight of the fit (a report is for fits without sample_weight)."
+        )
+
+
 def _first_other(points, support, vectors):
     """Return the name of the first row of X that is not the support vector that it should be."""
     known = [k for k, row in enumerate(support) if row < count_points(points)]
@@ -305,7 +322,7 @@ def _equal(X, Z):
 
 def _weights(fitted, y, sample_weight):
     """Return the products of class weights and sample weights (n,), which multiply C."""
-    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, np.float64)
+    weights = check_weights("sample_weight", sample_weight, len(y))
     if is_classifier(fitted):
         classes = fitted.classes_
         weights = weights * getattr(fitted, "class_weight_", np.ones(len(classes)))[np.searchsorted(classes, y)]
