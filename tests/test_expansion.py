@@ -1,5 +1,6 @@
 """Expansion: a vector space with an inner product, whose explicit form is known for the linear kernel."""
 
+import array_api_strict as xp
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -309,3 +310,9 @@ def test_a_weight_of_2_in_a_mean_equals_a_repeated_vector(dtype):
     # the sum of these overflows
     huge = mc.mean(mc.features(kernel, rows), weights=np.full(5, 1e308))
     np.testing.assert_array_equal(huge.coef, mc.mean(mc.features(kernel, rows)).coef)
+
+
+def test_vectors_of_two_libraries_are_not_added():
+    for call in (lambda psi, chi: psi - chi, mc.mmd, mc.sqdist):
+        with pytest.raises(ValueError, match="all arrays must be of one library and on one device"):
+            call(mc.features(mc.Linear(), X), mc.features(mc.Linear(), xp.asarray(X)))

@@ -243,6 +243,7 @@ class Expansion:
         if not isinstance(other, Expansion):
             return NotImplemented
         require_same_kernel(self, other)
+        refuse_mixed([place_of(self), place_of(other)])
         m, p = len(self), len(other)
         if m != p and 1 not in (m, p):
             raise ValueError(f"blocks must have equally many vectors, or one, to be added; these have {m} and {p}.")

@@ -2,6 +2,7 @@
 
 import re
 
+import array_api_strict as xp
 import numpy as np
 import pytest
 
@@ -140,3 +141,10 @@ def test_constant_images_have_no_tangents():
         tangents(np.ones((3, 16)), right)
     with pytest.raises(ValueError, match="constant images"):
         mc.invariance.InvariantMap(image_transforms((4, 4))).fit(np.zeros((3, 16)))
+
+
+def test_arrays_of_other_libraries_have_tangents():
+    found, moved = tangents(xp.asarray(X), [rotation, growth]), tangent_covariance(xp.asarray(X), [rotation])
+    assert type(found) is type(moved) is type(xp.asarray(X))
+    np.testing.assert_array_equal(np.asarray(found), tangents(X, [rotation, growth]))
+    np.testing.assert_array_equal(np.asarray(moved), tangent_covariance(X, [rotation]))

@@ -1,5 +1,6 @@
 """Alignment is a cosine, invariant where it has to be; its gradient is that of differences."""
 
+import array_api_strict as xp
 import numpy as np
 import pytest
 
@@ -98,3 +99,12 @@ def test_a_kernel_that_is_constant_up_to_rounding_is_refused(dtype, n):
         for kernel in (mc.Gaussian(0.1), mc.Polynomial(3)):
             with pytest.raises(ValueError, match="kernel must differ between the points of X"):
                 call(kernel, X, y)
+
+
+def test_arrays_of_other_libraries_have_an_alignment():
+    X, y = points(0)
+    given = xp.asarray(X), xp.asarray(y)
+    assert mc.alignment(mc.Gaussian(0.5), *given) == mc.alignment(mc.Gaussian(0.5), X, y)
+    np.testing.assert_array_equal(
+        np.asarray(alignment_gradient(mc.Gaussian(0.5), *given)), alignment_gradient(mc.Gaussian(0.5), X, y)
+    )

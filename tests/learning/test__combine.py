@@ -1,5 +1,6 @@
 """combine finds the useful kernels, certifies its weights, and returns an ordinary kernel of any points."""
 
+import array_api_strict as xp
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -169,3 +170,11 @@ def test_bad_input_is_refused(method):
         mc.combine(kernels, X, y[1:], method)
     with pytest.raises(ValueError, match="method = 'sum' must be one of"):
         mc.combine(kernels, X, y, "sum")
+
+
+@pytest.mark.parametrize("method", ["alignment", "svm"])
+def test_arrays_of_other_libraries_have_a_combination(method):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y, kernels = (X[:, 0] > 0).astype(int), [mc.Gaussian(0.5), mc.Linear()]
+    found = mc.combine(kernels, xp.asarray(X), xp.asarray(y), method)
+    assert found == mc.combine(kernels, X, y, method)

@@ -1,5 +1,6 @@
 """Tensor fields: chunks, types, singular and indefinite metrics, refused kernels and points, memory."""
 
+import array_api_strict as xp
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -112,3 +113,12 @@ def test_tensors_beyond_the_budget_are_refused_before_any_work():
         manifold.riemann(mc.Gaussian(1.0), np.ones((100, 100)))
     with pytest.raises(MemoryError, match="larger memory="):
         manifold.metric(mc.Gaussian(1.0), np.ones((10, 10)), memory="1kB")
+
+
+@pytest.mark.parametrize("field", ["metric", "inverse_metric", "christoffel", "riemann", "ricci", "scalar_curvature",
+                                   "determinant", "log_volume_element", "volume_element", "length"])  # fmt: skip
+def test_arrays_of_other_libraries_give_fields_of_that_library(rng, field):
+    X, kernel = rng.normal(size=(4, 2)), mc.Gaussian(0.5)
+    expected, found = (getattr(manifold, field)(kernel, points) for points in (X, xp.asarray(X)))
+    assert field == "length" or type(found) is type(xp.asarray(X))
+    np.testing.assert_array_equal(np.asarray(found), expected)

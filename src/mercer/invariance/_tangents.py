@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike, check_positive, check_weights
+from mercer._compute.devices import anywhere
 from mercer._compute.points import as_dense_rows
 
 # Functions g(X, t) in a list or a dict, or one function.
@@ -21,6 +22,7 @@ _TRIED, _UNMOVED = 8, 1e-4
 _ENTRIES = 2**22
 
 
+@anywhere
 def tangents(X: PointsLike, transforms: Transforms, step: float | None = None) -> Array:
     r"""Return the tangents of rows under transformations: derivatives in t at t = 0.
 
@@ -67,6 +69,7 @@ def tangents(X: PointsLike, transforms: Transforms, step: float | None = None) -
     return found.astype(X.dtype, copy=False)
 
 
+@anywhere
 def tangent_covariance(
     X: PointsLike, transforms: Transforms, sample_weight: ArrayLike | None = None, *, step: Any = None
 ) -> Array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer._common import Array, ArrayLike, PointsLike
+from mercer._compute.devices import anywhere
 from mercer._compute.points import as_dense_rows
 from mercer.gram import Gram
 from mercer.kernels.base import require_gradient, require_kernel
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 
+@anywhere
 def alignment(kernel: Kernel, X: PointsLike, y: ArrayLike) -> float:
     r"""Return the centred alignment of a kernel with targets: the cosine between their centred matrices.
 
@@ -64,6 +66,7 @@ def alignment(kernel: Kernel, X: PointsLike, y: ArrayLike) -> float:
     return _cosine(*inner_products([kernel], X, columns), columns, kernel, X)[0]
 
 
+@anywhere
 def alignment_gradient(kernel: Kernel, X: PointsLike, y: ArrayLike) -> Array:
     r"""Return the gradient of the alignment in the logarithms of the scales of the columns of X.
 

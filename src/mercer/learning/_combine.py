@@ -17,6 +17,7 @@ from mercer._common import (
     check_positive,
     warn,
 )
+from mercer._compute.devices import anywhere
 from mercer._compute.memory import parse_memory
 from mercer._compute.points import count_points, take_points
 from mercer.kernels.base import Kernel, require_kernel
@@ -137,6 +138,7 @@ def combine(
     return combination(kernels, X, y, method, C).kernel
 
 
+@anywhere
 def combination(
     kernels: Sequence[Kernel],
     X: PointsLike,

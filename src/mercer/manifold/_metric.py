@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer._common import Array, Memory, PointsLike
+from mercer._compute.devices import anywhere
 from mercer.manifold.tensors import inverse, pointwise
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 
+@anywhere
 def metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the metric tensor of the surface phi(x) in feature space, in the coordinates of input space.
 
@@ -64,6 +66,7 @@ def metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     return pointwise(lambda jet, *_: jet.term(1, 1), k, X, (1, 1), 2, memory)
 
 
+@anywhere
 def inverse_metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the inverse of the metric tensor, g^ab.
 
@@ -99,6 +102,7 @@ def inverse_metric(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array
     return pointwise(lambda jet, *at: inverse(jet.term(1, 1), *at), k, X, (1, 1), 2, memory)
 
 
+@anywhere
 def christoffel(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the Christoffel symbols of the second kind.
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer._common import Array, Memory, PointsLike
+from mercer._compute.devices import anywhere
 from mercer.manifold.tensors import inverse, pointwise
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 
+@anywhere
 def riemann(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the Riemann curvature tensor, all indices lowered.
 
@@ -58,6 +60,7 @@ def riemann(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     return pointwise(lambda *chunk: _lowered(*chunk)[0], k, X, (2, 2), 4, memory)
 
 
+@anywhere
 def ricci(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the Ricci tensor.
 
@@ -88,6 +91,7 @@ def ricci(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     return pointwise(lambda *chunk: _contracted(*chunk)[0], k, X, (2, 2), 2, memory)
 
 
+@anywhere
 def scalar_curvature(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the scalar curvature, positive for spheres.
 

@@ -10,6 +10,7 @@ from scipy.integrate import DOP853, OdeSolution, quad_vec, solve_bvp
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import ArrayLike, PointsLike, check_integer, check_positive, refuse_large, warn
+from mercer._compute.devices import anywhere
 from mercer._compute.points import as_vector
 from mercer.manifold._metric import christoffel, metric
 from mercer.manifold.tensors import admitted
@@ -59,6 +60,7 @@ class Geodesic:
 _NEGLIGIBLE = float(np.finfo(float).tiny)
 
 
+@anywhere
 def length(k: Kernel, points: PointsLike) -> float:
     r"""Return the length in feature space of the image of a polygon in input space.
 
@@ -105,6 +107,7 @@ def length(k: Kernel, points: PointsLike) -> float:
     return total
 
 
+@anywhere
 def geodesic(k: Kernel, start: ArrayLike, velocity: ArrayLike, time: float = 1.0, n_points: int = 50) -> Geodesic:
     r"""Return the geodesic from a point with a given initial velocity.
 
@@ -181,6 +184,7 @@ def geodesic(k: Kernel, start: ArrayLike, velocity: ArrayLike, time: float = 1.0
     return _geodesic(k, times, values[:N].T, values[N:].T)
 
 
+@anywhere
 def geodesic_between(k: Kernel, start: ArrayLike, end: ArrayLike, n_points: int = 50) -> Geodesic:
     """Return a geodesic between two points; the solver starts at the straight line in input space.
 

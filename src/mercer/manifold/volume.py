@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer._common import Array, ArrayLike, Memory, PointsLike
+from mercer._compute.devices import anywhere
 from mercer._compute.points import as_vector
 from mercer.manifold.tensors import admitted, pointwise, require_positive, scaled_eigh
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
 
 
+@anywhere
 def determinant(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     """Return the determinant of the metric tensor.
 
@@ -43,6 +45,7 @@ def determinant(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
         return pointwise(lambda jet, *_: np.linalg.det(jet.term(1, 1)), k, X, (1, 1), 0, memory)
 
 
+@anywhere
 def log_volume_element(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the logarithm of the volume element, log sqrt(det g), which neither overflows nor underflows.
 
@@ -76,6 +79,7 @@ def log_volume_element(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> A
     return pointwise(_log_volume, k, X, (1, 1), 0, memory)
 
 
+@anywhere
 def volume_element(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the volume element: the factor by which the feature map magnifies volume at each point.
 
@@ -112,6 +116,7 @@ def volume_element(k: Kernel, X: PointsLike, *, memory: Memory = "1GB") -> Array
         return np.exp(log_volume_element(k, X, memory=memory))
 
 
+@anywhere
 def density(k: Kernel, X: PointsLike, p: ArrayLike, *, memory: Memory = "1GB") -> Array:
     r"""Return the density on the surface of phi(x) when x has the density p in input space.
 
