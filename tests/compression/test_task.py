@@ -191,3 +191,15 @@ def test_a_tenth_of_the_vectors_of_digits_lose_little_on_held_out_rows():
     assert f"{100 * seen.score_before:.1f} % -> {100 * seen.score_after:.1f} % on 150 held-out rows" in (
         small.report_.verdict
     )
+
+
+@pytest.mark.parametrize("method", [None, "greedy"])
+@pytest.mark.parametrize(("fitted", "given"), [(2, 1), (2, 4), (1, 2)])
+def test_targets_of_another_number_than_those_of_the_model_are_refused(fitted, given, method):
+    X, _ = _data(0)
+    Y = np.tile(X**2, (1, 2))
+    model = mc.KernelRidge(kernel=KERNEL).fit(X, Y[:, :fitted])
+    with pytest.raises(
+        ValueError, match=rf"y has the shape \(150,( {given})?\), but the model has m = {fitted} targets"
+    ):
+        mc.compress(model, X, Y[:, :given], n_vectors=3, method=method)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import is_classifier, is_outlier_detector
+from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 from sklearn.utils.validation import column_or_1d
 
 from mercer._common import Array, ArrayLike, PointsLike, Seed
@@ -68,11 +68,7 @@ class Task:
             return
         blocks = [self._rows(each) for each in [X, *copies]]
         n = count_points(blocks[0])
-        if y is not None:
-            refuse_targets(y)
-            y = column_or_1d(y) if is_classifier(model) or np.shape(y)[1:] == (1,) else np.asarray(y)
-            if len(y) != n:
-                raise ValueError(f"X has {n} rows, y has {len(y)}; they must be equal.")
+        y = None if y is None else self._targets(y, n)
         outputs = [np.asarray(as_expansion(model)(each)) for each in blocks]
         if not self._selects and (outputs[0] == np.asarray(self.intercept)).all():
             raise ValueError(
@@ -116,6 +112,17 @@ class Task:
         if X.shape[1] != d:
             raise ValueError(f"X has {X.shape[1]} features, but the model has {d}; they must be equal.")
         return X
+
+    def _targets(self, y, n):
+        """Return labels or targets as an array, or raise unless they fit n rows and the model."""
+        refuse_targets(y)
+        y = column_or_1d(y) if is_classifier(self.model) or np.shape(y)[1:] == (1,) else np.asarray(y)
+        if len(y) != n:
+            raise ValueError(f"X has {n} rows, y has {len(y)}; they must be equal.")
+        m = len(self.psi)
+        if is_regressor(self.model) and y.size != n * m:
+            raise ValueError(f"y has the shape {y.shape}, but the model has m = {m} targets; give y of shape (n, m).")
+        return y
 
     def _signs(self, outputs):
         """Return the signs (n, m) of the classes that outputs are for, or None."""
