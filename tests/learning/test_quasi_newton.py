@@ -51,6 +51,23 @@ def test_variables_at_a_bound_that_holds_them_stay_while_the_others_take_one_ste
     assert steps == 1
 
 
+def test_the_minimum_of_a_parabola_between_bounds_takes_one_step(global_random_seed):
+    rng = np.random.default_rng(global_random_seed)
+    A = rng.normal(size=(6, 6)) + 3
+    H, centre = A @ A.T, rng.uniform(-1.5, 1.5, 6)
+    x, _, steps = minimise(
+        lambda x: (0.5 * (x - centre) @ H @ (x - centre), H @ (x - centre)),
+        np.zeros(6),
+        H,
+        [(-0.5, 0.5)] * 6,
+        1e-12,
+        20,
+    )
+    slopes = H @ (x - centre)
+    np.testing.assert_allclose(np.clip(x - slopes, -0.5, 0.5), x, atol=1e-9)
+    assert steps == 1
+
+
 def test_steps_avoid_values_that_are_not_finite():
     def barrier(x):
         with np.errstate(invalid="ignore"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
 from mercer._common import Array
 
@@ -50,16 +51,17 @@ def minimise(
 
 
 def _move(x, slopes, H, lower, upper):
-    """Return the step of Newton's method for the variables that are not held at a bound by their slopes."""
+    """Return the step of Newton's method between bounds."""
     free = ~(((x <= lower) & (slopes > 0)) | ((x >= upper) & (slopes < 0)))
     move = np.zeros(len(x))
     move[free] = -np.linalg.solve(H[np.ix_(free, free)], slopes[free])
     move *= min(1.0, _FARTHEST / max(np.abs(move).max(), _FARTHEST))
     if np.all((x + move >= lower) & (x + move <= upper)):
         return move
-    # a step that is cut at bounds is a descent for certain if H is diagonal
-    alone = np.clip(np.where(free, -slopes / np.diag(H), 0), -_FARTHEST, _FARTHEST)
-    return np.clip(x + alone, lower, upper) - x
+    # a step that is cut at bounds may be no descent; the minimum of the quadratic model between them is one
+    L = np.linalg.cholesky(H)
+    room = np.maximum(lower - x, -_FARTHEST), np.minimum(upper - x, _FARTHEST)
+    return lsq_linear(L.T, -np.linalg.solve(L, slopes), room, method="bvls").x
 
 
 def _updated(H, move, change):

@@ -97,6 +97,9 @@ def tune_ridge(
         # any scale gives the same predictions, or there is no kernel
         return kernel, float(alpha)
     Y, unit = _in_units(Y, method)
+    # a multiple of all weights is one of the ridge, and so of its bounds
+    mean = float(w.mean())
+    w, alpha = w / mean, alpha / mean
     own = isinstance(kernel, Mapped) and not callable(kernel.A) and kernel.A.ndim == 1 and kernel.A.dtype.kind == "f"
     inner, first = (kernel.kernel, np.asarray(kernel.A, np.float64)) if own else (kernel, np.ones(X.shape[1]))
     start = np.append(np.zeros(len(first) if own else 1), np.log(alpha / size))
@@ -122,7 +125,7 @@ def tune_ridge(
     scales, ridge = first * np.exp(logs[:-1]), size * float(np.exp(logs[-1]))
     factor = unit * criterion(inner, X * scales, Y, w, ridge)[-1]
     tuned = Mapped(inner, scales) if own else _with_scale(inner, scales)
-    return (tuned if factor == 1 else factor * tuned), float(factor * ridge)
+    return (tuned if factor == 1 else factor * tuned), float(factor * ridge * mean)
 
 
 def _in_units(Y, method):
