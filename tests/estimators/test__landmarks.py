@@ -47,7 +47,10 @@ def values(model, new):
 @pytest.mark.parametrize("name", MODELS)
 def test_all_rows_as_landmarks_give_the_exact_model(name, sample, dtype, error):
     X, y, new = (each if each.dtype == int else each.astype(dtype) for each in sample)
-    error = 1e-2 if dtype == np.float32 and name in MAPS else max(error, 1e-4) if name == "SVC" else error
+    if dtype == np.float32 and name in MAPS:
+        # directions may differ that hardly contain the training points, but others
+        new, error = X[:15], 2e-3
+    error = max(error, 1e-4) if name == "SVC" else error
     # coordinates in float32 have no smaller violation
     model = clone(MODELS[name]).set_params(**({"tol": 1e-4} if name == "SVC" and dtype == np.float32 else {}))
     exact = clone(model).fit(X, y)

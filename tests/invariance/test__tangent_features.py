@@ -41,7 +41,7 @@ def test_values_are_central_differences_of_the_kernel(kernel, data):
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_inner_products_are_second_differences_of_the_kernel(kernel, data):
     X, T, Z = data
-    psi, h = tangent_features(kernel, X, T), 2e-4
+    psi, h = tangent_features(kernel, X, T), 1e-4
     expected = np.empty((12, 12))
     for a in range(2):
         for b in range(2):
