@@ -165,3 +165,16 @@ def test_constants_beyond_the_dtype_become_its_largest_number():
     exported = portable(mc.formats.FittedExpansion(psi, np.zeros(1)), "float32")
     largest = np.finfo(np.float32).max
     np.testing.assert_array_equal(exported.constant([1e300, -1e300, 0.1]), np.array([largest, -largest, 0.1], "f4"))
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e20])
+@pytest.mark.parametrize("kernel", ["rbf", "poly", mc.Matern("median")])
+def test_vectors_whose_squares_are_outside_the_range_are_refused(kernel, scale):
+    points = scale * np.random.default_rng(0).normal(size=(20, 2))
+    model = mc.SVC(kernel=kernel).fit(points, np.arange(20) % 2)
+    with pytest.raises(ValueError, match=r"squared norms up to .*, outside the range of float32.*float64"):
+        portable(model, "float32")
+    portable(model, "float64")
+    # a linear kernel does not need squares
+    linear = mc.Expansion(mc.Linear(), points, np.ones((20, 1)))
+    portable(mc.formats.FittedExpansion(linear, np.zeros(1)), "float32")

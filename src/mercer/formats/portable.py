@@ -204,6 +204,14 @@ def _require_range(exported):
             f"the model contains the number {most:.3g}, which exceeds the range of {exported.dtype}; use "
             'dtype="float64".'
         )
+    # a linear kernel has one vector per column, whose square is not computed
+    views = () if exported.expression.operation == "dot" else exported.views.values()
+    square = max((float(np.square(view.points).sum(axis=1).max(initial=0)) for view in views), default=0.0)
+    if square > largest or 0 < square < np.finfo(exported.dtype).tiny:
+        raise ValueError(
+            f"the vectors have squared norms up to {square:.3g}, outside the range of {exported.dtype}; fit to scaled "
+            'rows, or use dtype="float64".'
+        )
 
 
 def _answer(model, fitted):
