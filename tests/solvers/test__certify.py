@@ -151,7 +151,9 @@ def test_equations_hold_at_the_solution_and_not_for_a_changed_coefficient(name, 
     model, points, y = fitted(EQUATIONS[name], container, dtype, global_random_seed)
     rounding = mc.certify(model, points, y).residuals
     assert rounding.dtype == np.float64
-    assert rounding.max() < 200 * np.finfo(dtype).eps * (1 if name != "ridge" else 10)
+    # the inverse of the kernel matrix of landmarks magnifies rounding, and so does a small ridge
+    magnified = name in ("ridge", "features") or "landmarks" in name
+    assert rounding.max() < 200 * np.finfo(dtype).eps * (10 if magnified else 1)
     psi, largest = model.expansion_, np.unravel_index(np.argmax(np.abs(model.expansion_.coef)), model.expansion_.shape)
     coef = np.array(psi.coef)
     coef[largest] *= 1.1
