@@ -172,7 +172,7 @@ def test_sparse_rows_and_objects_are_compared_with_the_support_vectors(sample):
     rows = sp.csr_matrix(X)
     fit = mc.SVC(kernel=mc.Gaussian(0.5)).fit(rows, y)
     assert np.allclose(capacity.model(fit, X, y).outputs, capacity.model(fit, rows, y).outputs)
-    with pytest.raises(ValueError, match="row 1 of X is not the support vector of the fit"):
+    with pytest.raises(ValueError, match=f"row {fit.support_[0]} of X is not the support vector of the fit"):
         capacity.model(fit, rows[::-1], y)
 
     def shared(A, B):
