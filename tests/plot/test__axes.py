@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import mercer as mc
+import mercer.plot
 from mercer.plot import _axes
 
 
@@ -61,3 +63,19 @@ def test_a_box_is_a_tenth_wider_on_every_side():
 def test_points_of_space_are_no_points_of_the_plane():
     with pytest.raises(ValueError, match=r"start has shape \(5, 3\)"):
         _axes.plane("start", np.zeros((5, 3)))
+
+
+@pytest.mark.parametrize(
+    ("display", "model", "message"),
+    [
+        ("ImageGridDisplay", mc.SVC(), "SVC has no denoise; give a fitted KernelPCA"),
+        ("PreImagePathsDisplay", mc.SVC(), "SVC has no reconstruct; give a fitted KernelPCA"),
+        ("KernelPCAContoursDisplay", mc.SVC(), "SVC has no transform; give a fitted KernelPCA"),
+        ("DecisionBoundaryDisplay", mc.KernelRidge(), "KernelRidge has no decision_function; give a fitted SVC"),
+    ],
+)
+def test_estimators_without_the_method_that_is_drawn_are_refused(display, model, message):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    model.fit(X, np.arange(20) % 2)
+    with pytest.raises(TypeError, match=message):
+        getattr(mercer.plot, display).from_estimator(model, X)

@@ -62,6 +62,12 @@ def plane(name: str, X: Any) -> Any:
     return X
 
 
+def require_method(estimator: Any, name: str, remedy: str) -> None:
+    """Raise a TypeError unless an estimator has a method that a display calls."""
+    if not hasattr(estimator, name):
+        raise TypeError(f"{type(estimator).__name__} has no {name}; give {remedy}.")
+
+
 def box(X: Any) -> tuple[Any, ...]:
     """Return the bounding box (x_min, x_max, y_min, y_max), extended by a tenth on every side."""
     low, high = X.min(axis=0), X.max(axis=0)

@@ -101,7 +101,10 @@ class KernelPCAContoursDisplay:
         ------
         ValueError
             Unless X has two columns.
+        TypeError
+            For an estimator without the method that is drawn.
         """
+        _axes.require_method(estimator, "transform", "a fitted KernelPCA")
         X = _axes.plane("X", X)
         x, y, scores = on_grid(estimator, _axes.box(X) if region is None else region, n_grid)
         return cls(x, y, scores, points=X, titles=titles).plot(ax, n_columns=n_columns)

@@ -116,11 +116,15 @@ class DecisionBoundaryDisplay:
         ------
         ValueError
             Unless X has two columns.
+        TypeError
+            For an estimator without the method that is drawn.
         """
         X = _axes.plane("X", X)
         first, second, grid = _axes.lattice(_axes.box(X) if region is None else region, n_grid)
         classes = getattr(estimator, "classes_", ())
         multiclass = len(classes) > 2
+        if not multiclass:
+            _axes.require_method(estimator, "decision_function", "a fitted SVC, OneClassSVM or SVDD")
         values = np.searchsorted(classes, estimator.predict(grid)) if multiclass else estimator.decision_function(grid)
         vectors = getattr(getattr(estimator, "expansion_", None), "points", None)
         values = np.asarray(values, np.float64).reshape(n_grid, n_grid)

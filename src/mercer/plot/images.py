@@ -88,7 +88,10 @@ class ImageGridDisplay:
         ------
         ValueError
             When the rows of X are not images of that shape.
+        TypeError
+            For an estimator without the method that is drawn.
         """
+        _axes.require_method(estimator, "denoise", "a fitted KernelPCA")
         X = np.asarray(X)[:n_images]
         rows = {"noisy": X, "denoised": estimator.denoise(X)}
         if clean is not None:

@@ -123,7 +123,13 @@ class PreImagePathsDisplay:
         Returns
         -------
         PreImagePathsDisplay
+
+        Raises
+        ------
+        TypeError
+            For an estimator without ``reconstruct``.
         """
+        _axes.require_method(estimator, "reconstruct", "a fitted KernelPCA")
         psi = estimator.reconstruct(estimator.transform(X))
         return cls.from_expansion(psi, X, estimator.preimage, points=points, n_steps=n_steps, ax=ax)
 
