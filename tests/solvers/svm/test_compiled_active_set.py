@@ -19,6 +19,9 @@ from mercer.solvers.svm.one_constraint import solve_one_constraint
 from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.workspace import Options, Workspace
 
+# the group of every variable
+ONE = np.zeros(60, int)
+
 
 def _near_optimum(seed, epsilon):
     rng = np.random.default_rng(seed)
@@ -41,7 +44,7 @@ def _near_optimum(seed, epsilon):
 def test_steps_lead_to_the_optimum_and_keep_the_sum(epsilon, global_random_seed):
     K, dual, start, gradient, bias = _near_optimum(global_random_seed, epsilon)
     coef, f = start.copy(), gradient.copy()
-    newton_steps(K, f, coef, dual.lower, dual.upper, epsilon, bias, 1e9)
+    newton_steps(K, f, coef, dual.lower, dual.upper, epsilon, np.array([bias]), ONE, 1e9)
     assert violation_of(f, coef, dual) < 1e-10
     assert abs(coef.sum() - start.sum()) < 1e-10
     np.testing.assert_allclose(f, dual.target - K @ coef, atol=1e-11)
@@ -52,14 +55,14 @@ def test_the_optimum_is_that_of_the_interpreted_steps(epsilon, global_random_see
     K, dual, start, gradient, bias = _near_optimum(global_random_seed, epsilon)
     other = solve_active_set(K, gradient.copy(), replace(dual, coef=start), bias, None)[0]
     coef = start.copy()
-    newton_steps(K, gradient, coef, dual.lower, dual.upper, epsilon, bias, 1e9)
+    newton_steps(K, gradient, coef, dual.lower, dual.upper, epsilon, np.array([bias]), ONE, 1e9)
     np.testing.assert_allclose(coef, other, atol=1e-7)
 
 
 def test_steps_that_would_take_too_many_operations_are_not_taken():
     K, dual, start, gradient, bias = _near_optimum(0, 0.0)
     coef = start.copy()
-    newton_steps(K, gradient, coef, dual.lower, dual.upper, 0.0, bias, 100.0)
+    newton_steps(K, gradient, coef, dual.lower, dual.upper, 0.0, np.array([bias]), ONE, 100.0)
     np.testing.assert_array_equal(coef, start)
 
 
@@ -83,12 +86,27 @@ def test_a_direction_has_the_sum_0_and_solves_for_one_slope(epsilon):
     A = rng.standard_normal((8, 8))
     K, gradient, coef = A @ A.T + np.eye(8), rng.standard_normal(8), np.array([1.0, -1, 0, 0, 2, -2, 1, 1])
     places = np.array([0, 1, 2, 5, 7])
-    direction, bias, definite = _direction(K, places, gradient, coef, epsilon, 0.1)
+    bias = np.array([0.1])
+    direction, definite = _direction(K, places, gradient, coef, epsilon, bias, ONE)
     slopes = gradient[places] - epsilon * np.array([1, -1, 1 if gradient[2] > 0.1 else -1, -1, 1])
     assert definite
     assert abs(direction.sum()) < 1e-14
-    # a constant added to K is in the bias
-    np.testing.assert_allclose(slopes - K[np.ix_(places, places)] @ direction, bias, atol=1e-9)
+    np.testing.assert_allclose(slopes - K[np.ix_(places, places)] @ direction, bias[0], atol=1e-9)
+
+
+def test_a_direction_has_the_sum_0_in_each_group_and_solves_for_a_slope_of_each():
+    rng = np.random.default_rng(2)
+    A = rng.standard_normal((8, 8))
+    K, gradient, group = A @ A.T + np.eye(8), rng.standard_normal(8), np.array([0, 1, 0, 1, 1, 0, 0, 1])
+    for places in (np.array([0, 1, 2, 4, 5, 7]), np.array([0, 2, 5])):
+        bias = np.array([7.0, 8.0])
+        direction, definite = _direction(K, places, gradient, np.zeros(8), 0.0, bias, group)
+        assert definite
+        slopes = gradient[places] - K[np.ix_(places, places)] @ direction
+        np.testing.assert_allclose(slopes, bias[group[places]], atol=1e-9)
+        assert max(abs(direction[group[places] == g].sum()) for g in (0, 1)) < 1e-14
+    # no variable of the second group was free
+    assert bias[1] == 8.0
 
 
 def test_a_step_ends_at_the_first_bound_which_fixes_its_variable():
@@ -103,7 +121,9 @@ def test_a_step_ends_at_the_first_bound_which_fixes_its_variable():
     ):
         coef = np.array([0.5, 0.5, 0.0, 0.0])
         gradient, free, before = np.zeros(4), np.ones(4, bool), coef.copy()
-        whole = _whole_step(K, places, np.array(direction), free, gradient, coef, lower, upper, epsilon, 1.0)
+        whole = _whole_step(
+            K, places, np.array(direction), free, gradient, coef, lower, upper, epsilon, np.ones(1), ONE
+        )
         met = places[np.argmin(direction)] if end == -1.0 else 0
         assert whole == (end is None)
         expected = before.copy()
@@ -118,13 +138,13 @@ def test_a_step_ends_at_the_first_bound_which_fixes_its_variable():
 def test_what_violates_by_more_than_rounding_is_freed():
     coef, gradient = np.array([0.0, 0.0, 1.0, 1.0, 0.5]), np.array([1.11, 1.09, 0.89, 0.91, 9.0])
     free, bounds = np.array([False] * 4 + [True]), (np.zeros(5), np.ones(5))
-    assert _free_violators(free, gradient, coef, *bounds, 0.0, 1.0, 0.1)
+    assert _free_violators(free, gradient, coef, *bounds, 0.0, np.ones(1), ONE, 0.1)
     assert free.tolist() == [True, False, True, False, True]
-    assert not _free_violators(free, gradient, coef, *bounds, 0.0, 1.0, 0.1)
+    assert not _free_violators(free, gradient, coef, *bounds, 0.0, np.ones(1), ONE, 0.1)
     # slopes with epsilon: a rise from 0 costs it
     free[:] = False
-    assert not _free_violators(free, np.full(5, 1.3), np.zeros(5), *bounds, 0.25, 1.0, 0.1)
-    assert _free_violators(free, np.full(5, 1.36), np.zeros(5), *bounds, 0.25, 1.0, 0.1)
+    assert not _free_violators(free, np.full(5, 1.3), np.zeros(5), *bounds, 0.25, np.ones(1), ONE, 0.1)
+    assert _free_violators(free, np.full(5, 1.36), np.zeros(5), *bounds, 0.25, np.ones(1), ONE, 0.1)
 
 
 def test_the_sign_of_a_coefficient_of_0_is_that_of_its_gradient_beyond_the_bias():
@@ -137,12 +157,12 @@ def test_steps_end_when_a_factorisation_would_exceed_the_operations(global_rando
     needed = free**3 / 3 + 2.0 * 60 * free
     for operations, moved in ((needed * (1 - 1e-9), False), (needed * (1 + 1e-9), True)):
         coef = start.copy()
-        newton_steps(K, gradient.copy(), coef, dual.lower, dual.upper, 0.0, bias, operations)
+        newton_steps(K, gradient.copy(), coef, dual.lower, dual.upper, 0.0, np.array([bias]), ONE, operations)
         assert (coef != start).any() == moved
 
 
 def test_one_free_variable_is_joined_by_those_that_violate():
     # the pair 0 and 1 is optimal at 1/2 each; only the first is free at the start
     K, gradient, coef = np.eye(2), np.array([0.3, 2.0]), np.array([0.7, 0.0])
-    newton_steps(K, gradient, coef, np.zeros(2), np.ones(2), 0.0, 0.3, 1e9)
+    newton_steps(K, gradient, coef, np.zeros(2), np.ones(2), 0.0, np.array([0.3]), ONE, 1e9)
     np.testing.assert_allclose(coef, [0.0, 0.7], atol=1e-12)

@@ -5,14 +5,14 @@ import mercer as mc
 from mercer.solvers.svm.exact import exact_scalars, near_first, refine
 from mercer.solvers.svm.known_rows import KnownRows
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.whole import _points_of
+from mercer.solvers.svm.whole import points_of
 
 
 def test_variables_within_reach_of_the_bias_come_first_then_others_that_are_not_0():
     gradient = np.array([0.5, 0.9, 2.0, -3.0, 0.0])
     coef, lower, upper = np.array([0.5, 0.0, 1.0, 0.0, 0.0]), np.zeros(5), np.ones(5)
     order = np.empty(5, int)
-    near, count = near_first(gradient, coef, lower, upper, 0.0, 1.0, 0.2, order)
+    near, count = near_first(gradient, coef, lower, upper, 0.0, np.ones(1), np.zeros(5, int), 0.2, order)
     # free: 0; may rise above 0.8: 1; at its upper bound and far above the bias: 2
     assert (near, count) == (2, 3)
     assert order[:3].tolist() == [0, 1, 2]
@@ -39,10 +39,11 @@ def test_known_values_take_the_place_of_those_of_raw_points(global_random_seed):
     known = KnownRows.of(mc.Gaussian(0.5), X)
     for rows, values in ((FusedRows(mc.Gaussian(0.5), X, np.float64), np.empty((0, 0))), (known, known.values)):
         coef, f = np.pad(start, (0, m - n)), np.pad(target - known.values @ start, (0, m - n))
-        points = _points_of(rows.compiled_rows(), np.arange(n), np.empty((1, m)), values)
+        points = points_of(rows.compiled_rows(), np.arange(n), np.empty((1, m)), values)
         state = np.zeros((m, m)), np.full(m, -1), 0
         own = rows.compiled_exact_rows(), np.arange(n)
-        assert refine(points, *own, *state, target, f, coef, lower, upper, 0.0, 0.0, 10.0, 1e9)
+        group = np.zeros(1), np.zeros(n, int)
+        assert refine(points, *own, *state, target, f, coef, lower, upper, 0.0, *group, 10.0, 1e9)
         found.append((coef[:n], f[:n]))
     assert np.abs(found[0][0] - start).max() > 0.1
     np.testing.assert_allclose(found[0], found[1], atol=1e-10)
@@ -62,7 +63,7 @@ def test_refinement_is_exact_if_the_operations_suffice_and_otherwise_not_begun(k
     # three points on a line, coefficients from float32: 0 and 1 are free, 2 is at its bound, 63 fill up lanes
     X, m, bound = np.array([[0.0], [1.0], [2.0], [7.0]]), 64, 0.25
     rows = FusedRows(kernel, X, np.float32)
-    points = _points_of(rows.compiled_rows(), np.arange(4), np.empty((1, m), np.float32), np.empty((0, 0), np.float32))
+    points = points_of(rows.compiled_rows(), np.arange(4), np.empty((1, m), np.float32), np.empty((0, 0), np.float32))
     target = np.array([1.0, -1.0, 1.0, -1.0])
     lower, upper = np.pad([0.0, -9.0, 0.0, 0.0], (0, m - 4)), np.pad([9.0, 0.0, bound, 0.0], (0, m - 4))
     K = kernel(X)
@@ -73,7 +74,8 @@ def test_refinement_is_exact_if_the_operations_suffice_and_otherwise_not_begun(k
         bias = 0.5 * (f[0] + f[1])
         state = np.zeros((m, m), np.float32), np.full(m, -1), 0
         own = rows.compiled_exact_rows(), np.arange(4)
-        done = refine(points, *own, *state, target, f, coef, lower, upper, 0.0, bias, 1e-3, float(operations))
+        group = np.array([bias]), np.zeros(4, int)
+        done = refine(points, *own, *state, target, f, coef, lower, upper, 0.0, *group, 1e-3, float(operations))
         return done, coef, f
 
     # two variables are free, three not 0, of one coordinate

@@ -7,14 +7,14 @@ from mercer.solvers.svm import on_demand
 from mercer.solvers.svm.known_rows import KnownRows
 from mercer.solvers.svm.on_demand import add_rows, fill_rows, tiles_of, wanted_rows
 from mercer.solvers.svm.rows import FusedRows
-from mercer.solvers.svm.whole import _points_of
+from mercer.solvers.svm.whole import points_of
 
 KERNELS = [mc.Gaussian(0.3), mc.Matern(0.7, 2.5), mc.Polynomial(3, 0.5, 1.0), mc.Sigmoid(0.1, -0.5)]
 
 
 def _points(rows, m):
     own, K = np.arange(len(rows.points)), np.empty((1, m), rows.dtype)
-    return _points_of(rows.compiled_rows(), own, K, np.empty((0, 0), rows.dtype))
+    return points_of(rows.compiled_rows(), own, K, np.empty((0, 0), rows.dtype))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
@@ -55,7 +55,7 @@ def test_known_rows_are_copied_in_the_order_of_the_points():
     K, slots = np.full((16, 64), np.nan), np.full(64, -1)
     np.fill_diagonal(values, 1)
     rows = KnownRows(None, None, values, values.diagonal())
-    points = _points_of(rows.compiled_rows(False), own, K, values)
+    points = points_of(rows.compiled_rows(False), own, K, values)
     wanted = np.array([17, 3, 44, 0, 1, 2, 40, 41, 42, 43])
     assert add_rows(points, K, slots, 2, wanted) == 12
     expected = values[np.ix_(own[wanted], own)]

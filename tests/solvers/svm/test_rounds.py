@@ -7,7 +7,7 @@ from mercer.solvers.svm.dual import Dual, certificate
 from mercer.solvers.svm.rounds import bias_and_violation, gap_share, near_margin, settle, solve_rounds
 from mercer.solvers.svm.rows import FusedRows
 from mercer.solvers.svm.smo import load
-from mercer.solvers.svm.whole import _points_of
+from mercer.solvers.svm.whole import points_of
 
 
 def _problem(seed, n=700, dtype=np.float64):
@@ -15,7 +15,7 @@ def _problem(seed, n=700, dtype=np.float64):
     X = rng.normal(size=(n, 3))
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
     rows, m = FusedRows(mc.Gaussian(0.5), X, dtype), -(-n // 64) * 64
-    points = _points_of(rows.compiled_rows(), np.arange(n), np.empty((1, m), dtype), np.empty((0, 0), dtype))
+    points = points_of(rows.compiled_rows(), np.arange(n), np.empty((1, m), dtype), np.empty((0, 0), dtype))
     f, lower, upper = (np.pad(values, (0, m - n)) for values in (y, np.minimum(3 * y, 0), np.maximum(3 * y, 0)))
     return X, y, points, f, lower, upper
 

@@ -46,7 +46,8 @@ def solve_dual(rows: Any, dual: Any, options: Any) -> Solution:
         workspace = options
     else:
         rows = with_values(rows, [dual], options) if solve is solve_one_constraint else rows
-        workspace = Workspace.allocate(rows, len(dual.coef), options)
+        # small duals of nu-regression have two variables for each point
+        workspace = Workspace.allocate(rows, len(dual.coef) * (2 if solve is solve_nu_svr else 1), options)
     solution = solve(rows, _bounded(dual), workspace)
     if solve in (solve_linear, solve_one_constraint):
         own = replace(dual, epsilon=solution.epsilon)

@@ -15,13 +15,14 @@ from mercer.solvers.svm.smo import VECTORS, offsets, subtract
 
 
 @compiled
-def near_first(f, coef, lower, upper, epsilon, bias, reach, order):
-    """Write the places of variables within ``reach`` of the bias, then of others that are not 0; count both."""
+def near_first(f, coef, lower, upper, epsilon, bias, group, reach, order):
+    """Write the places of variables within ``reach`` of their bias, then of others that are not 0; count both."""
     small()
     near, last = 0, order.size
     for t in range(order.size):
         rise, fall = offsets(coef[t], lower[t], upper[t], epsilon)
-        if f[t] + rise > bias - reach or f[t] - fall < bias + reach:
+        level = bias[group[t]]
+        if f[t] + rise > level - reach or f[t] - fall < level + reach:
             order[near] = t
             near += 1
         elif coef[t] != 0:
@@ -62,17 +63,17 @@ def exact_scalars(raw, places, radial, out):
 
 
 @functools.partial(compiled, flags=VECTORS)
-def refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, epsilon, bias, reach, operations):
+def refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, epsilon, bias, group, reach, operations):
     """Refine a solution if the number of ``operations`` suffices; return whether it did.
 
     ``exact`` are the address of the loop of the profile in float64, the points as given, whether it takes distances,
-    parameters, the diagonal, and all kernel values or none; ``own`` are the points of the variables, the others as in
-    `add_rows`.
+    parameters, the diagonal, and all kernel values or none; ``own`` are the points of the variables, ``bias`` and
+    ``group`` as in `newton_steps`, the others as in `add_rows`.
     """
     small()
     finish, raw, radial, parameters, diagonal, values = exact
     order = empty(own.size, np.int64)
-    near, count = near_first(f, coef, lower, upper, epsilon, bias, reach, order)
+    near, count = near_first(f, coef, lower, upper, epsilon, bias, group, reach, order)
     operations -= 2.0 * near * count * (raw.shape[1] + 10) + near * near * near / 3.0
     if near == 0 or operations < 0:
         return False
@@ -80,7 +81,7 @@ def refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, ep
     for a in range(count):
         places[a] = own[order[a]]
     M, gradient, b = empty((near, count), np.float64), empty(near, np.float64), empty(near, np.float64)
-    low, high = empty(near, np.float64), empty(near, np.float64)
+    low, high, groups = empty(near, np.float64), empty(near, np.float64), empty(near, np.int64)
     if values.size == 0:
         tile = exact_scalars(raw, places, radial, M)
         call_loop(finish, tile, tile, M, 0, parameters)
@@ -89,10 +90,10 @@ def refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, ep
         for c in range(count if values.size else 0):
             row[c] = values[places[a], places[c]]
         row[a] = diagonal[own[t]]
-        gradient[a], b[a], low[a], high[a] = target[t], coef[t], lower[t], upper[t]
+        gradient[a], b[a], low[a], high[a], groups[a] = target[t], coef[t], lower[t], upper[t], group[t]
         for c in range(count):
             gradient[a] -= row[c] * coef[order[c]]
-    newton_steps(M, gradient, b, low, high, epsilon, bias, operations)
+    newton_steps(M, gradient, b, low, high, epsilon, bias, groups, operations)
     change, count = empty(near, np.float64), 0
     for a in range(near):
         t = order[a]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.solvers.svm.bias import bias_of, settled
+from mercer.solvers.svm.compiled_sums import fits_sums
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Infeasible
 from mercer.solvers.svm.newton import refine
@@ -91,8 +92,9 @@ def widest_margin(
             rows = rows_of(rows.kernel, rows.points, 0.0)
         finer, margin = solved(rows, solution.coef, touching)
         solution = replace(finer, n_iter=finer.n_iter + solution.n_iter)
-    allowed = tol * max(margin, touching * unit)
-    solution, margin = refine_sums(rows, sorted_dual, split, half, solution, margin, allowed)
+    if not fits_sums(rows, len(order), workspace.of_type(rows.dtype)):
+        allowed = tol * max(margin, touching * unit)
+        solution, margin = refine_sums(rows, sorted_dual, split, half, solution, margin, allowed)
     back = np.argsort(order)
     return replace(solution, coef=solution.coef[back], gradient=solution.gradient[back]), margin, unit
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mercer.solvers.svm.bias import bias_of, slopes, violation_of
+from mercer.solvers.svm.compiled_sums import fits_sums
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.linear import shifted
@@ -48,20 +49,17 @@ def solve_nu_svr(rows: FusedRows, dual: Dual, workspace: Workspace) -> Solution:
 
     .. math:: \min_b \tfrac12 b'Kb - t'b \quad\text{s.t.}\quad l \le b \le u,\ \sum_i b_i = 0,\ \sum_i |b_i| \le s
 
-    A search for epsilon is fast where the sum is a continuous function of it. Where kernel values have a small rank the
-    sum jumps, and two variables for each point keep it instead. An edge of the tube without a free variable is in the
-    middle of where it may be.
+    Small duals are solved by two variables for each point, which keep the sum of each sign. For others a search for
+    epsilon is faster, unless the sum jumps at an epsilon, as it does where kernel values have a small rank. An edge of
+    the tube without a free variable is in the middle of where it may be.
 
     Schölkopf, Smola, Williamson, Bartlett, *New support vector algorithms*, Neural Computation 12 (2000), section 3.
     """
     total, line = dual.total, replace(dual, total=None, epsilon=0.0)
-    steps = min(steps_of_a_round(2 * len(dual.target)), workspace.max_iter)
-    solution = find_epsilon(rows, line, total, replace(workspace, max_iter=steps))
-    stopped = solution.violation > workspace.tol and solution.n_iter < steps
-    if not stopped and not _meets(solution, total, workspace):
-        left = replace(workspace, max_iter=workspace.max_iter - solution.n_iter)
-        found = solve_two_sums(rows, line, total, left)
-        solution = replace(found, n_iter=solution.n_iter + found.n_iter)
+    if fits_sums(rows, 2 * len(dual.target), workspace):
+        solution = solve_two_sums(rows, line, total, workspace)
+    else:
+        solution = _searched(rows, line, total, workspace)
     if solution.epsilon <= workspace.tol:
         # with epsilon = 0 the sum may be smaller
         exact = solve_one_constraint(rows, replace(line, coef=solution.coef), workspace)
@@ -72,6 +70,17 @@ def solve_nu_svr(rows: FusedRows, dual: Dual, workspace: Workspace) -> Solution:
     solution = refine(rows, replace(line, epsilon=solution.epsilon), solution, workspace.tol, total)
     found = _placed(solution, line)
     return found if found.violation <= max(solution.violation, workspace.tol) else solution
+
+
+def _searched(rows, dual, total, workspace):
+    """Return the solution of a sum of sizes by a search for epsilon, or by two sums if the search does not end."""
+    steps = min(steps_of_a_round(2 * len(dual.target)), workspace.max_iter)
+    solution = find_epsilon(rows, dual, total, replace(workspace, max_iter=steps))
+    stopped = solution.violation > workspace.tol and solution.n_iter < steps
+    if stopped or _meets(solution, total, workspace):
+        return solution
+    found = solve_two_sums(rows, dual, total, replace(workspace, max_iter=workspace.max_iter - solution.n_iter))
+    return replace(found, n_iter=solution.n_iter + found.n_iter)
 
 
 def _placed(solution, dual):

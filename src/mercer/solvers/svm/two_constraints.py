@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from mercer._common import Array
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.bias import middle, settled
+from mercer.solvers.svm.compiled_sums import SmallSums, fits_sums
 from mercer.solvers.svm.dual import Solution, feasible_start
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.row_cache import RowCache
@@ -57,6 +58,8 @@ def solve_sums(rows: FusedRows, dual: Dual, split: int, total: float, workspace:
     coef = dual.coef.copy() if dual.coef.any() else _start(rows, dual, groups, total, workspace)
     n_iter, stopped = 0, False
     gradient = dual.target - _image(rows, dual.points, dual.points, coef)
+    if fits_sums(rows, n, workspace):
+        return placed(_solve_small(rows, dual, groups, gradient, coef, workspace), dual, split)
     biases, violation = _state(gradient, coef, dual, groups)
     while violation > tol(_multiplier(biases)) and n_iter < workspace.max_iter and not stopped:
         chosen = _choose(gradient, coef, dual, groups, biases, int(np.sqrt(len(workspace.buffer))))
@@ -76,6 +79,30 @@ def solve_sums(rows: FusedRows, dual: Dual, split: int, total: float, workspace:
         biases, violation = _state(gradient, coef, dual, groups)
         n_iter, stopped = n_iter + steps, stopped or steps == 0
     return placed(Solution(coef, gradient, 0.0, violation, n_iter), dual, split)
+
+
+def _solve_small(rows, dual, groups, gradient, coef, workspace):
+    """Return the solution of a dual in compiled code, refined; its bias is not known yet."""
+    state = SmallSums(rows, dual, [len(own) for own in groups], gradient, coef, workspace.buffer)
+    n_iter, steps, limit = 0, 1, max(1, _WORK // len(coef))
+    while True:
+        check_cancelled()
+        biases, violation = _state(state.gradient, state.coef, dual, groups)
+        aim = workspace.tol(_multiplier(biases))
+        if violation <= aim or n_iter >= workspace.max_iter or steps == 0:
+            break
+        # slopes have the type of the rows during a round
+        steps = state.take_steps(max(0.5 * aim, _REDUCTION * violation), min(limit, workspace.max_iter - n_iter))
+        n_iter += steps
+        if workspace.callback is not None and workspace.callback(violation):
+            break
+    found = Solution(state.coef, state.gradient, 0.0, violation, n_iter)
+    if violation > aim:
+        return found
+    state.refine(biases, aim)
+    _, violation = _state(state.gradient, state.coef, dual, groups)
+    refined = replace(found, coef=state.coef, gradient=state.gradient, violation=violation)
+    return refined if refined.violation <= found.violation else found
 
 
 def placed(solution: Solution, dual: Dual, split: int) -> tuple[Solution, float]:

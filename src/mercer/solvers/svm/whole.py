@@ -151,7 +151,7 @@ class _State:
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _points_of(rows, own, K, values):
+def points_of(rows, own, K, values):
     """Return the arguments of `add_rows` for some points, padded to the width of K."""
     small()
     finish, coordinates, d, all_squares, scale, share, parameters, all_diagonal = rows
@@ -172,6 +172,17 @@ def _padded_part(values, first, n, m):
     for t in range(m):
         out[t] = values[first + t] if t < n else 0.0
     return out
+
+
+@compiled
+def _one_group(level, n):
+    """Return the bias of one group and the group of each of n variables, as arrays."""
+    small()
+    levels, group = empty(1, np.float64), empty(n, np.int64)
+    levels[0] = level
+    for t in range(n):
+        group[t] = 0
+    return levels, group
 
 
 @functools.partial(compiled, flags=VECTORS)
@@ -199,7 +210,7 @@ def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol
         m = -(-n // LANES) * LANES
         own, target = all_points[first:stop], all_target[first:stop]
         K, spare, slots = as_square(buffer, m), buffer[m * m :], all_slots[:m]
-        points = _points_of(rows, own, K, values)
+        points = points_of(rows, own, K, values)
         f, coef = _padded_part(all_gradient, first, n, m), _padded_part(all_coef, first, n, m)
         lower, upper = _padded_part(all_lower, first, n, m), _padded_part(all_upper, first, n, m)
         if used < 0:
@@ -216,7 +227,7 @@ def _solve(rows, exact, problem, found, position, all_slots, values, buffer, tol
         if excess <= tol:
             width = larger(exact[1].shape[1], _KNOWN if exact[5].size else 0)
             spent = 2.0 * used * m * (width + 10) + 20.0 * n_iter[k] * m
-            accuracy = epsilon, level, _MARGIN * tol, larger(_OPERATIONS, _SHARE * spent)
+            accuracy = epsilon, *_one_group(level, n), _MARGIN * tol, larger(_OPERATIONS, _SHARE * spent)
             refine(points, exact, own, K, slots, used, target, f, coef, lower, upper, *accuracy)
             settle(coef, lower, upper, n)
             level, excess = bias_and_violation(*dual, n)
