@@ -83,10 +83,11 @@ def svd(
 
     Notes
     -----
-    Dense LAPACK for at most 2 000 vectors or n >= m / 8, O(m^3). Otherwise block Lanczos from the components of evenly
-    spaced vectors, about eight products with the matrix. Half of it is stored where this fits the budget, in the type
-    of the points; beyond it each product evaluates up to m^2 kernel values. Eigenvalues below m eps max(lambda_max,
-    8 max |phi_i|^2) are cut. The vectors U are orthonormal to about eps (s_1 / s_n)^2.
+    Dense LAPACK for at most 2 000 vectors (less than 1 000 if n <= m / 64) or n >= m / 8, O(m^3). Otherwise block
+    Lanczos from the components of evenly spaced vectors, about eight products with the matrix. Half of it is stored
+    where this fits the budget, in the type of the points; beyond it each product evaluates up to m^2 kernel values.
+    Eigenvalues below m eps max(lambda_max, 8 max |phi_i|^2) are cut. The vectors U are orthonormal to about eps (s_1 /
+    s_n)^2.
 
     References
     ----------

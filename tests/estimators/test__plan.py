@@ -16,13 +16,15 @@ KERNEL = mc.Gaussian(0.2)
 @pytest.mark.parametrize(
     ("estimator", "n", "route"),
     [
-        (mc.KernelPCA(16), 2000, "dense"),
+        (mc.KernelPCA(40), 2000, "dense"),
+        (mc.KernelPCA(16), 1000, "dense"),
+        (mc.KernelPCA(16), 1024, "stored"),
         (mc.KernelPCA(16), 10_000, "stored"),
         (mc.KernelPCA(0.5), 10_000, "stored"),
         (mc.KernelPCA(16), 20_000, "lazy"),
         (mc.KernelPCA(16, memory="300MB"), 10_000, "lazy"),
         (mc.KernelPCA(16, landmarks=500), 10_000, "landmarks"),
-        (mc.KernelPCA(16, landmarks=2000), 2000, "dense"),
+        (mc.KernelPCA(40, landmarks=2000), 2000, "dense"),
         (mc.KernelRidge(), 7000, "dense"),
         (mc.KernelRidge(), 8000, "lazy"),
         (mc.KernelRidge(0.0), 8000, "dense"),
@@ -48,7 +50,7 @@ RNG = np.random.default_rng(0)
 X = RNG.standard_normal((5000, 5))
 Y = (X[:, 0] > 0).astype(int)
 FITS = [
-    (mc.KernelPCA(10, kernel=KERNEL), 1200),
+    (mc.KernelPCA(30, kernel=KERNEL), 1200),
     (mc.KernelPCA(kernel=KERNEL), 1000),
     (mc.KernelPCA(5, kernel=KERNEL), 3000),
     (mc.KernelPCA(40, kernel=mc.Gaussian(1.0), memory="71MB"), 4000),

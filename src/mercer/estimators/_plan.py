@@ -184,7 +184,7 @@ def _kernel_pca(model, n):
     if k is None or lanczos.is_dense(n, k if k >= 1 else 1):
         every = k is None or k < 1 or 8 * k >= n
         wanted = "all components are wanted" if k is None else f"n_components = {k} is not below n / 8"
-        reason = f"n = {n} is at most {eigh.DENSE_ORDER}" if n <= eigh.DENSE_ORDER else wanted
+        reason = f"n = {n} is small" if n <= eigh.DENSE_ORDER else wanted
         return replace(_dense(n, _ALL if every else _FEW, reason), instead=_FEWER_COMPONENTS)
     k = k if k >= 1 else 32
     width = lanczos.block_width(k)

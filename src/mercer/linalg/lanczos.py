@@ -26,6 +26,8 @@ _logger = logging.getLogger(__name__)
 _LEAST_BLOCK, _MOST_BLOCK = 16, 48
 # Lanczos stops when this many products have not halved the sum of the residuals.
 _PATIENCE = 24
+# Ratio of the order to the number of eigenpairs from which on Lanczos is faster at half the order.
+_FEW = 64
 # Ratio of the order to the size of the basis up to which products of the basis matter beside those of the operator.
 _BASIS = 16
 
@@ -35,7 +37,7 @@ def leading(
 ) -> tuple[Array, Eigenpairs]:
     """Return an operator, stored where the dense solver needs it, and its k leading eigenpairs.
 
-    The dense solver for order at most 2 000 or k >= n / 8, otherwise Lanczos from the vectors ``start(k)``.
+    The dense solver where `is_dense` says so, otherwise Lanczos from the vectors ``start(k)``.
     """
     # the dense solver does not use it
     random_state = generator(random_state)
@@ -47,8 +49,12 @@ def leading(
 
 
 def is_dense(n: int, k: int) -> bool:
-    """Return whether k eigenpairs of an operator of order n are those of the dense solver."""
-    return n <= eigh.DENSE_ORDER or 8 * k >= n
+    """Return whether k eigenpairs of an operator of order n are those of the dense solver.
+
+    They are for n <= 2 000, or n < 1 000 if k <= n / 64, and for k >= n / 8.
+    """
+    least = eigh.DENSE_ORDER // 2 if _FEW * k <= n else eigh.DENSE_ORDER + 1
+    return n < least or 8 * k >= n
 
 
 def block_width(k: int) -> int:
