@@ -19,7 +19,7 @@ def refuse_unreadable(X, name):
     if sp.issparse(X):
         _check_indices(X, name)
         _check_type(X.dtype, name)
-    elif hasattr(X, "columns") and hasattr(X, "dtypes") and _sized(X):
+    elif hasattr(type(X), "columns") and hasattr(type(X), "dtypes") and _sized(X):
         for column, dtype in zip(X.columns, X.dtypes, strict=True):
             if hasattr(dtype, "kind"):
                 _check_type(dtype, f"column {column!r} of {name}")
