@@ -61,7 +61,7 @@ class SmallSums:
         self._K, self._slots = buffer[: m * m].reshape(m, m), np.full(m, -1)
         self._K[0] = 0
         values = rows.values if isinstance(rows, KnownRows) else np.empty((0, 0), rows.dtype)
-        self._points = points_of(rows.compiled_rows(not values.size), self._own, self._K, values)
+        self._points = rows.compiled_rows(not values.size), self._own, self._K, values
 
     @property
     def coef(self) -> Array:
@@ -77,7 +77,7 @@ class SmallSums:
         """Take steps until the violation is at most ``tol``, or ``limit`` steps; return their number."""
         dual = self._f, self._coef, self._lower, self._upper
         steps, self._used = _take_steps(
-            self._points, self._K, self._slots, self._used, self._groups, *dual, tol, limit
+            *self._points, self._slots, self._used, self._groups, *dual, tol, limit
         )  # fmt: skip
         self._restore_sums()
         return steps
@@ -104,9 +104,9 @@ class SmallSums:
         dual = self._target, self._f, self._coef, self._lower, self._upper
         m = len(self._own)
         operations = max(_OPERATIONS, _SHARE * m * m * (self._rows.width + 10))
-        refine(
-            *(self._points, self._rows.compiled_exact_rows(), self._own, self._K, self._slots, self._used, *dual),
-            *(0.0, np.array(biases), self._group, _MARGIN * tol, operations),
+        _refine(
+            *(*self._points, self._rows.compiled_exact_rows(), self._slots, self._used, *dual),
+            *(np.array(biases), self._group, _MARGIN * tol, operations),
         )
 
 
@@ -114,10 +114,10 @@ class SmallSums:
 
 
 @functools.partial(compiled, flags=VECTORS)
-def _take_steps(points, K, slots, used, groups, f, coef, lower, upper, tol, limit):
+def _take_steps(rows, own, K, values, slots, used, groups, f, coef, lower, upper, tol, limit):
     """Take steps as `take_steps` does, and add the rows that are missing; return numbers of steps and of rows."""
     small()
-    m = f.size
+    m, points = f.size, points_of(rows, own, K, values)
     rising, falling, before = empty(m, K.dtype), empty(m, K.dtype), empty(m, np.float64)
     load(f, coef, lower, upper, 0.0, rising, falling)
     for t in range(m):
@@ -135,3 +135,11 @@ def _take_steps(points, K, slots, used, groups, f, coef, lower, upper, tol, limi
         used = add_rows(points, K, slots, used, wanted[:count])
     subtract_changes(K, slots, coef, before, f)
     return n_iter, used
+
+
+@functools.partial(compiled, flags=VECTORS)
+def _refine(rows, own, K, values, exact, slots, used, target, f, coef, lower, upper, bias, group, reach, operations):
+    """Refine a solution, see `refine`."""
+    small()
+    points, dual = points_of(rows, own, K, values), (f, coef, lower, upper)
+    refine(points, exact, own, K, slots, used, target, *dual, 0.0, bias, group, reach, operations)

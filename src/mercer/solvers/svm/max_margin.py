@@ -92,7 +92,8 @@ def widest_margin(
             rows = rows_of(rows.kernel, rows.points, 0.0)
         finer, margin = solved(rows, solution.coef, touching)
         solution = replace(finer, n_iter=finer.n_iter + solution.n_iter)
-    if not fits_sums(rows, len(order), workspace.of_type(rows.dtype)):
+    # no point is inside of a hard margin, whatever the tolerance; other small ones are refined where it takes little
+    if touching == _TOUCHING_HARD or not fits_sums(rows, len(order), workspace.of_type(rows.dtype)):
         allowed = tol * max(margin, touching * unit)
         solution, margin = refine_sums(rows, sorted_dual, split, half, solution, margin, allowed)
     back = np.argsort(order)
