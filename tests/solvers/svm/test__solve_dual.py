@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import mercer as mc
-from mercer.solvers.svm import _solve_dual, solve_dual
+from mercer.solvers.svm import _solve_dual, newton, solve_dual
 from mercer.solvers.svm.dual import Dual, feasible_start
+from mercer.solvers.svm.rows import rows_of
 from mercer.solvers.svm.workspace import Options, Workspace
 
 N = 40
@@ -100,3 +102,19 @@ def test_a_workspace_is_taken_as_it_is(points):
     rows = Options(1e-8).rows(mc.Gaussian(0.5), points, [dual])
     solution = solve_dual(rows, dual, Workspace(1e-12, 3, np.empty(1 << 18)))
     assert solution.n_iter == 3
+
+
+def test_steps_go_on_where_a_small_violation_is_a_large_gap(monkeypatch, global_random_seed):
+    # nearly all coefficients are free, and bounds are large
+    rng = np.random.default_rng(global_random_seed)
+    X, y = sp.random(600, 500, 0.05, random_state=global_random_seed).tocsr(), rng.choice([-1.0, 1.0], 600)
+    rows, found = rows_of(mc.Gaussian(1.0), X, 0.0), []
+    dual = Dual(y, 100 * np.minimum(y, 0), 100 * np.maximum(y, 0), np.zeros(600), np.arange(600))
+    # without refinement of the free coefficients
+    monkeypatch.setattr(newton, "_FREE", 0)
+    for coarse in (np.inf, 1e-7):
+        monkeypatch.setattr(_solve_dual, "COARSE", coarse)
+        solution = solve_dual(rows, dual, Options(1e-3))
+        found.append(solution.certificate.gap / solution.certificate.primal)
+        assert solution.violation <= 1e-3
+    assert found[1] < 0.2 * found[0]

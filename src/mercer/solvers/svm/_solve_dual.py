@@ -14,7 +14,7 @@ from mercer.solvers.svm.linear import fits_linear, solve_linear
 from mercer.solvers.svm.max_margin import solve_hard_margin, solve_nu_svc
 from mercer.solvers.svm.nu_svr import solve_nu_svr
 from mercer.solvers.svm.one_constraint import solve_one_constraint
-from mercer.solvers.svm.whole import with_values
+from mercer.solvers.svm.whole import COARSE, FINEST, with_values
 from mercer.solvers.svm.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -48,6 +48,18 @@ def solve_dual(rows: Any, dual: Any, options: Any) -> Solution:
         rows = with_values(rows, [dual], options) if solve is solve_one_constraint else rows
         # small duals of nu-regression have two variables for each point
         workspace = Workspace.allocate(rows, len(dual.coef) * (2 if solve is solve_nu_svr else 1), options)
+    solution = _certified(solve, rows, dual, workspace)
+    share = _gap_share(solution) if solve is solve_one_constraint and solution.violation <= workspace.tol else 0.0
+    if share > COARSE and solution.n_iter < workspace.max_iter:
+        finer = workspace.tol * max(FINEST, 0.5 * COARSE / share)
+        limits = replace(workspace, tol=finer, max_iter=workspace.max_iter - solution.n_iter)
+        again = _certified(solve, rows, replace(dual, coef=solution.coef), limits)
+        solution = replace(again, n_iter=solution.n_iter + again.n_iter)
+    return solution
+
+
+def _certified(solve, rows, dual, workspace):
+    """Return the solution of a dual by a solver, with its certificate."""
     solution = solve(rows, _bounded(dual), workspace)
     if solve in (solve_linear, solve_one_constraint):
         own = replace(dual, epsilon=solution.epsilon)
@@ -56,6 +68,12 @@ def solve_dual(rows: Any, dual: Any, options: Any) -> Solution:
     found = certificate(replace(dual, epsilon=solution.epsilon), solution.coef, solution.gradient, solution.bias)
     # the cache lies in a buffer that the next dual takes
     return replace(solution, certificate=found, cache=None)
+
+
+def _gap_share(solution):
+    """Return the gap of a solution as a share of its primal objective, 0 if that is not positive."""
+    found = solution.certificate
+    return found.gap / found.primal if found.primal > 0 else 0.0
 
 
 def _solver(dual):

@@ -50,8 +50,9 @@ class SmallSums:
         self._live = np.concatenate([np.arange(start, start + size) for start, size in zip(starts, sizes, strict=True)])
         self._group = np.repeat(np.arange(len(sizes)), widths)
         m = len(self._group)
-        self._own = np.full(m, dual.points[0])
-        self._own[self._live] = rows.compiled_points(dual.points)
+        points = rows.compiled_points(dual.points)
+        self._own = np.full(m, points[0])
+        self._own[self._live] = points
         self._target, self._f, self._coef, self._lower, self._upper = np.zeros((5, m))
         pairs = (self._target, dual.target), (self._lower, dual.lower), (self._upper, dual.upper)
         for to, values in (*pairs, (self._f, gradient), (self._coef, coef)):

@@ -41,7 +41,7 @@ _OPERATIONS, _SHARE = 2e6, 0.07
 # Gap as a share of the objective above which steps go on, since bounds are large: below the share that users are warned
 # of, since this one is known up to rounding. And the smallest share of the tolerance that they aim at: small problems
 # below a hundredth of it would not be refined.
-_COARSE, _FINEST = 0.008, 0.05
+COARSE, FINEST = 0.008, 0.05
 # Multiplications that a known kernel value stands for.
 _KNOWN = 256
 # Variables at a bound whose slopes are within this many tolerances of the bias take part in refinement.
@@ -191,9 +191,9 @@ def _close_gap(points, K, spare, slots, used, target, dual, tol, limit):
     small()
     level, excess = bias_and_violation(*dual, target.size)
     share = gap_share(target, *dual, level, target.size)
-    if excess > tol or share <= _COARSE:
+    if excess > tol or share <= COARSE:
         return 0, used
-    finer = tol * larger(_FINEST, 0.5 * _COARSE / share)
+    finer = tol * larger(FINEST, 0.5 * COARSE / share)
     return solve_rounds(points, K, spare, slots, used, *dual, finer, limit)
 
 
