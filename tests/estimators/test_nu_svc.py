@@ -203,3 +203,12 @@ def test_a_weight_of_five_is_five_rows_where_no_margin_exists():
     repeated = NuSVC(0.3, kernel=mc.Gaussian(0.1)).fit(X[rows], y[rows])
     values = weighted.decision_function(X)
     np.testing.assert_allclose(repeated.decision_function(X), values, atol=1e-6 * np.abs(values).max())
+
+
+def test_a_small_tolerance_holds_for_float32_kernel_values_of_close_points(global_random_seed):
+    # nearly all values are 0, few are large: no sample tells the rounding of distances
+    rng = np.random.default_rng(global_random_seed)
+    X, y = rng.normal(size=(500, 12)), np.resize([0, 1], 500)
+    X[:40] = X[40:80] + 0.1 * rng.normal(size=(40, 12))
+    model = mc.NuSVC(0.2, kernel=mc.Gaussian(1.0), tol=1e-5).fit(X, y)
+    assert mc.certify(model, X, y).kkt <= 1.1e-5

@@ -103,7 +103,7 @@ def test_the_sample_has_64_variables_and_gradients_that_cannot_decide_the_violat
         return original(rows, R, J, weights)
 
     monkeypatch.setattr(FusedRows, "exact_product", watched)
-    noise = correction._rounding(rows, [dual], [found])[0]
+    noise = correction.rounding_of_gradients(rows, [dual], [found])[0]
     assert len(asked.pop()) == min(64, np.count_nonzero((found.coef > dual.lower) & (found.coef < dual.upper)))
     point = replace(found, violation=TOL, noise=noise)
     better = correction._corrected(rows, dual, point, workspace)
@@ -128,7 +128,7 @@ def test_several_duals_over_shared_points_are_measured_together(global_random_se
     for part, each, found in zip(parts, solutions, together, strict=True):
         assert _true_violation(rows, part, found.coef) <= 1.01 * TOL
         rounding = np.abs(part.target - rows.exact_product(part.points, part.points, each.coef) - each.gradient).max()
-        measured = correction._rounding(rows, [part], [each])[0]
+        measured = correction.rounding_of_gradients(rows, [part], [each])[0]
         assert 0.2 * rounding <= measured <= rounding * (1 + 1e-9)
-    noise = correction._rounding(rows, parts, solutions)
+    noise = correction.rounding_of_gradients(rows, parts, solutions)
     np.testing.assert_array_less(0, noise)

@@ -37,7 +37,7 @@ def corrected(rows: Any, duals: Sequence[Dual], solutions: Any, workspace: Works
     coarse = np.flatnonzero((violation > _EXACT * tol) & (violation <= tol)).tolist()
     if rows.dtype != np.float32 or not coarse:
         return solutions
-    noise = _rounding(rows, [duals[k] for k in coarse], [solutions[k] for k in coarse])
+    noise = rounding_of_gradients(rows, [duals[k] for k in coarse], [solutions[k] for k in coarse])
     for k, found in zip(coarse, noise, strict=True):
         solution, dual = replace(solutions[k], noise=found), duals[k]
         if is_doubtful(solution.violation, solution.noise, tol):
@@ -69,7 +69,7 @@ def _corrected(rows, dual, solution, workspace):
         least = violation
         found = solve(rows, replace(dual, coef=solution.coef), own, gradient=gradient)
         # other gradients keep their rounding
-        noise = solution.noise + _rounding(rows, [dual], [found])[0]
+        noise = solution.noise + rounding_of_gradients(rows, [dual], [found])[0]
         solution = replace(found, n_iter=solution.n_iter + found.n_iter, noise=noise)
     return solution
 
@@ -78,7 +78,7 @@ def _in_float64(rows, dual, solution, workspace):
     """Return the solution of float64 kernel rows, from a solution of float32 ones."""
     rows = rows_of(rows.kernel, rows.points, 0.0)
     found = solve(rows, replace(dual, coef=solution.coef), workspace.of_type(rows.dtype))
-    noise = _rounding(rows, [dual], [found])[0]
+    noise = rounding_of_gradients(rows, [dual], [found])[0]
     return replace(found, n_iter=solution.n_iter + found.n_iter, noise=noise, cache=None)
 
 
@@ -94,7 +94,7 @@ def is_doubtful(violation: Any, noise: Any, tol: float) -> Any:
     return (violation <= tol) & (violation + 2 * _TAIL * noise > tol)
 
 
-def _rounding(rows, duals, solutions):
+def rounding_of_gradients(rows: Any, duals: Sequence[Dual], solutions: Sequence[Any]) -> Any:
     """Return the largest rounding of the gradient of each solution at some points, where coefficients are free."""
     number = np.repeat(np.arange(len(duals)), [len(dual.coef) for dual in duals])
     points, target, lower, upper = (joined(duals, name) for name in ("points", "target", "lower", "upper"))
