@@ -12,10 +12,11 @@ All are scaled to variance 1 in feature space. Kernels and C are chosen by 5 fol
 - either: the sum of "svm" if it is better by one standard error over the folds than the best of the single kernels that
   have a weight in it, otherwise that kernel. Kernels without a weight are not tried.
 
-On 5 splits the errors of "svm" differ from those of the search by 0.04 +- 0.25 points on ida_image, -0.36 +- 0.32 on
-ida_waveform, 0.16 +- 0.14 on splice_uci and 1.22 +- 0.43 on ida_banana, in 0.93, 0.54, 0.53 and 0.44 of its time; those
-of "alignment" by -0.44 +- 0.22, 0.54 +- 0.19, 0.36 +- 0.21 and 0.48 +- 0.16, in 0.82, 0.37, 0.58 and 0.33 of its time;
-those of "either" by 0.02 +- 0.14, 0.10 +- 0.12, -0.05 +- 0.05 and -0.19 +- 0.14, in 1.3, 0.82, 0.87 and 0.67 times it.
+On 5 splits, 12 of splice_uci, the errors of "svm" differ from those of the search by 0.04 +- 0.25 points on ida_image,
+-0.36 +- 0.32 on ida_waveform, 0.09 +- 0.10 on splice_uci and 1.22 +- 0.43 on ida_banana, in 0.93, 0.54, 0.56 and 0.44 of
+its time; those of "alignment" by -0.44 +- 0.22, 0.54 +- 0.19, 0.37 +- 0.12 and 0.48 +- 0.16, in 0.82, 0.37, 0.56 and
+0.33 of its time; those of "either" by 0.02 +- 0.14, 0.10 +- 0.12, -0.02 +- 0.02 and -0.19 +- 0.14, in 1.3, 0.82, 0.92
+and 0.67 times it.
 
 On splice_uci kernels of long substrings have few errors, but a large diagonal, which lowers their alignment. Sums over
 pairs of different points do not have this fault, but select a Gaussian whose matrix is nearly the identity on a split
