@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # A coefficient is at its upper bound when the relative difference is below this.
 _AT_BOUND = 1e-6
-# A larger relative excess over an upper bound is no rounding of float32.
+# Largest relative excess over an upper bound that coefficients in float32 have by rounding.
 _ROUNDING = 1e-5
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from mercer._common import Array
 from mercer._compute.compile import compiled
 from mercer._compute.intrinsics import empty, small
+from mercer.solvers.svm.correction import exact_gradient
 from mercer.solvers.svm.exact import refine
 from mercer.solvers.svm.known_rows import KnownRows
 from mercer.solvers.svm.linear import shifted
@@ -96,9 +97,7 @@ class SmallSums:
                 b[inside] = shifted(b[inside], missing, low[inside], high[inside])
                 restored = True
         if restored:
-            points, coef = self._dual.points, self.coef
-            used = np.flatnonzero(coef)
-            self._f[self._live] = self._dual.target - self._rows.exact_product(points, points[used], coef[used])
+            self._f[self._live] = exact_gradient(self._rows, self._dual, self.coef)
 
     def refine(self, biases: list[float], tol: float) -> None:
         """Solve for the free variables, in float64, if they are few enough."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer._common import Array
 from mercer.solvers.svm.bias import bias_of, slopes, violation_of
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import certificate, joined
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 # Points at which gradients are compared with float64, and the largest rounding of all as a multiple of that found.
 _SAMPLE, _TAIL = 64, 2.0
 # Violations below this share of the tolerance are those of Newton steps with float64 kernel values.
-_EXACT = 0.01
+EXACT = 0.01
 # Gradients that are computed again at most; each change of the coefficients is rounded less than the one before.
 _REPEATS = 3
 
@@ -34,7 +35,7 @@ def corrected(rows: Any, duals: Sequence[Dual], solutions: Any, workspace: Works
     rounding hides a violation.
     """
     tol, violation = workspace.tol, joined(solutions, "violation")
-    coarse = np.flatnonzero((violation > _EXACT * tol) & (violation <= tol)).tolist()
+    coarse = np.flatnonzero((violation > EXACT * tol) & (violation <= tol)).tolist()
     if rows.dtype != np.float32 or not coarse:
         return solutions
     noise = rounding_of_gradients(rows, [duals[k] for k in coarse], [solutions[k] for k in coarse])
@@ -46,6 +47,12 @@ def corrected(rows: Any, duals: Sequence[Dual], solutions: Any, workspace: Works
             solution = replace(solution, certificate=own)
         solutions[k] = solution
     return solutions
+
+
+def exact_gradient(rows: Any, dual: Dual, coef: Array) -> Array:
+    """Return the gradient t - K b of a dual at some coefficients, with float64 kernel values."""
+    used = np.flatnonzero(coef)
+    return dual.target - rows.exact_product(dual.points, dual.points[used], coef[used])
 
 
 def _corrected(rows, dual, solution, workspace):

@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer.solvers.svm.bias import bias_of, slopes, violation_of
 from mercer.solvers.svm.compiled_sums import fits_sums
+from mercer.solvers.svm.correction import exact_gradient
 from mercer.solvers.svm.decomposition import solve
 from mercer.solvers.svm.dual import Dual
 from mercer.solvers.svm.linear import shifted
@@ -144,8 +145,7 @@ def _merged(rows, dual, found, multiplier):
     if drifted and inside.any():
         coef[inside] = shifted(coef[inside], -drift, dual.lower[inside], dual.upper[inside])
     if drifted or rows.dtype == np.float32:
-        used = np.flatnonzero(coef)
-        gradient = dual.target - rows.exact_product(dual.points, dual.points[used], coef[used])
+        gradient = exact_gradient(rows, dual, coef)
     bias, violation = bias_of(gradient, coef, own), violation_of(gradient, coef, own)
     return replace(found, coef=coef, gradient=gradient, bias=bias, violation=violation, epsilon=own.epsilon)
 

@@ -12,7 +12,7 @@ from mercer._common import Array
 from mercer._compute.threads import check_cancelled
 from mercer.solvers.svm.bias import middle, settled
 from mercer.solvers.svm.compiled_sums import SmallSums, fits_sums
-from mercer.solvers.svm.correction import is_doubtful, rounding_of_gradients
+from mercer.solvers.svm.correction import EXACT, exact_gradient, is_doubtful, rounding_of_gradients
 from mercer.solvers.svm.dual import Solution, feasible_start
 from mercer.solvers.svm.newton import refine
 from mercer.solvers.svm.row_cache import RowCache
@@ -35,8 +35,6 @@ _WORK = 100_000_000
 _PATIENCE, _PROGRESS = 4, 0.9
 # Number of rows computed together with one that a step needs, of variables that violate by this share of the most.
 _BATCH, _RELEVANT = 64, 0.5
-# Violations below this share of the tolerance are those of Newton steps with float64 kernel values.
-_EXACT = 0.01
 # Tolerances below this share of the largest gradient are small for the rounding of float32 rows of close points.
 _FINE = 3e-4
 # Relative accuracy of the sums after refinement, and the number of refinements to reach it.
@@ -113,14 +111,13 @@ def _solve_small(rows, dual, groups, gradient, coef, workspace):
 
 def _checked(rows, dual, groups, found, tol):
     """Return a solution with the exact gradient if rounding of float32 rows may hide a violation above ``tol``."""
-    if rows.dtype != np.float32 or found.violation <= _EXACT * tol:
+    if rows.dtype != np.float32 or found.violation <= EXACT * tol:
         return found
     # a sample tells the rounding of most values, not that of the few of close points
     fine = tol < _FINE * float(np.abs(found.gradient).max())
     if not fine and not is_doubtful(found.violation, rounding_of_gradients(rows, [dual], [found])[0], tol):
         return found
-    used = np.flatnonzero(found.coef)
-    gradient = dual.target - rows.exact_product(dual.points, dual.points[used], found.coef[used])
+    gradient = exact_gradient(rows, dual, found.coef)
     return replace(found, gradient=gradient, violation=_state(gradient, found.coef, dual, groups)[1])
 
 
