@@ -1,5 +1,6 @@
 """Memory budgets: parse a size, refuse an array that exceeds its budget, allocate an array page by page."""
 
+import functools
 import math
 import mmap
 import re
@@ -26,13 +27,7 @@ _kept: ContextVar = ContextVar("mercer_memory", default=None)
 def parse_memory(size):
     """Return a number of bytes, given as a number or as text such as "1GB" or "1.5 MiB" (1024 per step with an i)."""
     if isinstance(size, str):
-        match = _SIZE.fullmatch(size)
-        if match is None:
-            raise ValueError(f"memory = {size!r} must be a number and a unit; write '1GB' or '512 MiB', for example.")
-        number, prefix, binary = match.groups()
-        power = [p.lower() for p in _PREFIXES].index(prefix.lower())
-        # decimal arithmetic: 1.001 kB is 1001 bytes, but 1.001 * 1000 is less in binary
-        value = Decimal(number) * (1024 if binary else 1000) ** power
+        value = _parse_text(size)
     elif isinstance(size, Real) and not isinstance(size, bool):
         if 0 < size < _LEAST:
             raise ValueError(f"memory = {size!r} is a number of bytes; write '{size} GB' for gigabytes.")
@@ -44,6 +39,17 @@ def parse_memory(size):
     if not 1 <= value < math.inf:
         raise ValueError(f"memory = {size!r} must be at least one byte and finite; write '1GB', for example.")
     return int(value)
+
+
+@functools.lru_cache(maxsize=64)
+def _parse_text(size):
+    match = _SIZE.fullmatch(size)
+    if match is None:
+        raise ValueError(f"memory = {size!r} must be a number and a unit; write '1GB' or '512 MiB', for example.")
+    number, prefix, binary = match.groups()
+    power = [p.lower() for p in _PREFIXES].index(prefix.lower())
+    # decimal arithmetic: 1.001 kB is 1001 bytes, but 1.001 * 1000 is less in binary
+    return Decimal(number) * (1024 if binary else 1000) ** power
 
 
 def human_bytes(n_bytes, digits=1):

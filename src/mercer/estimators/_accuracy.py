@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer._common import Array, warn
-from mercer._compute.points import count_points, take_points, widened
+from mercer._compute.points import Points, count_points, take_points, widened
 from mercer.estimators._base import in_float64
 from mercer.linalg.convexity import warn_nonconvex
 from mercer.solvers._certify import Certificate
@@ -90,12 +90,28 @@ def _noise(solutions, error, largest, dtype):
     """
     starts = stops_of(solutions)[:-1]
     coef, measured = joined(solutions, "coef"), joined(solutions, "noise")
-    sizes, moved = (np.sqrt(np.add.reduceat(np.square(values), starts)) for values in (coef, coef - coef.astype(dtype)))
+    sizes = np.sqrt(np.add.reduceat(np.square(coef), starts))
+    moved = _moved(coef - coef.astype(dtype), starts)
     # partial sums of values of one sign are large where all of them cancel
     rounded = float(np.finfo(np.float64).eps) * np.add.reduceat(np.abs(coef), starts)
-    blind = np.nan_to_num(error) * sizes
+    blind = (0.0 if np.isnan(error) else error) * sizes
     noise = np.where(np.isnan(measured), blind, measured)
     return tuple(float(each.max()) for each in (noise + largest * moved, blind + largest * moved, largest * rounded))
+
+
+def _moved(errors, starts):
+    """Return the size of the errors of the coefficients of each dual, as if independent unless they are equal.
+
+    Coefficients at one bound are rounded by the same number: their errors add up, those of others add up in squares.
+    """
+    sizes, number = np.abs(errors), np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(errors))))
+    if not sizes.any():
+        return np.zeros(len(starts))
+    order = np.lexsort((sizes, number))
+    sizes, number = sizes[order], number[order]
+    first = np.flatnonzero(np.append(True, (np.diff(sizes) != 0) | (np.diff(number) != 0)))
+    sums = np.add.reduceat(sizes, first)
+    return np.sqrt(np.bincount(number[first], np.square(sums), len(starts)))
 
 
 def _reach(duals, solutions, noise):
@@ -246,10 +262,10 @@ def _warn_single(model, share, remedy):
 
 
 def largest_value(kernel: Kernel, points: Any) -> float:
-    """Return the largest size of k(x, x) at some points, 0 for none."""
+    """Return the largest size of k(x, x) at some admitted points, 0 for none."""
     # constant for a kernel of distances
     some = take_points(points, slice(1)) if kernel.scalar == "radial" else points
-    return float(np.abs(kernel.diag(some)).max()) if count_points(points) else 0.0
+    return float(np.abs(kernel.diagonal(Points(some))).max()) if count_points(points) else 0.0
 
 
 def _remedy(gain, largest, dtype):

@@ -213,6 +213,37 @@ def test_small_duals_are_solved_in_parts_that_become_shorter(monkeypatch):
     assert all(np.sort(work[1:])[::-1] <= longest[: len(work) - 1] + 24**2)
 
 
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_a_dual_that_compiled_code_does_not_finish_goes_on_where_it_ended_and_counts_all_steps(
+    rng, monkeypatch, multi_class
+):
+    rows, duals, found, options = problem(rng, multi_class)
+    ended, solve = [], one_vs_one.solve_dual
+    monkeypatch.setattr(one_vs_one, "steps_of_a_round", lambda _: 7)
+    monkeypatch.setattr(one_vs_one, "solve_dual", lambda *args: ended.append(args[3]) or solve(*args))
+    solutions = list(solve_duals(rows, duals, found, options))
+    assert [each.n_iter for each in ended] == [7] * len(duals)
+    for dual, solution in zip(duals, solutions, strict=True):
+        np.testing.assert_allclose(solution.coef, solve(rows, dual, options).coef, atol=1e-8)
+        assert solution.violation <= 1e-8
+        assert solution.n_iter >= 7
+
+
+def test_one_dual_goes_to_compiled_code_with_others_unless_it_is_small(rng, monkeypatch):
+    together, solve = [], one_vs_one.solve_whole
+    monkeypatch.setattr(one_vs_one, "solve_whole", lambda *args: together.append(len(args[1])) or solve(*args))
+    for n in (500, 502):
+        points, options = rng.standard_normal((n, 2)), Options(1e-6)
+        found = subproblems(np.array([n // 2, n // 2]), "ovo")
+        duals = [each.dual(np.full(n, 1.0)) for each in found]
+        rows = options.rows(mc.Gaussian(0.5), points, duals)
+        (solution,) = solve_duals(rows, duals, found, options)
+        alone = solve_dual(rows, duals[0], options)
+        assert solution.certificate.dual == pytest.approx(alone.certificate.dual, rel=1e-9)
+        assert solution.certificate.gap <= 1e-4 * alone.certificate.primal
+    assert together == [1]
+
+
 def _several_classes(seed, d, n=400, C=5.0):
     """Return rows, duals, subproblems and options of ten classes in d dimensions, in float32."""
     rng = np.random.default_rng(seed)

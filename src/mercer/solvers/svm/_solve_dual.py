@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mercer.solvers.svm.dual import Solution
 
 
-def solve_dual(rows: Any, dual: Any, options: Any) -> Solution:
+def solve_dual(rows: Any, dual: Any, options: Any, found: Solution | None = None) -> Solution:
     """Return the solution of a dual, with its certificate.
 
     Parameters
@@ -31,6 +31,8 @@ def solve_dual(rows: Any, dual: Any, options: Any) -> Solution:
     dual : Dual
     options : Options or Workspace
         A workspace is what is used; it is made from options if they are given.
+    found : Solution, optional
+        Of a dual between finite bounds the point where a first round of SMO ended before ``tol``.
 
     Returns
     -------
@@ -48,7 +50,7 @@ def solve_dual(rows: Any, dual: Any, options: Any) -> Solution:
         rows = with_values(rows, [dual], options) if solve is solve_one_constraint else rows
         # small duals of nu-regression have two variables for each point
         workspace = Workspace.allocate(rows, len(dual.coef) * (2 if solve is solve_nu_svr else 1), options)
-    solution = _certified(solve, rows, dual, workspace)
+    solution = _certified(solve, rows, dual, workspace, *([] if found is None else [found]))
     share = _gap_share(solution) if solve is solve_one_constraint and solution.violation <= workspace.tol else 0.0
     if share > COARSE and solution.n_iter < workspace.max_iter:
         finer = workspace.tol * max(FINEST, 0.5 * COARSE / share)
@@ -58,9 +60,9 @@ def solve_dual(rows: Any, dual: Any, options: Any) -> Solution:
     return solution
 
 
-def _certified(solve, rows, dual, workspace):
+def _certified(solve, rows, dual, workspace, *found):
     """Return the solution of a dual by a solver, with its certificate."""
-    solution = solve(rows, _bounded(dual), workspace)
+    solution = solve(rows, _bounded(dual), workspace, *found)
     if solve in (solve_linear, solve_one_constraint):
         own = replace(dual, epsilon=solution.epsilon)
         coef = settled(solution.coef, own)

@@ -26,20 +26,24 @@ _PATIENCE, _LEAST = 100, 100_000
 _GAIN, _FALL = 1e-4, 0.1
 
 # Small solutions that compiled code left at a violation above this share of the tolerance are refined here.
-_FEW, _EXACT = 500, 0.01
+FEW, _EXACT = 500, 0.01
 
 
-def solve_one_constraint(rows: Any, dual: Dual, workspace: Workspace) -> Solution:
-    """Return the solution of a dual whose violation is at most ``tol`` in float64, or the point where steps ended."""
-    return corrected(rows, [dual], [_optimum(rows, dual, workspace)], workspace)[0]
+def solve_one_constraint(rows: Any, dual: Dual, workspace: Workspace, found: Solution | None = None) -> Solution:
+    """Return the solution of a dual whose violation is at most ``tol`` in float64, or the point where steps ended.
+
+    ``found`` is the point where a first round of SMO ended before ``tol``, if there was one.
+    """
+    return corrected(rows, [dual], [_optimum(rows, dual, workspace, found)], workspace)[0]
 
 
-def _optimum(rows, dual, workspace):
+def _optimum(rows, dual, workspace, found):
     """Return the solution of a dual to its last digits; a first round of SMO solves most problems."""
-    budget = min(steps_of_a_round(len(dual.coef)), workspace.max_iter)
-    found, unfinished = _first_round(rows, dual, replace(workspace, max_iter=budget))
-    if not unfinished or found.n_iter >= workspace.max_iter:
-        return found
+    if found is None:
+        budget = min(steps_of_a_round(len(dual.coef)), workspace.max_iter)
+        found, unfinished = _first_round(rows, dual, replace(workspace, max_iter=budget))
+        if not unfinished or found.n_iter >= workspace.max_iter:
+            return found
 
     def take_steps(start, limit):
         return solve(rows, replace(dual, coef=start.coef), replace(workspace, max_iter=limit))
@@ -59,7 +63,7 @@ def finish(rows: Any, dual: Dual, found: Solution, workspace: Workspace, take_st
     if direct is not None and direct.violation <= found.violation:
         found = replace(direct, n_iter=found.n_iter + direct.n_iter)
     if found.violation <= workspace.tol or found.gain == 0:
-        return refine(rows, dual, found, workspace.tol) if len(dual.coef) <= _FEW else found
+        return refine(rows, dual, found, workspace.tol) if len(dual.coef) <= FEW else found
     return _more_rounds(rows, dual, workspace, found, take_steps)
 
 
@@ -68,7 +72,7 @@ def _first_round(rows, dual, workspace):
     tol, n_iter = workspace.tol, 0
     if fits(rows, [dual], len(workspace.buffer)):
         found = solve_whole(rows, [dual], workspace, workspace.max_iter)[0]
-        exact = found.violation <= _EXACT * tol or len(dual.coef) > _FEW
+        exact = found.violation <= _EXACT * tol or len(dual.coef) > FEW
         return (found if exact else refine(rows, dual, found, tol)), found.violation > tol
     if len(dual.coef) > LARGE and not dual.coef.any() and not workspace.shared:
         coef, n_iter = divide(rows, dual, workspace)

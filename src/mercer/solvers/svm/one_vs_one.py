@@ -24,7 +24,7 @@ from mercer.solvers.svm.correction import corrected
 from mercer.solvers.svm.dual import Dual, joined, stops_of
 from mercer.solvers.svm.known_rows import KnownRows, shared_blocks
 from mercer.solvers.svm.linear import any_fits_linear
-from mercer.solvers.svm.one_constraint import steps_of_a_round
+from mercer.solvers.svm.one_constraint import FEW, steps_of_a_round
 from mercer.solvers.svm.plain_rows import PlainRows
 from mercer.solvers.svm.rows import THREADED
 from mercer.solvers.svm.several import Duals, Solutions, place_of_item
@@ -251,18 +251,18 @@ def duals_of(problems: Subproblems, C: Array) -> Duals:
 def solve_duals(rows: Any, duals: Sequence[Dual], problems: Sequence[Subproblem], options: Options) -> Sequence[Any]:
     """Return the solutions of the duals of several binary classifiers, several at a time on the pool of threads.
 
-    Many small duals go to compiled code together, if all values of a kernel without compiled rows fit into memory. For
-    large ones, kernel values between the points of a class are computed once for all of them if half of the memory
-    holds them.
+    Small duals go to compiled code together, if all values of a kernel without compiled rows fit into memory; a single
+    one that is refined whatever that takes does not. For large ones, kernel values between the points of a class are
+    computed once for all of them if half of the memory holds them.
     """
     widest, workers = int(np.diff(stops_of(duals)).max()), min(count_threads(), len(duals))
-    several = len(duals) > 1 and not any_fits_linear(rows, duals)
+    linear, several = any_fits_linear(rows, duals), len(duals) > 1
     rows = with_values(rows, duals, options, workers)
     size = buffer_size(options.budget - rows.held, widest, rows.dtype.itemsize, workers)
-    if several and fits(rows, duals, size):
+    if not linear and (several or widest > FEW) and fits(rows, duals, size):
         return _solve_together(rows, duals, options, workers)
     shared = {}
-    if several and all(dual.total is None and not dual.unbounded for dual in duals):
+    if several and not linear and all(dual.total is None and not dual.unbounded for dual in duals):
         spans = sorted({each.span(part) for each in problems for part in each.parts})
         shared = shared_blocks(rows, [slice(*span) for span in spans], options.budget // 2)
     everything = shared.get((0, count_points(rows.points)))
@@ -309,7 +309,7 @@ def _solve_together(rows, duals, options, workers):
         own = duals[part]
         found[part.start] = solutions = solve_whole(rows, own, workspace, limit, values)
         for k in np.flatnonzero((solutions.violation > workspace.tol) & (solutions.n_iter < workspace.max_iter)):
-            solutions[k] = solve_dual(rows, replace(own[k], coef=solutions[k].coef), workspace)
+            solutions[k] = solve_dual(rows, replace(own[k], coef=solutions[k].coef), workspace, solutions[k])
         workspaces.put(workspace)
 
     first = int(np.searchsorted(np.cumsum(sizes**2), _FIRST * np.sum(sizes**2))) + 1
@@ -321,8 +321,8 @@ def _solve_together(rows, duals, options, workers):
 
 
 def _shared_bytes(rows, duals, options, workers):
-    """Return the bytes of the kernel values between all points, 0 if memory does not hold them or rows do already."""
-    if rows.held:
+    """Return the bytes of the kernel values between all points, 0 if memory does not hold them or they save nothing."""
+    if rows.held or len(duals) == 1:
         return 0
     needed, widest = len(rows.points) ** 2 * rows.dtype.itemsize, int(np.diff(stops_of(duals)).max())
     left = buffer_size(max(options.budget - needed, 0), widest, rows.dtype.itemsize, workers)

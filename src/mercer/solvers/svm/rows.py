@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from mercer._common import Array
 from mercer._compute import loops
 from mercer._compute.compile import compiled
-from mercer._compute.points import count_points, subtract_centre, sum_squares, widened
+from mercer._compute.points import Points, count_points, subtract_centre, sum_squares, widened
 from mercer._compute.profile import evaluate_profile, parameters
 from mercer._compute.threads import run_tasks
 from mercer._compute.tile import COINCIDENCE
@@ -97,7 +97,7 @@ class FusedRows:
     def diagonal(self) -> Array:
         """k(x, x) of all points (n,), which samples do not need; one value for a kernel of distances."""
         some = self.points[:1] if self._radial else self.points
-        values = np.asarray(self.kernel.diag(some.astype(np.float64)), np.float64)
+        values = np.asarray(self.kernel.diagonal(Points(some.astype(np.float64))), np.float64)
         return np.full(len(self.points), values[0]) if self._radial else values
 
     def finisher(self) -> Callable[..., Any]:
