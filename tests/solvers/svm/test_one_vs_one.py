@@ -195,8 +195,6 @@ def test_small_duals_are_solved_in_parts_that_become_shorter(monkeypatch):
     duals, parts = [each.dual(np.ones(44)) for each in found], []
     solve = one_vs_one.solve_whole
     monkeypatch.setattr(one_vs_one, "count_threads", lambda: 2)
-    monkeypatch.setattr(one_vs_one, "_SHARES", (1 / 2, 1 / 4, 1 / 4))
-    monkeypatch.setattr(one_vs_one, "_FIRST", 1 / 8)
     monkeypatch.setattr(one_vs_one, "THREADED", 0)
     monkeypatch.setattr(
         one_vs_one,
@@ -204,13 +202,16 @@ def test_small_duals_are_solved_in_parts_that_become_shorter(monkeypatch):
         lambda rows, part, *rest: parts.append([len(d.points) for d in part]) or solve(rows, part, *rest),
     )
     assert all(each.violation <= 1e-3 for each in solve_duals(rows, duals, found, Options(1e-3)))
-    # 15 classifiers of 8 points and 6 of 24
+    # 15 classifiers of 8 points and 6 of 24, of which two that are far apart show how many rows are needed
     work = [sum(size**2 for size in part) for part in parts]
     assert sorted(sum(parts, [])) == [8] * 15 + [24] * 6
-    # the first eighth of the work shows how many rows are needed
-    assert work[0] == 5 * 8**2 + 24**2
-    longest = sum(work[1:]) * np.array([1 / 4, 1 / 4, 1 / 8, 1 / 8, 1 / 8, 1 / 8])
-    assert all(np.sort(work[1:])[::-1] <= longest[: len(work) - 1] + 24**2)
+    sizes = np.array([len(dual.points) for dual in duals])
+    assert sorted(work[:2]) == sorted(sizes[[5, 15]] ** 2)
+    # one part before the first, one between both, and shorter ones
+    before, between, after = (np.sum(sizes[part] ** 2) for part in (slice(5), slice(6, 15), slice(16, 21)))
+    longest = [before, between, *[after / 4] * 4]
+    assert len(work) <= 2 + len(longest)
+    assert all(np.sort(work[2:])[::-1] <= np.sort(longest)[::-1][: len(work) - 2] + 24**2)
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
@@ -261,9 +262,9 @@ def test_kernel_values_between_all_points_are_computed_once_where_duals_need_man
     monkeypatch.setattr(one_vs_one, "count_threads", lambda: workers)
     monkeypatch.setattr(one_vs_one, "solve_whole", lambda *args: seen.append((len(args[1]), args[4])) or solve(*args))
     shared = solve_duals(rows, duals, found, Options(1e-4))
-    # the first two of 45 equal duals show what is needed
-    assert sum(number for number, values in seen if values is None) == 2
-    assert sum(number for number, values in seen if values is not None) == 43
+    # three of 45 equal duals show what is needed
+    assert sum(number for number, values in seen if values is None) == 3
+    assert sum(number for number, values in seen if values is not None) == 42
     monkeypatch.setattr(one_vs_one, "_sharing_pays", lambda *_: False)
     for dual, one, other in zip(duals, shared, solve_duals(rows, duals, found, Options(1e-4)), strict=True):
         gradient = dual.target - mc.Gaussian(0.3 / 200)(rows.points[dual.points]) @ one.coef

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import queue
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,10 +35,11 @@ from mercer.solvers.svm.workspace import Workspace, buffer_size
 if TYPE_CHECKING:
     from mercer.solvers.svm.workspace import Options
 
-# Shares of the work of small duals that workers take one after the other: short tasks at the end wait little.
-_SHARES = 1 / 2, 1 / 4, 1 / 8, 1 / 8
-# Share of the work of all duals after which kernel values between all points may be computed.
-_FIRST = 1 / 32
+# Shares of the last small duals that workers take one after the other: short tasks at the end wait little.
+_SHARES = 1 / 2, 1 / 2
+# Groups of small duals after which kernel values between all points may be computed: their largest number, the fewest
+# duals for each, and their size as a share of all duals.
+_TRIALS, _APART, _TRIED = 3, 9, 1 / 96
 # Costs in multiplications of a single row: of a kernel value beside its product, and of a copied value. Products of
 # blocks are so many times faster.
 _VALUE, _COPY, _BLOCKED = 20, 16, 3
@@ -293,8 +295,8 @@ def solve_duals(rows: Any, duals: Sequence[Dual], problems: Sequence[Subproblem]
 def _solve_together(rows, duals, options, workers):
     """Return the solutions of small duals: each task solves several in compiled code, and finishes hard ones alone.
 
-    The first duals show how many kernel rows a dual needs; if that many cost more, the kernel values between all points
-    are computed once for the other duals.
+    Some duals show how many kernel rows a dual needs; if that many cost more, the kernel values between all points are
+    computed once for the other duals.
     """
     sizes, found, values = np.diff(stops_of(duals)).astype(float), {}, None
     workers = workers if sizes @ sizes * (rows.width + _VALUE) >= THREADED else 1
@@ -312,11 +314,11 @@ def _solve_together(rows, duals, options, workers):
             solutions[k] = solve_dual(rows, replace(own[k], coef=solutions[k].coef), workspace, solutions[k])
         workspaces.put(workspace)
 
-    first = int(np.searchsorted(np.cumsum(sizes**2), _FIRST * np.sum(sizes**2))) + 1
-    _run(train, _parts(0, first, sizes, [1], workers), workers)
+    trials = _trials(len(duals))
+    _run(train, trials, workers)
     if reserved and _sharing_pays(rows, Solutions.joined([found[k] for k in sorted(found)]), sizes):
         values = rows.square(np.arange(len(rows.points)))
-    _run(train, _parts(first, len(duals), sizes, [1] if workers == 1 else _SHARES, workers), workers)
+    _run(train, _others(trials, sizes, workers), workers)
     return corrected(rows, duals, Solutions.joined([found[k] for k in sorted(found)]), workspaces.get())
 
 
@@ -335,6 +337,22 @@ def _sharing_pays(rows, solutions, sizes):
     left, half = np.sum(sizes**2) - np.sum(own**2), 0.5 * len(rows.points) ** 2
     needed = left * np.sum(own * used) / np.sum(own**2)
     return needed * (rows.width + _VALUE) > half * (rows.width / _BLOCKED + _VALUE) + left * _COPY
+
+
+def _trials(n):
+    """Return some of n duals as slices, evenly spaced: neighbours are pairs of the same class."""
+    number, length = max(1, min(_TRIALS, n // _APART)), math.ceil(_TRIED * n)
+    starts = [(2 * k + 1) * n // (2 * number) for k in range(number)]
+    return [slice(start, start + length) for start in starts]
+
+
+def _others(trials, sizes, workers):
+    """Return the duals between those that were tried as slices."""
+    starts, stops = [0, *(each.stop for each in trials)], [*(each.start for each in trials), len(sizes)]
+    gaps = list(zip(starts, stops, strict=True))
+    # two gaps at a time keep all workers busy
+    parts = [_parts(*gap, sizes, [1], (workers + 1) // 2) for gap in gaps[:-1]]
+    return list(itertools.chain(*parts, _parts(*gaps[-1], sizes, [1] if workers == 1 else _SHARES, workers)))
 
 
 def _parts(first, last, sizes, shares, workers):
